@@ -1,0 +1,130 @@
+// The local cluster, part by part: apiserver, RBAC and token, Worker, join tokens, shim, simulated machines.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { loadConfiguration } from "../../node-shim/config.ts";
+import { nodeName } from "../../node-shim/machine.ts";
+import { type Apiserver, startApiserver } from "./apiserver.ts";
+import { mintToken } from "./admin.ts";
+import { applyFile, workerToken } from "./kubernetes.ts";
+import { type Parts, untilReady } from "./parts.ts";
+import { freePort } from "./ports.ts";
+import { adminSecret, saveState, type State } from "./settings.ts";
+import { prepareWorker } from "./workerd.ts";
+
+export interface StartFlags {
+  state: string;
+  fresh?: boolean;
+  kubeconfig?: string;
+  config?: string;
+  nodes: number;
+  apiserverPort?: number;
+  workerPort?: number;
+}
+
+export interface Place {
+  /** The project's root. */
+  root: string;
+  /** The state folder. */
+  folder: string;
+  flags: StartFlags;
+  state: State;
+  parts: Parts;
+  /** Says what has been done. */
+  progress: (message: string) => void;
+}
+
+/** Starts everything, in the order in which one part needs the other. */
+export async function startCluster(place: Place): Promise<Apiserver> {
+  const { flags, progress, folder } = place;
+  if (flags.config !== undefined) loadConfiguration(flags.config);
+  mkdirSync(join(folder, "logs"), { recursive: true, mode: 0o700 });
+  const apiserver = await startApiserver(place);
+  progress(
+    flags.kubeconfig === undefined
+      ? `apiserver ready at ${apiserver.cluster.url}`
+      : `apiserver of the kubeconfig: ${apiserver.cluster.url}`,
+  );
+  await applyFile(apiserver.cluster.admin, join(place.root, "infra/rbac/rollcall.yaml"));
+  progress("infra/rbac applied");
+  const workerUrl = await startWorker(place, apiserver);
+  progress(`Worker ready at ${workerUrl}`);
+  const { secret } = adminSecret(folder);
+  await startShim(place, workerUrl, secret);
+  progress("shim started");
+  if (flags.nodes > 0) {
+    await startSimulation(place, workerUrl, secret);
+    progress(`${flags.nodes} simulated machines started`);
+  }
+  return apiserver;
+}
+
+async function startWorker(place: Place, { cluster }: Apiserver): Promise<string> {
+  const { folder, root, flags, state, parts } = place;
+  const port = await freePort("--worker-port", flags.workerPort, state.workerPort);
+  state.workerPort = port;
+  saveState(folder, state);
+  const command = await prepareWorker({
+    folder: join(folder, "worker"),
+    root,
+    port,
+    deployment: "rollcall",
+    kubeUrl: cluster.url,
+    kubeCa: cluster.ca,
+    kubeToken: await workerToken(cluster.admin),
+    macKeys: state.macKeys,
+    adminSecretSha256: adminSecret(folder).sha256,
+  });
+  const part = parts.start("worker", command, join(folder, "logs/worker.log"));
+  const url = `http://127.0.0.1:${port}`;
+  await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
+  return url;
+}
+
+/** A join token is minted where the machines of a folder have none, or may not have enrolled with it yet. */
+async function joinTokenFile(
+  folder: string,
+  workerUrl: string,
+  secret: string,
+  wish: Parameters<typeof mintToken>[2],
+): Promise<string> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, "join-token");
+  writeFileSync(file, `${await mintToken(workerUrl, secret, wish)}\n`, { mode: 0o600 });
+  return file;
+}
+
+async function startShim(
+  { folder, root, flags, parts }: Place,
+  workerUrl: string,
+  secret: string,
+): Promise<void> {
+  const stateFolder = join(folder, "shim");
+  // Whether the taint may be replaced is the token's to say; the operator of this cluster is who wrote the file.
+  const withoutFactsOnlyTaint = loadConfiguration(flags.config).registerWithTaints !== null;
+  const wish = { names: nodeName({}), uses: 1, withoutFactsOnlyTaint };
+  const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
+  const command = [process.execPath, join(root, "node-shim/bin/node-shim.js"), "run", "--url", workerUrl];
+  command.push("--state", stateFolder, "--join-token-file", token);
+  if (flags.config !== undefined) command.push("--config", resolve(flags.config));
+  parts.start("shim", command, join(folder, "logs/shim.log"));
+}
+
+async function startSimulation(
+  { folder, root, flags, parts }: Place,
+  workerUrl: string,
+  secret: string,
+): Promise<void> {
+  const stateFolder = join(folder, "simulated");
+  const wish = { names: "sim-*", uses: flags.nodes, withoutFactsOnlyTaint: false };
+  const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
+  const command = [
+    process.execPath,
+    join(root, "infra/local/simulate.ts"),
+    "--url",
+    workerUrl,
+    "--state",
+    stateFolder,
+  ];
+  command.push("--join-token-file", token, "--nodes", String(flags.nodes));
+  parts.start("simulated", command, join(folder, "logs/simulated.log"));
+}

@@ -1,0 +1,103 @@
+// The processes of the local cluster: each our direct child, with a log file, a pid, and the command that starts
+// it again. Nothing is restarted here.
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+
+export interface Part {
+  name: string;
+  /** What starts it again, from any shell. */
+  command: string[];
+  logFile: string;
+  process: ChildProcess;
+  /** How it ended; pending while it runs. */
+  ended: Promise<string>;
+}
+
+export interface Parts {
+  start: (name: string, command: string[], logFile: string) => Part;
+  running: () => readonly Part[];
+  /** Ends all of them, the last started first; nothing starts after that. */
+  stop: () => Promise<void>;
+}
+
+/** After SIGTERM a part has this long; then it is killed. */
+const GRACE_MS = 4000;
+
+/** `onEnd` hears of every part that ends before it is asked to. */
+export function localParts(onEnd: (part: Part, how: string) => void): Parts {
+  const parts: Part[] = [];
+  let stopping = false;
+  return {
+    start(name, command, logFile) {
+      if (stopping) throw new Error("interrupted");
+      const part = startPart(name, command, logFile);
+      parts.push(part);
+      void part.ended.then((how) => {
+        if (!stopping) onEnd(part, how);
+      });
+      return part;
+    },
+    running: () => parts,
+    async stop() {
+      stopping = true;
+      for (const part of parts.toReversed()) await stopPart(part);
+    },
+  };
+}
+
+/** In a process group of its own, so that a Ctrl-C reaches this program alone, which ends the parts in order. */
+function startPart(name: string, command: string[], logFile: string): Part {
+  const log = openSync(logFile, "a", 0o600);
+  const child = spawn(command[0] as string, command.slice(1), {
+    stdio: ["ignore", log, log],
+    detached: true,
+  });
+  closeSync(log);
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(`could not be started: ${error.message}`));
+    child.once("exit", (code, signal) =>
+      resolve(signal ? `was ended by ${signal}` : `ended with exit code ${code}`),
+    );
+  });
+  return { name, command, logFile, process: child, ended };
+}
+
+async function stopPart({ process: child, ended }: Part): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  child.kill("SIGTERM");
+  const kill = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+  await ended;
+  clearTimeout(kill);
+}
+
+/** Polls until `ready` says so. Throws with the end of the log when the part ends, or is not ready in time. */
+export async function untilReady(
+  part: Part,
+  ready: () => Promise<boolean>,
+  deadlineMs = 90_000,
+): Promise<void> {
+  let ended: string | undefined;
+  void part.ended.then((how) => (ended = how));
+  const giveUpAt = Date.now() + deadlineMs;
+  while (!(await ready().catch(() => false))) {
+    if (ended !== undefined)
+      throw new Error(`${part.name} ${ended}: ${tellingLine(part.logFile)} (log: ${part.logFile})`);
+    if (Date.now() > giveUpAt)
+      throw new Error(`${part.name} is not ready after ${deadlineMs / 1000} s (log: ${part.logFile})`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** The last line that speaks of a fault: a crash of Node ends with a stack and its version. */
+function tellingLine(file: string): string {
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  const fault = lines.findLast((line) => /error|fail|cannot|denied/i.test(line) && !/^\s+at /.test(line));
+  return (fault ?? lines.at(-1) ?? "").trim();
+}
+
+/** A command as a shell reads it. */
+export function shellCommand(command: string[]): string {
+  return command
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`))
+    .join(" ");
+}

@@ -1,0 +1,29 @@
+// Free ports on loopback: what the user asked for, else what the last start used, else any.
+import { createServer } from "node:net";
+
+function listens(port: number): Promise<number | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(null));
+    server.listen(port, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : null));
+    });
+  });
+}
+
+/** A free port. Throws when the one that was asked for is taken. */
+export async function freePort(
+  flag: string,
+  asked: number | undefined,
+  last: number | undefined,
+): Promise<number> {
+  if (asked !== undefined) {
+    if ((await listens(asked)) === null)
+      throw new Error(`port ${asked} is taken: free it, or pass another ${flag} (or none)`);
+    return asked;
+  }
+  const port = (last === undefined ? null : await listens(last)) ?? (await listens(0));
+  if (port === null) throw new Error("there is no free port on 127.0.0.1");
+  return port;
+}

@@ -1,0 +1,80 @@
+// What a start leaves for the next one in the state folder: ports and the Worker's secrets. Never a default one.
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+
+const stateFile = z.strictObject({
+  rollcallState: z.literal(1),
+  apiserverPort: z.int().optional(),
+  workerPort: z.int().optional(),
+  /** `id:base64url`: signs the machines' kids. */
+  macKeys: z.string(),
+});
+export type State = z.infer<typeof stateFile>;
+
+const FILE = "state.json";
+
+/** The lock of a start in progress, and what it is made from; see node-shim/lock.ts. */
+const isLock = (name: string) => name === "lock" || name.startsWith("lock.");
+/** Everything that a start puts into the folder: what --fresh removes. */
+const OURS = new Set([
+  FILE,
+  "admin-secret",
+  "apiserver",
+  "kube-apiserver",
+  "kubeconfig",
+  "logs",
+  "shim",
+  "simulated",
+  "worker",
+]);
+
+/** Reads the (locked) folder's state, or begins a new one. `fresh` empties the folder first, if it is one of ours. */
+export function openState(folder: string, fresh: boolean): State {
+  const path = join(folder, FILE);
+  const entries = readdirSync(folder).filter((name) => !isLock(name));
+  if (entries.length > 0 && !existsSync(path)) {
+    throw new Error(`${folder} holds other things than rollcall's state: pass another --state`);
+  }
+  if (fresh) empty(folder, entries);
+  if (!existsSync(path)) {
+    const state: State = { rollcallState: 1, macKeys: `1:${randomBytes(32).toString("base64url")}` };
+    saveState(folder, state);
+    return state;
+  }
+  const parsed = stateFile.safeParse(parseJson(readFileSync(path, "utf8")));
+  if (!parsed.success) throw new Error(`${path} is damaged: begin anew with --fresh`);
+  return parsed.data;
+}
+
+/** A folder of someone else's may hold a state.json as well: what no start has made is never removed. */
+function empty(folder: string, entries: string[]): void {
+  const foreign = entries.find((name) => !OURS.has(name));
+  if (foreign !== undefined) {
+    throw new Error(
+      `${folder} holds ${foreign}, which is not rollcall's: move it away, or pass another --state`,
+    );
+  }
+  for (const entry of entries) rmSync(join(folder, entry), { recursive: true });
+}
+
+export function saveState(folder: string, state: State): void {
+  writeFileSync(join(folder, FILE), `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** The operator's secret, made at the first start. */
+export function adminSecret(folder: string): { secret: string; sha256: string } {
+  const path = join(folder, "admin-secret");
+  if (!existsSync(path)) writeFileSync(path, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600 });
+  const secret = readFileSync(path, "utf8").trim();
+  return { secret, sha256: createHash("sha256").update(secret).digest("base64url") };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

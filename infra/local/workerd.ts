@@ -1,0 +1,98 @@
+// The Worker in workerd, as production runs it: one bundle, Durable Objects on disk, the apiserver behind the KUBE
+// binding. Writes a configuration that workerd can be started with again by hand.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import workerd from "workerd";
+
+export interface WorkerSettings {
+  /** Holds the bundle, the configuration, the secrets and the objects. */
+  folder: string;
+  /** The project's root. */
+  root: string;
+  port: number;
+  deployment: string;
+  /** The apiserver: https://127.0.0.1:6443 */
+  kubeUrl: string;
+  /** PEM; undefined where a public authority vouches for the apiserver. */
+  kubeCa: string | undefined;
+  kubeToken: string;
+  macKeys: string;
+  adminSecretSha256: string;
+}
+
+/** Bundles the Worker and writes its configuration; returns the command that runs it. */
+export async function prepareWorker(settings: WorkerSettings): Promise<string[]> {
+  const { folder, root } = settings;
+  mkdirSync(join(folder, "objects"), { recursive: true, mode: 0o700 });
+  await build({
+    entryPoints: [join(root, "worker/index.ts")],
+    outfile: join(folder, "worker.js"),
+    bundle: true,
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:*"],
+    logLevel: "silent",
+  });
+  const compatibilityDate = /^compatibility_date = "(.+)"$/m.exec(
+    readFileSync(join(root, "wrangler.toml"), "utf8"),
+  )?.[1];
+  if (!compatibilityDate) throw new Error("wrangler.toml has no compatibility_date");
+  const file = join(folder, "workerd.capnp");
+  writeFileSync(file, capnp(settings, compatibilityDate), { mode: 0o600 });
+  return [workerd.default, "serve", file];
+}
+
+/** JSON's string escapes are ones that Cap'n Proto's text has too. */
+const text = (value: string) => JSON.stringify(value);
+
+function capnp(settings: WorkerSettings, compatibilityDate: string): string {
+  const { folder, port, kubeUrl, kubeCa } = settings;
+  const { protocol, hostname, host, port: kubePort } = new URL(kubeUrl);
+  const secure = protocol === "https:";
+  const address = kubePort === "" ? `${host}:${secure ? 443 : 80}` : host;
+  const trust = kubeCa === undefined ? "trustBrowserCas = true" : `trustedCertificates = [${text(kubeCa)}]`;
+  const certificateHost = hostname.replaceAll(/[[\]]/g, "");
+  const connection = secure
+    ? `https = (certificateHost = ${text(certificateHost)}, tlsOptions = (${trust}))`
+    : "http = ()";
+  const variables = {
+    DEPLOYMENT: settings.deployment,
+    ORIGINS: `http://127.0.0.1:${port}`,
+    KUBE_URL: kubeUrl,
+    KUBE_TOKEN: settings.kubeToken,
+    KID_MAC_KEYS: settings.macKeys,
+    ADMIN_SECRET_SHA256: settings.adminSecretSha256,
+  };
+  const bindings = Object.entries(variables).map(
+    ([name, value]) => `(name = ${text(name)}, text = ${text(value)})`,
+  );
+  return `using Workerd = import "/workerd/workerd.capnp";
+
+const config :Workerd.Config = (
+  services = [
+    (name = "worker", worker = .worker),
+    (name = "kube", external = (address = ${text(address)}, ${connection})),
+    (name = "objects", disk = (path = ${text(join(folder, "objects"))}, writable = true)),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "worker")],
+);
+
+const worker :Workerd.Worker = (
+  modules = [(name = "worker.js", esModule = embed "worker.js")],
+  compatibilityDate = ${text(compatibilityDate)},
+  bindings = [
+    (name = "NODES", durableObjectNamespace = "NodeObject"),
+    (name = "FLEET", durableObjectNamespace = "FleetObject"),
+    (name = "KUBE", service = "kube"),
+    ${bindings.join(",\n    ")},
+  ],
+  durableObjectNamespaces = [
+    (className = "NodeObject", uniqueKey = "rollcall-node", enableSql = true),
+    (className = "FleetObject", uniqueKey = "rollcall-fleet", enableSql = true),
+  ],
+  durableObjectStorage = (localDisk = "objects"),
+);
+`;
+}

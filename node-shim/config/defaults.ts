@@ -1,0 +1,71 @@
+// The defaults of a KubeletConfiguration (SetDefaults_KubeletConfiguration, DefaultEvictionHard). Validates nothing.
+import { parseDuration } from "../../shared/duration.ts";
+import { effectiveEvictionHard } from "../../shared/eviction-thresholds.ts";
+import { DEFAULT_SETTINGS } from "../../shared/settings.ts";
+import type { Field, Given, KubeletConfiguration } from "./schema.ts";
+
+const {
+  podsPerCore,
+  nodeStatusMaxImages,
+  reservedSystemCPUs,
+  registerNode,
+  providerID,
+  enableControllerAttachDetach,
+  localStorageCapacityIsolation,
+} = DEFAULT_SETTINGS;
+
+/** What a configuration that sets nothing says. */
+const DEFAULTS: KubeletConfiguration = {
+  nodeStatusUpdateFrequency: "10s",
+  nodeStatusReportFrequency: "5m",
+  nodeLeaseDurationSeconds: 40,
+  registerNode,
+  registerWithTaints: null,
+  providerID,
+  maxPods: 110,
+  podsPerCore,
+  nodeStatusMaxImages,
+  evictionHard: effectiveEvictionHard(null, false),
+  evictionSoft: {},
+  evictionSoftGracePeriod: {},
+  evictionMinimumReclaim: {},
+  evictionPressureTransitionPeriod: `${DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs / 60_000}m`,
+  mergeDefaultEvictionSettings: false,
+  systemReserved: {},
+  kubeReserved: {},
+  reservedSystemCPUs,
+  enforceNodeAllocatable: ["pods"],
+  systemReservedCgroup: "",
+  kubeReservedCgroup: "",
+  cgroupsPerQOS: true,
+  enableControllerAttachDetach,
+  localStorageCapacityIsolation,
+};
+
+/** Of these 0 is "not set". Elsewhere 0 is the default as well, or a value. */
+const ZERO_IS_UNSET: ReadonlySet<Field> = new Set<Field>([
+  "nodeStatusUpdateFrequency",
+  "nodeStatusReportFrequency",
+  "nodeLeaseDurationSeconds",
+  "maxPods",
+  "evictionPressureTransitionPeriod",
+]);
+
+/** What a file comes to, and which fields it has set. */
+export function withDefaults(given: Given): { values: KubeletConfiguration; set: ReadonlySet<Field> } {
+  const entries = Object.entries(given) as [Field, unknown][];
+  const own = entries.filter(([field, value]) => value !== undefined && !isUnset(field, value));
+  const set = new Set(own.map(([field]) => field));
+  const values: KubeletConfiguration = { ...DEFAULTS, ...(Object.fromEntries(own) as Given as object) };
+  // An update frequency that is set is the report frequency's default as well.
+  if (set.has("nodeStatusUpdateFrequency") && !set.has("nodeStatusReportFrequency"))
+    values.nodeStatusReportFrequency = values.nodeStatusUpdateFrequency;
+  if (set.has("evictionHard"))
+    values.evictionHard = effectiveEvictionHard(values.evictionHard, values.mergeDefaultEvictionSettings);
+  return { values, set };
+}
+
+function isUnset(field: Field, value: unknown): boolean {
+  if (!ZERO_IS_UNSET.has(field)) return false;
+  return typeof value === "string" ? parseDuration(value).durationMs === 0 : value === 0;
+}

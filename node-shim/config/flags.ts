@@ -1,0 +1,102 @@
+// The kubelet's flags that are fields of its configuration: from their texts to what a file would say. A flag beats the
+// file (kubeletConfigFlagPrecedence).
+import { parseTaintsFlag } from "../../shared/kubernetes/taints.ts";
+import { firstFault } from "../../shared/protocol.ts";
+import { type Field, type Given, kubeletConfigurationFields } from "./schema.ts";
+
+/** Gets the texts of a flag, one at least, in their order; throws what is wrong with them. */
+type Read = (texts: string[]) => unknown;
+
+/** By name: the field, the shape of a value as --help shows it, and how to read it. */
+export const CONFIGURATION_FLAGS = {
+  "node-status-update-frequency": ["nodeStatusUpdateFrequency", "<duration>", last],
+  "register-node": ["registerNode", "[boolean]", readBoolean],
+  "register-with-taints": ["registerWithTaints", "<key=value:effect,...>", readTaints],
+  "provider-id": ["providerID", "<id>", last],
+  "max-pods": ["maxPods", "<number>", readNumber],
+  "pods-per-core": ["podsPerCore", "<number>", readNumber],
+  "node-status-max-images": ["nodeStatusMaxImages", "<number>", readNumber],
+  "eviction-hard": ["evictionHard", "<signal<amount,...>", (texts) => readPairs(texts, "<")],
+  "eviction-soft": ["evictionSoft", "<signal<amount,...>", (texts) => readPairs(texts, "<")],
+  "eviction-soft-grace-period": ["evictionSoftGracePeriod", "<signal=duration,...>", readAssignments],
+  "eviction-minimum-reclaim": ["evictionMinimumReclaim", "<signal=amount,...>", readAssignments],
+  "eviction-pressure-transition-period": ["evictionPressureTransitionPeriod", "<duration>", last],
+  "system-reserved": ["systemReserved", "<resource=amount,...>", readAssignments],
+  "kube-reserved": ["kubeReserved", "<resource=amount,...>", readAssignments],
+  "reserved-cpus": ["reservedSystemCPUs", "<list>", last],
+  "enforce-node-allocatable": ["enforceNodeAllocatable", "<level,...>", readList],
+  "system-reserved-cgroup": ["systemReservedCgroup", "<name>", last],
+  "kube-reserved-cgroup": ["kubeReservedCgroup", "<name>", last],
+  "cgroups-per-qos": ["cgroupsPerQOS", "[boolean]", readBoolean],
+  "enable-controller-attach-detach": ["enableControllerAttachDetach", "[boolean]", readBoolean],
+  "local-storage-capacity-isolation": ["localStorageCapacityIsolation", "[boolean]", readBoolean],
+} as const satisfies Record<string, readonly [field: Field, shape: string, read: Read]>;
+
+export type ConfigurationFlag = keyof typeof CONFIGURATION_FLAGS;
+/** What was given on the command line: a flag may come more than once. */
+export type FlagTexts = Partial<Record<ConfigurationFlag, string[]>>;
+
+/** The fields that flags set, and by which flag. Throws with flag and fault. */
+export function readFlags(texts: FlagTexts): { given: Given; flagOf: ReadonlyMap<Field, string> } {
+  const given: Record<string, unknown> = {};
+  const flagOf = new Map<Field, string>();
+  for (const [name, values = []] of Object.entries(texts) as [ConfigurationFlag, string[] | undefined][]) {
+    if (values.length === 0) continue;
+    const [field, , read] = CONFIGURATION_FLAGS[name];
+    const flag = `--${name}`;
+    try {
+      given[field] = read(values);
+    } catch (error) {
+      throw new Error(`${flag}: ${(error as Error).message}`, { cause: error });
+    }
+    const parsed = kubeletConfigurationFields.shape[field].safeParse(given[field]);
+    if (!parsed.success) throw new Error(`${flag}: ${firstFault(parsed.error).message}`);
+    flagOf.set(field, flag);
+  }
+  return { given, flagOf };
+}
+
+function last(texts: string[]): string {
+  return texts.at(-1) ?? "";
+}
+
+/** Go's strconv.ParseBool. */
+function readBoolean(texts: string[]): boolean {
+  const text = last(texts);
+  if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
+  if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;
+  throw new Error(`"${text}" is neither true nor false`);
+}
+
+function readNumber(texts: string[]): number {
+  const text = last(texts);
+  if (!/^[-+]?(0|[1-9]\d{0,14})$/.test(text)) throw new Error(`"${text}" is not a whole number`);
+  return Number(text);
+}
+
+/** pflag's StringSlice. */
+function readList(texts: string[]): string[] {
+  return texts.flatMap((text) => (text === "" ? [] : text.split(",")));
+}
+
+function readTaints(texts: string[]) {
+  const { taints, error } = parseTaintsFlag(last(texts));
+  if (error !== null) throw new Error(error);
+  return taints;
+}
+
+function readAssignments(texts: string[]): Record<string, string> {
+  return readPairs(texts, "=");
+}
+
+/** Upstream MapStringString and LangleSeparatedMapStringString: what the file has is replaced as a whole. */
+function readPairs(texts: string[], separator: "=" | "<"): Record<string, string> {
+  const pairs: [string, string][] = [];
+  for (const pair of readList(texts)) {
+    if (pair === "") continue;
+    const at = pair.indexOf(separator);
+    if (at < 0) throw new Error(`"${pair}" has no ${separator}`);
+    pairs.push([pair.slice(0, at).trim(), pair.slice(at + 1).trim()]);
+  }
+  return Object.fromEntries(pairs);
+}

@@ -1,0 +1,75 @@
+// KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the fields that decide about the Node, with their Go types.
+// Ranges and what fields ask of each other are validation.ts's; what is left out is defaults.ts's.
+import * as z from "zod";
+import { parseDuration } from "../../shared/duration.ts";
+import { labelKeyErrors, labelValueErrors } from "../../shared/kubernetes/validation.ts";
+import { SETTINGS_LIMITS } from "../../shared/settings.ts";
+
+export const API_VERSION = "kubelet.config.k8s.io/v1beta1";
+export const KIND = "KubeletConfiguration";
+
+const textWithout = (fault: (text: string) => string | undefined) =>
+  z.string().superRefine((text, context) => {
+    const message = fault(text);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  });
+
+/** Go's duration text: `10s`, `5m`, `1m30s`, `500ms`. */
+const duration = textWithout((text) =>
+  parseDuration(text).error === null ? undefined : `"${text}" is not a duration such as 10s or 5m`,
+);
+const int32 = z
+  .int()
+  .min(-(2 ** 31))
+  .max(2 ** 31 - 1);
+const texts = z.record(z.string(), z.string());
+
+/** As CheckTaintValidation; the effect is needed here, because the apiserver refuses a Node whose taint has none. */
+const taint = z.strictObject({
+  key: textWithout((text) => labelKeyErrors(text)[0]),
+  value: textWithout((text) => labelValueErrors(text)[0]).optional(),
+  effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
+});
+
+export const kubeletConfigurationFields = z.strictObject({
+  nodeStatusUpdateFrequency: duration,
+  nodeStatusReportFrequency: duration,
+  nodeLeaseDurationSeconds: int32,
+  registerNode: z.boolean(),
+  registerWithTaints: z
+    .array(taint)
+    .max(SETTINGS_LIMITS.taints)
+    .refine(
+      (taints) => new Set(taints.map(({ key, effect }) => `${key}:${effect}`)).size === taints.length,
+      "two taints have the same key and effect",
+    ),
+  providerID: z.string(),
+  maxPods: int32,
+  podsPerCore: int32,
+  nodeStatusMaxImages: int32,
+  evictionHard: texts,
+  evictionSoft: texts,
+  evictionSoftGracePeriod: texts,
+  evictionMinimumReclaim: texts,
+  evictionPressureTransitionPeriod: duration,
+  mergeDefaultEvictionSettings: z.boolean(),
+  systemReserved: texts,
+  kubeReserved: texts,
+  reservedSystemCPUs: z.string(),
+  enforceNodeAllocatable: z.array(z.string()),
+  systemReservedCgroup: z.string(),
+  kubeReservedCgroup: z.string(),
+  cgroupsPerQOS: z.boolean(),
+  enableControllerAttachDetach: z.boolean(),
+  localStorageCapacityIsolation: z.boolean(),
+});
+
+type Fields = z.infer<typeof kubeletConfigurationFields>;
+export type Field = keyof Fields;
+/** What a file or the flags say. */
+export type Given = { [F in Field]?: Fields[F] | undefined };
+/** What holds. */
+export type KubeletConfiguration = Omit<Fields, "registerWithTaints"> & {
+  /** null: not configured. */
+  registerWithTaints: Fields["registerWithTaints"] | null;
+};

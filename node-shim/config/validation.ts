@@ -1,0 +1,97 @@
+// What a KubeletConfiguration must hold to, as far as its fields mean something here (ValidateKubeletConfiguration, and
+// what the kubelet refuses when it starts). Looks at no machine.
+import { parseDuration } from "../../shared/duration.ts";
+import { SETTINGS_LIMITS, textFault } from "../../shared/settings.ts";
+import type { Field, KubeletConfiguration } from "./schema.ts";
+
+export interface ConfigurationFault {
+  field: Field;
+  message: string;
+}
+
+type Rule = (configuration: KubeletConfiguration) => ConfigurationFault | null;
+
+const LEASE_SECONDS = SETTINGS_LIMITS.nodeLeaseDurationSeconds;
+
+const RULES: readonly Rule[] = [
+  durationWithin("nodeStatusUpdateFrequency", SETTINGS_LIMITS.nodeStatusUpdateFrequencyMs),
+  durationWithin("nodeStatusReportFrequency", SETTINGS_LIMITS.nodeStatusReportFrequencyMs),
+  durationWithin("evictionPressureTransitionPeriod", SETTINGS_LIMITS.evictionPressureTransitionPeriodMs),
+  must("nodeLeaseDurationSeconds", (seconds) => seconds > 0, "must be greater than 0"),
+  must(
+    "nodeLeaseDurationSeconds",
+    (seconds) => seconds <= LEASE_SECONDS[1],
+    `must be at most ${LEASE_SECONDS[1]}`,
+  ),
+  must("nodeStatusMaxImages", (images) => images >= -1, "must be -1 or greater"),
+  must("maxPods", (pods) => pods >= 0, "must not be a negative number"),
+  must("podsPerCore", (pods) => pods >= 0, "must not be a negative number"),
+  enforcement,
+  must(
+    "reservedSystemCPUs",
+    (cpus, { systemReservedCgroup, kubeReservedCgroup }) =>
+      cpus === "" || (systemReservedCgroup === "" && kubeReservedCgroup === ""),
+    "cannot be used with systemReservedCgroup or kubeReservedCgroup",
+  ),
+  textFault,
+];
+
+/** The first rule that is broken; null: none. */
+export function configurationFault(configuration: KubeletConfiguration): ConfigurationFault | null {
+  for (const rule of RULES) {
+    const fault = rule(configuration);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function must<F extends Field>(
+  field: F,
+  holds: (value: KubeletConfiguration[F], configuration: KubeletConfiguration) => boolean,
+  message: string,
+): Rule {
+  return (configuration) => (holds(configuration[field], configuration) ? null : { field, message });
+}
+
+/** The protocol's bounds, which keep a machine from wearing the apiserver out; the kubelet has none. */
+function durationWithin(
+  field: "nodeStatusUpdateFrequency" | "nodeStatusReportFrequency" | "evictionPressureTransitionPeriod",
+  [least, most]: readonly [number, number],
+): Rule {
+  return ({ [field]: text }) => {
+    const { durationMs } = parseDuration(text);
+    if (durationMs !== null && durationMs >= least && durationMs <= most) return null;
+    return { field, message: `must be between ${least / 1000}s and ${most / 1000}s, not ${text}` };
+  };
+}
+
+/** Each way of enforcement, and the field without which it cannot be. */
+const ENFORCEMENTS: ReadonlyMap<string, "systemReservedCgroup" | "kubeReservedCgroup" | null> = new Map([
+  ["pods", null],
+  ["system-reserved", "systemReservedCgroup"],
+  ["system-reserved-compressible", "systemReservedCgroup"],
+  ["kube-reserved", "kubeReservedCgroup"],
+  ["kube-reserved-compressible", "kubeReservedCgroup"],
+  ["none", null],
+]);
+
+/** Nothing is enforced here, but a configuration that a kubelet refuses is a mistake. */
+function enforcement(configuration: KubeletConfiguration): ConfigurationFault | null {
+  const { enforceNodeAllocatable: levels } = configuration;
+  const message =
+    levels.map((level, at) => levelFault(level, at, configuration)).find((fault) => fault !== null) ??
+    ["system-reserved", "kube-reserved"]
+      .filter((level) => levels.includes(level) && levels.includes(`${level}-compressible`))
+      .map((level) => `${level} and ${level}-compressible cannot be specified together`)[0];
+  return message === undefined ? null : { field: "enforceNodeAllocatable", message };
+}
+
+function levelFault(level: string, at: number, configuration: KubeletConfiguration): string | null {
+  const { enforceNodeAllocatable: levels, cgroupsPerQOS } = configuration;
+  const cgroup = ENFORCEMENTS.get(level);
+  if (levels.indexOf(level) < at) return `has ${level} twice`;
+  if (cgroup === undefined) return `has "${level}", which is none of ${[...ENFORCEMENTS.keys()].join(", ")}`;
+  if (level === "none") return levels.length > 1 ? "may hold nothing else beside none" : null;
+  if (cgroup !== null && configuration[cgroup] === "") return `has ${level}, which needs ${cgroup}`;
+  return cgroupsPerQOS ? null : `has ${level}, which needs cgroupsPerQOS`;
+}

@@ -1,0 +1,49 @@
+// Keeps a call that may hang from hanging its caller, or from eating the thread pool. Knows nothing of what is called.
+import { unread, type Reading } from "./reading.ts";
+
+/**
+ * `call`, one at a time and given up after `giveUpMs`. A call that was given up still holds a thread of libuv's
+ * four: until it returns, further ones are refused at once. Never rejects.
+ */
+export function oneAtATime<R>(
+  name: string, // typically "statfs"
+  call: (argument: string) => Promise<R>,
+  giveUpMs: number,
+): (argument: string) => Promise<Reading<R>> {
+  let hungOn: string | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function attempt(argument: string): Promise<Reading<R>> {
+    if (hungOn !== null) return { error: `${name} ${hungOn} has still not returned` };
+    const answer = settle(call, argument);
+    const first = await Promise.race([answer, after(giveUpMs, answer)]);
+    if (first !== "late") return first;
+    hungOn = argument;
+    void answer.then(() => {
+      hungOn = null;
+    });
+    return { error: `${name} ${argument} did not return within ${giveUpMs} ms` };
+  }
+
+  return (argument) => {
+    const mine = last.then(() => attempt(argument));
+    last = mine;
+    return mine;
+  };
+}
+
+async function settle<R>(call: (argument: string) => Promise<R>, argument: string): Promise<Reading<R>> {
+  try {
+    return { value: await call(argument) };
+  } catch (error) {
+    return unread(error);
+  }
+}
+
+/** "late" once the time is over, unless `answer` comes first; then its timer is gone. */
+function after(milliseconds: number, answer: Promise<unknown>): Promise<"late"> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds, "late");
+    void answer.then(() => clearTimeout(timer));
+  });
+}

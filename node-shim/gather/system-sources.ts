@@ -1,0 +1,29 @@
+// This machine as the source of facts: the only file here that asks the process it runs in. Starts no process.
+import { lookup } from "node:dns/promises";
+import { statfs } from "node:fs/promises";
+import { networkInterfaces, release } from "node:os";
+import { addressLookup } from "./addresses.ts";
+import type { FactsOptions } from "./facts.ts";
+import { fileSystemReader } from "./storage.ts";
+
+type SystemSources = Pick<
+  FactsOptions,
+  "root" | "nodefsPath" | "kernel" | "os" | "arch" | "networkInterfaces" | "lookup" | "readFileSystem"
+>;
+
+/** The kubelet's --root-dir by default: what nodefs is named for. */
+const KUBELET_FOLDER = "/var/lib/kubelet";
+
+/** Made once per process, for gatherFacts and gatherVitals alike: a hung call is remembered in it. */
+export function systemSources(): SystemSources {
+  return {
+    root: "/",
+    nodefsPath: KUBELET_FOLDER,
+    kernel: release(),
+    os: process.platform,
+    arch: process.arch,
+    networkInterfaces,
+    lookup: addressLookup((name) => lookup(name, { all: true, verbatim: true })),
+    readFileSystem: fileSystemReader((path) => statfs(path)),
+  };
+}

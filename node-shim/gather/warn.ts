@@ -1,0 +1,21 @@
+// How gathering says that a source failed. Where the words end up is the caller's choice.
+import type { Reading } from "./reading.ts";
+
+/** Told when a fact or signal is left out: where it would have come from, and why it did not. */
+export type Warn = (source: string, message: string) => void;
+
+/** Passes on the first warning of each source. `said` is the caller's, who may forget a source to hear of it again. */
+export function sayOnce(warn: Warn, said: Set<string> = new Set()): Warn {
+  return (source, message) => {
+    if (said.has(source)) return;
+    said.add(source);
+    warn(source, message);
+  };
+}
+
+/** The fact, or undefined after a warning. */
+export function orWarn<T>(reading: Reading<T>, source: string, warn: Warn): T | undefined {
+  if ("value" in reading) return reading.value;
+  warn(source, reading.error);
+  return undefined;
+}

@@ -1,0 +1,130 @@
+// From flags and configuration to what the shim gathers: the one place where settings become facts.
+import { hostname as osHostname } from "node:os";
+import { parseNodeLabels } from "../shared/labels.ts";
+import { validateNodeName } from "../shared/node-name.ts";
+import { areNodeIPs, type Facts, firstFault, type Vitals } from "../shared/protocol.ts";
+import { machineInfoOf } from "../shared/reported-status.ts";
+import { reservationFault } from "../shared/settings-in-force.ts";
+import { type Settings, settingsSchema } from "../shared/settings.ts";
+import { type Configuration, type LoadedConfiguration, readConfiguration } from "./config.ts";
+import type { FlagTexts } from "./config/flags.ts";
+import { type FactsOptions, gatherFacts, gatherMachine, type Note } from "./gather/facts.ts";
+import { hostname } from "./gather/hostname.ts";
+import { pidAvailable } from "./gather/pid-signal.ts";
+import { systemSources } from "./gather/system-sources.ts";
+import { gatherVitals } from "./gather/vitals.ts";
+import { sayOnce, type Warn } from "./gather/warn.ts";
+
+export interface MachineFlags {
+  /** --config FILE */
+  config?: string;
+  /** --hostname-override NAME */
+  hostnameOverride?: string;
+  /** --node-ip IP[,IP] */
+  nodeIp?: string;
+  /** --node-labels KEY=VALUE,... */
+  nodeLabels?: string[];
+  /** The flags that are fields of the configuration. */
+  set?: FlagTexts;
+}
+
+/** What the flags and the file say, all of it valid. Nothing was asked of the machine but its name. */
+export interface MachineSettings extends LoadedConfiguration {
+  /** The Node's name. */
+  name: string;
+  nodeIPs: string[];
+  settings: Settings;
+}
+
+export interface Machine {
+  /** The Node's name. */
+  name: string;
+  configuration: Configuration;
+  /** Where each field of the configuration came from. */
+  sources: LoadedConfiguration["sources"];
+  gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
+}
+
+/** Throws, with what to change, when the flags or the configuration make no Node. */
+export function machineSettings(flags: MachineFlags): MachineSettings {
+  const loaded = readConfiguration(flags.config, flags.set ?? {});
+  const name = nodeName(flags);
+  const nodeLabels = Object.assign({}, ...(flags.nodeLabels ?? []).map(parseNodeLabels)) as Record<
+    string,
+    string
+  >;
+  const hasLabels = Object.keys(nodeLabels).length > 0;
+  const settings = { hostname: name, ...loaded.configuration, ...(hasLabels && { nodeLabels }) };
+  const parsed = settingsSchema.safeParse(settings);
+  if (!parsed.success) {
+    const { path, message } = firstFault(parsed.error);
+    if (path === "/hostname") throw new Error(`"${name}" is ${message}: pass a shorter --hostname-override`);
+    throw new Error(`--node-labels: ${message.replaceAll("\n", "; ")}`);
+  }
+  return { ...loaded, name, nodeIPs: nodeIPs(flags), settings };
+}
+
+/** Throws as machineSettings does, and when the machine has less than what is to be kept of it. */
+export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
+  const { name, configuration, sources, nodeIPs, settings, ignored } = machineSettings(flags);
+  if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
+  const options: FactsOptions = {
+    ...systemSources(),
+    nodeName: name,
+    nodeIPs,
+    settings,
+    warn: sayOnce(warn),
+    ...(note && { note }),
+  };
+  await requireReservations(options);
+  const gather = async () => {
+    const [facts, vitals] = [await gatherFacts(options), await gatherVitals(options)];
+    return { facts, vitals };
+  };
+  return { name, configuration, sources, gather };
+}
+
+/** Said once, at the start. */
+export function ignoredFields(ignored: string[]): string {
+  return `ignored, since nothing here depends on it: ${ignored.join(", ")}`;
+}
+
+/** As the kubelet's container manager at its start. What cannot be read is said when it is gathered. */
+async function requireReservations({
+  root,
+  settings,
+  nodefsPath,
+  readFileSystem,
+}: FactsOptions): Promise<void> {
+  const machine = await gatherMachine(root, () => undefined);
+  if (machine === undefined) return;
+  const fileSystem = await readFileSystem(nodefsPath);
+  const nodefs = "value" in fileSystem ? fileSystem.value.bytes : fileSystem;
+  const pids = pidAvailable(root);
+  const fault = reservationFault(
+    settings,
+    machineInfoOf(machine),
+    "value" in nodefs ? nodefs.value[1] : undefined,
+    "value" in pids ? pids.value[1] : undefined,
+  );
+  if (fault !== null)
+    throw new Error(`${fault} Change kubeReserved, systemReserved, reservedSystemCPUs or evictionHard.`);
+}
+
+/** The host name is the Node's name, as it is the kubelet's without a cloud provider. */
+export function nodeName({ hostnameOverride = "" }: MachineFlags): string {
+  const name = hostname(hostnameOverride, osHostname);
+  if ("error" in name) throw new Error(`${name.error}: pass --hostname-override`);
+  const [fault] = validateNodeName(name.value);
+  if (fault !== undefined)
+    throw new Error(`"${name.value}" cannot be a Node's name: ${fault}; pass --hostname-override`);
+  return name.value;
+}
+
+function nodeIPs({ nodeIp = "" }: MachineFlags): string[] {
+  const ips = nodeIp.split(",").flatMap((ip) => ip.trim() || []);
+  if (ips.length > 2) throw new Error(`--node-ip ${nodeIp}: at most two addresses, one of each family`);
+  if (!areNodeIPs(ips))
+    throw new Error(`--node-ip ${nodeIp}: must be an IP address, or an IPv4 and an IPv6 one`);
+  return ips;
+}

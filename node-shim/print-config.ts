@@ -1,0 +1,30 @@
+// node-shim config: the configuration in force, as a file that says the same, and where each value came from. Offline.
+import { stringify } from "yaml";
+import { API_VERSION, type Field, KIND } from "./config/schema.ts";
+import { ignoredFields, type MachineFlags, machineSettings } from "./machine.ts";
+
+/** YAML. What is no field of a KubeletConfiguration stands in comments below it. */
+export function printConfig(flags: MachineFlags): string {
+  const { inForce, sources, ignored, name, nodeIPs, settings } = machineSettings(flags);
+  const fields = Object.keys(inForce) as Field[];
+  const labels = Object.entries(settings.nodeLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  const others = [
+    `--hostname-override ${name} # ${flags.hostnameOverride ? "--hostname-override" : "this machine's host name"}`,
+    nodeIPs.length > 0
+      ? `--node-ip ${nodeIPs.join(",")} # --node-ip`
+      : "--node-ip # default: by the machine's name, else its default route",
+    labels.length > 0 ? `--node-labels ${labels.join(",")} # --node-labels` : "--node-labels # default: none",
+    ...(ignored.length > 0 ? [ignoredFields(ignored)] : []),
+  ];
+  return [
+    stringify({ apiVersion: API_VERSION, kind: KIND }),
+    ...fields.map((field) => line(field, inForce[field], sources[field])),
+    ...others.map((text) => `# ${text}\n`),
+  ].join("");
+}
+
+/** The source stands behind the field's first line. */
+function line(field: Field, value: unknown, source: string): string {
+  const [first, ...rest] = stringify({ [field]: value }, { lineWidth: 0 }).split("\n");
+  return [`${first} # ${source}`, ...rest].join("\n");
+}

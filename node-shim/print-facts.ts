@@ -1,0 +1,50 @@
+// node-shim facts: what this machine would report of itself, and where each fact was read. Offline.
+import type { Facts } from "../shared/protocol.ts";
+import { type MachineFlags, thisMachine } from "./machine.ts";
+
+/** Of facts that come from one place only; the others are noted while they are gathered. */
+const SOURCES: Record<string, string> = {
+  "/settings/nodeLabels": "--node-labels",
+  "/platform/os": "the operating system that node runs on",
+  "/platform/architecture": "the processor that node runs on, in Go's words",
+  "/machine/memoryBytes": "/proc/meminfo",
+  "/machine/swapBytes": "/proc/meminfo",
+  "/machine/hugePages": "/sys/kernel/mm/hugepages",
+  "/versions/kernel": "uname",
+  "/versions/osImage": "default",
+  "/runtime": "no container runtime is asked",
+  "/addresses/lookup": "the resolver, asked for the Node's name",
+  "/addresses/onInterface": "the network interfaces",
+  "/addresses/defaultRoute": "/proc/net/route, /proc/net/ipv6_route and the network interfaces",
+  "/storage/nodefsCapacityBytes": "statfs of /var/lib/kubelet, or of the nearest folder above it",
+};
+
+/** JSON: the facts, with `value` and `source` in place of each. */
+export async function printFacts(flags: MachineFlags): Promise<string> {
+  const noted = new Map<string, string>();
+  const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
+  const machine = await thisMachine(flags, warn, (pointer, source) => noted.set(pointer, source));
+  const { facts } = await machine.gather();
+  const sources = new Map([
+    ...Object.entries(SOURCES),
+    ["/settings/hostname", flags.hostnameOverride ? "--hostname-override" : "this machine's host name"],
+    ["/addresses/nodeIPs", flags.nodeIp ? "--node-ip" : "default"],
+    ...Object.entries(machine.sources).flatMap(([field, source]): [string, string][] => [
+      [`/settings/${field}`, source],
+      [`/settings/${field}Ms`, source],
+    ]),
+    ...noted,
+  ] as [string, string][]);
+  return `${JSON.stringify(withSources(facts, sources), null, 2)}\n`;
+}
+
+function withSources(facts: Facts, sources: ReadonlyMap<string, string>): Record<string, unknown> {
+  const told = (pointer: string, value: unknown) => ({ value, source: sources.get(pointer) });
+  const groups = Object.entries(facts).map(([group, fact]) => {
+    const isGroup = typeof fact === "object" && fact !== null && !Array.isArray(fact);
+    if (!isGroup) return [group, told(`/${group}`, fact)] as const;
+    const entries = Object.entries(fact).map(([name, value]) => [name, told(`/${group}/${name}`, value)]);
+    return [group, Object.fromEntries(entries)] as const;
+  });
+  return Object.fromEntries(groups);
+}

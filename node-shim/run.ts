@@ -1,0 +1,150 @@
+// node-shim run: key, enrolment, loop. The machine's whole life with the Worker.
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { codeOf } from "./fault.ts";
+import { loadEnrolment, loadOrMakeKey, storeEnrolment, type StoredEnrolment } from "./identity.ts";
+import { lockFolder } from "./lock.ts";
+import { type Log, stderrLog } from "./log.ts";
+import { runLoop } from "./loop.ts";
+import { type Machine, type MachineFlags, thisMachine } from "./machine.ts";
+import { enrol, reporter, type Transport } from "./post.ts";
+import type { MachineKey } from "./sign.ts";
+import { httpTransport } from "./transport.ts";
+
+export interface RunFlags extends MachineFlags {
+  url: string;
+  state: string;
+  joinTokenFile?: string;
+}
+
+/** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
+const DEADLINE_MS = 9000;
+
+/** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
+export async function run(flags: RunFlags): Promise<void> {
+  const now = () => new Date().toISOString();
+  const log = stderrLog(now);
+  const origin = originOf(flags.url);
+  const machine = await thisMachine(flags, (source, message) => log("warn", `${source}: ${message}`));
+  const lock = lockFolder(flags.state);
+  const stop = stopSignal();
+  const { send, close } = httpTransport(origin, DEADLINE_MS);
+  // A request that is on its way would hold the end back until its deadline.
+  stop.addEventListener("abort", close);
+  try {
+    const key = await loadOrMakeKey(flags.state);
+    const { name } = machine;
+    const enrolment =
+      loadEnrolment(flags.state, { name, thumbprint: key.thumbprint }) ??
+      (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
+    if (enrolment === null) return;
+    await runLoop({
+      gather: machine.gather,
+      report: reporter({
+        name,
+        origin,
+        key,
+        kid: enrolment.kid,
+        startId: randomBytes(16).toString("base64url"),
+        send,
+        machineTime: now,
+      }),
+      sleep: (ms) => sleepUnlessStopped(ms, stop),
+      stopped: () => stop.aborted,
+      random: Math.random,
+      intervalMs: machine.configuration.nodeStatusUpdateFrequencyMs,
+      reconnect: close,
+      log,
+    });
+  } finally {
+    close();
+    lock.release();
+  }
+}
+
+interface Enrolling {
+  flags: RunFlags;
+  machine: Machine;
+  key: MachineKey;
+  origin: string;
+  send: Transport;
+  log: Log;
+  stop: AbortSignal;
+}
+
+/**
+ * Enrols, again and again while the Worker cannot be reached; a refusal ends the shim with what to do. null: stopped
+ * before.
+ */
+async function enrolMachine({
+  flags,
+  machine,
+  key,
+  origin,
+  send,
+  log,
+  stop,
+}: Enrolling): Promise<StoredEnrolment | null> {
+  const joinToken = readJoinToken(flags);
+  const { facts } = await machine.gather();
+  const { machineID = "", systemUUID = "" } = facts.machine ?? {};
+  let said = "";
+  while (!stop.aborted) {
+    const outcome = await enrol(send, key, { name: machine.name, origin, joinToken, machineID, systemUUID });
+    if (outcome.kind === "ok") {
+      const enrolment = { name: machine.name, thumbprint: key.thumbprint, kid: outcome.answer.kid };
+      storeEnrolment(flags.state, enrolment);
+      log("info", `enrolled as ${machine.name} at ${origin}, key ${key.thumbprint}`);
+      return enrolment;
+    }
+    if (outcome.kind === "refused" && outcome.problem.status < 500) {
+      throw new Error(`enrolment refused: ${outcome.problem.title}. ${outcome.problem.detail}`);
+    }
+    if (stop.aborted) break;
+    const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
+    if (why !== said) log("warn", `enrolment failed: ${why}; trying again`);
+    said = why;
+    await sleepUnlessStopped(outcome.retryAfterMs ?? Math.random() * 5000, stop);
+  }
+  return null;
+}
+
+function readJoinToken(flags: RunFlags): string {
+  const token = flags.joinTokenFile ? readTokenFile(flags.joinTokenFile) : process.env["ROLLCALL_JOIN_TOKEN"];
+  if (token) return token;
+  throw new Error(
+    "this machine is not enrolled yet: get a join token from your operator and pass --join-token-file or set ROLLCALL_JOIN_TOKEN",
+  );
+}
+
+function readTokenFile(file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw new Error(
+      `--join-token-file ${file} cannot be read (${codeOf(error)}): put the token there, or set ROLLCALL_JOIN_TOKEN`,
+      { cause: error },
+    );
+  }
+}
+
+export function originOf(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)
+    throw new Error(`--url ${url}: must read https://HOST`);
+  const loopback = ["127.0.0.1", "[::1]", "localhost"].includes(parsed.hostname);
+  if (parsed.protocol === "http:" && !loopback)
+    throw new Error(`--url ${url}: only https:// leaves this machine`);
+  return parsed.origin;
+}
+
+function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => controller.abort());
+  return controller.signal;
+}
+
+async function sleepUnlessStopped(ms: number, stop: AbortSignal): Promise<void> {
+  await wait(ms, undefined, { signal: stop }).catch(() => undefined);
+}

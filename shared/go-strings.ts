@@ -1,0 +1,53 @@
+// Go's string functions where JavaScript's differ, for texts that must come out as Kubernetes has them.
+
+const GO_SPACE = /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$/;
+
+/** strings.TrimSpace: Unicode's white space; unlike String.trim it takes U+0085 and leaves the byte order mark. */
+export function trimSpace(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && GO_SPACE.test(text.charAt(start))) start++;
+  while (end > start && GO_SPACE.test(text.charAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+/** strings.ToLower: each character by itself, always to one character. */
+export function toLower(text: string): string {
+  let lower = "";
+  for (const character of text) lower += character === "\u0130" ? "i" : character.toLowerCase();
+  return lower;
+}
+
+const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['"', '\\"'],
+  ["\\", "\\\\"],
+  ["\u0007", String.raw`\a`],
+  ["\b", String.raw`\b`],
+  ["\f", String.raw`\f`],
+  ["\n", String.raw`\n`],
+  ["\r", String.raw`\r`],
+  ["\t", String.raw`\t`],
+  ["\v", String.raw`\v`],
+]);
+
+/** unicode.IsPrint. */
+export function isPrintable(character: string): boolean {
+  return PRINTABLE.test(character);
+}
+
+/** strconv.Quote, which is also %q in a format. */
+export function quote(text: string): string {
+  let quoted = "";
+  for (const character of text.toWellFormed()) {
+    quoted += ESCAPES.get(character) ?? (isPrintable(character) ? character : escaped(character));
+  }
+  return `"${quoted}"`;
+}
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const hex = code.toString(16);
+  if (code < 0x80) return String.raw`\x` + hex.padStart(2, "0");
+  return code < 0x10000 ? String.raw`\u` + hex.padStart(4, "0") : String.raw`\U` + hex.padStart(8, "0");
+}

@@ -1,0 +1,38 @@
+// Why a request to the apiserver failed, and what kind of failure that is. Makes no request.
+import type { Status } from "./types.ts";
+
+/** The apiserver's refusal in its own words, or the text of what kept the request from being sent or answered. */
+export type ApiError = { kind: "status"; status: Status } | { kind: "unanswered"; message: string };
+
+/** What a request yields. */
+export type Answer<T> = { ok: T } | { failed: ApiError };
+
+/** For a log, a history or an operator; holds what the apiserver said. */
+export function apiErrorText(error: ApiError): string {
+  if (error.kind === "unanswered") return error.message;
+  const { message, reason, code } = error.status;
+  return message ?? reason ?? `status ${code}`;
+}
+
+export function isNotFound(error: ApiError): boolean {
+  return isOfKind(error, "NotFound", 404);
+}
+
+export function isForbidden(error: ApiError): boolean {
+  return isOfKind(error, "Forbidden", 403);
+}
+
+/** The object is not the one that was read. Its code, 409, is also that of AlreadyExists. */
+export function isConflict(error: ApiError): boolean {
+  return isOfKind(error, "Conflict", 409);
+}
+
+export function isAlreadyExists(error: ApiError): boolean {
+  return error.kind === "status" && error.status.reason === "AlreadyExists";
+}
+
+/** As apimachinery/pkg/api/errors: the code only decides where there is no reason. */
+function isOfKind(error: ApiError, reason: string, code: number): boolean {
+  if (error.kind !== "status") return false;
+  return error.status.reason ? error.status.reason === reason : error.status.code === code;
+}

@@ -1,0 +1,26 @@
+// What the steps in shared/ ask of an apiserver. Interfaces only: the Worker and the tests bring their own.
+import type { Answer } from "./api-error.ts";
+import type { JsonObject } from "./json.ts";
+import type { Event, Lease, Node } from "./types.ts";
+
+export interface NodeClient {
+  /** POST; the client adds apiVersion and kind. */
+  createNode(node: Node): Promise<Answer<Node>>;
+  getNode(name: string): Promise<Answer<Node>>;
+  /** PATCHes `/status` with a strategic merge patch. `original` is what the patch starts from: its name and uid. */
+  patchNodeStatus(original: Node, patch: JsonObject): Promise<Answer<Node>>;
+}
+
+export interface LeaseClient {
+  getLease(namespace: string, name: string): Promise<Answer<Lease>>;
+  /** POST; the client adds apiVersion and kind, here and in updateLease. */
+  createLease(lease: Lease): Promise<Answer<Lease>>;
+  /** PUT; the lease's resourceVersion is the precondition. */
+  updateLease(lease: Lease): Promise<Answer<Lease>>;
+}
+
+export interface EventClient {
+  createEvent(event: Event): Promise<Answer<Event>>;
+  /** PATCHes with a strategic merge patch. */
+  patchEvent(event: Event, patch: JsonObject): Promise<Answer<Event>>;
+}

@@ -1,0 +1,35 @@
+// The conditions of a Node, for setters that add their own. Upstream's setters keep to upstream's order instead.
+import type { NodeCondition, NodeStatus } from "./types.ts";
+
+/** What a setter says about one aspect of the Node, in words for people and machines. */
+export interface ConditionReport {
+  type: string;
+  status: "True" | "False" | "Unknown";
+  /** One word in CamelCase, for programs. */
+  reason: string;
+  /** For people. */
+  message: string;
+}
+
+/**
+ * Sets a condition and keeps it before Ready, which some clients expect to be the last one
+ * (kubernetes/kubernetes#16961). The transition time changes with the status only.
+ * Returns whether the status is another one than before; a condition that is new has not changed.
+ */
+export function setCondition(status: NodeStatus, now: string, report: ConditionReport): boolean {
+  const conditions = status.conditions ?? [];
+  const index = conditions.findIndex(({ type }) => type === report.type);
+  const previous = conditions[index];
+  const changed = previous !== undefined && previous.status !== report.status;
+  const condition: NodeCondition = { ...report, lastHeartbeatTime: now, lastTransitionTime: now };
+  if (previous && !changed && previous.lastTransitionTime) {
+    condition.lastTransitionTime = previous.lastTransitionTime;
+  }
+  const ready = conditions.findIndex(({ type }) => type === "Ready");
+  if (previous && (ready === -1 || index <= ready)) status.conditions = conditions.with(index, condition);
+  else {
+    const others = conditions.filter(({ type }) => type !== report.type);
+    status.conditions = others.toSpliced(ready === -1 ? others.length : ready, 0, condition);
+  }
+  return changed;
+}

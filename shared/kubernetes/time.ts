@@ -1,0 +1,18 @@
+// Times as the apiserver writes them. Has no clock.
+
+/** metav1.Time's zero value, which null stands for. */
+const ZERO_TIME = "0001-01-01T00:00:00Z";
+
+/** Do two RFC 3339 times mean the same instant, to the nanosecond? An absent time is the zero time. */
+export function sameInstant(a: string | null | undefined, b: string | null | undefined): boolean {
+  return a === b || instantOf(a ?? ZERO_TIME) === instantOf(b ?? ZERO_TIME);
+}
+
+/** Equal for equal instants only. A text that is no time equals only itself. */
+function instantOf(time: string): string {
+  const parts = /^(.{19})(?:[.,](\d+))?(.*)$/.exec(time);
+  const seconds = Date.parse(`${parts?.[1]}${parts?.[3]}`) / 1000;
+  if (Number.isNaN(seconds)) return time;
+  const nanoseconds = (parts?.[2] ?? "").padEnd(9, "0").slice(0, 9);
+  return `${seconds}.${nanoseconds}`;
+}

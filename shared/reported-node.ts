@@ -1,0 +1,74 @@
+// The Node that a reporting machine registers with: the kubelet's initial Node, and what rollcall adds to it.
+import { initialNode } from "./initial-node.ts";
+import type { Node, Taint } from "./kubernetes/types.ts";
+import { nodeStatusSetters } from "./pipeline.ts";
+import type { Facts } from "./protocol.ts";
+import { type ReportedStatus, reportedSources } from "./reported-status.ts";
+import { DEFAULT_SETTINGS } from "./settings.ts";
+import { customSetters } from "./setters/custom.ts";
+import { setNodeInfo } from "./setters/node-info.ts";
+import type { DraftNode, Setter } from "./setters/setter.ts";
+
+/** Whose Node it is: the deployment that created or adopted it. */
+export const OWNER_ANNOTATION = "rollcall.dev/owner";
+/** A machine without a kubelet must not be given pods. */
+export const FACTS_ONLY_TAINT: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
+/** Nor traffic that a load balancer spreads over Nodes. */
+const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
+
+/** The setters of the product, in order, over a report. */
+export function reportedSetters(reported: ReportedStatus): Setter[] {
+  const setters = nodeStatusSetters(reportedSources(reported), customSetters);
+  return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
+}
+
+/** No kubelet runs without a runtime, so upstream has no word for it; an empty version is `<unknown>` to kubectl. */
+function withoutContainerRuntime(node: DraftNode): null {
+  setNodeInfo(node, { containerRuntimeVersion: "" });
+  return null;
+}
+
+/** `withoutFactsOnlyTaint`: the join token lets registerWithTaints replace the taint. */
+export function reportedInitialNode(
+  reported: ReportedStatus,
+  withoutFactsOnlyTaint: boolean,
+  first: readonly Setter[] = [], // run before the product's
+): { node: DraftNode; errors: string[] } {
+  const { settings, platform } = reported.facts;
+  const initial = initialNode(
+    {
+      nodeName: reported.name,
+      hostname: settings.hostname,
+      goos: platform.os,
+      goarch: platform.architecture,
+      registerWithTaints: taintsOf(settings.registerWithTaints, withoutFactsOnlyTaint),
+      externalCloudProvider: false,
+      enableControllerAttachDetach:
+        settings.enableControllerAttachDetach ?? DEFAULT_SETTINGS.enableControllerAttachDetach,
+      nodeLabels: { ...settings.nodeLabels, [NO_LOAD_BALANCER_LABEL]: "true" },
+      providerID: settings.providerID ?? DEFAULT_SETTINGS.providerID,
+      declaredFeatures: null,
+    },
+    [...first, ...reportedSetters(reported)],
+  );
+  if ("error" in initial) throw new Error(initial.error);
+  return initial;
+}
+
+function taintsOf(
+  configured: Facts["settings"]["registerWithTaints"],
+  withoutFactsOnlyTaint: boolean,
+): Taint[] {
+  const taints = (configured ?? []).map(({ key, value = "", effect }) => ({ key, value, effect }));
+  if (configured !== null && withoutFactsOnlyTaint) return taints;
+  return [FACTS_ONLY_TAINT, ...taints.filter(({ key }) => key !== FACTS_ONLY_TAINT.key)];
+}
+
+/** null where this deployment may write the Node; else why not. */
+export function claimNode(existing: Node, deployment: string): string | null {
+  const owner = existing.metadata?.annotations?.[OWNER_ANNOTATION];
+  if (owner === deployment) return null;
+  return owner === undefined
+    ? "a Node of this name exists that is not rollcall's"
+    : `the Node belongs to ${owner}`;
+}

@@ -1,0 +1,25 @@
+// Setter: the DiskPressure condition.
+import { pressureCondition } from "./pressure-condition.ts";
+import type { RecordStatusEvent, Setter } from "./setter.ts";
+
+const WORDINGS = {
+  pressure: {
+    reason: "KubeletHasDiskPressure",
+    message: "kubelet has disk pressure",
+    event: "NodeHasDiskPressure",
+  },
+  none: {
+    reason: "KubeletHasNoDiskPressure",
+    message: "kubelet has no disk pressure",
+    event: "NodeHasNoDiskPressure",
+  },
+};
+
+/** Upstream nodestatus.DiskPressureCondition. */
+export function diskPressureCondition(
+  now: string,
+  underPressure: () => boolean, // typically what the eviction signals say
+  recordStatusEvent: RecordStatusEvent,
+): Setter {
+  return pressureCondition("DiskPressure", now, underPressure, recordStatusEvent, WORDINGS);
+}

@@ -1,0 +1,132 @@
+// Setter: capacity and allocatable, who the machine is, and the event of its reboot.
+import { subtractQuantities } from "../kubernetes/quantity-arithmetic.ts";
+import { newQuantity, type Quantity, signOf, withAmount, zeroQuantity } from "../kubernetes/quantity.ts";
+import { type Quantities, resourceListQuantities, resourceListText } from "../kubernetes/resource-list.ts";
+import { isExtendedResourceName, isHugePageResourceName } from "../kubernetes/resource-names.ts";
+import type { ResourceList } from "../kubernetes/types.ts";
+import { capacityQuantities, type MachineInfo } from "../machine-capacity.ts";
+import { nodeInfoOf, setNodeInfo } from "./node-info.ts";
+import type { DraftNode, Reading, RecordEvent, Setter } from "./setter.ts";
+
+/** What device plugins announce; `removed` are resources whose plugin is gone. */
+export interface DevicePluginResources {
+  capacity: Quantities;
+  allocatable: Quantities;
+  removed: readonly string[];
+}
+
+/** Whether a reboot was already announced, which happens once per process. The caller keeps it between runs. */
+export interface RebootEvent {
+  emitted: boolean;
+}
+
+const NONE = newQuantity(0, "DecimalSI");
+
+/**
+ * Upstream nodestatus.MachineInfo. Resources that others announce in the Node stay there. Updates `rebootEvent`;
+ * a caller that passes a fresh one each time hears of every reboot, as in older releases.
+ */
+export function machineInfo(
+  nodeName: string,
+  maxPods: number,
+  podsPerCore: number, // 0: no limit
+  readMachineInfo: () => Reading<MachineInfo>, // typically the last good reading of the facts' machine
+  readCapacity: (localStorageCapacityIsolation: boolean) => Quantities, // of them ephemeral-storage counts
+  devicePluginResources: () => DevicePluginResources, // typically the facts' devices
+  nodeAllocatableReservation: () => Quantities, // what system, kubelet and eviction keep for themselves
+  recordEvent: RecordEvent,
+  localStorageCapacityIsolation: boolean,
+  rebootEvent: RebootEvent,
+): Setter {
+  return (node) => {
+    let read: Quantities;
+    let deviceAllocatable: Quantities = {};
+    const info = readMachineInfo();
+    if ("error" in info) read = { cpu: NONE, memory: NONE, pods: newQuantity(maxPods, "DecimalSI") };
+    else {
+      const { numCores } = info.value;
+      const pods = podsPerCore > 0 ? Math.min(numCores * podsPerCore, maxPods) : maxPods;
+      const storage = readCapacity(localStorageCapacityIsolation)["ephemeral-storage"];
+      const devices = devicePluginResources();
+      deviceAllocatable = devices.allocatable;
+      read = { ...capacityQuantities(info.value), pods: newQuantity(pods, "DecimalSI") };
+      if (storage) read["ephemeral-storage"] = storage;
+      Object.assign(read, devices.capacity);
+      // A removed resource becomes 0 and does not vanish: it was a device plugin's, not the cluster's.
+      for (const resource of devices.removed) read[resource] = NONE;
+      recordReboot(node, nodeName, info.value.bootID, recordEvent, rebootEvent);
+      setIdentity(node, info.value);
+    }
+    const capacity = capacityOf(node, read);
+    const allocatable = allocatableOf(capacity, nodeAllocatableReservation(), deviceAllocatable);
+    keepAllocatable(allocatable, node.status.allocatable ?? {});
+    node.status.capacity = resourceListText(capacity);
+    node.status.allocatable = resourceListText(allocatable);
+    return null;
+  };
+}
+
+function recordReboot(
+  node: DraftNode,
+  nodeName: string,
+  bootID: string,
+  recordEvent: RecordEvent,
+  rebootEvent: RebootEvent,
+): void {
+  const last = nodeInfoOf(node).bootID;
+  if (last === "" || last === bootID || rebootEvent.emitted) return;
+  rebootEvent.emitted = true;
+  recordEvent("Warning", "Rebooted", `Node ${nodeName} has been rebooted, boot id: ${bootID}`);
+}
+
+function setIdentity(
+  node: DraftNode,
+  { machineID, systemUUID, bootID, swapCapacityBytes }: MachineInfo,
+): void {
+  setNodeInfo(node, { machineID, systemUUID, bootID });
+  if (swapCapacityBytes === 0n) return;
+  const capacity = Number(BigInt.asIntN(64, swapCapacityBytes));
+  const info = nodeInfoOf(node);
+  if (info.swap?.capacity !== capacity) node.status.nodeInfo = { ...info, swap: { capacity } };
+}
+
+/** What was read, and what others announce in the Node. */
+function capacityOf(node: DraftNode, read: Quantities): Quantities {
+  const { capacity = {} } = node.status;
+  const others: ResourceList = {};
+  for (const resource in capacity) {
+    if (!read[resource]) others[resource] = capacity[resource] ?? "0";
+  }
+  return { ...resourceListQuantities(others), ...read };
+}
+
+/** What is left of the capacity for pods. */
+function allocatableOf(capacity: Quantities, reservation: Quantities, devices: Quantities): Quantities {
+  const allocatable: Quantities = {};
+  for (const resource in capacity) {
+    allocatable[resource] = remainder(capacity[resource], reservation[resource]);
+  }
+  Object.assign(allocatable, devices);
+  for (const resource in capacity) {
+    if (isHugePageResourceName(resource)) {
+      allocatable.memory = remainder(allocatable.memory, capacity[resource]);
+    }
+  }
+  return allocatable;
+}
+
+/** Never negative. */
+function remainder(amount: Quantity = zeroQuantity, taken?: Quantity): Quantity {
+  const rest = taken ? subtractQuantities(amount, taken) : amount;
+  return signOf(rest) < 0 ? withAmount(rest, 0, 0) : rest;
+}
+
+/** Resources that have no capacity stay allocatable, unless they are extended ones. */
+function keepAllocatable(allocatable: Quantities, previous: ResourceList): void {
+  const kept: ResourceList = {};
+  for (const resource in previous) {
+    if (!allocatable[resource] && !isExtendedResourceName(resource))
+      kept[resource] = previous[resource] ?? "0";
+  }
+  Object.assign(allocatable, resourceListQuantities(kept));
+}

@@ -1,0 +1,25 @@
+// Setter: the MemoryPressure condition.
+import { pressureCondition } from "./pressure-condition.ts";
+import type { RecordStatusEvent, Setter } from "./setter.ts";
+
+const WORDINGS = {
+  pressure: {
+    reason: "KubeletHasInsufficientMemory",
+    message: "kubelet has insufficient memory available",
+    event: "NodeHasInsufficientMemory",
+  },
+  none: {
+    reason: "KubeletHasSufficientMemory",
+    message: "kubelet has sufficient memory available",
+    event: "NodeHasSufficientMemory",
+  },
+};
+
+/** Upstream nodestatus.MemoryPressureCondition. */
+export function memoryPressureCondition(
+  now: string,
+  underPressure: () => boolean, // typically what the eviction signals say
+  recordStatusEvent: RecordStatusEvent,
+): Setter {
+  return pressureCondition("MemoryPressure", now, underPressure, recordStatusEvent, WORDINGS);
+}

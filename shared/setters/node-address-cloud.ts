@@ -1,0 +1,72 @@
+// Setter: the Node's addresses with a cloud provider built in, as up to 1.26. Asks no cloud itself.
+import { type Ip, parseIp } from "../kubernetes/ip.ts";
+import type { NodeAddress } from "../kubernetes/types.ts";
+import {
+  findAddress,
+  type LookupIP,
+  type ResolveAddress,
+  setFoundAddress,
+  type ValidateNodeIP,
+} from "./node-address.ts";
+import { setProvidedNodeIP } from "./provided-node-ip.ts";
+import type { Reading, Setter } from "./setter.ts";
+
+/** The older nodestatus.NodeAddress (1.16). It knows one node IP, and an unspecified one is an address like others. */
+export function nodeAddressCloud(
+  nodeIP: Ip | null,
+  validateNodeIP: ValidateNodeIP,
+  hostname: string,
+  hostnameOverridden: boolean, // was it configured, not found?
+  externalCloudProvider: boolean,
+  nodeAddresses: (() => Reading<readonly NodeAddress[] | null>) | null, // null: no cloud provider is built in
+  chooseHostInterface: ResolveAddress,
+  lookupIP: LookupIP,
+): Setter {
+  return (node) => {
+    const fault = nodeIP && validateNodeIP(nodeIP);
+    if (fault !== null) return `failed to validate nodeIP: ${fault}`;
+
+    if (externalCloudProvider) {
+      if (nodeIP) setProvidedNodeIP(node, nodeIP);
+      if (node.status.addresses && node.status.addresses.length > 0) return null;
+    }
+    if (!nodeAddresses) {
+      const found: Reading<Ip | null> = nodeIP
+        ? { value: nodeIP }
+        : findAddress(node, null, parseIp(hostname), validateNodeIP, chooseHostInterface, lookupIP);
+      return setFoundAddress(node, found, hostname);
+    }
+    const fromCloud = nodeAddresses();
+    if ("error" in fromCloud) return fromCloud.error;
+    const all = fromCloud.value ?? [];
+    const enforced = nodeIP ? enforceNodeIP(all, nodeIP) : all;
+    if (!enforced) return `failed to get node address from cloud provider that matches ip: ${nodeIP}`;
+    node.status.addresses = withHostname(enforced, all, hostname, hostnameOverridden);
+    return null;
+  };
+}
+
+/** The node IP is the only address of its types; addresses of other types stay. Null when the cloud does not know it. */
+function enforceNodeIP(all: readonly NodeAddress[], nodeIP: Ip): NodeAddress[] | null {
+  const matching = all.filter(({ address }) => address === nodeIP);
+  if (matching.length === 0) return null;
+  const types = new Set(matching.map(({ type }) => type));
+  return [...matching, ...all.filter(({ type }) => !types.has(type))];
+}
+
+/** Adds the hostname where the cloud vouches for it or the operator has set it. */
+function withHostname(
+  addresses: readonly NodeAddress[],
+  fromCloud: readonly NodeAddress[],
+  hostname: string,
+  hostnameOverridden: boolean,
+): NodeAddress[] {
+  const own: NodeAddress = { type: "Hostname", address: hostname };
+  const vouchedFor =
+    !fromCloud.some(({ type }) => type === "Hostname") &&
+    fromCloud.some(({ address }) => address === hostname);
+  if (fromCloud.length === 0 || vouchedFor) return [...addresses, own];
+  if (!hostnameOverridden) return [...addresses];
+  const index = addresses.findIndex(({ type }) => type === "Hostname");
+  return index === -1 ? [...addresses, own] : addresses.with(index, own);
+}

@@ -1,0 +1,100 @@
+// Setter: the Node's addresses. Looks nothing up itself.
+import { type Ip, isIpv4, isUnspecified, parseIpSloppy } from "../kubernetes/ip.ts";
+import { removeProvidedNodeIP, setProvidedNodeIP } from "./provided-node-ip.ts";
+import type { DraftNode, Reading, Setter } from "./setter.ts";
+
+/** What is wrong with an address, or null. */
+export type ValidateNodeIP = (ip: Ip) => string | null;
+/** What DNS says of a name, in its order; none when it fails. */
+export type LookupIP = (host: string) => readonly Ip[];
+/** The address of the default route's interface, of the family of the (unspecified) address it is given. */
+export type ResolveAddress = (ip: Ip | null) => Reading<Ip | null>;
+
+/**
+ * Upstream nodestatus.NodeAddress, with the DNS lookup that it makes itself as an argument. An external cloud
+ * provider replaces the addresses later; those that are there are kept for it.
+ */
+export function nodeAddress(
+  nodeIPs: readonly (Ip | null)[], // typically the facts' addresses.nodeIPs; at most two count
+  validateNodeIP: ValidateNodeIP, // typically validateNodeIP over the facts' addresses.onInterface
+  hostname: string, // typically the facts' settings.hostname
+  externalCloudProvider: boolean,
+  resolveAddress: ResolveAddress, // typically the facts' addresses.defaultRoute
+  lookupIP: LookupIP, // typically the facts' addresses.lookup
+): Setter {
+  const [nodeIP = null, secondaryNodeIP = null] = nodeIPs;
+  const primary = specified(nodeIP);
+  const secondary = specified(secondaryNodeIP);
+
+  return (node) => {
+    const error = firstFault(primary, secondary, validateNodeIP);
+    if (error !== null) return error;
+
+    if (externalCloudProvider && primary) {
+      setProvidedNodeIP(node, secondary ? `${primary},${secondary}` : primary);
+    } else removeProvidedNodeIP(node);
+
+    if (externalCloudProvider) {
+      if (node.status.addresses && node.status.addresses.length > 0) return null;
+      if (nodeIP === null) {
+        setAddresses(node, [], hostname);
+        return null;
+      }
+    }
+    if (primary && secondary) {
+      setAddresses(node, [primary, secondary], hostname);
+      return null;
+    }
+    const found: Reading<Ip | null> = primary
+      ? { value: primary }
+      : findAddress(node, nodeIP, parseIpSloppy(hostname), validateNodeIP, resolveAddress, lookupIP);
+    return setFoundAddress(node, found, hostname);
+  };
+}
+
+/** The last steps of upstream's search: the hostname if it is an address, then DNS, then the default route. */
+export function findAddress(
+  node: DraftNode,
+  nodeIP: Ip | null,
+  hostnameIP: Ip | null,
+  validateNodeIP: ValidateNodeIP,
+  resolveAddress: ResolveAddress,
+  lookupIP: LookupIP,
+): Reading<Ip | null> {
+  if (hostnameIP) return { value: hostnameIP };
+  const preferIpv4 = nodeIP === null || isIpv4(nodeIP);
+  let other: Ip | null = null;
+  for (const ip of lookupIP(node.metadata.name ?? "")) {
+    if (validateNodeIP(ip) !== null) continue;
+    if (isIpv4(ip) === preferIpv4) return { value: ip };
+    other ??= ip;
+  }
+  return other ? { value: other } : resolveAddress(nodeIP);
+}
+
+/** Sets the one address that was found. */
+export function setFoundAddress(node: DraftNode, found: Reading<Ip | null>, hostname: string): string | null {
+  if ("error" in found)
+    return `can't get ip address of node ${node.metadata.name ?? ""}. error: ${found.error}`;
+  if (!found.value) return `can't get ip address of node ${node.metadata.name ?? ""}. error: <nil>`;
+  setAddresses(node, [found.value], hostname);
+  return null;
+}
+
+function setAddresses(node: DraftNode, internalIPs: Ip[], hostname: string): void {
+  node.status.addresses = [
+    ...internalIPs.map((address) => ({ type: "InternalIP", address })),
+    { type: "Hostname", address: hostname },
+  ];
+}
+
+function specified(ip: Ip | null): Ip | null {
+  return ip && !isUnspecified(ip) ? ip : null;
+}
+
+function firstFault(primary: Ip | null, secondary: Ip | null, validateNodeIP: ValidateNodeIP): string | null {
+  const fault = primary && validateNodeIP(primary);
+  if (fault !== null) return `failed to validate nodeIP: ${fault}`;
+  const secondaryFault = secondary && validateNodeIP(secondary);
+  return secondaryFault === null ? null : `failed to validate secondaryNodeIP: ${secondaryFault}`;
+}

@@ -1,0 +1,48 @@
+// How several setters share status.nodeInfo. Sets nothing by itself.
+import type { NodeStatus } from "../kubernetes/types.ts";
+import type { DraftNode } from "./setter.ts";
+
+type NodeInfo = NonNullable<NodeStatus["nodeInfo"]>;
+
+/** On the wire all texts of nodeInfo are always there. */
+const EMPTY: NodeInfo = {
+  machineID: "",
+  systemUUID: "",
+  bootID: "",
+  kernelVersion: "",
+  osImage: "",
+  containerRuntimeVersion: "",
+  kubeletVersion: "",
+  kubeProxyVersion: "",
+  operatingSystem: "",
+  architecture: "",
+};
+
+/** The texts of nodeInfo; what else it holds is optional. */
+export const NODE_INFO_TEXTS = [
+  "machineID",
+  "systemUUID",
+  "bootID",
+  "kernelVersion",
+  "osImage",
+  "containerRuntimeVersion",
+  "kubeletVersion",
+  "kubeProxyVersion",
+  "operatingSystem",
+  "architecture",
+] as const;
+
+export function nodeInfoOf(node: DraftNode): Readonly<NodeInfo> {
+  return node.status.nodeInfo ?? EMPTY;
+}
+
+/** Assigns a new nodeInfo with these texts; none when they are there already, so that comparing stays cheap. */
+export function setNodeInfo(node: DraftNode, texts: Partial<Omit<NodeInfo, "swap">>): void {
+  const info = nodeInfoOf(node);
+  for (const key of NODE_INFO_TEXTS) {
+    const text = texts[key];
+    if (text === undefined || text === info[key]) continue;
+    node.status.nodeInfo = { ...info, ...texts };
+    return;
+  }
+}

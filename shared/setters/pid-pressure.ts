@@ -1,0 +1,25 @@
+// Setter: the PIDPressure condition.
+import { pressureCondition } from "./pressure-condition.ts";
+import type { RecordStatusEvent, Setter } from "./setter.ts";
+
+const WORDINGS = {
+  pressure: {
+    reason: "KubeletHasInsufficientPID",
+    message: "kubelet has insufficient PID available",
+    event: "NodeHasInsufficientPID",
+  },
+  none: {
+    reason: "KubeletHasSufficientPID",
+    message: "kubelet has sufficient PID available",
+    event: "NodeHasSufficientPID",
+  },
+};
+
+/** Upstream nodestatus.PIDPressureCondition. */
+export function pidPressureCondition(
+  now: string,
+  underPressure: () => boolean, // typically what the eviction signals say
+  recordStatusEvent: RecordStatusEvent,
+): Setter {
+  return pressureCondition("PIDPressure", now, underPressure, recordStatusEvent, WORDINGS);
+}

@@ -1,0 +1,40 @@
+// What the three pressure conditions have in common. Knows none of their names.
+import type { NodeCondition } from "../kubernetes/types.ts";
+import type { RecordStatusEvent, Setter } from "./setter.ts";
+
+/** How a condition says that there is pressure, or none. */
+interface Wording {
+  reason: string;
+  message: string;
+  /** The event's reason. */
+  event: string;
+}
+
+/**
+ * Upstream's {Memory,Disk,PID}PressureCondition. Of several conditions of the type the last one is kept up to date,
+ * a missing one is appended; reason, message and transition time change with the status only.
+ */
+export function pressureCondition(
+  type: string,
+  now: string,
+  underPressure: () => boolean,
+  recordStatusEvent: RecordStatusEvent,
+  wordings: { pressure: Wording; none: Wording },
+): Setter {
+  return (node) => {
+    const conditions = node.status.conditions ?? [];
+    const index = conditions.findLastIndex((condition) => condition.type === type);
+    const previous = conditions[index];
+    const pressure = underPressure();
+    const status = pressure ? "True" : "False";
+    let condition: NodeCondition;
+    if (previous?.status === status) condition = { ...previous, lastHeartbeatTime: now };
+    else {
+      const { reason, message, event } = pressure ? wordings.pressure : wordings.none;
+      condition = { type, status, lastHeartbeatTime: now, lastTransitionTime: now, reason, message };
+      recordStatusEvent("Normal", event);
+    }
+    node.status.conditions = previous ? conditions.with(index, condition) : [...conditions, condition];
+    return null;
+  };
+}

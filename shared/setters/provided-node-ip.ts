@@ -1,0 +1,19 @@
+// The annotation that tells an external cloud provider which address the node was given.
+import type { DraftNode } from "./setter.ts";
+
+/** cloudproviderapi.AnnotationAlphaProvidedIPAddr */
+const PROVIDED_NODE_IP = "alpha.kubernetes.io/provided-node-ip";
+
+export function setProvidedNodeIP(node: DraftNode, value: string): void {
+  const { annotations } = node.metadata;
+  if (annotations?.[PROVIDED_NODE_IP] === value) return;
+  node.metadata.annotations = { ...annotations, [PROVIDED_NODE_IP]: value };
+}
+
+export function removeProvidedNodeIP(node: DraftNode): void {
+  if (node.metadata.annotations?.[PROVIDED_NODE_IP] === undefined) return;
+  const annotations = { ...node.metadata.annotations };
+  delete annotations[PROVIDED_NODE_IP];
+  if (Object.keys(annotations).length > 0) node.metadata.annotations = annotations;
+  else delete node.metadata.annotations;
+}

@@ -1,0 +1,80 @@
+// Setter: the Ready condition, from everything that keeps a node from running pods.
+import type { NodeCondition, NodeStatus } from "../kubernetes/types.ts";
+import type { RecordStatusEvent, Setter } from "./setter.ts";
+
+/** One error's text, several of them (an aggregate, whose parts may be aggregates), or null: none. */
+export type Errors = string | null | readonly Errors[];
+
+const REQUIRED_CAPACITIES = ["cpu", "memory", "pods"];
+const REQUIRED_CAPACITIES_WITH_ISOLATION = [...REQUIRED_CAPACITIES, "ephemeral-storage"];
+
+/** Upstream nodestatus.ReadyCondition. Older releases also asked whether AppArmor is on: the last argument. */
+export function readyCondition(
+  now: string,
+  runtimeErrors: () => Errors, // typically the vitals' errors.runtime
+  networkErrors: () => Errors, // typically the vitals' errors.network
+  storageErrors: () => Errors, // typically the vitals' errors.storage
+  softRequirements: () => string | null, // what the container manager could do without
+  nodeShutdownManagerErrors: () => Errors, // typically "node is shutting down", or none
+  recordStatusEvent: RecordStatusEvent,
+  localStorageCapacityIsolation: boolean,
+  validateAppArmorHost?: () => string | null, // why AppArmor is off, or null
+): Setter {
+  return (node) => {
+    const errors = flatten([runtimeErrors(), networkErrors(), storageErrors(), nodeShutdownManagerErrors()]);
+    const missing = missingCapacities(node.status, localStorageCapacityIsolation);
+    if (missing.length > 0) errors.push(`missing node capacity for resources: ${missing.join(", ")}`);
+
+    const ready = errors.length === 0;
+    let message = ready ? "kubelet is posting ready status" : aggregate(errors);
+    if (ready && validateAppArmorHost && validateAppArmorHost() === null) message += ". AppArmor enabled";
+    const soft = softRequirements();
+    if (soft !== null) message += `. WARNING: ${soft}`;
+
+    const transitioned = putReady(node.status, now, ready, message);
+    if (transitioned) recordStatusEvent("Normal", ready ? "NodeReady" : "NodeNotReady");
+    return null;
+  };
+}
+
+/** Writes the first Ready condition, or appends one. Returns whether one was there with another status. */
+function putReady(status: NodeStatus, now: string, ready: boolean, message: string): boolean {
+  const conditions = status.conditions ?? [];
+  const index = conditions.findIndex(({ type }) => type === "Ready");
+  const previous = conditions[index];
+  const condition: NodeCondition = {
+    type: "Ready",
+    status: ready ? "True" : "False",
+    lastHeartbeatTime: now,
+    lastTransitionTime: now,
+    reason: ready ? "KubeletReady" : "KubeletNotReady",
+    // An empty text is absent on the wire.
+    ...(message !== "" && { message }),
+  };
+  if (!previous) {
+    status.conditions = [...conditions, condition];
+    return false;
+  }
+  const transitioned = previous.status !== condition.status;
+  if (!transitioned && previous.lastTransitionTime !== undefined) {
+    condition.lastTransitionTime = previous.lastTransitionTime;
+  }
+  status.conditions = conditions.with(index, condition);
+  return transitioned;
+}
+
+function missingCapacities({ capacity = {} }: NodeStatus, localStorageCapacityIsolation: boolean): string[] {
+  const required = localStorageCapacityIsolation ? REQUIRED_CAPACITIES_WITH_ISOLATION : REQUIRED_CAPACITIES;
+  return required.filter((resource) => capacity[resource] === undefined);
+}
+
+function flatten(errors: Errors): string[] {
+  if (errors === null) return [];
+  return typeof errors === "string" ? [errors] : errors.flatMap(flatten);
+}
+
+/** The text of apimachinery's errors.Aggregate: each text once, brackets around several. */
+function aggregate(errors: string[]): string {
+  const texts = [...new Set(errors)];
+  return texts.length === 1 ? texts.join("") : `[${texts.join(", ")}]`;
+}

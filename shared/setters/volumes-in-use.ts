@@ -1,0 +1,16 @@
+// Setter: the volumes in use.
+import type { Setter } from "./setter.ts";
+
+/** Upstream nodestatus.VolumesInUse: what was there stays until the volumes are known. */
+export function volumesInUse(
+  synced: () => boolean, // typically the facts' volumes.synced
+  readVolumesInUse: () => readonly string[] | null, // typically the facts' volumes.inUse
+): Setter {
+  return (node) => {
+    if (!synced()) return null;
+    const volumes = readVolumesInUse();
+    if (volumes && volumes.length > 0) node.status.volumesInUse = [...volumes];
+    else if (node.status.volumesInUse) delete node.status.volumesInUse;
+    return null;
+  };
+}

@@ -1,0 +1,163 @@
+// The part of a node's KubeletConfiguration that decides about its Node: the schema that a report carries it in, and
+// the kubelet's defaults for what is absent. Applies nothing.
+import * as z from "zod";
+import { parseReserved } from "./allocatable.ts";
+import { parseThresholds } from "./eviction-thresholds.ts";
+import { labelKeyErrors, labelValueErrors } from "./kubernetes/validation.ts";
+import { validateNodeLabels } from "./labels.ts";
+import { withReservedCpus } from "./reserved-cpus.ts";
+
+const INT32_MAX = 2 ** 31 - 1;
+
+/** The limits of the settings; [least, most]. What the kubelet leaves open is bounded here, for the Worker's sake. */
+export const SETTINGS_LIMITS = {
+  nodeStatusUpdateFrequencyMs: [1000, 3_600_000],
+  nodeStatusReportFrequencyMs: [1000, 86_400_000],
+  nodeLeaseDurationSeconds: [1, 3600],
+  evictionPressureTransitionPeriodMs: [0, 86_400_000],
+  taints: 64,
+  nodeLabels: 64,
+  /** Of eviction thresholds or reservations: more than there are signals and resources. */
+  entries: 16,
+  /** Characters of a threshold, a reservation, or the name of either. */
+  entryLength: 64,
+  reservedSystemCPUsLength: 1024,
+  providerIDLength: 1024,
+} as const;
+
+/** The kubelet's defaults (SetDefaults_KubeletConfiguration) of the settings that may be absent from a report. */
+export const DEFAULT_SETTINGS = {
+  podsPerCore: 0,
+  nodeStatusMaxImages: 50,
+  evictionPressureTransitionPeriodMs: 300_000,
+  reservedSystemCPUs: "",
+  registerNode: true,
+  providerID: "",
+  enableControllerAttachDetach: true,
+  localStorageCapacityIsolation: true,
+} as const;
+
+/** Half a surrogate pair comes back from an apiserver as another character, and would be a change for ever. */
+export const wellFormed = (maxLength: number) =>
+  z
+    .string()
+    .max(maxLength)
+    .refine((value) => value.isWellFormed(), "not well-formed Unicode");
+
+/** What becomes a label's value: the apiserver refuses a Node with any other. */
+export const labelValue = z
+  .string()
+  .refine((value) => labelValueErrors(value).length === 0, "not a label's value");
+
+const within = ([least, most]: readonly [number, number]) => z.int().min(least).max(most);
+
+const entry = wellFormed(SETTINGS_LIMITS.entryLength);
+const entries = z
+  .record(entry, entry)
+  .refine((map) => Object.keys(map).length <= SETTINGS_LIMITS.entries, "too many entries");
+
+const taint = z.strictObject({
+  key: z
+    .string()
+    .max(317)
+    .refine((key) => labelKeyErrors(key).length === 0, "not a taint's key"),
+  value: labelValue.optional(),
+  effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
+});
+
+const nodeLabels = z
+  .record(z.string().max(317), z.string().max(63))
+  .refine((map) => Object.keys(map).length <= SETTINGS_LIMITS.nodeLabels, "too many labels")
+  .superRefine((map, context) => {
+    const message = validateNodeLabels(map);
+    if (message !== null) context.addIssue({ code: "custom", message });
+  });
+
+/**
+ * An absent setting has the kubelet's default. There are no defaults in the schema: a report's digest is taken over
+ * what the machine sent, and a value put in here would change it.
+ */
+export const settingsSchema = z
+  .strictObject({
+    hostname: labelValue.min(1),
+    nodeStatusUpdateFrequencyMs: within(SETTINGS_LIMITS.nodeStatusUpdateFrequencyMs),
+    nodeStatusReportFrequencyMs: within(SETTINGS_LIMITS.nodeStatusReportFrequencyMs),
+    nodeLeaseDurationSeconds: within(SETTINGS_LIMITS.nodeLeaseDurationSeconds),
+    /** null: the default taint. Honoured where the join token allows it. */
+    registerWithTaints: z
+      .array(taint)
+      .max(SETTINGS_LIMITS.taints)
+      .refine(areDistinctTaints, "a key and effect twice")
+      .nullable(),
+    /** False: the Node is updated where it exists, and never created. */
+    registerNode: z.boolean().optional(),
+    /** --node-labels: what NodeRestriction lets a kubelet set. */
+    nodeLabels: nodeLabels.optional(),
+    providerID: wellFormed(SETTINGS_LIMITS.providerIDLength).optional(),
+    maxPods: within([0, INT32_MAX]),
+    /** 0: no limit. */
+    podsPerCore: within([0, INT32_MAX]).optional(),
+    /** -1: all. */
+    nodeStatusMaxImages: within([-1, INT32_MAX]).optional(),
+    /** As it is in force: merged with the defaults where that is configured. */
+    evictionHard: entries.optional(),
+    evictionSoft: entries.optional(),
+    evictionSoftGracePeriod: entries.optional(),
+    evictionMinimumReclaim: entries.optional(),
+    evictionPressureTransitionPeriodMs: within(SETTINGS_LIMITS.evictionPressureTransitionPeriodMs).optional(),
+    systemReserved: entries.optional(),
+    kubeReserved: entries.optional(),
+    /** A list such as `0-3,8`: their number takes the place of both reservations of CPU. */
+    reservedSystemCPUs: z.string().max(SETTINGS_LIMITS.reservedSystemCPUsLength).optional(),
+    enableControllerAttachDetach: z.boolean().optional(),
+    localStorageCapacityIsolation: z.boolean().optional(),
+  })
+  .superRefine((settings, context) => {
+    const fault = textFault(settings);
+    if (fault !== null) context.addIssue({ code: "custom", path: [fault.field], message: fault.message });
+  });
+export type Settings = z.infer<typeof settingsSchema>;
+
+/** The settings that hold texts of their own syntax, by the kubelet's names. */
+type Texts = Pick<
+  Settings,
+  | "evictionHard"
+  | "evictionSoft"
+  | "evictionSoftGracePeriod"
+  | "evictionMinimumReclaim"
+  | "systemReserved"
+  | "kubeReserved"
+  | "reservedSystemCPUs"
+>;
+
+/** The first text that the kubelet would not start with, in upstream's words; null: none. */
+export function textFault(texts: Texts): { field: keyof Texts; message: string } | null {
+  const { evictionHard, evictionSoft, evictionSoftGracePeriod, evictionMinimumReclaim } = texts;
+  const { systemReserved = {}, kubeReserved = {}, reservedSystemCPUs = "" } = texts;
+  const errors: [field: keyof Texts, message: string | null][] = [
+    ["evictionHard", thresholdsError({ evictionHard })],
+    ["evictionSoftGracePeriod", thresholdsError({ evictionSoftGracePeriod })],
+    ["evictionSoft", thresholdsError({ evictionSoft, evictionSoftGracePeriod })],
+    ["evictionMinimumReclaim", thresholdsError({ evictionMinimumReclaim })],
+    ["systemReserved", parseReserved(systemReserved).error],
+    ["kubeReserved", parseReserved(kubeReserved).error],
+    [
+      "reservedSystemCPUs",
+      withReservedCpus({ systemReserved, kubeReserved }, reservedSystemCPUs, Infinity).error,
+    ],
+  ];
+  for (const [field, message] of errors) {
+    if (message !== null) return { field, message };
+  }
+  return null;
+}
+
+function thresholdsError(texts: Texts): string | null {
+  const given = Object.entries(texts).filter(([, value]) => value !== undefined);
+  return parseThresholds(Object.fromEntries(given)).error;
+}
+
+/** Upstream validateNodeTaints. */
+function areDistinctTaints(taints: readonly { key: string; effect: string }[]): boolean {
+  return new Set(taints.map(({ key, effect }) => `${key}:${effect}`)).size === taints.length;
+}

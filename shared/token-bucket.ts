@@ -1,0 +1,28 @@
+// A token bucket: so many at once, then so many a second. Has no clock.
+// Mirrors golang.org/x/time/rate.Limiter.AllowN, down to its rounding.
+
+export interface TokenBucket {
+  tokens: number;
+  lastMicros: number;
+}
+
+/** The bucket after one token is taken, or null when there is none. An absent bucket is full. */
+export function tryAccept(
+  bucket: TokenBucket | undefined,
+  nowMicros: number,
+  burst: number,
+  perSecond: number,
+): TokenBucket | null {
+  const tokens =
+    (bucket ? Math.min(burst, bucket.tokens + refilled(bucket, nowMicros, perSecond)) : burst) - 1;
+  // Less than a nanosecond short of a token is no wait at all.
+  const waitNanos = tokens < 0 ? Math.trunc((-tokens / perSecond) * 1e9) : 0;
+  return waitNanos > 0 ? null : { tokens, lastMicros: nowMicros };
+}
+
+function refilled({ lastMicros }: TokenBucket, nowMicros: number, perSecond: number): number {
+  const elapsedMicros = Math.max(0, nowMicros - lastMicros);
+  const seconds = Math.floor(elapsedMicros / 1e6);
+  const nanos = (elapsedMicros - seconds * 1e6) * 1000;
+  return (seconds + nanos / 1e9) * perSecond;
+}

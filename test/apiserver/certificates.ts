@@ -1,0 +1,89 @@
+// The folder's certificate authority, server certificate, administrator's token and key for other tokens, each made at
+// the first start.
+import {
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  X509Certificate,
+} from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { generate } from "selfsigned";
+
+/** The certificate that clients trust is in DIR/ca.crt. */
+export interface Credentials {
+  certificate: string;
+  key: string;
+  /** Bearer token of a member of system:masters. Also in DIR/admin-token. */
+  adminToken: string;
+  /** Signs the tokens of service accounts. */
+  signingKey: KeyObject;
+}
+
+const validityYears = 10;
+
+function validity() {
+  const notAfterDate = new Date();
+  notAfterDate.setFullYear(notAfterDate.getFullYear() + validityYears);
+  return { keyType: "ec", curve: "P-256", algorithm: "sha256", notAfterDate } as const;
+}
+
+async function makeCertificates(): Promise<{ ca: string; certificate: string; key: string }> {
+  const authority = await generate([{ name: "commonName", value: "rollcall embedded apiserver CA" }], {
+    ...validity(),
+    extensions: [
+      { name: "basicConstraints", cA: true, critical: true },
+      { name: "keyUsage", keyCertSign: true, digitalSignature: true, critical: true },
+    ],
+  });
+  const server = await generate([{ name: "commonName", value: "rollcall embedded apiserver" }], {
+    ...validity(),
+    ca: { key: authority.private, cert: authority.cert },
+    extensions: [
+      { name: "basicConstraints", cA: false, critical: true },
+      { name: "keyUsage", digitalSignature: true, critical: true },
+      { name: "extKeyUsage", serverAuth: true },
+      {
+        name: "subjectAltName",
+        altNames: [
+          { type: 2, value: "localhost" },
+          { type: 2, value: "kubernetes.default.svc" },
+          { type: 7, ip: "127.0.0.1" },
+          { type: 7, ip: "::1" },
+        ],
+      },
+    ],
+  });
+  return { ca: authority.cert, certificate: server.cert, key: server.private };
+}
+
+function isCurrent(certificateFile: string): boolean {
+  if (!existsSync(certificateFile)) return false;
+  return Date.parse(new X509Certificate(readFileSync(certificateFile)).validTo) > Date.now();
+}
+
+/** Reads what the folder has and makes what it lacks. The authority's key is not kept: it signs once. */
+export async function loadCredentials(dir: string): Promise<Credentials> {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const caFile = join(dir, "ca.crt");
+  const certificateFile = join(dir, "server.crt");
+  const keyFile = join(dir, "server.key");
+  if (!existsSync(caFile) || !existsSync(keyFile) || !isCurrent(certificateFile)) {
+    const made = await makeCertificates();
+    writeFileSync(keyFile, made.key, { mode: 0o600 });
+    writeFileSync(certificateFile, made.certificate);
+    writeFileSync(caFile, made.ca);
+  }
+  const tokenFile = join(dir, "admin-token");
+  if (!existsSync(tokenFile)) writeFileSync(tokenFile, randomBytes(24).toString("hex"), { mode: 0o600 });
+  const signingKeyFile = join(dir, "service-account.key");
+  if (!existsSync(signingKeyFile)) {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    writeFileSync(signingKeyFile, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
+  }
+  const read = (file: string) => readFileSync(file, "utf8");
+  const adminToken = read(tokenFile).trim();
+  const signingKey = createPrivateKey(read(signingKeyFile));
+  return { certificate: read(certificateFile), key: read(keyFile), adminToken, signingKey };
+}

@@ -1,0 +1,209 @@
+// The columns of `kubectl get` for each kind that has its own (kubernetes/pkg/printers/internalversion). Reads only.
+import { ageOf } from "./human-duration.ts";
+import { fieldsOf, type ListItem, listOf, textOf } from "./object.ts";
+import type { Column } from "./resource-type.ts";
+
+export const nameColumn: Column = {
+  name: "Name",
+  type: "string",
+  format: "name",
+  cell: (object) => object.metadata.name ?? "",
+};
+
+const age: Column = {
+  name: "Age",
+  type: "string",
+  cell: (object, now) => ageOf(object.metadata.creationTimestamp, now),
+};
+
+/** What a kind without columns of its own shows (rest.NewDefaultTableConvertor). */
+export const defaultColumns: Column[] = [
+  nameColumn,
+  { name: "Created At", type: "date", cell: (object) => object.metadata.creationTimestamp ?? "" },
+];
+
+export const nameAndAge: Column[] = [nameColumn, age];
+
+function column(name: string, cell: Column["cell"]): Column {
+  return { name, type: "string", cell };
+}
+
+function wide(name: string, cell: Column["cell"]): Column {
+  return { name, type: "string", priority: 1, cell };
+}
+
+export const namespaceColumns: Column[] = [
+  nameColumn,
+  column("Status", (object) => textOf(fieldsOf(object["status"])["phase"])),
+  age,
+];
+
+function nodeState(node: ListItem): string {
+  const ready = listOf(fieldsOf(node["status"])["conditions"])
+    .map(fieldsOf)
+    .find((condition) => condition["type"] === "Ready");
+  const readiness = ready?.["status"] === "True" ? "Ready" : "NotReady";
+  const state = ready ? readiness : "Unknown";
+  return fieldsOf(node["spec"])["unschedulable"] === true ? `${state},SchedulingDisabled` : state;
+}
+
+/** findNodeRoles: node-role.kubernetes.io/<role> labels, and kubernetes.io/role=<role>. */
+function nodeRoles(node: ListItem): string {
+  const prefix = "node-role.kubernetes.io/";
+  const roles = Object.entries(node.metadata.labels ?? {}).map(([key, value]) => {
+    if (key.startsWith(prefix)) return key.slice(prefix.length);
+    return key === "kubernetes.io/role" ? value : "";
+  });
+  return [...new Set(roles.filter((role) => role !== ""))].sort().join(",") || "<none>";
+}
+
+function nodeAddress(node: ListItem, type: string): string {
+  const address = listOf(fieldsOf(node["status"])["addresses"])
+    .map(fieldsOf)
+    .find((address) => address["type"] === type);
+  return address ? textOf(address["address"]) : "<none>";
+}
+
+function nodeInfo(node: ListItem, field: string): string {
+  return textOf(fieldsOf(fieldsOf(node["status"])["nodeInfo"])[field]);
+}
+
+function kernelVersion(node: ListItem): string {
+  const architecture = nodeInfo(node, "architecture");
+  const version = nodeInfo(node, "kernelVersion") || "<unknown>";
+  return architecture === "" ? version : `${version} (${architecture})`;
+}
+
+export const nodeColumns: Column[] = [
+  nameColumn,
+  column("Status", nodeState),
+  column("Roles", nodeRoles),
+  age,
+  column("Version", (node) => nodeInfo(node, "kubeletVersion")),
+  wide("Internal-IP", (node) => nodeAddress(node, "InternalIP")),
+  wide("External-IP", (node) => nodeAddress(node, "ExternalIP")),
+  wide("OS-Image", (node) => nodeInfo(node, "osImage") || "<unknown>"),
+  wide("Kernel-Version", kernelVersion),
+  wide("Container-Runtime", (node) => nodeInfo(node, "containerRuntimeVersion") || "<unknown>"),
+];
+
+export const leaseColumns: Column[] = [
+  nameColumn,
+  column("Holder", (lease) => textOf(fieldsOf(lease["spec"])["holderIdentity"])),
+  age,
+];
+
+function firstSeen(event: ListItem, now: Date): string {
+  return ageOf(event["firstTimestamp"] ?? event["eventTime"], now);
+}
+
+function lastSeen(event: ListItem, now: Date): string {
+  const series = fieldsOf(event["series"]);
+  if (event["series"]) return ageOf(series["lastObservedTime"], now);
+  return event["lastTimestamp"] ? ageOf(event["lastTimestamp"], now) : firstSeen(event, now);
+}
+
+function eventTarget(event: ListItem): string {
+  const { kind, name } = fieldsOf(event["involvedObject"]);
+  const target = textOf(kind).toLowerCase();
+  return name ? `${target}/${textOf(name)}` : target;
+}
+
+/** formatEventSource */
+function eventSource(event: ListItem): string {
+  const source = fieldsOf(event["source"]);
+  const component = textOf(source["component"]) || textOf(event["reportingComponent"]);
+  const instance = textOf(source["host"]) || textOf(event["reportingInstance"]);
+  return instance === "" ? component : `${component}, ${instance}`;
+}
+
+function eventCount(event: ListItem): number {
+  const count = event["series"] ? fieldsOf(event["series"])["count"] : event["count"];
+  return typeof count === "number" ? count : 1;
+}
+
+export const eventColumns: Column[] = [
+  column("Last Seen", lastSeen),
+  column("Type", (event) => textOf(event["type"])),
+  column("Reason", (event) => textOf(event["reason"])),
+  column("Object", eventTarget),
+  wide("Subobject", (event) => textOf(fieldsOf(event["involvedObject"])["fieldPath"])),
+  wide("Source", eventSource),
+  column("Message", (event) => textOf(event["message"]).trim()),
+  wide("First Seen", firstSeen),
+  wide("Count", eventCount),
+  { ...nameColumn, priority: 1 },
+];
+
+function sizeOf(object: ListItem, ...fields: string[]): number {
+  return fields.reduce((sum, field) => sum + Object.keys(fieldsOf(object[field])).length, 0);
+}
+
+export const configMapColumns: Column[] = [
+  nameColumn,
+  column("Data", (object) => sizeOf(object, "data", "binaryData")),
+  age,
+];
+
+export const secretColumns: Column[] = [
+  nameColumn,
+  column("Type", (object) => textOf(object["type"])),
+  column("Data", (object) => sizeOf(object, "data")),
+  age,
+];
+
+/** rbac.SubjectsStrings: the subjects of one kind. */
+function subjects(binding: ListItem, kind: string): string {
+  return listOf(binding["subjects"])
+    .map(fieldsOf)
+    .filter((subject) => subject["kind"] === kind)
+    .map(({ namespace, name }) => (namespace ? `${textOf(namespace)}/${textOf(name)}` : textOf(name)))
+    .join(", ");
+}
+
+export const roleBindingColumns: Column[] = [
+  nameColumn,
+  column("Role", (binding) => {
+    const { kind, name } = fieldsOf(binding["roleRef"]);
+    return `${textOf(kind)}/${textOf(name)}`;
+  }),
+  age,
+  wide("Users", (binding) => subjects(binding, "User")),
+  wide("Groups", (binding) => subjects(binding, "Group")),
+  wide("ServiceAccounts", (binding) => subjects(binding, "ServiceAccount")),
+];
+
+export const policyColumns: Column[] = [
+  nameColumn,
+  {
+    name: "Validations",
+    type: "integer",
+    cell: (policy) => listOf(fieldsOf(policy["spec"])["validations"]).length,
+  },
+  column("ParamKind", (policy) => {
+    const spec = fieldsOf(policy["spec"]);
+    const { apiVersion, kind } = fieldsOf(spec["paramKind"]);
+    return spec["paramKind"] ? `${textOf(apiVersion)}/${textOf(kind)}` : "<unset>";
+  }),
+  age,
+];
+
+export const policyBindingColumns: Column[] = [
+  nameColumn,
+  column("PolicyName", (binding) => textOf(fieldsOf(binding["spec"])["policyName"])),
+  column("ParamRef", (binding) => {
+    const { namespace, name } = fieldsOf(fieldsOf(binding["spec"])["paramRef"]);
+    return name ? `${textOf(namespace) || "*"}/${textOf(name)}` : "<unset>";
+  }),
+  age,
+];
+
+/** What kubectl expects of pods' headers; there never is a row. */
+export const podColumns: Column[] = [
+  nameColumn,
+  column("Ready", () => ""),
+  column("Status", () => ""),
+  column("Restarts", () => ""),
+  age,
+  ...["IP", "Node", "Nominated Node", "Readiness Gates"].map((name) => wide(name, () => "")),
+];

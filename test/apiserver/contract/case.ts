@@ -1,0 +1,143 @@
+// What the contract suite's areas share: the shape of a case, how it runs, and objects to send. No case of its own.
+import { expect } from "vitest";
+import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
+
+export const nodes = "/api/v1/nodes";
+export const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+export const events = "/api/v1/namespaces/default/events";
+export const newEvents = "/apis/events.k8s.io/v1/namespaces/default/events";
+export const configMaps = "/api/v1/namespaces/default/configmaps";
+export const secrets = "/api/v1/namespaces/default/secrets";
+export const serviceAccounts = "/api/v1/namespaces/default/serviceaccounts";
+export const namespaces = "/api/v1/namespaces";
+
+export function node(name: string, rest: object = {}, metadata: object = {}) {
+  return { apiVersion: "v1", kind: "Node", metadata: { name, ...metadata }, ...rest };
+}
+
+export function lease(name: string, spec: object, metadata: object = {}) {
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name, ...metadata }, spec };
+}
+
+export const emptyNodeInfo = {
+  machineID: "",
+  systemUUID: "",
+  bootID: "",
+  kernelVersion: "",
+  osImage: "",
+  containerRuntimeVersion: "",
+  kubeletVersion: "",
+  kubeProxyVersion: "",
+  operatingSystem: "",
+  architecture: "",
+};
+export const emptyStatus = { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: emptyNodeInfo };
+export const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+export const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+export const modified =
+  "the object has been modified; please apply your changes to the latest version and try again";
+
+/** `before` makes what is there, each from the last answer; `request` is what the outcome is about. */
+export interface RequestCase {
+  situation: string;
+  before?: (name: string) => Sent[];
+  request: (name: string, last: Received) => Sent;
+  /** Parts of the answer; `name` is the case's own object. */
+  outcome: (name: string, last: Received) => { code: number; body?: object; text?: string; headers?: object };
+}
+
+/** What does not fit into one answer, such as a watch: a run of its own, with its own expectations. */
+export interface ScenarioCase {
+  situation: string;
+  run: (server: TestServer, name: string) => Promise<void>;
+}
+
+export type Case = RequestCase | ScenarioCase;
+
+/** A Status as a part of the answer's body. */
+export function failure(code: number, reason: string, message: string, details?: object) {
+  return {
+    code,
+    body: { kind: "Status", status: "Failure", code, reason, message, ...(details && { details }) },
+  };
+}
+
+/** A field, and what is wrong with it as upstream says it. */
+export type Cause = [field: string, message: string];
+
+const reasons = new Map([
+  ["Invalid", "FieldValueInvalid"],
+  ["Required", "FieldValueRequired"],
+  ["Forbidden", "FieldValueForbidden"],
+  ["Unsupported", "FieldValueNotSupported"],
+  ["Duplicate", "FieldValueDuplicate"],
+  ["Too", "FieldValueTooLong"],
+]);
+
+/** The 422 of an object of a kind ("Lease.coordination.k8s.io") with all its causes. */
+export function invalid(qualifiedKind: string, name: string, ...causes: Cause[]) {
+  const [kind = "", ...group] = qualifiedKind.split(".");
+  const texts = [...new Set(causes.map(([field, message]) => `${field}: ${message}`))];
+  const all = texts.length > 1 ? `[${texts.join(", ")}]` : (texts[0] ?? "");
+  return failure(422, "Invalid", `${qualifiedKind} "${name}" is invalid: ${all}`, {
+    ...(name !== "" && { name }),
+    ...(kind !== "" && { kind }),
+    ...(group.length > 0 && { group: group.join(".") }),
+    causes: causes.map(([field, message]) => ({
+      reason: reasons.get(/^\w+/.exec(message)?.[0] ?? ""),
+      field,
+      message,
+    })),
+  });
+}
+
+/** A case in which an object of a kind is not made: what is sent besides its name, and why not. */
+export function refused(
+  situation: string,
+  path: string,
+  qualifiedKind: string,
+  sent: { metadata?: object; [field: string]: unknown },
+  ...causes: Cause[]
+): RequestCase {
+  return {
+    situation,
+    request: (name) => ({
+      method: "POST",
+      path,
+      body: { ...sent, metadata: { name, ...sent.metadata } },
+    }),
+    outcome: (name) => invalid(qualifiedKind, name, ...causes),
+  };
+}
+
+/** An object made by POST. */
+export function made(path: string, body: object): Sent {
+  return { method: "POST", path, body };
+}
+
+export function created(name: string, rest: object = {}): Sent[] {
+  return [{ method: "POST", path: nodes, body: node(name, rest) }];
+}
+
+export function createdLease(name: string): Sent[] {
+  return [{ method: "POST", path: leases, body: lease(name, { holderIdentity: name }) }];
+}
+
+export function patched(name: string, type: string, body: unknown, subresource = ""): Sent {
+  return { method: "PATCH", path: `${nodes}/${name}${subresource}`, type, body };
+}
+
+/** Runs a case; `name` is a name that no other case uses. */
+export async function runCase(server: TestServer, each: Case, name: string): Promise<void> {
+  if ("run" in each) {
+    await each.run(server, name);
+    return;
+  }
+  let last: Received = { code: 0, body: { kind: "", apiVersion: "", metadata: {} }, text: "", headers: {} };
+  for (const sent of each.before?.(name) ?? []) {
+    last = await send(server, sent);
+    expect(last.code, last.text).toBeLessThan(300);
+  }
+  const answer = await send(server, each.request(name, last));
+  expect(answer).toMatchObject(each.outcome(name, last));
+}

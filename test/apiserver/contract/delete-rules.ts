@@ -1,0 +1,271 @@
+// Deletions beyond the ordinary: propagation, finalizers, preconditions, options that are none, collections.
+import type { Sent } from "../test-server.ts";
+import { type Case, failure, invalid, leases, made, node, nodes, patched, timestamp } from "./case.ts";
+
+const before = (name: string): Sent[] => [made(nodes, node(name))];
+
+function remove(name: string, body?: unknown, query = ""): Sent {
+  return { method: "DELETE", path: `${nodes}/${name}${query}`, ...(body !== undefined && { body }) };
+}
+
+const finalizer = "example.com/x";
+
+/** A deleted Node that somebody still has to finish. */
+function doomed(name: string): Sent[] {
+  return [made(nodes, node(name, {}, { finalizers: [finalizer] })), remove(name)];
+}
+
+function waitsFor(...finalizers: string[]) {
+  return () => ({
+    code: 200,
+    body: {
+      kind: "Node",
+      metadata: { deletionTimestamp: timestamp, deletionGracePeriodSeconds: 0, finalizers },
+    },
+  });
+}
+
+const propagation: Case[] = [
+  {
+    situation: "dependents first",
+    before,
+    request: (name) => remove(name, { propagationPolicy: "Foreground" }),
+    outcome: waitsFor("foregroundDeletion"),
+  },
+  {
+    situation: "dependents stay",
+    before,
+    request: (name) => remove(name, undefined, "?propagationPolicy=Orphan"),
+    outcome: waitsFor("orphan"),
+  },
+  {
+    situation: "dependents stay, as one said it once",
+    before,
+    request: (name) => remove(name, { orphanDependents: true }),
+    outcome: waitsFor("orphan"),
+  },
+  {
+    situation: "dependents go later",
+    before,
+    request: (name) => remove(name, { propagationPolicy: "Background" }),
+    outcome: (name) => ({ code: 200, body: { status: "Success", details: { name } } }),
+  },
+  {
+    situation: "a later deletion decides anew what is done with dependents",
+    before: (name) => [made(nodes, node(name)), remove(name, { propagationPolicy: "Foreground" })],
+    request: (name) => remove(name, { propagationPolicy: "Background" }),
+    outcome: () => ({ code: 200, body: { status: "Success" } }),
+  },
+  {
+    situation: "an object that says itself that dependents stay",
+    before: (name) => [made(nodes, node(name, {}, { finalizers: ["orphan"] }))],
+    request: (name) => remove(name),
+    outcome: waitsFor("orphan"),
+  },
+  {
+    situation: "a deletion that must wait, asked for as one did it once, is accepted",
+    before: (name) => [made(nodes, node(name, {}, { finalizers: [finalizer] }))],
+    request: (name) => remove(name, { orphanDependents: false }),
+    outcome: () => ({ code: 202, body: { metadata: { finalizers: [finalizer] } } }),
+  },
+];
+
+const finalizers: Case[] = [
+  {
+    situation: "a second deletion changes nothing",
+    before: doomed,
+    request: (name) => remove(name),
+    outcome: (_name, last) => ({
+      code: 200,
+      body: { metadata: { resourceVersion: last.body.metadata.resourceVersion } },
+    }),
+  },
+  {
+    situation: "no new finalizers on what is deleted",
+    before: doomed,
+    request: (name) => patched(name, "merge", { metadata: { finalizers: [finalizer, "example.com/y"] } }),
+    outcome: (name) => {
+      const cause: [string, string] = [
+        "metadata.finalizers",
+        "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers " +
+          '[]string{"example.com/y"}',
+      ];
+      return invalid("Node", name, cause, cause);
+    },
+  },
+  {
+    situation: "a deletion is never taken back",
+    before: doomed,
+    request: (name) => patched(name, "merge", { metadata: { deletionTimestamp: null, labels: { a: "b" } } }),
+    outcome: () => ({ code: 200, body: { metadata: { deletionTimestamp: timestamp, labels: { a: "b" } } } }),
+  },
+  {
+    situation: "the update that takes the last finalizer is answered with the object",
+    before: doomed,
+    request: (name) => patched(name, "merge", { metadata: { finalizers: [] } }),
+    outcome: (name) => ({
+      code: 200,
+      body: { kind: "Node", metadata: { name, deletionTimestamp: timestamp } },
+    }),
+  },
+  {
+    situation: "a write of the status takes the last finalizer as well",
+    before: (name) => [
+      ...doomed(name),
+      patched(name, "merge", { metadata: { finalizers: null } }, "/status"),
+    ],
+    request: (name) => ({ path: `${nodes}/${name}` }),
+    outcome: () => ({ code: 404 }),
+  },
+  {
+    situation: "a dry run of the update that takes the last finalizer",
+    before: (name) => [
+      ...doomed(name),
+      {
+        method: "PATCH",
+        path: `${nodes}/${name}?dryRun=All`,
+        type: "merge",
+        body: { metadata: { finalizers: null } },
+      },
+    ],
+    request: (name) => ({ path: `${nodes}/${name}` }),
+    outcome: () => ({ code: 200, body: { metadata: { finalizers: [finalizer] } } }),
+  },
+];
+
+const options: Case[] = [
+  {
+    situation: "an older resourceVersion in the precondition",
+    before,
+    request: (name) => remove(name, { preconditions: { resourceVersion: "1" } }),
+    outcome: (name, last) =>
+      failure(
+        409,
+        "Conflict",
+        `Operation cannot be fulfilled on Node "${name}": the ResourceVersion in the precondition (1) does not match ` +
+          `the ResourceVersion in record (${last.body.metadata.resourceVersion}). The object might have been modified`,
+      ),
+  },
+  {
+    situation: "preconditions that hold",
+    before,
+    request: (name, { body: { metadata } }) =>
+      remove(name, { preconditions: { uid: metadata.uid, resourceVersion: metadata.resourceVersion } }),
+    outcome: () => ({ code: 200, body: { status: "Success" } }),
+  },
+  {
+    situation: "an empty uid in the precondition is another one",
+    before,
+    request: (name) => remove(name, { preconditions: { uid: "" } }),
+    outcome: () => ({ code: 409 }),
+  },
+  {
+    situation: "a propagation that nobody knows",
+    before,
+    request: (name) => remove(name, { propagationPolicy: "Foo" }),
+    outcome: () =>
+      invalid("DeleteOptions.meta.k8s.io", "", [
+        "propagationPolicy",
+        'Unsupported value: "Foo": supported values: "Foreground", "Background", "Orphan", "nil"',
+      ]),
+  },
+  {
+    situation: "a propagation said in two ways",
+    before,
+    request: (name) => remove(name, { propagationPolicy: "Orphan", orphanDependents: true }),
+    outcome: () =>
+      invalid("DeleteOptions.meta.k8s.io", "", [
+        "propagationPolicy",
+        'Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set',
+      ]),
+  },
+  {
+    situation: "options that are no JSON",
+    before,
+    request: (name) => remove(name, "{bad"),
+    outcome: () =>
+      failure(
+        400,
+        "BadRequest",
+        "couldn't get version/kind; json parse error: invalid character 'b' looking for beginning of object key string",
+      ),
+  },
+  {
+    situation: "options that are a Node",
+    before,
+    request: (name) => remove(name, { kind: "Node", apiVersion: "v1" }),
+    outcome: () =>
+      failure(
+        400,
+        "BadRequest",
+        'no kind "Node" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"',
+      ),
+  },
+  {
+    situation: "options of another type",
+    before,
+    request: (name) => remove(name, { gracePeriodSeconds: "x" }),
+    outcome: () =>
+      failure(
+        400,
+        "BadRequest",
+        "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
+      ),
+  },
+  {
+    situation: "options of an unknown media type",
+    before,
+    request: (name) => ({ method: "DELETE", path: `${nodes}/${name}`, type: "text/plain", body: "{}" }),
+    outcome: () => ({ code: 415 }),
+  },
+];
+
+const collections: Case[] = [
+  {
+    situation: "a collection is answered as it was",
+    before: (name) => [made(nodes, node(name, {}, { labels: { case: name } }))],
+    request: (name) => ({ method: "DELETE", path: `${nodes}?labelSelector=case=${name}` }),
+    outcome: (name) => ({ code: 200, body: { kind: "NodeList", items: [{ metadata: { name } }] } }),
+  },
+  {
+    situation: "a dry run of a collection's deletion",
+    before: (name) => [
+      made(nodes, node(name, {}, { labels: { case: name } })),
+      { method: "DELETE", path: `${nodes}?labelSelector=case=${name}&dryRun=All` },
+    ],
+    request: (name) => ({ path: `${nodes}/${name}` }),
+    outcome: () => ({ code: 200 }),
+  },
+  {
+    situation: "finalizers keep what is in a collection",
+    before: (name) => [
+      made(nodes, node(name, {}, { labels: { case: name }, finalizers: [finalizer] })),
+      { method: "DELETE", path: `${nodes}?labelSelector=case=${name}` },
+    ],
+    request: (name) => ({ path: `${nodes}/${name}` }),
+    outcome: waitsFor(finalizer),
+  },
+  {
+    situation: "a collection by field",
+    before: (name) => [
+      made(leases, { metadata: { name } }),
+      { method: "DELETE", path: `${leases}?fieldSelector=metadata.name=${name}` },
+    ],
+    request: (name) => ({ path: `${leases}/${name}` }),
+    outcome: () => ({ code: 404 }),
+  },
+  {
+    situation: "a collection of all namespaces is no collection",
+    request: () => ({ method: "DELETE", path: "/apis/coordination.k8s.io/v1/leases?labelSelector=a=b" }),
+    outcome: () =>
+      failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource"),
+  },
+  {
+    situation: "namespaces are deleted one by one",
+    request: () => ({ method: "DELETE", path: "/api/v1/namespaces" }),
+    outcome: () =>
+      failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource"),
+  },
+];
+
+export const deleteRules: Case[] = [...propagation, ...finalizers, ...options, ...collections];

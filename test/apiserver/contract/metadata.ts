@@ -1,0 +1,241 @@
+// What metadata an object may have: names, labels, annotations, finalizers, owners, managedFields.
+import { expect } from "vitest";
+import { type Case, type Cause, configMaps, failure, invalid, made, nodes, refused } from "./case.ts";
+import { badKey, badLabel, badName, badPrefix, badSubdomain, badValue, invalidValue } from "./texts.ts";
+
+function named(situation: string, path: string, kind: string, name: string, ...causes: Cause[]): Case {
+  return {
+    situation,
+    request: () => made(path, { metadata: { name } }),
+    outcome: () => invalid(kind, name, ...causes),
+  };
+}
+
+function badLabels(situation: string, labels: Record<string, string>, ...messages: string[]): Case {
+  const causes = messages.map((message): Cause => ["metadata.labels", message]);
+  return refused(situation, nodes, "Node", { metadata: { labels } }, ...causes);
+}
+
+const long = "a".repeat(64);
+const owner = { apiVersion: "v1", kind: "Node", name: "owner", uid: "1" };
+const controllers = [
+  { ...owner, controller: true },
+  { ...owner, name: "other", uid: "2", controller: true },
+];
+
+const names: Case[] = [
+  named("a Node's name is no subdomain", nodes, "Node", "a_b", [
+    "metadata.name",
+    invalidValue("a_b", badSubdomain),
+  ]),
+  named("a name of 254 characters", nodes, "Node", "a".repeat(254), [
+    "metadata.name",
+    invalidValue("a".repeat(254), "must be no more than 253 characters"),
+  ]),
+  named("a name that could not be part of a path", nodes, "Node", "a/b", [
+    "metadata.name",
+    invalidValue("a/b", badSubdomain),
+  ]),
+  named("a namespace with dots", "/api/v1/namespaces", "Namespace", "a.b", [
+    "metadata.name",
+    invalidValue("a.b", "must not contain dots"),
+  ]),
+  named("a namespace in capitals", "/api/v1/namespaces", "Namespace", "A", [
+    "metadata.name",
+    invalidValue("A", badLabel),
+  ]),
+  named(
+    "a namespace of 64 characters, which are its label too",
+    "/api/v1/namespaces",
+    "Namespace",
+    long,
+    ["metadata.name", invalidValue(long, "must be no more than 63 characters")],
+    ["metadata.labels", invalidValue(long, "must be no more than 63 bytes")],
+  ),
+  {
+    situation: "the start of a name may end with a dash",
+    request: (name) => made(`${configMaps}?dryRun=All`, { metadata: { generateName: `${name}-` } }),
+    outcome: () => ({ code: 201 }),
+  },
+  {
+    situation: "the start of a name is long: it is cut",
+    request: () => made(`${configMaps}?dryRun=All`, { metadata: { generateName: "a".repeat(70) } }),
+    outcome: () => ({ code: 201 }),
+  },
+];
+
+const labels: Case[] = [
+  badLabels("a label key that starts with a dash", { "-a": "" }, invalidValue("-a", badName)),
+  badLabels("a label key with a bad prefix", { "A_B/c": "" }, invalidValue("A_B/c", badPrefix)),
+  badLabels(
+    "a label key without a prefix before its slash",
+    { "/c": "" },
+    invalidValue("/c", "prefix part must be non-empty"),
+  ),
+  badLabels(
+    "a label key without a name",
+    { "a/": "" },
+    invalidValue("a/", "name part must be non-empty"),
+    invalidValue("a/", badName),
+  ),
+  badLabels("a label key with two slashes", { "a/b/c": "" }, invalidValue("a/b/c", badKey)),
+  badLabels(
+    "a label key of 64 characters",
+    { [long]: "" },
+    invalidValue(long, "name part must be no more than 63 bytes"),
+  ),
+  badLabels("a label value with a space", { a: "b c" }, invalidValue("b c", badValue)),
+  badLabels(
+    "a label value of 64 characters",
+    { a: long },
+    invalidValue(long, "must be no more than 63 bytes"),
+  ),
+];
+
+const annotations: Case[] = [
+  refused("an annotation key with a space", nodes, "Node", { metadata: { annotations: { "a b": "" } } }, [
+    "metadata.annotations",
+    invalidValue("a b", badName),
+  ]),
+  {
+    situation: "annotation keys may have capitals in their prefix",
+    request: (name) => made(nodes, { metadata: { name, annotations: { "A.B/c": "d" } } }),
+    outcome: () => ({ code: 201, body: { metadata: { annotations: { "A.B/c": "d" } } } }),
+  },
+  {
+    situation: "annotations of 256 KiB",
+    request: (name) =>
+      made(`${nodes}?dryRun=All`, { metadata: { name, annotations: { a: "x".repeat(262_143) } } }),
+    outcome: () => ({ code: 201 }),
+  },
+  refused(
+    "annotations of just over 256 KiB",
+    nodes,
+    "Node",
+    { metadata: { annotations: { a: "x".repeat(262_144) } } },
+    ["metadata.annotations", "Too long: may not be more than 262144 bytes"],
+  ),
+];
+
+const references: Case[] = [
+  refused(
+    "finalizers that contradict each other",
+    nodes,
+    "Node",
+    { metadata: { finalizers: ["orphan", "foregroundDeletion"] } },
+    [
+      "metadata.finalizers",
+      'Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set',
+    ],
+  ),
+  refused("a finalizer without a domain", nodes, "Node", { metadata: { finalizers: ["bad"] } }, [
+    "metadata.finalizers[0]",
+    invalidValue("bad", "name is neither a standard finalizer name nor is it fully qualified"),
+  ]),
+  refused(
+    "an owner that says nothing",
+    nodes,
+    "Node",
+    { metadata: { ownerReferences: [{}] } },
+    ["metadata.ownerReferences.apiVersion", invalidValue("", "version must not be empty")],
+    ["metadata.ownerReferences.kind", invalidValue("", "must not be empty")],
+    ["metadata.ownerReferences.name", invalidValue("", "must not be empty")],
+    ["metadata.ownerReferences.uid", invalidValue("", "must not be empty")],
+  ),
+  refused(
+    "an event as owner",
+    nodes,
+    "Node",
+    { metadata: { ownerReferences: [{ ...owner, kind: "Event" }] } },
+    [
+      "metadata.ownerReferences",
+      'Invalid value: {"apiVersion":"v1","kind":"Event","name":"owner","uid":"1"}: ' +
+        "/v1, Kind=Event is disallowed from being an owner",
+    ],
+  ),
+  refused("two controllers", nodes, "Node", { metadata: { ownerReferences: controllers } }, [
+    "metadata.ownerReferences",
+    'Invalid value: [{"apiVersion":"v1","kind":"Node","name":"owner","uid":"1","controller":true},' +
+      '{"apiVersion":"v1","kind":"Node","name":"other","uid":"2","controller":true}]: ' +
+      'Only one reference can have Controller set to true. Found "true" in references for Node/owner and Node/other',
+  ]),
+  {
+    situation: "the same owner twice counts once, and the client is warned",
+    request: (name) => made(nodes, { metadata: { name, ownerReferences: [owner, owner] } }),
+    outcome: () => ({
+      code: 201,
+      body: { metadata: { ownerReferences: [owner] } },
+      headers: {
+        warning:
+          '299 - ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in ' +
+          "1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) " +
+          'observed: 1"',
+      },
+    }),
+  },
+  {
+    situation: "managedFields of an unknown operation count for nothing",
+    request: (name) =>
+      made(nodes, {
+        metadata: { name, managedFields: [{ manager: "m", operation: "Foo", fieldsType: "FieldsV1" }] },
+      }),
+    outcome: () => ({
+      code: 201,
+      body: { metadata: expect.not.objectContaining({ managedFields: [{ manager: "m" }] }) },
+    }),
+  },
+  refused(
+    "a namespace on a Node is ignored, its labels are not",
+    nodes,
+    "Node",
+    { metadata: { namespace: "x", labels: { a: "-" } } },
+    ["metadata.labels", invalidValue("-", badValue)],
+  ),
+  refused("a negative generation", nodes, "Node", { metadata: { generation: -1 } }, [
+    "metadata.generation",
+    "Invalid value: -1: must be greater than or equal to 0",
+  ]),
+];
+
+const systemFields: Case[] = [
+  {
+    situation: "a generation that is sent stays, where the server counts none",
+    request: (name) => made(nodes, { metadata: { name, generation: 7 } }),
+    outcome: () => ({ code: 201, body: { metadata: { generation: 7 } } }),
+  },
+  {
+    situation: "a resourceVersion of 0, or one that is none, on creation",
+    request: (name) => made(nodes, { metadata: { name, resourceVersion: "abc" } }),
+    outcome: () => ({ code: 201 }),
+  },
+  {
+    situation: "an invalid object whose name is taken",
+    before: (name) => [made(configMaps, { metadata: { name } })],
+    request: (name) => made(configMaps, { metadata: { name, labels: { a: "-" } } }),
+    outcome: (name) => invalid("ConfigMap", name, ["metadata.labels", invalidValue("-", badValue)]),
+  },
+  {
+    situation: "a taken name with a start for another one",
+    before: (name) => [made(configMaps, { metadata: { name } })],
+    request: (name) => made(configMaps, { metadata: { name, generateName: "x" } }),
+    outcome: (name) =>
+      failure(
+        409,
+        "AlreadyExists",
+        `configmaps "${name}" already exists, the server was not able to generate a unique name for the object`,
+        { name, kind: "configmaps", retryAfterSeconds: 1 },
+      ),
+  },
+  {
+    situation: "a name whose object is about to go",
+    before: (name) => [
+      made(configMaps, { metadata: { name, finalizers: ["example.com/x"] } }),
+      { method: "DELETE", path: `${configMaps}/${name}` },
+    ],
+    request: (name) => made(configMaps, { metadata: { name } }),
+    outcome: (name) =>
+      failure(409, "AlreadyExists", `object is being deleted: configmaps "${name}" already exists`),
+  },
+];
+
+export const metadataRules: Case[] = [...names, ...labels, ...annotations, ...references, ...systemFields];

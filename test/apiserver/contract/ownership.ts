@@ -1,0 +1,105 @@
+// What the contract cases about managedFields share: owners of fields, and runs of writes that end with some. No case
+// of its own.
+import { expect } from "vitest";
+import { type Received, type Sent, send } from "../test-server.ts";
+import type { ScenarioCase } from "./case.ts";
+
+/** A managedFields entry without its time and its type of fields. */
+export interface Owner {
+  manager: string;
+  operation: string;
+  apiVersion: string;
+  subresource?: string;
+  fieldsV1: object;
+}
+
+/** Entries in an order of their own: times differ by how fast the server is. */
+export function ownersOf({ body }: Received): Owner[] {
+  const entries = body.metadata.managedFields ?? [];
+  const owners = entries.map((entry): Owner => {
+    const { manager = "", operation = "", apiVersion = "", subresource, fieldsV1 = {} } = entry;
+    return { manager, operation, apiVersion, ...(subresource && { subresource }), fieldsV1 };
+  });
+  return inOrder(owners);
+}
+
+function inOrder(owners: Owner[]): Owner[] {
+  return owners.toSorted((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1));
+}
+
+/** One write, or one that is made of what the last one answered. */
+export type Write = Sent | ((last: Received) => Sent);
+
+export interface Writes {
+  situation: string;
+  /** Each succeeds. */
+  writes: (name: string) => Write[];
+  /** All owners after the last of them. */
+  owners: (name: string) => Owner[];
+  /** Parts of the last answer. */
+  object?: (name: string) => object;
+}
+
+export function ownershipCase({ situation, writes, owners, object }: Writes): ScenarioCase {
+  return {
+    situation,
+    run: async (server, name) => {
+      let last: Received | undefined;
+      for (const write of writes(name)) {
+        last = await send(server, typeof write === "function" ? write(last!) : write);
+        expect(last.code, last.text).toBeLessThan(300);
+      }
+      if (object) expect(last!.body).toMatchObject(object(name));
+      expect(ownersOf(last!)).toEqual(inOrder(owners(name)));
+    },
+  };
+}
+
+export function updated(manager: string, fieldsV1: object, rest: Partial<Owner> = {}): Owner {
+  return { manager, operation: "Update", apiVersion: "v1", ...rest, fieldsV1 };
+}
+
+export function applied(manager: string, fieldsV1: object, rest: Partial<Owner> = {}): Owner {
+  return { manager, operation: "Apply", apiVersion: "v1", ...rest, fieldsV1 };
+}
+
+export const throughStatus = { subresource: "status" };
+
+export function create(path: string, body: object): Sent {
+  return { method: "POST", path, body };
+}
+
+/** `query` starts with the field manager. */
+export function patch(path: string, query: string, body: object, type = "merge"): Sent {
+  return { method: "PATCH", path: `${path}?fieldManager=${query}`, type, body };
+}
+
+/** A PUT of the last answer with changes. */
+export function put(path: string, manager: string, change: (body: Received["body"]) => object) {
+  return (last: Received): Sent => ({
+    method: "PUT",
+    path: `${path}?fieldManager=${manager}`,
+    body: { ...last.body, ...change(last.body) },
+  });
+}
+
+/** The fields of some keys of `data`; "." is `data` itself. */
+export function ofData(...keys: string[]) {
+  return { "f:data": Object.fromEntries(keys.map((key) => [key, {}])) };
+}
+
+/** A condition that an update made: times that it does not have are null, and owned. */
+export const updatedCondition = {
+  ".": {},
+  "f:lastHeartbeatTime": {},
+  "f:lastTransitionTime": {},
+  "f:status": {},
+  "f:type": {},
+};
+
+/** What nobody owns anything of when it is created, nobody tracks later. */
+export const labelled = { labels: { a: "b" } };
+export const ofLabel = updated("test", { "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } });
+
+export const core = "/api/v1/namespaces/default";
+export const rbac = "/apis/rbac.authorization.k8s.io/v1";

@@ -1,0 +1,166 @@
+// Patches of every type.
+import { expect } from "vitest";
+import { type Case, created, failure, modified, node, nodes, notReady, patched } from "./case.ts";
+
+export const patching: Case[] = [
+  {
+    situation: "a status patch merges conditions by type, takes labels and ignores spec",
+    before: (name) =>
+      created(name, {
+        status: {
+          conditions: [
+            { type: "MemoryPressure", status: "False" },
+            { type: "Ready", status: "True", reason: "R" },
+          ],
+        },
+      }),
+    request: (name) =>
+      patched(
+        name,
+        "strategic",
+        {
+          metadata: { labels: { a: "b" }, annotations: { c: "d" } },
+          spec: { unschedulable: true },
+          status: { conditions: [{ type: "Ready", status: "False" }] },
+        },
+        "/status",
+      ),
+    outcome: () => ({
+      code: 200,
+      body: {
+        metadata: { labels: { a: "b" }, annotations: { c: "d" } },
+        spec: { taints: [notReady] },
+        status: {
+          conditions: [
+            { type: "MemoryPressure", status: "False" },
+            { type: "Ready", status: "False", reason: "R" },
+          ],
+        },
+      },
+    }),
+  },
+  {
+    situation: "a patch of the Node ignores its status",
+    before: created,
+    request: (name) =>
+      patched(name, "strategic", { spec: { unschedulable: true }, status: { capacity: { cpu: "1" } } }),
+    outcome: () => ({
+      code: 200,
+      body: {
+        spec: { unschedulable: true },
+        status: expect.not.objectContaining({ capacity: { cpu: "1" } }),
+      },
+    }),
+  },
+  {
+    situation: "a patch with its uid",
+    before: created,
+    request: (name, last) =>
+      patched(name, "strategic", { metadata: { uid: last.body.metadata.uid } }, "/status"),
+    outcome: () => ({ code: 200 }),
+  },
+  {
+    situation: "a patch with another uid",
+    before: created,
+    request: (name) => patched(name, "strategic", { metadata: { uid: "other" } }, "/status"),
+    outcome: (name) => ({
+      code: 422,
+      body: {
+        reason: "Invalid",
+        message: `Node "${name}" is invalid: metadata.uid: Invalid value: "other": field is immutable`,
+        details: { causes: [{ field: "metadata.uid" }, { field: "metadata.uid" }] },
+      },
+    }),
+  },
+  {
+    situation: "a patch with an older resourceVersion",
+    before: created,
+    request: (name) => patched(name, "merge", { metadata: { resourceVersion: "1" } }),
+    outcome: (name) =>
+      failure(409, "Conflict", `Operation cannot be fulfilled on nodes "${name}": ${modified}`),
+  },
+  {
+    situation: "a patch of a Node that is not there",
+    request: (name) => patched(name, "strategic", {}),
+    outcome: (name) => failure(404, "NotFound", `nodes "${name}" not found`),
+  },
+  {
+    situation: "a patch that renames",
+    before: created,
+    request: (name) => patched(name, "merge", { metadata: { name: "other" } }),
+    outcome: (name) =>
+      failure(
+        400,
+        "BadRequest",
+        `the name of the object (other) does not match the name on the URL (${name})`,
+      ),
+  },
+  {
+    situation: "an unknown patch type",
+    before: created,
+    request: (name) => patched(name, "application/foo", {}),
+    outcome: () => failure(415, "UnsupportedMediaType", "415: Unsupported Media Type"),
+  },
+  {
+    situation: "a patch that is a list",
+    before: created,
+    request: (name) => patched(name, "merge", []),
+    outcome: () =>
+      failure(
+        400,
+        "BadRequest",
+        "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}",
+      ),
+  },
+  {
+    situation: "a JSON patch adds, replaces and tests",
+    before: (name) => [{ method: "POST", path: nodes, body: node(name, {}, { labels: { a: "b" } }) }],
+    request: (name) =>
+      patched(name, "json", [
+        { op: "test", path: "/metadata/labels/a", value: "b" },
+        { op: "replace", path: "/metadata/labels/a", value: "c" },
+        { op: "add", path: "/metadata/labels/x~1y", value: "z" },
+        { op: "add", path: "/spec/taints/-", value: { key: "k", effect: "NoExecute" } },
+      ]),
+    outcome: () => ({
+      code: 200,
+      body: {
+        metadata: { labels: { a: "c", "x/y": "z" } },
+        spec: { taints: [notReady, { key: "k", effect: "NoExecute" }] },
+      },
+    }),
+  },
+  {
+    situation: "a JSON patch whose test fails",
+    before: created,
+    request: (name) => patched(name, "json", [{ op: "test", path: "/metadata/name", value: "other" }]),
+    outcome: () => failure(422, "Invalid", "the server rejected our request due to an error in our request"),
+  },
+  {
+    situation: "an apply patch without a field manager",
+    before: created,
+    request: (name) => patched(name, "apply", node(name)),
+    outcome: () =>
+      failure(
+        422,
+        "Invalid",
+        'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+      ),
+  },
+  {
+    situation: "an apply patch of an object that is not there creates it",
+    request: (name) => ({
+      method: "PATCH",
+      path: `/api/v1/namespaces/default/configmaps/${name}?fieldManager=me`,
+      type: "apply",
+      body: `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {a: b}\n`,
+    }),
+    outcome: (name) => ({
+      code: 201,
+      body: {
+        metadata: { name, namespace: "default", managedFields: [{ manager: "me", operation: "Apply" }] },
+        data: { a: "b" },
+      },
+    }),
+  },
+];

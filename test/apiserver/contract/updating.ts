@@ -1,0 +1,139 @@
+// Updates by PUT: preconditions, what a path may write.
+import {
+  type Case,
+  created,
+  createdLease,
+  failure,
+  lease,
+  leases,
+  modified,
+  node,
+  nodes,
+  patched,
+} from "./case.ts";
+
+export const updating: Case[] = [
+  {
+    situation: "a PUT of a Node leaves its status alone",
+    before: (name) => created(name, { status: { capacity: { cpu: "1" } } }),
+    request: (name) => ({
+      method: "PUT",
+      path: `${nodes}/${name}`,
+      body: node(name, { spec: { unschedulable: true } }),
+    }),
+    outcome: () => ({
+      code: 200,
+      body: { spec: { unschedulable: true }, status: { capacity: { cpu: "1" }, allocatable: { cpu: "1" } } },
+    }),
+  },
+  {
+    situation: "a PUT with an older resourceVersion",
+    before: (name) => [...created(name), patched(name, "merge", { metadata: { labels: { a: "b" } } })],
+    request: (name) => ({
+      method: "PUT",
+      path: `${nodes}/${name}`,
+      body: node(name, {}, { resourceVersion: "1" }),
+    }),
+    outcome: (name) =>
+      failure(409, "Conflict", `Operation cannot be fulfilled on nodes "${name}": ${modified}`, {
+        name,
+        kind: "nodes",
+      }),
+  },
+  {
+    situation: "a PUT with another uid",
+    before: created,
+    request: (name) => ({ method: "PUT", path: `${nodes}/${name}`, body: node(name, {}, { uid: "other" }) }),
+    outcome: (name, last) =>
+      failure(
+        409,
+        "Conflict",
+        `Operation cannot be fulfilled on nodes "${name}": StorageError: invalid object, Code: 4, Key: ` +
+          `/registry/minions/${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ` +
+          `UID in precondition: other, UID in object meta: ${last.body.metadata.uid}`,
+      ),
+  },
+  {
+    situation: "a PUT under another name",
+    before: created,
+    request: (name) => ({ method: "PUT", path: `${nodes}/${name}`, body: node("other") }),
+    outcome: (name) =>
+      failure(
+        400,
+        "BadRequest",
+        `the name of the object (other) does not match the name on the URL (${name})`,
+      ),
+  },
+  {
+    situation: "a PUT of a Node that is not there",
+    request: (name) => ({ method: "PUT", path: `${nodes}/${name}`, body: node(name) }),
+    outcome: (name) => failure(404, "NotFound", `nodes "${name}" not found`, { name, kind: "nodes" }),
+  },
+  {
+    situation: "a PUT of a lease that is not there creates it",
+    request: (name) => ({
+      method: "PUT",
+      path: `${leases}/${name}`,
+      body: lease(name, { holderIdentity: "", leaseTransitions: 0 }, { resourceVersion: "5" }),
+    }),
+    outcome: () => ({ code: 201, body: { spec: { holderIdentity: "", leaseTransitions: 0 } } }),
+  },
+  {
+    situation: "a PUT of a lease with a uid that is not there",
+    request: (name) => ({ method: "PUT", path: `${leases}/${name}`, body: lease(name, {}, { uid: "u" }) }),
+    outcome: (name) =>
+      failure(
+        409,
+        "Conflict",
+        `Operation cannot be fulfilled on leases.coordination.k8s.io "${name}": StorageError: invalid object, ` +
+          `Code: 4, Key: /registry/leases/kube-node-lease/${name}, ResourceVersion: 0, AdditionalErrorMsg: ` +
+          "Precondition failed: UID in precondition: u, UID in object meta: ",
+        { name, group: "coordination.k8s.io", kind: "leases" },
+      ),
+  },
+  {
+    situation: "a PUT of a lease needs its resourceVersion",
+    before: createdLease,
+    request: (name) => ({ method: "PUT", path: `${leases}/${name}`, body: lease(name, {}) }),
+    outcome: (name) =>
+      failure(
+        422,
+        "Invalid",
+        `leases.coordination.k8s.io "${name}" is invalid: metadata.resourceVersion: Invalid value: 0: ` +
+          "must be specified for an update",
+      ),
+  },
+  {
+    situation: "a PUT of a lease with its uid and resourceVersion renews it",
+    before: createdLease,
+    request: (name, last) => ({
+      method: "PUT",
+      path: `${leases}/${name}`,
+      body: { ...last.body, spec: { holderIdentity: name, renewTime: "2026-01-01T00:00:00.000001Z" } },
+    }),
+    outcome: (name) => ({
+      code: 200,
+      body: { spec: { holderIdentity: name, renewTime: "2026-01-01T00:00:00.000001Z" } },
+    }),
+  },
+  {
+    situation: "a lease duration of zero",
+    request: (name) => ({ method: "POST", path: leases, body: lease(name, { leaseDurationSeconds: 0 }) }),
+    outcome: (name) =>
+      failure(
+        422,
+        "Invalid",
+        `Lease.coordination.k8s.io "${name}" is invalid: spec.leaseDurationSeconds: Invalid value: 0: ` +
+          "must be greater than 0",
+      ),
+  },
+  {
+    situation: "a write that changes nothing keeps the resourceVersion",
+    before: created,
+    request: (name) => patched(name, "merge", {}),
+    outcome: (_name, last) => ({
+      code: 200,
+      body: { metadata: { resourceVersion: last.body.metadata.resourceVersion } },
+    }),
+  },
+];

@@ -1,0 +1,387 @@
+// Watches: where they start, what they are sent, in which form, and how they end.
+import { expect } from "vitest";
+import { type Sent, send, type TestServer, toRequest } from "../test-server.ts";
+import { type Case, configMaps, failure, leases, nodes, type ScenarioCase } from "./case.ts";
+
+interface Event {
+  type: string;
+  object: {
+    kind: string;
+    metadata: { name?: string; resourceVersion: string; annotations?: Record<string, string> };
+    [field: string]: unknown;
+  };
+}
+
+/** An open watch. */
+interface Watching {
+  response: Response;
+  /** The next event; undefined when the watch is over. */
+  next: () => Promise<Event | undefined>;
+  /** Its type and its object's name. */
+  nextName: () => Promise<string>;
+  stop: () => Promise<void>;
+}
+
+async function watch(
+  server: TestServer,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Watching> {
+  const response = await server.fetch(toRequest(server, { path, headers }));
+  const reader = response.body!.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  const next = async (): Promise<Event | undefined> => {
+    while (!text.includes("\n")) {
+      const { value, done } = await reader.read();
+      if (done) return undefined;
+      text += decoder.decode(value, { stream: true });
+    }
+    const end = text.indexOf("\n");
+    const line = text.slice(0, end);
+    text = text.slice(end + 1);
+    return JSON.parse(line);
+  };
+  const nextName = async () => {
+    const event = await next();
+    return event ? `${event.type} ${event.object.metadata.name ?? ""}` : "over";
+  };
+  return { response, next, nextName, stop: async () => await reader.cancel() };
+}
+
+async function make(server: TestServer, sent: Sent): Promise<string> {
+  const { code, text, body } = await send(server, sent);
+  expect(code, text).toBeLessThan(300);
+  return body.metadata.resourceVersion ?? "";
+}
+
+function map(name: string, labels: Record<string, string> = {}): Sent {
+  return { method: "POST", path: configMaps, body: { metadata: { name, labels } } };
+}
+
+function relabelled(name: string, labels: Record<string, string | null>): Sent {
+  return {
+    method: "PATCH",
+    path: `${configMaps}/${name}`,
+    type: "merge",
+    body: { metadata: { labels } },
+  };
+}
+
+function deleted(name: string): Sent {
+  return { method: "DELETE", path: `${configMaps}/${name}` };
+}
+
+/** The changes of a case's own objects, which carry its name as a label. */
+function selected(name: string, rest = ""): string {
+  return `${configMaps}?watch=true&labelSelector=case=${name}${rest}`;
+}
+
+const starting: ScenarioCase[] = [
+  {
+    situation: "from a resourceVersion: every later change, in order",
+    run: async (server, name) => {
+      const from = await make(server, map(`${name}-a`, { case: name }));
+      await make(server, map(`${name}-b`, { case: name }));
+      const watching = await watch(server, selected(name, `&resourceVersion=${from}`));
+      expect(await watching.nextName()).toBe(`ADDED ${name}-b`);
+      await make(server, relabelled(`${name}-a`, { x: "1" }));
+      expect(await watching.nextName()).toBe(`MODIFIED ${name}-a`);
+      const revision = await make(server, relabelled(`${name}-b`, { x: "1" }));
+      expect((await watching.next())?.object.metadata.resourceVersion).toBe(revision);
+      await send(server, deleted(`${name}-b`));
+      const last = await watching.next();
+      expect(last).toMatchObject({ type: "DELETED", object: { metadata: { name: `${name}-b` } } });
+      expect(Number(last?.object.metadata.resourceVersion)).toBeGreaterThan(Number(revision));
+      await watching.stop();
+    },
+  },
+  ...["", "&resourceVersion=0", "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"].map(
+    (query): ScenarioCase => ({
+      situation: `from ${query || "nowhere in particular"}: what is there, then changes`,
+      run: async (server, name) => {
+        await make(server, map(`${name}-a`, { case: name }));
+        const watching = await watch(server, selected(name, query));
+        expect(await watching.nextName()).toBe(`ADDED ${name}-a`);
+        await make(server, map(`${name}-b`, { case: name }));
+        expect(await watching.nextName()).toBe(`ADDED ${name}-b`);
+        await watching.stop();
+      },
+    }),
+  ),
+  {
+    situation: "sendInitialEvents=false: only what comes",
+    run: async (server, name) => {
+      await make(server, map(`${name}-a`, { case: name }));
+      const query = "&sendInitialEvents=false&resourceVersionMatch=NotOlderThan";
+      const watching = await watch(server, selected(name, query));
+      await make(server, map(`${name}-b`, { case: name }));
+      expect(await watching.nextName()).toBe(`ADDED ${name}-b`);
+      await watching.stop();
+    },
+  },
+  {
+    situation: "from a revision that is yet to come: nothing before it",
+    run: async (server, name) => {
+      const revision = Number(await make(server, map(`${name}-a`, { case: name })));
+      const watching = await watch(
+        server,
+        selected(name, `&resourceVersion=${revision + 1_000_000}&timeoutSeconds=1`),
+      );
+      await make(server, map(`${name}-b`, { case: name }));
+      expect(await watching.nextName()).toBe("over");
+    },
+  },
+  {
+    situation: "initial events from a revision that is yet to come: an error of 504 as the only event",
+    run: async (server, name) => {
+      const query = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=99999999";
+      const watching = await watch(server, selected(name, query));
+      expect(watching.response.status).toBe(200);
+      expect(await watching.next()).toMatchObject({
+        type: "ERROR",
+        object: { kind: "Status", code: 504, reason: "Timeout", details: { retryAfterSeconds: 1 } },
+      });
+      expect(await watching.next()).toBeUndefined();
+    },
+  },
+];
+
+const bookmarks: ScenarioCase[] = [
+  ...["", "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"].map((query): ScenarioCase => ({
+    situation: `allowWatchBookmarks${query}: a bookmark ends the initial events`,
+    run: async (server, name) => {
+      const revision = await make(server, map(`${name}-a`, { case: name }));
+      const watching = await watch(server, selected(name, `&allowWatchBookmarks=true${query}`));
+      expect(await watching.nextName()).toBe(`ADDED ${name}-a`);
+      const bookmark = await watching.next();
+      expect(bookmark).toEqual({
+        type: "BOOKMARK",
+        object: {
+          kind: "ConfigMap",
+          apiVersion: "v1",
+          metadata: {
+            resourceVersion: expect.stringMatching(/^\d+$/),
+            annotations: { "k8s.io/initial-events-end": "true" },
+          },
+        },
+      });
+      const { resourceVersion } = bookmark!.object.metadata;
+      expect(Number(resourceVersion)).toBeGreaterThanOrEqual(Number(revision));
+      await make(server, map(`${name}-b`, { case: name }));
+      expect(await watching.nextName()).toBe(`ADDED ${name}-b`);
+      await watching.stop();
+    },
+  })),
+  {
+    situation: "a bookmark's object is an empty one of the kind",
+    run: async (server, name) => {
+      const query = `watch=true&allowWatchBookmarks=true&labelSelector=case=${name}`;
+      const watching = await watch(server, `${nodes}?${query}`);
+      const { object } = (await watching.next())!;
+      expect(object).toMatchObject({ kind: "Node", spec: {}, status: { nodeInfo: { machineID: "" } } });
+      await watching.stop();
+    },
+  },
+];
+
+const selecting: ScenarioCase[] = [
+  {
+    situation: "an object that comes into a selector's view is ADDED, one that leaves it DELETED, as it was",
+    run: async (server, name) => {
+      const from = await make(server, map(`${name}-a`));
+      const watching = await watch(server, selected(name, `&resourceVersion=${from}`));
+      await make(server, relabelled(`${name}-a`, { case: name }));
+      expect(await watching.nextName()).toBe(`ADDED ${name}-a`);
+      const revision = await make(server, relabelled(`${name}-a`, { case: "other" }));
+      expect(await watching.next()).toMatchObject({
+        type: "DELETED",
+        object: { metadata: { labels: { case: name }, resourceVersion: revision } },
+      });
+      await send(server, deleted(`${name}-a`));
+      await make(server, map(`${name}-b`, { case: name }));
+      expect(await watching.nextName()).toBe(`ADDED ${name}-b`);
+      await watching.stop();
+    },
+  },
+  {
+    situation: "one name by field selector",
+    run: async (server, name) => {
+      const from = await make(server, map(`${name}-a`));
+      const path = `${configMaps}?watch=true&fieldSelector=metadata.name=${name}-b&resourceVersion=${from}`;
+      const watching = await watch(server, path);
+      await make(server, relabelled(`${name}-a`, { x: "1" }));
+      await make(server, map(`${name}-b`));
+      expect(await watching.nextName()).toBe(`ADDED ${name}-b`);
+      await watching.stop();
+    },
+  },
+  {
+    situation: "one name by the path of old: /watch/",
+    run: async (server, name) => {
+      await make(server, map(`${name}-a`));
+      const watching = await watch(server, `${configMaps.replace("/v1/", "/v1/watch/")}/${name}-a`);
+      expect(await watching.nextName()).toBe(`ADDED ${name}-a`);
+      await make(server, relabelled(`${name}-a`, { x: "1" }));
+      expect(await watching.nextName()).toBe(`MODIFIED ${name}-a`);
+      await watching.stop();
+    },
+  },
+  {
+    situation: "all of a resource by the path of old",
+    run: async (server, name) => {
+      await make(server, map(`${name}-a`, { case: name }));
+      const watching = await watch(server, `/api/v1/watch/configmaps?labelSelector=case=${name}`);
+      expect(await watching.nextName()).toBe(`ADDED ${name}-a`);
+      await watching.stop();
+    },
+  },
+  {
+    situation: "a name in the path and watch=true is a get",
+    run: async (server, name) => {
+      await make(server, map(`${name}-a`));
+      const { body } = await send(server, { path: `${configMaps}/${name}-a?watch=true` });
+      expect(body).toMatchObject({ kind: "ConfigMap", metadata: { name: `${name}-a` } });
+    },
+  },
+  {
+    situation: "another name in the field selector than in the path",
+    run: async (server) => {
+      const path = "/api/v1/watch/namespaces/default?fieldSelector=metadata.name=other";
+      const { code, body } = await send(server, { path });
+      expect({ code, body }).toMatchObject(
+        failure(400, "BadRequest", "fieldSelector metadata.name doesn't match requested name"),
+      );
+    },
+  },
+  {
+    situation: "both groups of events see the same changes, each in its own words",
+    run: async (server, name) => {
+      const events = "/api/v1/namespaces/default/events";
+      const selector = `watch=true&fieldSelector=metadata.name=${name}`;
+      const old = await watch(server, `${events}?${selector}`);
+      const recent = await watch(
+        server,
+        `${events.replace("/api/v1", "/apis/events.k8s.io/v1")}?${selector}`,
+      );
+      const body = { metadata: { name }, involvedObject: { kind: "Node", name }, message: "m", count: 2 };
+      await make(server, { method: "POST", path: events, body });
+      expect(await old.next()).toMatchObject({
+        type: "ADDED",
+        object: { kind: "Event", apiVersion: "v1", message: "m", count: 2 },
+      });
+      expect(await recent.next()).toMatchObject({
+        type: "ADDED",
+        object: {
+          kind: "Event",
+          apiVersion: "events.k8s.io/v1",
+          note: "m",
+          deprecatedCount: 2,
+          regarding: { kind: "Node", name },
+        },
+      });
+      await old.stop();
+      await recent.stop();
+    },
+  },
+];
+
+const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+const partial = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+
+const showing: ScenarioCase[] = [
+  {
+    situation: "as Tables: one row each, headers only once",
+    run: async (server, name) => {
+      await make(server, map(`${name}-a`, { case: name }));
+      const watching = await watch(server, selected(name), { accept: `${table},application/json` });
+      expect(await watching.next()).toMatchObject({
+        type: "ADDED",
+        object: {
+          kind: "Table",
+          columnDefinitions: [{ name: "Name" }, { name: "Data" }, { name: "Age" }],
+          rows: [{ cells: [`${name}-a`, 0, expect.any(String)], object: { kind: "PartialObjectMetadata" } }],
+        },
+      });
+      const revision = await make(server, relabelled(`${name}-a`, { x: "1" }));
+      expect(await watching.next()).toMatchObject({
+        type: "MODIFIED",
+        object: { kind: "Table", metadata: { resourceVersion: revision }, columnDefinitions: null },
+      });
+      await watching.stop();
+    },
+  },
+  {
+    situation: "as metadata only",
+    run: async (server, name) => {
+      await make(server, map(`${name}-a`, { case: name }));
+      const watching = await watch(server, selected(name), { accept: partial });
+      const { object } = (await watching.next())!;
+      expect(Object.keys(object)).toEqual(["kind", "apiVersion", "metadata"]);
+      expect(object).toMatchObject({ kind: "PartialObjectMetadata", metadata: { name: `${name}-a` } });
+      await watching.stop();
+    },
+  },
+  {
+    situation: "a watch is JSON, one event a line, and never ends by itself before its time",
+    run: async (server, name) => {
+      const watching = await watch(server, selected(name, "&timeoutSeconds=1"));
+      expect(watching.response.headers.get("content-type")).toBe("application/json");
+      expect(await watching.next()).toBeUndefined();
+    },
+  },
+];
+
+const match = "resourceVersionMatch";
+
+function invalid(query: string, why: string): Case {
+  return {
+    situation: `watch=true&${query} → 422`,
+    request: () => ({ path: `${leases}?watch=true&${query}` }),
+    outcome: () =>
+      failure(422, "Invalid", `ListOptions.meta.k8s.io "" is invalid: ${match}: ${why}`, {
+        group: "meta.k8s.io",
+        kind: "ListOptions",
+      }),
+  };
+}
+
+const refusing: Case[] = [
+  invalid(
+    `${match}=NotOlderThan`,
+    `Forbidden: ${match} is forbidden for watch unless sendInitialEvents is provided`,
+  ),
+  invalid("sendInitialEvents=true", `Forbidden: sendInitialEvents requires setting ${match} to NotOlderThan`),
+  {
+    situation: "watch=true&resourceVersion=x",
+    request: () => ({ path: `${leases}?watch=true&resourceVersion=x` }),
+    outcome: () => ({
+      code: 500,
+      body: {
+        status: "Failure",
+        message: 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax',
+        code: 500,
+      },
+    }),
+  },
+  {
+    situation: "a watch of what cannot be watched",
+    request: () => ({ path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews?watch=true" }),
+    outcome: () =>
+      failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource"),
+  },
+  {
+    situation: "a watch in a form that nobody has",
+    request: () => ({ path: `${leases}?watch=true`, headers: { accept: "text/html" } }),
+    outcome: () =>
+      failure(
+        406,
+        "NotAcceptable",
+        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, " +
+          "application/vnd.kubernetes.protobuf, application/json;stream=watch, " +
+          "application/vnd.kubernetes.protobuf;stream=watch",
+      ),
+  },
+];
+
+export const watching: Case[] = [...starting, ...bookmarks, ...selecting, ...showing, ...refusing];

@@ -1,0 +1,146 @@
+// Sets of fields in their wire form (fieldsV1), and their algebra. Mirrors structured-merge-diff's fieldpath.Set. Pure:
+// a result shares what it can with its arguments, and is its first argument when nothing changed.
+
+/**
+ * Keys are path elements: `f:` and a field's name, `k:` and the keys of a list's item, `v:` and the value of a set's item.
+ * An element whose own value is empty, or has the key ".", is a member; the other keys below it are its children.
+ */
+export interface FieldSet {
+  [element: string]: FieldSet;
+}
+
+/** "." among an element's children says that it is a member itself. */
+export const self = ".";
+export const leaf: FieldSet = {};
+export const emptySet: FieldSet = {};
+
+export function isEmptySet(set: FieldSet): boolean {
+  for (const _ in set) return false;
+  return true;
+}
+
+export function isMember(node: FieldSet | undefined): boolean {
+  return node !== undefined && (isEmptySet(node) || self in node);
+}
+
+function withSelf(children: FieldSet): FieldSet {
+  return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
+}
+
+/** Upstream writes fields before keys before values; by luck that is also their order as text. */
+function sorted(set: FieldSet): FieldSet {
+  const keys = Object.keys(set);
+  if (keys.every((key, index) => index === 0 || keys[index - 1]! < key)) return set;
+  return Object.fromEntries(keys.toSorted().map((key) => [key, set[key]!]));
+}
+
+function unionNode(left: FieldSet, right: FieldSet): FieldSet {
+  if (left === right) return left;
+  const either = isMember(left) || isMember(right);
+  const children = union(isEmptySet(left) ? emptySet : left, isEmptySet(right) ? emptySet : right);
+  return either && !(self in children) ? withSelf(children) : children;
+}
+
+/** What is in either. */
+export function union(left: FieldSet, right: FieldSet): FieldSet {
+  if (isEmptySet(left)) return right;
+  let result = left;
+  for (const element in right) {
+    const mine = Object.hasOwn(left, element) ? left[element] : undefined;
+    const merged = mine && element !== self ? unionNode(mine, right[element]!) : (mine ?? right[element]!);
+    if (merged === mine) continue;
+    if (result === left) result = { ...left };
+    result[element] = merged;
+  }
+  return result === left ? left : sorted(result);
+}
+
+type Subtract = (left: FieldSet, right: FieldSet) => FieldSet | undefined;
+
+/** The children of `left`, each without what `right` has of it; what is left may be empty. */
+function withoutEach(left: FieldSet, right: FieldSet, subtract: Subtract): FieldSet {
+  let result = left;
+  for (const element in left) {
+    if (element === self || !Object.hasOwn(right, element)) continue;
+    const mine = left[element]!;
+    const remaining = subtract(mine, right[element]!);
+    if (remaining === mine) continue;
+    if (result === left) result = { ...left };
+    if (remaining) result[element] = remaining;
+    else delete result[element];
+  }
+  return result;
+}
+
+function differenceNode(left: FieldSet, right: FieldSet): FieldSet | undefined {
+  if (isEmptySet(left)) return isMember(right) ? undefined : left;
+  const children = withoutEach(left, right, differenceNode);
+  if (!(self in children)) return isEmptySet(children) ? undefined : children;
+  if (!isMember(right)) return Object.keys(children).length === 1 ? leaf : children;
+  const { [self]: _, ...rest } = children;
+  return isEmptySet(rest) ? undefined : rest;
+}
+
+/** What is in `left` and not in `right`: a member of `right` takes nothing below it away. */
+export function difference(left: FieldSet, right: FieldSet): FieldSet {
+  return withoutEach(left, right, differenceNode);
+}
+
+function recursiveDifferenceNode(left: FieldSet, right: FieldSet): FieldSet | undefined {
+  if (isMember(right)) return undefined;
+  if (isEmptySet(left)) return left;
+  const children = withoutEach(left, right, recursiveDifferenceNode);
+  if (self in children) return Object.keys(children).length === 1 ? leaf : children;
+  return isEmptySet(children) ? undefined : children;
+}
+
+/** What is in `left` and neither in `right` nor below one of its members. */
+export function recursiveDifference(left: FieldSet, right: FieldSet): FieldSet {
+  return withoutEach(left, right, recursiveDifferenceNode);
+}
+
+function intersectionNode(left: FieldSet, right: FieldSet): FieldSet | undefined {
+  const both = isMember(left) && isMember(right);
+  const children = intersection(left, right);
+  if (both) return withSelf(children);
+  return isEmptySet(children) ? undefined : children;
+}
+
+/** What is in both. */
+export function intersection(left: FieldSet, right: FieldSet): FieldSet {
+  const result: FieldSet = {};
+  for (const element in left) {
+    if (element === self || !Object.hasOwn(right, element)) continue;
+    const common = intersectionNode(left[element]!, right[element]!);
+    if (common) result[element] = common;
+  }
+  return result;
+}
+
+/** Each member's path: members of one level before what is below them, as upstream iterates. */
+export function memberPaths(set: FieldSet): string[][] {
+  const elements = Object.keys(set).filter((element) => element !== self);
+  const members = elements.filter((element) => isMember(set[element])).map((element) => [element]);
+  const below = elements.flatMap((element) => memberPaths(set[element]!).map((path) => [element, ...path]));
+  return [...members, ...below];
+}
+
+/** A set of fields that are named by their paths, such as ["metadata", "name"]. */
+export function fieldSet(...paths: string[][]): FieldSet {
+  return paths.reduce((set, path) => {
+    const node = path.reduceRight<FieldSet>((below, name) => ({ [`f:${name}`]: below }), leaf);
+    return union(set, node);
+  }, emptySet);
+}
+
+/** The same set with the elements of every level in order. */
+export function inOrder(set: FieldSet): FieldSet {
+  let result = set;
+  for (const element in set) {
+    const below = inOrder(set[element]!);
+    if (below === set[element]) continue;
+    if (result === set) result = { ...set };
+    result[element] = below;
+  }
+  return sorted(result);
+}

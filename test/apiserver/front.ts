@@ -1,0 +1,103 @@
+// HTTPS to Request and Response, and back: a port on 127.0.0.1 in front of a function. Knows no API.
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import { Readable } from "node:stream";
+
+/** A connection that nobody uses is kept this long. */
+const keepAliveMs = 120_000;
+
+function headersOf({ headers }: IncomingMessage): [string, string][] {
+  return Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
+  );
+}
+
+/** Undefined for what is no request that fetch could have made. */
+function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
+  const { method = "GET", url = "/" } = incoming;
+  const hasBody = method !== "GET" && method !== "HEAD";
+  if (!url.startsWith("/")) return undefined;
+  try {
+    decodeURIComponent(url.split("?")[0] ?? "");
+    return new Request(`https://127.0.0.1${url}`, {
+      method,
+      headers: headersOf(incoming),
+      signal,
+      ...(hasBody && { body: Readable.toWeb(incoming) as ReadableStream<Uint8Array>, duplex: "half" }),
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes a stream as it comes, at the client's pace; the stream is cancelled as soon as the client is gone. */
+async function pump(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
+  const reader = body.getReader();
+  if (outgoing.destroyed) await reader.cancel();
+  outgoing.once("close", () => void reader.cancel().catch(() => undefined));
+  // Who does not read would not hear of it otherwise.
+  reader.closed.catch(() => outgoing.destroy());
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    if (!outgoing.write(value)) await once(outgoing, "drain");
+  }
+  outgoing.end();
+}
+
+async function send(response: Response, outgoing: ServerResponse, isHead: boolean): Promise<void> {
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  if (!response.body || isHead) {
+    outgoing.end();
+    return;
+  }
+  if (response.headers.has("content-length")) {
+    outgoing.end(Buffer.from(await response.arrayBuffer()));
+    return;
+  }
+  // A watch answers at once, also when nothing happens for a long time.
+  outgoing.flushHeaders();
+  await pump(response.body, outgoing);
+}
+
+function refuse(outgoing: ServerResponse): void {
+  outgoing.writeHead(400, { "content-type": "text/plain; charset=utf-8", connection: "close" });
+  outgoing.end("400 Bad Request");
+}
+
+export interface Certificate {
+  certificate: string;
+  key: string;
+}
+
+/** A server of `fetch` that does not listen yet. */
+export function createFront(
+  { certificate: cert, key }: Certificate,
+  fetch: (request: Request) => Promise<Response>,
+): Server {
+  return createServer({ cert, key, keepAliveTimeout: keepAliveMs }, (incoming, outgoing) => {
+    const aborter = new AbortController();
+    outgoing.on("close", () => aborter.abort());
+    const request = toRequest(incoming, aborter.signal);
+    if (!request) {
+      refuse(outgoing);
+      return;
+    }
+    fetch(request)
+      .then((response) => send(response, outgoing, incoming.method === "HEAD"))
+      // A client that goes away in the middle of an answer, or does not read it, is no error of ours.
+      .catch(() => outgoing.destroy());
+  });
+}
+
+/** Resolves with the port on 127.0.0.1, which is a free one for 0; rejects when it is taken. */
+export function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => {
+      const address = server.address();
+      resolve(typeof address === "object" && address !== null ? address.port : port);
+    });
+  });
+}

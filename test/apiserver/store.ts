@@ -1,0 +1,168 @@
+// Objects in SQLite, one revision counter over all writes, and their recent history for watches.
+// Stores what it is given: it knows no kind, validates nothing and has no clock.
+import { DatabaseSync } from "node:sqlite";
+import { type Change, createHistory, type History, rollBack } from "./history.ts";
+import { type ApiObject, textOf } from "./object.ts";
+
+export type { Change } from "./history.ts";
+
+/** Where an object is: its group-qualified resource ("leases.coordination.k8s.io"), namespace ("" for none) and name. */
+export interface ObjectKey {
+  resource: string;
+  namespace: string;
+  name: string;
+}
+
+export interface Store {
+  /** The revision of the last write. */
+  revision: () => number;
+  get: (key: ObjectKey) => ApiObject | undefined;
+  /** In the order of their keys (namespace/name); of all namespaces when none is given. */
+  list: (resource: string, namespace?: string) => ApiObject[];
+  /** The same as it was at a revision; "gone" when that is no longer known. */
+  listAt: (resource: string, revision: number, namespace?: string) => ApiObject[] | "gone";
+  /** Writes the object with the next revision as its resourceVersion and returns it so. On disk before it returns. */
+  put: (key: ObjectKey, object: ApiObject) => ApiObject;
+  /** Removes the object; what is returned and what watches see carries the deletion's revision. */
+  remove: (key: ObjectKey, last: ApiObject) => ApiObject;
+  changesSince: History["changesSince"];
+  subscribe: History["subscribe"];
+  close: () => void;
+}
+
+/** The JSON of the changes that are kept; who was away for longer gets 410 and lists again. */
+const historyLength = 16 * 1024 * 1024;
+
+const schema = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL;
+  CREATE TABLE IF NOT EXISTS objects (
+    resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (resource, namespace, name)
+  );
+  CREATE TABLE IF NOT EXISTS counter (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL);
+  INSERT OR IGNORE INTO counter VALUES (1, 1);
+`;
+
+function prepareObjects(database: DatabaseSync) {
+  return {
+    get: database.prepare("SELECT body FROM objects WHERE resource = ? AND namespace = ? AND name = ?"),
+    listAll: database.prepare(
+      "SELECT body FROM objects WHERE resource = ? ORDER BY namespace || '/' || name",
+    ),
+    list: database.prepare("SELECT body FROM objects WHERE resource = ? AND namespace = ? ORDER BY name"),
+    put: database.prepare(
+      "INSERT INTO objects VALUES (?, ?, ?, ?) " +
+        "ON CONFLICT (resource, namespace, name) DO UPDATE SET body = excluded.body",
+    ),
+    remove: database.prepare("DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ?"),
+    setRevision: database.prepare("UPDATE counter SET revision = ?"),
+  };
+}
+
+type Row = Record<string, unknown>;
+
+function bodyOf(row: Row): ApiObject {
+  return JSON.parse(textOf(row["body"]));
+}
+
+/** The part of etcd's key that is the object's own. */
+function positionOf({ metadata: { namespace = "", name = "" } }: ApiObject): string {
+  return `${namespace}/${name}`;
+}
+
+/** The revision of the last write: the latest that an object has, or that of a later removal. */
+function lastRevision(database: DatabaseSync): number {
+  const ofObjects =
+    "SELECT MAX(CAST(body ->> '$.metadata.resourceVersion' AS INTEGER)) AS revision FROM objects";
+  const found = [ofObjects, "SELECT revision FROM counter"].map((query) => database.prepare(query).get());
+  return Math.max(...found.map((row) => Number(row?.["revision"] ?? 0)));
+}
+
+/** Opens or makes a store; `file` is a path or ":memory:". Throws when the file cannot be used. */
+export function openStore(file: string, maxHistoryLength = historyLength): Store {
+  const database = new DatabaseSync(file);
+  database.exec(schema);
+  const statements = prepareObjects(database);
+  let revision = lastRevision(database);
+  const history = createHistory(revision, maxHistoryLength);
+
+  /** A removal leaves no object that has the revision: the counter keeps it. */
+  function removeRow({ resource, namespace, name }: ObjectKey, next: number): void {
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      statements.remove.run(resource, namespace, name);
+      statements.setRevision.run(next);
+      database.exec("COMMIT");
+    } catch (error) {
+      database.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** What was read last: whoever writes an object has just read it. */
+  let lastRead: { key: ObjectKey; object: ApiObject; revision: number } | undefined;
+
+  function isLastRead({ resource, namespace, name }: ObjectKey): boolean {
+    const { key, revision: readAt } = lastRead ?? {};
+    return (
+      readAt === revision && key?.name === name && key.namespace === namespace && key.resource === resource
+    );
+  }
+
+  function get(key: ObjectKey): ApiObject | undefined {
+    if (isLastRead(key)) return lastRead?.object;
+    const found = statements.get.get(key.resource, key.namespace, key.name);
+    if (!found) return undefined;
+    const object = bodyOf(found);
+    lastRead = { key, object, revision };
+    return object;
+  }
+
+  function atRevision(object: ApiObject, next: number): ApiObject {
+    return { ...object, metadata: { ...object.metadata, resourceVersion: String(next) } };
+  }
+
+  function list(resource: string, namespace?: string): ApiObject[] {
+    const rows =
+      namespace === undefined ? statements.listAll.all(resource) : statements.list.all(resource, namespace);
+    return rows.map(bodyOf);
+  }
+
+  return {
+    revision: () => revision,
+    get,
+    list,
+    listAt: (resource, at, namespace) => {
+      const changes = history.changesSince(resource, at);
+      if (changes === "gone") return "gone";
+      const isThere = ({ object }: Change) =>
+        namespace === undefined || object.metadata.namespace === namespace;
+      return rollBack(list(resource, namespace), changes.filter(isThere), positionOf);
+    },
+    put: (key, object) => {
+      const previous = get(key);
+      const stored = atRevision(object, revision + 1);
+      const text = JSON.stringify(stored);
+      const { resource, namespace, name } = key;
+      statements.put.run(resource, namespace, name, text);
+      revision++;
+      if (previous) history.record({ type: "MODIFIED", resource, object: stored, text, previous, revision });
+      else history.record({ type: "ADDED", resource, object: stored, text, revision });
+      return stored;
+    },
+    remove: (key, last) => {
+      const previous = get(key) ?? last;
+      const removed = atRevision(last, revision + 1);
+      removeRow(key, revision + 1);
+      revision++;
+      const object = atRevision(previous, revision);
+      const text = JSON.stringify(object);
+      history.record({ type: "DELETED", resource: key.resource, object, text, previous, revision });
+      return removed;
+    },
+    changesSince: history.changesSince,
+    subscribe: history.subscribe,
+    close: () => database.close(),
+  };
+}

@@ -1,0 +1,30 @@
+// All benchmarks, in the order of their table.
+import { apiserverLeases } from "./apiserver-leases.ts";
+import { apiserverStatus } from "./apiserver-status.ts";
+import type { Benchmark } from "./benchmark.ts";
+import { bundleSize } from "./bundle-size.ts";
+import { decisionChanged } from "./decision-changed.ts";
+import { decisionUnchanged } from "./decision-unchanged.ts";
+import { fleetEnrol, fleetRestarts } from "./fleet.ts";
+import { heartbeatCosts } from "./heartbeat-cost.ts";
+import { heartbeatBytes } from "./heartbeat-bytes.ts";
+import { heartbeatRate } from "./heartbeat-rate.ts";
+import { patchCreation } from "./patch-creation.ts";
+import { quantityParse } from "./quantity-parse.ts";
+import { starts } from "./start-time.ts";
+
+export const benchmarks: readonly Benchmark[] = [
+  decisionUnchanged,
+  decisionChanged,
+  patchCreation,
+  quantityParse,
+  heartbeatBytes,
+  bundleSize,
+  apiserverLeases,
+  apiserverStatus,
+  ...heartbeatCosts,
+  heartbeatRate,
+  ...starts,
+  fleetEnrol,
+  ...fleetRestarts,
+];

@@ -1,0 +1,140 @@
+// A thousand machines at once, and a Worker that is killed under them. Real: every process of the local cluster, keys,
+// enrolments, reports. Simulated: the machines' facts, and that one process holds all machines.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Benchmark, Progress } from "./benchmark.ts";
+import {
+  type LocalFleet,
+  nodesOf,
+  readyOf,
+  renewals,
+  startMachines,
+  until,
+  watchNodes,
+  withLocalFleet,
+} from "./local-fleet.ts";
+import { once } from "./once.ts";
+
+const MACHINES = 1000;
+/** The first writes of a fleet that began at once are spread over 2.5 to 7.5 minutes. */
+const WATCHED_MS = 8 * 60_000;
+const WINDOW_MS = 10_000;
+
+/** Seconds from the first enrolment until all are Ready. The keys are there before. */
+async function enrolAll(fleet: LocalFleet, progress: Progress): Promise<number> {
+  const ready = new Set<string>();
+  const watch = await watchNodes(fleet.admin, (node) => {
+    const name = node.metadata?.name ?? "";
+    if (name.startsWith("sim-") && readyOf(node) === "True") ready.add(name);
+  });
+  await startMachines(fleet, MACHINES);
+  const log = join(fleet.folder, "machines.log");
+  await until("keys", () => readFileSync(log, "utf8").includes("enrolling"), 10, 60_000);
+  const startedMs = performance.now();
+  const isDone = () => {
+    progress(`${ready.size} of ${MACHINES} Ready`);
+    return ready.size >= MACHINES;
+  };
+  await until("all Nodes Ready", isDone, 20, 120_000);
+  watch.stop();
+  return (performance.now() - startedMs) / 1000;
+}
+
+export const fleetEnrol: Benchmark = {
+  name: "fleet-enrol",
+  what: "1,000 machines at once, until all are Ready",
+  unit: "s",
+  budget: 5,
+  atLeast: false,
+  measure: (progress) => withLocalFleet((fleet) => enrolAll(fleet, progress)),
+};
+
+interface Restarted {
+  /** From the kill until every lease has been renewed. */
+  seconds: number;
+  /** Nodes that were seen with another Ready than True. */
+  unknown: number;
+  /** Status writes: most within 10 s, over their mean. */
+  spread: number;
+}
+
+async function restart(fleet: LocalFleet, progress: Progress): Promise<Restarted> {
+  await enrolAll(fleet, progress);
+  await new Promise((resolve) => setTimeout(resolve, 15_000));
+  const lost = new Set<string>();
+  const versions = new Map(
+    (await nodesOf(fleet.admin)).map((node) => [node.metadata?.name, versionOf(node)]),
+  );
+  const writesMs: number[] = [];
+  const watch = await watchNodes(fleet.admin, (node) => {
+    const name = node.metadata?.name ?? "";
+    if (readyOf(node) !== "True") lost.add(name);
+    if (versions.get(name) !== versionOf(node)) writesMs.push(Date.now());
+    versions.set(name, versionOf(node));
+  });
+  const killedMs = Date.now();
+  const worker = fleet.parts.running().find(({ name }) => name === "worker");
+  if (!worker) throw new Error("no worker runs");
+  worker.process.kill("SIGKILL");
+  await worker.ended;
+  fleet.parts.start("worker", worker.command, worker.logFile);
+  const allRenewed = async () => {
+    const renewed = [...(await renewals(fleet.admin)).values()].filter((atMs) => atMs > killedMs).length;
+    progress(`${renewed} leases renewed`);
+    return renewed > MACHINES;
+  };
+  await until("all leases renewed", allRenewed, 250, 120_000);
+  const renewedMs = Math.max(...(await renewals(fleet.admin)).values());
+  const seconds = (Math.min(renewedMs, Date.now()) - killedMs) / 1000;
+  const endMs = killedMs + WATCHED_MS;
+  const isOver = () => {
+    progress(`status writes for ${Math.round((endMs - Date.now()) / 1000)} s more`);
+    return Date.now() >= endMs;
+  };
+  await until("status writes", isOver, 1000, WATCHED_MS + 60_000);
+  watch.stop();
+  return { seconds, unknown: lost.size, spread: peakOverMean(writesMs) };
+}
+
+const versionOf = ({ metadata }: { metadata?: { resourceVersion?: string } }) =>
+  metadata?.resourceVersion ?? "";
+
+/** The mean is that of the time in which writes fell due. */
+function peakOverMean(timesMs: number[]): number {
+  const [first = 0, last = 0] = [timesMs[0], timesMs.at(-1)];
+  const peak = Math.max(
+    ...timesMs.map((from) => timesMs.filter((at) => at >= from && at < from + WINDOW_MS).length),
+  );
+  return peak / (timesMs.length / Math.max(1, (last - first) / WINDOW_MS));
+}
+
+const restarted = once((progress: Progress) => withLocalFleet((fleet) => restart(fleet, progress)));
+
+const KILLED = "workerd killed under 1,000 machines";
+
+export const fleetRestarts: Benchmark[] = [
+  {
+    name: "fleet-restart-renewed",
+    what: `${KILLED}: every lease renewed after`,
+    unit: "s",
+    budget: 10,
+    atLeast: false,
+    measure: async (progress) => (await restarted(progress)).seconds,
+  },
+  {
+    name: "fleet-restart-lost",
+    what: `${KILLED}: not Ready in the 8 minutes after`,
+    unit: "Nodes",
+    budget: 0,
+    atLeast: false,
+    measure: async (progress) => (await restarted(progress)).unknown,
+  },
+  {
+    name: "fleet-restart-spread",
+    what: `${KILLED}: status writes, peak over mean of 10 s`,
+    unit: "ratio",
+    budget: 3,
+    atLeast: false,
+    measure: async (progress) => (await restarted(progress)).spread,
+  },
+];

@@ -1,0 +1,53 @@
+// What a steady heartbeat puts on the wire: the body and the token that signs it, as the shim posts them.
+import { randomBytes } from "node:crypto";
+import { reporter, type TransportRequest } from "../../node-shim/post.ts";
+import { makeMachineKey } from "../../node-shim/sign.ts";
+import type { ReportAnswer } from "../../shared/protocol.ts";
+import { issueKid } from "../../worker/identity/kid.ts";
+import type { Benchmark } from "./benchmark.ts";
+import { machineFacts, machineVitals, NAME } from "./machine.ts";
+
+export const heartbeatBytes: Benchmark = {
+  name: "heartbeat-bytes",
+  what: "heartbeat on the wire, body and token",
+  unit: "bytes",
+  budget: 1024,
+  atLeast: false,
+  measure: async () => {
+    const { body, headers } = await steadyHeartbeat();
+    return Buffer.byteLength(body) + Buffer.byteLength(headers.authorization ?? "");
+  },
+};
+
+/** The second report of a shim that the Worker knows: no facts, a ticket, the second n of many. */
+async function steadyHeartbeat(): Promise<TransportRequest> {
+  const sent: TransportRequest[] = [];
+  const key = await makeMachineKey();
+  const macKey = { id: "2026-01", secret: new Uint8Array(randomBytes(32)) };
+  const report = reporter({
+    name: NAME,
+    origin: "https://rollcall.example.com",
+    key,
+    kid: await issueKid(macKey, NAME, key.thumbprint, nonce()),
+    startId: nonce(),
+    send: (request) => {
+      sent.push(request);
+      const answer: ReportAnswer = { phase: "registered", ready: true, ticket: nonce(), reportInMs: 9600 };
+      return Promise.resolve({ status: 200, body: JSON.stringify(answer) });
+    },
+    machineTime: () => new Date().toISOString(),
+  });
+  const facts = machineFacts();
+  for (const index of [0, 1]) {
+    const outcome = await report(facts, machineVitals(index));
+    if (outcome.kind !== "ok") throw new Error(`a report was ${outcome.kind}`);
+  }
+  const last = sent.at(-1);
+  if (!last || last.body.includes('"facts"')) throw new Error("no report without facts was posted");
+  return last;
+}
+
+/** 16 random bytes as text: what shim and Worker make their nonces of. */
+function nonce(): string {
+  return randomBytes(16).toString("base64url");
+}

@@ -1,0 +1,137 @@
+// What heartbeats cost over 100 minutes, warm and cold: rows by workerd's own counters, requests by the apiserver's.
+// Real: workerd, the Worker, the shim's reporter and its signatures, HTTP, the embedded apiserver. Simulated: the clock of
+// all of them, the alarm, which this rings when its time has come, and the eviction, which is asked for.
+import { fileURLToPath } from "node:url";
+import { httpTransport } from "../../node-shim/transport.ts";
+import { reporter, type Transport } from "../../node-shim/post.ts";
+import type { Measured } from "../worker/measured-rows.ts";
+import type { Benchmark, Progress } from "./benchmark.ts";
+import { type Asked, startCountingKube } from "./counting-kube.ts";
+import { machineFacts, machineVitals, NAME } from "./machine.ts";
+import { once } from "./once.ts";
+import { enrolledMachine, startBenchWorker } from "./workerd.ts";
+
+const MINUTES = 100;
+/** Registration is not what is measured. */
+const FIRST_MS = 60_000;
+const ENTRY = fileURLToPath(new URL("../worker/measured.ts", import.meta.url));
+
+interface Cost {
+  rowsPerSteady: number;
+  rowsReadPerSteady: number;
+  requestsPerSteady: number;
+  tripsPerSteady: number;
+  rowsPerMinute: number;
+  requestsPerMinute: number;
+  bytesPerMinute: number;
+  cpuMicroseconds: number;
+}
+
+interface Beat {
+  rows: Measured;
+  asked: Asked[];
+  trips: number;
+}
+
+async function heartbeatCost(isCold: boolean, progress: Progress): Promise<Cost> {
+  let nowMs = Date.UTC(2026, 0, 1);
+  const kube = await startCountingKube(() => nowMs);
+  const worker = await startBenchWorker(kube, NAME, ENTRY);
+  const { send: sendNow, close } = httpTransport(worker.url, 9000);
+  let trips = 0;
+  const send: Transport = (request) => {
+    trips++;
+    return sendNow({ ...request, headers: { ...request.headers, "x-now-ms": String(nowMs) } });
+  };
+  const ask = async (what: "ring" | "evict" | "rows"): Promise<Measured> => {
+    const headers = { "x-now-ms": String(nowMs) };
+    const answer = await fetch(`${worker.url}/measured/${what}/${NAME}`, { headers });
+    return (await answer.json()) as Measured;
+  };
+  try {
+    const machineTime = () => new Date(nowMs).toISOString();
+    const machine = { name: NAME, origin: worker.url, startId: "start", send, machineTime };
+    const report = reporter({ ...machine, ...(await enrolledMachine(worker, NAME, send)) });
+    const facts = machineFacts();
+    const beats: Beat[] = [];
+    const firstMs = nowMs + FIRST_MS;
+    const endMs = firstMs + MINUTES * 60_000;
+    let cpuBefore = 0;
+    let { alarmMs } = await ask("rows");
+    for (let index = 0; nowMs < endMs; index++) {
+      const isMeasured = nowMs >= firstMs;
+      if (isMeasured && beats.length === 0) cpuBefore = worker.cpuMicroseconds();
+      if (isCold) await ask("evict");
+      await ask("rows");
+      kube.asked();
+      trips = 0;
+      const outcome = await report(facts, machineVitals(index));
+      if (outcome.kind !== "ok") throw new Error(`a report was not taken: ${JSON.stringify(outcome)}`);
+      if (outcome.answer.phase !== "registered" || !outcome.answer.ready)
+        throw new Error(outcome.answer.phase);
+      const rows = await ask("rows");
+      if (isMeasured) beats.push({ rows, asked: kube.asked(), trips });
+      ({ alarmMs } = rows);
+      nowMs += outcome.answer.reportInMs;
+      if (alarmMs !== null && alarmMs <= nowMs) {
+        const rung = await ask("ring");
+        if (isMeasured) beats.push({ rows: rung, asked: kube.asked(), trips: 0 });
+      }
+      progress(`${Math.max(0, Math.round((nowMs - firstMs) / 60_000))} of ${MINUTES} minutes`);
+    }
+    return costOf(beats, worker.cpuMicroseconds() - cpuBefore);
+  } finally {
+    close();
+    await worker.stop();
+    await kube.stop();
+  }
+}
+
+function costOf(beats: Beat[], cpu: number): Cost {
+  const heartbeats = beats.filter(({ trips }) => trips > 0);
+  // Every heartbeat but those, one in 30 or so, whose time has come to write the whole status.
+  const steady = heartbeats.filter(({ asked }) => !asked.some(({ verb }) => verb === "PATCH"));
+  const sum = (of: Beat[], figure: (beat: Beat) => number) =>
+    of.reduce((total, beat) => total + figure(beat), 0);
+  const requests = ({ asked }: Beat) => asked.length;
+  const bytes = ({ asked }: Beat) => asked.reduce((total, each) => total + each.bytes, 0);
+  return {
+    rowsPerSteady: sum(steady, ({ rows }) => rows.rowsWritten) / steady.length,
+    rowsReadPerSteady: sum(steady, ({ rows }) => rows.rowsRead) / steady.length,
+    requestsPerSteady: sum(steady, requests) / steady.length,
+    tripsPerSteady: sum(steady, ({ trips }) => trips) / steady.length,
+    rowsPerMinute: sum(beats, ({ rows }) => rows.rowsWritten) / MINUTES,
+    requestsPerMinute: sum(beats, requests) / MINUTES,
+    bytesPerMinute: sum(beats, bytes) / MINUTES,
+    cpuMicroseconds: cpu / heartbeats.length,
+  };
+}
+
+/** Which figure, in words, in which unit, at most so many while warm and while cold. */
+type Row = [keyof Cost, string, string, Benchmark["unit"], number | null, number | null];
+
+const ROWS: Row[] = [
+  ["rowsPerSteady", "rows", "rows written", "rows", 0, 0],
+  ["rowsReadPerSteady", "rows-read", "rows read", "rows", null, null],
+  ["requestsPerSteady", "requests", "apiserver requests", "requests", 1, 2],
+  ["tripsPerSteady", "trips", "round trips", "trips", 1, 2],
+  ["rowsPerMinute", "minute-rows", "rows written in all, a minute", "rows", 0.2, 0.2],
+  ["requestsPerMinute", "minute-requests", "apiserver requests in all, a minute", "requests", 6.7, null],
+  ["bytesPerMinute", "minute-bytes", "bytes to and from the apiserver, a minute", "bytes", null, null],
+  ["cpuMicroseconds", "cpu", "workerd's CPU", "µs", null, null],
+];
+
+function rowsOf(kind: "warm" | "cold"): Benchmark[] {
+  const isCold = kind === "cold";
+  const cost = once((progress: Progress) => heartbeatCost(isCold, progress));
+  return ROWS.map(([figure, name, words, unit, warm, cold]) => ({
+    name: `heartbeat-${kind}-${name}`,
+    what: `${kind} heartbeat: ${words}`,
+    unit,
+    budget: isCold ? cold : warm,
+    atLeast: false,
+    measure: async (progress) => (await cost(progress))[figure],
+  }));
+}
+
+export const heartbeatCosts: Benchmark[] = [...rowsOf("warm"), ...rowsOf("cold")];

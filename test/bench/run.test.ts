@@ -1,0 +1,117 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Benchmark } from "./benchmark.ts";
+import { benchmarks } from "./benchmarks.ts";
+import { runBenchmarks } from "./run.ts";
+
+const within: Benchmark = {
+  name: "within",
+  what: "one within its budget",
+  unit: "µs",
+  budget: 20,
+  atLeast: false,
+  measure: () => Promise.resolve(10),
+};
+const over: Benchmark = { ...within, name: "over", what: "one over it", measure: () => Promise.resolve(40) };
+const broken: Benchmark = {
+  ...within,
+  name: "broken",
+  what: "one that fails",
+  measure: () => Promise.reject(new Error("no such tool")),
+};
+
+async function run(
+  args: string[],
+  some: Benchmark[] = [within, over],
+  isTTY = false,
+): Promise<{ code: number; out: string; err: string }> {
+  const said = { out: "", err: "" };
+  const code = await runBenchmarks(some, args, {
+    out: { write: (text) => (said.out += text) },
+    err: { write: (text) => (said.err += text), isTTY },
+  });
+  return { code, ...said };
+}
+
+test("no names → all of them, and 0 although a budget is missed", async () => {
+  const { code, out, err } = await run([]);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toContain("one within its budget");
+  expect(out).toMatch(/one over it.*200 % {2}MISSED\n/);
+});
+
+test("names → only these", async () => {
+  const { code, out } = await run(["over"]);
+  expect(code).toBe(0);
+  expect(out).not.toContain("one within its budget");
+});
+
+test("the beginning of names, up to a dash → all of these", async () => {
+  const some = [within, { ...over, name: "over-all" }, { ...over, name: "over-night", what: "another" }];
+  const { out } = await run(["over"], some);
+  expect(out).toContain("one over it");
+  expect(out).toContain("another");
+  expect(out).not.toContain("one within its budget");
+  expect((await run(["ove"], some)).code).toBe(2);
+});
+
+describe("arguments that mean nothing → 2, what is wrong, the names, and nothing is measured", () => {
+  test.each([
+    ["a name that is unknown", ["over", "nonsense"], "there is no benchmark nonsense"],
+    ["an option that is unknown", ["--jason", "x"], "--jason"],
+    ["no file after --json", ["--json"], "--json"],
+  ])("%s", async (_, args, wrong) => {
+    const { code, out, err } = await run(args, [broken, over]);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(wrong);
+    expect(err).toContain("  broken\n  over\n");
+  });
+});
+
+test("one that cannot be measured → 1, and the others are", async () => {
+  const { code, out, err } = await run([], [broken, over]);
+  expect({ code, err }).toEqual({ code: 1, err: "bench: broken: no such tool\n" });
+  expect(out).toContain("one over it");
+  expect(out).not.toContain("one that fails");
+});
+
+test("on a terminal → says which one is at work, and wipes that", async () => {
+  const { err } = await run([], [within, over], true);
+  expect(err).toBe("\r\u001B[K1/2 within\r\u001B[K2/2 over\r\u001B[K");
+});
+
+test("a long one says how far it is, on a terminal only", async () => {
+  const long: Benchmark = {
+    ...within,
+    measure: (progress) => {
+      progress("half done");
+      return Promise.resolve(1);
+    },
+  };
+  expect((await run([], [long], true)).err).toContain("1/1 within: half done");
+  expect((await run([], [long])).err).toBe("");
+});
+
+test("--json FILE → the same numbers in a file", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "results.json");
+  await run(["over", "--json", file]);
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual([
+    { name: "over", unit: "µs", budget: 20, measured: 40, atLeast: false },
+  ]);
+});
+
+test("--json FILE that cannot be written → 1, and the table all the same", async () => {
+  const { code, out, err } = await run(["over", "--json", join(tmpdir(), "no-such-folder-of-rollcall", "x")]);
+  expect(code).toBe(1);
+  expect(out).toContain("one over it");
+  expect(err).toMatch(/^bench: ENOENT/);
+});
+
+test("every benchmark has a name and a wording of its own", () => {
+  expect(new Set(benchmarks.map(({ name }) => name)).size).toBe(benchmarks.length);
+  expect(new Set(benchmarks.map(({ what }) => what)).size).toBe(benchmarks.length);
+});

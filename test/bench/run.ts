@@ -1,0 +1,81 @@
+// Runs benchmarks by name (or the beginning of names) and says what came of them. Knows none of them.
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import type { Benchmark, Result } from "./benchmark.ts";
+import { resultsJson, tableText } from "./output.ts";
+
+/** Where the words go: typically process.stdout and process.stderr. */
+export interface Streams {
+  out: { write: (text: string) => unknown };
+  err: { write: (text: string) => unknown; isTTY?: boolean };
+}
+
+/**
+ * `[NAME…] [--json FILE]`. Returns the exit code: 0 even where a budget is missed, for a benchmark is no test; 1 where
+ * something could not be measured, 2 for arguments that mean nothing.
+ */
+export async function runBenchmarks(
+  benchmarks: readonly Benchmark[],
+  args: string[],
+  { out, err }: Streams,
+): Promise<number> {
+  const chosen = choose(benchmarks, args);
+  if ("error" in chosen) {
+    const names = benchmarks.map(({ name }) => `  ${name}\n`).join("");
+    err.write(`bench: ${chosen.error}\nusage: npm run bench -- [NAME...] [--json FILE], of\n${names}`);
+    return 2;
+  }
+  const { results, failures } = await measureAll(chosen.benchmarks, err);
+  out.write(tableText(results));
+  if (chosen.jsonFile !== undefined) {
+    try {
+      writeFileSync(chosen.jsonFile, resultsJson(results));
+    } catch (error) {
+      failures.push((error as Error).message);
+    }
+  }
+  for (const failure of failures) err.write(`bench: ${failure}\n`);
+  return failures.length > 0 ? 1 : 0;
+}
+
+/** One after the other, for each would slow the others down. On a terminal it says which one is at work. */
+async function measureAll(
+  benchmarks: readonly Benchmark[],
+  progress: Streams["err"],
+): Promise<{ results: Result[]; failures: string[] }> {
+  const results: Result[] = [];
+  const failures: string[] = [];
+  for (const [index, { measure, ...benchmark }] of benchmarks.entries()) {
+    const say = (message: string) => {
+      if (!progress.isTTY) return;
+      progress.write(`\r\u001B[K${index + 1}/${benchmarks.length} ${benchmark.name}${message}`);
+    };
+    say("");
+    try {
+      results.push({ ...benchmark, measured: await measure((message) => say(`: ${message}`)) });
+    } catch (error) {
+      failures.push(`${benchmark.name}: ${(error as Error).message}`);
+    }
+  }
+  if (progress.isTTY) progress.write("\r\u001B[K");
+  return { results, failures };
+}
+
+type Choice = { benchmarks: Benchmark[]; jsonFile: string | undefined } | { error: string };
+
+function choose(benchmarks: readonly Benchmark[], args: string[]): Choice {
+  let parsed;
+  try {
+    parsed = parseArgs({ args, allowPositionals: true, options: { json: { type: "string" } } });
+  } catch (error) {
+    return { error: (error as Error).message };
+  }
+  const { positionals: names, values } = parsed;
+  const isAsked = (name: string, asked: string) => name === asked || name.startsWith(`${asked}-`);
+  const unknown = names.find((name) => !benchmarks.some((benchmark) => isAsked(benchmark.name, name)));
+  if (unknown !== undefined) return { error: `there is no benchmark ${unknown}` };
+  const asked = benchmarks.filter(
+    ({ name }) => names.length === 0 || names.some((some) => isAsked(name, some)),
+  );
+  return { benchmarks: asked, jsonFile: values.json };
+}

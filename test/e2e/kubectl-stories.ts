@@ -1,0 +1,448 @@
+// What is done with kubectl, in stories that share no objects. `%` in a name stands for who tells the story. Data only.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Step {
+  /** Its words; those with spaces stand between single quotes. */
+  command: string;
+  input?: string;
+  editor?: string;
+  /** The lines of stdout that count; all of them without it. */
+  only?: (line: string) => boolean;
+  /** For commands that go on: once `after` is printed, another command; it ends when `until` is printed. */
+  meanwhile?: { after: string; command: string; until: string };
+}
+
+function node(name: string, labels: Record<string, string> = {}, ready = "True") {
+  return {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name, labels: { shop: "north", ...labels } },
+    spec: { podCIDR: "10.1.0.0/24", podCIDRs: ["10.1.0.0/24"], providerID: `metal://${name}` },
+    status: {
+      capacity: {
+        cpu: "4",
+        memory: "8Gi",
+        pods: "110",
+        "ephemeral-storage": "100Gi",
+        "example.com/gpu": "1",
+      },
+      allocatable: {
+        cpu: "3800m",
+        memory: "7Gi",
+        pods: "110",
+        "ephemeral-storage": "90Gi",
+        "example.com/gpu": "1",
+      },
+      conditions: [
+        condition("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+        condition("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+        condition("PIDPressure", "False", "KubeletHasSufficientPID"),
+        condition("Ready", ready, ready === "True" ? "KubeletReady" : "KubeletNotReady"),
+      ],
+      addresses: [
+        { type: "InternalIP", address: "10.0.0.1" },
+        { type: "Hostname", address: name },
+      ],
+      nodeInfo: {
+        machineID: "m",
+        systemUUID: "s",
+        bootID: "b",
+        kernelVersion: "6.1.0",
+        osImage: "Debian GNU/Linux 12 (bookworm)",
+        containerRuntimeVersion: "containerd://2.1.9",
+        kubeletVersion: "v1.36.0",
+        kubeProxyVersion: "",
+        operatingSystem: "linux",
+        architecture: "amd64",
+      },
+      images: [{ names: ["example.com/app:1"], sizeBytes: 1024 }],
+    },
+  };
+}
+
+function condition(type: string, status: string, reason: string) {
+  const time = "2026-01-01T00:00:00Z";
+  return { type, status, reason, message: `${reason}.`, lastHeartbeatTime: time, lastTransitionTime: time };
+}
+
+function list(...items: object[]): string {
+  return JSON.stringify({ apiVersion: "v1", kind: "List", items });
+}
+
+function lease(name: string) {
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name, namespace: "kube-node-lease" },
+    spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: "2026-01-01T00:00:00.000000Z" },
+  };
+}
+
+function event(name: string, node: string, type: string, reason: string) {
+  const time = "2026-01-01T00:00:00Z";
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { name, namespace: "default" },
+    involvedObject: { kind: "Node", name: node, uid: node, apiVersion: "v1" },
+    reason,
+    message: `Node ${node}: ${reason}`,
+    source: { component: "kubelet", host: node },
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: 2,
+    type,
+  };
+}
+
+const rbac = readFileSync(join(import.meta.dirname, "../../infra/rbac/rollcall.yaml"), "utf8");
+/** The same with other names and a rule more. */
+const renamed = rbac
+  .replaceAll("name: rollcall\n", "name: rollcall%\n")
+  .replaceAll("rollcall-system", "system%");
+const widened = renamed.replace("verbs: [create, get, patch]", "verbs: [create, get, list, patch]");
+
+const served = new Set(
+  `configmaps events namespaces nodes secrets serviceaccounts leases clusterroles clusterrolebindings roles
+  rolebindings validatingadmissionpolicies validatingadmissionpolicybindings selfsubjectaccessreviews
+  subjectaccessreviews localsubjectaccessreviews selfsubjectrulesreviews selfsubjectreviews
+  tokenreviews`.split(/\s+/),
+);
+
+function isServed(line: string): boolean {
+  return served.has(line.split(/[ .]/)[0] ?? "");
+}
+
+function commands(...all: string[]): Step[] {
+  return all.map((command) => ({ command }));
+}
+
+const reading: Step[] = [
+  {
+    command: "create -f -",
+    input: list(
+      node("read-a%", { "node-role.kubernetes.io/worker": "" }),
+      node("read-b%", { shop: "south" }, "False"),
+      { apiVersion: "v1", kind: "Node", metadata: { name: "read-c%", labels: { shop: "empty" } } },
+    ),
+  },
+  ...commands(
+    "get nodes -l shop",
+    "get nodes -l shop -o wide",
+    "get nodes -l 'shop in (north,south)' -o name",
+    "get node read-a% -o yaml",
+    "get node read-a% -o json",
+    "get node read-a% read-b% -o json",
+    "get nodes -l shop -o yaml",
+    "get node read-a% -o yaml --show-managed-fields",
+    'get node read-a% -o jsonpath={.status.conditions[?(@.type=="Ready")].status}',
+    'get nodes -l shop -o jsonpath={range.items[*]}{.metadata.name}{"\\n"}{end}',
+    "get nodes -l shop -o custom-columns=N:.metadata.name,CPU:.status.capacity.cpu",
+    "get nodes -l shop -o go-template={{range.items}}{{.metadata.name}}{{end}}",
+    "get nodes -l shop --sort-by=.metadata.labels.shop",
+    "get nodes -l shop --sort-by=.status.capacity.cpu -o wide",
+    "get nodes -l shop --show-labels",
+    "get nodes -l shop -L shop --no-headers",
+    "get nodes -l shop --chunk-size=1",
+    "get nodes --field-selector=metadata.name=read-b%",
+    "get nodes --field-selector=spec.unschedulable=true,metadata.name=read-b%",
+    "get nodes --field-selector=status.phase=Running",
+    "get nodes -l 'shop in ('",
+    "get nodes -l shop=nowhere",
+    "get node read-none%",
+    "get node read-a% read-none%",
+    "get node read-none% --ignore-not-found",
+    "get nothings",
+    "get no/read-a% ns/default",
+    "get nodes/read-a% --output=wide --show-kind",
+    "get --raw /api/v1/nodes/read-none%",
+    "get --raw /livez",
+    "get --raw /readyz/ping",
+    "get --raw /apis/coordination.k8s.io",
+    "get --raw /apis/events.k8s.io/v1",
+    "get --raw /apis/nothing.example.com",
+    "describe node read-a%",
+    "describe nodes -l shop=empty",
+    "describe node read-none%",
+    "wait --for=condition=Ready node/read-a% --timeout=5s",
+    "wait --for=condition=Ready=False node/read-b% --timeout=5s",
+    "wait --for=jsonpath={.metadata.labels.shop}=north node/read-a% --timeout=5s",
+    "wait --for=condition=Ready node/read-b% --timeout=1s",
+    "wait --for=delete node/read-none% --timeout=5s",
+  ),
+];
+
+const writing: Step[] = [
+  { command: "create -f -", input: JSON.stringify(node("write-a%")) },
+  { command: "create -f -", input: JSON.stringify(node("write-a%")) },
+  { command: "create -f -", input: JSON.stringify({ ...node("Write%"), spec: {} }) },
+  { command: "create -f -", input: JSON.stringify({ ...node("write-b%"), spec: { unknown: 1 } }) },
+  {
+    command: "create --validate=warn -f -",
+    input: JSON.stringify({ ...node("write-b%"), spec: { unknown: 1 } }),
+  },
+  { command: "create --dry-run=server -f -", input: JSON.stringify(node("write-c%")) },
+  ...commands(
+    "label node write-a% tier=front",
+    "label node write-a% tier=back",
+    "label node write-a% tier=back --overwrite",
+    "label node write-a% tier=back --overwrite",
+    "label node write-a% 'tier=not valid' --overwrite",
+    "label node write-a% tier-",
+    "label nodes write-a% write-b% team=x",
+    "label node write-none% team=x",
+    "annotate node write-a% example.com/note='a note'",
+    "annotate node write-a% example.com/note=b --overwrite --resource-version=1",
+    "annotate node write-a% example.com/note-",
+    "taint node write-a% example.com/shop=north:NoSchedule",
+    "taint node write-a% example.com/shop=south:NoSchedule",
+    "taint node write-a% example.com/shop=south:NoSchedule --overwrite",
+    "taint nodes write-a% example.com/shop:NoSchedule-",
+    "taint nodes write-a% example.com/none:NoSchedule-",
+    "cordon write-a%",
+    "cordon write-a%",
+    "get node write-a%",
+    "uncordon write-a%",
+    "drain write-a%",
+    "get node write-a% -o wide",
+    "uncordon write-a%",
+    'patch node write-a% -p {"metadata":{"labels":{"p":"1"}}}',
+    'patch node write-a% --type=merge -p {"spec":{"unschedulable":true}} -o name',
+    'patch node write-a% --type=json -p [{"op":"remove","path":"/spec/unschedulable"}]',
+    'patch node write-a% --type=json -p [{"op":"remove","path":"/spec/nothing"}]',
+    "patch node write-a% -p {}",
+    'patch node write-a% -p {"spec":{"podCIDR":"10.9.0.0/24"}}',
+    'patch node write-a% --subresource=status -p {"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}}',
+    "get node write-a%",
+    "get node write-a% --subresource=status",
+  ),
+  { command: "edit node write-a%", editor: "sed -i s/p:.*1.$/p:\\ two/" },
+  { command: "edit node write-a%", editor: "true" },
+  ...commands(
+    "get node write-a% -o jsonpath={.metadata.labels}",
+    "get node write-a% -o yaml",
+    "delete node write-a% --dry-run=server",
+    "delete node write-a% write-none%",
+    "delete node write-b% --cascade=background",
+    "delete nodes -l team=x",
+    "get node write-a%",
+  ),
+];
+
+const watching: Step[] = [
+  { command: "create -f -", input: list(node("watch-a%", { "watched%": "yes" }), node("watch-b%")) },
+  {
+    command: "get node watch-a% -w",
+    meanwhile: { after: "watch-a", command: "cordon watch-a%", until: "SchedulingDisabled" },
+  },
+  {
+    command: "get node watch-a% -w -o name",
+    meanwhile: { after: "watch-a", command: "uncordon watch-a%", until: "watch-a.*\n.*watch-a" },
+  },
+  {
+    command: "get nodes -l watched% -w --output-watch-events",
+    meanwhile: { after: "watch-a", command: "label node watch-a% watched%-", until: "DELETED" },
+  },
+  {
+    command: "get nodes --field-selector=metadata.name=watch-b% -w --output-watch-events",
+    meanwhile: { after: "watch-b", command: "delete node watch-b%", until: "DELETED" },
+  },
+];
+
+const leasesAndEvents: Step[] = [
+  {
+    command: "create -f -",
+    input: list(
+      lease("lease-a%"),
+      lease("lease-b%"),
+      event("event-a%", "event-node%", "Normal", "Starting"),
+      event("event-b%", "event-node%", "Warning", "InvalidDiskCapacity"),
+      {
+        apiVersion: "events.k8s.io/v1",
+        kind: "Event",
+        metadata: { name: "event-c%", namespace: "default" },
+        eventTime: "2026-01-01T00:00:00.000000Z",
+        series: { count: 3, lastObservedTime: "2026-01-01T00:00:01.000000Z" },
+        reportingController: "example.com/shim",
+        reportingInstance: "shim-1",
+        action: "Booting",
+        reason: "Rebooted",
+        regarding: { kind: "Node", name: "event-node%", uid: "event-node%" },
+        note: "booted",
+        type: "Warning",
+      },
+    ),
+  },
+  { command: "get leases -A", only: (line) => /NAME|lease-/.test(line) },
+  ...commands(
+    "get leases -n kube-node-lease lease-a% -o wide",
+    "get lease -n kube-node-lease lease-a% -o yaml",
+    "describe lease -n kube-node-lease lease-a%",
+    'patch lease -n kube-node-lease lease-a% --type=merge -p {"spec":{"leaseTransitions":1}}',
+    "get events --field-selector=involvedObject.name=event-node%",
+    "get events --field-selector=involvedObject.name=event-node% -o wide",
+    "get events --field-selector=involvedObject.name=event-node%,type!=Normal -o name",
+    "get events --field-selector=involvedObject.name=event-node% --sort-by=.metadata.name -o yaml",
+    "get events.events.k8s.io --field-selector=regarding.name=event-node%",
+    "get events.v1.events.k8s.io event-a% -o yaml",
+    "get event event-c% -o yaml",
+    "get events --field-selector=nothing=x",
+    "events --for=node/event-node%",
+    "events --for=node/event-node% --types=Warning --no-headers",
+    "describe event event-a%",
+    "delete event event-a%",
+    "delete lease -n kube-node-lease lease-a% lease-b%",
+    "delete events --field-selector=involvedObject.name=event-node%",
+  ),
+];
+
+const creating: Step[] = commands(
+  "create namespace create%",
+  "create namespace create%",
+  "create namespace Create%",
+  "create serviceaccount worker -n create%",
+  "create configmap settings -n create% --from-literal=a=1",
+  "create secret generic password -n create% --from-literal=p=secret",
+  "create role reader -n create% --verb=get,list --resource=configmaps,leases.coordination.k8s.io",
+  "create rolebinding readers -n create% --role=reader --serviceaccount=create%:worker --user=jane",
+  "create clusterrole create-nodes% --verb=get,patch --resource=nodes,nodes/status",
+  "create clusterrole create-health% --verb=get --non-resource-url=/healthz",
+  "create clusterrolebinding create-nodes% --clusterrole=create-nodes% --group=machines",
+  "create token worker -n create% --duration=10m",
+  "create token worker -n create% --duration=1m",
+  "create token none -n create%",
+  "get ns create%",
+  "get sa,cm,secret,role,rolebinding -n create%",
+  "get cm settings -n create% -o yaml",
+  "get secret password -n create% -o yaml",
+  "get role reader -n create% -o yaml",
+  "get rolebindings -n create% -o wide",
+  "get clusterrole create-nodes% create-health% -o yaml",
+  "get clusterrolebinding create-nodes% -o wide",
+  "describe clusterrole create-nodes%",
+  "describe rolebinding readers -n create%",
+  "describe cm settings -n create%",
+  "describe secret password -n create%",
+  "describe sa worker -n create%",
+  "auth can-i create nodes",
+  "auth can-i '*' '*'",
+  "auth can-i get /healthz",
+  "auth can-i get nodes --subresource=status -q",
+  "auth whoami",
+  "get pods -A",
+  "get pods -n create%",
+  "delete sa worker -n create%",
+  "delete cm,secret --all -n create%",
+  "delete role reader -n create%",
+  "delete clusterrole create-nodes% create-health%",
+  "delete clusterrolebinding create-nodes%",
+  "delete ns create% --wait=false",
+  "get ns create%",
+);
+
+function applying(flags: string, system: string): Step[] {
+  const named = (text: string) => text.replaceAll("%", `${system}%`);
+  return [
+    { command: `apply ${flags} -f -`, input: named(renamed) },
+    { command: `apply ${flags} -f -`, input: named(renamed) },
+    { command: `diff ${flags} -f -`, input: named(renamed) },
+    { command: `apply ${flags} --dry-run=server -f -`, input: named(widened) },
+    { command: `apply ${flags} -f -`, input: named(widened) },
+    ...commands(
+      `get clusterrole rollcall${system}% -o yaml`,
+      `get clusterrole rollcall${system}% -o yaml --show-managed-fields`,
+      `get role rollcall${system}% -n kube-node-lease -o jsonpath={.rules}`,
+      `get sa -n system${system}% -o name`,
+    ),
+    { command: `apply ${flags} -f -`, input: named(renamed) },
+    { command: `get clusterrole rollcall${system}% -o jsonpath={.rules}` },
+    {
+      command: `apply ${flags} -f -`,
+      input: JSON.stringify({
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: `a${system}%` },
+        data: { a: 1 },
+      }),
+    },
+    { command: "delete --wait=false -f -", input: named(renamed) },
+  ];
+}
+
+const applyingWithConflicts: Step[] = [
+  {
+    command: "apply --server-side -f -",
+    input: JSON.stringify({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "owned%" },
+      data: { a: "1", b: "1" },
+    }),
+  },
+  {
+    command: "apply --server-side --field-manager=other -f -",
+    input: JSON.stringify({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "owned%" },
+      data: { a: "2" },
+    }),
+  },
+  {
+    command: "apply --server-side --field-manager=other --force-conflicts -f -",
+    input: JSON.stringify({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "owned%" },
+      data: { a: "2" },
+    }),
+  },
+  ...commands("get cm owned% -o yaml --show-managed-fields", "delete cm owned%"),
+];
+
+/** From `apply` to `apply --server-side` and back: kubectl rewrites managedFields on the way. */
+function movingToTheServer(): Step[] {
+  const input = (data: object) =>
+    JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "moved%" }, data });
+  const show = "get cm moved% -o yaml --show-managed-fields";
+  return [
+    { command: "apply -f -", input: input({ a: "1", b: "1" }) },
+    { command: "apply --server-side -f -", input: input({ a: "1", b: "1" }) },
+    { command: show },
+    { command: "apply --server-side -f -", input: input({ a: "2" }) },
+    { command: show },
+    { command: "apply -f -", input: input({ a: "3" }) },
+    { command: "annotate cm moved% x=y --field-manager=later" },
+    { command: show },
+    { command: "apply --server-side --field-manager=other -f -", input: input({ a: "4" }) },
+    { command: "delete cm moved%" },
+  ];
+}
+
+const discovering: Step[] = [
+  { command: "version" },
+  {
+    command: "api-versions",
+    only: (line) => /^(v1|(coordination|events|rbac.*|auth.*)\.k8s\.io\/v1)$/.test(line),
+  },
+  { command: "api-resources", only: isServed },
+  { command: "api-resources -o wide", only: (line) => isServed(line) },
+  { command: "api-resources -o name", only: isServed },
+  { command: "api-resources --namespaced=false --api-group=rbac.authorization.k8s.io" },
+  { command: "api-resources --api-group=coordination.k8s.io --no-headers" },
+  { command: "api-resources --cached --verbs=deletecollection -o name", only: isServed },
+];
+
+export const stories: Record<string, Step[]> = {
+  reading,
+  writing,
+  watching,
+  leasesAndEvents,
+  creating,
+  discovering,
+  applying: applying("", "-client"),
+  applyingOnTheServer: applying("--server-side", "-server"),
+  applyingWithConflicts,
+  movingToTheServer: movingToTheServer(),
+};

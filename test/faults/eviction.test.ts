@@ -1,0 +1,97 @@
+// The object ends at every point of a tick: before a write, after it took effect but before its answer, and after all.
+import { describe, expect, it } from "vitest";
+import { DOWN, expectSound, steady, UP, type WatchedMachine, watched } from "./watched.ts";
+
+const NODE_CREATED = "POST /api/v1/nodes";
+const LEASE = "(POST|PUT) /apis/coordination";
+const STATUS = "PATCH /api/v1/nodes";
+const EVENT = "(POST|PATCH) /api/v1/namespaces/default/events";
+
+const slug = (...words: (string | number)[]) =>
+  `crash-${words.join("-")}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+
+/** The `nth` request (from 0) of this kind is where the object ends, which `say` brings about. */
+async function crashAt(
+  machine: WatchedMachine,
+  when: "before" | "after",
+  [of, nth]: [string, number],
+  say: () => Promise<unknown>,
+): Promise<void> {
+  const kind = when === "before" ? "hangs" : "hangs after its effect";
+  await machine.wrong({ kind, of: `^${of}`, after: nth });
+  const going = say();
+  await machine.asked(new RegExp(`^(${of}[^]*){${nth + 1}}`, "m"));
+  await machine.crash();
+  await machine.well();
+  await going;
+}
+
+describe.each(["before", "after"] as const)("an object that ends %s", (when) => {
+  it.each([
+    ["the Node's creation", NODE_CREATED],
+    ["the lease's creation", LEASE],
+    ["the first status", STATUS],
+  ])("%s → Ready with the next report", async (what, of) => {
+    const machine = await watched(slug(when, what));
+    await crashAt(machine, when, [of, 0], () => machine.report());
+    await expectSound(machine);
+  });
+
+  it.each([0, 1, 2, 3])("event %i of a start → every event once", async (nth) => {
+    const machine = await watched(slug(when, "event", nth));
+    await machine.report();
+    await crashAt(machine, when, [EVENT, nth], () => machine.ring().catch(() => undefined));
+    await expectSound(machine);
+  });
+
+  it.each([
+    ["the renewal", LEASE],
+    ["the patch", STATUS],
+    ["the event", EVENT],
+  ])("%s of a flip → which is told once; as it is flipped back → too", async (what, of) => {
+    const machine = await steady(slug(when, what, "flip"));
+    await crashAt(machine, when, [of, 0], () => machine.report(DOWN));
+    await expectSound(machine);
+    await crashAt(machine, when, [of, 0], () => machine.report(UP));
+    await expectSound(machine);
+  });
+
+  it("the renewal of a flip, and the next report flips back → as if it had not arrived: it was not answered", async () => {
+    const machine = await steady(slug(when, "renewal", "back"));
+    await crashAt(machine, when, [LEASE, 0], () => machine.report(DOWN));
+    machine.said.pop();
+    await machine.report(UP);
+    await expectSound(machine);
+  });
+
+  it.each([
+    ["the patch", STATUS],
+    ["the event", EVENT],
+  ])("%s of a flip, and the next report flips back → both are told", async (what, of) => {
+    const machine = await steady(slug(when, what, "back"));
+    await crashAt(machine, when, [of, 0], () => machine.report(DOWN));
+    await machine.report(UP);
+    await expectSound(machine);
+  });
+
+  it("each write of a restarted shim's first report → as if it had not ended", async () => {
+    for (const of of [NODE_CREATED, LEASE, STATUS]) {
+      const machine = await steady(slug(when, "restart", of));
+      machine.restart();
+      await crashAt(machine, when, [of, 0], () => machine.report(DOWN));
+      await expectSound(machine);
+    }
+  });
+});
+
+describe("an object that is evicted", () => {
+  it("after every report → nothing is lost, and nothing told twice", async () => {
+    const machine = await watched("evicted-always");
+    for (const vitals of [UP, DOWN, DOWN, UP, UP, DOWN]) {
+      await machine.report(vitals);
+      await machine.evict();
+    }
+    expect(machine.said).toHaveLength(6);
+    await expectSound(machine);
+  });
+});

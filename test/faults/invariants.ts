@@ -1,0 +1,27 @@
+// What must hold of every write that took effect, on whichever apiserver and whatever went wrong.
+import { expect } from "vitest";
+import type { Lease, Node } from "../../shared/kubernetes/types.ts";
+import type { Write } from "../worker/fault.ts";
+
+/** `writes` is in the order in which they took effect. renewTime strictly rises; heartbeats and transitions never fall. */
+export function expectNoTimeMovedBack(writes: readonly Write[]): void {
+  const last = new Map<string, string>();
+  for (const { object } of writes) {
+    const uid = String(object.metadata?.uid);
+    if (object.kind === "Lease") {
+      const { renewTime = "" } = (object as Lease).spec ?? {};
+      const before = last.get(uid) ?? "";
+      expect(renewTime > before, `renewTime ${renewTime} after ${before}`).toBe(true);
+      last.set(uid, renewTime);
+    }
+    if (object.kind !== "Node") continue;
+    for (const condition of (object as Node).status?.conditions ?? []) {
+      for (const field of ["lastHeartbeatTime", "lastTransitionTime"] as const) {
+        const key = `${uid} ${condition.type} ${field}`;
+        const [time, before] = [condition[field] ?? "", last.get(key) ?? ""];
+        expect(time >= before, `${key}: ${time} after ${before}`).toBe(true);
+        last.set(key, time);
+      }
+    }
+  }
+}

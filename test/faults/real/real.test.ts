@@ -1,0 +1,201 @@
+// The faults that the apiserver's own semantics decide, on a real etcd, kube-apiserver and kube-controller-manager.
+import { spawn } from "node:child_process";
+import { hostname } from "node:os";
+import { CoordinationV1Api, CoreV1Api, type V1Lease, type V1Node } from "@kubernetes/client-node";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { eventually, partOf } from "../../e2e/local-cluster.ts";
+import { expectNoTimeMovedBack } from "../invariants.ts";
+import { controllerManagerOf, type RealCluster, startRealCluster } from "./cluster.ts";
+
+const NODE = hostname().toLowerCase();
+const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
+const LEASES = { name: NODE, namespace: "kube-node-lease" };
+const LEASE_LINE = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${NODE}`;
+const CONDITIONS = ["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"];
+
+describe.skipIf(assets === "")("on a real kube-apiserver", () => {
+  let cluster: RealCluster;
+  let core: CoreV1Api;
+  let coordination: CoordinationV1Api;
+
+  const getNode = () => core.readNode({ name: NODE });
+  const getLease = () => coordination.readNamespacedLease(LEASES);
+  const isReady = (node: V1Node) => statusesOf(node).at(-1) === "True";
+  const renewTimeOf = (lease: V1Lease) => String(lease.spec?.renewTime);
+  const renewedAfter = (time: string) => eventually(async () => renewTimeOf(await getLease()) > time);
+  const readyAgain = () => eventually(async () => isReady(await getNode()));
+  const ownEvents = async () => {
+    const { items } = await core.listNamespacedEvent({
+      namespace: "default",
+      fieldSelector: `involvedObject.name=${NODE}`,
+    });
+    return items
+      .filter(({ source }) => source?.component === "rollcall")
+      .map(({ reason, count }) => `${reason} ×${count}`)
+      .toSorted();
+  };
+
+  beforeAll(async () => {
+    cluster = await startRealCluster(assets, 1);
+    core = cluster.admin.makeApiClient(CoreV1Api);
+    coordination = cluster.admin.makeApiClient(CoordinationV1Api);
+    await cluster.start.printed(new RegExp(`node ${NODE} is Ready`));
+    await eventually(async () => (await ownEvents()).length >= 4);
+  });
+
+  afterEach(async () => {
+    cluster.proxy.inBetween = undefined;
+    await readyAgain();
+    await renewedAfter(renewTimeOf(await getLease()));
+    expectNoTimeMovedBack(cluster.proxy.writes);
+  });
+
+  afterAll(() => cluster.stop());
+
+  /** `act` happens right before the first request of this kind reaches the apiserver; resolves once it has. */
+  const once = (line: RegExp, act: () => Promise<unknown>) =>
+    new Promise<void>((done, failed) => {
+      cluster.proxy.inBetween = async (asked) => {
+        if (!line.test(asked.line)) return;
+        cluster.proxy.inBetween = undefined;
+        await act().then(() => done(), failed);
+      };
+    });
+
+  it("a refused connection → the lease is renewed again once there is one, and no event is told twice", async () => {
+    const before = await ownEvents();
+    await cluster.proxy.refuse();
+    const { spec } = await getLease();
+    await cluster.proxy.accept();
+    await renewedAfter(String(spec?.renewTime));
+    await readyAgain();
+    expect(await ownEvents()).toEqual(before);
+  });
+
+  it.each([
+    ["401", "Bearer nonsense"],
+    ["403", undefined],
+  ])("%s → nothing is written; let in again → renewed", async (_, authorization) => {
+    const before = await ownEvents();
+    const refused = Promise.withResolvers<void>();
+    let asked = 0;
+    cluster.proxy.inBetween = async ({ line, headers }) => {
+      if (!line.includes(NODE)) return;
+      if (authorization === undefined) delete headers.authorization;
+      else headers.authorization = authorization;
+      if (++asked > 4) refused.resolve();
+    };
+    await refused.promise;
+    const { metadata } = await getLease();
+    cluster.proxy.inBetween = undefined;
+    await eventually(async () => (await getLease()).metadata?.resourceVersion !== metadata?.resourceVersion);
+    expect(await ownEvents()).toEqual(before);
+  });
+
+  it("409 on the lease, which somebody else has written → renewed over what is there, which stays", async () => {
+    await once(new RegExp(`^PUT ${LEASE_LINE}$`), async () => {
+      const lease = await getLease();
+      if (lease.metadata) lease.metadata.labels = { "example.com/shop": "north" };
+      await coordination.replaceNamespacedLease({ ...LEASES, body: lease });
+    });
+    const lease = await getLease();
+    await renewedAfter(renewTimeOf(lease));
+    expect((await getLease()).metadata?.labels).toEqual({ "example.com/shop": "north" });
+  });
+
+  it("409 on the Node, which somebody else has written → patched all the same, and theirs stays", async () => {
+    const patches = cluster.proxy.writes.length;
+    await once(new RegExp(`^PATCH /api/v1/nodes/${NODE}/status$`), async () => {
+      const node = await getNode();
+      if (node.metadata) node.metadata.labels = { ...node.metadata.labels, "example.com/row": "7" };
+      await core.replaceNode({ name: NODE, body: node });
+    });
+    await eventually(async () =>
+      cluster.proxy.writes.slice(patches).some(({ request }) => request.startsWith("PATCH")),
+    );
+    expect((await getNode()).metadata?.labels?.["example.com/row"]).toBe("7");
+  });
+
+  describe.skipIf(controllerManagerOf(assets) === undefined)("with kube-controller-manager", () => {
+    const isUnknown = (node: V1Node) => statusesOf(node).every((status) => status === "Unknown");
+    const taintsOf = (node: V1Node) =>
+      (node.spec?.taints ?? [])
+        .filter(({ key }) => key === "node.kubernetes.io/unreachable")
+        .map(({ effect }) => effect)
+        .toSorted();
+    const unknownAndTainted = () =>
+      eventually(async () => {
+        const node = await getNode();
+        return isUnknown(node) && taintsOf(node).length === 2 && node;
+      });
+    const wellAgain = () =>
+      eventually(async () => {
+        const node = await getNode();
+        return isReady(node) && taintsOf(node).length === 0 && node;
+      });
+
+    it("silence → all four conditions Unknown and both taints; the next report → Ready, and the taints go", async () => {
+      const { pid } = await partOf(cluster.start, "shim");
+      process.kill(pid, "SIGSTOP");
+      const node = await unknownAndTainted().finally(() => process.kill(pid, "SIGCONT"));
+      expect(taintsOf(node)).toEqual(["NoExecute", "NoSchedule"]);
+      expect(statusesOf(await wellAgain())).toEqual(["False", "False", "False", "True"]);
+    });
+
+    it("apiserver unreachable from the Worker → Unknown; reachable again → Ready, and the taints go", async () => {
+      await cluster.proxy.refuse();
+      try {
+        await eventually(async () => isUnknown(await getNode()));
+      } finally {
+        await cluster.proxy.accept();
+      }
+      await wellAgain();
+    });
+  });
+
+  describe("404 of the Node between GET and PATCH, since somebody", () => {
+    /** A Node that is lost stays so until the shim starts again. */
+    const restartShim = async () => {
+      const { pid, command } = shims.at(-1) ?? (await partOf(cluster.start, "shim"));
+      process.kill(pid, "SIGKILL");
+      const child = spawn("sh", ["-c", `exec ${command}`], { stdio: "ignore" });
+      shims.push({ pid: child.pid as number, command });
+    };
+    const shims: { pid: number; command: string }[] = [];
+
+    afterAll(() => {
+      for (const { pid } of shims.slice(-1)) process.kill(pid, "SIGKILL");
+    });
+
+    it.each([
+      ["deleted it", false],
+      ["made another one", true],
+    ])(
+      "%s → nothing more is written; the next shim makes it anew where there is none",
+      async (_, isMadeAnew) => {
+        const looked = Promise.withResolvers<void>();
+        await once(new RegExp(`^PATCH /api/v1/nodes/${NODE}/status$`), async () => {
+          await core.deleteNode({ name: NODE });
+          if (isMadeAnew) await core.createNode({ body: { metadata: { name: NODE } } });
+          cluster.proxy.inBetween = async ({ line }) => {
+            if (line === `GET /api/v1/nodes/${NODE}`) looked.resolve();
+          };
+        });
+        const writes = cluster.proxy.writes.length;
+        await looked.promise;
+        if (isMadeAnew) {
+          expect((await getNode()).metadata?.annotations?.["rollcall.dev/owner"]).toBeUndefined();
+          await core.deleteNode({ name: NODE });
+        }
+        await restartShim();
+        await readyAgain();
+        const next = cluster.proxy.writes.slice(writes).find(({ object }) => object.kind === "Node");
+        expect(next?.request).toBe("POST /api/v1/nodes");
+      },
+    );
+  });
+});
+
+function statusesOf(node: V1Node): (string | undefined)[] {
+  return CONDITIONS.map((wanted) => node.status?.conditions?.find(({ type }) => type === wanted)?.status);
+}

@@ -1,0 +1,195 @@
+// A machine on the real Worker whose every write at the apiserver is watched, and what must hold whatever went wrong.
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, vi } from "vitest";
+import { reporter, type ReportOutcome, type Transport } from "../../node-shim/post.ts";
+import type { Event, Lease, Node, NodeCondition } from "../../shared/kubernetes/types.ts";
+import type { Vitals } from "../../shared/protocol.ts";
+import { ADMIN_SECRET, ORIGIN } from "../worker/constants.ts";
+import type { Fault } from "../worker/fault.ts";
+import { expectNoTimeMovedBack } from "./invariants.ts";
+import {
+  enrolled,
+  facts,
+  HEALTHY,
+  kube,
+  requestsAbout,
+  send,
+  setFault,
+  transport,
+  writesAbout,
+} from "../worker/machine.ts";
+
+export const UP = HEALTHY;
+export const DOWN: Vitals = { ...HEALTHY, shuttingDown: true };
+export const REGISTERED = { kind: "ok", answer: { phase: "registered" } };
+
+const objectOf = (name: string) => env.NODES.getByName(name);
+const nodePath = (name: string) => `/api/v1/nodes/${name}`;
+const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
+
+/** A clock that goes on as it does, and can be put: `afterEach(vi.restoreAllMocks)` sets it right. */
+export function putClock(): { shift: (byMs: number) => void } {
+  const { now } = Date;
+  let shiftedMs = 0;
+  vi.spyOn(Date, "now").mockImplementation(() => now() + shiftedMs);
+  return { shift: (byMs) => void (shiftedMs += byMs) };
+}
+
+export interface WatchedMachine {
+  name: string;
+  /** How its requests travel; a test may put something in between. */
+  deliver: Transport;
+  report: (vitals?: Vitals) => Promise<ReportOutcome>;
+  /** A new process of the shim. */
+  restart: () => void;
+  wrong: (fault: Fault) => Promise<void>;
+  well: () => Promise<void>;
+  ring: () => Promise<boolean>;
+  evict: () => Promise<void>;
+  /** Ends the object where it stands: what is in progress ends, what was not stored is gone. */
+  crash: () => Promise<void>;
+  /** The object has asked this of the apiserver since the fault began. */
+  asked: (request: RegExp) => Promise<void>;
+  node: () => Promise<Node>;
+  lease: () => Promise<Lease>;
+  leaseWrites: () => Promise<number>;
+  /** Everything that was said, in the order in which it was sent. */
+  said: { startId: string; isUp: boolean }[];
+  /** Renewals that took effect while no report was being handled. */
+  unasked: () => number;
+}
+
+/** A machine that has not reported yet. */
+export async function watched(name: string): Promise<WatchedMachine> {
+  const machine = await enrolled(name);
+  const said: WatchedMachine["said"] = [];
+  let starts = 0;
+  let post: ReturnType<typeof reporter>;
+  let inProgress = 0;
+  let seenLeaseWrites = 0;
+  let unasked = 0;
+  const leaseWrites = async () =>
+    (await writesAbout(name)).filter(({ object }) => object.kind === "Lease").length;
+  const watchedMachine: WatchedMachine = {
+    name,
+    said,
+    deliver: transport,
+    async report(vitals = UP) {
+      if (inProgress === 0) unasked += (await leaseWrites()) - seenLeaseWrites;
+      inProgress++;
+      said.push({ startId: `start-${starts}`, isUp: !vitals.shuttingDown });
+      const outcome = await post(facts(name), vitals);
+      if (--inProgress === 0) seenLeaseWrites = await leaseWrites();
+      return outcome;
+    },
+    restart() {
+      const startId = `start-${++starts}`;
+      const { key, kid } = machine;
+      const deliver: Transport = (request) => watchedMachine.deliver(request);
+      const machineTime = () => new Date(Date.now()).toISOString();
+      post = reporter({ name, origin: ORIGIN, key, kid, startId, send: deliver, machineTime });
+    },
+    wrong: async (fault) => {
+      await requestsAbout(name);
+      await setFault(name, fault);
+    },
+    well: () => setFault(name, ""),
+    ring: () => runDurableObjectAlarm(objectOf(name)),
+    evict: () => evictDurableObject(objectOf(name)),
+    crash: () =>
+      runInDurableObject(objectOf(name), (_, state) => state.abort("crash")).catch(() => undefined),
+    async asked(request) {
+      const requests: string[] = [];
+      const look = async () => {
+        requests.push(...(await requestsAbout(name)));
+        expect(requests.join("\n")).toMatch(request);
+      };
+      await vi.waitFor(look, { timeout: 10_000, interval: 5 });
+    },
+    node: () => kube("GET", nodePath(name)),
+    lease: () => kube<Lease>("GET", leasePath(name)),
+    leaseWrites,
+    unasked: () => unasked,
+  };
+  watchedMachine.restart();
+  return watchedMachine;
+}
+
+/** Registered, its first events sent, and quiet. */
+export async function steady(name: string): Promise<WatchedMachine> {
+  const machine = await watched(name);
+  await machine.report();
+  await machine.ring();
+  expect(await machine.report()).toMatchObject(REGISTERED);
+  return machine;
+}
+
+/**
+ * The fault is over. With the next report the Node says what the machine last said, and over the whole time no event
+ * was lost or doubled, no lease renewed without a fresh report, and no time moved back.
+ */
+export async function expectSound(machine: WatchedMachine): Promise<void> {
+  await machine.well();
+  const isUp = machine.said.at(-1)?.isUp ?? true;
+  expect(await machine.report(isUp ? UP : DOWN)).toMatchObject({
+    kind: "ok",
+    answer: { phase: "registered", ready: isUp },
+  });
+  expect(conditionOf(await machine.node(), "Ready")?.status).toBe(isUp ? "True" : "False");
+  const renewals = await machine.leaseWrites();
+  for (let alarms = 0; alarms < 3; alarms++) await machine.ring();
+  expect(await machine.leaseWrites(), "renewed by an alarm").toBe(renewals);
+  expect(machine.unasked(), "renewed without a fresh report").toBe(0);
+  expectNoTimeMovedBack(await writesAbout(machine.name));
+  expect(await eventsAbout(machine.name)).toEqual(expectedEvents(machine.said));
+  expect(await transitionsOf(machine.name)).toEqual(expectedTransitions(machine.said));
+}
+
+export function conditionOf(node: Node, wanted: string): NodeCondition | undefined {
+  return node.status?.conditions?.find(({ type }) => type === wanted);
+}
+
+/** Reason → how often, counts included. */
+export async function eventsAbout(name: string): Promise<Record<string, number>> {
+  const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
+  const { items } = await kube<{ items: Event[] }>("GET", path);
+  const counts: Record<string, number> = {};
+  for (const { reason = "", count = 1 } of items) counts[reason] = (counts[reason] ?? 0) + count;
+  return counts;
+}
+
+function expectedEvents(said: WatchedMachine["said"]): Record<string, number> {
+  const starts = new Set(said.map(({ startId }) => startId)).size;
+  const flips = expectedTransitions(said);
+  const expected = {
+    Starting: starts,
+    NodeHasSufficientMemory: starts,
+    NodeHasNoDiskPressure: starts,
+    NodeHasSufficientPID: starts,
+    NodeNotReady: flips.filter((flip) => flip.endsWith("False")).length,
+    NodeReady: flips.filter((flip) => flip.endsWith("True")).length,
+  };
+  return Object.fromEntries(Object.entries(expected).filter(([, count]) => count > 0));
+}
+
+function expectedTransitions(said: WatchedMachine["said"]): string[] {
+  return said.flatMap(({ isUp }, at) => {
+    const was = said[at - 1]?.isUp;
+    if (was === undefined || was === isUp) return [];
+    return isUp ? "Ready: False → True" : "Ready: True → False";
+  });
+}
+
+/** What history has of Ready's changes, oldest first. */
+async function transitionsOf(name: string): Promise<string[]> {
+  const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+  const path = `/v1/nodes/${name}/history?kind=condition&limit=1000`;
+  const { entries } = await (
+    await send(path, { method: "GET", headers })
+  ).json<{ entries: { text: string }[] }>();
+  return entries
+    .map(({ text }) => /^Ready: \w+ → \w+/.exec(text)?.[0])
+    .filter((text) => text !== undefined)
+    .toReversed();
+}

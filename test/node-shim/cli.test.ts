@@ -1,0 +1,296 @@
+// The shim as it is installed: the bundle, on the Node that runs the tests and on the machine's own where it differs.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { delimiter, join } from "node:path";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
+import { parse as parseYaml } from "yaml";
+import { makeMachineKey } from "../../node-shim/sign.ts";
+import shim from "../../node-shim/package.json" with { type: "json" };
+import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
+
+const BIN = join(ROOT, "node-shim/bin/node-shim.js");
+const JOIN_TOKEN = `rcj1_${"A".repeat(43)}`;
+
+/** The node of this process, and the first one on PATH that is not a package's, each with its version. */
+function nodes(): [version: string, program: string][] {
+  const own = (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .filter((folder) => folder !== "" && !folder.includes("node_modules"))
+    .map((folder) => join(folder, "node"))
+    .find((program) => existsSync(program));
+  const versions = new Map([[process.version, process.execPath]]);
+  if (own) {
+    const version = execFileSync(own, ["--version"], { encoding: "utf8" }).trim();
+    if (!versions.has(version)) versions.set(version, own);
+  }
+  return [...versions];
+}
+
+beforeAll(() => {
+  if (!existsSync(join(ROOT, "node-shim/dist/node-shim.js"))) throw new Error("npm run build comes first");
+});
+
+describe.each(nodes())("node-shim on Node %s", (_version, node) => {
+  let folder: { path: string; remove: () => void };
+  let children: ChildProcess[];
+  let servers: Server[];
+  beforeEach(() => {
+    folder = temporaryFolder();
+    children = [];
+    servers = [];
+  });
+  afterEach(() => {
+    for (const child of children) child.kill("SIGKILL");
+    for (const server of servers) {
+      server.close();
+      server.closeAllConnections();
+    }
+    folder.remove();
+  });
+
+  function start(args: string[], environment: Record<string, string> = {}) {
+    const { ROLLCALL_JOIN_TOKEN: _, ...inherited } = process.env;
+    const child = spawn(node, [BIN, ...args], {
+      env: { ...inherited, ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    children.push(child);
+    const text = { stdout: "", stderr: "" };
+    for (const name of ["stdout", "stderr"] as const)
+      child[name].on("data", (chunk: Buffer) => (text[name] += chunk.toString()));
+    const said = (pattern: RegExp) =>
+      new Promise<void>((found) => {
+        const look = () => pattern.test(text.stderr) && found();
+        child.stderr.on("data", look);
+        look();
+      });
+    const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((done) =>
+      child.once("close", (code) => done({ code, ...text })),
+    );
+    return { child, said, ended };
+  }
+  const end = (args: string[], environment?: Record<string, string>) => start(args, environment).ended;
+
+  async function serve(listener: RequestListener): Promise<string> {
+    const server = createServer(listener);
+    servers.push(server);
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+  const state = () => join(folder.path, "state");
+  /** The folder of a machine that has enrolled. */
+  async function enrolledState(name: string): Promise<void> {
+    const { jwk, thumbprint } = await makeMachineKey();
+    mkdirSync(state());
+    writeFileSync(join(state(), "key.json"), JSON.stringify(jwk));
+    writeFileSync(join(state(), "enrolment.json"), JSON.stringify({ name, thumbprint, kid: "k" }));
+  }
+  const run = (url: string, ...more: string[]) => [
+    "run",
+    "--url",
+    url,
+    "--state",
+    state(),
+    "--hostname-override",
+    "edge-1",
+    ...more,
+  ];
+
+  test("--help → exit codes and commands, 0; --version → package.json's, 0", async () => {
+    const [help, runHelp, version] = await Promise.all([
+      end(["--help"]),
+      end(["run", "--help"]),
+      end(["--version"]),
+    ]);
+    expect(help).toMatchObject({ code: 0, stderr: "" });
+    expect(help.stdout).toMatch(/^ {2}run .*[^]*^ {2}preview .*[^]*^ {2}2 {2}the command line is wrong$/m);
+    expect(runHelp).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringContaining("--join-token-file"),
+    });
+    expect(version).toEqual({ code: 0, stdout: `${shim.version}\n`, stderr: "" });
+  });
+
+  test("preview → a Node in YAML, and nothing is written", async () => {
+    const { code, stdout, stderr } = await end(["preview", "--hostname-override", "Edge-1"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(parseYaml(stdout)).toMatchObject({
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name: "edge-1", labels: { "kubernetes.io/os": "linux" } },
+      spec: { taints: [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }] },
+      status: { nodeInfo: { operatingSystem: "linux" }, capacity: { pods: "110" } },
+    });
+  });
+
+  test("preview, config and facts read the kubelet's flags: a boolean alone is true, and maps add up", async () => {
+    const flags = ["--hostname-override", "edge-1", "--node-labels", "a=b", "--node-labels", "c=d"];
+    const set = ["--kube-reserved=cpu=1m", "--kube-reserved=pid=9", "--register-node", "--max-pods", "7"];
+    const [config, facts, node] = await Promise.all([
+      end(["config", ...set, ...flags]),
+      end(["facts", ...set, ...flags]),
+      end(["preview", ...set, ...flags]),
+    ]);
+    expect([config, facts, node]).toMatchObject(Array.from({ length: 3 }, () => ({ code: 0, stderr: "" })));
+    expect(parseYaml(config.stdout)).toMatchObject({
+      kubeReserved: { cpu: "1m", pid: "9" },
+      registerNode: true,
+      maxPods: 7,
+    });
+    expect(config.stdout).toMatch(/^registerNode: true # --register-node\n[^]*^# --node-labels a=b,c=d # /m);
+    expect(JSON.parse(facts.stdout)).toMatchObject({
+      settings: { maxPods: { value: 7, source: "--max-pods" }, nodeLabels: { value: { a: "b", c: "d" } } },
+    });
+    expect(parseYaml(node.stdout)).toMatchObject({
+      metadata: { labels: { a: "b", c: "d" } },
+      status: { capacity: { pods: "7" } },
+    });
+  });
+
+  test.each([
+    ["no command", []],
+    ["a command that does not exist", ["walk"]],
+    ["no --url", ["run"]],
+    ["a flag that does not exist", ["run", "--url", "https://a.example", "--bogus"]],
+    ["a flag without its value", ["run", "--url"]],
+    ["an argument too many", ["preview", "now"]],
+  ])("wrong command line: %s → 2, nothing on stdout", async (_situation, args) => {
+    const { code, stdout, stderr } = await end(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).not.toBe("");
+  });
+
+  describe("cannot begin → 1, and one line that says what to do", () => {
+    const unreachable = "http://127.0.0.1:1";
+    test.each<[situation: string, args: () => string[], line: RegExp]>([
+      [
+        "no join token",
+        () => run(unreachable),
+        /not enrolled yet: get a join token from your operator and pass/,
+      ],
+      [
+        "a join token file that is missing",
+        () => run(unreachable, "--join-token-file", "/nowhere/token"),
+        /--join-token-file \/nowhere\/token cannot be read \(ENOENT\): put the token there/,
+      ],
+      ["a token that is none", () => run(unreachable, "--join-token-file", BIN), /this is not a join token/],
+      ["a --url that is none", () => run("rollcall"), /--url rollcall: must read https:\/\/HOST/],
+      ["a --url with a path", () => run("https://a.example/x"), /must read https:\/\/HOST/],
+      ["http to another machine", () => run("http://a.example"), /only https:\/\/ leaves this machine/],
+      [
+        "a configuration that is missing",
+        () => run(unreachable, "--config", "/nowhere"),
+        /--config \/nowhere cannot/,
+      ],
+      [
+        "a state folder that cannot be made",
+        () => ["run", "--url", unreachable, "--state", join(BIN, "state")],
+        /cannot be used \(ENOTDIR\): pass another --state/,
+      ],
+      [
+        "a name that no Node can have",
+        () => ["preview", "--hostname-override", "edge_1"],
+        /"edge_1" cannot be a Node's name: .*pass --hostname-override/,
+      ],
+      [
+        "a flag's value that the kubelet refuses",
+        () => ["config", "--eviction-hard", "memory.available<0"],
+        /--eviction-hard: eviction threshold memory\.available must be positive: 0/,
+      ],
+      [
+        "more reserved than there is",
+        () => ["preview", "--kube-reserved", "memory=1Ei"],
+        /invalid Node Allocatable configuration\..* Change kubeReserved, /,
+      ],
+      ["three addresses", () => ["preview", "--node-ip", "1.1.1.1,2.2.2.2,3.3.3.3"], /at most two addresses/],
+    ])("%s", async (_situation, args, line) => {
+      const { code, stdout, stderr } = await end(args());
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(/^node-shim: .+\n$/);
+      expect(stderr).toMatch(line);
+    });
+
+    it("another node's state folder", async () => {
+      await enrolledState("edge-2");
+      const { code, stderr } = await end(run(unreachable));
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^node-shim: .*belongs to the node edge-2: use another --state for edge-1\n$/);
+      expect(existsSync(join(state(), "lock"))).toBe(false);
+    });
+
+    it("an enrolment that is refused", async () => {
+      const url = await serve((_request, response) => {
+        response.statusCode = 401;
+        response.end(
+          '{"reason":"token-refused","title":"The join token is not accepted","detail":"Ask for another."}',
+        );
+      });
+      const { code, stderr } = await end(run(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+      expect(code).toBe(1);
+      expect(stderr).toBe("node-shim: enrolment refused: The join token is not accepted. Ask for another.\n");
+    });
+  });
+
+  describe("SIGTERM or SIGINT → 0, at once, and the folder is free", () => {
+    test.each(["SIGTERM", "SIGINT"] as const)(
+      "%s while the Worker cannot be reached, not enrolled",
+      async (signal) => {
+        const { child, said, ended } = start(run("http://127.0.0.1:1"), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+        await said(/enrolment failed: .*ECONNREFUSED.*; trying again/);
+        child.kill(signal);
+        expect((await ended).code).toBe(0);
+        expect(existsSync(join(state(), "lock"))).toBe(false);
+      },
+    );
+
+    test("while the Worker cannot be reached, enrolled", async () => {
+      await enrolledState("edge-1");
+      const { child, said, ended } = start(run("http://127.0.0.1:1"));
+      await said(/report failed: .*ECONNREFUSED/);
+      child.kill("SIGTERM");
+      expect((await ended).code).toBe(0);
+    });
+
+    test.each(["enrolled", "not enrolled"])("while the Worker holds a request, %s", async (situation) => {
+      if (situation === "enrolled") await enrolledState("edge-1");
+      let arrived = () => {};
+      const there = new Promise<void>((resolve) => (arrived = resolve));
+      const url = await serve(() => arrived());
+      const { child, ended } = start(run(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+      await there;
+      child.kill("SIGTERM");
+      expect(await ended).toEqual({ code: 0, stdout: "", stderr: "" });
+      expect(existsSync(join(state(), "lock"))).toBe(false);
+    });
+  });
+
+  it("enrols, reports, refuses a second shim on its folder, and tells no secret", async () => {
+    const paths: string[] = [];
+    const url = await serve((request, response) => {
+      paths.push(`${request.method} ${request.url}`);
+      const answer = request.url?.endsWith("enrolment")
+        ? { kid: "k" }
+        : { phase: "registered", ready: true, ticket: "t", reportInMs: 20 };
+      request.resume().once("end", () => response.end(JSON.stringify(answer)));
+    });
+    const { child, said, ended } = start(run(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+    await said(/phase: registered, node Ready/);
+    const second = await end(run(url));
+    expect(second).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `node-shim: ${state()} is in use by process ${child.pid}: stop it, or pass another --state\n`,
+    });
+    child.kill("SIGTERM");
+    const { code, stdout, stderr } = await ended;
+    expect(code).toBe(0);
+    expect(paths.slice(0, 2)).toEqual(["PUT /v1/nodes/edge-1/enrolment", "POST /v1/nodes/edge-1/report"]);
+    const { d } = JSON.parse(readFileSync(join(state(), "key.json"), "utf8")) as { d: string };
+    for (const secret of [JOIN_TOKEN, d]) expect(stdout + stderr).not.toContain(secret);
+    for (const line of stderr.trim().split("\n"))
+      expect(Object.keys(JSON.parse(line) as object)).toEqual(["time", "level", "message"]);
+  });
+});

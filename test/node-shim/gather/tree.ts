@@ -1,0 +1,26 @@
+// The captured machines of fixtures/, as they are or with some files changed.
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+
+export type Machine = "vm" | "numa-server" | "arm-board" | "ipv6-only";
+
+/** The root folder of a captured machine. */
+export function rootOf(machine: Machine): string {
+  return join(import.meta.dirname, "fixtures", machine);
+}
+
+/** A copy of a captured machine with other contents of files (null: without file or folder), for one test. */
+export function rootWith(machine: Machine, changes: Record<string, string | null>): string {
+  const root = mkdtempSync(join(tmpdir(), "rollcall-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  cpSync(rootOf(machine), root, { recursive: true });
+  for (const [path, text] of Object.entries(changes)) {
+    rmSync(join(root, path), { recursive: true, force: true });
+    if (text === null) continue;
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}

@@ -1,0 +1,184 @@
+// Flags and configuration → the settings of a report; and the commands that show them, each in this process.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it, test } from "vitest";
+import { parse as parseYaml } from "yaml";
+import { parseConfiguration } from "../../node-shim/config.ts";
+import { type MachineFlags, machineSettings, thisMachine } from "../../node-shim/machine.ts";
+import { printConfig } from "../../node-shim/print-config.ts";
+import { printFacts } from "../../node-shim/print-facts.ts";
+import { factsSchema } from "../../shared/protocol.ts";
+import { temporaryFolder } from "../e2e/local-cluster.ts";
+
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+
+function fileWith(fields: string): string {
+  const file = join(folder.path, "kubelet.yaml");
+  writeFileSync(file, `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n${fields}`);
+  return file;
+}
+
+const NAMED: MachineFlags = { hostnameOverride: "edge-1" };
+
+/** The fields of kubelet.config.k8s.io/v1beta1 that decide something here, with the defaults of its documentation. */
+const V1BETA1 = {
+  apiVersion: "kubelet.config.k8s.io/v1beta1",
+  kind: "KubeletConfiguration",
+  nodeStatusUpdateFrequency: "10s",
+  nodeStatusReportFrequency: "5m",
+  nodeLeaseDurationSeconds: 40,
+  registerNode: true,
+  registerWithTaints: null,
+  providerID: "",
+  maxPods: 110,
+  podsPerCore: 0,
+  nodeStatusMaxImages: 50,
+  evictionHard: {
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+    "imagefs.available": "15%",
+    "imagefs.inodesFree": "5%",
+  },
+  evictionSoft: {},
+  evictionSoftGracePeriod: {},
+  evictionMinimumReclaim: {},
+  evictionPressureTransitionPeriod: "5m",
+  mergeDefaultEvictionSettings: false,
+  systemReserved: {},
+  kubeReserved: {},
+  reservedSystemCPUs: "",
+  enforceNodeAllocatable: ["pods"],
+  systemReservedCgroup: "",
+  kubeReservedCgroup: "",
+  cgroupsPerQOS: true,
+  enableControllerAttachDetach: true,
+  localStorageCapacityIsolation: true,
+};
+
+describe("node-shim config", () => {
+  it("nothing is configured → the defaults of v1beta1, and says so", () => {
+    const text = printConfig(NAMED);
+    expect(parseYaml(text)).toEqual(V1BETA1);
+    const fields = text
+      .split("\n")
+      .filter((line) => /^[a-z]/.test(line) && !/^(apiVersion|kind):/.test(line));
+    expect(fields.filter((line) => !line.endsWith(" # default"))).toEqual([]);
+  });
+
+  it("a file and flags → each value with its source, what is ignored, and what is no field", () => {
+    const config = fileWith(
+      "maxPods: 20\npodsPerCore: 3\nevictionHard: {memory.available: 1Gi}\nclusterDomain: a\n",
+    );
+    const set = { "max-pods": ["30"] };
+    const text = printConfig({ ...NAMED, config, set, nodeLabels: ["a=b"], nodeIp: "10.0.0.1" });
+    expect(text.split("\n")).toEqual(
+      expect.arrayContaining([
+        "maxPods: 30 # --max-pods",
+        `podsPerCore: 3 # --config ${config}`,
+        `evictionHard: # --config ${config}`,
+        "registerNode: true # default",
+        "# --hostname-override edge-1 # --hostname-override",
+        "# --node-ip 10.0.0.1 # --node-ip",
+        "# --node-labels a=b # --node-labels",
+        "# ignored, since nothing here depends on it: clusterDomain",
+      ]),
+    );
+  });
+
+  it("what it prints is a configuration that says the same", () => {
+    const set = {
+      "eviction-hard": ["memory.available<1Gi"],
+      "register-with-taints": ["k=v:NoExecute"],
+      "provider-id": ["a # b"],
+      "kube-reserved": ["cpu=1m"],
+    };
+    const { inForce } = parseConfiguration(printConfig({ ...NAMED, set }), "printed");
+    expect(inForce).toEqual(machineSettings({ ...NAMED, set }).inForce);
+  });
+});
+
+it("node-shim facts → every fact with its value and a source, which make the facts that are reported", async () => {
+  const printed = JSON.parse(await printFacts({ ...NAMED, set: { "pods-per-core": ["3"] } })) as Record<
+    string,
+    Record<string, unknown>
+  >;
+  expect(printed["settings"]).toMatchObject({
+    hostname: { value: "edge-1", source: "--hostname-override" },
+    podsPerCore: { value: 3, source: "--pods-per-core" },
+    nodeStatusUpdateFrequencyMs: { value: 10_000, source: "default" },
+  });
+  expect(printed["machine"]).toMatchObject({ bootID: { source: "/proc/sys/kernel/random/boot_id" } });
+  expect(printed["runtime"]).toEqual({ value: null, source: expect.any(String) });
+  const { runtime: _runtime, ...groups } = printed;
+  const values = Object.entries(groups).map(([group, facts]) => {
+    const entries = Object.entries(facts as Record<string, { value: unknown; source: string }>);
+    for (const [, { source }] of entries) expect(source).toMatch(/./);
+    return [group, Object.fromEntries(entries.map(([name, { value }]) => [name, value]))];
+  });
+  expect(factsSchema.safeParse({ ...Object.fromEntries(values), runtime: null }).error).toBeUndefined();
+});
+
+describe("flags that are no field of the configuration", () => {
+  it("labels of several flags → together, the last of a key", () => {
+    const { settings } = machineSettings({ ...NAMED, nodeLabels: ["a=1,example.com/b=2", "a=3"] });
+    expect(settings.nodeLabels).toEqual({ a: "3", "example.com/b": "2" });
+    expect(machineSettings(NAMED).settings).not.toHaveProperty("nodeLabels");
+  });
+
+  test.each<[situation: string, flags: MachineFlags, message: RegExp]>([
+    [
+      "a label of kubernetes.io that is not the kubelet's",
+      { nodeLabels: ["node-role.kubernetes.io/edge="] },
+      /^--node-labels: unknown 'kubernetes\.io' or 'k8s\.io' labels .*\[node-role\.kubernetes\.io\/edge\]; .*$/,
+    ],
+    [
+      "a label's value with a blank",
+      { nodeLabels: ["a=b c"] },
+      /^--node-labels: invalid node labels: 'b c' - .*$/,
+    ],
+    [
+      "a host name that is too long for a label",
+      { hostnameOverride: "a".repeat(64) },
+      /^"a+" is .*--hostname-override$/,
+    ],
+    ["an address that is none", { nodeIp: "10.0.0" }, /^--node-ip 10\.0\.0: must be an IP address/],
+    [
+      "two addresses of a family",
+      { nodeIp: "10.0.0.1,10.0.0.2" },
+      /^--node-ip .*: must be an IP address, or/,
+    ],
+  ])("%s → one line that names the flag", (_situation, flags, message) => {
+    expect(() => machineSettings({ ...NAMED, ...flags })).toThrow(message);
+  });
+});
+
+describe("at the start", () => {
+  const warnings = async (config: string) => {
+    const said: string[] = [];
+    await thisMachine({ ...NAMED, config: fileWith(config) }, (source, message) =>
+      said.push(`${source}: ${message}`),
+    );
+    return said;
+  };
+
+  it("fields that decide nothing here → said once", async () => {
+    expect(await warnings("clusterDomain: a\nrunOnce: false\n")).toEqual([
+      "configuration: ignored, since nothing here depends on it: clusterDomain, runOnce",
+    ]);
+    expect(await warnings("maxPods: 3\n")).toEqual([]);
+  });
+
+  test.each([
+    [
+      "more memory than there is",
+      "kubeReserved: {memory: 1Ei}",
+      /^invalid Node Allocatable configuration\. .*"memory"/,
+    ],
+    ["more PIDs than there are", "systemReserved: {pid: 1G}", /Resource "pid"/],
+    ["a CPU that is not there", "reservedSystemCPUs: '70000'", /is not a subset of online-cpus/],
+  ])("%s is reserved → one line", async (_situation, config, message) => {
+    await expect(warnings(config)).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,7 @@
+// Every file of recordings, by name, and what runs it.
+import type { Family } from "./family.ts";
+import { heartbeats } from "./families/heartbeats.ts";
+import { resources } from "./families/resources.ts";
+import { setters } from "./families/setters.ts";
+
+export const families: Record<string, Family> = { ...resources, ...setters, ...heartbeats };

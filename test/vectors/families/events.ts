@@ -1,0 +1,50 @@
+// Runs the recordings of the event recorder.
+import {
+  type CorrelatedEvent,
+  correlateEvent,
+  type EventCorrelator,
+  newEventCorrelator,
+} from "../../../shared/event-correlator.ts";
+import { makeEvent, MAX_TRIES_PER_EVENT, recordEvent } from "../../../shared/events.ts";
+import type { EventClient } from "../../../shared/kubernetes/client.ts";
+import { parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
+import { createFakeApiserver } from "../fake-apiserver.ts";
+import type { Family, Json } from "../family.ts";
+
+const eventsFamily: Family = {
+  async run({ source, involvedObject, start, steps }) {
+    const server = createFakeApiserver(false);
+    const correlator = newEventCorrelator();
+    let nowMicros = parseMicroTime(start);
+    const answers: Json[] = [];
+    for (const step of steps) {
+      nowMicros += step.advanceMs * 1000;
+      if (step.delete) server.remove("events");
+      server.force(step.outcomes);
+      const { type, reason, message } = step;
+      const event = makeEvent(involvedObject, source, type, reason, message, nowMicros, neverNamed);
+      const correlated = event && correlateEvent(correlator, event, nowMicros);
+      if (correlated) await recordToSink(server.client, correlator, correlated);
+      answers.push({ calls: server.takeCalls() });
+    }
+    return { steps: answers };
+  },
+};
+
+/** Upstream recordToSink without its pauses. */
+async function recordToSink(
+  client: EventClient,
+  correlator: EventCorrelator,
+  event: CorrelatedEvent,
+): Promise<void> {
+  for (let attempt = 0; attempt < MAX_TRIES_PER_EVENT; attempt++) {
+    const { outcome } = await recordEvent(client, correlator, event);
+    if (outcome !== "unanswered") return;
+  }
+}
+
+function neverNamed(): never {
+  throw new Error("these objects' names are good for events");
+}
+
+export const events: Record<string, Family> = { events: eventsFamily };

@@ -1,0 +1,40 @@
+// Runs the recordings of strategic merge patches.
+import type { JsonObject } from "../../../shared/kubernetes/json.ts";
+import { nodeSchema } from "../../../shared/kubernetes/node-schema.ts";
+import { createNodeStatusPatch } from "../../../shared/kubernetes/node-status-patch.ts";
+import { applyStrategicMergePatch } from "../../../shared/kubernetes/strategic-merge-patch.ts";
+import { wireForm } from "../../../shared/kubernetes/wire-form.ts";
+import type { Family, Json } from "../family.ts";
+
+/** `applied`, what an apiserver makes of the patch, is recorded for some cases only. */
+const patchNodeStatus: Family = {
+  run({ oldNode, newNode }) {
+    const created = createNodeStatusPatch(oldNode, newNode);
+    if ("error" in created) return { error: created.error };
+    const old = wireForm(oldNode, nodeSchema) as JsonObject;
+    const applied = applyStrategicMergePatch(old, created.result, nodeSchema);
+    return {
+      error: null,
+      patch: created.result,
+      applied: "error" in applied ? applied.error : applied.result,
+    };
+  },
+  comparable: ({ error, patch, applied }: Json, want: Json) => ({
+    error,
+    patch,
+    ...("applied" in want && { applied }),
+  }),
+};
+
+/** Upstream's error texts print Go maps: only "error or not" is compared. */
+const applyStatusPatch: Family = {
+  run({ original, patch }) {
+    const applied = applyStrategicMergePatch(original, patch, nodeSchema);
+    return "error" in applied
+      ? { result: null, error: applied.error }
+      : { result: applied.result, error: null };
+  },
+  comparable: ({ result, error }: Json) => ({ result, isError: error !== null }),
+};
+
+export const patches: Record<string, Family> = { patchNodeStatus, applyStatusPatch };

@@ -1,0 +1,121 @@
+// Runs the recordings of registration: the initial Node, reconciling, one attempt and the loop around it.
+import { type CloudFacts, initialNode } from "../../../shared/initial-node.ts";
+import { nodeSchema } from "../../../shared/kubernetes/node-schema.ts";
+import type { Node } from "../../../shared/kubernetes/types.ts";
+import { wireForm } from "../../../shared/kubernetes/wire-form.ts";
+import {
+  reconcileCMADAnnotation,
+  reconcileExtendedResource,
+  reconcileHugePageResource,
+  updateDefaultLabels,
+  updateDefaultResources,
+} from "../../../shared/reconcile.ts";
+import { tryRegister } from "../../../shared/registration.ts";
+import type { DraftNode, Reading } from "../../../shared/setters/setter.ts";
+import { draftOf } from "../../../shared/update-node.ts";
+import { createFakeApiserver } from "../fake-apiserver.ts";
+import type { Family, Json } from "../family.ts";
+import { builtNode, isRegistered, mine, registerWithApiserver, trackerCalls } from "../registration-loop.ts";
+
+function reading<T>(value: T, error: string | null): Reading<T> {
+  return error === null ? { value } : { error };
+}
+
+/** As recordings have it; times of conditions that are not set are null there. */
+function wireNode(node: DraftNode): Json {
+  const { conditions } = node.status;
+  if (!conditions) return wireForm({ ...node }, nodeSchema);
+  const complete = conditions.map((condition): Json => ({ lastHeartbeatTime: null, ...condition }));
+  return wireForm({ ...node, status: { ...node.status, conditions: complete } }, nodeSchema);
+}
+
+const initial: Family = {
+  run(given) {
+    const built = initialNode(given, []);
+    if ("error" in built) return { node: null, error: built.error };
+    return { node: wireNode(built.node), error: null };
+  },
+};
+
+const legacyInitial: Family = {
+  run(given) {
+    const older = {
+      unschedulable: !given.registerSchedulable,
+      networkUnavailable: given.providerRequiresNetworkingConfiguration,
+      now: given.now,
+      keepTerminatedPodVolumes: given.keepTerminatedPodVolumes,
+      cloud: given.cloud && cloudFacts(given.cloud),
+    };
+    return initial.run({ ...given, declaredFeatures: null, older });
+  },
+};
+
+const cloudFacts = (cloud: Json): CloudFacts => ({
+  instances: cloud.instancesSupported
+    ? {
+        providerID: reading(cloud.providerID, cloud.providerIDError),
+        instanceType: reading(cloud.instanceType, cloud.instanceTypeError),
+      }
+    : null,
+  zone: cloud.zonesSupported
+    ? reading({ failureDomain: cloud.failureDomain, region: cloud.region }, cloud.zoneError)
+    : null,
+});
+
+const RECONCILERS: Record<string, (initial: Node, existing: DraftNode, shouldReset: boolean) => boolean> = {
+  cmad: reconcileCMADAnnotation,
+  labels: updateDefaultLabels,
+  extendedResource: reconcileExtendedResource,
+  hugePages: reconcileHugePageResource,
+  defaultResources: updateDefaultResources,
+};
+
+const reconcile: Family = {
+  run({ op, initialNode, existingNode, shouldReset }) {
+    const before = JSON.stringify(existingNode);
+    const node = draftOf(existingNode);
+    const requiresUpdate = RECONCILERS[op]!(initialNode, node, shouldReset);
+    if (JSON.stringify(existingNode) !== before) throw new Error("the Node that was given has changed");
+    return { requiresUpdate, existingNode: wireNode(node) };
+  },
+};
+
+const tryRegisterFamily: Family = {
+  async run({ node, existingNode, shouldReset, outcomes }) {
+    const server = createFakeApiserver(true);
+    if (existingNode) server.store("nodes", existingNode);
+    server.force(outcomes);
+    const attempt = await tryRegister(server.client, node, mine, () => shouldReset);
+    return { registered: isRegistered(attempt), tracker: trackerCalls(attempt), calls: server.takeCalls() };
+  },
+};
+
+/** What these recordings leave out. */
+const PLAIN = {
+  goos: "linux",
+  goarch: "amd64",
+  registerWithTaints: [],
+  externalCloudProvider: false,
+  enableControllerAttachDetach: false,
+  providerID: "",
+  declaredFeatures: null,
+};
+
+const register: Family = {
+  async run({ nodeName, hostname, nodeLabels, existingNode, outcomes }) {
+    const server = createFakeApiserver(true);
+    if (existingNode) server.store("nodes", existingNode);
+    server.force(outcomes);
+    const build = () => builtNode(initialNode({ ...PLAIN, nodeName, hostname, nodeLabels }, []));
+    const loop = await registerWithApiserver(server.client, build);
+    return { ...loop, attempts: loop.sleepsMs.length, calls: server.takeCalls() };
+  },
+};
+
+export const registrations: Record<string, Family> = {
+  initialNode: initial,
+  legacyInitialNode: legacyInitial,
+  reconcile,
+  tryRegister: tryRegisterFamily,
+  register,
+};

@@ -1,0 +1,199 @@
+// Runs the recordings of quantities, resources, eviction and the values of a node's configuration.
+import {
+  allocatableWithoutEviction,
+  nodeAllocatableReservation,
+  parseReserved,
+  validateNodeAllocatable,
+} from "../../../shared/allocatable.ts";
+import { parseThresholds } from "../../../shared/eviction-thresholds.ts";
+import {
+  addQuantities,
+  compareQuantities,
+  negateQuantity,
+  roundUpQuantity,
+  subtractQuantities,
+} from "../../../shared/kubernetes/quantity-arithmetic.ts";
+import {
+  mustParseQuantity,
+  parseQuantity,
+  parseQuantityJson,
+} from "../../../shared/kubernetes/quantity-parse.ts";
+import { quantityJson, quantityText } from "../../../shared/kubernetes/quantity-text.ts";
+import {
+  asInt64,
+  isZero,
+  milliValueOf,
+  newMilliQuantity,
+  newQuantity,
+  newScaledQuantity,
+  type Quantity,
+  scaledValueOf,
+  signOf,
+  valueOf,
+  withAmount,
+} from "../../../shared/kubernetes/quantity.ts";
+import { resourceListQuantities, resourceListText } from "../../../shared/kubernetes/resource-list.ts";
+import {
+  hugePageResourceName,
+  isAttachableVolumeResourceName,
+  isExtendedResourceName,
+  isHugePageResourceName,
+  isNativeResourceName,
+  isPrefixedNativeResourceName,
+} from "../../../shared/kubernetes/resource-names.ts";
+import { parseTaints, parseTaintsFlag, taintsFlag } from "../../../shared/kubernetes/taints.ts";
+import { labelKeyErrors, labelValueErrors } from "../../../shared/kubernetes/validation.ts";
+import { isKubeletLabel, parseNodeLabels, validateNodeLabels } from "../../../shared/labels.ts";
+import { capacityQuantities } from "../../../shared/machine-capacity.ts";
+import { getHostname, validateNodeName } from "../../../shared/node-name.ts";
+import type { Family, Json } from "../family.ts";
+import { evictions } from "./evictions.ts";
+
+const described = (quantity: Quantity): Json => ({
+  error: null,
+  string: quantityText(quantity),
+  format: quantity.format,
+  value: String(valueOf(quantity)),
+  milliValue: String(milliValueOf(quantity)),
+  sign: signOf(quantity),
+  isZero: isZero(quantity),
+  asInt64: asInt64(quantity)?.toString() ?? null,
+  json: quantityJson(quantity),
+});
+
+const outcome = (quantity: Quantity): Json => ({
+  string: quantityText(quantity),
+  format: quantity.format,
+  value: String(valueOf(quantity)),
+});
+
+const operands = ({ a, b }: Json): [Quantity, Quantity] => [mustParseQuantity(a), mustParseQuantity(b)];
+
+const quantityOperations: Record<string, (given: Json) => Json> = {
+  parse({ string }) {
+    const { quantity, error } = parseQuantity(string);
+    return error === null ? described(quantity) : { error };
+  },
+  add: (given) => outcome(addQuantities(...operands(given))),
+  sub: (given) => outcome(subtractQuantities(...operands(given))),
+  deepCopyAfterAdd: (given) => ({ string: quantityText(addQuantities(...operands(given))) }),
+  cmp(given) {
+    const cmp = compareQuantities(...operands(given));
+    return { cmp, equal: cmp === 0 };
+  },
+  neg({ a }) {
+    const quantity = negateQuantity(mustParseQuantity(a));
+    return { string: quantityText(quantity), format: quantity.format };
+  },
+  set: ({ a, value }) => described(withAmount(mustParseQuantity(a), BigInt(value), 0)),
+  setMilli: ({ a, value }) => described(withAmount(mustParseQuantity(a), BigInt(value), -3)),
+  newQuantity: ({ value, format }) => described(newQuantity(BigInt(value), format)),
+  newMilliQuantity: ({ value, format }) => described(newMilliQuantity(BigInt(value), format)),
+  newScaledQuantity: ({ value, scale }) => described(newScaledQuantity(BigInt(value), scale)),
+  scaledValue: ({ a, scale }) => ({ value: String(scaledValueOf(mustParseQuantity(a), scale)) }),
+  roundUp({ a, scale }) {
+    const { quantity, exact } = roundUpQuantity(mustParseQuantity(a), scale);
+    return { exact, string: quantityText(quantity) };
+  },
+  json({ json }) {
+    const { quantity, error } = parseQuantityJson(json);
+    return error === null ? { error, format: quantity.format, json: quantityJson(quantity) } : { error };
+  },
+};
+
+function capacity({ machineInfo }: Json): Json {
+  const machine = {
+    numCores: machineInfo.numCores,
+    memoryCapacityBytes: BigInt(machineInfo.memoryCapacity),
+    hugePages: machineInfo.hugePages.map(({ pageSize, numPages }: Json) => ({
+      pageSizeKiB: BigInt(pageSize),
+      numPages: BigInt(numPages),
+    })),
+  };
+  const amounts = capacityQuantities(machine);
+  const formats = Object.entries(amounts).map(([name, { format }]) => [name, format]);
+  return { capacity: resourceListText(amounts), formats: Object.fromEntries(formats) };
+}
+
+function allocatable(given: Json): Json {
+  const kube = parseReserved(given.kubeReserved);
+  const system = parseReserved(given.systemReserved);
+  const hard = parseThresholds({ evictionHard: given.evictionHard });
+  if (kube.error !== null) return { parseError: kube.error };
+  if (system.error !== null) return { parseError: system.error };
+  if (hard.error !== null) return { parseError: hard.error };
+  const reservations = {
+    kubeReserved: kube.reserved,
+    systemReserved: system.reserved,
+    hardEvictionThresholds: hard.thresholds,
+  };
+  const amounts = resourceListQuantities(given.capacity);
+  return {
+    parseError: null,
+    reservation: resourceListText(nodeAllocatableReservation(reservations, amounts)),
+    allocatableWithoutEviction: resourceListText(allocatableWithoutEviction(reservations, amounts)),
+    validateError: validateNodeAllocatable(reservations, amounts),
+  };
+}
+
+const taintOperations: Record<string, (given: Json) => Json> = {
+  parseTaints({ spec }) {
+    const { taints, taintsToRemove, error } = parseTaints(spec);
+    return { taints: taints ?? [], taintsToRemove: taintsToRemove ?? [], error };
+  },
+  registerWithTaintsFlag({ value }) {
+    const { taints, error } = parseTaintsFlag(value);
+    const set = taints !== null && taints.length > 0 ? taints : null;
+    return { taints: set, error, string: taintsFlag(set ?? []) };
+  },
+};
+
+const labelOperations: Record<string, (given: Json) => Json> = {
+  validateNodeLabels: ({ nodeLabels }) => ({ error: validateNodeLabels(nodeLabels) }),
+  isKubeletLabel: ({ key }) => ({ isKubeletLabel: isKubeletLabel(key) }),
+  qualifiedName: ({ value }) => ({ errors: labelKeyErrors(value) }),
+  labelValue: ({ value }) => ({ errors: labelValueErrors(value) }),
+  nodeLabelsFlag: ({ values }) => ({ labels: Object.assign({}, ...values.map(parseNodeLabels)) }),
+  resourceName: ({ name }) => ({
+    isExtendedResource: isExtendedResourceName(name),
+    isHugePage: isHugePageResourceName(name),
+    isNative: isNativeResourceName(name),
+    isPrefixedNative: isPrefixedNativeResourceName(name),
+    isAttachableVolume: isAttachableVolumeResourceName(name),
+  }),
+  hugePageResourceName: ({ pageSizeBytes }) => ({
+    name: hugePageResourceName(newQuantity(pageSizeBytes, "BinarySI")),
+  }),
+};
+
+const nameOperations: Record<string, (given: Json) => Json> = {
+  hostname: ({ hostnameOverride }) => getHostname(hostnameOverride),
+  validateNodeName: ({ name }) => ({ errors: validateNodeName(name) }),
+};
+
+const operation = (operations: Record<string, (given: Json) => Json>): Family => ({
+  run(given) {
+    const run = operations[given.op];
+    if (!run) throw new Error(`no operation is named ${given.op}`);
+    return run(given);
+  },
+});
+
+/** Texts that print Go data structures are not compared. */
+const errorOrNot = (field: string, matches: (error: string) => boolean) => (outcome: Json) => {
+  const error = outcome[field];
+  return typeof error === "string" && matches(error) ? { ...outcome, [field]: "an error" } : outcome;
+};
+
+export const resources: Record<string, Family> = {
+  quantity: operation(quantityOperations),
+  capacityFromMachineInfo: { run: capacity },
+  nodeAllocatable: { run: allocatable, comparable: errorOrNot("validateError", () => true) },
+  evictionThresholds: evictions,
+  taints: {
+    ...operation(taintOperations),
+    comparable: errorOrNot("error", (error) => error.startsWith("duplicated taints")),
+  },
+  labels: operation(labelOperations),
+  nodeName: operation(nameOperations),
+};

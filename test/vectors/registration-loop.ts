@@ -1,0 +1,39 @@
+// The loop that a kubelet registers in, which sleeps: recordings need it, the product has alarms instead.
+import type { NodeClient } from "../../shared/kubernetes/client.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import {
+  FIRST_REGISTRATION_DELAY_MS,
+  nextRegistrationDelayMs,
+  type RegistrationOutcome,
+  tryRegister,
+} from "../../shared/registration.ts";
+
+/** A kubelet takes every Node of its name. */
+export const mine = (): null => null;
+
+export const isRegistered = ({ outcome }: RegistrationOutcome): boolean =>
+  outcome === "created" || outcome === "found";
+
+/** What a kubelet's startup latency tracker hears of an attempt. */
+export const trackerCalls = ({ outcome }: RegistrationOutcome): string[] =>
+  outcome === "created" ? ["registeredNew"] : [];
+
+export function builtNode<T>(built: { node: T } | { error: string }): T {
+  if ("error" in built) throw new Error(`the initial Node cannot be built: ${built.error}`);
+  return built.node;
+}
+
+/** Upstream registerWithAPIServer; instead of sleeping it writes down for how long. */
+export async function registerWithApiserver(
+  client: NodeClient,
+  buildNode: () => Node,
+): Promise<{ sleepsMs: number[]; tracker: string[] }> {
+  const sleepsMs: number[] = [];
+  const tracker = ["attemptRegister"];
+  for (let delayMs = FIRST_REGISTRATION_DELAY_MS; ; delayMs = nextRegistrationDelayMs(delayMs)) {
+    sleepsMs.push(delayMs);
+    const attempt = await tryRegister(client, buildNode(), mine, () => false);
+    tracker.push(...trackerCalls(attempt));
+    if (isRegistered(attempt)) return { sleepsMs, tracker };
+  }
+}

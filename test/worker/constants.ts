@@ -1,0 +1,11 @@
+// What the Worker's tests and their surroundings agree on.
+export const ORIGIN = "https://rollcall.test";
+export const ADMIN_SECRET = "an-admin-secret-that-exists-in-tests-only";
+export const KUBE_URL = "https://kube.test";
+export const KUBE_TOKEN = "a-token-that-exists-in-tests-only";
+/** POST ?name=NODE: a Fault as JSON makes the apiserver fail for a Node; with null it is well again. */
+export const FAULTS_PATH = "/faults";
+/** GET ?name=NODE answers the requests about a Node since the last time, as ["PUT /apis/…", …]. */
+export const REQUESTS_PATH = "/requests";
+/** GET ?name=NODE answers all writes about a Node that took effect, oldest first. */
+export const WRITES_PATH = "/writes";

@@ -1,0 +1,44 @@
+// Three projects: `node` (everything that runs on Node), `workerd` (shared/ and worker/ in the Worker's own
+// runtime), `e2e` (whole processes on loopback).
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+import { testSecrets, testVariables } from "./test/worker/bindings.ts";
+
+Object.assign(process.env, testSecrets);
+
+/** Loaded when it is asked for: the runs that need no apiserver do not depend on one. */
+async function testKube(request: Request): Promise<Response> {
+  const environment = new URL("test/worker/environment.ts", import.meta.url).href;
+  const { kube } = (await import(environment)) as { kube: (request: Request) => Promise<Response> };
+  return kube(request);
+}
+
+const e2e = ["test/e2e/**/*.test.ts", "test/faults/real/**/*.test.ts"];
+const worker = ["test/worker/**/*.test.ts", "test/faults/*.test.ts"];
+
+/** No outcome depends on how fast a machine is; this only ends what hangs. */
+const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
+
+export default defineConfig({
+  test: {
+    // Most of the time a test waits for a process of its own: one worker would leave the other core idle.
+    maxWorkers: 2,
+    projects: [
+      { test: { ...patience, name: "node", include: ["test/**/*.test.ts"], exclude: [...e2e, ...worker] } },
+      {
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: { bindings: testVariables, serviceBindings: { KUBE: testKube } },
+          }),
+        ],
+        test: {
+          ...patience,
+          name: "workerd",
+          include: [...worker, "test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"],
+        },
+      },
+      { test: { name: "e2e", include: e2e, ...patience } },
+    ],
+  },
+});

@@ -1,0 +1,78 @@
+// What changed on a machine and when, kept in its object: the newest 10,000 entries, at most 90 days. Written on
+// change only.
+
+import * as z from "zod";
+
+export const HISTORY_KINDS = [
+  "registration",
+  "phase",
+  "condition",
+  "reboot",
+  "version",
+  "capacity",
+  "address",
+  "runtime",
+  "silence",
+  "apiserver",
+  "clock",
+] as const;
+export type HistoryKind = (typeof HISTORY_KINDS)[number];
+
+export interface HistoryEntry {
+  /** RFC 3339 with milliseconds. */
+  at: string;
+  kind: HistoryKind;
+  /** For people: `Ready became False: node is shutting down`. */
+  text: string;
+}
+
+/** The query of GET /v1/nodes/{name}/history. */
+export const historyQuerySchema = z.strictObject({
+  /** RFC 3339: only what came after. */
+  since: z.iso.datetime({ offset: true }).optional(),
+  kind: z.enum(HISTORY_KINDS).optional(),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+});
+export type HistoryQuery = z.infer<typeof historyQuerySchema>;
+
+export interface History {
+  add: (kind: HistoryKind, text: string, nowMs: number) => void;
+  /** Newest first. */
+  read: (query: HistoryQuery) => HistoryEntry[];
+}
+
+export const MAX_HISTORY_ENTRIES = 10_000;
+const MAX_HISTORY_AGE_MS = 90 * 24 * 3600 * 1000;
+/** Entries that are too old go in small portions, with an entry that comes. */
+const PRUNED_AT_ONCE = 10;
+
+export function machineHistory(sql: SqlStorage): History {
+  sql.exec(`CREATE TABLE IF NOT EXISTS history (
+    id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL
+  )`);
+  return {
+    add(kind, text, nowMs) {
+      sql.exec("INSERT INTO history (at_ms, kind, text) VALUES (?, ?, ?)", nowMs, kind, text);
+      sql.exec(
+        `DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?)
+         AND (at_ms < ? OR id <= (SELECT MAX(id) FROM history) - ?)`,
+        PRUNED_AT_ONCE,
+        nowMs - MAX_HISTORY_AGE_MS,
+        MAX_HISTORY_ENTRIES,
+      );
+    },
+    read({ since, kind = null, limit }) {
+      const sinceMs = since === undefined ? 0 : Date.parse(since);
+      const rows = sql.exec<{ at_ms: number; kind: HistoryKind; text: string }>(
+        "SELECT at_ms, kind, text FROM history WHERE at_ms > ? AND (? IS NULL OR kind = ?) ORDER BY id DESC LIMIT ?",
+        sinceMs,
+        kind,
+        kind,
+        limit,
+      );
+      return rows
+        .toArray()
+        .map(({ at_ms, kind, text }) => ({ at: new Date(at_ms).toISOString(), kind, text }));
+    },
+  };
+}

@@ -1,0 +1,34 @@
+// Join tokens: an Ed25519 seed that never travels; the registry keeps the public key.
+import { exportJWK, generateKeyPair } from "jose";
+import { thumbprintOf } from "./jwt.ts";
+
+/** The text that an operator hands to a machine: a version, then the seed. */
+export const JOIN_TOKEN_PREFIX = "rcj1_";
+
+export async function mintJoinToken(): Promise<{ id: string; key: string; token: string }> {
+  const { privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
+  const { x, d } = await exportJWK(privateKey);
+  if (!x || !d) throw new Error("an Ed25519 key without x or d");
+  return { id: await thumbprintOf(x), key: x, token: JOIN_TOKEN_PREFIX + d };
+}
+
+/** Is this name one that the pattern stands for? `*` is any text without a dot. */
+export function nameMatches(pattern: string, name: string): boolean {
+  const [patterns, labels] = [pattern.split("."), name.split(".")];
+  return patterns.length === labels.length && patterns.every((each, at) => labelMatches(each, labels[at]!));
+}
+
+/** Takes the first match of each part: no text makes this slow, as a regular expression with many `*` would be. */
+function labelMatches(pattern: string, label: string): boolean {
+  const [first = "", ...others] = pattern.split("*");
+  const last = others.pop();
+  if (last === undefined) return pattern === label;
+  if (!label.startsWith(first) || !label.endsWith(last)) return false;
+  let at = first.length;
+  for (const part of others) {
+    const found = label.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at + last.length <= label.length;
+}

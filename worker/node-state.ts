@@ -1,0 +1,97 @@
+// What a node object remembers, in SQLite: a row per thing, read once when the object wakes, written on change.
+import type { DecidedCondition } from "../shared/decided.ts";
+import type { EventCorrelator } from "../shared/event-correlator.ts";
+import type { Node } from "../shared/kubernetes/types.ts";
+import type { HeartbeatState } from "../shared/heartbeat.ts";
+import type { Facts, Phase } from "../shared/protocol.ts";
+import type { ReportedMemory } from "../shared/reported-status.ts";
+import type { LostPhase } from "./own-node.ts";
+
+/** The pinned key and what came with it. */
+export interface Enrolment {
+  id: string;
+  /** The Node's name. */
+  name: string;
+  /** `x` of the machine's public JWK. */
+  key: string;
+  thumbprint: string;
+  machineID: string;
+  systemUUID: string;
+  /** ID of the join token. */
+  token: string;
+  withoutFactsOnlyTaint: boolean;
+  pinnedAtMs: number;
+}
+
+interface KnownNode extends HeartbeatState {
+  node: Node;
+  /** The apiserver's may be another one by now: read it before relying on this. */
+  readAgain: boolean;
+  /** What was sent since it was read, and came to no known end: the apiserver may have this as well. */
+  sent?: DecidedCondition[];
+}
+
+/** Keys are rows. */
+export interface NodeRecords {
+  enrolment: Enrolment;
+  /** It leaves, or was told to: nothing more is reported for it. */
+  isLeaving: true;
+  facts: { digest: string; facts: Facts };
+  /** What came of registering, and for which process of the shim. */
+  registration: { startId: string; phase: "registered" | LostPhase | "waiting for Node" };
+  /** The last known Node, and when its status was written: one row for one write. */
+  node: KnownNode;
+  /** What the setters remember from run to run. */
+  memory: ReportedMemory;
+  /** The process of the shim that is known to have started. */
+  process: { startId: string };
+  /** The conditions as they were decided last, whether or not the apiserver has them. */
+  decided: DecidedCondition[];
+  /** What the correlation of events has learnt from those that were sent. */
+  correlator: EventCorrelator;
+  /** How many events had to go because the apiserver was away for too long. */
+  eventsDropped: number;
+  /** What the machine was told last. */
+  phase: Phase;
+  /** Is the machine's clock further off than it may be? */
+  isSkewed: boolean;
+  /** When an alarm found that an apiserver that was away answers again. */
+  apiserverBackSinceMs: number | null;
+  /** When the machine was found silent, in milliseconds since 1970; null: it is not. */
+  silentSinceMs: number | null;
+}
+
+export interface NodeRecordStore {
+  get<Key extends keyof NodeRecords>(key: Key): NodeRecords[Key] | undefined;
+  /** Is this equal to the stored value? */
+  holds<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): boolean;
+  /** In SQLite before it returns; a value that is equal to the stored one is not written. */
+  put<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): void;
+}
+
+/** The store over a Durable Object's SQLite. Values are JSON and must not be changed by those who read them. */
+export function nodeRecordStore(sql: SqlStorage): NodeRecordStore {
+  sql.exec("CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
+  const texts = new Map<string, string>();
+  const values = new Map<string, unknown>();
+  for (const row of sql.exec<{ key: string; value: string }>("SELECT key, value FROM records")) {
+    texts.set(row.key, row.value);
+    values.set(row.key, JSON.parse(row.value));
+  }
+  return {
+    get: (key) => values.get(key) as never,
+    holds: (key, value) => values.get(key) === value || texts.get(key) === JSON.stringify(value),
+    put(key, value) {
+      if (values.get(key) === value) return;
+      const text = JSON.stringify(value);
+      if (texts.get(key) === text) return;
+      sql.exec(
+        "INSERT INTO records VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        key,
+        text,
+      );
+      texts.set(key, text);
+      values.set(key, value);
+    },
+  };
+}

@@ -1,0 +1,123 @@
+// Registration of a Node, once for each process of the shim: one attempt a report, sooner reports after a failure.
+import {
+  FIRST_REGISTRATION_DELAY_MS,
+  nextRegistrationDelayMs,
+  registerExisting,
+  type RegistrationOutcome,
+  tryRegister,
+} from "../shared/registration.ts";
+import type { Phase } from "../shared/protocol.ts";
+import { claimNode, OWNER_ANNOTATION, reportedInitialNode } from "../shared/reported-node.ts";
+import { decidedConditions, decisionsNotYetWritten } from "../shared/decided.ts";
+import type { DraftNode } from "../shared/setters/setter.ts";
+import type { OccurredEvent } from "./outbox.ts";
+import { NOTHING_REMEMBERED } from "../shared/reported-status.ts";
+import { claimingClient } from "./claim.ts";
+import { isNodeMissing, recordLoss } from "./own-node.ts";
+import { phaseOf, type TickContext } from "./tick.ts";
+
+interface Registration {
+  phase: Phase;
+  /** Present when the attempt failed. */
+  retryInMs?: number;
+}
+
+/** How often a name that is taken is looked at. */
+const LOOK_EVERY_MS = 60_000;
+
+/** The phase "registered" once the Node is known to be there and ours. A name that was taken may be free again. */
+export async function register(context: TickContext, deadlineMs: number): Promise<Registration> {
+  const { records, report, memory, deployment } = context;
+  const known = records.get("registration");
+  const nowMs = context.nowMs();
+  if (known?.startId === report.startId && isSettled(known.phase, memory.lookedAtMs, nowMs)) {
+    return { phase: known.phase };
+  }
+  if (records.get("process")?.startId !== report.startId) {
+    context.journal.begin(report.startId, nowMs);
+    records.put("memory", NOTHING_REMEMBERED);
+    delete memory.setters;
+  }
+  const node = initialNode(context, nowMs);
+  node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
+  const attempt = await tryToRegister(context, node, deadlineMs);
+  if (attempt.outcome === "refused") context.lost = { phase: "name taken", reason: attempt.reason };
+  if (context.lost) return { phase: recordLoss(context, context.lost) };
+  if (context.facts.settings.registerNode === false && isMissing(attempt, context.name)) {
+    records.put("registration", { startId: report.startId, phase: "waiting for Node" });
+    return { phase: "waiting for Node" };
+  }
+  if (attempt.outcome === "refused") throw new Error("a refusal that is no loss");
+  if (attempt.outcome === "failed") {
+    context.log(`registration failed: ${attempt.step}`, attempt.error);
+    memory.registrationDelayMs = nextRegistrationDelayMs(
+      memory.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
+    );
+    return { phase: phaseOf(attempt.error), retryInMs: memory.registrationDelayMs };
+  }
+  delete memory.registrationDelayMs;
+  context.log(`Node ${attempt.outcome}`);
+  context.journal.note("registration", `Node ${attempt.outcome}`, nowMs);
+  // From here on events tell what differs from the Node that is there.
+  records.put("decided", decidedConditions(attempt.node));
+  // The lease still carries what an earlier process has written.
+  memory.status = { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
+  records.put("node", {
+    node: attempt.node,
+    lastStatusReportTimeMs: null,
+    delayAfterNodeStatusChangeMs: 0,
+    readAgain: false,
+  });
+  records.put("registration", { startId: report.startId, phase: "registered" });
+  return { phase: "registered" };
+}
+
+/** Is there nothing to ask the apiserver now? */
+function isSettled(phase: Phase, lookedAtMs: number | undefined, nowMs: number): boolean {
+  if (phase === "waiting for Node") return false;
+  if (phase !== "name taken") return true;
+  const sinceMs = lookedAtMs === undefined ? LOOK_EVERY_MS : nowMs - lookedAtMs;
+  // A clock that was put back must not make it longer.
+  return sinceMs >= 0 && sinceMs < LOOK_EVERY_MS;
+}
+
+/** A Node that may not be created here, or whose name was taken, is looked for first. */
+async function tryToRegister(
+  context: TickContext,
+  node: DraftNode,
+  deadlineMs: number,
+): Promise<RegistrationOutcome> {
+  const { deployment, name, records, facts } = context;
+  const client = claimingClient(context, context.client(deadlineMs));
+  const claim = (existing: Parameters<typeof claimNode>[0]) => claimNode(existing, deployment);
+  const mayCreate = facts.settings.registerNode !== false;
+  if (!mayCreate || records.get("registration")?.phase === "name taken") {
+    const found = await registerExisting(client, node, claim, () => false);
+    if (!mayCreate || !isMissing(found, name)) return found;
+  }
+  return tryRegister(client, node, claim, () => false);
+}
+
+function isMissing(attempt: RegistrationOutcome, name: string): boolean {
+  return attempt.outcome === "failed" && attempt.step === "get" && isNodeMissing(attempt.error, name);
+}
+
+/** What the machine registers with. Decided once for each process: a further attempt causes no event again. */
+function initialNode(context: TickContext, nowMs: number): DraftNode {
+  const { records, report, enrolment } = context;
+  const memory = structuredClone(NOTHING_REMEMBERED);
+  const events: OccurredEvent[] = [];
+  const reported = {
+    name: context.name,
+    facts: context.facts,
+    vitals: report.vitals,
+    nowMs,
+    memory,
+    recordEvent: (type: string, reason: string, message: string) =>
+      void events.push({ type, reason, message }),
+  };
+  const pending = decisionsNotYetWritten(undefined, records.get("decided") ?? []);
+  const { node } = reportedInitialNode(reported, enrolment.withoutFactsOnlyTaint, [pending]);
+  context.journal.decide({ node, memory: records.get("memory") ?? NOTHING_REMEMBERED, events, nowMs });
+  return node;
+}

@@ -1,0 +1,28 @@
+// One run at a time: who calls during a run joins the next one, which sees what was set before the call.
+
+/** A function that runs `work`; at most one run is in progress and at most one waits for it. */
+export function singleFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let running: Promise<Result> | undefined;
+  let next: Promise<Result> | undefined;
+
+  function start(): Promise<Result> {
+    const run = work().finally(() => {
+      if (running === run) running = undefined;
+    });
+    running = run;
+    return run;
+  }
+
+  return () => {
+    // Between a run and the next one nothing runs, and the next one is not to be overtaken.
+    if (next) return next;
+    if (!running) return start();
+    next = running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined;
+        return start();
+      });
+    return next;
+  };
+}
