@@ -3,11 +3,12 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { codeOf } from "./fault.ts";
-import { loadEnrolment, loadOrMakeKey, storeEnrolment, type StoredEnrolment } from "./identity.ts";
+import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "./identity.ts";
 import { lockFolder } from "./lock.ts";
 import { type Log, stderrLog } from "./log.ts";
 import { runLoop } from "./loop.ts";
 import { type Machine, type MachineFlags, thisMachine } from "./machine.ts";
+import type { EnrolmentAnswer } from "../shared/protocol.ts";
 import { enrol, reporter, type Transport } from "./post.ts";
 import type { MachineKey } from "./sign.ts";
 import { httpTransport } from "./transport.ts";
@@ -35,9 +36,8 @@ export async function run(flags: RunFlags): Promise<void> {
   try {
     const key = await loadOrMakeKey(flags.state);
     const { name } = machine;
-    const enrolment =
-      loadEnrolment(flags.state, { name, thumbprint: key.thumbprint }) ??
-      (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
+    const stored = loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
+    const enrolment = stored ?? (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
     if (enrolment === null) return;
     await runLoop({
       gather: machine.gather,
@@ -45,7 +45,7 @@ export async function run(flags: RunFlags): Promise<void> {
         name,
         origin,
         key,
-        kid: enrolment.kid,
+        ...enrolment,
         startId: randomBytes(16).toString("base64url"),
         send,
         machineTime: now,
@@ -85,7 +85,7 @@ async function enrolMachine({
   send,
   log,
   stop,
-}: Enrolling): Promise<StoredEnrolment | null> {
+}: Enrolling): Promise<EnrolmentAnswer | null> {
   const joinToken = readJoinToken(flags);
   const { facts } = await machine.gather();
   const { machineID = "", systemUUID = "" } = facts.machine ?? {};
@@ -93,10 +93,10 @@ async function enrolMachine({
   while (!stop.aborted) {
     const outcome = await enrol(send, key, { name: machine.name, origin, joinToken, machineID, systemUUID });
     if (outcome.kind === "ok") {
-      const enrolment = { name: machine.name, thumbprint: key.thumbprint, kid: outcome.answer.kid };
-      storeEnrolment(flags.state, enrolment);
-      log("info", `enrolled as ${machine.name} at ${origin}, key ${key.thumbprint}`);
-      return enrolment;
+      const { name } = machine;
+      storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid: outcome.answer.kid });
+      log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
+      return outcome.answer;
     }
     if (outcome.kind === "refused" && outcome.problem.status < 500) {
       throw new Error(`enrolment refused: ${outcome.problem.title}. ${outcome.problem.detail}`);

@@ -233,6 +233,8 @@ export const enrolmentSchema = z.strictObject({
 export interface EnrolmentAnswer {
   /** Names key and enrolment in every request; guarded by a MAC. */
   kid: string;
+  /** For the first report, which without one is challenged. */
+  ticket: string;
 }
 
 export const tokenRequestSchema = z.strictObject({

@@ -8,6 +8,7 @@ import {
 } from "../shared/registration.ts";
 import type { Phase } from "../shared/protocol.ts";
 import { claimNode, OWNER_ANNOTATION, reportedInitialNode } from "../shared/reported-node.ts";
+import { calculateDelayMs } from "../shared/heartbeat.ts";
 import { decidedConditions, decisionsNotYetWritten } from "../shared/decided.ts";
 import type { DraftNode } from "../shared/setters/setter.ts";
 import type { OccurredEvent } from "./outbox.ts";
@@ -15,6 +16,9 @@ import { NOTHING_REMEMBERED } from "../shared/reported-status.ts";
 import { claimingClient } from "./claim.ts";
 import { isNodeMissing, recordLoss } from "./own-node.ts";
 import { phaseOf, type TickContext } from "./tick.ts";
+import { tell } from "./witness.ts";
+
+type Registered = Extract<RegistrationOutcome, { outcome: "created" | "found" }>;
 
 interface Registration {
   phase: Phase;
@@ -58,18 +62,30 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   delete memory.registrationDelayMs;
   context.log(`Node ${attempt.outcome}`);
   context.journal.note("registration", `Node ${attempt.outcome}`, nowMs);
-  // From here on events tell what differs from the Node that is there.
-  records.put("decided", decidedConditions(attempt.node));
-  // The lease still carries what an earlier process has written.
-  memory.status = { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
-  records.put("node", {
-    node: attempt.node,
-    lastStatusReportTimeMs: null,
-    delayAfterNodeStatusChangeMs: 0,
-    readAgain: false,
-  });
-  records.put("registration", { startId: report.startId, phase: "registered" });
+  remember(context, attempt);
   return { phase: "registered" };
+}
+
+/** One transaction of SQLite, since nothing is awaited. */
+function remember(context: TickContext, { outcome, node }: Registered): void {
+  const { records, memory, report, facts, random, journal } = context;
+  const nowMs = context.nowMs();
+  // From here on events tell what differs from the Node that is there.
+  records.put("decided", decidedConditions(node));
+  // A creation writes the whole status; the lease of a Node that was found still carries what an earlier process wrote.
+  const { nodeStatusReportFrequencyMs } = facts.settings;
+  const status =
+    outcome === "created"
+      ? {
+          lastStatusReportTimeMs: nowMs,
+          delayAfterNodeStatusChangeMs: calculateDelayMs({ random, nodeStatusReportFrequencyMs }),
+        }
+      : { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
+  memory.status = status;
+  if (outcome === "created") context.created = node;
+  records.put("node", { node, ...status, readAgain: false });
+  records.put("registration", { startId: report.startId, phase: "registered" });
+  tell({ records, journal, nowMs }, "registered");
 }
 
 /** Is there nothing to ask the apiserver now? */

@@ -61,6 +61,8 @@ export interface TickContext extends Omit<TickInput, "env"> {
   /** A client whose calls end `withinMs` from now. */
   client: (withinMs: number) => KubeClient;
   log: (message: string, error?: ApiError) => void;
+  /** The Node as this very tick has created it. */
+  created?: Node;
   /** Set once the Node turns out to be no longer this machine's. */
   lost?: Loss;
 }

@@ -272,7 +272,7 @@ describe.each(nodes())("node-shim on Node %s", (_version, node) => {
     const url = await serve((request, response) => {
       paths.push(`${request.method} ${request.url}`);
       const answer = request.url?.endsWith("enrolment")
-        ? { kid: "k" }
+        ? { kid: "k", ticket: "t" }
         : { phase: "registered", ready: true, ticket: "t", reportInMs: 20 };
       request.resume().once("end", () => response.end(JSON.stringify(answer)));
     });

@@ -225,12 +225,12 @@ describe("enrolment", () => {
     const outcome = await enrol(
       async (request) => {
         requests.push(request);
-        return { status: 200, body: '{"kid":"k"}' };
+        return { status: 200, body: '{"kid":"k","ticket":"t"}' };
       },
       key,
       enrolling,
     );
-    expect(outcome).toEqual({ kind: "ok", answer: { kid: "k" } });
+    expect(outcome).toEqual({ kind: "ok", answer: { kid: "k", ticket: "t" } });
     const [request] = requests as [TransportRequest];
     expect(request).toMatchObject({ method: "PUT", path: "/v1/nodes/edge-1/enrolment" });
     const { proof, binding } = JSON.parse(request.body) as { proof: string; binding: string };

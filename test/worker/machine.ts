@@ -77,6 +77,8 @@ export interface EnrolledMachine {
   name: string;
   key: MachineKey;
   kid: string;
+  /** For the first report. */
+  ticket: string;
 }
 
 export async function enrolled(
@@ -93,12 +95,12 @@ export async function enrolled(
     systemUUID: "s-1",
   });
   if (outcome.kind !== "ok") throw new Error(`enrolment of ${name}: ${JSON.stringify(outcome)}`);
-  return { name, key, kid: outcome.answer.kid };
+  return { name, key, ...outcome.answer };
 }
 
 /** A process of the shim on an enrolled machine. */
 export function shimOf(
-  { name, key, kid }: EnrolledMachine,
+  { name, key, kid }: Omit<EnrolledMachine, "ticket">,
   startId = "start-1",
 ): ReturnType<typeof reporter> {
   return reporter({
