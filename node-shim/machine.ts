@@ -2,7 +2,8 @@
 import { hostname as osHostname } from "node:os";
 import { parseNodeLabels } from "../shared/labels.ts";
 import { validateNodeName } from "../shared/node-name.ts";
-import { areNodeIPs, type Facts, firstFault, type Vitals } from "../shared/protocol.ts";
+import { areNodeIPs, type Facts } from "../shared/facts.ts";
+import { firstFault, type Vitals } from "../shared/protocol.ts";
 import { machineInfoOf } from "../shared/reported-status.ts";
 import { reservationFault } from "../shared/settings-in-force.ts";
 import { type Settings, settingsSchema } from "../shared/settings.ts";

@@ -1,5 +1,5 @@
 // node-shim facts: what this machine would report of itself, and where each fact was read. Offline.
-import type { Facts } from "../shared/protocol.ts";
+import type { Facts } from "../shared/facts.ts";
 import { type MachineFlags, thisMachine } from "./machine.ts";
 
 /** Of facts that come from one place only; the others are noted while they are gathered. */

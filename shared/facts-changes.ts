@@ -1,5 +1,5 @@
 // What a machine's new facts change, in words for its history. Decides nothing.
-import type { Facts } from "./protocol.ts";
+import type { Facts } from "./facts.ts";
 
 export interface FactsChange {
   kind: "reboot" | "version" | "capacity" | "address" | "runtime";

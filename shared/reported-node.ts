@@ -2,7 +2,7 @@
 import { initialNode } from "./initial-node.ts";
 import type { Node, Taint } from "./kubernetes/types.ts";
 import { nodeStatusSetters } from "./pipeline.ts";
-import type { Facts } from "./protocol.ts";
+import type { Facts } from "./facts.ts";
 import { type ReportedStatus, reportedSources } from "./reported-status.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
 import { customSetters } from "./setters/custom.ts";

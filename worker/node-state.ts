@@ -3,7 +3,8 @@ import type { DecidedCondition } from "../shared/decided.ts";
 import type { EventCorrelator } from "../shared/event-correlator.ts";
 import type { Node } from "../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../shared/heartbeat.ts";
-import type { Facts, Phase } from "../shared/protocol.ts";
+import type { Facts } from "../shared/facts.ts";
+import type { Phase } from "../shared/protocol.ts";
 import type { ReportedMemory } from "../shared/reported-status.ts";
 import type { LostPhase } from "./own-node.ts";
 

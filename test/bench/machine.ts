@@ -1,7 +1,8 @@
 // A machine to measure with: what it reports, and its Node as the apiserver has it. Made up, and always the same.
 import { draftOf } from "../../shared/update-node.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
-import type { Facts, Vitals } from "../../shared/protocol.ts";
+import type { Facts } from "../../shared/facts.ts";
+import type { Vitals } from "../../shared/protocol.ts";
 import { OWNER_ANNOTATION, reportedInitialNode } from "../../shared/reported-node.ts";
 import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/reported-status.ts";
 

@@ -7,7 +7,7 @@ import { parseConfiguration } from "../../node-shim/config.ts";
 import { type MachineFlags, machineSettings, thisMachine } from "../../node-shim/machine.ts";
 import { printConfig } from "../../node-shim/print-config.ts";
 import { printFacts } from "../../node-shim/print-facts.ts";
-import { factsSchema } from "../../shared/protocol.ts";
+import { factsSchema } from "../../shared/facts.ts";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
 
 const folder = temporaryFolder();
