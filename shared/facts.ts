@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { isIpv4, parseIpSloppy } from "./kubernetes/ip.ts";
 import { isExtendedResourceName } from "./kubernetes/resource-names.ts";
-import { labelValue, settingsSchema, wellFormed } from "./settings.ts";
+import { labelValue, SETTINGS_LIMITS, settingsSchema, wellFormed } from "./settings.ts";
 
 /** Every limit of the facts but the settings' (settings.ts); facts that exceed one are refused, never cut. */
 export const FACTS_LIMITS = {
@@ -13,6 +13,8 @@ export const FACTS_LIMITS = {
   textLength: 1024,
   /** Characters of an image's name: registry, repository, tag and digest. */
   imageNameLength: 1024,
+  /** Characters of a name in DNS. */
+  hostnameLength: 253,
   images: 1000,
   namesPerImage: 20,
   hugePageSizes: 16,
@@ -76,6 +78,35 @@ const addresses = z.strictObject({
   defaultRoute: z.strictObject({ ipv4: ip.optional(), ipv6: ip.optional() }),
 });
 
+const nodeAddress = z
+  .strictObject({
+    type: z.enum(["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"]),
+    address: wellFormed(FACTS_LIMITS.hostnameLength).min(1),
+  })
+  .refine(
+    ({ type, address }) => !type.endsWith("IP") || parseIpSloppy(address) !== null,
+    "not an IP address",
+  );
+
+/** What a cloud's metadata say of the machine. */
+export const cloudSchema = z.strictObject({
+  /** In the form of the cloud's own provider: `aws:///eu-west-1a/i-0abc`. "": the cloud has none. */
+  providerID: wellFormed(SETTINGS_LIMITS.providerIDLength),
+  instanceType: labelValue,
+  zone: labelValue.optional(),
+  region: labelValue.optional(),
+  /** Absent: the cloud does not say, and the machine's own count. The apiserver takes none twice. */
+  addresses: z
+    .array(nodeAddress)
+    .max(FACTS_LIMITS.addresses)
+    .refine(
+      (all) => new Set(all.map(({ type, address }) => `${type} ${address}`)).size === all.length,
+      "an address twice",
+    )
+    .optional(),
+});
+export type CloudMetadata = z.infer<typeof cloudSchema>;
+
 const imageName = wellFormed(FACTS_LIMITS.imageNameLength);
 
 /** What rarely changes. An absent group is what an error of its callback is in the kubelet. */
@@ -88,6 +119,8 @@ export const factsSchema = z.strictObject({
   /** CRI Version; null on a machine that has no container runtime. */
   runtime: z.strictObject({ name: text, version: text }).nullable().optional(),
   addresses: addresses.optional(),
+  /** Absent where the settings name a cloud with metadata: they could not be read yet, and registration waits. */
+  cloud: cloudSchema.optional(),
   storage: z.strictObject({ nodefsCapacityBytes: count }).optional(),
   images: z
     .array(

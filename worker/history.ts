@@ -12,6 +12,7 @@ export const HISTORY_KINDS = [
   "capacity",
   "address",
   "runtime",
+  "cloud",
   "silence",
   "apiserver",
   "clock",

@@ -50,7 +50,7 @@ function factsWith(settings: object): Facts {
 }
 
 function nodeOf(settings: object, signals: object = {}) {
-  const { node } = reportedInitialNode(
+  const initial = reportedInitialNode(
     {
       name: "edge-1",
       facts: factsWith(settings),
@@ -61,7 +61,8 @@ function nodeOf(settings: object, signals: object = {}) {
     },
     false,
   );
-  return node;
+  if ("error" in initial) throw new Error(initial.error);
+  return initial.node;
 }
 
 const faultOf = (settings: object) => {
