@@ -1,5 +1,6 @@
 // The shim's loop: gather, post, wait until the Worker wants the next report. Clock and randomness are arguments.
-import type { Facts, ReportAnswer, Vitals } from "../shared/protocol.ts";
+import type { Facts } from "../shared/facts.ts";
+import type { ReportAnswer, Vitals } from "../shared/protocol.ts";
 import type { ReportOutcome } from "./post.ts";
 
 export interface LoopDependencies {

@@ -36,6 +36,8 @@ const machineFlags = (command: Command) => {
     .option("--config <file>", "KubeletConfiguration (kubelet.config.k8s.io/v1beta1) in YAML")
     .option("--hostname-override <name>", "the Node's name, instead of this machine's host name")
     .option("--node-ip <ip[,ip]>", "the Node's InternalIP, or one of each family")
+    .option("--cloud-provider <name>", "external, aws, gce, azure or file: see docs/configuration.md")
+    .option("--cloud-metadata-file <file>", "with --cloud-provider file: what metadata servers say elsewhere")
     .option("--node-labels <key=value,...>", "labels that the Node registers with", collect);
   for (const { option } of configurationFlags) command.addOption(option);
   return command;

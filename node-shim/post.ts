@@ -1,9 +1,9 @@
 // The machine's side of the protocol: enrols, and posts reports under tickets. Tells what came of it; when to
 // try again is the loop's business.
+import type { Facts } from "../shared/facts.ts";
 import {
   canonicalJson,
   type EnrolmentAnswer,
-  type Facts,
   JWT_TYPES,
   type LeaveAnswer,
   type Problem,

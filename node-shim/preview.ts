@@ -17,7 +17,9 @@ export async function preview(flags: MachineFlags): Promise<string> {
     memory: structuredClone(NOTHING_REMEMBERED),
     recordEvent: () => undefined,
   };
-  const { node, errors } = reportedInitialNode(reported, false);
+  const initial = reportedInitialNode(reported, false);
+  if ("error" in initial) throw new Error(initial.error);
+  const { node, errors } = initial;
   for (const error of errors) say(error);
   return stringify({ apiVersion: "v1", kind: "Node", ...node });
 }

@@ -13,6 +13,7 @@ export const HISTORY_KINDS = [
   "capacity",
   "address",
   "runtime",
+  "cloud",
   "silence",
   "apiserver",
   "clock",

@@ -22,6 +22,8 @@ type Registered = Extract<RegistrationOutcome, { outcome: "created" | "found" }>
 
 interface Registration {
   phase: Phase;
+  /** For the machine's operator. */
+  message?: string;
   /** Present when the attempt failed. */
   retryInMs?: number;
 }
@@ -43,6 +45,10 @@ export async function register(context: TickContext, deadlineMs: number): Promis
     delete memory.setters;
   }
   const node = initialNode(context, nowMs);
+  if ("error" in node) {
+    context.log(`registration waits: ${node.error}`);
+    return { phase: "registering", message: node.error, retryInMs: nextDelayMs(memory) };
+  }
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
   const attempt = await tryToRegister(context, node, deadlineMs);
   if (attempt.outcome === "refused") context.lost = { phase: "name taken", reason: attempt.reason };
@@ -54,10 +60,7 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   if (attempt.outcome === "refused") throw new Error("a refusal that is no loss");
   if (attempt.outcome === "failed") {
     context.log(`registration failed: ${attempt.step}`, attempt.error);
-    memory.registrationDelayMs = nextRegistrationDelayMs(
-      memory.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
-    );
-    return { phase: phaseOf(attempt.error), retryInMs: memory.registrationDelayMs };
+    return { phase: phaseOf(attempt.error), retryInMs: nextDelayMs(memory) };
   }
   delete memory.registrationDelayMs;
   context.log(`Node ${attempt.outcome}`);
@@ -86,6 +89,13 @@ function remember(context: TickContext, { outcome, node }: Registered): void {
   records.put("node", { node, ...status, readAgain: false });
   records.put("registration", { startId: report.startId, phase: "registered" });
   tell({ records, journal, nowMs }, "registered");
+}
+
+function nextDelayMs(memory: TickContext["memory"]): number {
+  memory.registrationDelayMs = nextRegistrationDelayMs(
+    memory.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
+  );
+  return memory.registrationDelayMs;
 }
 
 /** Is there nothing to ask the apiserver now? */
@@ -119,7 +129,7 @@ function isMissing(attempt: RegistrationOutcome, name: string): boolean {
 }
 
 /** What the machine registers with. Decided once for each process: a further attempt causes no event again. */
-function initialNode(context: TickContext, nowMs: number): DraftNode {
+function initialNode(context: TickContext, nowMs: number): DraftNode | { error: string } {
   const { records, report, enrolment } = context;
   const memory = structuredClone(NOTHING_REMEMBERED);
   const events: OccurredEvent[] = [];
@@ -133,7 +143,9 @@ function initialNode(context: TickContext, nowMs: number): DraftNode {
       void events.push({ type, reason, message }),
   };
   const pending = decisionsNotYetWritten(undefined, records.get("decided") ?? []);
-  const { node } = reportedInitialNode(reported, enrolment.withoutFactsOnlyTaint, [pending]);
+  const initial = reportedInitialNode(reported, enrolment.withoutFactsOnlyTaint, [pending]);
+  if ("error" in initial) return initial;
+  const { node } = initial;
   context.journal.decide({ node, memory: records.get("memory") ?? NOTHING_REMEMBERED, events, nowMs });
   return node;
 }

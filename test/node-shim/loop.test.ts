@@ -2,7 +2,8 @@
 import { describe, expect, it, test } from "vitest";
 import { runLoop } from "../../node-shim/loop.ts";
 import type { ReportOutcome } from "../../node-shim/post.ts";
-import type { Facts, ReportAnswer } from "../../shared/protocol.ts";
+import type { Facts } from "../../shared/facts.ts";
+import type { ReportAnswer } from "../../shared/protocol.ts";
 
 const ok = (answer: Partial<ReportAnswer> = {}): ReportOutcome => ({
   kind: "ok",

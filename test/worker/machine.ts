@@ -1,6 +1,7 @@
 // A machine and an operator as the Worker's tests need them: real keys, real requests, whatever they say.
 import { exports, env } from "cloudflare:workers";
-import type { Facts, Vitals } from "../../shared/protocol.ts";
+import type { Facts } from "../../shared/facts.ts";
+import type { Vitals } from "../../shared/protocol.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { enrol, reporter, type Transport, type TransportRequest } from "../../node-shim/post.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/sign.ts";
