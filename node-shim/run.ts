@@ -1,22 +1,26 @@
 // node-shim run: key, enrolment, loop. The machine's whole life with the Worker.
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { codeOf } from "./fault.ts";
 import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "./identity.ts";
+import { readJoinToken } from "./join-token.ts";
 import { lockFolder } from "./lock.ts";
-import { type Log, stderrLog } from "./log.ts";
+import { type Log, type LogFormat, stderrLog } from "./log.ts";
 import { runLoop } from "./loop.ts";
 import { type Machine, type MachineFlags, thisMachine } from "./machine.ts";
 import type { EnrolmentAnswer } from "../shared/protocol.ts";
 import { enrol, reporter, type Transport } from "./post.ts";
+import { workerOrigin } from "./origin.ts";
 import type { MachineKey } from "./sign.ts";
 import { httpTransport } from "./transport.ts";
 
 export interface RunFlags extends MachineFlags {
-  url: string;
+  /** --url, else ROLLCALL_URL, else the Worker that enrolled this machine. */
+  url?: string;
   state: string;
+  /** "-": standard input. */
   joinTokenFile?: string;
+  /** text on a terminal, json elsewhere. */
+  logFormat?: LogFormat;
 }
 
 /** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
@@ -25,8 +29,8 @@ const DEADLINE_MS = 9000;
 /** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
 export async function run(flags: RunFlags): Promise<void> {
   const now = () => new Date().toISOString();
-  const log = stderrLog(now);
-  const origin = originOf(flags.url);
+  const log = stderrLog(now, flags.logFormat);
+  const origin = workerOrigin(flags);
   const machine = await thisMachine(flags, (source, message) => log("warn", `${source}: ${message}`));
   const lock = lockFolder(flags.state);
   const stop = stopSignal();
@@ -42,10 +46,10 @@ export async function run(flags: RunFlags): Promise<void> {
     await runLoop({
       gather: machine.gather,
       report: reporter({
+        ...enrolment,
         name,
         origin,
         key,
-        ...enrolment,
         startId: randomBytes(16).toString("base64url"),
         send,
         machineTime: now,
@@ -86,7 +90,7 @@ async function enrolMachine({
   log,
   stop,
 }: Enrolling): Promise<EnrolmentAnswer | null> {
-  const joinToken = readJoinToken(flags);
+  const joinToken = await readJoinToken(flags.joinTokenFile);
   const { facts } = await machine.gather();
   const { machineID = "", systemUUID = "" } = facts.machine ?? {};
   let said = "";
@@ -94,7 +98,8 @@ async function enrolMachine({
     const outcome = await enrol(send, key, { name: machine.name, origin, joinToken, machineID, systemUUID });
     if (outcome.kind === "ok") {
       const { name } = machine;
-      storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid: outcome.answer.kid });
+      const { kid } = outcome.answer;
+      storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid, origin });
       log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
       return outcome.answer;
     }
@@ -108,35 +113,6 @@ async function enrolMachine({
     await sleepUnlessStopped(outcome.retryAfterMs ?? Math.random() * 5000, stop);
   }
   return null;
-}
-
-function readJoinToken(flags: RunFlags): string {
-  const token = flags.joinTokenFile ? readTokenFile(flags.joinTokenFile) : process.env["ROLLCALL_JOIN_TOKEN"];
-  if (token) return token;
-  throw new Error(
-    "this machine is not enrolled yet: get a join token from your operator and pass --join-token-file or set ROLLCALL_JOIN_TOKEN",
-  );
-}
-
-function readTokenFile(file: string): string {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    throw new Error(
-      `--join-token-file ${file} cannot be read (${codeOf(error)}): put the token there, or set ROLLCALL_JOIN_TOKEN`,
-      { cause: error },
-    );
-  }
-}
-
-export function originOf(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)
-    throw new Error(`--url ${url}: must read https://HOST`);
-  const loopback = ["127.0.0.1", "[::1]", "localhost"].includes(parsed.hostname);
-  if (parsed.protocol === "http:" && !loopback)
-    throw new Error(`--url ${url}: only https:// leaves this machine`);
-  return parsed.origin;
 }
 
 function stopSignal(): AbortSignal {
