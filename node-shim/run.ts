@@ -59,6 +59,7 @@ export async function run(flags: RunFlags): Promise<void> {
     });
   } finally {
     close();
+    machine.close();
     lock.release();
   }
 }
