@@ -192,7 +192,12 @@ describe("--cloud-provider file", () => {
     writeFileSync(file, "providerID: shop:///berlin/7\ninstanceType: nuc-11\nzone: berlin\n");
     return file;
   };
-  const flags = () => ({ ...NAMED, cloudProvider: "file", cloudMetadataFile: cloudMetadataFile() });
+  const flags = () => ({
+    ...NAMED,
+    cloudProvider: "file",
+    cloudMetadataFile: cloudMetadataFile(),
+    set: { "container-runtime-endpoint": [""] },
+  });
 
   it("→ facts with what the file says, and where each was read", async () => {
     const facts = JSON.parse(await printFacts(flags())) as Record<string, unknown>;
