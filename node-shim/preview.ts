@@ -18,7 +18,7 @@ export async function preview(flags: MachineFlags): Promise<string> {
 /** The Node, and what its setters could not set. `warn` hears of what could not be read. Throws as thisMachine does. */
 export async function previewNode(flags: MachineFlags, warn: Warn): Promise<PreviewedNode> {
   const machine = await thisMachine(flags, warn);
-  const { facts, vitals } = await machine.gather();
+  const { facts, vitals } = await machine.gather().finally(machine.close);
   const reported = {
     name: machine.name,
     facts,

@@ -63,6 +63,7 @@ export async function run(flags: RunFlags): Promise<void> {
     });
   } finally {
     close();
+    machine.close();
     lock.release();
   }
 }
