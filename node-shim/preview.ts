@@ -17,7 +17,7 @@ export async function preview(flags: MachineFlags): Promise<string> {
     memory: structuredClone(NOTHING_REMEMBERED),
     recordEvent: () => undefined,
   };
-  const initial = reportedInitialNode(reported, false);
+  const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
   if ("error" in initial) throw new Error(initial.error);
   const { node, errors } = initial;
   for (const error of errors) say(error);
