@@ -27,7 +27,7 @@ export async function previewNode(flags: MachineFlags, warn: Warn): Promise<Prev
     memory: structuredClone(NOTHING_REMEMBERED),
     recordEvent: () => undefined,
   };
-  const initial = reportedInitialNode(reported, false);
+  const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
   if ("error" in initial) throw new Error(initial.error);
   return initial;
 }

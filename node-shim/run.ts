@@ -1,6 +1,7 @@
 // node-shim run: key, enrolment, loop. The machine's whole life with the Worker.
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
+import { afterEnrolment } from "./enrolment-wait.ts";
 import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "./identity.ts";
 import { readJoinToken } from "./join-token.ts";
 import { lockFolder } from "./lock.ts";
@@ -79,8 +80,8 @@ interface Enrolling {
 }
 
 /**
- * Enrols, again and again while the Worker cannot be reached; a refusal ends the shim with what to do. null: stopped
- * before.
+ * Enrols, again and again while the Worker cannot be reached or an operator has to approve; a refusal ends the shim
+ * with what to do. null: stopped before.
  */
 async function enrolMachine({
   flags,
@@ -104,14 +105,11 @@ async function enrolMachine({
       log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
       return outcome.answer;
     }
-    if (outcome.kind === "refused" && outcome.problem.status < 500) {
-      throw new Error(`enrolment refused: ${outcome.problem.title}. ${outcome.problem.detail}`);
-    }
+    const next = afterEnrolment(outcome, Math.random);
     if (stop.aborted) break;
-    const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
-    if (why !== said) log("warn", `enrolment failed: ${why}; trying again`);
-    said = why;
-    await sleepUnlessStopped(outcome.retryAfterMs ?? Math.random() * 5000, stop);
+    if (next.say !== said) log("warn", next.say);
+    said = next.say;
+    await sleepUnlessStopped(next.waitMs, stop);
   }
   return null;
 }
