@@ -9,6 +9,7 @@ import { type Log, type LogFormat, stderrLog } from "./log.ts";
 import { runLoop } from "./loop.ts";
 import { type Machine, type MachineFlags, thisMachine } from "./machine.ts";
 import type { EnrolmentAnswer } from "../shared/protocol.ts";
+import { reportIntervalMs } from "../shared/settings.ts";
 import { enrol, reporter, type Transport } from "./post.ts";
 import { workerOrigin } from "./origin.ts";
 import type { MachineKey } from "./sign.ts";
@@ -58,7 +59,7 @@ export async function run(flags: RunFlags): Promise<void> {
       sleep: (ms) => sleepUnlessStopped(ms, stop),
       stopped: () => stop.aborted,
       random: Math.random,
-      intervalMs: machine.configuration.nodeStatusUpdateFrequencyMs,
+      intervalMs: reportIntervalMs(machine.configuration),
       reconnect: close,
       log,
     });
