@@ -16,6 +16,7 @@ import { pidAvailable } from "./gather/pid-signal.ts";
 import { systemSources } from "./gather/system-sources.ts";
 import { gatherVitals } from "./gather/vitals.ts";
 import { sayOnce, type Warn } from "./gather/warn.ts";
+import { hardware, keptInventory } from "./inventory/inventory.ts";
 
 export interface MachineFlags extends CloudFlags {
   /** --config FILE */
@@ -26,6 +27,10 @@ export interface MachineFlags extends CloudFlags {
   nodeIp?: string;
   /** --node-labels KEY=VALUE,... */
   nodeLabels?: string[];
+  /** --inventory MODE */
+  inventory?: string;
+  /** --inventory-labels */
+  inventoryLabels?: boolean;
   /** The flags that are fields of the configuration. */
   set?: FlagTexts;
 }
@@ -44,7 +49,8 @@ export interface Machine {
   configuration: Configuration;
   /** Where each field of the configuration came from. */
   sources: LoadedConfiguration["sources"];
-  gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
+  /** With "wait" also what is looked at rarely, and takes seconds. */
+  gather: (wait?: "wait") => Promise<{ facts: Facts; vitals: Vitals }>;
 }
 
 /** Throws, with what to change, when the flags or the configuration make no Node. */
@@ -61,6 +67,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     hostname: name,
     ...loaded.configuration,
     ...(hasLabels && { nodeLabels }),
+    ...(flags.inventoryLabels && { inventoryLabels: true }),
     ...(cloudProvider && { cloudProvider }),
     ...(cloudProvider && flags.hostnameOverride && { hostnameOverridden: true }),
   };
@@ -88,12 +95,30 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   await requireReservations(options);
   const cloud = machineCloud(flags, configuration.nodeStatusUpdateFrequencyMs, warn);
   if (cloud) note?.("/cloud", cloud.where);
-  const gather = async () => {
+  const look = machineInventory(flags, warn);
+  note?.("/inventory", "systeminformation, in a process of its own");
+  const gather = async (wait?: "wait") => {
     const metadata = await cloud?.read();
-    const facts = { ...(await gatherFacts(options)), ...(metadata && { cloud: metadata }) };
+    const inventory = look === null ? null : await look(wait === "wait");
+    const facts = {
+      ...(await gatherFacts(options)),
+      ...(metadata && { cloud: metadata }),
+      ...(inventory !== undefined && { inventory }),
+    };
     return { facts, vitals: await gatherVitals(options) };
   };
   return { name, configuration, sources, gather };
+}
+
+/** null: not wanted. Throws with what to change. */
+function machineInventory({ inventory = "on", inventoryLabels }: MachineFlags, warn: Warn) {
+  if (!["on", "off", "serials"].includes(inventory))
+    throw new Error(`--inventory ${inventory}: must be on, off or serials`);
+  if (inventory === "off" && inventoryLabels)
+    throw new Error("--inventory-labels: needs an inventory; drop --inventory off");
+  if (inventory === "off") return null;
+  const withSerials = inventory === "serials";
+  return keptInventory({ look: () => hardware(withSerials), nowMs: () => performance.now(), warn });
 }
 
 /** Said once, at the start. */

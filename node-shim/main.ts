@@ -38,6 +38,11 @@ const machineFlags = (command: Command) => {
     .option("--node-ip <ip[,ip]>", "the Node's InternalIP, or one of each family")
     .option("--cloud-provider <name>", "external, aws, gce, azure or file: see docs/configuration.md")
     .option("--cloud-metadata-file <file>", "with --cloud-provider file: what metadata servers say elsewhere")
+    .option("--inventory <mode>", "what hardware there is: on (default), off, or serials (and their numbers)")
+    .option(
+      "--inventory-labels",
+      "label the Node with the models of its hardware (rollcall.dev/cpu-model ...)",
+    )
     .option("--node-labels <key=value,...>", "labels that the Node registers with", collect);
   for (const { option } of configurationFlags) command.addOption(option);
   return command;

@@ -8,7 +8,7 @@ import { type MachineFlags, thisMachine } from "./machine.ts";
 export async function preview(flags: MachineFlags): Promise<string> {
   const say = (message: string) => console.error(`node-shim: ${message}`);
   const machine = await thisMachine(flags, (source, message) => say(`${source}: ${message}`));
-  const { facts, vitals } = await machine.gather();
+  const { facts, vitals } = await machine.gather(flags.inventoryLabels ? "wait" : undefined);
   const reported = {
     name: machine.name,
     facts,

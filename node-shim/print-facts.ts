@@ -26,7 +26,7 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
   const noted = new Map<string, string>();
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
   const machine = await thisMachine(flags, warn, (pointer, source) => noted.set(pointer, source));
-  const { facts } = await machine.gather();
+  const { facts } = await machine.gather("wait");
   const sources = new Map([
     ...Object.entries(SOURCES),
     ["/settings/hostname", flags.hostnameOverride ? "--hostname-override" : "this machine's host name"],

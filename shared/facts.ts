@@ -1,6 +1,7 @@
 // What a machine says about itself that rarely changes: the schema and its limits. Normative, with docs/protocol.md.
 // Decides nothing.
 import * as z from "zod";
+import { inventorySchema } from "./inventory.ts";
 import { isIpv4, parseIpSloppy } from "./kubernetes/ip.ts";
 import { isExtendedResourceName } from "./kubernetes/resource-names.ts";
 import { labelValue, SETTINGS_LIMITS, settingsSchema, wellFormed } from "./settings.ts";
@@ -115,6 +116,8 @@ export const factsSchema = z.strictObject({
   /** Go's names: `linux`, `amd64`. */
   platform: z.strictObject({ os: labelValue.min(1), architecture: labelValue.min(1) }),
   machine: machine.optional(),
+  /** null: not wanted. Absent: not looked at yet; the last good one stays. */
+  inventory: inventorySchema.nullable().optional(),
   versions: z.strictObject({ kernel: text, osImage: text }).optional(),
   /** CRI Version; null on a machine that has no container runtime. */
   runtime: z.strictObject({ name: text, version: text }).nullable().optional(),

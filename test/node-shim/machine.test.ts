@@ -20,7 +20,7 @@ function fileWith(fields: string): string {
   return file;
 }
 
-const NAMED: MachineFlags = { hostnameOverride: "edge-1" };
+const NAMED: MachineFlags = { hostnameOverride: "edge-1", inventory: "off" };
 
 /** The fields of kubelet.config.k8s.io/v1beta1 that decide something here, with the defaults of its documentation. */
 const V1BETA1 = {
@@ -112,7 +112,8 @@ it("node-shim facts → every fact with its value and a source, which make the f
   });
   expect(printed["machine"]).toMatchObject({ bootID: { source: "/proc/sys/kernel/random/boot_id" } });
   expect(printed["runtime"]).toEqual({ value: null, source: expect.any(String) });
-  const { runtime: _runtime, ...groups } = printed;
+  expect(printed["inventory"]).toEqual({ value: null, source: expect.any(String) });
+  const { runtime: _runtime, inventory: _inventory, ...groups } = printed;
   const values = Object.entries(groups).map(([group, facts]) => {
     const entries = Object.entries(facts as Record<string, { value: unknown; source: string }>);
     for (const [, { source }] of entries) expect(source).toMatch(/./);
@@ -122,6 +123,12 @@ it("node-shim facts → every fact with its value and a source, which make the f
 });
 
 describe("flags that are no field of the configuration", () => {
+  it("an inventory that is none of the three → an error that names them", async () => {
+    const made = (flags: MachineFlags) => thisMachine(flags, () => undefined);
+    await expect(made({ ...NAMED, inventory: "all" })).rejects.toThrow("must be on, off or serials");
+    await expect(made({ ...NAMED, inventoryLabels: true })).rejects.toThrow("--inventory-labels: needs");
+  });
+
   it("labels of several flags → together, the last of a key", () => {
     const { settings } = machineSettings({ ...NAMED, nodeLabels: ["a=1,example.com/b=2", "a=3"] });
     expect(settings.nodeLabels).toEqual({ a: "3", "example.com/b": "2" });
