@@ -8,17 +8,17 @@ import { machineInfoOf } from "../shared/reported-status.ts";
 import { reservationFault } from "../shared/settings-in-force.ts";
 import { type Settings, settingsSchema } from "../shared/settings.ts";
 import { type Configuration, type LoadedConfiguration, readConfiguration } from "./config.ts";
-import { type CloudFlags, cloudProviderOf, machineCloud } from "./cloud/provider.ts";
+import { cloudProviderOf } from "./cloud/provider.ts";
 import type { FlagTexts } from "./config/flags.ts";
+import { type ExtraFlags, machineExtras } from "./extras.ts";
 import { type FactsOptions, gatherFacts, gatherMachine, type Note } from "./gather/facts.ts";
 import { hostname } from "./gather/hostname.ts";
 import { pidAvailable } from "./gather/pid-signal.ts";
 import { systemSources } from "./gather/system-sources.ts";
 import { gatherVitals } from "./gather/vitals.ts";
 import { sayOnce, type Warn } from "./gather/warn.ts";
-import { hardware, keptInventory } from "./inventory/inventory.ts";
 
-export interface MachineFlags extends CloudFlags {
+export interface MachineFlags extends ExtraFlags {
   /** --config FILE */
   config?: string;
   /** --hostname-override NAME */
@@ -27,10 +27,6 @@ export interface MachineFlags extends CloudFlags {
   nodeIp?: string;
   /** --node-labels KEY=VALUE,... */
   nodeLabels?: string[];
-  /** --inventory MODE */
-  inventory?: string;
-  /** --inventory-labels */
-  inventoryLabels?: boolean;
   /** The flags that are fields of the configuration. */
   set?: FlagTexts;
 }
@@ -93,32 +89,15 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     ...(note && { note }),
   };
   await requireReservations(options);
-  const cloud = machineCloud(flags, configuration.nodeStatusUpdateFrequencyMs, warn);
-  if (cloud) note?.("/cloud", cloud.where);
-  const look = machineInventory(flags, warn);
-  note?.("/inventory", "systeminformation, in a process of its own");
+  const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
   const gather = async (wait?: "wait") => {
-    const metadata = await cloud?.read();
-    const inventory = look === null ? null : await look(wait === "wait");
-    const facts = {
-      ...(await gatherFacts(options)),
-      ...(metadata && { cloud: metadata }),
-      ...(inventory !== undefined && { inventory }),
+    const { facts, vitals } = await extras(wait);
+    return {
+      facts: { ...(await gatherFacts(options)), ...facts },
+      vitals: { ...(await gatherVitals(options)), ...vitals },
     };
-    return { facts, vitals: await gatherVitals(options) };
   };
   return { name, configuration, sources, gather };
-}
-
-/** null: not wanted. Throws with what to change. */
-function machineInventory({ inventory = "on", inventoryLabels }: MachineFlags, warn: Warn) {
-  if (!["on", "off", "serials"].includes(inventory))
-    throw new Error(`--inventory ${inventory}: must be on, off or serials`);
-  if (inventory === "off" && inventoryLabels)
-    throw new Error("--inventory-labels: needs an inventory; drop --inventory off");
-  if (inventory === "off") return null;
-  const withSerials = inventory === "serials";
-  return keptInventory({ look: () => hardware(withSerials), nowMs: () => performance.now(), warn });
 }
 
 /** Said once, at the start. */

@@ -2,6 +2,7 @@
 import { Command, Option } from "commander";
 import { CONFIGURATION_FLAGS, type ConfigurationFlag, type FlagTexts } from "./config/flags.ts";
 import { faultOf } from "./fault.ts";
+import { FACTS_FOLDER } from "./extras.ts";
 import { leaveWorker, type LeaveFlags } from "./leave.ts";
 import type { MachineFlags } from "./machine.ts";
 import { preview } from "./preview.ts";
@@ -43,6 +44,7 @@ const machineFlags = (command: Command) => {
       "--inventory-labels",
       "label the Node with the models of its hardware (rollcall.dev/cpu-model ...)",
     )
+    .option("--facts-dir <folder>", `drop-ins: see docs/drop-ins.md (default: ${FACTS_FOLDER})`)
     .option("--node-labels <key=value,...>", "labels that the Node registers with", collect);
   for (const { option } of configurationFlags) command.addOption(option);
   return command;

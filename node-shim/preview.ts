@@ -7,8 +7,10 @@ import { type MachineFlags, thisMachine } from "./machine.ts";
 /** YAML, as `kubectl get node -o yaml` shows a Node right after its registration; what the apiserver adds is absent. */
 export async function preview(flags: MachineFlags): Promise<string> {
   const say = (message: string) => console.error(`node-shim: ${message}`);
-  const machine = await thisMachine(flags, (source, message) => say(`${source}: ${message}`));
-  const { facts, vitals } = await machine.gather(flags.inventoryLabels ? "wait" : undefined);
+  // Looking at the hardware takes its time, and only its labels are in a Node.
+  const seen = flags.inventoryLabels ? flags : { ...flags, inventory: "off" };
+  const machine = await thisMachine(seen, (source, message) => say(`${source}: ${message}`));
+  const { facts, vitals } = await machine.gather("wait");
   const reported = {
     name: machine.name,
     facts,

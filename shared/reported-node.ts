@@ -6,9 +6,8 @@ import type { Facts } from "./facts.ts";
 import { cloudFactsOf, isExternalCloud } from "./reported-cloud.ts";
 import { type ReportedStatus, reportedSources } from "./reported-status.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
-import { inventoryLabels } from "./inventory.ts";
+import { factSetters } from "./reported-extras.ts";
 import { customSetters } from "./setters/custom.ts";
-import { factLabels } from "./setters/fact-labels.ts";
 import { setNodeInfo } from "./setters/node-info.ts";
 import type { DraftNode, Setter } from "./setters/setter.ts";
 
@@ -22,16 +21,8 @@ const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-ba
 /** The setters of the product, in order, over a report. */
 export function reportedSetters(reported: ReportedStatus): Setter[] {
   const setters = nodeStatusSetters(reportedSources(reported), customSetters);
-  setters.push(factLabels(labelsOf(reported.facts), isFactLabel));
+  setters.push(...factSetters(reported));
   return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
-}
-
-function labelsOf({ settings, inventory }: Facts): Record<string, string> {
-  return settings.inventoryLabels && inventory ? inventoryLabels(inventory) : {};
-}
-
-function isFactLabel(key: string): boolean {
-  return key.startsWith("rollcall.dev/");
 }
 
 /** No kubelet runs without a runtime, so upstream has no word for it; an empty version is `<unknown>` to kubectl. */

@@ -22,7 +22,13 @@ export function storeFacts({ records, journal, nowMs }: Witness, digest: string,
   const before = records.get("facts")?.facts;
   const machine = sent.machine ?? before?.machine;
   const inventory = sent.inventory === undefined ? before?.inventory : sent.inventory;
-  const facts = { ...sent, ...(machine && { machine }), ...(inventory !== undefined && { inventory }) };
+  const dropIns = sent.dropIns === undefined ? before?.dropIns : sent.dropIns;
+  const facts = {
+    ...sent,
+    ...(machine && { machine }),
+    ...(inventory !== undefined && { inventory }),
+    ...(dropIns !== undefined && { dropIns }),
+  };
   records.put("facts", { digest, facts });
   for (const { kind, text } of factsChanges(before, facts)) journal.note(kind, text, nowMs);
 }

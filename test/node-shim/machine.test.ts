@@ -20,7 +20,11 @@ function fileWith(fields: string): string {
   return file;
 }
 
-const NAMED: MachineFlags = { hostnameOverride: "edge-1", inventory: "off" };
+const NAMED: MachineFlags = {
+  hostnameOverride: "edge-1",
+  inventory: "off",
+  factsDir: join(folder.path, "facts.d"),
+};
 
 /** The fields of kubelet.config.k8s.io/v1beta1 that decide something here, with the defaults of its documentation. */
 const V1BETA1 = {
@@ -113,7 +117,8 @@ it("node-shim facts → every fact with its value and a source, which make the f
   expect(printed["machine"]).toMatchObject({ bootID: { source: "/proc/sys/kernel/random/boot_id" } });
   expect(printed["runtime"]).toEqual({ value: null, source: expect.any(String) });
   expect(printed["inventory"]).toEqual({ value: null, source: expect.any(String) });
-  const { runtime: _runtime, inventory: _inventory, ...groups } = printed;
+  expect(printed["dropIns"]).toEqual({ value: null, source: NAMED.factsDir });
+  const { runtime: _runtime, inventory: _inventory, dropIns: _dropIns, ...groups } = printed;
   const values = Object.entries(groups).map(([group, facts]) => {
     const entries = Object.entries(facts as Record<string, { value: unknown; source: string }>);
     for (const [, { source }] of entries) expect(source).toMatch(/./);
