@@ -10,6 +10,7 @@ import { type Settings, settingsSchema } from "../shared/settings.ts";
 import { type Configuration, type LoadedConfiguration, readConfiguration } from "./config.ts";
 import { cloudProviderOf } from "./cloud/provider.ts";
 import type { FlagTexts } from "./config/flags.ts";
+import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { type ExtraFlags, machineExtras } from "./extras.ts";
 import { type FactsOptions, gatherFacts, gatherMachine, type Note } from "./gather/facts.ts";
 import { hostname } from "./gather/hostname.ts";
@@ -45,8 +46,10 @@ export interface Machine {
   configuration: Configuration;
   /** Where each field of the configuration came from. */
   sources: LoadedConfiguration["sources"];
-  /** With "wait" also what is looked at rarely, and takes seconds. */
+  /** The first call begins to watch the container runtime. With "wait" also what is looked at rarely, for seconds. */
   gather: (wait?: "wait") => Promise<{ facts: Facts; vitals: Vitals }>;
+  /** Ends what was watched. */
+  close: () => void;
 }
 
 /** Throws, with what to change, when the flags or the configuration make no Node. */
@@ -76,28 +79,43 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
   return { ...loaded, name, nodeIPs: nodeIPs(flags), settings };
 }
 
+interface MachineListeners {
+  note?: Note;
+  /** Told when what keeps the Node from being Ready has changed between two reports. */
+  onFlip?: () => void;
+}
+
 /** Throws as machineSettings does, and when the machine has less than what is to be kept of it. */
-export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
-  const { name, configuration, sources, nodeIPs, settings, ignored } = machineSettings(flags);
+export async function thisMachine(
+  flags: MachineFlags,
+  warn: Warn,
+  { note, onFlip = () => undefined }: MachineListeners = {},
+): Promise<Machine> {
+  const { name, configuration, inForce, sources, nodeIPs, settings, ignored } = machineSettings(flags);
   if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
+  const { root, ...system } = systemSources();
+  await requireReservations({ root, settings, ...system });
+  let watched: ContainerRuntime | undefined;
   const options: FactsOptions = {
-    ...systemSources(),
+    ...system,
+    root,
     nodeName: name,
     nodeIPs,
     settings,
+    containerRuntime: () => watched?.snapshot() ?? null,
     warn: sayOnce(warn),
     ...(note && { note }),
   };
-  await requireReservations(options);
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
   const gather = async (wait?: "wait") => {
-    const { facts, vitals } = await extras(wait);
+    watched ??= watchContainerRuntime(inForce, warn, onFlip);
+    const [{ facts, vitals }] = await Promise.all([extras(wait), watched.looked]);
     return {
       facts: { ...(await gatherFacts(options)), ...facts },
       vitals: { ...(await gatherVitals(options)), ...vitals },
     };
   };
-  return { name, configuration, sources, gather };
+  return { name, configuration, sources, gather, close: () => watched?.close() };
 }
 
 /** Said once, at the start. */
@@ -111,7 +129,7 @@ async function requireReservations({
   settings,
   nodefsPath,
   readFileSystem,
-}: FactsOptions): Promise<void> {
+}: Pick<FactsOptions, "root" | "settings" | "nodefsPath" | "readFileSystem">): Promise<void> {
   const machine = await gatherMachine(root, () => undefined);
   if (machine === undefined) return;
   const fileSystem = await readFileSystem(nodefsPath);

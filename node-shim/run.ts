@@ -1,22 +1,27 @@
 // node-shim run: key, enrolment, loop. The machine's whole life with the Worker.
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { codeOf } from "./fault.ts";
+import { afterEnrolment } from "./enrolment-wait.ts";
 import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "./identity.ts";
+import { readJoinToken } from "./join-token.ts";
 import { lockFolder } from "./lock.ts";
-import { type Log, stderrLog } from "./log.ts";
+import { type Log, type LogFormat, stderrLog } from "./log.ts";
 import { runLoop } from "./loop.ts";
 import { type Machine, type MachineFlags, thisMachine } from "./machine.ts";
 import type { EnrolmentAnswer } from "../shared/protocol.ts";
 import { enrol, reporter, type Transport } from "./post.ts";
+import { workerOrigin } from "./origin.ts";
 import type { MachineKey } from "./sign.ts";
 import { httpTransport } from "./transport.ts";
 
 export interface RunFlags extends MachineFlags {
-  url: string;
+  /** --url, else ROLLCALL_URL, else the Worker that enrolled this machine. */
+  url?: string;
   state: string;
+  /** "-": standard input. */
   joinTokenFile?: string;
+  /** text on a terminal, json elsewhere. */
+  logFormat?: LogFormat;
 }
 
 /** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
@@ -25,8 +30,8 @@ const DEADLINE_MS = 9000;
 /** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
 export async function run(flags: RunFlags): Promise<void> {
   const now = () => new Date().toISOString();
-  const log = stderrLog(now);
-  const origin = originOf(flags.url);
+  const log = stderrLog(now, flags.logFormat);
+  const origin = workerOrigin(flags);
   const machine = await thisMachine(flags, (source, message) => log("warn", `${source}: ${message}`));
   const lock = lockFolder(flags.state);
   const stop = stopSignal();
@@ -42,10 +47,10 @@ export async function run(flags: RunFlags): Promise<void> {
     await runLoop({
       gather: machine.gather,
       report: reporter({
+        ...enrolment,
         name,
         origin,
         key,
-        ...enrolment,
         startId: randomBytes(16).toString("base64url"),
         send,
         machineTime: now,
@@ -59,6 +64,7 @@ export async function run(flags: RunFlags): Promise<void> {
     });
   } finally {
     close();
+    machine.close();
     lock.release();
   }
 }
@@ -74,8 +80,8 @@ interface Enrolling {
 }
 
 /**
- * Enrols, again and again while the Worker cannot be reached; a refusal ends the shim with what to do. null: stopped
- * before.
+ * Enrols, again and again while the Worker cannot be reached or an operator has to approve; a refusal ends the shim
+ * with what to do. null: stopped before.
  */
 async function enrolMachine({
   flags,
@@ -86,7 +92,7 @@ async function enrolMachine({
   log,
   stop,
 }: Enrolling): Promise<EnrolmentAnswer | null> {
-  const joinToken = readJoinToken(flags);
+  const joinToken = await readJoinToken(flags.joinTokenFile);
   const { facts } = await machine.gather();
   const { machineID = "", systemUUID = "" } = facts.machine ?? {};
   let said = "";
@@ -94,49 +100,18 @@ async function enrolMachine({
     const outcome = await enrol(send, key, { name: machine.name, origin, joinToken, machineID, systemUUID });
     if (outcome.kind === "ok") {
       const { name } = machine;
-      storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid: outcome.answer.kid });
+      const { kid } = outcome.answer;
+      storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid, origin });
       log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
       return outcome.answer;
     }
-    if (outcome.kind === "refused" && outcome.problem.status < 500) {
-      throw new Error(`enrolment refused: ${outcome.problem.title}. ${outcome.problem.detail}`);
-    }
+    const next = afterEnrolment(outcome, Math.random);
     if (stop.aborted) break;
-    const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
-    if (why !== said) log("warn", `enrolment failed: ${why}; trying again`);
-    said = why;
-    await sleepUnlessStopped(outcome.retryAfterMs ?? Math.random() * 5000, stop);
+    if (next.say !== said) log("warn", next.say);
+    said = next.say;
+    await sleepUnlessStopped(next.waitMs, stop);
   }
   return null;
-}
-
-function readJoinToken(flags: RunFlags): string {
-  const token = flags.joinTokenFile ? readTokenFile(flags.joinTokenFile) : process.env["ROLLCALL_JOIN_TOKEN"];
-  if (token) return token;
-  throw new Error(
-    "this machine is not enrolled yet: get a join token from your operator and pass --join-token-file or set ROLLCALL_JOIN_TOKEN",
-  );
-}
-
-function readTokenFile(file: string): string {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    throw new Error(
-      `--join-token-file ${file} cannot be read (${codeOf(error)}): put the token there, or set ROLLCALL_JOIN_TOKEN`,
-      { cause: error },
-    );
-  }
-}
-
-export function originOf(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)
-    throw new Error(`--url ${url}: must read https://HOST`);
-  const loopback = ["127.0.0.1", "[::1]", "localhost"].includes(parsed.hostname);
-  if (parsed.protocol === "http:" && !loopback)
-    throw new Error(`--url ${url}: only https:// leaves this machine`);
-  return parsed.origin;
 }
 
 function stopSignal(): AbortSignal {

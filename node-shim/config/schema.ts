@@ -62,6 +62,9 @@ export const kubeletConfigurationFields = z.strictObject({
   cgroupsPerQOS: z.boolean(),
   enableControllerAttachDetach: z.boolean(),
   localStorageCapacityIsolation: z.boolean(),
+  containerRuntimeEndpoint: z.string(),
+  imageServiceEndpoint: z.string(),
+  runtimeRequestTimeout: duration,
 });
 
 type Fields = z.infer<typeof kubeletConfigurationFields>;
