@@ -8,9 +8,10 @@ import { machineInfoOf } from "../shared/reported-status.ts";
 import { reservationFault } from "../shared/settings-in-force.ts";
 import { type Settings, settingsSchema } from "../shared/settings.ts";
 import { type Configuration, type LoadedConfiguration, readConfiguration } from "./config.ts";
-import { type CloudFlags, cloudProviderOf, machineCloud } from "./cloud/provider.ts";
+import { cloudProviderOf } from "./cloud/provider.ts";
 import type { FlagTexts } from "./config/flags.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
+import { type ExtraFlags, machineExtras } from "./extras.ts";
 import { type FactsOptions, gatherFacts, gatherMachine, type Note } from "./gather/facts.ts";
 import { hostname } from "./gather/hostname.ts";
 import { pidAvailable } from "./gather/pid-signal.ts";
@@ -18,7 +19,7 @@ import { systemSources } from "./gather/system-sources.ts";
 import { gatherVitals } from "./gather/vitals.ts";
 import { sayOnce, type Warn } from "./gather/warn.ts";
 
-export interface MachineFlags extends CloudFlags {
+export interface MachineFlags extends ExtraFlags {
   /** --config FILE */
   config?: string;
   /** --hostname-override NAME */
@@ -45,8 +46,8 @@ export interface Machine {
   configuration: Configuration;
   /** Where each field of the configuration came from. */
   sources: LoadedConfiguration["sources"];
-  /** The first call begins to watch the container runtime. */
-  gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
+  /** The first call begins to watch the container runtime. With "wait" also what is looked at rarely, for seconds. */
+  gather: (wait?: "wait") => Promise<{ facts: Facts; vitals: Vitals }>;
   /** Ends what was watched. */
   close: () => void;
 }
@@ -65,6 +66,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     hostname: name,
     ...loaded.configuration,
     ...(hasLabels && { nodeLabels }),
+    ...(flags.inventoryLabels && { inventoryLabels: true }),
     ...(cloudProvider && { cloudProvider }),
     ...(cloudProvider && flags.hostnameOverride && { hostnameOverridden: true }),
   };
@@ -104,13 +106,14 @@ export async function thisMachine(
     warn: sayOnce(warn),
     ...(note && { note }),
   };
-  const cloud = machineCloud(flags, configuration.nodeStatusUpdateFrequencyMs, warn);
-  if (cloud) note?.("/cloud", cloud.where);
-  const gather = async () => {
+  const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
+  const gather = async (wait?: "wait") => {
     watched ??= watchContainerRuntime(inForce, warn, onFlip);
-    const [metadata] = await Promise.all([cloud?.read(), watched.looked]);
-    const facts = { ...(await gatherFacts(options)), ...(metadata && { cloud: metadata }) };
-    return { facts, vitals: await gatherVitals(options) };
+    const [{ facts, vitals }] = await Promise.all([extras(wait), watched.looked]);
+    return {
+      facts: { ...(await gatherFacts(options)), ...facts },
+      vitals: { ...(await gatherVitals(options)), ...vitals },
+    };
   };
   return { name, configuration, sources, gather, close: () => watched?.close() };
 }

@@ -33,7 +33,7 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
   const machine = await thisMachine(flags, warn, {
     note: (pointer, source) => noted.set(pointer, source),
   });
-  const { facts } = await machine.gather().finally(machine.close);
+  const { facts } = await machine.gather("wait").finally(machine.close);
   const sources = new Map([
     ...Object.entries(SOURCES),
     ["/settings/hostname", flags.hostnameOverride ? "--hostname-override" : "this machine's host name"],

@@ -1,6 +1,7 @@
 // What a machine and the Worker say to each other, the facts apart (facts.ts): reports, claims, answers, reasons, and
 // their limits. Normative, with docs/protocol.md.
 import * as z from "zod";
+import { remainingSecondsSchema } from "./drop-ins.ts";
 import { count, FACTS_LIMITS } from "./facts.ts";
 
 /** The protocol's version, in every report and enrolment. */
@@ -44,6 +45,8 @@ const vitals = z.strictObject({
     .strictObject({ runtime: errors.optional(), network: errors.optional(), storage: errors.optional() })
     .optional(),
   shuttingDown: z.boolean().optional(),
+  /** Of each condition of a drop-in. Absent: none was looked at yet. */
+  remainingSeconds: remainingSecondsSchema.optional(),
 });
 export type Vitals = z.infer<typeof vitals>;
 

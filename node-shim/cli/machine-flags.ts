@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { CONFIGURATION_FLAGS, type ConfigurationFlag, type FlagTexts } from "../config/flags.ts";
+import { FACTS_FOLDER } from "../extras.ts";
 import type { MachineFlags } from "../machine.ts";
 
 const collect = (text: string, before: string[] = []) => [...before, text];
@@ -21,6 +22,12 @@ export function machineFlags(command: Command): Command {
     .option("--node-ip <ip[,ip]>", "the Node's InternalIP, or one of each family")
     .option("--cloud-provider <name>", "external, aws, gce, azure or file: see docs/configuration.md")
     .option("--cloud-metadata-file <file>", "with --cloud-provider file: what metadata servers say elsewhere")
+    .option("--inventory <mode>", "what hardware there is: on (default), off, or serials (and their numbers)")
+    .option(
+      "--inventory-labels",
+      "label the Node with the models of its hardware (rollcall.dev/cpu-model ...)",
+    )
+    .option("--facts-dir <folder>", `drop-ins: see docs/drop-ins.md (default: ${FACTS_FOLDER})`)
     .option("--node-labels <key=value,...>", "labels that the Node registers with", collect);
   for (const { option } of configurationFlags) command.addOption(option);
   return command;

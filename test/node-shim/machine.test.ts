@@ -20,7 +20,11 @@ function fileWith(fields: string): string {
   return file;
 }
 
-const NAMED: MachineFlags = { hostnameOverride: "edge-1" };
+const NAMED: MachineFlags = {
+  hostnameOverride: "edge-1",
+  inventory: "off",
+  factsDir: join(folder.path, "facts.d"),
+};
 
 /** The fields of kubelet.config.k8s.io/v1beta1 that decide something here, with the defaults of its documentation. */
 const V1BETA1 = {
@@ -114,7 +118,9 @@ it("node-shim facts → every fact with its value and a source, which make the f
   });
   expect(printed["machine"]).toMatchObject({ bootID: { source: "/proc/sys/kernel/random/boot_id" } });
   expect(printed["runtime"]).toEqual({ value: null, source: "containerRuntimeEndpoint is empty" });
-  const { runtime: _runtime, ...groups } = printed;
+  expect(printed["inventory"]).toEqual({ value: null, source: expect.any(String) });
+  expect(printed["dropIns"]).toEqual({ value: null, source: NAMED.factsDir });
+  const { runtime: _runtime, inventory: _inventory, dropIns: _dropIns, ...groups } = printed;
   const values = Object.entries(groups).map(([group, facts]) => {
     const entries = Object.entries(facts as Record<string, { value: unknown; source: string }>);
     for (const [, { source }] of entries) expect(source).toMatch(/./);
@@ -124,6 +130,12 @@ it("node-shim facts → every fact with its value and a source, which make the f
 });
 
 describe("flags that are no field of the configuration", () => {
+  it("an inventory that is none of the three → an error that names them", async () => {
+    const made = (flags: MachineFlags) => thisMachine(flags, () => undefined);
+    await expect(made({ ...NAMED, inventory: "all" })).rejects.toThrow("must be on, off or serials");
+    await expect(made({ ...NAMED, inventoryLabels: true })).rejects.toThrow("--inventory-labels: needs");
+  });
+
   it("labels of several flags → together, the last of a key", () => {
     const { settings } = machineSettings({ ...NAMED, nodeLabels: ["a=1,example.com/b=2", "a=3"] });
     expect(settings.nodeLabels).toEqual({ a: "3", "example.com/b": "2" });
