@@ -1,5 +1,6 @@
 // From flags and configuration to what the shim gathers: the one place where settings become facts.
 import { hostname as osHostname } from "node:os";
+import { resolve } from "node:path";
 import { parseNodeLabels } from "../shared/labels.ts";
 import { validateNodeName } from "../shared/node-name.ts";
 import { areNodeIPs, type Facts } from "../shared/facts.ts";
@@ -9,14 +10,18 @@ import { reservationFault } from "../shared/settings-in-force.ts";
 import { type Settings, settingsSchema } from "../shared/settings.ts";
 import { type Configuration, type LoadedConfiguration, readConfiguration } from "./config.ts";
 import { type CloudFlags, cloudProviderOf, machineCloud } from "./cloud/provider.ts";
-import type { FlagTexts } from "./config/flags.ts";
+import { type FlagTexts, readBoolean } from "./config/flags.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { type FactsOptions, gatherFacts, gatherMachine, type Note } from "./gather/facts.ts";
 import { hostname } from "./gather/hostname.ts";
 import { pidAvailable } from "./gather/pid-signal.ts";
 import { systemSources } from "./gather/system-sources.ts";
 import { gatherVitals } from "./gather/vitals.ts";
+import { volumeScanner } from "./gather/volumes.ts";
 import { sayOnce, type Warn } from "./gather/warn.ts";
+
+/** The kubelet's --root-dir by default: the folder of its volumes, and what nodefs is named for. */
+export const ROOT_DIR = "/var/lib/kubelet";
 
 export interface MachineFlags extends CloudFlags {
   /** --config FILE */
@@ -27,6 +32,10 @@ export interface MachineFlags extends CloudFlags {
   nodeIp?: string;
   /** --node-labels KEY=VALUE,... */
   nodeLabels?: string[];
+  /** --root-dir FOLDER */
+  rootDir?: string;
+  /** --keep-terminated-pod-volumes [BOOLEAN] */
+  keepTerminatedPodVolumes?: string;
   /** The flags that are fields of the configuration. */
   set?: FlagTexts;
 }
@@ -36,6 +45,8 @@ export interface MachineSettings extends LoadedConfiguration {
   /** The Node's name. */
   name: string;
   nodeIPs: string[];
+  /** The kubelet's folder, whose volumes are in use; absolute. */
+  rootDir: string;
   settings: Settings;
 }
 
@@ -67,6 +78,9 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     ...(hasLabels && { nodeLabels }),
     ...(cloudProvider && { cloudProvider }),
     ...(cloudProvider && flags.hostnameOverride && { hostnameOverridden: true }),
+    ...(isOn("keep-terminated-pod-volumes", flags.keepTerminatedPodVolumes) && {
+      keepTerminatedPodVolumes: true,
+    }),
   };
   const parsed = settingsSchema.safeParse(settings);
   if (!parsed.success) {
@@ -74,7 +88,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     if (path === "/hostname") throw new Error(`"${name}" is ${message}: pass a shorter --hostname-override`);
     throw new Error(`--node-labels: ${message.replaceAll("\n", "; ")}`);
   }
-  return { ...loaded, name, nodeIPs: nodeIPs(flags), settings };
+  return { ...loaded, name, nodeIPs: nodeIPs(flags), rootDir: resolve(flags.rootDir ?? ROOT_DIR), settings };
 }
 
 interface MachineListeners {
@@ -89,11 +103,13 @@ export async function thisMachine(
   warn: Warn,
   { note, onFlip = () => undefined }: MachineListeners = {},
 ): Promise<Machine> {
-  const { name, configuration, inForce, sources, nodeIPs, settings, ignored } = machineSettings(flags);
+  const { name, configuration, inForce, sources, nodeIPs, rootDir, settings, ignored } =
+    machineSettings(flags);
   if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
-  const { root, ...system } = systemSources();
+  const { root, ...system } = systemSources(rootDir);
   await requireReservations({ root, settings, ...system });
   let watched: ContainerRuntime | undefined;
+  const once = sayOnce(warn);
   const options: FactsOptions = {
     ...system,
     root,
@@ -101,7 +117,8 @@ export async function thisMachine(
     nodeIPs,
     settings,
     containerRuntime: () => watched?.snapshot() ?? null,
-    warn: sayOnce(warn),
+    volumes: volumeScanner(rootDir, once),
+    warn: once,
     ...(note && { note }),
   };
   const cloud = machineCloud(flags, configuration.nodeStatusUpdateFrequencyMs, warn);
@@ -150,6 +167,14 @@ export function nodeName({ hostnameOverride = "" }: MachineFlags): string {
   if (fault !== undefined)
     throw new Error(`"${name.value}" cannot be a Node's name: ${fault}; pass --hostname-override`);
   return name.value;
+}
+
+function isOn(flag: string, text: string | undefined): boolean {
+  try {
+    return text !== undefined && readBoolean([text]);
+  } catch (error) {
+    throw new Error(`--${flag}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function nodeIPs({ nodeIp = "" }: MachineFlags): string[] {

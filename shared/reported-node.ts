@@ -1,5 +1,5 @@
 // The Node that a reporting machine registers with: the kubelet's initial Node, and what rollcall adds to it.
-import { initialNode } from "./initial-node.ts";
+import { initialNode, type OlderOptions } from "./initial-node.ts";
 import type { Node, Taint } from "./kubernetes/types.ts";
 import { nodeStatusSetters } from "./pipeline.ts";
 import type { Facts } from "./facts.ts";
@@ -30,13 +30,6 @@ function withoutContainerRuntime(node: DraftNode): null {
   return null;
 }
 
-const NOTHING_OLDER = {
-  unschedulable: false,
-  networkUnavailable: false,
-  now: "",
-  keepTerminatedPodVolumes: false,
-};
-
 /**
  * The error: what keeps the machine from registering yet (its cloud's metadata). `grant`: what the machine's join
  * token gives and allows.
@@ -61,7 +54,13 @@ export function reportedInitialNode(
       nodeLabels: { ...settings.nodeLabels, ...grant.labels, [NO_LOAD_BALANCER_LABEL]: "true" },
       providerID: settings.providerID ?? DEFAULT_SETTINGS.providerID,
       declaredFeatures: null,
-      ...(cloud && { older: { ...NOTHING_OLDER, cloud } }),
+      older: {
+        unschedulable: false,
+        networkUnavailable: false,
+        now: "",
+        keepTerminatedPodVolumes: settings.keepTerminatedPodVolumes ?? false,
+        cloud,
+      },
     },
     [...first, ...reportedSetters(reported)],
   );

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { CONFIGURATION_FLAGS, type ConfigurationFlag, type FlagTexts } from "../config/flags.ts";
-import type { MachineFlags } from "../machine.ts";
+import { type MachineFlags, ROOT_DIR } from "../machine.ts";
 
 const collect = (text: string, before: string[] = []) => [...before, text];
 const configurationFlags = Object.entries(CONFIGURATION_FLAGS).map(([name, [field, shape]]) => {
@@ -21,7 +21,14 @@ export function machineFlags(command: Command): Command {
     .option("--node-ip <ip[,ip]>", "the Node's InternalIP, or one of each family")
     .option("--cloud-provider <name>", "external, aws, gce, azure or file: see docs/configuration.md")
     .option("--cloud-metadata-file <file>", "with --cloud-provider file: what metadata servers say elsewhere")
-    .option("--node-labels <key=value,...>", "labels that the Node registers with", collect);
+    .option("--node-labels <key=value,...>", "labels that the Node registers with", collect)
+    .option("--root-dir <folder>", "where volumes are mounted, and whose disk is nodefs", ROOT_DIR)
+    .addOption(
+      new Option(
+        "--keep-terminated-pod-volumes [boolean]",
+        "the Node is annotated so; nothing is unmounted",
+      ).preset("true"),
+    );
   for (const { option } of configurationFlags) command.addOption(option);
   return command;
 }
