@@ -23,6 +23,9 @@ import { sayOnce, type Warn } from "./gather/warn.ts";
 /** The kubelet's --root-dir by default: the folder of its volumes, and what nodefs is named for. */
 export const ROOT_DIR = "/var/lib/kubelet";
 
+/** Upstream DevicePluginPath: where plugins look for kubelet.sock, whatever --root-dir is. */
+export const DEVICE_PLUGINS_FOLDER = "/var/lib/kubelet/device-plugins";
+
 export interface MachineFlags extends CloudFlags {
   /** --config FILE */
   config?: string;
@@ -36,6 +39,8 @@ export interface MachineFlags extends CloudFlags {
   rootDir?: string;
   /** --keep-terminated-pod-volumes [BOOLEAN] */
   keepTerminatedPodVolumes?: string;
+  /** --device-plugins [FOLDER] */
+  devicePlugins?: string;
   /** The flags that are fields of the configuration. */
   set?: FlagTexts;
 }

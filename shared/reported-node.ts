@@ -1,5 +1,5 @@
 // The Node that a reporting machine registers with: the kubelet's initial Node, and what rollcall adds to it.
-import { initialNode, type OlderOptions } from "./initial-node.ts";
+import { initialNode } from "./initial-node.ts";
 import type { Node, Taint } from "./kubernetes/types.ts";
 import { nodeStatusSetters } from "./pipeline.ts";
 import type { Facts } from "./facts.ts";
