@@ -1,5 +1,6 @@
 // From flags and configuration to what the shim gathers: the one place where settings become facts.
 import { hostname as osHostname } from "node:os";
+import { resolve } from "node:path";
 import { parseNodeLabels } from "../shared/labels.ts";
 import { validateNodeName } from "../shared/node-name.ts";
 import { areNodeIPs, type Facts } from "../shared/facts.ts";
@@ -9,7 +10,7 @@ import { reservationFault } from "../shared/settings-in-force.ts";
 import { type Settings, settingsSchema } from "../shared/settings.ts";
 import { type Configuration, type LoadedConfiguration, readConfiguration } from "./config.ts";
 import { cloudProviderOf } from "./cloud/provider.ts";
-import type { FlagTexts } from "./config/flags.ts";
+import { type FlagTexts, readBoolean } from "./config/flags.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { type ExtraFlags, machineExtras } from "./extras.ts";
 import { type FactsOptions, gatherFacts, gatherMachine, type Note } from "./gather/facts.ts";
@@ -17,7 +18,14 @@ import { hostname } from "./gather/hostname.ts";
 import { pidAvailable } from "./gather/pid-signal.ts";
 import { systemSources } from "./gather/system-sources.ts";
 import { gatherVitals } from "./gather/vitals.ts";
+import { volumeScanner } from "./gather/volumes.ts";
 import { sayOnce, type Warn } from "./gather/warn.ts";
+
+/** The kubelet's --root-dir by default: the folder of its volumes, and what nodefs is named for. */
+export const ROOT_DIR = "/var/lib/kubelet";
+
+/** Upstream DevicePluginPath: where plugins look for kubelet.sock, whatever --root-dir is. */
+export const DEVICE_PLUGINS_FOLDER = "/var/lib/kubelet/device-plugins";
 
 export interface MachineFlags extends ExtraFlags {
   /** --config FILE */
@@ -28,6 +36,12 @@ export interface MachineFlags extends ExtraFlags {
   nodeIp?: string;
   /** --node-labels KEY=VALUE,... */
   nodeLabels?: string[];
+  /** --root-dir FOLDER */
+  rootDir?: string;
+  /** --keep-terminated-pod-volumes [BOOLEAN] */
+  keepTerminatedPodVolumes?: string;
+  /** --device-plugins [FOLDER] */
+  devicePlugins?: string;
   /** The flags that are fields of the configuration. */
   set?: FlagTexts;
 }
@@ -37,6 +51,8 @@ export interface MachineSettings extends LoadedConfiguration {
   /** The Node's name. */
   name: string;
   nodeIPs: string[];
+  /** The kubelet's folder, whose volumes are in use; absolute. */
+  rootDir: string;
   settings: Settings;
 }
 
@@ -69,6 +85,9 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     ...(flags.inventoryLabels && { inventoryLabels: true }),
     ...(cloudProvider && { cloudProvider }),
     ...(cloudProvider && flags.hostnameOverride && { hostnameOverridden: true }),
+    ...(isOn("keep-terminated-pod-volumes", flags.keepTerminatedPodVolumes) && {
+      keepTerminatedPodVolumes: true,
+    }),
   };
   const parsed = settingsSchema.safeParse(settings);
   if (!parsed.success) {
@@ -76,7 +95,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     if (path === "/hostname") throw new Error(`"${name}" is ${message}: pass a shorter --hostname-override`);
     throw new Error(`--node-labels: ${message.replaceAll("\n", "; ")}`);
   }
-  return { ...loaded, name, nodeIPs: nodeIPs(flags), settings };
+  return { ...loaded, name, nodeIPs: nodeIPs(flags), rootDir: resolve(flags.rootDir ?? ROOT_DIR), settings };
 }
 
 interface MachineListeners {
@@ -91,11 +110,13 @@ export async function thisMachine(
   warn: Warn,
   { note, onFlip = () => undefined }: MachineListeners = {},
 ): Promise<Machine> {
-  const { name, configuration, inForce, sources, nodeIPs, settings, ignored } = machineSettings(flags);
+  const { name, configuration, inForce, sources, nodeIPs, rootDir, settings, ignored } =
+    machineSettings(flags);
   if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
-  const { root, ...system } = systemSources();
+  const { root, ...system } = systemSources(rootDir);
   await requireReservations({ root, settings, ...system });
   let watched: ContainerRuntime | undefined;
+  const once = sayOnce(warn);
   const options: FactsOptions = {
     ...system,
     root,
@@ -103,7 +124,8 @@ export async function thisMachine(
     nodeIPs,
     settings,
     containerRuntime: () => watched?.snapshot() ?? null,
-    warn: sayOnce(warn),
+    volumes: volumeScanner(rootDir, once),
+    warn: once,
     ...(note && { note }),
   };
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
@@ -153,6 +175,14 @@ export function nodeName({ hostnameOverride = "" }: MachineFlags): string {
   if (fault !== undefined)
     throw new Error(`"${name.value}" cannot be a Node's name: ${fault}; pass --hostname-override`);
   return name.value;
+}
+
+function isOn(flag: string, text: string | undefined): boolean {
+  try {
+    return text !== undefined && readBoolean([text]);
+  } catch (error) {
+    throw new Error(`--${flag}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function nodeIPs({ nodeIp = "" }: MachineFlags): string[] {

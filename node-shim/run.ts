@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEnrolment } from "./enrolment-wait.ts";
+import { startDevices } from "./devices/with-devices.ts";
 import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "./identity.ts";
 import { readJoinToken } from "./join-token.ts";
 import { lockFolder } from "./lock.ts";
@@ -37,6 +38,7 @@ export async function run(flags: RunFlags): Promise<void> {
   const lock = lockFolder(flags.state);
   const stop = stopSignal();
   const { send, close } = httpTransport(origin, DEADLINE_MS);
+  let closeDevices = () => Promise.resolve();
   // A request that is on its way would hold the end back until its deadline.
   stop.addEventListener("abort", close);
   try {
@@ -45,8 +47,15 @@ export async function run(flags: RunFlags): Promise<void> {
     const stored = loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
     const enrolment = stored ?? (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
     if (enrolment === null) return;
+    const devices = await startDevices(machine.gather, flags.devicePlugins, {
+      stateFolder: flags.state,
+      nowMs: () => performance.now(),
+      sleep: (ms) => wait(ms, undefined, { ref: false }),
+      log,
+    });
+    closeDevices = devices.close;
     await runLoop({
-      gather: machine.gather,
+      gather: devices.gather,
       report: reporter({
         ...enrolment,
         name,
@@ -66,6 +75,7 @@ export async function run(flags: RunFlags): Promise<void> {
   } finally {
     close();
     machine.close();
+    await closeDevices();
     lock.release();
   }
 }

@@ -143,6 +143,11 @@ export const factsSchema = z.strictObject({
       capacity: resourceCounts,
       allocatable: resourceCounts,
       removed: z.array(extendedResource).max(FACTS_LIMITS.extendedResources),
+      /**
+       * False: the machine has no record of devices. What an existing Node has of extended resources is then set to 0
+       * at registration (ShouldResetExtendedResourceCapacity).
+       */
+      recorded: z.boolean().optional(),
     })
     .optional(),
   volumes: z

@@ -32,13 +32,6 @@ function withoutContainerRuntime(node: DraftNode): null {
   return null;
 }
 
-const NOTHING_OLDER = {
-  unschedulable: false,
-  networkUnavailable: false,
-  now: "",
-  keepTerminatedPodVolumes: false,
-};
-
 /**
  * The error: what keeps the machine from registering yet (its cloud's metadata). `grant`: what the machine's join
  * token gives and allows.
@@ -63,7 +56,13 @@ export function reportedInitialNode(
       nodeLabels: { ...settings.nodeLabels, ...grant.labels, [NO_LOAD_BALANCER_LABEL]: "true" },
       providerID: settings.providerID ?? DEFAULT_SETTINGS.providerID,
       declaredFeatures: null,
-      ...(cloud && { older: { ...NOTHING_OLDER, cloud } }),
+      older: {
+        unschedulable: false,
+        networkUnavailable: false,
+        now: "",
+        keepTerminatedPodVolumes: settings.keepTerminatedPodVolumes ?? false,
+        cloud,
+      },
     },
     [...first, ...reportedSetters(reported)],
   );

@@ -122,6 +122,8 @@ export const settingsSchema = z
     reservedSystemCPUs: z.string().max(SETTINGS_LIMITS.reservedSystemCPUsLength).optional(),
     enableControllerAttachDetach: z.boolean().optional(),
     localStorageCapacityIsolation: z.boolean().optional(),
+    /** --keep-terminated-pod-volumes, which kubelets up to 1.27 announce in an annotation. */
+    keepTerminatedPodVolumes: z.boolean().optional(),
   })
   .superRefine((settings, context) => {
     const fault = textFault(settings);

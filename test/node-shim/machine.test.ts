@@ -80,7 +80,15 @@ describe("node-shim config", () => {
       "maxPods: 20\npodsPerCore: 3\nevictionHard: {memory.available: 1Gi}\nclusterDomain: a\n",
     );
     const set = { "max-pods": ["30"] };
-    const text = printConfig({ ...NAMED, config, set, nodeLabels: ["a=b"], nodeIp: "10.0.0.1" });
+    const text = printConfig({
+      ...NAMED,
+      config,
+      set,
+      nodeLabels: ["a=b"],
+      nodeIp: "10.0.0.1",
+      rootDir: "/srv/kubelet/",
+      keepTerminatedPodVolumes: "t",
+    });
     expect(text.split("\n")).toEqual(
       expect.arrayContaining([
         "maxPods: 30 # --max-pods",
@@ -90,6 +98,9 @@ describe("node-shim config", () => {
         "# --hostname-override edge-1 # --hostname-override",
         "# --node-ip 10.0.0.1 # --node-ip",
         "# --node-labels a=b # --node-labels",
+        "# --root-dir /srv/kubelet # --root-dir",
+        "# --keep-terminated-pod-volumes true # --keep-terminated-pod-volumes",
+        "# --device-plugins # default: not served",
         "# ignored, since nothing here depends on it: clusterDomain",
       ]),
     );
@@ -158,6 +169,11 @@ describe("flags that are no field of the configuration", () => {
       { hostnameOverride: "a".repeat(64) },
       /^"a+" is .*--hostname-override$/,
     ],
+    [
+      "a switch that is neither on nor off",
+      { keepTerminatedPodVolumes: "maybe" },
+      /^--keep-terminated-pod-volumes: "maybe" is neither true nor false$/,
+    ],
     ["an address that is none", { nodeIp: "10.0.0" }, /^--node-ip 10\.0\.0: must be an IP address/],
     [
       "two addresses of a family",
@@ -167,6 +183,15 @@ describe("flags that are no field of the configuration", () => {
   ])("%s → one line that names the flag", (_situation, flags, message) => {
     expect(() => machineSettings({ ...NAMED, ...flags })).toThrow(message);
   });
+});
+
+test.each([
+  ["true", true],
+  ["false", undefined],
+  [undefined, undefined],
+])("--keep-terminated-pod-volumes %s → reported as %s", (keepTerminatedPodVolumes, reported) => {
+  const flags = keepTerminatedPodVolumes === undefined ? NAMED : { ...NAMED, keepTerminatedPodVolumes };
+  expect(machineSettings(flags).settings.keepTerminatedPodVolumes).toBe(reported);
 });
 
 describe("at the start", () => {
