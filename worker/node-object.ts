@@ -4,6 +4,7 @@ import { DurableObject } from "cloudflare:workers";
 import { base64url } from "jose";
 import {
   type LeaveAnswer,
+  type Phase,
   type Problem,
   REASONS,
   type Reason,
@@ -47,6 +48,8 @@ interface Enrolled {
 const ALARM_WITHIN_MS = 2000;
 /** Two GETs and two DELETEs. */
 const REMOVAL_WITHIN_MS = 4000;
+/** The apiserver answers, and it is time to tell it what happened. */
+const FLUSHING_PHASES = new Set<Phase>(["registered", "name taken", "node deleted"]);
 /** What `forget` ends with. */
 export const FORGOTTEN = "the machine has left";
 const LEFT: Answer = { status: 200, body: { left: true } };
@@ -263,10 +266,10 @@ export class NodeObject extends DurableObject<Environment> {
       nowMs: () => Date.now(),
       random: Math.random,
     });
-    if (outcome.phase !== "registered") return outcome;
     // What a registration has to say follows with the next report: Ready comes first.
-    if (!wasRegistered) return { reportInMs: this.#firstReportInMs(), ...outcome };
-    await this.#flush(enrolment.name);
+    if (!wasRegistered && outcome.phase === "registered")
+      return { reportInMs: this.#firstReportInMs(), ...outcome };
+    if (FLUSHING_PHASES.has(outcome.phase)) await this.#flush(enrolment.name);
     return outcome;
   }
 
