@@ -4,6 +4,7 @@ import type { PressureCondition } from "./eviction-thresholds.ts";
 import { type EvictionState, NO_PRESSURE, synchronizeEviction } from "./eviction.ts";
 import { isIpv4, parseIpSloppy } from "./kubernetes/ip.ts";
 import { newQuantity } from "./kubernetes/quantity.ts";
+import { canonicalVersion } from "./kubernetes/version.ts";
 import type { Quantities } from "./kubernetes/resource-list.ts";
 import type { MachineInfo } from "./machine-capacity.ts";
 import { nodeAllocatableReservation } from "./allocatable.ts";
@@ -16,7 +17,7 @@ import { capacityOf, settingsInForce } from "./settings-in-force.ts";
 import type { RebootEvent } from "./setters/machine-info.ts";
 import type { ResolveAddress } from "./setters/node-address.ts";
 import type { SchedulableState } from "./setters/record-node-schedulable-event.ts";
-import type { RecordEvent } from "./setters/setter.ts";
+import type { Reading, RecordEvent } from "./setters/setter.ts";
 import { validateNodeIP } from "./setters/validate-node-ip.ts";
 
 /** The version that the Node shows as its kubelet's; version parsers accept it. */
@@ -87,7 +88,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
     goarch: platform.architecture,
     runtime: {
       type: () => runtime?.name ?? "",
-      version: () => (runtime ? { value: runtime.version } : { error: "no container runtime" }),
+      version: () => runtimeVersion(runtime),
       handlers: () => facts.runtimeHandlers ?? null,
       features: () => facts.runtimeFeatures ?? null,
     },
@@ -178,4 +179,11 @@ function resolveAddress({
     const chosen = ip !== null && !isIpv4(ip) ? (ipv6 ?? ipv4) : (ipv4 ?? ipv6);
     return chosen === undefined ? { error: "no default routes found" } : { value: parseIpSloppy(chosen) };
   };
+}
+
+/** Upstream kuberuntime's newRuntimeVersion. */
+function runtimeVersion(runtime: Facts["runtime"]): Reading<string> {
+  if (!runtime) return { error: "no container runtime" };
+  const value = canonicalVersion(runtime.version);
+  return value === null ? { error: `could not parse "${runtime.version}" as version` } : { value };
 }

@@ -74,6 +74,7 @@ SIGTERM or SIGINT ends it.`;
 const DOCTOR_HELP = `
 Examples:
   node-shim doctor
+  node-shim doctor --config /etc/rollcall/kubelet.yaml
   node-shim doctor --url https://rollcall.example.com --join-token-file /root/join-token
   node-shim doctor --json | jq '.findings[] | select(.level != "ok")'
 
