@@ -4,6 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterEnrolment } from "./enrolment-wait.ts";
 import { startDevices } from "./devices/with-devices.ts";
 import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "./identity.ts";
+import { adoptNextKey, pinnedNextKey } from "./next-key.ts";
 import { readJoinToken } from "./join-token.ts";
 import { lockFolder } from "./lock.ts";
 import { type Log, type LogFormat, stderrLog } from "./log.ts";
@@ -26,6 +27,8 @@ export interface RunFlags extends MachineFlags {
   logFormat?: LogFormat;
 }
 
+type Report = ReturnType<typeof reporter>;
+
 /** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
 const DEADLINE_MS = 9000;
 
@@ -42,9 +45,10 @@ export async function run(flags: RunFlags): Promise<void> {
   // A request that is on its way would hold the end back until its deadline.
   stop.addEventListener("abort", close);
   try {
-    const key = await loadOrMakeKey(flags.state);
     const { name } = machine;
-    const stored = loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
+    const next = await pinnedNextKey(flags.state, name);
+    const key = next?.key ?? (await loadOrMakeKey(flags.state));
+    const stored = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
     const enrolment = stored ?? (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
     if (enrolment === null) return;
     const devices = await startDevices(machine.gather, flags.devicePlugins, {
@@ -54,17 +58,18 @@ export async function run(flags: RunFlags): Promise<void> {
       log,
     });
     closeDevices = devices.close;
+    const report = reporter({
+      ...enrolment,
+      name,
+      origin,
+      key,
+      startId: randomBytes(16).toString("base64url"),
+      send,
+      machineTime: now,
+    });
     await runLoop({
       gather: devices.gather,
-      report: reporter({
-        ...enrolment,
-        name,
-        origin,
-        key,
-        startId: randomBytes(16).toString("base64url"),
-        send,
-        machineTime: now,
-      }),
+      report: next ? onceAccepted(report, () => adoptNextKey(flags.state, next)) : report,
       sleep: (ms) => sleepUnlessStopped(ms, stop),
       stopped: () => stop.aborted,
       random: Math.random,
@@ -78,6 +83,17 @@ export async function run(flags: RunFlags): Promise<void> {
     await closeDevices();
     lock.release();
   }
+}
+
+/** Calls `accepted` after the first report that was. */
+function onceAccepted(report: Report, accepted: () => void): Report {
+  let isAccepted = false;
+  return async (facts, vitals) => {
+    const outcome = await report(facts, vitals);
+    if (outcome.kind === "ok" && !isAccepted) accepted();
+    isAccepted ||= outcome.kind === "ok";
+    return outcome;
+  };
 }
 
 interface Enrolling {

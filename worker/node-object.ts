@@ -10,6 +10,7 @@ import {
   type Reason,
   type Report,
   type ReportAnswer,
+  type RotationAnswer,
 } from "../shared/protocol.ts";
 import type { ApiError } from "../shared/kubernetes/api-error.ts";
 import { reportIntervalMs } from "../shared/settings.ts";
@@ -22,7 +23,9 @@ import type { KubeClient } from "./kube-client.ts";
 import { type LazyAlarm, lazyAlarm } from "./lazy-alarm.ts";
 import { registeredUid } from "./own-node.ts";
 import { removeFromCluster } from "./removal.ts";
-import { nodeRecordStore, type NodeRecordStore } from "./node-state.ts";
+import { parseRotation } from "./identity/rotation.ts";
+import { type Standing, standing } from "./identity/standing.ts";
+import { nodeRecordStore, type NodeRecordStore, type PublicKey } from "./node-state.ts";
 import { eventOutbox, type Outbox } from "./outbox.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import { problem } from "./problems.ts";
@@ -33,7 +36,8 @@ import { kubeOf, logOf, tick, type TickMemory, type TickOutcome } from "./tick.t
 import { offerTicket, type Tickets, useTicket } from "./tickets.ts";
 import { hear, listen, storeFacts, tell } from "./witness.ts";
 
-export type Answer = { status: 200; body: ReportAnswer | LeaveAnswer } | { status: number; body: Problem };
+export type Answer =
+  { status: 200; body: ReportAnswer | LeaveAnswer | RotationAnswer } | { status: number; body: Problem };
 
 /** What an enrolled machine needs to report. */
 interface Enrolled {
@@ -65,6 +69,7 @@ export class NodeObject extends DurableObject<Environment> {
   readonly #journal: Journal;
   readonly #alarm: LazyAlarm;
   readonly #keys: PinnedKeys;
+  readonly #standing: Standing;
   readonly #tick: () => Promise<TickOutcome>;
   #tickets: Tickets<Promise<Answer>> = {};
   #memory: TickMemory = {};
@@ -79,6 +84,7 @@ export class NodeObject extends DurableObject<Environment> {
     const tables = nodeTables(sql);
     this.#records = nodeRecordStore(sql, tables);
     this.#keys = pinnedKeys(this.#records);
+    this.#standing = standing(this.#records, this.#keys, () => this.#registry());
     this.#outbox = eventOutbox(ctx.storage, tables, this.#records);
     this.#history = machineHistory(sql, tables);
     this.#journal = journal(ctx.storage, this.#records, this.#outbox, this.#history);
@@ -115,9 +121,32 @@ export class NodeObject extends DurableObject<Environment> {
     const use = useTicket(this.#tickets, verified.use, Date.now(), this.#leaseMs());
     if (use.kind === "repeated") return use.answer;
     if (use.kind === "stale") return this.#challenge("ticket-stale", parsed.report.factsDigest);
+    this.#keys.promote(verified.by);
     const answer = this.#apply(parsed.report, withinGrant(parsed.facts, enrolment));
     use.remember(answer);
     return answer;
+  }
+
+  /** Has the next key pinned beside the machine's, until it reports. Safe to repeat with the same next key. */
+  async rotate(request: SignedRequest, path: string): Promise<Answer> {
+    const verified = await this.#keys.verify(request, "rotate", origins(this.env));
+    if (verified.kind === "refused") return refusal(verified.reason);
+    const next = await parseRotation(request, { path, previous: verified.by, origins: origins(this.env) });
+    if (next === null) return refusal("unauthenticated");
+    // A next key has to report before another one can follow it.
+    const enrolment = this.#records.get("enrolment");
+    if (!this.#keys.enrolled() || enrolment?.thumbprint !== verified.by) return refusal("unauthenticated");
+    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#leaseMs());
+    if (use.kind === "repeated") return use.answer;
+    if (use.kind === "stale") return refusal("ticket-stale", { ticket: this.#offerTicket() });
+    const answer = this.#prepare(next);
+    use.remember(answer);
+    return answer;
+  }
+
+  async #prepare(next: PublicKey): Promise<Answer> {
+    const kid = await this.#standing.prepare(next, this.env.KID_MAC_KEYS);
+    return kid === null ? refusal("unauthenticated") : { status: 200, body: { kid } };
   }
 
   /** The machine leaves. After a 200 the Worker calls `forget`. */
@@ -219,7 +248,7 @@ export class NodeObject extends DurableObject<Environment> {
     this.#lastReportMs = Date.now();
     // Set in the transaction of what the report changes.
     const alarm = this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
-    if (!this.#isSettled() && !(await this.#settle())) return refusal("key-revoked");
+    if (!this.#standing.isKnown() && !(await this.#standing.ask())) return refusal("key-revoked");
     const outcome = await this.#tick();
     tell(this.#witness(), outcome.phase);
     await alarm;
@@ -227,28 +256,6 @@ export class NodeObject extends DurableObject<Environment> {
       this.#refusedFacts?.digest === report.factsDigest ? { factsRefused: this.#refusedFacts.fault } : {};
     const body = { reportInMs: this.#reportInMs(), ...outcome, ...refused, ticket: this.#offerTicket() };
     return { status: 200, body };
-  }
-
-  #isSettled(): boolean {
-    const settled = this.#keys.settling();
-    return settled === null || this.#records.get("settled") === settled;
-  }
-
-  /**
-   * The first report with a key tells the registry, and learns whether the name is still this key's: the enrolment may
-   * have been on its way for long.
-   */
-  async #settle(): Promise<boolean> {
-    const enrolment = this.#records.get("enrolment");
-    const settling = this.#keys.settling();
-    if (!enrolment || settling === null) return false;
-    const { name, thumbprint, generation = 0 } = enrolment;
-    if (await this.#registry().settle(name, generation, thumbprint)) {
-      this.#records.put("settled", settling);
-      return true;
-    }
-    if (this.#keys.settling() === settling) this.#records.put("enrolment", { ...enrolment, isRevoked: true });
-    return false;
   }
 
   async #runTick(): Promise<TickOutcome> {
