@@ -2,18 +2,10 @@
 // says, has it in SQLite before it answers, and decides nothing itself.
 import { DurableObject } from "cloudflare:workers";
 import { base64url } from "jose";
-import {
-  type LeaveAnswer,
-  type Phase,
-  type Problem,
-  REASONS,
-  type Reason,
-  type Report,
-  type ReportAnswer,
-  type RotationAnswer,
-} from "../shared/protocol.ts";
+import type { Phase, Report } from "../shared/protocol.ts";
 import type { ApiError } from "../shared/kubernetes/api-error.ts";
-import { reportIntervalMs } from "../shared/settings.ts";
+import type { Settings } from "../shared/settings.ts";
+import { type Answer, refusal } from "./answer.ts";
 import { type Environment, origins } from "./env.ts";
 import { type PinnedKeys, pinnedKeys, type SignedRequest } from "./identity/pinned-keys.ts";
 import type { GrantedPin } from "./registry/pins.ts";
@@ -23,21 +15,18 @@ import type { KubeClient } from "./kube-client.ts";
 import { type LazyAlarm, lazyAlarm } from "./lazy-alarm.ts";
 import { registeredUid } from "./own-node.ts";
 import { removeFromCluster } from "./removal.ts";
+import { firstReportInMs, nextReportInMs } from "./report-interval.ts";
 import { parseRotation } from "./identity/rotation.ts";
 import { type Standing, standing } from "./identity/standing.ts";
 import { nodeRecordStore, type NodeRecordStore, type PublicKey } from "./node-state.ts";
 import { eventOutbox, type Outbox } from "./outbox.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
-import { problem } from "./problems.ts";
 import { type Fault, parseReport, type ReportedFacts, withinGrant } from "./report.ts";
 import { nodeTables } from "./tables.ts";
 import { singleFlight } from "./single-flight.ts";
 import { kubeOf, logOf, tick, type TickMemory, type TickOutcome } from "./tick.ts";
 import { offerTicket, type Tickets, useTicket } from "./tickets.ts";
 import { hear, listen, storeFacts, tell } from "./witness.ts";
-
-export type Answer =
-  { status: 200; body: ReportAnswer | LeaveAnswer | RotationAnswer } | { status: number; body: Problem };
 
 /** What an enrolled machine needs to report. */
 interface Enrolled {
@@ -59,8 +48,6 @@ export const FORGOTTEN = "the machine has left";
 const LEFT: Answer = { status: 200, body: { left: true } };
 /** Until the first facts tell another one: the kubelet's nodeLeaseDurationSeconds. */
 const DEFAULT_LEASE_SECONDS = 40;
-/** Until the first facts tell another one: the kubelet's nodeStatusUpdateFrequency. */
-const DEFAULT_INTERVAL_MS = 10_000;
 
 export class NodeObject extends DurableObject<Environment> {
   readonly #records: NodeRecordStore;
@@ -73,7 +60,7 @@ export class NodeObject extends DurableObject<Environment> {
   readonly #tick: () => Promise<TickOutcome>;
   #tickets: Tickets<Promise<Answer>> = {};
   #memory: TickMemory = {};
-  #removal: Promise<Answer> | undefined;
+  #removal: Promise<unknown> | undefined;
   #latest: Report | undefined;
   #lastReportMs: number | undefined;
   #refusedFacts: { digest: string; fault: Fault } | undefined;
@@ -166,7 +153,11 @@ export class NodeObject extends DurableObject<Environment> {
    * where there is nothing (any more) to remove. `forget` comes next. `who`: for the audit log.
    */
   remove(name: string, who: string): Promise<Answer> {
-    const removal = this.#remove(name, who);
+    return this.#removing(this.#remove(name, who));
+  }
+
+  /** Who enrols waits until it is over. */
+  #removing<T>(removal: Promise<T>): Promise<T> {
     this.#removal = removal;
     return removal;
   }
@@ -195,6 +186,7 @@ export class NodeObject extends DurableObject<Environment> {
   /** Nobody may come to ask once more: the machine may be gone. */
   async #leaveAgain(name: string): Promise<void> {
     const failed = await this.#removeFromCluster(name);
+    if (!this.#records.get("isLeaving")) return;
     if (failed) return this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
     logOf(name)("left");
     return this.forget();
@@ -254,7 +246,12 @@ export class NodeObject extends DurableObject<Environment> {
     await alarm;
     const refused =
       this.#refusedFacts?.digest === report.factsDigest ? { factsRefused: this.#refusedFacts.fault } : {};
-    const body = { reportInMs: this.#reportInMs(), ...outcome, ...refused, ticket: this.#offerTicket() };
+    const body = {
+      reportInMs: nextReportInMs(this.#settings(), Math.random),
+      ...outcome,
+      ...refused,
+      ticket: this.#offerTicket(),
+    };
     return { status: 200, body };
   }
 
@@ -275,7 +272,7 @@ export class NodeObject extends DurableObject<Environment> {
     });
     // What a registration has to say follows with the next report: Ready comes first.
     if (!wasRegistered && outcome.phase === "registered")
-      return { reportInMs: this.#firstReportInMs(), ...outcome };
+      return { reportInMs: firstReportInMs(this.#settings(), Math.random), ...outcome };
     if (FLUSHING_PHASES.has(outcome.phase)) await this.#flush(enrolment.name);
     return outcome;
   }
@@ -292,7 +289,7 @@ export class NodeObject extends DurableObject<Environment> {
     const enrolment = this.#records.get("enrolment");
     this.#alarm.rang();
     if (!enrolment) return;
-    if (this.#records.get("isLeaving")) return this.#leaveAgain(enrolment.name);
+    if (this.#records.get("isLeaving")) return this.#removing(this.#leaveAgain(enrolment.name));
     if (!this.#keys.enrolled()) return;
     try {
       await this.#flush(enrolment.name);
@@ -345,26 +342,13 @@ export class NodeObject extends DurableObject<Environment> {
     return offerTicket(this.#tickets, Date.now(), this.#leaseMs(), randomNonce);
   }
 
+  #settings(): Settings | undefined {
+    return this.#records.get("facts")?.facts.settings;
+  }
+
   #leaseMs(): number {
-    const settings = this.#records.get("facts")?.facts.settings;
-    return (settings?.nodeLeaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000;
+    return (this.#settings()?.nodeLeaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000;
   }
-
-  /** Two to six per cent before the interval: the object is dropped 10 s after its last request. */
-  #reportInMs(): number {
-    const settings = this.#records.get("facts")?.facts.settings;
-    const intervalMs = settings ? reportIntervalMs(settings) : DEFAULT_INTERVAL_MS;
-    return Math.round(intervalMs * (0.94 + 0.04 * Math.random()));
-  }
-
-  /** Sooner: events wait. At any time in more than half an interval: a fleet that started together spreads. */
-  #firstReportInMs(): number {
-    return Math.round(this.#reportInMs() * (0.4 + 0.6 * Math.random()));
-  }
-}
-
-function refusal(reason: Reason, more: Partial<Problem> = {}): Answer {
-  return { status: REASONS[reason], body: problem(reason, more) };
 }
 
 function randomNonce(): string {

@@ -178,7 +178,7 @@ describe.skipIf(assets === "")("on a real kube-apiserver", () => {
       // A PUT of the Worker's may come in between.
       await eventually(async () => {
         const body = await getLease();
-        body.spec = { ...body.spec, renewTime };
+        Object.assign(body.spec ?? {}, { renewTime });
         const written = coordination.replaceNamespacedLease({ ...LEASES, body, fieldManager: "kubelet" });
         return written.then(
           () => true,

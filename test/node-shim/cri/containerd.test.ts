@@ -22,7 +22,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     // gzip makes these larger than the others.
     runtime.importImage("rollcall.test/large:1", Array.from({ length: 5000 }, (_, at) => at).join(" "));
   });
-  afterEach(() => runtime.signal("SIGCONT"));
+  afterEach(() => runtime.thaw());
   afterAll(async () => {
     for (const monitor of monitors) monitor.close();
     await runtime.remove();
@@ -92,7 +92,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     const monitor = watch(200);
     await until(monitor, () => Object.keys(monitor.snapshot().errors).length === 0);
     said.length = 0;
-    runtime.signal("SIGSTOP");
+    await runtime.freeze();
     await monitor.refresh();
     nowMs += 29_999;
     await monitor.refresh();
@@ -103,7 +103,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
       `container runtime: ${runtime.socketPath}: rpc error: code = DeadlineExceeded desc = context deadline exceeded: ` +
         'start it, or set containerRuntimeEndpoint ("" where there is none)',
     ]);
-    runtime.signal("SIGCONT");
+    runtime.thaw();
     await until(monitor, () => Object.keys(monitor.snapshot().errors).length === 0);
     await until(monitor, () => monitor.snapshot().runtime?.version !== "Unknown");
   });

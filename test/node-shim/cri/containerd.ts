@@ -1,7 +1,16 @@
 // A real containerd of its own: root, state and socket in a temporary folder, CNI's configuration as well.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -19,7 +28,9 @@ export interface Containerd {
   socketPath: string;
   root: string;
   start: () => Promise<void>;
-  signal: (signal: NodeJS.Signals) => void;
+  /** SIGSTOP: resolves once every thread stands still. */
+  freeze: () => Promise<void>;
+  thaw: () => void;
   stop: () => Promise<void>;
   /** In the namespace that the kubelet's images are in. */
   importImage: (name: string, content: string) => void;
@@ -79,7 +90,13 @@ export function containerd(): Containerd {
     root,
     start,
     stop,
-    signal: (signal) => void child?.kill(signal),
+    freeze: async () => {
+      child?.kill("SIGSTOP");
+      const tasks = `/proc/${child?.pid}/task`;
+      const isStill = (task: string) => / T /.test(readFileSync(join(tasks, task, "stat"), "utf8"));
+      while (!readdirSync(tasks).every(isStill)) await wait(5);
+    },
+    thaw: () => void child?.kill("SIGCONT"),
     importImage: (name, content) => {
       writeFileSync(at("image.tar"), imageArchive(name, content));
       ctr("images", "import", at("image.tar"));
