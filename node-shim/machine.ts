@@ -14,6 +14,10 @@ import { pidAvailable } from "./gather/pid-signal.ts";
 import { systemSources } from "./gather/system-sources.ts";
 import { gatherVitals } from "./gather/vitals.ts";
 import { sayOnce, type Warn } from "./gather/warn.ts";
+import type { Probe } from "./loop/watch.ts";
+
+/** Upstream evictionMonitoringPeriod. */
+const SIGNALS_EVERY_MS = 10_000;
 
 export interface MachineFlags {
   /** --config FILE */
@@ -42,7 +46,10 @@ export interface Machine {
   configuration: Configuration;
   /** Where each field of the configuration came from. */
   sources: LoadedConfiguration["sources"];
+  settings: Settings;
   gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
+  /** What is looked at between two reports. */
+  probes: readonly Probe[];
 }
 
 /** Throws, with what to change, when the flags or the configuration make no Node. */
@@ -81,7 +88,8 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     const [facts, vitals] = [await gatherFacts(options), await gatherVitals(options)];
     return { facts, vitals };
   };
-  return { name, configuration, sources, gather };
+  const signals = { everyMs: SIGNALS_EVERY_MS, decidesReady: false, look: () => gatherVitals(options) };
+  return { name, configuration, sources, settings, gather, probes: [signals] };
 }
 
 /** Said once, at the start. */

@@ -12,7 +12,7 @@ import { VERSION } from "./version.ts";
 
 const EXIT_CODES = `
 Exit codes:
-  0  ended as asked (SIGTERM, SIGINT)
+  0  ended as asked (SIGTERM, SIGINT); by that signal where a hung file system or resolver holds a call of it
   1  something on this machine or at the Worker is not as it must be; the last line says what to do
   2  the command line is wrong`;
 
@@ -56,6 +56,13 @@ machineFlags(program.command("run"))
   .requiredOption("--url <origin>", "the Worker: https://rollcall.example.com")
   .option("--state <folder>", "keeps the machine's key and enrolment", "/var/lib/rollcall")
   .option("--join-token-file <file>", "a join token; needed once (or set ROLLCALL_JOIN_TOKEN)")
+  .addHelpText(
+    "after",
+    `
+Reports go out every nodeStatusUpdateFrequency (10s) less 2 to 6 %, and at once when a threshold is crossed or errors
+of the runtime, the network or the storage come, go or change. After an error: with jitter, at most one interval apart.
+What it says of them goes to stderr: one line when something changed, JSON unless that is a terminal.`,
+  )
   .addHelpText(
     "after",
     "\nExample:\n  node-shim run --url https://rollcall.example.com --join-token-file /etc/rollcall/join-token",

@@ -1,15 +1,14 @@
 // node-shim run: key, enrolment, loop. The machine's whole life with the Worker.
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { setTimeout as wait } from "node:timers/promises";
-import { codeOf } from "./fault.ts";
-import { loadEnrolment, loadOrMakeKey, storeEnrolment, type StoredEnrolment } from "./identity.ts";
+import { enrolMachine } from "./enrol-machine.ts";
+import { loadEnrolment, loadOrMakeKey } from "./identity.ts";
 import { lockFolder } from "./lock.ts";
 import { type Log, stderrLog } from "./log.ts";
-import { runLoop } from "./loop.ts";
+import { systemClock } from "./loop/clock.ts";
+import { watchProbe, watchSuspend } from "./loop/watch.ts";
+import { type LoopDependencies, startLoop } from "./loop.ts";
 import { type Machine, type MachineFlags, thisMachine } from "./machine.ts";
-import { enrol, reporter, type Transport } from "./post.ts";
-import type { MachineKey } from "./sign.ts";
+import { reporter, type Transport } from "./post.ts";
 import { httpTransport } from "./transport.ts";
 
 export interface RunFlags extends MachineFlags {
@@ -20,6 +19,9 @@ export interface RunFlags extends MachineFlags {
 
 /** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
 const DEADLINE_MS = 9000;
+
+/** What is left of the second in which a stopped shim ends. */
+const HELD_MS = 500;
 
 /** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
 export async function run(flags: RunFlags): Promise<void> {
@@ -33,100 +35,63 @@ export async function run(flags: RunFlags): Promise<void> {
   // A request that is on its way would hold the end back until its deadline.
   stop.addEventListener("abort", close);
   try {
-    const key = await loadOrMakeKey(flags.state);
-    const { name } = machine;
-    const enrolment =
-      loadEnrolment(flags.state, { name, thumbprint: key.thumbprint }) ??
-      (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
-    if (enrolment === null) return;
-    await runLoop({
-      gather: machine.gather,
-      report: reporter({
-        name,
-        origin,
-        key,
-        kid: enrolment.kid,
-        startId: randomBytes(16).toString("base64url"),
-        send,
-        machineTime: now,
-      }),
-      sleep: (ms) => sleepUnlessStopped(ms, stop),
-      stopped: () => stop.aborted,
-      random: Math.random,
-      intervalMs: machine.configuration.nodeStatusUpdateFrequencyMs,
-      reconnect: close,
-      log,
-    });
+    // What is still under way when the shim is stopped is not waited for.
+    await Promise.race([live({ flags, machine, origin, send, close, stop, log, now }), aborted(stop)]);
   } finally {
     close();
     lock.release();
   }
 }
 
-interface Enrolling {
+interface Life {
   flags: RunFlags;
   machine: Machine;
-  key: MachineKey;
   origin: string;
   send: Transport;
-  log: Log;
+  close: () => void;
   stop: AbortSignal;
+  log: Log;
+  /** RFC 3339 */
+  now: () => string;
 }
 
-/**
- * Enrols, again and again while the Worker cannot be reached; a refusal ends the shim with what to do. null: stopped
- * before.
- */
-async function enrolMachine({
-  flags,
-  machine,
-  key,
-  origin,
-  send,
-  log,
-  stop,
-}: Enrolling): Promise<StoredEnrolment | null> {
-  const joinToken = readJoinToken(flags);
-  const { facts } = await machine.gather();
-  const { machineID = "", systemUUID = "" } = facts.machine ?? {};
-  let said = "";
-  while (!stop.aborted) {
-    const outcome = await enrol(send, key, { name: machine.name, origin, joinToken, machineID, systemUUID });
-    if (outcome.kind === "ok") {
-      const enrolment = { name: machine.name, thumbprint: key.thumbprint, kid: outcome.answer.kid };
-      storeEnrolment(flags.state, enrolment);
-      log("info", `enrolled as ${machine.name} at ${origin}, key ${key.thumbprint}`);
-      return enrolment;
-    }
-    if (outcome.kind === "refused" && outcome.problem.status < 500) {
-      throw new Error(`enrolment refused: ${outcome.problem.title}. ${outcome.problem.detail}`);
-    }
-    if (stop.aborted) break;
-    const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
-    if (why !== said) log("warn", `enrolment failed: ${why}; trying again`);
-    said = why;
-    await sleepUnlessStopped(outcome.retryAfterMs ?? Math.random() * 5000, stop);
-  }
-  return null;
+/** From the machine's key to its last report. */
+async function live({ flags, machine, origin, send, close, stop, log, now }: Life): Promise<void> {
+  const key = await loadOrMakeKey(flags.state);
+  const { name } = machine;
+  const enrolment =
+    loadEnrolment(flags.state, { name, thumbprint: key.thumbprint }) ??
+    (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
+  if (enrolment === null) return;
+  const report = reporter({
+    name,
+    origin,
+    key,
+    kid: enrolment.kid,
+    startId: randomBytes(16).toString("base64url"),
+    send,
+    machineTime: now,
+  });
+  await reportUntilStopped(machine, { report, reconnect: close, stop, log });
 }
 
-function readJoinToken(flags: RunFlags): string {
-  const token = flags.joinTokenFile ? readTokenFile(flags.joinTokenFile) : process.env["ROLLCALL_JOIN_TOKEN"];
-  if (token) return token;
-  throw new Error(
-    "this machine is not enrolled yet: get a join token from your operator and pass --join-token-file or set ROLLCALL_JOIN_TOKEN",
-  );
-}
-
-function readTokenFile(file: string): string {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    throw new Error(
-      `--join-token-file ${file} cannot be read (${codeOf(error)}): put the token there, or set ROLLCALL_JOIN_TOKEN`,
-      { cause: error },
-    );
-  }
+async function reportUntilStopped(
+  { gather, settings, probes }: Machine,
+  worker: Pick<LoopDependencies, "report" | "reconnect" | "stop" | "log">,
+): Promise<void> {
+  const { stop, log } = worker;
+  const clock = systemClock;
+  const loop = startLoop({ gather, settings, clock, random: Math.random, ...worker });
+  const resumed = (sleptMs: number) => {
+    log("info", `the machine slept for ${Math.round(sleptMs / 1000)} s: reporting on a new connection`);
+    loop.resumed();
+  };
+  const watches = [
+    ...probes.map((probe) => watchProbe(probe, { clock, stop, ...loop })),
+    watchSuspend(clock, stop, resumed),
+  ];
+  // Watches end when stopped, and only a bug makes one fail: that must not pass unnoticed.
+  await Promise.race([loop.done, Promise.all(watches).then(() => loop.done)]);
 }
 
 export function originOf(url: string): string {
@@ -141,10 +106,18 @@ export function originOf(url: string): string {
 
 function stopSignal(): AbortSignal {
   const controller = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => controller.abort());
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      controller.abort();
+      // Node waits for its threads, also for one that the system holds in a hung file system or resolver.
+      setTimeout(() => process.kill(process.pid, signal), HELD_MS).unref();
+    });
+  }
   return controller.signal;
 }
 
-async function sleepUnlessStopped(ms: number, stop: AbortSignal): Promise<void> {
-  await wait(ms, undefined, { signal: stop }).catch(() => undefined);
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }

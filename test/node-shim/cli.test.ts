@@ -267,6 +267,45 @@ describe.each(nodes())("node-shim on Node %s", (_version, node) => {
     });
   });
 
+  it("SIGTERM while a hung file system holds a thread → ends by that signal, and the folder is free", async () => {
+    await enrolledState("edge-1");
+    const pipe = join(folder.path, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const hanging = join(folder.path, "hang.mjs");
+    // Opening a pipe that nobody writes to: a system call that does not return.
+    writeFileSync(
+      hanging,
+      `import { readFile } from "node:fs/promises"; void readFile(${JSON.stringify(pipe)});`,
+    );
+    const { child, said, ended } = start(run("http://127.0.0.1:1"), { NODE_OPTIONS: `--import=${hanging}` });
+    await said(/report failed: .*ECONNREFUSED/);
+    child.kill("SIGTERM");
+    await ended;
+    expect(child.signalCode).toBe("SIGTERM");
+    expect(existsSync(join(state(), "lock"))).toBe(false);
+  });
+
+  it("a Worker that ends the connection after each answer → the next report all the same", async () => {
+    let reports = 0;
+    const thrice = Promise.withResolvers<void>();
+    const url = await serve((request, response) => {
+      if (++reports === 3) thrice.resolve();
+      const answer = { phase: "registered", ready: true, ticket: "t", reportInMs: 100 };
+      request.resume().once("end", () => {
+        response.end(JSON.stringify(answer));
+        setImmediate(() => request.socket.destroy());
+      });
+    });
+    await enrolledState("edge-1");
+    const { child, said, ended } = start(run(url));
+    await said(/phase: registered, node Ready/);
+    await thrice.promise;
+    child.kill("SIGTERM");
+    const { code, stderr } = await ended;
+    expect(code).toBe(0);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+  });
+
   it("enrols, reports, refuses a second shim on its folder, and tells no secret", async () => {
     const paths: string[] = [];
     const url = await serve((request, response) => {
