@@ -47,6 +47,8 @@ export interface Machine {
   /** Where each field of the configuration came from. */
   sources: LoadedConfiguration["sources"];
   settings: Settings;
+  /** Throws when this machine is not what the configuration asks for: it has less than what is to be kept of it. */
+  setUp: () => Promise<void>;
   gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
   /** What is looked at between two reports. */
   probes: readonly Probe[];
@@ -71,7 +73,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
   return { ...loaded, name, nodeIPs: nodeIPs(flags), settings };
 }
 
-/** Throws as machineSettings does, and when the machine has less than what is to be kept of it. */
+/** Throws as machineSettings does. */
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
   const { name, configuration, sources, nodeIPs, settings, ignored } = machineSettings(flags);
   if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
@@ -83,13 +85,13 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     warn: sayOnce(warn),
     ...(note && { note }),
   };
-  await requireReservations(options);
   const gather = async () => {
     const [facts, vitals] = [await gatherFacts(options), await gatherVitals(options)];
     return { facts, vitals };
   };
   const signals = { everyMs: SIGNALS_EVERY_MS, decidesReady: false, look: () => gatherVitals(options) };
-  return { name, configuration, sources, settings, gather, probes: [signals] };
+  const setUp = () => requireReservations(options);
+  return { name, configuration, sources, settings, setUp, gather, probes: [signals] };
 }
 
 /** Said once, at the start. */

@@ -8,6 +8,7 @@ import { type MachineFlags, thisMachine } from "./machine.ts";
 export async function preview(flags: MachineFlags): Promise<string> {
   const say = (message: string) => console.error(`node-shim: ${message}`);
   const machine = await thisMachine(flags, (source, message) => say(`${source}: ${message}`));
+  await machine.setUp();
   const { facts, vitals } = await machine.gather();
   const reported = {
     name: machine.name,

@@ -24,6 +24,7 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
   const noted = new Map<string, string>();
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
   const machine = await thisMachine(flags, warn, (pointer, source) => noted.set(pointer, source));
+  await machine.setUp();
   const { facts } = await machine.gather();
   const sources = new Map([
     ...Object.entries(SOURCES),

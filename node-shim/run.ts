@@ -1,7 +1,9 @@
 // node-shim run: key, enrolment, loop. The machine's whole life with the Worker.
 import { randomBytes } from "node:crypto";
 import { enrolMachine } from "./enrol-machine.ts";
-import { loadEnrolment, loadOrMakeKey } from "./identity.ts";
+import { LIMITS } from "../shared/protocol.ts";
+import { faultOf } from "./fault.ts";
+import { loadEnrolment, loadOrMakeKey, type StoredEnrolment } from "./identity.ts";
 import { lockFolder } from "./lock.ts";
 import { type Log, stderrLog } from "./log.ts";
 import { systemClock } from "./loop/clock.ts";
@@ -59,20 +61,36 @@ interface Life {
 async function live({ flags, machine, origin, send, close, stop, log, now }: Life): Promise<void> {
   const key = await loadOrMakeKey(flags.state);
   const { name } = machine;
-  const enrolment =
-    loadEnrolment(flags.state, { name, thumbprint: key.thumbprint }) ??
-    (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
+  const reporterFor = ({ kid }: StoredEnrolment) => {
+    const startId = randomBytes(16).toString("base64url");
+    return reporter({ name, origin, key, kid, startId, send, machineTime: now });
+  };
+  const known = loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
+  try {
+    await machine.setUp();
+  } catch (error) {
+    if (known !== null) await tellSetupFailed(machine, reporterFor(known), faultOf(error), log);
+    throw error;
+  }
+  const enrolment = known ?? (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
   if (enrolment === null) return;
-  const report = reporter({
-    name,
-    origin,
-    key,
-    kid: enrolment.kid,
-    startId: randomBytes(16).toString("base64url"),
-    send,
-    machineTime: now,
-  });
+  const report = reporterFor(enrolment);
   await reportUntilStopped(machine, { report, reconnect: close, stop, log });
+}
+
+/** Once: whoever starts the shim again has it said again, as a kubelet that is started again does. */
+async function tellSetupFailed(
+  { gather }: Machine,
+  report: LoopDependencies["report"],
+  fault: string,
+  log: Log,
+): Promise<void> {
+  const { facts } = await gather();
+  const setupError = fault.slice(0, LIMITS.textLength).toWellFormed();
+  const outcome = await report(facts, { signals: {}, setupError });
+  if (outcome.kind === "ok") return;
+  const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
+  log("warn", `the Worker could not be told that the setup failed: ${why}`);
 }
 
 async function reportUntilStopped(

@@ -167,6 +167,8 @@ const vitals = z.strictObject({
     .strictObject({ runtime: errors.optional(), network: errors.optional(), storage: errors.optional() })
     .optional(),
   shuttingDown: z.boolean().optional(),
+  /** Why the shim ends instead of reporting: an event and a line of history, and nothing else of this report counts. */
+  setupError: errorText.min(1).optional(),
 });
 export type Vitals = z.infer<typeof vitals>;
 
@@ -255,6 +257,7 @@ export type Phase =
   | "registered"
   | "facts refused"
   | "waiting for Node"
+  | "setup failed"
   | "name taken"
   | "node deleted"
   | "apiserver unreachable"

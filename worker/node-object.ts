@@ -32,9 +32,9 @@ import { SILENCE_CHECK_MS } from "./silence.ts";
 import { problem } from "./problems.ts";
 import { type Fault, parseReport, type ReportedFacts } from "./report.ts";
 import { singleFlight } from "./single-flight.ts";
-import { kubeOf, logOf, tick, type TickMemory, type TickOutcome } from "./tick.ts";
+import { isReady, kubeOf, logOf, tick, type TickMemory, type TickOutcome } from "./tick.ts";
 import { offerTicket, type Tickets, type TicketUse, useTicket } from "./tickets.ts";
-import { hear, listen, storeFacts, tell } from "./witness.ts";
+import { hear, hearSetupFailed, listen, storeFacts, tell } from "./witness.ts";
 
 export interface SignedRequest {
   name: string;
@@ -181,6 +181,8 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** What a fresh report changes is in SQLite before the first await. */
   async #apply(report: Report, facts: ReportedFacts): Promise<Answer> {
+    const { setupError } = report.vitals;
+    if (setupError !== undefined) return this.#setupFailed(setupError);
     if (facts.kind === "none" && this.#wantsFacts(report.factsDigest)) {
       return this.#challenge("facts-unknown", report.factsDigest);
     }
@@ -201,6 +203,15 @@ export class NodeObject extends DurableObject<Environment> {
       this.#refusedFacts?.digest === report.factsDigest ? { factsRefused: this.#refusedFacts.fault } : {};
     const body = { reportInMs: this.#reportInMs(), ...outcome, ...refused, ticket: this.#offerTicket() };
     return { status: 200, body };
+  }
+
+  /** Nothing is renewed or written: the machine is about to be silent. */
+  async #setupFailed(setupError: string): Promise<Answer> {
+    hearSetupFailed(this.#witness(), setupError);
+    await this.#alarm.atLatest(Date.now() + FLUSH_SOON_MS);
+    const ready = isReady(this.#records.get("node")?.node);
+    const ticket = this.#offerTicket();
+    return { status: 200, body: { phase: "setup failed", ready, ticket, reportInMs: this.#reportInMs() } };
   }
 
   async #runTick(): Promise<TickOutcome> {

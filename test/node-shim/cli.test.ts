@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { parse as parseYaml } from "yaml";
+import type { Report } from "../../shared/protocol.ts";
 import { makeMachineKey } from "../../node-shim/sign.ts";
 import shim from "../../node-shim/package.json" with { type: "json" };
 import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
@@ -219,6 +220,56 @@ describe.each(nodes())("node-shim on Node %s", (_version, node) => {
       expect(code).toBe(1);
       expect(stderr).toMatch(/^node-shim: .*belongs to the node edge-2: use another --state for edge-1\n$/);
       expect(existsSync(join(state(), "lock"))).toBe(false);
+    });
+
+    describe("a setup that fails", () => {
+      const reserving = (url: string) => run(url, "--kube-reserved", "memory=1Ei");
+      const line = /^node-shim: invalid Node Allocatable configuration\. .* Change kubeReserved, .*\n$/;
+
+      it("enrolled → the Worker is told, once, and no heartbeat follows", async () => {
+        const reports: { path: string | undefined; body: Report }[] = [];
+        const url = await serve((request, response) => {
+          let body = "";
+          request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+          request.on("end", () => {
+            reports.push({ path: request.url, body: JSON.parse(body) as Report });
+            const answer = { phase: "setup failed", ready: false, ticket: "t", reportInMs: 100 };
+            response.end(JSON.stringify(answer));
+          });
+        });
+        await enrolledState("edge-1");
+        const { code, stderr } = await end(reserving(url));
+        expect(code).toBe(1);
+        expect(stderr).toMatch(line);
+        expect(reports).toHaveLength(1);
+        expect(reports[0]).toMatchObject({ path: "/v1/nodes/edge-1/report", body: { protocol: 1 } });
+        expect(reports[0]?.body.vitals).toEqual({
+          signals: {},
+          setupError: stderr.slice("node-shim: ".length).trim(),
+        });
+        expect(existsSync(join(state(), "lock"))).toBe(false);
+      });
+
+      it("the Worker cannot be told → both are said", async () => {
+        await enrolledState("edge-1");
+        const { code, stderr } = await end(reserving(unreachable));
+        const [warning = "", ...rest] = stderr.split("\n");
+        expect(code).toBe(1);
+        expect(warning).toMatch(/could not be told that the setup failed: .*ECONNREFUSED/);
+        expect(rest.join("\n")).toMatch(line);
+      });
+
+      it("not enrolled → no use of a join token is spent on it", async () => {
+        let requests = 0;
+        const url = await serve((_request, response) => {
+          requests++;
+          response.end("{}");
+        });
+        const { code, stderr } = await end(reserving(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+        expect(code).toBe(1);
+        expect(stderr).toMatch(line);
+        expect(requests).toBe(0);
+      });
     });
 
     it("an enrolment that is refused", async () => {

@@ -157,9 +157,10 @@ describe("flags that are no field of the configuration", () => {
 describe("at the start", () => {
   const warnings = async (config: string) => {
     const said: string[] = [];
-    await thisMachine({ ...NAMED, config: fileWith(config) }, (source, message) =>
+    const machine = await thisMachine({ ...NAMED, config: fileWith(config) }, (source, message) =>
       said.push(`${source}: ${message}`),
     );
+    await machine.setUp();
     return said;
   };
 
