@@ -1,5 +1,6 @@
 // From flags and configuration to what the shim gathers: the one place where settings become facts.
 import { hostname as osHostname } from "node:os";
+import { parseDuration } from "../shared/duration.ts";
 import { parseNodeLabels } from "../shared/labels.ts";
 import { validateNodeName } from "../shared/node-name.ts";
 import { areNodeIPs, type Facts, firstFault, type Vitals } from "../shared/protocol.ts";
@@ -47,6 +48,8 @@ export interface Machine {
   /** Where each field of the configuration came from. */
   sources: LoadedConfiguration["sources"];
   settings: Settings;
+  /** 0: a shutdown is not looked for. */
+  shutdownGracePeriodMs: number;
   /** Throws when this machine is not what the configuration asks for: it has less than what is to be kept of it. */
   setUp: () => Promise<void>;
   gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
@@ -75,7 +78,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
 
 /** Throws as machineSettings does. */
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
-  const { name, configuration, sources, nodeIPs, settings, ignored } = machineSettings(flags);
+  const { name, configuration, sources, nodeIPs, settings, ignored, inForce } = machineSettings(flags);
   if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
   const options: FactsOptions = {
     ...systemSources(),
@@ -91,7 +94,17 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   };
   const signals = { everyMs: SIGNALS_EVERY_MS, decidesReady: false, look: () => gatherVitals(options) };
   const setUp = () => requireReservations(options);
-  return { name, configuration, sources, settings, setUp, gather, probes: [signals] };
+  const shutdownGracePeriodMs = parseDuration(inForce.shutdownGracePeriod).durationMs ?? 0;
+  return {
+    name,
+    configuration,
+    sources,
+    settings,
+    shutdownGracePeriodMs,
+    setUp,
+    gather,
+    probes: [signals],
+  };
 }
 
 /** Said once, at the start. */

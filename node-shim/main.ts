@@ -60,7 +60,8 @@ machineFlags(program.command("run"))
     "after",
     `
 Reports go out every nodeStatusUpdateFrequency (10s) less 2 to 6 %, and at once when a threshold is crossed or errors
-of the runtime, the network or the storage come, go or change. After an error: with jitter, at most one interval apart.
+of the runtime, the network or the storage come, go or change, or the machine shuts down (with a shutdownGracePeriod).
+After an error: with jitter, at most one interval apart.
 What it says of them goes to stderr: one line when something changed, JSON unless that is a terminal.`,
   )
   .addHelpText(

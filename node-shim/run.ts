@@ -6,9 +6,8 @@ import { faultOf } from "./fault.ts";
 import { loadEnrolment, loadOrMakeKey, type StoredEnrolment } from "./identity.ts";
 import { lockFolder } from "./lock.ts";
 import { type Log, stderrLog } from "./log.ts";
-import { systemClock } from "./loop/clock.ts";
-import { watchProbe, watchSuspend } from "./loop/watch.ts";
-import { type LoopDependencies, startLoop } from "./loop.ts";
+import { reportUntilAsked } from "./loop/until-asked.ts";
+import type { LoopDependencies } from "./loop.ts";
 import { type Machine, type MachineFlags, thisMachine } from "./machine.ts";
 import { reporter, type Transport } from "./post.ts";
 import { httpTransport } from "./transport.ts";
@@ -22,8 +21,8 @@ export interface RunFlags extends MachineFlags {
 /** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
 const DEADLINE_MS = 9000;
 
-/** What is left of the second in which a stopped shim ends. */
-const HELD_MS = 500;
+/** A stopped shim ends within a second, whatever holds it. */
+const HELD_MS = 900;
 
 /** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
 export async function run(flags: RunFlags): Promise<void> {
@@ -33,32 +32,41 @@ export async function run(flags: RunFlags): Promise<void> {
   const machine = await thisMachine(flags, (source, message) => log("warn", `${source}: ${message}`));
   const lock = lockFolder(flags.state);
   const stop = stopSignal();
+  const asked = new Promise<void>((resolve) => {
+    stop.addEventListener("abort", () => resolve(), { once: true });
+  });
   const { send, close } = httpTransport(origin, DEADLINE_MS);
-  // A request that is on its way would hold the end back until its deadline.
-  stop.addEventListener("abort", close);
   try {
-    // What is still under way when the shim is stopped is not waited for.
-    await Promise.race([live({ flags, machine, origin, send, close, stop, log, now }), aborted(stop)]);
+    // What is still under way when the shim is asked to end is not waited for.
+    const report = await Promise.race([begin({ flags, machine, origin, send, stop, log, now }), asked]);
+    if (report) await reportUntilAsked(machine, { report, reconnect: close, log }, asked);
   } finally {
     close();
     lock.release();
   }
 }
 
-interface Life {
+interface Beginning {
   flags: RunFlags;
   machine: Machine;
   origin: string;
   send: Transport;
-  close: () => void;
   stop: AbortSignal;
   log: Log;
   /** RFC 3339 */
   now: () => string;
 }
 
-/** From the machine's key to its last report. */
-async function live({ flags, machine, origin, send, close, stop, log, now }: Life): Promise<void> {
+/** From the machine's key to what posts its reports; null: stopped before. */
+async function begin({
+  flags,
+  machine,
+  origin,
+  send,
+  stop,
+  log,
+  now,
+}: Beginning): Promise<LoopDependencies["report"] | null> {
   const key = await loadOrMakeKey(flags.state);
   const { name } = machine;
   const reporterFor = ({ kid }: StoredEnrolment) => {
@@ -73,9 +81,7 @@ async function live({ flags, machine, origin, send, close, stop, log, now }: Lif
     throw error;
   }
   const enrolment = known ?? (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
-  if (enrolment === null) return;
-  const report = reporterFor(enrolment);
-  await reportUntilStopped(machine, { report, reconnect: close, stop, log });
+  return enrolment && reporterFor(enrolment);
 }
 
 /** Once: whoever starts the shim again has it said again, as a kubelet that is started again does. */
@@ -91,25 +97,6 @@ async function tellSetupFailed(
   if (outcome.kind === "ok") return;
   const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
   log("warn", `the Worker could not be told that the setup failed: ${why}`);
-}
-
-async function reportUntilStopped(
-  { gather, settings, probes }: Machine,
-  worker: Pick<LoopDependencies, "report" | "reconnect" | "stop" | "log">,
-): Promise<void> {
-  const { stop, log } = worker;
-  const clock = systemClock;
-  const loop = startLoop({ gather, settings, clock, random: Math.random, ...worker });
-  const resumed = (sleptMs: number) => {
-    log("info", `the machine slept for ${Math.round(sleptMs / 1000)} s: reporting on a new connection`);
-    loop.resumed();
-  };
-  const watches = [
-    ...probes.map((probe) => watchProbe(probe, { clock, stop, ...loop })),
-    watchSuspend(clock, stop, resumed),
-  ];
-  // Watches end when stopped, and only a bug makes one fail: that must not pass unnoticed.
-  await Promise.race([loop.done, Promise.all(watches).then(() => loop.done)]);
 }
 
 export function originOf(url: string): string {
@@ -132,10 +119,4 @@ function stopSignal(): AbortSignal {
     });
   }
   return controller.signal;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -40,6 +40,8 @@ const DEFAULTS: KubeletConfiguration = {
   cgroupsPerQOS: true,
   enableControllerAttachDetach,
   localStorageCapacityIsolation,
+  shutdownGracePeriod: "0s",
+  shutdownGracePeriodCriticalPods: "0s",
 };
 
 /** Of these 0 is "not set". Elsewhere 0 is the default as well, or a value. */

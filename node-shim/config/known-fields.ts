@@ -88,8 +88,6 @@ export const IGNORED_FIELDS: readonly string[] = [
   "logging",
   "enableSystemLogHandler",
   "enableSystemLogQuery",
-  "shutdownGracePeriod",
-  "shutdownGracePeriodCriticalPods",
   "shutdownGracePeriodByPodPriority",
   "crashLoopBackOff",
   "reservedMemory",

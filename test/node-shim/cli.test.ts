@@ -3,31 +3,17 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { parse as parseYaml } from "yaml";
 import type { Report } from "../../shared/protocol.ts";
 import { makeMachineKey } from "../../node-shim/sign.ts";
 import shim from "../../node-shim/package.json" with { type: "json" };
 import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
+import { nodes } from "./nodes.ts";
 
 const BIN = join(ROOT, "node-shim/bin/node-shim.js");
 const JOIN_TOKEN = `rcj1_${"A".repeat(43)}`;
-
-/** The node of this process, and the first one on PATH that is not a package's, each with its version. */
-function nodes(): [version: string, program: string][] {
-  const own = (process.env["PATH"] ?? "")
-    .split(delimiter)
-    .filter((folder) => folder !== "" && !folder.includes("node_modules"))
-    .map((folder) => join(folder, "node"))
-    .find((program) => existsSync(program));
-  const versions = new Map([[process.version, process.execPath]]);
-  if (own) {
-    const version = execFileSync(own, ["--version"], { encoding: "utf8" }).trim();
-    if (!versions.has(version)) versions.set(version, own);
-  }
-  return [...versions];
-}
 
 beforeAll(() => {
   if (!existsSync(join(ROOT, "node-shim/dist/node-shim.js"))) throw new Error("npm run build comes first");

@@ -55,6 +55,8 @@ const V1BETA1 = {
   cgroupsPerQOS: true,
   enableControllerAttachDetach: true,
   localStorageCapacityIsolation: true,
+  shutdownGracePeriod: "0s",
+  shutdownGracePeriodCriticalPods: "0s",
 };
 
 describe("node-shim config", () => {
