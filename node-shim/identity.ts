@@ -11,19 +11,26 @@ const enrolmentFile = z.strictObject({
   /** The key that was enrolled. */
   thumbprint: z.string(),
   kid: z.string().min(1),
+  /** The Worker that enrolled it. */
+  origin: z.string().optional(),
 });
 /** As what this machine's key is pinned. */
 export type StoredEnrolment = z.infer<typeof enrolmentFile>;
 
 /** The machine's key: read, or made and fsynced when the (locked) folder has none. Throws with what to do. */
 export async function loadOrMakeKey(stateFolder: string): Promise<MachineKey> {
+  const stored = await loadKey(stateFolder);
+  if (stored !== null) return stored;
+  const key = await makeMachineKey();
+  writeDurably(join(stateFolder, "key.json"), JSON.stringify(key.jwk));
+  return key;
+}
+
+/** The machine's key; null where none was made yet. Throws with what to do. */
+export async function loadKey(stateFolder: string): Promise<MachineKey | null> {
   const path = join(stateFolder, "key.json");
   const text = readIfThere(path);
-  if (text === null) {
-    const key = await makeMachineKey();
-    writeDurably(path, JSON.stringify(key.jwk));
-    return key;
-  }
+  if (text === null) return null;
   try {
     return await machineKey(JSON.parse(text) as JWK);
   } catch (error) {
@@ -39,18 +46,22 @@ export function loadEnrolment(
   stateFolder: string,
   { name, thumbprint }: Pick<StoredEnrolment, "name" | "thumbprint">,
 ): StoredEnrolment | null {
+  const stored = storedEnrolment(stateFolder);
+  if (stored === null) return null;
+  if (stored.name !== name)
+    throw new Error(`${stateFolder} belongs to the node ${stored.name}: use another --state for ${name}`);
+  return stored.thumbprint === thumbprint ? stored : null;
+}
+
+/** The enrolment that the folder holds, whoever's it is; null when there is none. Throws with what to do. */
+export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
   const path = join(stateFolder, "enrolment.json");
   const text = readIfThere(path);
   if (text === null) return null;
   const parsed = enrolmentFile.safeParse(parseJson(text));
   if (!parsed.success)
     throw new Error(`${path} is damaged: remove it and enrol again with a join token (the key stays)`);
-  if (parsed.data.name !== name) {
-    throw new Error(
-      `${stateFolder} belongs to the node ${parsed.data.name}: use another --state for ${name}`,
-    );
-  }
-  return parsed.data.thumbprint === thumbprint ? parsed.data : null;
+  return parsed.data;
 }
 
 export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment): void {

@@ -3,12 +3,13 @@ import { setTimeout as wait } from "node:timers/promises";
 import { forgetIdentity, loadEnrolment, loadOrMakeKey } from "./identity.ts";
 import { lockFolder } from "./lock.ts";
 import { nodeName } from "./machine.ts";
+import { workerOrigin } from "./origin.ts";
 import { leave } from "./post.ts";
-import { originOf } from "./run.ts";
 import { httpTransport } from "./transport.ts";
 
 export interface LeaveFlags {
-  url: string;
+  /** --url, else ROLLCALL_URL, else the Worker that enrolled this machine. */
+  url?: string;
   state: string;
   hostnameOverride?: string;
 }
@@ -20,7 +21,7 @@ const WAIT_MS = 1000;
 
 /** Throws with what to do while the machine has not left; what is on disk then stays, and it can be tried again. */
 export async function leaveWorker(flags: LeaveFlags): Promise<void> {
-  const origin = originOf(flags.url);
+  const origin = workerOrigin(flags);
   const name = nodeName(flags);
   const lock = lockFolder(flags.state);
   const { send, close } = httpTransport(origin, DEADLINE_MS);

@@ -1,10 +1,18 @@
-// Log lines: readable ones on a terminal, JSON elsewhere. Never a secret in them.
+// Log lines: readable ones on a terminal, JSON elsewhere, or as --log-format says. Never a secret in them.
 
 export type Log = (level: "info" | "warn", message: string) => void;
 
+export const LOG_FORMATS = ["text", "json"] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
 /** `now` gives RFC 3339. */
-export function stderrLog(now: () => string): Log {
-  if (process.stderr.isTTY)
-    return (level, message) => console.error(`${now().slice(11, 19)} ${level} ${message}`);
-  return (level, message) => console.error(JSON.stringify({ time: now(), level, message }));
+export function stderrLog(now: () => string, format?: LogFormat): Log {
+  const chosen = format ?? (process.stderr.isTTY ? "text" : "json");
+  return (level, message) => console.error(logLine(chosen, now(), level, message));
+}
+
+/** One line, without its end. */
+export function logLine(format: LogFormat, time: string, level: string, message: string): string {
+  if (format === "text") return `${time.slice(11, 19)} ${level} ${message}`;
+  return JSON.stringify({ time, level, message });
 }

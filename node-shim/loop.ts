@@ -1,6 +1,7 @@
 // The shim's loop: gather, post, wait until the Worker wants the next report or a condition flips. Never more than one
 // request at a time. Clock and randomness are arguments.
-import type { Facts, Vitals } from "../shared/protocol.ts";
+import type { Facts } from "../shared/facts.ts";
+import type { Vitals } from "../shared/protocol.ts";
 import type { Settings } from "../shared/settings.ts";
 import type { Log } from "./log.ts";
 import type { Clock } from "./loop/clock.ts";

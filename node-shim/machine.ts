@@ -3,11 +3,13 @@ import { hostname as osHostname } from "node:os";
 import { parseDuration } from "../shared/duration.ts";
 import { parseNodeLabels } from "../shared/labels.ts";
 import { validateNodeName } from "../shared/node-name.ts";
-import { areNodeIPs, type Facts, firstFault, type Vitals } from "../shared/protocol.ts";
+import { areNodeIPs, type Facts } from "../shared/facts.ts";
+import { firstFault, type Vitals } from "../shared/protocol.ts";
 import { machineInfoOf } from "../shared/reported-status.ts";
 import { reservationFault } from "../shared/settings-in-force.ts";
 import { type Settings, settingsSchema } from "../shared/settings.ts";
 import { type Configuration, type LoadedConfiguration, readConfiguration } from "./config.ts";
+import { type CloudFlags, cloudProviderOf, machineCloud } from "./cloud/provider.ts";
 import type { FlagTexts } from "./config/flags.ts";
 import { type FactsOptions, gatherFacts, gatherMachine, type Note } from "./gather/facts.ts";
 import { hostname } from "./gather/hostname.ts";
@@ -20,7 +22,7 @@ import type { Probe } from "./loop/watch.ts";
 /** Upstream evictionMonitoringPeriod. */
 const SIGNALS_EVERY_MS = 10_000;
 
-export interface MachineFlags {
+export interface MachineFlags extends CloudFlags {
   /** --config FILE */
   config?: string;
   /** --hostname-override NAME */
@@ -66,7 +68,14 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     string
   >;
   const hasLabels = Object.keys(nodeLabels).length > 0;
-  const settings = { hostname: name, ...loaded.configuration, ...(hasLabels && { nodeLabels }) };
+  const cloudProvider = cloudProviderOf(flags);
+  const settings = {
+    hostname: name,
+    ...loaded.configuration,
+    ...(hasLabels && { nodeLabels }),
+    ...(cloudProvider && { cloudProvider }),
+    ...(cloudProvider && flags.hostnameOverride && { hostnameOverridden: true }),
+  };
   const parsed = settingsSchema.safeParse(settings);
   if (!parsed.success) {
     const { path, message } = firstFault(parsed.error);
@@ -88,9 +97,12 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     warn: sayOnce(warn),
     ...(note && { note }),
   };
+  const cloud = machineCloud(flags, configuration.nodeStatusUpdateFrequencyMs, warn);
+  if (cloud) note?.("/cloud", cloud.where);
   const gather = async () => {
-    const [facts, vitals] = [await gatherFacts(options), await gatherVitals(options)];
-    return { facts, vitals };
+    const metadata = await cloud?.read();
+    const facts = { ...(await gatherFacts(options)), ...(metadata && { cloud: metadata }) };
+    return { facts, vitals: await gatherVitals(options) };
   };
   const signals = { everyMs: SIGNALS_EVERY_MS, decidesReady: false, look: () => gatherVitals(options) };
   const setUp = () => requireReservations(options);

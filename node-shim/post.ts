@@ -1,9 +1,9 @@
 // The machine's side of the protocol: enrols, and posts reports under tickets. Tells what came of it; when to
 // try again is the loop's business.
+import type { Facts } from "../shared/facts.ts";
 import {
   canonicalJson,
   type EnrolmentAnswer,
-  type Facts,
   JWT_TYPES,
   type LeaveAnswer,
   type Problem,
@@ -85,6 +85,8 @@ export interface Reporting {
   origin: string;
   key: MachineKey;
   kid: string;
+  /** The enrolment's, where this process has enrolled. */
+  ticket?: string;
   /** Random, new in every process. */
   startId: string;
   send: Transport;
@@ -103,7 +105,7 @@ const MAX_REPORT_IN_MS = 3_600_000;
 export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) => Promise<ReportOutcome> {
   const { name, key, kid, origin, startId } = reporting;
   const path = `/v1/nodes/${name}/report`;
-  let ticket = "";
+  let ticket = reporting.ticket ?? "";
   let n = 0;
   let knownDigest = "";
 
@@ -159,7 +161,7 @@ function isReportAnswer(answer: Partial<ReportAnswer> | null): answer is ReportA
 }
 
 function isEnrolmentAnswer(answer: Partial<EnrolmentAnswer> | null): answer is EnrolmentAnswer {
-  return typeof answer?.kid === "string" && answer.kid !== "";
+  return typeof answer?.kid === "string" && answer.kid !== "" && typeof answer.ticket === "string";
 }
 
 function isLeaveAnswer(answer: Partial<LeaveAnswer> | null): answer is LeaveAnswer {

@@ -2,12 +2,22 @@
 import { stringify } from "yaml";
 import { reportedInitialNode } from "../shared/reported-node.ts";
 import { NOTHING_REMEMBERED } from "../shared/reported-status.ts";
+import type { Warn } from "./gather/warn.ts";
 import { type MachineFlags, thisMachine } from "./machine.ts";
+
+export type PreviewedNode = Exclude<ReturnType<typeof reportedInitialNode>, { error: string }>;
 
 /** YAML, as `kubectl get node -o yaml` shows a Node right after its registration; what the apiserver adds is absent. */
 export async function preview(flags: MachineFlags): Promise<string> {
   const say = (message: string) => console.error(`node-shim: ${message}`);
-  const machine = await thisMachine(flags, (source, message) => say(`${source}: ${message}`));
+  const { node, errors } = await previewNode(flags, (source, message) => say(`${source}: ${message}`));
+  for (const error of errors) say(error);
+  return stringify({ apiVersion: "v1", kind: "Node", ...node });
+}
+
+/** The Node, and what its setters could not set. `warn` hears of what could not be read. Throws as thisMachine does. */
+export async function previewNode(flags: MachineFlags, warn: Warn): Promise<PreviewedNode> {
+  const machine = await thisMachine(flags, warn);
   await machine.setUp();
   const { facts, vitals } = await machine.gather();
   const reported = {
@@ -18,7 +28,7 @@ export async function preview(flags: MachineFlags): Promise<string> {
     memory: structuredClone(NOTHING_REMEMBERED),
     recordEvent: () => undefined,
   };
-  const { node, errors } = reportedInitialNode(reported, false);
-  for (const error of errors) say(error);
-  return stringify({ apiVersion: "v1", kind: "Node", ...node });
+  const initial = reportedInitialNode(reported, false);
+  if ("error" in initial) throw new Error(initial.error);
+  return initial;
 }

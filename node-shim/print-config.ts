@@ -14,6 +14,9 @@ export function printConfig(flags: MachineFlags): string {
       ? `--node-ip ${nodeIPs.join(",")} # --node-ip`
       : "--node-ip # default: by the machine's name, else its default route",
     labels.length > 0 ? `--node-labels ${labels.join(",")} # --node-labels` : "--node-labels # default: none",
+    settings.cloudProvider
+      ? `--cloud-provider ${settings.cloudProvider} # --cloud-provider`
+      : "--cloud-provider # default: none",
     ...(ignored.length > 0 ? [ignoredFields(ignored)] : []),
   ];
   return [

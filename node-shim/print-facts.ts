@@ -1,10 +1,12 @@
 // node-shim facts: what this machine would report of itself, and where each fact was read. Offline.
-import type { Facts } from "../shared/protocol.ts";
+import type { Facts } from "../shared/facts.ts";
 import { type MachineFlags, thisMachine } from "./machine.ts";
 
 /** Of facts that come from one place only; the others are noted while they are gathered. */
 const SOURCES: Record<string, string> = {
   "/settings/nodeLabels": "--node-labels",
+  "/settings/cloudProvider": "--cloud-provider",
+  "/settings/hostnameOverridden": "--hostname-override",
   "/platform/os": "the operating system that node runs on",
   "/platform/architecture": "the processor that node runs on, in Go's words",
   "/machine/memoryBytes": "/proc/meminfo",
@@ -40,11 +42,17 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
 }
 
 function withSources(facts: Facts, sources: ReadonlyMap<string, string>): Record<string, unknown> {
-  const told = (pointer: string, value: unknown) => ({ value, source: sources.get(pointer) });
+  const told = (pointer: string, value: unknown, group = pointer) => ({
+    value,
+    source: sources.get(pointer) ?? sources.get(group),
+  });
   const groups = Object.entries(facts).map(([group, fact]) => {
     const isGroup = typeof fact === "object" && fact !== null && !Array.isArray(fact);
     if (!isGroup) return [group, told(`/${group}`, fact)] as const;
-    const entries = Object.entries(fact).map(([name, value]) => [name, told(`/${group}/${name}`, value)]);
+    const entries = Object.entries(fact).map(([name, value]) => [
+      name,
+      told(`/${group}/${name}`, value, `/${group}`),
+    ]);
     return [group, Object.fromEntries(entries)] as const;
   });
   return Object.fromEntries(groups);

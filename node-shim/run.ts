@@ -3,19 +3,24 @@ import { randomBytes } from "node:crypto";
 import { enrolMachine } from "./enrol-machine.ts";
 import { LIMITS } from "../shared/protocol.ts";
 import { faultOf } from "./fault.ts";
-import { loadEnrolment, loadOrMakeKey, type StoredEnrolment } from "./identity.ts";
+import { loadEnrolment, loadOrMakeKey } from "./identity.ts";
 import { lockFolder } from "./lock.ts";
-import { type Log, stderrLog } from "./log.ts";
+import { type Log, type LogFormat, stderrLog } from "./log.ts";
 import { reportUntilAsked } from "./loop/until-asked.ts";
 import type { LoopDependencies } from "./loop.ts";
 import { type Machine, type MachineFlags, thisMachine } from "./machine.ts";
+import { workerOrigin } from "./origin.ts";
 import { reporter, type Transport } from "./post.ts";
 import { httpTransport } from "./transport.ts";
 
 export interface RunFlags extends MachineFlags {
-  url: string;
+  /** --url, else ROLLCALL_URL, else the Worker that enrolled this machine. */
+  url?: string;
   state: string;
+  /** "-": standard input. */
   joinTokenFile?: string;
+  /** text on a terminal, json elsewhere. */
+  logFormat?: LogFormat;
 }
 
 /** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
@@ -27,8 +32,8 @@ const HELD_MS = 900;
 /** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
 export async function run(flags: RunFlags): Promise<void> {
   const now = () => new Date().toISOString();
-  const log = stderrLog(now);
-  const origin = originOf(flags.url);
+  const log = stderrLog(now, flags.logFormat);
+  const origin = workerOrigin(flags);
   const machine = await thisMachine(flags, (source, message) => log("warn", `${source}: ${message}`));
   const lock = lockFolder(flags.state);
   const stop = stopSignal();
@@ -69,9 +74,9 @@ async function begin({
 }: Beginning): Promise<LoopDependencies["report"] | null> {
   const key = await loadOrMakeKey(flags.state);
   const { name } = machine;
-  const reporterFor = ({ kid }: StoredEnrolment) => {
+  const reporterFor = (enrolment: { kid: string; ticket?: string }) => {
     const startId = randomBytes(16).toString("base64url");
-    return reporter({ name, origin, key, kid, startId, send, machineTime: now });
+    return reporter({ ...enrolment, name, origin, key, startId, send, machineTime: now });
   };
   const known = loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
   try {
@@ -97,16 +102,6 @@ async function tellSetupFailed(
   if (outcome.kind === "ok") return;
   const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
   log("warn", `the Worker could not be told that the setup failed: ${why}`);
-}
-
-export function originOf(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)
-    throw new Error(`--url ${url}: must read https://HOST`);
-  const loopback = ["127.0.0.1", "[::1]", "localhost"].includes(parsed.hostname);
-  if (parsed.protocol === "http:" && !loopback)
-    throw new Error(`--url ${url}: only https:// leaves this machine`);
-  return parsed.origin;
 }
 
 function stopSignal(): AbortSignal {

@@ -1,8 +1,8 @@
 // What a machine's new facts change, in words for its history. Decides nothing.
-import type { Facts } from "./protocol.ts";
+import type { Facts } from "./facts.ts";
 
 export interface FactsChange {
-  kind: "reboot" | "version" | "capacity" | "address" | "runtime";
+  kind: "reboot" | "version" | "capacity" | "address" | "runtime" | "cloud";
   text: string;
 }
 
@@ -25,6 +25,10 @@ const TOLD: [kind: FactsChange["kind"], name: string, read: Read][] = [
   ["capacity", "nodefs bytes", ({ storage }) => storage?.nodefsCapacityBytes],
   ["address", "IPv4", ({ addresses }) => addresses?.defaultRoute.ipv4],
   ["address", "IPv6", ({ addresses }) => addresses?.defaultRoute.ipv6],
+  ["address", "cloud", ({ cloud }) => cloud?.addresses?.map(({ address }) => address).join(", ")],
+  ["cloud", "provider ID", ({ cloud }) => cloud?.providerID],
+  ["cloud", "instance type", ({ cloud }) => cloud?.instanceType],
+  ["cloud", "zone", ({ cloud }) => cloud?.zone],
 ];
 
 const hugePages = ({ pageSizeKiB, pages }: { pageSizeKiB: number; pages: number }) =>

@@ -92,8 +92,10 @@ export function isUpdateStatusPeriodExpired(
   );
 }
 
-/** Up to half the period earlier or later, in whole nanoseconds. */
-function calculateDelayMs(steps: HeartbeatSteps): number {
+/** Up to half the period earlier or later, in whole nanoseconds: upstream calculateDelay. */
+export function calculateDelayMs(
+  steps: Pick<HeartbeatSteps, "random" | "nodeStatusReportFrequencyMs">,
+): number {
   return Math.trunc(steps.nodeStatusReportFrequencyMs * 1e6 * (steps.random() - 0.5)) / 1e6;
 }
 

@@ -1,6 +1,12 @@
 // Keeps a machine's lease renewed. Decides when to give up; waits only where the caller lets it.
 // Mirrors component-helpers/apimachinery/lease, with the kubelet's SetNodeOwnerFunc.
-import { type Answer, type ApiError, isConflict, isNotFound } from "./kubernetes/api-error.ts";
+import {
+  type Answer,
+  type ApiError,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+} from "./kubernetes/api-error.ts";
 import type { LeaseClient } from "./kubernetes/client.ts";
 import { formatMicroTime, parseMicroTime } from "./kubernetes/micro-time.ts";
 import type { Lease, Node } from "./kubernetes/types.ts";
@@ -26,6 +32,8 @@ export interface LeaseSteps {
   renewTime(base: Lease | null): string;
   /** The Node that shall own the lease; asked while the lease has no owner. Upstream GETs it. */
   readOwner(): Promise<Answer<Node>>;
+  /** No lease is expected, since the Node is new: creating it needs no GET before. Upstream: false. */
+  isNew: boolean;
   /** How many PUTs in a row; upstream: MAX_LEASE_UPDATES. */
   maxUpdates: number;
   /** Waits before the lease is looked for once more; false: give up for now. Upstream only does so at shutdown. */
@@ -115,9 +123,16 @@ async function ensureLease(
   steps: LeaseSteps,
 ): Promise<{ lease: Lease | null; created: boolean; error: ApiError | null } | { failed: ApiError }> {
   const { leaseName, leaseNamespace } = steps.options;
+  if (steps.isNew) {
+    const created = await createLease(steps);
+    if (!("failed" in created) || !isAlreadyExists(created.failed)) return created;
+  }
   const found = await steps.client.getLease(leaseNamespace, leaseName);
   if ("ok" in found) return { lease: found.ok, created: false, error: null };
-  if (!isNotFound(found.failed)) return found;
+  return isNotFound(found.failed) ? createLease(steps) : found;
+}
+
+async function createLease(steps: LeaseSteps): ReturnType<typeof ensureLease> {
   const prepared = await prepareLease(steps, null);
   if ("failed" in prepared) return { lease: null, created: false, error: prepared.failed };
   const creation = await steps.client.createLease(prepared.ok);

@@ -1,146 +1,23 @@
-// What a machine and the Worker say to each other: schemas, limits, reasons. Normative, with docs/protocol.md.
+// What a machine and the Worker say to each other, the facts apart (facts.ts): reports, claims, answers, reasons, and
+// their limits. Normative, with docs/protocol.md.
 import * as z from "zod";
-import { isIpv4, parseIpSloppy } from "./kubernetes/ip.ts";
-import { isExtendedResourceName } from "./kubernetes/resource-names.ts";
-import { labelValue, settingsSchema, wellFormed } from "./settings.ts";
+import { count, FACTS_LIMITS } from "./facts.ts";
 
 /** The protocol's version, in every report and enrolment. */
 export const PROTOCOL = 1;
 
-/** Every limit of the protocol but the settings' (settings.ts); a report that exceeds one is refused, never cut. */
+/** Every limit of the protocol but those of the facts (facts.ts); a report that exceeds one is refused, never cut. */
 export const LIMITS = {
   /** Bytes of a request's body. 50 images with 5 names of 500 bytes each are 125 KiB. */
   bodyBytes: 256 * 1024,
   /** Characters of a Node's name: a DNS-1123 subdomain (apimachinery IsDNS1123Subdomain). */
   nameLength: 253,
-  /** Characters of an identifier: machine ID, system UUID, boot ID, start ID. */
-  idLength: 128,
-  /** Characters of a version, a text for people, an error. */
-  textLength: 1024,
-  /** Characters of an image's name: registry, repository, tag and digest. */
-  imageNameLength: 1024,
-  images: 1000,
-  namesPerImage: 20,
-  hugePageSizes: 16,
-  addresses: 64,
+  idLength: FACTS_LIMITS.idLength,
+  textLength: FACTS_LIMITS.textLength,
   errorsPerSource: 16,
-  extendedResources: 128,
-  volumes: 2048,
-  runtimeHandlers: 64,
-  customEntries: 64,
-  customValueLength: 1024,
 } as const;
 
 const id = z.string().min(1).max(LIMITS.idLength);
-const text = wellFormed(LIMITS.textLength);
-const ip = z.string().min(2).max(45);
-/** A number of things or bytes. JSON numbers are exact up to 2^53 − 1 (9 PB). */
-const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
-/** Resource quantities as whole numbers, by extended resource name. */
-const extendedResource = z
-  .string()
-  .max(317)
-  .refine(isExtendedResourceName, "not an extended resource's name");
-const resourceCounts = z
-  .record(extendedResource, count)
-  .refine((map) => Object.keys(map).length <= LIMITS.extendedResources, "too many resources");
-
-const machine = z.strictObject({
-  machineID: wellFormed(LIMITS.idLength),
-  systemUUID: wellFormed(LIMITS.idLength),
-  bootID: wellFormed(LIMITS.idLength),
-  cores: z.int().min(1).max(65_536),
-  memoryBytes: count,
-  swapBytes: count,
-  hugePages: z
-    .array(
-      z
-        .strictObject({
-          pageSizeKiB: z
-            .int()
-            .min(1)
-            .max(2 ** 30),
-          pages: z
-            .int()
-            .min(0)
-            .max(2 ** 31),
-        })
-        .refine(
-          ({ pageSizeKiB, pages }) => pageSizeKiB * 1024 * pages <= Number.MAX_SAFE_INTEGER,
-          "too many bytes",
-        ),
-    )
-    .max(LIMITS.hugePageSizes),
-});
-
-const addresses = z.strictObject({
-  /** `--node-ip`, as configured: one, or one of each family. */
-  nodeIPs: z.array(ip).max(2).refine(areNodeIPs, "not one IP address, or an IPv4 and an IPv6 one"),
-  /** What the Node's name resolves to, or the resolver's error. */
-  lookup: z.union([z.array(ip).max(LIMITS.addresses), z.strictObject({ error: text })]),
-  /** Which of nodeIPs and lookup are on an interface of this machine. */
-  onInterface: z.array(ip).max(LIMITS.addresses),
-  /** The address of the default route's interface, by family. */
-  defaultRoute: z.strictObject({ ipv4: ip.optional(), ipv6: ip.optional() }),
-});
-
-const imageName = wellFormed(LIMITS.imageNameLength);
-
-/** What rarely changes. An absent group is what an error of its callback is in the kubelet. */
-export const factsSchema = z.strictObject({
-  settings: settingsSchema,
-  /** Go's names: `linux`, `amd64`. */
-  platform: z.strictObject({ os: labelValue.min(1), architecture: labelValue.min(1) }),
-  machine: machine.optional(),
-  versions: z.strictObject({ kernel: text, osImage: text }).optional(),
-  /** CRI Version; null on a machine that has no container runtime. */
-  runtime: z.strictObject({ name: text, version: text }).nullable().optional(),
-  addresses: addresses.optional(),
-  storage: z.strictObject({ nodefsCapacityBytes: count }).optional(),
-  images: z
-    .array(
-      z.strictObject({
-        repoDigests: z.array(imageName).max(LIMITS.namesPerImage),
-        repoTags: z.array(imageName).max(LIMITS.namesPerImage),
-        sizeBytes: count,
-      }),
-    )
-    .max(LIMITS.images)
-    .optional(),
-  devices: z
-    .strictObject({
-      capacity: resourceCounts,
-      allocatable: resourceCounts,
-      removed: z.array(extendedResource).max(LIMITS.extendedResources),
-    })
-    .optional(),
-  volumes: z
-    .strictObject({
-      synced: z.boolean(),
-      inUse: z.array(text).max(LIMITS.volumes),
-    })
-    .optional(),
-  runtimeHandlers: z
-    .array(
-      z.strictObject({
-        name: wellFormed(253),
-        supportsRecursiveReadOnlyMounts: z.boolean(),
-        supportsUserNamespaces: z.boolean(),
-      }),
-    )
-    .max(LIMITS.runtimeHandlers)
-    .optional(),
-  runtimeFeatures: z.strictObject({ supplementalGroupsPolicy: z.boolean() }).optional(),
-  /** For setters that users add: see docs/custom-setters.md. */
-  custom: z
-    .record(
-      z.string().min(1).max(253),
-      z.union([z.string().max(LIMITS.customValueLength), z.number(), z.boolean()]),
-    )
-    .refine((map) => Object.keys(map).length <= LIMITS.customEntries, "too many entries")
-    .optional(),
-});
-export type Facts = z.infer<typeof factsSchema>;
 
 /** [available, capacity]: what eviction looks at. Of memory, capacity is available + working set. */
 const signal = z.tuple([count, count]);
@@ -235,6 +112,8 @@ export const enrolmentSchema = z.strictObject({
 export interface EnrolmentAnswer {
   /** Names key and enrolment in every request; guarded by a MAC. */
   kid: string;
+  /** For the first report, which without one is challenged. */
+  ticket: string;
 }
 
 export const tokenRequestSchema = z.strictObject({
@@ -338,10 +217,4 @@ export function firstFault(error: z.ZodError): { path: string; message: string }
     path: path.join("").slice(0, LIMITS.textLength).toWellFormed(),
     message: message.slice(0, LIMITS.textLength).toWellFormed(),
   };
-}
-
-/** Upstream nodeutil.ParseNodeIPs and what the kubelet does with them. */
-export function areNodeIPs(texts: readonly string[]): boolean {
-  const ips = texts.flatMap((ip) => parseIpSloppy(ip) ?? []);
-  return ips.length === texts.length && new Set(ips.map(isIpv4)).size === ips.length;
 }

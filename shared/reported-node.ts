@@ -2,7 +2,8 @@
 import { initialNode } from "./initial-node.ts";
 import type { Node, Taint } from "./kubernetes/types.ts";
 import { nodeStatusSetters } from "./pipeline.ts";
-import type { Facts } from "./protocol.ts";
+import type { Facts } from "./facts.ts";
+import { cloudFactsOf, isExternalCloud } from "./reported-cloud.ts";
 import { type ReportedStatus, reportedSources } from "./reported-status.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
 import { customSetters } from "./setters/custom.ts";
@@ -28,31 +29,41 @@ function withoutContainerRuntime(node: DraftNode): null {
   return null;
 }
 
-/** `withoutFactsOnlyTaint`: the join token lets registerWithTaints replace the taint. */
+const NOTHING_OLDER = {
+  unschedulable: false,
+  networkUnavailable: false,
+  now: "",
+  keepTerminatedPodVolumes: false,
+};
+
+/**
+ * The error: what keeps the machine from registering yet (its cloud's metadata). `withoutFactsOnlyTaint`: the join
+ * token lets registerWithTaints replace the taint.
+ */
 export function reportedInitialNode(
   reported: ReportedStatus,
   withoutFactsOnlyTaint: boolean,
   first: readonly Setter[] = [], // run before the product's
-): { node: DraftNode; errors: string[] } {
+): { node: DraftNode; errors: string[] } | { error: string } {
   const { settings, platform } = reported.facts;
-  const initial = initialNode(
+  const cloud = cloudFactsOf(reported.facts);
+  return initialNode(
     {
       nodeName: reported.name,
       hostname: settings.hostname,
       goos: platform.os,
       goarch: platform.architecture,
       registerWithTaints: taintsOf(settings.registerWithTaints, withoutFactsOnlyTaint),
-      externalCloudProvider: false,
+      externalCloudProvider: isExternalCloud(reported.facts),
       enableControllerAttachDetach:
         settings.enableControllerAttachDetach ?? DEFAULT_SETTINGS.enableControllerAttachDetach,
       nodeLabels: { ...settings.nodeLabels, [NO_LOAD_BALANCER_LABEL]: "true" },
       providerID: settings.providerID ?? DEFAULT_SETTINGS.providerID,
       declaredFeatures: null,
+      ...(cloud && { older: { ...NOTHING_OLDER, cloud } }),
     },
     [...first, ...reportedSetters(reported)],
   );
-  if ("error" in initial) throw new Error(initial.error);
-  return initial;
 }
 
 function taintsOf(

@@ -8,7 +8,9 @@ import type { Quantities } from "./kubernetes/resource-list.ts";
 import type { MachineInfo } from "./machine-capacity.ts";
 import { nodeAllocatableReservation } from "./allocatable.ts";
 import type { StatusSources } from "./pipeline.ts";
-import type { Facts, Vitals } from "./protocol.ts";
+import type { Facts } from "./facts.ts";
+import { cloudAddressesOf, isExternalCloud } from "./reported-cloud.ts";
+import type { Vitals } from "./protocol.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
 import { capacityOf, settingsInForce } from "./settings-in-force.ts";
 import type { RebootEvent } from "./setters/machine-info.ts";
@@ -58,7 +60,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
     now: timestamp(nowMs),
     recordEvent,
     custom: facts.custom ?? {},
-    addresses: addressSources(facts.addresses),
+    addresses: addressSources(facts),
     machine: {
       maxPods: settings.maxPods,
       podsPerCore: settings.podsPerCore ?? DEFAULT_SETTINGS.podsPerCore,
@@ -150,15 +152,17 @@ function imagesOf({ images, runtime }: Facts): ReturnType<StatusSources["images"
   return runtime === null ? { value: null } : { error: "images are missing" };
 }
 
-function addressSources(addresses: Facts["addresses"]): StatusSources["addresses"] {
-  const { nodeIPs = [], lookup = [], onInterface = [], defaultRoute = {} } = addresses ?? {};
+function addressSources(facts: Facts): StatusSources["addresses"] {
+  const { nodeIPs = [], lookup = [], onInterface = [], defaultRoute = {} } = facts.addresses ?? {};
+  const cloud = cloudAddressesOf(facts);
   const own = { value: onInterface.flatMap((ip) => parseIpSloppy(ip) ?? []) };
   return {
     nodeIPs: nodeIPs.map((ip) => parseIpSloppy(ip)),
     validateNodeIP: (ip) => validateNodeIP(ip, () => own),
-    externalCloudProvider: false,
+    externalCloudProvider: isExternalCloud(facts),
     resolveAddress: resolveAddress(defaultRoute),
     lookupIP: () => ("error" in lookup ? [] : lookup.flatMap((ip) => parseIpSloppy(ip) ?? [])),
+    ...(cloud && { cloud }),
   };
 }
 

@@ -37,6 +37,10 @@ export const DEFAULT_SETTINGS = {
   localStorageCapacityIsolation: true,
 } as const;
 
+/** --cloud-provider. The kubelet of today knows `external` only; the others are what those up to 1.26 had built in. */
+export const CLOUD_PROVIDERS = ["external", "aws", "gce", "azure", "file"] as const;
+export type CloudProvider = (typeof CLOUD_PROVIDERS)[number];
+
 /** Half a surrogate pair comes back from an apiserver as another character, and would be a change for ever. */
 export const wellFormed = (maxLength: number) =>
   z
@@ -94,6 +98,10 @@ export const settingsSchema = z
     /** --node-labels: what NodeRestriction lets a kubelet set. */
     nodeLabels: nodeLabels.optional(),
     providerID: wellFormed(SETTINGS_LIMITS.providerIDLength).optional(),
+    /** Absent: no cloud. With any but `external` the facts' `cloud` says what its metadata are. */
+    cloudProvider: z.enum(CLOUD_PROVIDERS).optional(),
+    /** Was the hostname configured, not found? It then stands before the cloud's. */
+    hostnameOverridden: z.boolean().optional(),
     maxPods: within([0, INT32_MAX]),
     /** 0: no limit. */
     podsPerCore: within([0, INT32_MAX]).optional(),

@@ -2,6 +2,7 @@
 // change only.
 
 import * as z from "zod";
+import type { Tables } from "./tables.ts";
 
 export const HISTORY_KINDS = [
   "registration",
@@ -12,6 +13,7 @@ export const HISTORY_KINDS = [
   "capacity",
   "address",
   "runtime",
+  "cloud",
   "silence",
   "apiserver",
   "clock",
@@ -46,12 +48,10 @@ const MAX_HISTORY_AGE_MS = 90 * 24 * 3600 * 1000;
 /** Entries that are too old go in small portions, with an entry that comes. */
 const PRUNED_AT_ONCE = 10;
 
-export function machineHistory(sql: SqlStorage): History {
-  sql.exec(`CREATE TABLE IF NOT EXISTS history (
-    id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL
-  )`);
+export function machineHistory(sql: SqlStorage, tables: Tables): History {
   return {
     add(kind, text, nowMs) {
+      tables.make();
       sql.exec("INSERT INTO history (at_ms, kind, text) VALUES (?, ?, ?)", nowMs, kind, text);
       sql.exec(
         `DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?)
@@ -62,6 +62,7 @@ export function machineHistory(sql: SqlStorage): History {
       );
     },
     read({ since, kind = null, limit }) {
+      if (!tables.exist()) return [];
       const sinceMs = since === undefined ? 0 : Date.parse(since);
       const rows = sql.exec<{ at_ms: number; kind: HistoryKind; text: string }>(
         "SELECT at_ms, kind, text FROM history WHERE at_ms > ? AND (? IS NULL OR kind = ?) ORDER BY id DESC LIMIT ?",

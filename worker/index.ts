@@ -3,7 +3,14 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
 import { validateNodeName } from "../shared/node-name.ts";
-import { enrolmentSchema, firstFault, LIMITS, type Problem, tokenRequestSchema } from "../shared/protocol.ts";
+import {
+  type EnrolmentAnswer,
+  enrolmentSchema,
+  firstFault,
+  LIMITS,
+  type Problem,
+  tokenRequestSchema,
+} from "../shared/protocol.ts";
 import { type Environment, origins } from "./env.ts";
 import { isOperator } from "./identity/operator.ts";
 import { claimedKid, verifyProof } from "./identity/jwt.ts";
@@ -85,11 +92,12 @@ app.put("/v1/nodes/:name/enrolment", async (c) => {
   const { method, path } = request;
   const admission = await fleet(c.env).admit({ name, method, path, binding: body.data.binding, machine });
   if (!admission) return refuse("token-refused");
-  const { pinned, enrolment } = await c.env.NODES.getByName(name).enrol(name, machine, admission);
+  const pinned = await c.env.NODES.getByName(name).enrol(name, machine, admission);
   if (!pinned) return refuse("name-pinned");
   const [macKey] = parseMacKeys(c.env.KID_MAC_KEYS);
   if (!macKey) throw new Error("KID_MAC_KEYS holds no key");
-  return c.json({ kid: await issueKid(macKey, name, machine.thumbprint, enrolment) });
+  const kid = await issueKid(macKey, name, machine.thumbprint, pinned.enrolment);
+  return c.json({ kid, ticket: pinned.ticket } satisfies EnrolmentAnswer);
 });
 
 /** The operator alone. */

@@ -26,12 +26,14 @@ const MAX_UPDATES = 2;
 const CLOCK_TOLERANCE_MS = 2000;
 
 export async function renewLease(context: TickContext, deadlineMs: number): Promise<Renewal> {
-  const { memory, name, facts, nowMs, records } = context;
+  const { memory, name, facts, nowMs, records, created } = context;
   const client = context.client(deadlineMs);
   const durationMs = facts.settings.nodeLeaseDurationSeconds * 1000;
   const uid = registeredUid(records);
   let lastRenewalMs = memory.renewedAtMs;
   const wasFresh = () => {
+    // Nobody can have spoken of a Node that is new.
+    if (created) return true;
     const elapsedMs = lastRenewalMs === undefined ? Number.POSITIVE_INFINITY : nowMs() - lastRenewalMs;
     return elapsedMs <= durationMs && elapsedMs >= -CLOCK_TOLERANCE_MS;
   };
@@ -53,7 +55,8 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
         leaseDurationSeconds: facts.settings.nodeLeaseDurationSeconds,
       },
       renewTime,
-      readOwner: () => readOwnNode(context, client),
+      readOwner: async () => (created ? { ok: created } : readOwnNode(context, client)),
+      isNew: created !== undefined,
       maxUpdates: MAX_UPDATES,
       // The next report tries again; nothing waits here.
       backOff: () => Promise.resolve(false),

@@ -30,6 +30,7 @@ import { nodeRecordStore, type NodeRecordStore } from "./node-state.ts";
 import { eventOutbox, type Outbox } from "./outbox.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import { problem } from "./problems.ts";
+import { nodeTables } from "./tables.ts";
 import { type Fault, parseReport, type ReportedFacts } from "./report.ts";
 import { singleFlight } from "./single-flight.ts";
 import { isReady, kubeOf, logOf, tick, type TickMemory, type TickOutcome } from "./tick.ts";
@@ -46,8 +47,13 @@ export interface SignedRequest {
 
 export type Answer = { status: 200; body: ReportAnswer | LeaveAnswer } | { status: number; body: Problem };
 
-/** The events of a registration follow its answer. */
-const FLUSH_SOON_MS = 1000;
+/** What an enrolled machine needs to report. */
+interface Pinned {
+  enrolment: string;
+  /** Its first report needs no challenge. */
+  ticket: string;
+}
+
 /** What events and the alarm may take of a tick's time. */
 const ALARM_WITHIN_MS = 2000;
 /** Two GETs and two DELETEs. */
@@ -76,21 +82,24 @@ export class NodeObject extends DurableObject<Environment> {
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
-    this.#records = nodeRecordStore(ctx.storage.sql);
-    this.#outbox = eventOutbox(ctx.storage, this.#records);
-    this.#history = machineHistory(ctx.storage.sql);
+    const { sql } = ctx.storage;
+    const tables = nodeTables(sql);
+    this.#records = nodeRecordStore(sql, tables);
+    this.#outbox = eventOutbox(ctx.storage, tables, this.#records);
+    this.#history = machineHistory(sql, tables);
     this.#journal = journal(ctx.storage, this.#records, this.#outbox, this.#history);
     this.#alarm = lazyAlarm(ctx.storage);
     this.#tick = singleFlight(() => this.#runTick());
   }
 
-  /** Pins the machine's key, or finds that it is the pinned one. Another key changes nothing. */
-  enrol(name: string, machine: ProvenMachine, admission: Admission): { pinned: boolean; enrolment: string } {
+  /** Pins the machine's key, or finds that it is the pinned one. null: another one is, and nothing changes. */
+  enrol(name: string, machine: ProvenMachine, admission: Admission): Pinned | null {
     const known = this.#records.get("enrolment");
-    if (known) return { pinned: known.thumbprint === machine.thumbprint, enrolment: known.id };
-    const id = randomNonce();
-    this.#records.put("enrolment", { id, name, ...machine, ...admission, pinnedAtMs: Date.now() });
-    return { pinned: true, enrolment: id };
+    if (known && known.thumbprint !== machine.thumbprint) return null;
+    const id = known?.id ?? randomNonce();
+    if (!known)
+      this.#records.put("enrolment", { id, name, ...machine, ...admission, pinnedAtMs: Date.now() });
+    return { enrolment: id, ticket: this.#offerTicket() };
   }
 
   /** Handles a report whose kid the Worker has checked; the table in docs/protocol.md, first match wins. */
@@ -194,11 +203,11 @@ export class NodeObject extends DurableObject<Environment> {
     hear(this.#witness(), report);
     this.#latest = report;
     this.#lastReportMs = Date.now();
+    // Set in the transaction of what the report changes.
+    const alarm = this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
     const outcome = await this.#tick();
     tell(this.#witness(), outcome.phase);
-    // What a registration has to say follows at once; while the apiserver is away the next report tries again.
-    const followsSoon = outcome.phase === "registered" && !this.#outbox.isEmpty();
-    await this.#alarm.atLatest(Date.now() + (followsSoon ? FLUSH_SOON_MS : SILENCE_CHECK_MS));
+    await alarm;
     const refused =
       this.#refusedFacts?.digest === report.factsDigest ? { factsRefused: this.#refusedFacts.fault } : {};
     const body = { reportInMs: this.#reportInMs(), ...outcome, ...refused, ticket: this.#offerTicket() };
@@ -208,7 +217,9 @@ export class NodeObject extends DurableObject<Environment> {
   /** Nothing is renewed or written: the machine is about to be silent. */
   async #setupFailed(setupError: string): Promise<Answer> {
     hearSetupFailed(this.#witness(), setupError);
-    await this.#alarm.atLatest(Date.now() + FLUSH_SOON_MS);
+    const alarm = this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+    await this.#flush(this.#records.get("enrolment")?.name ?? "");
+    await alarm;
     const ready = isReady(this.#records.get("node")?.node);
     const ticket = this.#offerTicket();
     return { status: 200, body: { phase: "setup failed", ready, ticket, reportInMs: this.#reportInMs() } };
@@ -229,8 +240,10 @@ export class NodeObject extends DurableObject<Environment> {
       nowMs: () => Date.now(),
       random: Math.random,
     });
-    // What a registration has to say follows in an alarm: Ready comes first.
-    if (wasRegistered && outcome.phase === "registered") await this.#flush(enrolment.name);
+    if (outcome.phase !== "registered") return outcome;
+    // What a registration has to say follows with the next report: Ready comes first.
+    if (!wasRegistered) return { reportInMs: this.#firstReportInMs(), ...outcome };
+    await this.#flush(enrolment.name);
     return outcome;
   }
 
@@ -307,6 +320,11 @@ export class NodeObject extends DurableObject<Environment> {
     const settings = this.#records.get("facts")?.facts.settings;
     const intervalMs = settings?.nodeStatusUpdateFrequencyMs ?? DEFAULT_INTERVAL_MS;
     return Math.round(intervalMs * (0.94 + 0.04 * Math.random()));
+  }
+
+  /** Sooner: events wait. At any time in more than half an interval: a fleet that started together spreads. */
+  #firstReportInMs(): number {
+    return Math.round(this.#reportInMs() * (0.4 + 0.6 * Math.random()));
   }
 }
 

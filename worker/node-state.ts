@@ -3,9 +3,11 @@ import type { DecidedCondition } from "../shared/decided.ts";
 import type { EventCorrelator } from "../shared/event-correlator.ts";
 import type { Node } from "../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../shared/heartbeat.ts";
-import type { Facts, Phase } from "../shared/protocol.ts";
+import type { Facts } from "../shared/facts.ts";
+import type { Phase } from "../shared/protocol.ts";
 import type { ReportedMemory } from "../shared/reported-status.ts";
 import type { LostPhase } from "./own-node.ts";
+import type { Tables } from "./tables.ts";
 
 /** The pinned key and what came with it. */
 export interface Enrolment {
@@ -70,21 +72,27 @@ export interface NodeRecordStore {
 }
 
 /** The store over a Durable Object's SQLite. Values are JSON and must not be changed by those who read them. */
-export function nodeRecordStore(sql: SqlStorage): NodeRecordStore {
-  sql.exec("CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
+export function nodeRecordStore(sql: SqlStorage, tables: Tables): NodeRecordStore {
   const texts = new Map<string, string>();
   const values = new Map<string, unknown>();
-  for (const row of sql.exec<{ key: string; value: string }>("SELECT key, value FROM records")) {
-    texts.set(row.key, row.value);
-    values.set(row.key, JSON.parse(row.value));
+  if (tables.exist()) {
+    for (const row of sql.exec<{ key: string; value: string }>("SELECT key, value FROM records"))
+      texts.set(row.key, row.value);
   }
+  // Not all of them are needed each time that an object wakes up.
+  const valueOf = (key: string) => {
+    const text = texts.get(key);
+    if (text !== undefined && !values.has(key)) values.set(key, JSON.parse(text));
+    return values.get(key);
+  };
   return {
-    get: (key) => values.get(key) as never,
+    get: (key) => valueOf(key) as never,
     holds: (key, value) => values.get(key) === value || texts.get(key) === JSON.stringify(value),
     put(key, value) {
       if (values.get(key) === value) return;
       const text = JSON.stringify(value);
       if (texts.get(key) === text) return;
+      tables.make();
       sql.exec(
         "INSERT INTO records VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         key,

@@ -2,6 +2,7 @@
 // has it. Order is kept; what repeats is counted and combined as client-go does.
 import type { KubeClient } from "./kube-client.ts";
 import type { NodeRecordStore } from "./node-state.ts";
+import type { Tables } from "./tables.ts";
 import { correlateEvent, type EventCorrelator, newEventCorrelator } from "../shared/event-correlator.ts";
 import { makeEvent, recordEvent } from "../shared/events.ts";
 import { type ApiError, isAlreadyExists } from "../shared/kubernetes/api-error.ts";
@@ -29,15 +30,12 @@ type Row = { id: number; at_micros: number; type: string; reason: string; messag
 const INSERT = "INSERT INTO outbox (at_micros, type, reason, message) VALUES (?, ?, ?, ?)";
 
 /** `records` keeps what correlation has learnt, and how many events were dropped. */
-export function eventOutbox(storage: DurableObjectStorage, records: NodeRecordStore): Outbox {
+export function eventOutbox(storage: DurableObjectStorage, tables: Tables, records: NodeRecordStore): Outbox {
   const { sql } = storage;
-  sql.exec(`CREATE TABLE IF NOT EXISTS outbox (
-    id INTEGER PRIMARY KEY, at_micros INTEGER NOT NULL, type TEXT NOT NULL, reason TEXT NOT NULL, message TEXT NOT NULL
-  )`);
-  const found = sql.exec<{ waiting: number; last: number | null }>(
-    "SELECT COUNT(*) AS waiting, MAX(at_micros) AS last FROM outbox",
-  );
-  let { waiting, last } = found.one();
+  const count = "SELECT COUNT(*) AS waiting, MAX(at_micros) AS last FROM outbox";
+  let { waiting, last } = tables.exist()
+    ? sql.exec<{ waiting: number; last: number | null }>(count).one()
+    : { waiting: 0, last: null };
   let flushing: Promise<ApiError | null> | undefined;
   const oldest = () => sql.exec<Row>("SELECT * FROM outbox ORDER BY id LIMIT 1").toArray()[0];
 
@@ -61,6 +59,7 @@ export function eventOutbox(storage: DurableObjectStorage, records: NodeRecordSt
 
   return {
     add(events, nowMs) {
+      tables.make();
       for (const { type, reason, message } of events) {
         // Events of one moment get names of their own; this clock stands still while an object runs.
         last = Math.max(nowMs * 1000, (last ?? 0) + 1);

@@ -8,6 +8,7 @@ import {
 } from "../shared/registration.ts";
 import type { Phase } from "../shared/protocol.ts";
 import { claimNode, OWNER_ANNOTATION, reportedInitialNode } from "../shared/reported-node.ts";
+import { calculateDelayMs } from "../shared/heartbeat.ts";
 import { decidedConditions, decisionsNotYetWritten } from "../shared/decided.ts";
 import type { DraftNode } from "../shared/setters/setter.ts";
 import type { OccurredEvent } from "./outbox.ts";
@@ -15,9 +16,14 @@ import { NOTHING_REMEMBERED } from "../shared/reported-status.ts";
 import { claimingClient } from "./claim.ts";
 import { isNodeMissing, recordLoss } from "./own-node.ts";
 import { phaseOf, type TickContext } from "./tick.ts";
+import { tell } from "./witness.ts";
+
+type Registered = Extract<RegistrationOutcome, { outcome: "created" | "found" }>;
 
 interface Registration {
   phase: Phase;
+  /** For the machine's operator. */
+  message?: string;
   /** Present when the attempt failed. */
   retryInMs?: number;
 }
@@ -39,6 +45,10 @@ export async function register(context: TickContext, deadlineMs: number): Promis
     delete memory.setters;
   }
   const node = initialNode(context, nowMs);
+  if ("error" in node) {
+    context.log(`registration waits: ${node.error}`);
+    return { phase: "registering", message: node.error, retryInMs: nextDelayMs(memory) };
+  }
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
   const attempt = await tryToRegister(context, node, deadlineMs);
   if (attempt.outcome === "refused") context.lost = { phase: "name taken", reason: attempt.reason };
@@ -50,26 +60,42 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   if (attempt.outcome === "refused") throw new Error("a refusal that is no loss");
   if (attempt.outcome === "failed") {
     context.log(`registration failed: ${attempt.step}`, attempt.error);
-    memory.registrationDelayMs = nextRegistrationDelayMs(
-      memory.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
-    );
-    return { phase: phaseOf(attempt.error), retryInMs: memory.registrationDelayMs };
+    return { phase: phaseOf(attempt.error), retryInMs: nextDelayMs(memory) };
   }
   delete memory.registrationDelayMs;
   context.log(`Node ${attempt.outcome}`);
   context.journal.note("registration", `Node ${attempt.outcome}`, nowMs);
-  // From here on events tell what differs from the Node that is there.
-  records.put("decided", decidedConditions(attempt.node));
-  // The lease still carries what an earlier process has written.
-  memory.status = { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
-  records.put("node", {
-    node: attempt.node,
-    lastStatusReportTimeMs: null,
-    delayAfterNodeStatusChangeMs: 0,
-    readAgain: false,
-  });
-  records.put("registration", { startId: report.startId, phase: "registered" });
+  remember(context, attempt);
   return { phase: "registered" };
+}
+
+/** One transaction of SQLite, since nothing is awaited. */
+function remember(context: TickContext, { outcome, node }: Registered): void {
+  const { records, memory, report, facts, random, journal } = context;
+  const nowMs = context.nowMs();
+  // From here on events tell what differs from the Node that is there.
+  records.put("decided", decidedConditions(node));
+  // A creation writes the whole status; the lease of a Node that was found still carries what an earlier process wrote.
+  const { nodeStatusReportFrequencyMs } = facts.settings;
+  const status =
+    outcome === "created"
+      ? {
+          lastStatusReportTimeMs: nowMs,
+          delayAfterNodeStatusChangeMs: calculateDelayMs({ random, nodeStatusReportFrequencyMs }),
+        }
+      : { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
+  memory.status = status;
+  if (outcome === "created") context.created = node;
+  records.put("node", { node, ...status, readAgain: false });
+  records.put("registration", { startId: report.startId, phase: "registered" });
+  tell({ records, journal, nowMs }, "registered");
+}
+
+function nextDelayMs(memory: TickContext["memory"]): number {
+  memory.registrationDelayMs = nextRegistrationDelayMs(
+    memory.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
+  );
+  return memory.registrationDelayMs;
 }
 
 /** Is there nothing to ask the apiserver now? */
@@ -103,7 +129,7 @@ function isMissing(attempt: RegistrationOutcome, name: string): boolean {
 }
 
 /** What the machine registers with. Decided once for each process: a further attempt causes no event again. */
-function initialNode(context: TickContext, nowMs: number): DraftNode {
+function initialNode(context: TickContext, nowMs: number): DraftNode | { error: string } {
   const { records, report, enrolment } = context;
   const memory = structuredClone(NOTHING_REMEMBERED);
   const events: OccurredEvent[] = [];
@@ -117,7 +143,9 @@ function initialNode(context: TickContext, nowMs: number): DraftNode {
       void events.push({ type, reason, message }),
   };
   const pending = decisionsNotYetWritten(undefined, records.get("decided") ?? []);
-  const { node } = reportedInitialNode(reported, enrolment.withoutFactsOnlyTaint, [pending]);
+  const initial = reportedInitialNode(reported, enrolment.withoutFactsOnlyTaint, [pending]);
+  if ("error" in initial) return initial;
+  const { node } = initial;
   context.journal.decide({ node, memory: records.get("memory") ?? NOTHING_REMEMBERED, events, nowMs });
   return node;
 }

@@ -1,12 +1,6 @@
 // From the bytes of a verified report to what it says: parsed, validated, its facts apart from its vitals.
-import {
-  canonicalJson,
-  type Facts,
-  factsSchema,
-  firstFault,
-  type Report,
-  reportSchema,
-} from "../shared/protocol.ts";
+import { type Facts, factsSchema } from "../shared/facts.ts";
+import { canonicalJson, firstFault, type Report, reportSchema } from "../shared/protocol.ts";
 import { sha256Base64url } from "./identity/jwt.ts";
 
 export interface Fault {

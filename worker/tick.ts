@@ -49,6 +49,8 @@ export interface TickInput {
 export interface TickOutcome {
   phase: Phase;
   ready: boolean;
+  /** What the machine's operator can do something about. */
+  message?: string;
   /** Sooner than the interval asks for. */
   reportInMs?: number;
 }
@@ -61,6 +63,8 @@ export interface TickContext extends Omit<TickInput, "env"> {
   /** A client whose calls end `withinMs` from now. */
   client: (withinMs: number) => KubeClient;
   log: (message: string, error?: ApiError) => void;
+  /** The Node as this very tick has created it. */
+  created?: Node;
   /** Set once the Node turns out to be no longer this machine's. */
   lost?: Loss;
 }
@@ -88,12 +92,17 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const isRegistered = records.get("registration")?.startId === input.report.startId;
   const wasEvicted = isRegistered && input.memory.lease === undefined;
 
-  const { phase, retryInMs } = await register(context, REGISTRATION_DEADLINE_MS);
+  const { phase, message, retryInMs } = await register(context, REGISTRATION_DEADLINE_MS);
   if (phase !== "registered") {
     // A Node that is known goes on being renewed while a restarted shim cannot register.
     const wasRegistered = records.get("registration")?.phase === "registered";
     if (retryInMs !== undefined && wasRegistered) await renewLease(context, LEASE_DEADLINE_MS);
-    return { phase, ready: false, ...(retryInMs !== undefined && { reportInMs: retryInMs }) };
+    return {
+      phase,
+      ready: false,
+      ...(message !== undefined && { message }),
+      ...(retryInMs !== undefined && { reportInMs: retryInMs }),
+    };
   }
   const lease = await renewLease(context, LEASE_DEADLINE_MS);
   if (context.lost) return { phase: recordLoss(context, context.lost), ready: false };

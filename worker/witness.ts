@@ -1,7 +1,8 @@
 // What an object notices about its machine beside the Node: what new facts change, a clock that is off, silence, and
 // what it was told last. Each is a line of history when it changes, and no row when it does not.
 import { factsChanges } from "../shared/facts-changes.ts";
-import type { Facts, Phase, Report } from "../shared/protocol.ts";
+import type { Facts } from "../shared/facts.ts";
+import type { Phase, Report } from "../shared/protocol.ts";
 import type { Journal } from "./journal.ts";
 import type { KubeClient } from "./kube-client.ts";
 import type { NodeRecordStore } from "./node-state.ts";

@@ -57,9 +57,9 @@ async function enrolAndRun(waiting: number[]): Promise<void> {
   const running: Promise<void>[] = [];
   const { send, close } = httpTransport(origin, 9000);
   for (let index = waiting.shift(); index !== undefined; index = waiting.shift()) {
-    await enrolOne(index, send);
+    const ticket = await enrolOne(index, send);
     const reported = Promise.withResolvers<void>();
-    const run = runOne(index, reported.resolve);
+    const run = runOne(index, ticket, reported.resolve);
     running.push(run);
     await Promise.race([reported.promise, run]);
   }
@@ -74,10 +74,11 @@ function save(): void {
   renameSync(beside, file);
 }
 
-async function enrolOne(index: number, send: Transport): Promise<void> {
+/** The ticket for the first report; "": it was enrolled before. */
+async function enrolOne(index: number, send: Transport): Promise<string> {
   const name = `sim-${index}`;
   const machine = machines[name];
-  if (!machine || machine.kid !== "" || stop.signal.aborted) return;
+  if (!machine || machine.kid !== "" || stop.signal.aborted) return "";
   const key = await machineKey(machine.jwk);
   const { machineID = "", systemUUID = "" } = simulatedFacts(index, configuration).machine ?? {};
   const outcome = await enrol(send, key, {
@@ -92,9 +93,10 @@ async function enrolOne(index: number, send: Transport): Promise<void> {
     throw new Error(`${name} could not enrol: ${why}`);
   }
   machine.kid = outcome.answer.kid;
+  return outcome.answer.ticket;
 }
 
-async function runOne(index: number, reported: () => void): Promise<void> {
+async function runOne(index: number, ticket: string, reported: () => void): Promise<void> {
   const name = `sim-${index}`;
   const { jwk, kid } = machines[name] as Stored[string];
   const { send, close } = httpTransport(origin, 9000);
@@ -103,6 +105,7 @@ async function runOne(index: number, reported: () => void): Promise<void> {
     origin,
     key: await machineKey(jwk),
     kid,
+    ticket,
     startId: randomBytes(16).toString("base64url"),
     send,
     machineTime: () => new Date().toISOString(),

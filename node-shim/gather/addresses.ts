@@ -1,5 +1,5 @@
 // Everything that the Node's address is chosen from. The choice is shared/setters/node-address.ts's.
-import type { Facts } from "../../shared/protocol.ts";
+import type { Facts } from "../../shared/facts.ts";
 import { isUnspecified, parseIpSloppy } from "../../shared/kubernetes/ip.ts";
 import { hostIPs, interfaceIPs, type Interfaces } from "./host-ip.ts";
 import { oneAtATime } from "./one-at-a-time.ts";

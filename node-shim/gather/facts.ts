@@ -1,5 +1,5 @@
 // Puts together what rarely changes about this machine. What cannot be read is left out and said; nothing is decided.
-import type { Facts } from "../../shared/protocol.ts";
+import type { Facts } from "../../shared/facts.ts";
 import { addresses, type AddressSources } from "./addresses.ts";
 import { logicalCores } from "./cores.ts";
 import { hugePages } from "./huge-pages.ts";

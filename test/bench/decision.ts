@@ -1,6 +1,7 @@
 // The product's decision about a report, as a tick makes it: the setters over the last known Node, and the comparison.
 import type { Node } from "../../shared/kubernetes/types.ts";
-import type { Facts, Vitals } from "../../shared/protocol.ts";
+import type { Facts } from "../../shared/facts.ts";
+import type { Vitals } from "../../shared/protocol.ts";
 import { reportedSetters } from "../../shared/reported-node.ts";
 import type { ReportedMemory } from "../../shared/reported-status.ts";
 import { type NodeUpdate, updateNode } from "../../shared/update-node.ts";

@@ -1,7 +1,8 @@
 // A machine to measure with: what it reports, and its Node as the apiserver has it. Made up, and always the same.
 import { draftOf } from "../../shared/update-node.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
-import type { Facts, Vitals } from "../../shared/protocol.ts";
+import type { Facts } from "../../shared/facts.ts";
+import type { Vitals } from "../../shared/protocol.ts";
 import { OWNER_ANNOTATION, reportedInitialNode } from "../../shared/reported-node.ts";
 import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/reported-status.ts";
 
@@ -86,7 +87,9 @@ export function machineVitals(index: number, memoryIsShort = false): Vitals {
 export function registeredNode(facts: Facts, vitals: Vitals): { node: Node; memory: ReportedMemory } {
   const memory = structuredClone(NOTHING_REMEMBERED);
   const reported = { name: NAME, facts, vitals, nowMs: WRITTEN_AT_MS, memory, recordEvent: () => undefined };
-  const { node, errors } = reportedInitialNode(reported, false);
+  const initial = reportedInitialNode(reported, false);
+  if ("error" in initial) throw new Error(initial.error);
+  const { node, errors } = initial;
   if (errors.length > 0) throw new Error(errors.join("; "));
   const known = draftOf(node);
   Object.assign(known.metadata, {

@@ -78,7 +78,6 @@ describe.concurrent("an answer after the deadline, of what took effect", () => {
   it.each<[string, string]>([
     ["the Node's creation", "^POST /api/v1/nodes"],
     ["the lease's creation", "^POST /apis/coordination"],
-    ["the first status", PATCH],
     ["the first event", EVENT],
   ])("%s → found with the next report", { timeout: TIMEOUT_MS }, async (what, of) => {
     const machine = await watched(`late-first-${what.replaceAll(/[^a-z]+/gi, "-")}`.toLowerCase());

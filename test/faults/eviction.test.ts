@@ -30,7 +30,6 @@ describe.each(["before", "after"] as const)("an object that ends %s", (when) => 
   it.each([
     ["the Node's creation", NODE_CREATED],
     ["the lease's creation", LEASE],
-    ["the first status", STATUS],
   ])("%s → Ready with the next report", async (what, of) => {
     const machine = await watched(slug(when, what));
     await crashAt(machine, when, [of, 0], () => machine.report());

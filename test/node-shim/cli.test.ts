@@ -19,7 +19,7 @@ beforeAll(() => {
   if (!existsSync(join(ROOT, "node-shim/dist/node-shim.js"))) throw new Error("npm run build comes first");
 });
 
-describe.each(nodes())("node-shim on Node %s", (_version, node) => {
+describe.each(nodes())("node-shim on Node %s", (version, node) => {
   let folder: { path: string; remove: () => void };
   let children: ChildProcess[];
   let servers: Server[];
@@ -37,20 +37,24 @@ describe.each(nodes())("node-shim on Node %s", (_version, node) => {
     folder.remove();
   });
 
-  function start(args: string[], environment: Record<string, string> = {}) {
-    const { ROLLCALL_JOIN_TOKEN: _, ...inherited } = process.env;
+  function start(
+    args: string[],
+    environment: Record<string, string> = {},
+    stdin: "ignore" | "pipe" = "ignore",
+  ) {
+    const { ROLLCALL_JOIN_TOKEN: _, ROLLCALL_URL: __, ...inherited } = process.env;
     const child = spawn(node, [BIN, ...args], {
       env: { ...inherited, ...environment },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [stdin, "pipe", "pipe"],
     });
     children.push(child);
     const text = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"] as const)
-      child[name].on("data", (chunk: Buffer) => (text[name] += chunk.toString()));
+      child[name]?.on("data", (chunk: Buffer) => (text[name] += chunk.toString()));
     const said = (pattern: RegExp) =>
       new Promise<void>((found) => {
         const look = () => pattern.test(text.stderr) && found();
-        child.stderr.on("data", look);
+        child.stderr?.on("data", look);
         look();
       });
     const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((done) =>
@@ -140,7 +144,7 @@ describe.each(nodes())("node-shim on Node %s", (_version, node) => {
   test.each([
     ["no command", []],
     ["a command that does not exist", ["walk"]],
-    ["no --url", ["run"]],
+    ["a log format that does not exist", ["run", "--log-format", "xml"]],
     ["a flag that does not exist", ["run", "--url", "https://a.example", "--bogus"]],
     ["a flag without its value", ["run", "--url"]],
     ["an argument too many", ["preview", "now"]],
@@ -164,6 +168,11 @@ describe.each(nodes())("node-shim on Node %s", (_version, node) => {
         /--join-token-file \/nowhere\/token cannot be read \(ENOENT\): put the token there/,
       ],
       ["a token that is none", () => run(unreachable, "--join-token-file", BIN), /this is not a join token/],
+      [
+        "no --url, and never joined",
+        () => ["run", "--state", state()],
+        /which Worker\? Pass --url https:\/\/HOST/,
+      ],
       ["a --url that is none", () => run("rollcall"), /--url rollcall: must read https:\/\/HOST/],
       ["a --url with a path", () => run("https://a.example/x"), /must read https:\/\/HOST/],
       ["http to another machine", () => run("http://a.example"), /only https:\/\/ leaves this machine/],
@@ -343,12 +352,158 @@ describe.each(nodes())("node-shim on Node %s", (_version, node) => {
     expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
+  describe("join", () => {
+    const joined = (url: string, ...more: string[]) => ["join", ...run(url, ...more).slice(1)];
+    async function worker(): Promise<{ url: string; paths: string[] }> {
+      const paths: string[] = [];
+      const url = await serve((request, response) => {
+        paths.push(`${request.method} ${request.url}`);
+        const answer = request.url?.endsWith("enrolment")
+          ? { kid: "k", ticket: "t" }
+          : { phase: "registered", ready: true, ticket: "t", reportInMs: 20 };
+        request.resume().once("end", () => response.end(JSON.stringify(answer)));
+      });
+      return { url, paths };
+    }
+    function startWithInput(args: string[], input: string) {
+      const started = start(args, {}, "pipe");
+      started.child.stdin?.end(input);
+      return started.ended;
+    }
+
+    it("token on standard input → enrolled; again → nothing is asked; run → needs no URL", async () => {
+      const { url, paths } = await worker();
+      const first = await startWithInput(joined(url, "--join-token-file", "-"), `${JOIN_TOKEN}\n`);
+      expect(first).toEqual({
+        code: 0,
+        stdout: "",
+        stderr: expect.stringMatching(
+          /^node-shim: enrolled as edge-1 at http:\/\/127\.0\.0\.1:\d+, key .{43}\n$/,
+        ),
+      });
+      const second = await end(joined(url));
+      expect(second).toMatchObject({ code: 0, stderr: expect.stringMatching(/is enrolled at .* already/) });
+      expect(paths).toEqual(["PUT /v1/nodes/edge-1/enrolment"]);
+      const { child, said, ended } = start(["run", "--state", state(), "--hostname-override", "edge-1"]);
+      await said(/phase: registered, node Ready/);
+      child.kill("SIGTERM");
+      expect((await ended).code).toBe(0);
+      expect(paths[1]).toBe("POST /v1/nodes/edge-1/report");
+    });
+
+    test.each<[situation: string, status: number, body: string, line: RegExp]>([
+      [
+        "refused",
+        401,
+        '{"reason":"token-refused","title":"The join token was not accepted","detail":"Ask for another."}',
+        /^node-shim: not enrolled: The join token was not accepted\. Ask for another\.\n$/,
+      ],
+      [
+        "another key is pinned",
+        409,
+        '{"reason":"name-pinned","title":"Another key is pinned under this name","detail":"An operator has to approve."}',
+        /An operator has to approve\. This machine's key: .{43}\.\n$/,
+      ],
+      ["not a Worker", 404, "<html>", /^node-shim: not enrolled: HTTP 404 without JSON.*node-shim doctor/],
+    ])(
+      "%s → 1, one line, the folder is free, and it can be tried again",
+      async (_situation, status, body, line) => {
+        const url = await serve((_request, response) => {
+          response.statusCode = status;
+          response.end(body);
+        });
+        const { code, stdout, stderr } = await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+        expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+        expect(stderr).toMatch(line);
+        expect(existsSync(join(state(), "lock"))).toBe(false);
+        expect(existsSync(join(state(), "enrolment.json"))).toBe(false);
+      },
+    );
+
+    it("what run would refuse → refused before the Worker hears of it", async () => {
+      const { url, paths } = await worker();
+      const { code, stderr } = await end(joined(url, "--max-pods", "-1"), {
+        ROLLCALL_JOIN_TOKEN: JOIN_TOKEN,
+      });
+      expect({ code, stderr, paths }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(/--max-pods: /),
+        paths: [],
+      });
+    });
+  });
+
+  test("doctor → 0 where it can work, 1 where it cannot, as text and as JSON", async () => {
+    const url = await serve((_request, response) => response.end("ok"));
+    const [well, bad] = await Promise.all([
+      end(["doctor", "--url", url, "--state", state(), "--hostname-override", "edge-1"]),
+      end(["doctor", "--json", "--url", "http://127.0.0.1:1", "--state", state()]),
+    ]);
+    expect(well).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringMatching(/^ok {4}Worker +http.*answers$/m),
+    });
+    expect(bad).toMatchObject({ code: 1, stderr: "" });
+    expect(JSON.parse(bad.stdout)).toMatchObject({
+      findings: expect.arrayContaining([
+        { check: "Worker", level: "fail", message: expect.any(String), todo: expect.any(String) },
+      ]),
+    });
+  });
+
+  test("version → of the shim, of what its Node shows as the kubelet's, of Node.js", async () => {
+    expect(await end(["version"])).toEqual({
+      code: 0,
+      stdout: `node-shim ${shim.version}\nkubelet v1.36.0-rollcall-v${shim.version}\nnode ${version} linux/${process.arch}\n`,
+      stderr: "",
+    });
+  });
+
+  test("install-service --print → run's flags, with paths that hold from everywhere; join's are not repeated", async () => {
+    writeFileSync(
+      join(folder.path, "k.yaml"),
+      "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n",
+    );
+    const flags = [
+      "--config",
+      join(folder.path, ".", "k.yaml"),
+      "--node-labels",
+      "a=b",
+      "--node-labels",
+      "c=d",
+    ];
+    const { code, stdout } = await end(["install-service", "--print", ...flags, "--register-node"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      `ExecStart=${node} ${BIN} run --config=${folder.path}/k.yaml --node-labels=a=b --node-labels=c=d --register-node=true $NODE_SHIM_FLAGS\n`,
+    );
+  });
+
+  test("--log-format json → JSON to the last line", async () => {
+    const { code, stderr } = await end(run("http://127.0.0.1:1", "--log-format", "json"));
+    expect(code).toBe(1);
+    expect(JSON.parse(stderr)).toMatchObject({
+      level: "error",
+      message: expect.stringMatching(/^this machine is not/),
+    });
+  });
+
+  test("--log-format text → readable lines where no terminal is", async () => {
+    const { child, said, ended } = start(run("http://127.0.0.1:1", "--log-format", "text"), {
+      ROLLCALL_JOIN_TOKEN: JOIN_TOKEN,
+    });
+    await said(/^\d\d:\d\d:\d\d warn enrolment failed: /);
+    child.kill("SIGTERM");
+    expect((await ended).code).toBe(0);
+  });
+
   it("enrols, reports, refuses a second shim on its folder, and tells no secret", async () => {
     const paths: string[] = [];
     const url = await serve((request, response) => {
       paths.push(`${request.method} ${request.url}`);
       const answer = request.url?.endsWith("enrolment")
-        ? { kid: "k" }
+        ? { kid: "k", ticket: "t" }
         : { phase: "registered", ready: true, ticket: "t", reportInMs: 20 };
       request.resume().once("end", () => response.end(JSON.stringify(answer)));
     });

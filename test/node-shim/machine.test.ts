@@ -7,7 +7,8 @@ import { parseConfiguration } from "../../node-shim/config.ts";
 import { type MachineFlags, machineSettings, thisMachine } from "../../node-shim/machine.ts";
 import { printConfig } from "../../node-shim/print-config.ts";
 import { printFacts } from "../../node-shim/print-facts.ts";
-import { factsSchema } from "../../shared/protocol.ts";
+import { preview } from "../../node-shim/preview.ts";
+import { factsSchema } from "../../shared/facts.ts";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
 
 const folder = temporaryFolder();
@@ -183,5 +184,39 @@ describe("at the start", () => {
     ["a CPU that is not there", "reservedSystemCPUs: '70000'", /is not a subset of online-cpus/],
   ])("%s is reserved → one line", async (_situation, config, message) => {
     await expect(warnings(config)).rejects.toThrow(message);
+  });
+});
+
+describe("--cloud-provider file", () => {
+  const cloudMetadataFile = () => {
+    const file = join(folder.path, "cloud.yaml");
+    writeFileSync(file, "providerID: shop:///berlin/7\ninstanceType: nuc-11\nzone: berlin\n");
+    return file;
+  };
+  const flags = () => ({ ...NAMED, cloudProvider: "file", cloudMetadataFile: cloudMetadataFile() });
+
+  it("→ facts with what the file says, and where each was read", async () => {
+    const facts = JSON.parse(await printFacts(flags())) as Record<string, unknown>;
+    const source = join(folder.path, "cloud.yaml");
+    expect(facts).toMatchObject({
+      settings: {
+        cloudProvider: { value: "file", source: "--cloud-provider" },
+        hostnameOverridden: { value: true, source: "--hostname-override" },
+      },
+      cloud: { providerID: { value: "shop:///berlin/7", source }, zone: { value: "berlin", source } },
+    });
+  });
+
+  it("→ a Node that is in its zone", async () => {
+    const node = parseYaml(await preview(flags())) as Record<string, unknown>;
+    expect(node).toMatchObject({
+      metadata: { labels: { "topology.kubernetes.io/zone": "berlin" } },
+      spec: { providerID: "shop:///berlin/7" },
+    });
+  });
+
+  it("a file that is not there → no Node, and why", async () => {
+    const missing = { ...flags(), cloudMetadataFile: join(folder.path, "none.yaml") };
+    await expect(preview(missing)).rejects.toThrow("the cloud's metadata could not be read yet");
   });
 });

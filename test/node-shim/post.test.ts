@@ -3,13 +3,8 @@ import { decodeJwt, decodeProtectedHeader } from "jose";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { enrol, reporter, type TransportRequest, type TransportResponse } from "../../node-shim/post.ts";
 import { type MachineKey, makeMachineKey, sha256Base64url } from "../../node-shim/sign.ts";
-import {
-  canonicalJson,
-  type Facts,
-  type Report,
-  type ReportClaims,
-  type Vitals,
-} from "../../shared/protocol.ts";
+import type { Facts } from "../../shared/facts.ts";
+import { canonicalJson, type Report, type ReportClaims, type Vitals } from "../../shared/protocol.ts";
 
 const ORIGIN = "https://rollcall.example.com";
 const FACTS = { platform: { os: "linux", architecture: "amd64" } } as Facts;
@@ -225,12 +220,12 @@ describe("enrolment", () => {
     const outcome = await enrol(
       async (request) => {
         requests.push(request);
-        return { status: 200, body: '{"kid":"k"}' };
+        return { status: 200, body: '{"kid":"k","ticket":"t"}' };
       },
       key,
       enrolling,
     );
-    expect(outcome).toEqual({ kind: "ok", answer: { kid: "k" } });
+    expect(outcome).toEqual({ kind: "ok", answer: { kid: "k", ticket: "t" } });
     const [request] = requests as [TransportRequest];
     expect(request).toMatchObject({ method: "PUT", path: "/v1/nodes/edge-1/enrolment" });
     const { proof, binding } = JSON.parse(request.body) as { proof: string; binding: string };

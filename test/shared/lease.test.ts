@@ -43,6 +43,7 @@ function setup(overrides: Partial<LeaseSteps> = {}) {
     },
     renewTime: () => formatMicroTime(NOW),
     readOwner: () => server.client.getNode("node-1"),
+    isNew: false,
     maxUpdates: MAX_LEASE_UPDATES,
     backOff: () => Promise.resolve(false),
     onRepeatedHeartbeatFailure: () => {},

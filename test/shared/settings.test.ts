@@ -2,7 +2,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { parseQuantity } from "../../shared/kubernetes/quantity-parse.ts";
-import { canonicalJson, type Facts, factsSchema, firstFault } from "../../shared/protocol.ts";
+import { type Facts, factsSchema } from "../../shared/facts.ts";
+import { canonicalJson, firstFault } from "../../shared/protocol.ts";
 import { reportedInitialNode } from "../../shared/reported-node.ts";
 import { NOTHING_REMEMBERED } from "../../shared/reported-status.ts";
 import { reservationFault } from "../../shared/settings-in-force.ts";
@@ -49,7 +50,7 @@ function factsWith(settings: object): Facts {
 }
 
 function nodeOf(settings: object, signals: object = {}) {
-  const { node } = reportedInitialNode(
+  const initial = reportedInitialNode(
     {
       name: "edge-1",
       facts: factsWith(settings),
@@ -60,7 +61,8 @@ function nodeOf(settings: object, signals: object = {}) {
     },
     false,
   );
-  return node;
+  if ("error" in initial) throw new Error(initial.error);
+  return initial.node;
 }
 
 const faultOf = (settings: object) => {

@@ -4,10 +4,9 @@ import { base64url, calculateJwkThumbprint, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import type { ReportOutcome } from "../../node-shim/post.ts";
 import { makeMachineKey, sha256Base64url, signEnrolment, signReport } from "../../node-shim/sign.ts";
+import { type Facts, factsSchema } from "../../shared/facts.ts";
 import {
   canonicalJson,
-  type Facts,
-  factsSchema,
   firstFault,
   JWT_TYPES,
   LIMITS,

@@ -1,6 +1,7 @@
 // A machine and an operator as the Worker's tests need them: real keys, real requests, whatever they say.
 import { exports, env } from "cloudflare:workers";
-import type { Facts, Vitals } from "../../shared/protocol.ts";
+import type { Facts } from "../../shared/facts.ts";
+import type { Vitals } from "../../shared/protocol.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { enrol, reporter, type Transport, type TransportRequest } from "../../node-shim/post.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/sign.ts";
@@ -77,6 +78,8 @@ export interface EnrolledMachine {
   name: string;
   key: MachineKey;
   kid: string;
+  /** For the first report. */
+  ticket: string;
 }
 
 export async function enrolled(
@@ -93,12 +96,12 @@ export async function enrolled(
     systemUUID: "s-1",
   });
   if (outcome.kind !== "ok") throw new Error(`enrolment of ${name}: ${JSON.stringify(outcome)}`);
-  return { name, key, kid: outcome.answer.kid };
+  return { name, key, ...outcome.answer };
 }
 
 /** A process of the shim on an enrolled machine. */
 export function shimOf(
-  { name, key, kid }: EnrolledMachine,
+  { name, key, kid }: Omit<EnrolledMachine, "ticket">,
   startId = "start-1",
 ): ReturnType<typeof reporter> {
   return reporter({

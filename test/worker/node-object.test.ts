@@ -4,10 +4,12 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { ReportAnswer } from "../../shared/protocol.ts";
-import type { ReportOutcome } from "../../node-shim/post.ts";
-import { enrolled, facts, HEALTHY, kube, requestsAbout, setFault, shimOf } from "./machine.ts";
+import { reporter, type ReportOutcome, type Transport } from "../../node-shim/post.ts";
+import { ORIGIN } from "./constants.ts";
+import { enrolled, facts, HEALTHY, kube, requestsAbout, setFault, shimOf, transport } from "./machine.ts";
 
 const GIB = 2 ** 30;
+const MACHINE_TIME = "2026-01-02T03:04:05Z";
 const UNDER_PRESSURE = {
   signals: { ...HEALTHY.signals, "memory.available": [1024, 8 * GIB] as [number, number] },
 };
@@ -77,6 +79,54 @@ describe("the first report", () => {
     expect(lease.metadata?.ownerReferences).toEqual([
       { apiVersion: "v1", kind: "Node", name: "first-report", uid: node.metadata?.uid },
     ]);
+  });
+
+  it("of a new machine → two requests: what was created is not read or written again", async () => {
+    const name = "first-requests";
+    const machine = await enrolled(name);
+    const answer = answerOf(await shimOf(machine)(facts(name), HEALTHY));
+    expect(answer).toMatchObject({ phase: "registered", ready: true });
+    const leases = leasePath(name).slice(0, -name.length - 1);
+    expect(await requestsAbout(name)).toEqual(["POST /api/v1/nodes", `POST ${leases}`]);
+    // A fleet that started together spreads, and no event waits for longer than an interval.
+    expect(answer.reportInMs).toBeGreaterThanOrEqual(3760);
+    expect(answer.reportInMs).toBeLessThanOrEqual(9800);
+  });
+
+  it("under the enrolment's ticket → is not challenged", async () => {
+    const name = "first-ticket";
+    const machine = await enrolled(name);
+    const statuses: number[] = [];
+    const send: Transport = async (request) => {
+      const response = await transport(request);
+      statuses.push(response.status);
+      return response;
+    };
+    const report = reporter({
+      ...machine,
+      origin: ORIGIN,
+      startId: "s",
+      send,
+      machineTime: () => MACHINE_TIME,
+    });
+    await report(facts(name), HEALTHY);
+    expect(statuses).toEqual([200]);
+  });
+
+  it("finds a lease that another Node of the name has left → renews it, owned by the new Node", async () => {
+    const name = "first-lease-left";
+    const left = {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name, namespace: "kube-node-lease" },
+      spec: { holderIdentity: name, leaseDurationSeconds: 40 },
+    };
+    await kube("POST", leasePath(name).slice(0, -name.length - 1), left);
+    const report = shimOf(await enrolled(name));
+    expect(answerOf(await report(facts(name), HEALTHY))).toMatchObject({ phase: "registered", ready: true });
+    const { metadata, spec } = await getLease(name);
+    expect(metadata?.ownerReferences).toMatchObject([{ uid: (await getNode(name)).metadata?.uid }]);
+    expect(spec?.renewTime).toBeDefined();
   });
 
   it.each([

@@ -5,7 +5,8 @@ import { fileSystemReader } from "../../../node-shim/gather/storage.ts";
 import { systemSources } from "../../../node-shim/gather/system-sources.ts";
 import { gatherVitals } from "../../../node-shim/gather/vitals.ts";
 import { sayOnce } from "../../../node-shim/gather/warn.ts";
-import { factsSchema, reportSchema, type Facts, type Vitals } from "../../../shared/protocol.ts";
+import { factsSchema, type Facts } from "../../../shared/facts.ts";
+import { reportSchema, type Vitals } from "../../../shared/protocol.ts";
 import { rootOf, rootWith, type Machine } from "./tree.ts";
 
 const settings: Facts["settings"] = {

@@ -2,7 +2,8 @@
 import { defaultConfiguration } from "../../../node-shim/config.ts";
 import { type Loop, type LoopDependencies, startLoop } from "../../../node-shim/loop.ts";
 import type { ReportOutcome } from "../../../node-shim/post.ts";
-import type { Facts, ReportAnswer, Vitals } from "../../../shared/protocol.ts";
+import type { Facts } from "../../../shared/facts.ts";
+import type { ReportAnswer, Vitals } from "../../../shared/protocol.ts";
 import type { Settings } from "../../../shared/settings.ts";
 import { fakeClock, settle } from "../fake-clock.ts";
 

@@ -49,6 +49,7 @@ async function runSyncs(given: Json): Promise<Json> {
         options: given,
         renewTime: () => formatMicroTime(nowMicros),
         readOwner: () => server.client.getNode(given.holderIdentity),
+        isNew: false,
         maxUpdates: MAX_LEASE_UPDATES,
         backOff: (delayMs) => Promise.resolve(sleepsMs.push(delayMs) > 0),
         onRepeatedHeartbeatFailure: () => {

@@ -1,0 +1,43 @@
+// The commands that only look at this machine: preview, config, facts, version. Nothing is sent, nothing is kept.
+import type { Command } from "commander";
+import { KUBELET_VERSION } from "../../shared/reported-status.ts";
+import { preview } from "../preview.ts";
+import { printConfig } from "../print-config.ts";
+import { printFacts } from "../print-facts.ts";
+import { VERSION } from "../version.ts";
+import { machineFlags, withSet } from "./machine-flags.ts";
+
+export function addOfflineCommands(program: Command): void {
+  machineFlags(program.command("preview"))
+    .description("Print the Node that this machine would be, as YAML. Offline: nothing is sent.")
+    .addHelpText("after", "\nExample:\n  node-shim preview --config /etc/rollcall/kubelet.yaml")
+    .action(async (flags) => {
+      process.stdout.write(await preview(withSet(flags)));
+    });
+
+  machineFlags(program.command("config"))
+    .description("Print the configuration in force, as YAML, and where each value came from. Offline.")
+    .addHelpText("after", "\nExample:\n  node-shim config --config /etc/rollcall/kubelet.yaml --max-pods 30")
+    .action((flags) => {
+      process.stdout.write(printConfig(withSet(flags)));
+    });
+
+  machineFlags(program.command("facts"))
+    .description(
+      "Print what this machine would report of itself, as JSON, and where each fact was read. Offline.",
+    )
+    .addHelpText("after", "\nExample:\n  node-shim facts | jq .machine")
+    .action(async (flags) => {
+      process.stdout.write(await printFacts(withSet(flags)));
+    });
+
+  program
+    .command("version")
+    .description("Print the versions of the shim, of what its Node shows as the kubelet's, and of Node.js.")
+    .action(() => {
+      const { node } = process.versions;
+      process.stdout.write(
+        `node-shim ${VERSION}\nkubelet ${KUBELET_VERSION}\nnode v${node} ${process.platform}/${process.arch}\n`,
+      );
+    });
+}

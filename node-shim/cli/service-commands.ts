@@ -1,0 +1,67 @@
+// The commands about the systemd service; and the flags of a command turned into those of the service.
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { LOG_FORMATS } from "../log.ts";
+import { machineSettings, type MachineFlags } from "../machine.ts";
+import { installService, thisHost, uninstallService } from "../service/service.ts";
+import { UNIT_NAME, unitText } from "../service/unit.ts";
+import { machineFlags, givenFlags, withSet } from "./machine-flags.ts";
+
+export function addServiceCommands(program: Command): void {
+  machineFlags(program.command("install-service"))
+    .description("Install, enable and start the systemd service. It runs `node-shim run` with these flags.")
+    .option("--url <origin>", "the Worker, where `node-shim join` has not been run")
+    .option("--state <folder>", "keeps the machine's key and enrolment", "/var/lib/rollcall")
+    .option("--join-token-file <file>", "a join token, where `node-shim join` has not been run")
+    .addOption(new Option("--log-format <format>", "text or json").choices([...LOG_FORMATS]))
+    .option("--print", "print the unit instead")
+    .addHelpText("after", EXAMPLES)
+    .action(async (flags: MachineFlags & { state: string; print?: true }, command: Command) => {
+      // What `run` would refuse at every start is refused here.
+      machineSettings(withSet(flags));
+      if (flags.print) process.stdout.write(unitFrom(command, flags.state));
+      else await installFrom(command, flags.state);
+    });
+
+  program
+    .command("uninstall-service")
+    .description("Stop and disable the service, and remove what install-service made. The enrolment stays.")
+    .action(async () => {
+      process.stderr.write(`node-shim: ${await uninstallService(thisHost())}\n`);
+    });
+}
+
+const EXAMPLES = `
+Examples:
+  node-shim install-service --config /etc/rollcall/kubelet.yaml --node-labels shop=4711
+  node-shim install-service --print
+
+Where the .deb has brought the unit, that one is enabled and started: its flags are in /etc/rollcall/node-shim.env.`;
+
+/** Installs the service with the flags that the command was given. */
+export async function installFrom(command: Command, state: string): Promise<void> {
+  process.stderr.write(`node-shim: ${await installService(thisHost(), unitFrom(command, state))}\n`);
+}
+
+const NOT_FOR_RUN = ["print", "installService"];
+/** Joining has used them up. */
+const NOT_AFTER_JOIN = ["url", "joinTokenFile"];
+
+function unitFrom(command: Command, state: string): string {
+  const without = command.name() === "join" ? [...NOT_FOR_RUN, ...NOT_AFTER_JOIN] : NOT_FOR_RUN;
+  return unitText(unitTemplate(), {
+    node: process.execPath,
+    shim: realpathSync(process.argv[1] ?? ""),
+    flags: givenFlags(command, without),
+    state: resolve(state),
+  });
+}
+
+/** Beside the bundle; where the shim runs from its sources, with those of the packages. */
+function unitTemplate(): string {
+  const places = [`./${UNIT_NAME}`, `../../infra/systemd/${UNIT_NAME}`];
+  const found = places.map((place) => new URL(place, import.meta.url)).find((url) => existsSync(url));
+  if (!found) throw new Error(`${UNIT_NAME} is missing beside node-shim: install the package again`);
+  return readFileSync(found, "utf8");
+}

@@ -1,0 +1,17 @@
+// JSON of a metadata server → what a schema says it is. Decides nothing.
+import type * as z from "zod";
+import { firstFault } from "../../shared/protocol.ts";
+import type { Reading } from "../gather/reading.ts";
+
+export function parsedJson<T>(text: string, schema: z.ZodType<T>, path: string): Reading<T> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return { error: `GET ${path}: the answer is not JSON` };
+  }
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return { value: parsed.data };
+  const fault = firstFault(parsed.error);
+  return { error: `GET ${path}: ${fault.path}: ${fault.message}` };
+}

@@ -1,0 +1,54 @@
+// node-shim doctor: looks at everything that a shim needs, and says what to do. Changes nothing, enrols nobody.
+import { faultOf } from "../fault.ts";
+import { type MachineFlags, nodeName } from "../machine.ts";
+import { findOrigin } from "../origin.ts";
+import { fail, type Finding, findingsText, ok } from "./finding.ts";
+import { checkIdentity } from "./identity-checks.ts";
+import { checkNode } from "./node-checks.ts";
+import { checkWorker, type WorkerProbes, workerProbes } from "./worker-checks.ts";
+
+export interface DoctorFlags extends MachineFlags {
+  url?: string;
+  state: string;
+  joinTokenFile?: string;
+  json?: boolean;
+}
+
+/** Each thing once, in the order in which one needs the other. */
+export async function examine(
+  flags: DoctorFlags,
+  probes: WorkerProbes = workerProbes(),
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<Finding[]> {
+  const worker = await checkUrl(flags, probes, environment);
+  const node = await checkNode(flags);
+  let name: string;
+  try {
+    name = nodeName(flags);
+  } catch {
+    // The configuration's finding has said so.
+    return [...worker, ...node];
+  }
+  return [...worker, ...(await checkIdentity(flags, name, environment)), ...node];
+}
+
+async function checkUrl(
+  flags: DoctorFlags,
+  probes: WorkerProbes,
+  environment: NodeJS.ProcessEnv,
+): Promise<Finding[]> {
+  try {
+    const { origin, source } = findOrigin(flags, environment);
+    return [ok("URL", `${origin} (${source})`), ...(await checkWorker(origin, probes))];
+  } catch (error) {
+    return [fail("URL", faultOf(error), "ask whoever runs the Worker for its URL")];
+  }
+}
+
+/** What is printed, and the exit code: 1 where something has to be done before the shim can work. */
+export async function doctor(flags: DoctorFlags): Promise<{ text: string; exitCode: 0 | 1 }> {
+  const findings = await examine(flags);
+  const exitCode = findings.some(({ level }) => level === "fail") ? 1 : 0;
+  const text = flags.json ? `${JSON.stringify({ findings }, null, 2)}\n` : findingsText(findings);
+  return { text, exitCode };
+}

@@ -1,0 +1,108 @@
+// Is this machine who it says it is? Token, enrolment, and who may read what is kept of them. Changes nothing.
+import { accessSync, constants, readFileSync, type Stats, statSync } from "node:fs";
+import { join } from "node:path";
+import { codeOf, faultOf } from "../fault.ts";
+import { loadEnrolment, loadKey } from "../identity.ts";
+import { readJoinToken } from "../join-token.ts";
+import { joinTokenFault } from "../sign.ts";
+import { fail, type Finding, ok, warn } from "./finding.ts";
+
+export interface IdentityFlags {
+  state: string;
+  joinTokenFile?: string;
+}
+
+/** `name` is the Node's. */
+export async function checkIdentity(
+  flags: IdentityFlags,
+  name: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<Finding[]> {
+  const folder = checkFolder(flags.state);
+  const enrolment = await checkEnrolment(flags.state, name);
+  return [
+    await checkToken(flags, environment, enrolment.level === "ok"),
+    folder,
+    ...(folder.level === "fail" ? [] : [enrolment]),
+  ];
+}
+
+async function checkToken(
+  { joinTokenFile }: IdentityFlags,
+  environment: NodeJS.ProcessEnv,
+  isEnrolled: boolean,
+): Promise<Finding> {
+  if (joinTokenFile === undefined && !environment["ROLLCALL_JOIN_TOKEN"])
+    return isEnrolled
+      ? ok("join token", "none given, none needed: this machine is enrolled")
+      : warn("join token", "none given", "pass --join-token-file, or set ROLLCALL_JOIN_TOKEN, to check it");
+  try {
+    const fault = joinTokenFault(await readJoinToken(joinTokenFile, environment));
+    if (fault !== null)
+      return fail("join token", fault, "copy it again, or ask your operator for another one");
+  } catch (error) {
+    return fail("join token", faultOf(error), "see that the file can be read by whoever runs the shim");
+  }
+  return ok("join token", "well formed; whether it is still good, only enrolling tells");
+}
+
+/** Key and enrolment are the machine's: whoever reads them is the machine. */
+function checkFolder(folder: string): Finding {
+  let stats: Stats;
+  try {
+    stats = statSync(folder);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return ok("state folder", `${folder} is not there yet: join makes it`);
+    return fail(
+      "state folder",
+      `${folder} cannot be looked at (${codeOf(error)})`,
+      "run as root, or pass --state",
+    );
+  }
+  if (!stats.isDirectory())
+    return fail("state folder", `${folder} is no folder`, "remove it, or pass another --state");
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    return fail(
+      "state folder",
+      `${folder} cannot be written (${codeOf(error)})`,
+      "run as root or as its owner, see that its file system is not read-only, or pass another --state",
+    );
+  }
+  for (const path of [folder, join(folder, "key.json"), join(folder, "enrolment.json")]) {
+    const mode = modeOf(path);
+    if (mode !== null && (mode & 0o077) !== 0)
+      return fail(
+        "state folder",
+        `others may use ${path} (mode ${mode.toString(8)})`,
+        `chmod go= ${path}; if someone else may have read the key: leave, and join again`,
+      );
+  }
+  return ok("state folder", `${folder}${holderOf(folder)}`);
+}
+
+function modeOf(path: string): number | null {
+  return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777 || null;
+}
+
+/** Who reports from it, if anyone. */
+function holderOf(folder: string): string {
+  try {
+    return `, in use by process ${readFileSync(join(folder, "lock"), "utf8").split(" ")[0]}`;
+  } catch {
+    return "";
+  }
+}
+
+async function checkEnrolment(state: string, name: string): Promise<Finding> {
+  try {
+    const key = await loadKey(state);
+    const enrolment = key && loadEnrolment(state, { name, thumbprint: key.thumbprint });
+    if (!enrolment)
+      return warn("enrolment", `${name} is not enrolled`, "node-shim join --url https://HOST ...");
+    return ok("enrolment", `${name}, key ${enrolment.thumbprint}`);
+  } catch (error) {
+    return fail("enrolment", faultOf(error), "the state folder holds what makes this machine itself");
+  }
+}

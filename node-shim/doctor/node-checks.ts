@@ -1,0 +1,48 @@
+// Would the Node be what its operator wants? Configuration, sources, conditions: all of it made, nothing sent.
+import { faultOf } from "../fault.ts";
+import type { MachineFlags } from "../machine.ts";
+import { previewNode, type PreviewedNode } from "../preview.ts";
+import { fail, type Finding, ok, warn } from "./finding.ts";
+
+const TODO: Record<string, string> = {
+  MemoryPressure: "free memory, or lower evictionHard and evictionSoft of memory.available",
+  DiskPressure: "free disk space or inodes, or lower evictionHard and evictionSoft of nodefs and imagefs",
+  PIDPressure: "end processes, or lower evictionHard and evictionSoft of pid.available",
+  NetworkUnavailable:
+    "nothing takes pods until a route controller sets it False: leave it off where none runs",
+  Ready: "see what the message names",
+};
+
+export async function checkNode(flags: MachineFlags): Promise<Finding[]> {
+  const unread: Finding[] = [];
+  const note = (source: string, message: string) =>
+    unread.push(
+      warn(source, message, source === "configuration" ? "remove them, or keep them for a kubelet" : SOURCE),
+    );
+  let previewed: PreviewedNode;
+  try {
+    previewed = await previewNode(flags, note);
+  } catch (error) {
+    return [fail("configuration", faultOf(error), "`node-shim config` shows where each value came from")];
+  }
+  const version = process.versions.node;
+  return [
+    ok("node", `Node.js ${version}`),
+    ...(unread.some(({ check }) => check === "configuration") ? [] : [ok("configuration", "valid")]),
+    ...unread,
+    ...nodeFindings(previewed),
+  ];
+}
+
+const SOURCE = "the Node lacks what depends on it; `node-shim facts` shows what there is";
+
+/** What the conditions of a Node say to whoever sets a machine up. */
+export function nodeFindings({ node, errors }: PreviewedNode): Finding[] {
+  const findings = errors.map((error) => warn("Node", error, SOURCE));
+  for (const { type, status, message = "" } of node.status?.conditions ?? []) {
+    const isGood = (status === "True") === (type === "Ready");
+    if (isGood) findings.push(ok(type, message));
+    else findings.push(warn(type, message, TODO[type] ?? "see who sets it"));
+  }
+  return findings;
+}

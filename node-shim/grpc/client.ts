@@ -1,0 +1,103 @@
+// A gRPC client on a unix socket, over node:http2: calls with one answer, and calls with a stream of them. Small on
+// purpose: a whole gRPC library costs ten times its memory. Every expected failure is a result.
+import { startCall } from "./call.ts";
+import { connection } from "./connection.ts";
+import { decode } from "./decode.ts";
+import { encode } from "./encode.ts";
+import { MAX_MESSAGE_BYTES } from "./frames.ts";
+import type { Given, Message, Schema } from "./schema.ts";
+import { type Answer, type Fault, fault } from "./status.ts";
+import { WireError } from "./wire.ts";
+
+/** A method of a service, as client and server know it. */
+export interface Method<Q extends Schema, A extends Schema> {
+  /** "/package.Service/Method" */
+  readonly path: string;
+  readonly request: Q;
+  readonly answer: A;
+}
+
+interface StreamOptions<A> {
+  onMessage: (message: A) => void;
+  /** Once, and last; null: the server ended it with OK. */
+  onEnd: (fault: Fault | null) => void;
+  /** Ends the call with DeadlineExceeded; without one it goes on until one side ends it. */
+  deadlineMs?: number;
+}
+
+export interface GrpcClient {
+  /** Never rejects. */
+  unary: <Q extends Schema, A extends Schema>(
+    method: Method<Q, A>,
+    request: Given<Q>,
+    deadlineMs: number,
+  ) => Promise<Answer<Message<A>>>;
+  /** One request, many answers. What is returned cancels the call. */
+  serverStream: <Q extends Schema, A extends Schema>(
+    method: Method<Q, A>,
+    request: Given<Q>,
+    options: StreamOptions<Message<A>>,
+  ) => () => void;
+  /** Ends what is on its way, and refuses what comes after. */
+  close: () => void;
+}
+
+export interface ClientOptions {
+  socketPath: string;
+  /** Monotonic; typically performance.now. Only waiting before reconnecting depends on it. */
+  nowMs: () => number;
+  /** Of one message. */
+  limitBytes?: number;
+}
+
+/** Connects with the first call. Fails at once while nobody listens, and tries again 0.1 to 3 s later. */
+export function grpcClient({ socketPath, nowMs, limitBytes = MAX_MESSAGE_BYTES }: ClientOptions): GrpcClient {
+  const peer = connection(socketPath, nowMs);
+
+  const serverStream: GrpcClient["serverStream"] = (method, request, { onMessage, onEnd, deadlineMs }) => {
+    const session = peer.session();
+    if ("fault" in session) {
+      queueMicrotask(() => onEnd(session.fault));
+      return () => undefined;
+    }
+    const cancel = startCall(session, {
+      path: method.path,
+      request: encode(method.request, request),
+      deadlineMs: deadlineMs ?? null,
+      limitBytes,
+      onMessage: (bytes) => {
+        const message = decoded(method.answer, bytes);
+        if ("value" in message) onMessage(message.value);
+        else cancel(message.fault);
+      },
+      onEnd,
+      sessionLoss: () => peer.lossOf(session),
+    });
+    return () => cancel();
+  };
+
+  const unary: GrpcClient["unary"] = (method, request, deadlineMs) =>
+    new Promise((resolve) => {
+      let answer: Answer<Message<typeof method.answer>> = fault("Internal", "no answer to a unary call");
+      let answers = 0;
+      const cancel = serverStream(method, request, {
+        deadlineMs,
+        onMessage: (value) => {
+          answer = answers++ === 0 ? { value } : fault("Internal", "more than one answer to a unary call");
+          if (answers > 1) cancel();
+        },
+        onEnd: (wrong) => resolve(wrong && answers < 2 ? { fault: wrong } : answer),
+      });
+    });
+
+  return { unary, serverStream, close: peer.close };
+}
+
+function decoded<S extends Schema>(schema: S, bytes: Buffer): Answer<Message<S>> {
+  try {
+    return { value: decode(schema, bytes) };
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    return fault("Internal", `grpc: failed to unmarshal the received message: ${error.message}`);
+  }
+}

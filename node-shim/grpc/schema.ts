@@ -1,0 +1,76 @@
+// How a protobuf message is described: a table of its fields. The types of its values follow from the table.
+
+interface Scalars {
+  string: string;
+  bytes: Uint8Array;
+  bool: boolean;
+  int32: number;
+  uint32: number;
+  /** Beyond 2^53 − 1 the last digits are lost, as in JSON. */
+  int64: number;
+  uint64: number;
+}
+export type ScalarName = keyof Scalars;
+export type MapName = "map<string,string>";
+
+/** A scalar, a repeated scalar ("string[]"), a map, a message (its table), a repeated message (its table in an array). */
+export type FieldType = ScalarName | `${ScalarName}[]` | MapName | Schema | readonly [Schema];
+
+/** Fields by name, each with its number. Enums are int32. No field that is left out of a table is ever read. */
+export interface Schema {
+  readonly [name: string]: readonly [number: number, type: FieldType];
+}
+
+type ValueOf<T extends FieldType> = T extends ScalarName
+  ? Scalars[T]
+  : T extends `${infer E extends ScalarName}[]`
+    ? Scalars[E][]
+    : T extends MapName
+      ? Map<string, string>
+      : T extends readonly [infer E extends Schema]
+        ? Message<E>[]
+        : T extends Schema
+          ? Message<T> | undefined
+          : never;
+
+/** As proto3 has it: what was not sent is zero, empty or, of a single message, undefined. */
+export type Message<S extends Schema> = { -readonly [F in keyof S]: ValueOf<S[F][1]> };
+
+type GivenOf<T extends FieldType> = T extends readonly [infer E extends Schema]
+  ? readonly Given<E>[]
+  : T extends `${infer E extends ScalarName}[]`
+    ? readonly Scalars[E][]
+    : T extends MapName
+      ? ReadonlyMap<string, string>
+      : T extends ScalarName
+        ? Scalars[T]
+        : T extends Schema
+          ? Given<T>
+          : never;
+
+/** What is to be sent; what is left out is as if it were zero. */
+export type Given<S extends Schema> = { readonly [F in keyof S]?: GivenOf<S[F][1]> | undefined };
+
+/** The table of a map's entries: on the wire a map is a repeated message. */
+export const MAP_ENTRY = { key: [1, "string"], value: [2, "string"] } as const satisfies Schema;
+
+export type Shape =
+  | { kind: "scalar"; scalar: ScalarName; repeated: boolean }
+  | { kind: "map" }
+  | { kind: "message"; schema: Schema; repeated: boolean };
+
+/** A field's type, taken apart. */
+export function shapeOf(type: FieldType): Shape {
+  if (type === "map<string,string>") return { kind: "map" };
+  if (typeof type === "string") {
+    const repeated = type.endsWith("[]");
+    return { kind: "scalar", scalar: (repeated ? type.slice(0, -2) : type) as ScalarName, repeated };
+  }
+  return isRepeatedMessage(type)
+    ? { kind: "message", schema: type[0], repeated: true }
+    : { kind: "message", schema: type, repeated: false };
+}
+
+function isRepeatedMessage(type: Schema | readonly [Schema]): type is readonly [Schema] {
+  return Array.isArray(type);
+}

@@ -1,0 +1,139 @@
+// A gRPC server on a unix socket, over node:http2, for methods with one request and one answer. It serves local
+// processes that may be broken: what they send is bounded, and a fault of theirs ends their call alone.
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { decode } from "./decode.ts";
+import { encode } from "./encode.ts";
+import type { Method } from "./client.ts";
+import { deframer, frame } from "./frames.ts";
+import type { Given, Message, Schema } from "./schema.ts";
+import { type Answer, type Fault, statusHeaders } from "./status.ts";
+import { WireError } from "./wire.ts";
+
+/** What grpc-go accepts of a request unless told otherwise. */
+const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
+/** A request that has not come whole by then is given up. */
+const REQUEST_DEADLINE_MS = 10_000;
+const MAX_CONCURRENT_STREAMS = 100;
+
+/** A method with its handler, ready to be served: see `serve`. */
+export interface Served {
+  path: string;
+  answer: (request: Buffer) => Promise<Answer<Buffer>>;
+}
+
+export interface GrpcServer {
+  /** Rejects with the system's error: EADDRINUSE, EACCES, ENOENT … The socket file is the caller's to remove before. */
+  listen: (socketPath: string) => Promise<void>;
+  /** Drops every connection; the socket file is gone then. */
+  close: () => Promise<void>;
+}
+
+/** A handler that throws answers Unknown with the error's text, as one that returns an error does in Go. */
+export function serve<Q extends Schema, A extends Schema>(
+  method: Method<Q, A>,
+  handle: (request: Message<Q>) => Answer<Given<A>> | Promise<Answer<Given<A>>>,
+): Served {
+  const answer = async (bytes: Buffer): Promise<Answer<Buffer>> => {
+    try {
+      const answer = await handle(decode(method.request, bytes));
+      return "fault" in answer ? answer : { value: encode(method.answer, answer.value) };
+    } catch (error) {
+      const code = error instanceof WireError ? "Internal" : "Unknown";
+      return { fault: { code, message: error instanceof Error ? error.message : String(error) } };
+    }
+  };
+  return { path: method.path, answer };
+}
+
+export function grpcServer(methods: readonly Served[]): GrpcServer {
+  const server = createServer({ settings: { maxConcurrentStreams: MAX_CONCURRENT_STREAMS } });
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.on("close", () => sessions.delete(session));
+    session.on("error", () => session.destroy());
+  });
+  server.on("sessionError", () => undefined);
+  server.on("stream", (stream, headers) => receive(stream, headers, methods));
+  return {
+    listen: (socketPath) =>
+      new Promise((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(socketPath, () => {
+          server.off("error", reject);
+          resolve();
+        });
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const session of sessions) session.destroy();
+      }),
+  };
+}
+
+function receive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, methods: readonly Served[]): void {
+  stream.on("error", () => undefined);
+  if (!/^application\/grpc($|[+;])/.test(headers["content-type"] ?? "")) {
+    stream.respond({ ":status": 415 }, { endStream: true });
+    return;
+  }
+  const method = methods.find(({ path }) => path === headers[":path"]);
+  if (!method) {
+    refuse(stream, {
+      code: "Unimplemented",
+      message: `unknown method ${String(headers[":path"]).slice(0, 200)}`,
+    });
+    return;
+  }
+  const requests: Buffer[] = [];
+  const messages = deframer((message) => requests.push(Buffer.from(message)), MAX_REQUEST_BYTES);
+  const deadline = setTimeout(
+    () => refuse(stream, { code: "DeadlineExceeded", message: "the request did not come" }),
+    REQUEST_DEADLINE_MS,
+  );
+  stream.on("close", () => clearTimeout(deadline));
+  stream.on("data", (chunk: Buffer) => {
+    const wrong = stream.headersSent ? null : messages.push(chunk);
+    if (wrong) refuse(stream, wrong);
+    else if (requests.length > 1) refuse(stream, moreThanOne);
+  });
+  stream.on("end", () => {
+    clearTimeout(deadline);
+    const [request] = requests;
+    const wrong = messages.end() ?? (request ? null : noRequest);
+    if (wrong) refuse(stream, wrong);
+    else if (request && !stream.headersSent) void answer(stream, method, request);
+  });
+}
+
+const moreThanOne: Fault = { code: "Internal", message: "more than one request for a unary method" };
+const noRequest: Fault = { code: "Internal", message: "no request" };
+
+/** With trailers only. */
+function refuse(stream: ServerHttp2Stream, fault: Fault): void {
+  if (stream.headersSent || stream.destroyed) return;
+  stream.respond(
+    { ":status": 200, "content-type": "application/grpc", ...statusHeaders(fault) },
+    { endStream: true },
+  );
+  // What is still to come of the request is of no use.
+  stream.resume();
+}
+
+async function answer(stream: ServerHttp2Stream, method: Served, request: Buffer): Promise<void> {
+  const answer = await method.answer(request);
+  if (stream.destroyed || stream.headersSent) return;
+  if ("fault" in answer) {
+    refuse(stream, answer.fault);
+    return;
+  }
+  stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+  stream.on("wantTrailers", () => stream.sendTrailers(statusHeaders(null)));
+  stream.end(frame(answer.value));
+}

@@ -1,0 +1,104 @@
+// node-shim install-service and uninstall-service: the unit, and systemd told of it. Leaves the state folder alone.
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { codeOf, faultOf } from "../fault.ts";
+import { MADE_BY, UNIT_NAME } from "./unit.ts";
+
+export interface ServiceHost {
+  /** "/", or the folder that stands for it. */
+  root: string;
+  /** Whether this process may change the system. */
+  isRoot: boolean;
+  /** Rejects with what systemctl said. */
+  systemctl: (args: string[]) => Promise<void>;
+}
+
+/** The machine that this process runs on. */
+export function thisHost(): ServiceHost {
+  return {
+    root: "/",
+    isRoot: process.geteuid?.() === 0,
+    systemctl: async (args) => {
+      try {
+        await promisify(execFile)("systemctl", args);
+      } catch (error) {
+        const { stderr = "" } = error as { stderr?: string };
+        const said = stderr.trim().split("\n")[0] || faultOf(error);
+        throw new Error(`systemctl ${args.join(" ")}: ${said}; see journalctl -u ${UNIT_NAME}`, {
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+const ownUnit = (root: string) => join(root, "etc/systemd/system", UNIT_NAME);
+const packageUnit = (root: string) =>
+  ["usr/lib/systemd/system", "lib/systemd/system"]
+    .map((folder) => join(root, folder, UNIT_NAME))
+    .find((path) => existsSync(path));
+
+/** Enabled and started: from now on, and at every start of the machine. Returns what was done. Throws what to do. */
+export async function installService(host: ServiceHost, unit: string): Promise<string> {
+  requireSystemd(host, "install-service");
+  const { root, systemctl } = host;
+  const path = ownUnit(root);
+  const fromPackage = packageUnit(root);
+  // The package's unit has its flags in a file that the package brings.
+  if (fromPackage === undefined) {
+    if (existsSync(path) && !isOurs(path))
+      throw new Error(`${path} was not made by node-shim: move it away, or change it yourself`);
+    writeUnit(path, unit);
+  }
+  await systemctl(["daemon-reload"]);
+  await systemctl(["enable", UNIT_NAME]);
+  // A service that runs takes what is new in the unit.
+  await systemctl(["restart", UNIT_NAME]);
+  return fromPackage === undefined
+    ? `${path} is installed, enabled and started`
+    : `${fromPackage}, which a package brought, is enabled and started; its flags are in /etc/rollcall/node-shim.env`;
+}
+
+/** Stopped, disabled, and what install-service made removed. Fine where there is nothing. */
+export async function uninstallService(host: ServiceHost): Promise<string> {
+  requireSystemd(host, "uninstall-service");
+  const { root, systemctl } = host;
+  const path = ownUnit(root);
+  const fromPackage = packageUnit(root);
+  const isInstalled = existsSync(path);
+  if (!isInstalled && fromPackage === undefined) return "no service is installed";
+  if (isInstalled && !isOurs(path)) throw new Error(`${path} was not made by node-shim: remove it yourself`);
+  await systemctl(["disable", "--now", UNIT_NAME]);
+  if (!isInstalled)
+    return `stopped and disabled; ${fromPackage} belongs to its package: apt-get remove rollcall-node-shim`;
+  rmSync(path);
+  await systemctl(["daemon-reload"]);
+  // A unit that had failed is remembered otherwise; one that had not is unknown by now.
+  await systemctl(["reset-failed", UNIT_NAME]).catch(() => undefined);
+  return `${path} is stopped and removed; key and enrolment stay until \`node-shim leave\``;
+}
+
+/** As sd_booted(3): the folder is there only where systemd is the init system. */
+function requireSystemd({ root, isRoot }: ServiceHost, command: string): void {
+  if (!existsSync(join(root, "run/systemd/system")))
+    throw new Error(
+      `systemd does not run here: have your init system run \`node-shim run\`, or use \`node-shim install-service --print\``,
+    );
+  if (!isRoot) throw new Error(`only root can do that: sudo node-shim ${command}`);
+}
+
+function isOurs(path: string): boolean {
+  return readFileSync(path, "utf8").startsWith(MADE_BY);
+}
+
+function writeUnit(path: string, unit: string): void {
+  try {
+    writeFileSync(path, unit, { mode: 0o644 });
+  } catch (error) {
+    throw new Error(`${path} cannot be written (${codeOf(error)}): is the file system read-only?`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,88 @@
+// Metadata servers on loopback, that answer as the real ones do.
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { afterEach } from "vitest";
+
+let closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing) close();
+  closing = [];
+});
+
+/** The base URL of a server that lives as long as a test. */
+export async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => sockets.add(socket.on("error", () => undefined)));
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  closing.push(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+export function reply(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, headers).end(body);
+}
+
+export interface Ec2 {
+  url: string;
+  /** "PUT /latest/api/token", … */
+  asked: string[];
+  /** Every token that was given out becomes worthless, as when an instance was stopped. */
+  forgetTokens: () => void;
+}
+
+/** IMDSv2: no answer without a token, and no token without a time to live. `paths` are below /latest/meta-data/. */
+export async function ec2(paths: Record<string, string>): Promise<Ec2> {
+  const asked: string[] = [];
+  let tokens = new Set<string>();
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    const { method = "", url = "", headers } = request;
+    asked.push(`${method} ${url}`);
+    if (url === "/latest/api/token") {
+      if (method !== "PUT") return reply(response, 405, "");
+      const seconds = Number(headers["x-aws-ec2-metadata-token-ttl-seconds"]);
+      if (!(seconds >= 1 && seconds <= 21_600)) return reply(response, 400, "");
+      const token = `token-${asked.length}`;
+      tokens.add(token);
+      return reply(response, 200, token);
+    }
+    if (!tokens.has(String(headers["x-aws-ec2-metadata-token"]))) return reply(response, 401, "");
+    const value = paths[url.replace("/latest/meta-data/", "")];
+    return value === undefined ? reply(response, 404, "<html>not found</html>") : reply(response, 200, value);
+  };
+  const url = await serve(handle);
+  return { url, asked, forgetTokens: () => (tokens = new Set()) };
+}
+
+/** Google's: 403 without the header, which it sends back. `paths` are below /computeMetadata/v1/. */
+export function google(paths: Record<string, unknown>): Promise<string> {
+  return serve((request, response) => {
+    const { url = "", headers } = request;
+    const flavor = { "metadata-flavor": "Google" };
+    if (headers["metadata-flavor"] !== "Google")
+      return reply(response, 403, "Missing Metadata-Flavor:Google header.");
+    const value = paths[url.replace("/computeMetadata/v1/", "")];
+    if (value === undefined) return reply(response, 404, "<html>", flavor);
+    return reply(response, 200, typeof value === "string" ? value : JSON.stringify(value), flavor);
+  });
+}
+
+/** Azure's: 400 without the header or a version. */
+export function azure(document: unknown): Promise<string> {
+  return serve((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://169.254.169.254");
+    const isAsked = request.headers["metadata"] === "true" && searchParams.has("api-version");
+    if (!isAsked)
+      return reply(response, 400, '{"error":"Bad request. Required metadata header not specified"}');
+    if (pathname !== "/metadata/instance") return reply(response, 404, "");
+    return reply(response, 200, JSON.stringify(document), { "content-type": "application/json" });
+  });
+}

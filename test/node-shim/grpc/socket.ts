@@ -1,0 +1,24 @@
+// A folder for unix sockets, which must have short paths, and what is to be closed after a test.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface Place {
+  socketPath: string;
+  /** Called in reverse order at the end. */
+  later: (close: () => unknown) => void;
+  end: () => Promise<void>;
+}
+
+export function place(): Place {
+  const folder = mkdtempSync(join(tmpdir(), "rpc-"));
+  const closing: (() => unknown)[] = [];
+  return {
+    socketPath: join(folder, "s.sock"),
+    later: (close) => closing.push(close),
+    end: async () => {
+      for (const close of closing.toReversed()) await close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

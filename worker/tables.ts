@@ -1,0 +1,32 @@
+// The tables of a node object. Made with the first row that is written: an object that is only looked at makes none, one
+// that wakes up does not make them again, and the first write of all is one transaction.
+
+export interface Tables {
+  /** False: there is nothing to read. */
+  exist: () => boolean;
+  /** Call it before a write. */
+  make: () => void;
+}
+
+const TABLES = {
+  records: "key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+  outbox: `id INTEGER PRIMARY KEY, at_micros INTEGER NOT NULL, type TEXT NOT NULL, reason TEXT NOT NULL,
+    message TEXT NOT NULL)`,
+  history: "id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL)",
+};
+
+export function nodeTables(sql: SqlStorage): Tables {
+  const names = Object.keys(TABLES);
+  const count = `SELECT COUNT(*) AS tables FROM sqlite_master WHERE type = 'table' AND name IN ('${names.join("', '")}')`;
+  let exist = sql.exec<{ tables: number }>(count).one().tables === names.length;
+  return {
+    exist: () => exist,
+    make() {
+      if (exist) return;
+      for (const [name, columns] of Object.entries(TABLES)) {
+        sql.exec(`CREATE TABLE IF NOT EXISTS ${name} (${columns}`);
+      }
+      exist = true;
+    },
+  };
+}
