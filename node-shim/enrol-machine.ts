@@ -1,6 +1,7 @@
 // Has this machine's key pinned under its name, once: with the join token that an operator gave it.
 import { setTimeout as wait } from "node:timers/promises";
 import type { EnrolmentAnswer } from "../shared/protocol.ts";
+import { afterEnrolment } from "./enrolment-wait.ts";
 import { storeEnrolment } from "./identity.ts";
 import { readJoinToken } from "./join-token.ts";
 import type { Log } from "./log.ts";
@@ -19,8 +20,8 @@ interface Enrolling {
 }
 
 /**
- * Enrols, again and again while the Worker cannot be reached; a refusal ends the shim with what to do. null: stopped
- * before.
+ * Enrols, again and again while the Worker cannot be reached or an operator has to approve; a refusal ends the shim
+ * with what to do. null: stopped before.
  */
 export async function enrolMachine({
   flags,
@@ -44,14 +45,11 @@ export async function enrolMachine({
       log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
       return outcome.answer;
     }
-    if (outcome.kind === "refused" && outcome.problem.status < 500) {
-      throw new Error(`enrolment refused: ${outcome.problem.title}. ${outcome.problem.detail}`);
-    }
+    const next = afterEnrolment(outcome, Math.random);
     if (stop.aborted) break;
-    const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
-    if (why !== said) log("warn", `enrolment failed: ${why}; trying again`);
-    said = why;
-    await sleepUnlessStopped(outcome.retryAfterMs ?? Math.random() * 5000, stop);
+    if (next.say !== said) log("warn", next.say);
+    said = next.say;
+    await sleepUnlessStopped(next.waitMs, stop);
   }
   return null;
 }

@@ -11,6 +11,7 @@ import { type Settings, settingsSchema } from "../shared/settings.ts";
 import { type Configuration, type LoadedConfiguration, readConfiguration } from "./config.ts";
 import { type CloudFlags, cloudProviderOf, machineCloud } from "./cloud/provider.ts";
 import type { FlagTexts } from "./config/flags.ts";
+import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { type FactsOptions, gatherFacts, gatherMachine, type Note } from "./gather/facts.ts";
 import { hostname } from "./gather/hostname.ts";
 import { pidAvailable } from "./gather/pid-signal.ts";
@@ -54,9 +55,14 @@ export interface Machine {
   shutdownGracePeriodMs: number;
   /** Throws when this machine is not what the configuration asks for: it has less than what is to be kept of it. */
   setUp: () => Promise<void>;
+  /** The first call begins to watch the container runtime. */
   gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
   /** What is looked at between two reports. */
   probes: readonly Probe[];
+  /** Who hears of what the container runtime's own watch has seen change. The last one does. */
+  listen: (see: (seen: Pick<Vitals, "errors">) => void) => void;
+  /** Ends what was watched. */
+  close: () => void;
 }
 
 /** Throws, with what to change, when the flags or the configuration make no Node. */
@@ -87,35 +93,47 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
 
 /** Throws as machineSettings does. */
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
-  const { name, configuration, sources, nodeIPs, settings, ignored, inForce } = machineSettings(flags);
+  const { name, configuration, inForce, sources, nodeIPs, settings, ignored } = machineSettings(flags);
   if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
+  let watched: ContainerRuntime | undefined;
+  let hear: (seen: Pick<Vitals, "errors">) => void = () => undefined;
+  const errors = () => ({ errors: watched?.snapshot()?.errors ?? {} });
   const options: FactsOptions = {
     ...systemSources(),
     nodeName: name,
     nodeIPs,
     settings,
+    containerRuntime: () => watched?.snapshot() ?? null,
     warn: sayOnce(warn),
     ...(note && { note }),
   };
   const cloud = machineCloud(flags, configuration.nodeStatusUpdateFrequencyMs, warn);
   if (cloud) note?.("/cloud", cloud.where);
   const gather = async () => {
-    const metadata = await cloud?.read();
+    watched ??= watchContainerRuntime(inForce, warn, () => hear(errors()));
+    const [metadata] = await Promise.all([cloud?.read(), watched.looked]);
     const facts = { ...(await gatherFacts(options)), ...(metadata && { cloud: metadata }) };
     return { facts, vitals: await gatherVitals(options) };
   };
-  const signals = { everyMs: SIGNALS_EVERY_MS, decidesReady: false, look: () => gatherVitals(options) };
-  const setUp = () => requireReservations(options);
-  const shutdownGracePeriodMs = parseDuration(inForce.shutdownGracePeriod).durationMs ?? 0;
+  const lookAtRuntime = async () => {
+    await watched?.refresh();
+    return errors();
+  };
+  const { containerRuntimeEndpoint, shutdownGracePeriod } = inForce;
   return {
     name,
     configuration,
     sources,
     settings,
-    shutdownGracePeriodMs,
-    setUp,
+    shutdownGracePeriodMs: parseDuration(shutdownGracePeriod).durationMs ?? 0,
+    setUp: () => requireReservations(options),
     gather,
-    probes: [signals],
+    probes: [
+      { everyMs: SIGNALS_EVERY_MS, look: () => gatherVitals(options) },
+      ...(containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, look: lookAtRuntime }]),
+    ],
+    listen: (see) => void (hear = see),
+    close: () => watched?.close(),
   };
 }
 
@@ -130,7 +148,7 @@ async function requireReservations({
   settings,
   nodefsPath,
   readFileSystem,
-}: FactsOptions): Promise<void> {
+}: Pick<FactsOptions, "root" | "settings" | "nodefsPath" | "readFileSystem">): Promise<void> {
   const machine = await gatherMachine(root, () => undefined);
   if (machine === undefined) return;
   const fileSystem = await readFileSystem(nodefsPath);

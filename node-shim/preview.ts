@@ -19,7 +19,7 @@ export async function preview(flags: MachineFlags): Promise<string> {
 export async function previewNode(flags: MachineFlags, warn: Warn): Promise<PreviewedNode> {
   const machine = await thisMachine(flags, warn);
   await machine.setUp();
-  const { facts, vitals } = await machine.gather();
+  const { facts, vitals } = await machine.gather().finally(machine.close);
   const reported = {
     name: machine.name,
     facts,
@@ -28,7 +28,7 @@ export async function previewNode(flags: MachineFlags, warn: Warn): Promise<Prev
     memory: structuredClone(NOTHING_REMEMBERED),
     recordEvent: () => undefined,
   };
-  const initial = reportedInitialNode(reported, false);
+  const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
   if ("error" in initial) throw new Error(initial.error);
   return initial;
 }

@@ -14,7 +14,12 @@ const SOURCES: Record<string, string> = {
   "/machine/hugePages": "/sys/kernel/mm/hugepages",
   "/versions/kernel": "uname",
   "/versions/osImage": "default",
-  "/runtime": "no container runtime is asked",
+  "/runtime": "containerRuntimeEndpoint is empty",
+  "/runtime/name": "CRI Version",
+  "/runtime/version": "CRI Version",
+  "/runtimeHandlers": "CRI Status",
+  "/runtimeFeatures/supplementalGroupsPolicy": "CRI Status",
+  "/images": "CRI ListImages",
   "/addresses/lookup": "the resolver, asked for the Node's name",
   "/addresses/onInterface": "the network interfaces",
   "/addresses/defaultRoute": "/proc/net/route, /proc/net/ipv6_route and the network interfaces",
@@ -27,7 +32,7 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
   const machine = await thisMachine(flags, warn, (pointer, source) => noted.set(pointer, source));
   await machine.setUp();
-  const { facts } = await machine.gather();
+  const { facts } = await machine.gather().finally(machine.close);
   const sources = new Map([
     ...Object.entries(SOURCES),
     ["/settings/hostname", flags.hostnameOverride ? "--hostname-override" : "this machine's host name"],

@@ -47,6 +47,7 @@ export async function run(flags: RunFlags): Promise<void> {
     if (report) await reportUntilAsked(machine, { report, reconnect: close, log }, asked);
   } finally {
     close();
+    machine.close();
     lock.release();
   }
 }

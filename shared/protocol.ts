@@ -116,20 +116,6 @@ export interface EnrolmentAnswer {
   ticket: string;
 }
 
-export const tokenRequestSchema = z.strictObject({
-  /** One name, or a pattern whose `*` stands for anything without a dot. */
-  names: z
-    .string()
-    .max(LIMITS.nameLength)
-    .regex(/^[a-z0-9*]([-.a-z0-9*]*[a-z0-9*])?$/, "must be a Node's name, with * for any part of it"),
-  /** At most a year. */
-  expiresInSeconds: z.int().min(1).max(31_536_000),
-  uses: z.int().min(1).max(100_000),
-  /** May its machines replace the taint rollcall.dev/facts-only by registerWithTaints? */
-  withoutFactsOnlyTaint: z.boolean().default(false),
-});
-export type TokenRequest = z.infer<typeof tokenRequestSchema>;
-
 /** Where a machine's Node stands. */
 export type Phase =
   | "registering"
@@ -170,6 +156,7 @@ export const REASONS = {
   unauthenticated: 401,
   "token-refused": 401,
   forbidden: 403,
+  "key-revoked": 403,
   "not-found": 404,
   "method-not-allowed": 405,
   "ticket-stale": 409,

@@ -3,6 +3,7 @@ import { initialNode } from "./initial-node.ts";
 import type { Node, Taint } from "./kubernetes/types.ts";
 import { nodeStatusSetters } from "./pipeline.ts";
 import type { Facts } from "./facts.ts";
+import type { Grant } from "./join-tokens.ts";
 import { cloudFactsOf, isExternalCloud } from "./reported-cloud.ts";
 import { type ReportedStatus, reportedSources } from "./reported-status.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
@@ -37,12 +38,12 @@ const NOTHING_OLDER = {
 };
 
 /**
- * The error: what keeps the machine from registering yet (its cloud's metadata). `withoutFactsOnlyTaint`: the join
- * token lets registerWithTaints replace the taint.
+ * The error: what keeps the machine from registering yet (its cloud's metadata). `grant`: what the machine's join
+ * token gives and allows.
  */
 export function reportedInitialNode(
   reported: ReportedStatus,
-  withoutFactsOnlyTaint: boolean,
+  grant: Pick<Grant, "withoutFactsOnlyTaint" | "labels" | "taints">,
   first: readonly Setter[] = [], // run before the product's
 ): { node: DraftNode; errors: string[] } | { error: string } {
   const { settings, platform } = reported.facts;
@@ -53,11 +54,11 @@ export function reportedInitialNode(
       hostname: settings.hostname,
       goos: platform.os,
       goarch: platform.architecture,
-      registerWithTaints: taintsOf(settings.registerWithTaints, withoutFactsOnlyTaint),
+      registerWithTaints: taintsOf(settings.registerWithTaints, grant),
       externalCloudProvider: isExternalCloud(reported.facts),
       enableControllerAttachDetach:
         settings.enableControllerAttachDetach ?? DEFAULT_SETTINGS.enableControllerAttachDetach,
-      nodeLabels: { ...settings.nodeLabels, [NO_LOAD_BALANCER_LABEL]: "true" },
+      nodeLabels: { ...settings.nodeLabels, ...grant.labels, [NO_LOAD_BALANCER_LABEL]: "true" },
       providerID: settings.providerID ?? DEFAULT_SETTINGS.providerID,
       declaredFeatures: null,
       ...(cloud && { older: { ...NOTHING_OLDER, cloud } }),
@@ -68,9 +69,12 @@ export function reportedInitialNode(
 
 function taintsOf(
   configured: Facts["settings"]["registerWithTaints"],
-  withoutFactsOnlyTaint: boolean,
+  { withoutFactsOnlyTaint, taints: granted = [] }: Pick<Grant, "withoutFactsOnlyTaint" | "taints">,
 ): Taint[] {
-  const taints = (configured ?? []).map(({ key, value = "", effect }) => ({ key, value, effect }));
+  const isGranted = (taint: Pick<Taint, "key" | "effect">) =>
+    granted.some(({ key, effect }) => key === taint.key && effect === taint.effect);
+  const own = (configured ?? []).filter((taint) => !isGranted(taint));
+  const taints = [...granted, ...own].map(({ key, value = "", effect }) => ({ key, value, effect }));
   if (configured !== null && withoutFactsOnlyTaint) return taints;
   return [FACTS_ONLY_TAINT, ...taints.filter(({ key }) => key !== FACTS_ONLY_TAINT.key)];
 }

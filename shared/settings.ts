@@ -69,7 +69,12 @@ const taint = z.strictObject({
   effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
 });
 
-const nodeLabels = z
+export const nodeTaints = z
+  .array(taint)
+  .max(SETTINGS_LIMITS.taints)
+  .refine(areDistinctTaints, "a key and effect twice");
+
+export const nodeLabels = z
   .record(z.string().max(317), z.string().max(63))
   .refine((map) => Object.keys(map).length <= SETTINGS_LIMITS.nodeLabels, "too many labels")
   .superRefine((map, context) => {
@@ -88,11 +93,7 @@ export const settingsSchema = z
     nodeStatusReportFrequencyMs: within(SETTINGS_LIMITS.nodeStatusReportFrequencyMs),
     nodeLeaseDurationSeconds: within(SETTINGS_LIMITS.nodeLeaseDurationSeconds),
     /** null: the default taint. Honoured where the join token allows it. */
-    registerWithTaints: z
-      .array(taint)
-      .max(SETTINGS_LIMITS.taints)
-      .refine(areDistinctTaints, "a key and effect twice")
-      .nullable(),
+    registerWithTaints: nodeTaints.nullable(),
     /** False: the Node is updated where it exists, and never created. */
     registerNode: z.boolean().optional(),
     /** --node-labels: what NodeRestriction lets a kubelet set. */

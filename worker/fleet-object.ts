@@ -1,22 +1,27 @@
-// The registry: join tokens and who enrolled with them. One object; it knows public keys only.
+// The registry: join tokens, who has which name, who waits for one, and the audit log. One object, a thin shell around
+// worker/registry; it knows public keys only.
 import { DurableObject } from "cloudflare:workers";
-import type { TokenRequest } from "../shared/protocol.ts";
+import type { ListedToken, MintedToken, TokenRequest } from "../shared/join-tokens.ts";
 import type { Environment } from "./env.ts";
 import { origins } from "./env.ts";
 import { claimedKid, type ProvenMachine, verifyBinding } from "./identity/jwt.ts";
 import { mintJoinToken, nameMatches } from "./identity/join-token.ts";
-
-export interface MintedToken {
-  /** RFC 7638 thumbprint of the token's public key. */
-  id: string;
-  /** The secret; shown once. */
-  token: string;
-  names: string;
-  /** RFC 3339. */
-  expiresAt: string;
-  uses: number;
-  withoutFactsOnlyTaint: boolean;
-}
+import { type Admission, admit, takeOver } from "./registry/admission.ts";
+import { audit, type AuditEntry, type AuditQuery, type AuditRecord, readAudit } from "./registry/audit.ts";
+import { findPending, listPending, type PendingMachine, rejectPending } from "./registry/pending.ts";
+import {
+  findPin,
+  forgetPin,
+  type GrantedPin,
+  isBuried,
+  isPinned,
+  revokePin,
+  setNext,
+  settle,
+  wasPinned,
+} from "./registry/pins.ts";
+import { migrate, nextGeneration } from "./registry/schema.ts";
+import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./registry/tokens.ts";
 
 export interface AdmissionRequest {
   name: string;
@@ -24,111 +29,154 @@ export interface AdmissionRequest {
   path: string;
   binding: string;
   machine: ProvenMachine;
+  /** The address that it asks from; "" where the platform does not tell. */
+  address: string;
 }
 
-/** What a token lets the machine that enrolled with it do. */
-export interface Admission {
-  token: string;
-  withoutFactsOnlyTaint: boolean;
+export interface Admitted {
+  admission: Admission;
+  /** Where the name is the machine's: for its object. */
+  pin: GrantedPin | null;
 }
-
-type TokenRow = {
-  id: string;
-  key: string;
-  names: string;
-  expires_at_ms: number;
-  uses: number;
-  used: number;
-  without_facts_only_taint: number;
-};
 
 export class FleetObject extends DurableObject<Environment> {
+  readonly #sql: SqlStorage;
+
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
-    ctx.storage.sql.exec(`
-      CREATE TABLE IF NOT EXISTS tokens (
-        id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
-        uses INTEGER NOT NULL, used INTEGER NOT NULL, without_facts_only_taint INTEGER NOT NULL
-      ) WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS enrolments (
-        token TEXT NOT NULL, name TEXT NOT NULL, thumbprint TEXT NOT NULL, admitted_at_ms INTEGER NOT NULL,
-        PRIMARY KEY (token, name, thumbprint)
-      ) WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS tombstones (
-        thumbprint TEXT NOT NULL, name TEXT NOT NULL, left_at_ms INTEGER NOT NULL, PRIMARY KEY (thumbprint, name)
-      ) WITHOUT ROWID;`);
+    migrate(ctx.storage);
+    this.#sql = ctx.storage.sql;
   }
 
-  /** Makes a join token; only its public key is kept. */
-  async mintToken(request: TokenRequest): Promise<MintedToken> {
+  /** Makes a join token; only its public key is kept. `who`: the operator. */
+  async mintToken(request: TokenRequest, who: string): Promise<MintedToken> {
     const { id, key, token } = await mintJoinToken();
-    const expiresAtMs = Date.now() + request.expiresInSeconds * 1000;
-    this.ctx.storage.sql.exec(
-      "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, 0, ?)",
-      id,
-      key,
-      request.names,
-      expiresAtMs,
-      request.uses,
-      request.withoutFactsOnlyTaint ? 1 : 0,
-    );
-    const { names, uses, withoutFactsOnlyTaint } = request;
-    return { id, token, names, expiresAt: new Date(expiresAtMs).toISOString(), uses, withoutFactsOnlyTaint };
-  }
-
-  /**
-   * Admits a machine that holds a token for this name. The same (token, name, key) is admitted again for ever
-   * and counts once. null for every other case: who has no token learns nothing, not even why.
-   */
-  async admit({ name, method, path, binding, machine }: AdmissionRequest): Promise<Admission | null> {
-    const tokenId = claimedKid(binding);
-    const token = tokenId === null ? undefined : this.#token(tokenId);
-    if (!token) return null;
-    const request = { name, method, path, origins: origins(this.env) };
-    if (!(await verifyBinding(binding, token.key, request, machine.thumbprint))) return null;
-    if (!nameMatches(token.names, name)) return null;
-    return this.ctx.storage.transactionSync(() => this.#countUse(token.id, name, machine.thumbprint))
-      ? { token: token.id, withoutFactsOnlyTaint: token.without_facts_only_taint === 1 }
-      : null;
-  }
-
-  /** Has a machine ever been admitted under this name? */
-  knows(name: string): boolean {
-    const known = this.ctx.storage.sql.exec("SELECT 1 FROM enrolments WHERE name = ? LIMIT 1", name);
-    return known.toArray().length > 0;
-  }
-
-  /** Has a machine ever been admitted under this name, also one that has left? */
-  knew(name: string): boolean {
-    const left = "SELECT 1 FROM tombstones WHERE name = ? LIMIT 1";
-    return this.knows(name) || this.ctx.storage.sql.exec(left, name).toArray().length > 0;
-  }
-
-  /** A machine leaves: its key is refused for ever, and what admitted it is forgotten. */
-  bury(name: string, thumbprint: string): void {
-    const { sql } = this.ctx.storage;
-    this.ctx.storage.transactionSync(() => {
-      sql.exec("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", thumbprint, name, Date.now());
-      sql.exec("DELETE FROM enrolments WHERE name = ? AND thumbprint = ?", name, thumbprint);
+    const nowMs = Date.now();
+    return this.#changing({ who, what: "token.create", target: id, detail: request.names }, () => {
+      insertToken(this.#sql, { id, key, request, createdBy: who, nowMs });
+      return { ...listedToken(findToken(this.#sql, id, nowMs)!), token };
     });
   }
 
-  #token(id: string): TokenRow | undefined {
-    return this.ctx.storage.sql.exec<TokenRow>("SELECT * FROM tokens WHERE id = ?", id).toArray()[0];
+  listTokens(): ListedToken[] {
+    return listTokens(this.#sql, Date.now()).map(listedToken);
   }
 
-  /** Reads the token again: other requests may have run while the signature was verified. */
-  #countUse(id: string, name: string, thumbprint: string): boolean {
-    const { sql } = this.ctx.storage;
-    const buried = "SELECT 1 FROM tombstones WHERE thumbprint = ? LIMIT 1";
-    if (sql.exec(buried, thumbprint).toArray().length > 0) return false;
-    const known = "SELECT 1 AS known FROM enrolments WHERE token = ? AND name = ? AND thumbprint = ?";
-    if (sql.exec(known, id, name, thumbprint).toArray().length > 0) return true;
-    const token = this.#token(id);
-    const nowMs = Date.now();
-    if (!token || token.expires_at_ms <= nowMs || token.used >= token.uses) return false;
-    sql.exec("UPDATE tokens SET used = used + 1 WHERE id = ?", id);
-    sql.exec("INSERT INTO enrolments VALUES (?, ?, ?, ?)", id, name, thumbprint, nowMs);
+  /** False where there is no such token. */
+  revokeToken(id: string, who: string): boolean {
+    return this.#changing({ who, what: "token.revoke", target: id }, () =>
+      revokeToken(this.#sql, id, Date.now()),
+    );
+  }
+
+  /**
+   * Decides about a machine that holds a token for this name: who has no token learns nothing, not even why. The same
+   * (token, name, key) is admitted again for ever and counts once.
+   */
+  async admit(request: AdmissionRequest): Promise<Admitted> {
+    const { name, method, path, binding, machine, address } = request;
+    const { thumbprint, key, machineID, systemUUID } = machine;
+    const tokenId = claimedKid(binding);
+    const token = tokenId === null ? undefined : findToken(this.#sql, tokenId, Date.now());
+    if (!token || !nameMatches(token.names, name)) return { admission: "refused", pin: null };
+    const signed = { name, method, path, origins: origins(this.env) };
+    const isBound = await verifyBinding(binding, token.key, signed, thumbprint);
+    if (!isBound) return { admission: "refused", pin: null };
+    const asking = { token: token.id, name, thumbprint, machine: { key, machineID, systemUUID, address } };
+    return this.ctx.storage.transactionSync(() => {
+      const admission = admit(this.#sql, asking, Date.now());
+      return { admission, pin: admission === "pinned" ? this.#pinOf(name) : null };
+    });
+  }
+
+  /** Who has the name, and what its token allows. */
+  #pinOf(name: string): GrantedPin | null {
+    const pin = findPin(this.#sql, name);
+    if (!pin || pin.revokedAtMs !== null) return null;
+    const token = findToken(this.#sql, pin.token, Date.now());
+    return token ? { ...pin, grant: token.grant } : null;
+  }
+
+  /** Has a machine this name, also one that was revoked? */
+  knows(name: string): boolean {
+    return findPin(this.#sql, name) !== undefined;
+  }
+
+  /** Has a machine ever had this name, also one that has left? */
+  knew(name: string): boolean {
+    return wasPinned(this.#sql, name);
+  }
+
+  /** For what an operator does to a machine's object: false, and nothing noted, where no machine has the name. */
+  noteAbout(record: AuditRecord): boolean {
+    return this.#changing(record, () => this.knows(record.target));
+  }
+
+  /** The machine reports with this key, for the first time since it was pinned or rotated. False: it has lost the name. */
+  settle(name: string, generation: number, thumbprint: string): boolean {
+    const pin = findPin(this.#sql, name);
+    if (pin?.generation !== generation || pin.revokedAtMs !== null) return false;
+    if (!isPinned(pin, thumbprint)) return false;
+    this.ctx.storage.transactionSync(() => settle(this.#sql, pin, thumbprint, Date.now()));
     return true;
+  }
+
+  /** Has the next key noted that takes over with its first report; false where it is no key for this machine. */
+  rotate(name: string, generation: number, thumbprint: string): boolean {
+    const pin = findPin(this.#sql, name);
+    if (pin?.generation !== generation || isBuried(this.#sql, thumbprint)) return false;
+    if (pin.nextThumbprint === thumbprint) return true;
+    const record = { who: `machine ${pin.thumbprint}`, what: "machine.rotate", target: name } as const;
+    return this.#changing({ ...record, detail: `key ${thumbprint}` }, () => {
+      setNext(this.#sql, name, thumbprint);
+      return true;
+    });
+  }
+
+  /**
+   * All keys of this name are refused for ever; a machine that leaves is forgotten, too. Repeatable. Answers a generation: what the
+   * machine's object has seen before it is out of date; null: no machine ever had the name.
+   */
+  unpin(name: string, what: "machine.revoke" | "machine.leave", who: string): number | null {
+    return this.#changing({ who, what, target: name }, () => {
+      if (!wasPinned(this.#sql, name)) return null;
+      if (what === "machine.revoke") revokePin(this.#sql, name, Date.now());
+      else forgetPin(this.#sql, name, Date.now());
+      return nextGeneration(this.#sql);
+    });
+  }
+
+  listPending(): PendingMachine[] {
+    return listPending(this.#sql, Date.now());
+  }
+
+  /** The machine that waits with this key has the name from now on; null where none does. */
+  approve(name: string, thumbprint: string, who: string): GrantedPin | null {
+    const record = { who, what: "machine.approve", target: name, detail: `key ${thumbprint}` } as const;
+    return this.#changing(record, () => {
+      const asking = findPending(this.#sql, name, thumbprint, Date.now());
+      if (!asking) return null;
+      takeOver(this.#sql, asking, Date.now());
+      return this.#pinOf(name);
+    });
+  }
+
+  /** The machine that waits with this key never gets a name; false where none does. */
+  reject(name: string, thumbprint: string, who: string): boolean {
+    const record = { who, what: "machine.reject", target: name, detail: `key ${thumbprint}` } as const;
+    return this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, Date.now()));
+  }
+
+  audit(query: AuditQuery): AuditEntry[] {
+    return readAudit(this.#sql, query);
+  }
+
+  /** A change and its entry in the audit log, both or neither; nothing is noted where there was nothing to change. */
+  #changing<Result>(record: AuditRecord, change: () => Result): Result {
+    return this.ctx.storage.transactionSync(() => {
+      const result = change();
+      if (result !== false && result !== null) audit(this.#sql, record, Date.now());
+      return result;
+    });
   }
 }

@@ -1,31 +1,17 @@
 // The Worker's routes: cap, parse, authenticate cheaply, hand over to the object that decides.
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { createMiddleware } from "hono/factory";
 import { validateNodeName } from "../shared/node-name.ts";
-import {
-  type EnrolmentAnswer,
-  enrolmentSchema,
-  firstFault,
-  LIMITS,
-  type Problem,
-  tokenRequestSchema,
-} from "../shared/protocol.ts";
-import { type Environment, origins } from "./env.ts";
-import { isOperator } from "./identity/operator.ts";
+import { type EnrolmentAnswer, enrolmentSchema, LIMITS } from "../shared/protocol.ts";
+import { origins } from "./env.ts";
+import { answered, type App, bearer, fleet, forget, invalidBody, json, refuse } from "./http.ts";
 import { claimedKid, verifyProof } from "./identity/jwt.ts";
-import { type Answer, FORGOTTEN, type NodeObject, type SignedRequest } from "./node-object.ts";
 import { issueKid, parseMacKeys, verifyKid } from "./identity/kid.ts";
-import { historyQuerySchema } from "./history.ts";
-import { problem, problemResponse } from "./problems.ts";
+import type { SignedRequest } from "./identity/pinned-keys.ts";
+import { operatorRoutes } from "./operator-routes.ts";
 
 export { FleetObject } from "./fleet-object.ts";
 export { NodeObject } from "./node-object.ts";
-
-type App = { Bindings: Environment };
-
-const fleet = (env: Environment) => env.FLEET.getByName("fleet");
-const refuse = (...args: Parameters<typeof problem>) => problemResponse(problem(...args));
 
 const app = new Hono<App>();
 
@@ -64,9 +50,6 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   return { name, kid, token, body };
 }
 
-const answered = (c: Context<App>, answer: Answer) =>
-  answer.status === 200 ? c.json(answer.body) : problemResponse(answer.body as Problem);
-
 app.post("/v1/nodes/:name/report", async (c) => {
   const request = await signedRequest(c);
   if (request instanceof Response) return request;
@@ -90,90 +73,39 @@ app.put("/v1/nodes/:name/enrolment", async (c) => {
   const machine = await verifyProof(body.data.proof, request);
   if (!machine) return refuse("unauthenticated");
   const { method, path } = request;
-  const admission = await fleet(c.env).admit({ name, method, path, binding: body.data.binding, machine });
-  if (!admission) return refuse("token-refused");
-  const pinned = await c.env.NODES.getByName(name).enrol(name, machine, admission);
-  if (!pinned) return refuse("name-pinned");
+  const { binding } = body.data;
+  const address = c.req.header("cf-connecting-ip") ?? "";
+  const admitted = await fleet(c.env).admit({ name, method, path, binding, machine, address });
+  const { admission, pin } = admitted;
+  if (admission === "pending" || admission === "full") {
+    return refuse("name-pinned", { detail: WAITING[admission](machine.thumbprint) });
+  }
+  const enrolled = pin && (await c.env.NODES.getByName(name).enrol(pin));
+  // Refused, or taken over since it was admitted.
+  if (!enrolled?.thumbprints.includes(machine.thumbprint)) return refuse("token-refused");
   const [macKey] = parseMacKeys(c.env.KID_MAC_KEYS);
   if (!macKey) throw new Error("KID_MAC_KEYS holds no key");
-  const kid = await issueKid(macKey, name, machine.thumbprint, pinned.enrolment);
-  return c.json({ kid, ticket: pinned.ticket } satisfies EnrolmentAnswer);
+  const kid = await issueKid(macKey, name, machine.thumbprint, enrolled.id);
+  return c.json({ kid, ticket: enrolled.ticket } satisfies EnrolmentAnswer);
 });
 
-/** The operator alone. */
-const operator = createMiddleware<App>(async (c, next) => {
-  const secret = bearer(c.req.header("authorization"));
-  if (!(await isOperator(secret, c.env.ADMIN_SECRET_SHA256))) return refuse("forbidden");
-  await next();
-  return undefined;
-});
+/** For the operator of a machine that has to wait. */
+const WAITING = {
+  pending: (thumbprint: string) => `An operator has to approve this machine's key ${thumbprint}.`,
+  full: () => "An operator has to approve one of the machines that wait for it before others can.",
+};
 
-/** The object of a machine that enrolled once; no other is woken. */
-async function knownNode(env: Environment, name: string): Promise<DurableObjectStub<NodeObject> | null> {
-  return (await fleet(env).knows(name)) ? env.NODES.getByName(name) : null;
-}
+app.route("/", operatorRoutes);
 
-app.get("/v1/nodes/:name/history", operator, async (c) => {
-  const query = historyQuerySchema.safeParse(c.req.query());
-  if (!query.success) return invalidBody(query.error);
-  const node = await knownNode(c.env, c.req.param("name"));
-  return node ? c.json({ entries: await node.history(query.data) }) : refuse("not-found");
-});
-
-app.post("/v1/nodes/:name/register", operator, async (c) => {
-  const node = await knownNode(c.env, c.req.param("name"));
-  return node && (await node.registerAgain()) ? c.body(null, 204) : refuse("not-found");
-});
-
-/** Repeatable: what a first one left half done is done then. */
-app.delete("/v1/nodes/:name", operator, async (c) => {
-  const name = c.req.param("name");
-  if (!(await fleet(c.env).knew(name))) return refuse("not-found");
-  const node = c.env.NODES.getByName(name);
-  const answer = await node.remove();
-  if (answer.status !== 200) return answered(c, answer);
-  await forget(node);
-  return c.body(null, 204);
-});
-
-/** An object that forgets ends itself, and the call with it. */
-async function forget(node: DurableObjectStub<NodeObject>): Promise<void> {
-  try {
-    await node.forget();
-  } catch (error) {
-    if (!(error instanceof Error && error.message.includes(FORGOTTEN))) throw error;
-  }
-}
-
-app.post("/v1/tokens", operator, async (c) => {
-  const request = tokenRequestSchema.safeParse(await json(c.req.raw));
-  if (!request.success) return invalidBody(request.error);
-  return c.json(await fleet(c.env).mintToken(request.data), 201);
-});
-
-for (const resource of ["report", "leave", "enrolment", "history", "register"]) {
+const MACHINE_RESOURCES = ["report", "leave", "enrolment"];
+const OPERATOR_RESOURCES = ["history", "register", "approve", "reject", "revoke"];
+for (const resource of [...MACHINE_RESOURCES, ...OPERATOR_RESOURCES]) {
   app.all(`/v1/nodes/:name/${resource}`, () => refuse("method-not-allowed"));
 }
 app.all("/v1/nodes/:name", () => refuse("method-not-allowed"));
-app.all("/v1/tokens", () => refuse("method-not-allowed"));
+for (const path of ["/v1/tokens", "/v1/tokens/:id", "/v1/pending", "/v1/audit"]) {
+  app.all(path, () => refuse("method-not-allowed"));
+}
 
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default app;
-
-function bearer(header: string | undefined): string | null {
-  return /^Bearer +([\w.~+/=-]+)$/i.exec(header ?? "")?.[1] ?? null;
-}
-
-/** The parsed body, or undefined where it is not JSON (no schema accepts that). */
-async function json(request: Request): Promise<unknown> {
-  try {
-    return await request.json();
-  } catch {
-    return undefined;
-  }
-}
-
-function invalidBody(error: Parameters<typeof firstFault>[0]): Response {
-  const { path, message } = firstFault(error);
-  return refuse("invalid-body", { detail: message, pointer: path });
-}

@@ -1,7 +1,7 @@
 // The Durable Object of one machine: a thin shell (storage, RPC) around the tick. Authenticates what the machine
 // says, has it in SQLite before it answers, and decides nothing itself.
 import { DurableObject } from "cloudflare:workers";
-import { base64url, type CryptoKey } from "jose";
+import { base64url } from "jose";
 import {
   type LeaveAnswer,
   type Problem,
@@ -12,14 +12,8 @@ import {
 } from "../shared/protocol.ts";
 import type { ApiError } from "../shared/kubernetes/api-error.ts";
 import { type Environment, origins } from "./env.ts";
-import type { Admission } from "./fleet-object.ts";
-import {
-  importPublicKey,
-  type MachineAction,
-  type ProvenMachine,
-  sha256Base64url,
-  verifyRequest,
-} from "./identity/jwt.ts";
+import { type PinnedKeys, pinnedKeys, type SignedRequest } from "./identity/pinned-keys.ts";
+import type { GrantedPin } from "./registry/pins.ts";
 import { type History, type HistoryEntry, type HistoryQuery, machineHistory } from "./history.ts";
 import { type Journal, journal } from "./journal.ts";
 import type { KubeClient } from "./kube-client.ts";
@@ -30,26 +24,20 @@ import { nodeRecordStore, type NodeRecordStore } from "./node-state.ts";
 import { eventOutbox, type Outbox } from "./outbox.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import { problem } from "./problems.ts";
+import { type Fault, parseReport, type ReportedFacts, withinGrant } from "./report.ts";
 import { nodeTables } from "./tables.ts";
-import { type Fault, parseReport, type ReportedFacts } from "./report.ts";
 import { singleFlight } from "./single-flight.ts";
 import { isReady, kubeOf, logOf, tick, type TickMemory, type TickOutcome } from "./tick.ts";
-import { offerTicket, type Tickets, type TicketUse, useTicket } from "./tickets.ts";
+import { offerTicket, type Tickets, useTicket } from "./tickets.ts";
 import { hear, hearSetupFailed, listen, storeFacts, tell } from "./witness.ts";
-
-export interface SignedRequest {
-  name: string;
-  kid: string;
-  /** The JWT. */
-  token: string;
-  body: Uint8Array<ArrayBuffer>;
-}
 
 export type Answer = { status: 200; body: ReportAnswer | LeaveAnswer } | { status: number; body: Problem };
 
 /** What an enrolled machine needs to report. */
-interface Pinned {
-  enrolment: string;
+interface Enrolled {
+  id: string;
+  /** Of the keys that may speak for it. */
+  thumbprints: string[];
   /** Its first report needs no challenge. */
   ticket: string;
 }
@@ -72,10 +60,11 @@ export class NodeObject extends DurableObject<Environment> {
   readonly #history: History;
   readonly #journal: Journal;
   readonly #alarm: LazyAlarm;
-  readonly #tickets: Tickets<Promise<Answer>> = {};
-  readonly #memory: TickMemory = {};
+  readonly #keys: PinnedKeys;
   readonly #tick: () => Promise<TickOutcome>;
-  #key: CryptoKey | undefined;
+  #tickets: Tickets<Promise<Answer>> = {};
+  #memory: TickMemory = {};
+  #removal: Promise<Answer> | undefined;
   #latest: Report | undefined;
   #lastReportMs: number | undefined;
   #refusedFacts: { digest: string; fault: Fault } | undefined;
@@ -85,6 +74,7 @@ export class NodeObject extends DurableObject<Environment> {
     const { sql } = ctx.storage;
     const tables = nodeTables(sql);
     this.#records = nodeRecordStore(sql, tables);
+    this.#keys = pinnedKeys(this.#records);
     this.#outbox = eventOutbox(ctx.storage, tables, this.#records);
     this.#history = machineHistory(sql, tables);
     this.#journal = journal(ctx.storage, this.#records, this.#outbox, this.#history);
@@ -92,68 +82,70 @@ export class NodeObject extends DurableObject<Environment> {
     this.#tick = singleFlight(() => this.#runTick());
   }
 
-  /** Pins the machine's key, or finds that it is the pinned one. null: another one is, and nothing changes. */
-  enrol(name: string, machine: ProvenMachine, admission: Admission): Pinned | null {
-    const known = this.#records.get("enrolment");
-    if (known && known.thumbprint !== machine.thumbprint) return null;
-    const id = known?.id ?? randomNonce();
-    if (!known)
-      this.#records.put("enrolment", { id, name, ...machine, ...admission, pinnedAtMs: Date.now() });
-    return { enrolment: id, ticket: this.#offerTicket() };
+  /** Follows the pin, unless it is out of date; null: nobody is enrolled. What it gave counts once the registry says so. */
+  async enrol(pin: GrantedPin): Promise<Enrolled | null> {
+    // What a removal takes out of the cluster must not be the next machine's.
+    await this.#removal?.catch(() => undefined);
+    if (this.#keys.follow(pin, randomNonce(), Date.now())) {
+      this.#tickets = {};
+      this.#memory = {};
+      this.#latest = undefined;
+      this.#refusedFacts = undefined;
+    }
+    const enrolled = this.#keys.enrolled();
+    return enrolled && { ...enrolled, ticket: this.#offerTicket() };
   }
 
   /** Handles a report whose kid the Worker has checked; the table in docs/protocol.md, first match wins. */
   async report(request: SignedRequest): Promise<Answer> {
-    const signed = await this.#verify(request, "report");
-    if (!signed) return refusal("unauthenticated");
+    const verified = await this.#keys.verify(request, "report", origins(this.env));
+    if (verified.kind === "refused") return refusal(verified.reason);
     const parsed = await parseReport(request.body);
     if (parsed.kind === "not JSON") return refusal("invalid-json");
     if (parsed.kind === "invalid") {
       return refusal("invalid-body", { detail: parsed.fault.message, pointer: parsed.fault.path });
     }
     // From here to `remember` nothing is awaited: of two equal requests one is applied.
-    if (this.#records.get("isLeaving")) return refusal("unauthenticated");
-    const use = useTicket(this.#tickets, signed, Date.now(), this.#leaseMs());
+    const enrolment = this.#records.get("enrolment");
+    if (!enrolment || !this.#keys.enrolled()) return refusal("unauthenticated");
+    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#leaseMs());
     if (use.kind === "repeated") return use.answer;
     if (use.kind === "stale") return this.#challenge("ticket-stale", parsed.report.factsDigest);
-    const answer = this.#apply(parsed.report, parsed.facts);
+    const answer = this.#apply(parsed.report, withinGrant(parsed.facts, enrolment));
     use.remember(answer);
     return answer;
   }
 
-  /** What a request of this machine says about its ticket; null where its key did not sign exactly this. */
-  async #verify({ name, kid, token, body }: SignedRequest, action: MachineAction): Promise<TicketUse | null> {
-    const enrolment = this.#records.get("enrolment");
-    const [, thumbprint, enrolmentId] = kid.split(".");
-    if (!enrolment || enrolment.thumbprint !== thumbprint || enrolment.id !== enrolmentId) return null;
-    this.#key ??= await importPublicKey(enrolment.key);
-    const bodyDigest = await sha256Base64url(body);
-    const expected = { action, name, bodyDigest, origins: origins(this.env) };
-    const claims = await verifyRequest(token, this.#key, expected);
-    return claims && { ticket: claims.ticket, n: claims.n, body: bodyDigest };
-  }
-
   /** The machine leaves. After a 200 the Worker calls `forget`. */
   async leave(request: SignedRequest): Promise<Answer> {
-    const signed = await this.#verify(request, "leave");
-    if (!signed) return refusal("unauthenticated");
-    const use = useTicket(this.#tickets, signed, Date.now(), this.#leaseMs());
+    const verified = await this.#keys.verify(request, "leave", origins(this.env));
+    if (verified.kind === "refused") return refusal(verified.reason);
+    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#leaseMs());
     if (use.kind === "repeated") return use.answer;
     if (use.kind === "stale") return refusal("ticket-stale", { ticket: this.#offerTicket() });
-    const answer = this.remove();
+    const answer = this.remove(request.name, `machine ${verified.by}`);
     use.remember(answer);
     return answer;
   }
 
   /**
-   * Removes lease and Node, and has the key refused for ever; reports are refused from now on. 200 as well where there
-   * is nothing (any more) to remove. `forget` comes next.
+   * Has the machine's keys refused for ever, then removes lease and Node; reports are refused from now on. 200 as well
+   * where there is nothing (any more) to remove. `forget` comes next. `who`: for the audit log.
    */
-  async remove(): Promise<Answer> {
-    const enrolment = this.#records.get("enrolment");
-    if (!enrolment) return LEFT;
-    const { name, thumbprint } = enrolment;
+  remove(name: string, who: string): Promise<Answer> {
+    const removal = this.#remove(name, who);
+    this.#removal = removal;
+    return removal;
+  }
+
+  async #remove(name: string, who: string): Promise<Answer> {
+    const generation = await this.#registry().unpin(name, "machine.leave", who);
+    if (generation === null) return LEFT;
+    const isEnrolled = this.#keys.outdate(generation);
+    // A machine that came after stays.
+    if (!isEnrolled && this.#records.get("enrolment")) return LEFT;
     this.#records.put("isLeaving", true);
+    if (!isEnrolled) return LEFT;
     // A run in progress would make again what is removed.
     await this.#tick().catch(() => undefined);
     await this.#flush(name);
@@ -163,9 +155,21 @@ export class NodeObject extends DurableObject<Environment> {
       const ticket = this.#offerTicket();
       return refusal("not-removed", { ticket });
     }
-    await this.env.FLEET.getByName("fleet").bury(name, thumbprint);
     logOf(name)("left");
     return LEFT;
+  }
+
+  /** The registry refuses the machine's keys since this generation: so does this object. */
+  revoke(generation: number): void {
+    const isEnrolled = this.#keys.outdate(generation);
+    const enrolment = this.#records.get("enrolment");
+    if (!enrolment || !isEnrolled || enrolment.isRevoked) return;
+    this.#records.put("enrolment", { ...enrolment, isRevoked: true });
+    this.#journal.note("registration", "an operator revoked this machine's keys", Date.now());
+  }
+
+  #registry() {
+    return this.env.FLEET.getByName("fleet");
   }
 
   /** Without an apiserver there is nothing to remove, unless there once was one. */
@@ -205,6 +209,7 @@ export class NodeObject extends DurableObject<Environment> {
     this.#lastReportMs = Date.now();
     // Set in the transaction of what the report changes.
     const alarm = this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+    if (!this.#isSettled() && !(await this.#settle())) return refusal("key-revoked");
     const outcome = await this.#tick();
     tell(this.#witness(), outcome.phase);
     await alarm;
@@ -225,9 +230,31 @@ export class NodeObject extends DurableObject<Environment> {
     return { status: 200, body: { phase: "setup failed", ready, ticket, reportInMs: this.#reportInMs() } };
   }
 
+  #isSettled(): boolean {
+    const settled = this.#keys.settling();
+    return settled === null || this.#records.get("settled") === settled;
+  }
+
+  /**
+   * The first report with a key tells the registry, and learns whether the name is still this key's: the enrolment may
+   * have been on its way for long.
+   */
+  async #settle(): Promise<boolean> {
+    const enrolment = this.#records.get("enrolment");
+    const settling = this.#keys.settling();
+    if (!enrolment || settling === null) return false;
+    const { name, thumbprint, generation = 0 } = enrolment;
+    if (await this.#registry().settle(name, generation, thumbprint)) {
+      this.#records.put("settled", settling);
+      return true;
+    }
+    if (this.#keys.settling() === settling) this.#records.put("enrolment", { ...enrolment, isRevoked: true });
+    return false;
+  }
+
   async #runTick(): Promise<TickOutcome> {
     const enrolment = this.#records.get("enrolment");
-    if (this.#records.get("isLeaving")) return { phase: "node deleted", ready: false };
+    if (!this.#keys.enrolled()) return { phase: "node deleted", ready: false };
     if (!enrolment || !this.#latest) throw new Error("a tick without an enrolment and a report");
     const wasRegistered = this.#records.get("registration")?.startId === this.#latest.startId;
     const outcome = await tick({
@@ -258,7 +285,7 @@ export class NodeObject extends DurableObject<Environment> {
   override async alarm(): Promise<void> {
     const enrolment = this.#records.get("enrolment");
     this.#alarm.rang();
-    if (!enrolment || this.#records.get("isLeaving")) return;
+    if (!enrolment || !this.#keys.enrolled()) return;
     try {
       await this.#flush(enrolment.name);
       const next = await listen(this.#witness(), {

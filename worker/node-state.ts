@@ -4,13 +4,14 @@ import type { EventCorrelator } from "../shared/event-correlator.ts";
 import type { Node } from "../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../shared/heartbeat.ts";
 import type { Facts } from "../shared/facts.ts";
+import type { Grant } from "../shared/join-tokens.ts";
 import type { Phase } from "../shared/protocol.ts";
 import type { ReportedMemory } from "../shared/reported-status.ts";
 import type { LostPhase } from "./own-node.ts";
 import type { Tables } from "./tables.ts";
 
-/** The pinned key and what came with it. */
-export interface Enrolment {
+/** The pinned key, what came with it, and what its join token allows. */
+export interface Enrolment extends Grant {
   id: string;
   /** The Node's name. */
   name: string;
@@ -21,8 +22,11 @@ export interface Enrolment {
   systemUUID: string;
   /** ID of the join token. */
   token: string;
-  withoutFactsOnlyTaint: boolean;
   pinnedAtMs: number;
+  /** Of the registry's pin that this follows; absent: from before there were any. */
+  generation?: number;
+  /** An operator has revoked its keys. */
+  isRevoked?: true;
 }
 
 interface KnownNode extends HeartbeatState {
@@ -38,6 +42,10 @@ export interface NodeRecords {
   enrolment: Enrolment;
   /** It leaves, or was told to: nothing more is reported for it. */
   isLeaving: true;
+  /** Pins of the registry up to this generation are out of date. */
+  outdated: number;
+  /** The generation and key that the registry knows to have reported. */
+  settled: string;
   facts: { digest: string; facts: Facts };
   /** What came of registering, and for which process of the shim. */
   registration: { startId: string; phase: "registered" | LostPhase | "waiting for Node" };
@@ -69,6 +77,8 @@ export interface NodeRecordStore {
   holds<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): boolean;
   /** In SQLite before it returns; a value that is equal to the stored one is not written. */
   put<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): void;
+  /** A record that is not there costs nothing. */
+  remove(key: keyof NodeRecords): void;
 }
 
 /** The store over a Durable Object's SQLite. Values are JSON and must not be changed by those who read them. */
@@ -100,6 +110,11 @@ export function nodeRecordStore(sql: SqlStorage, tables: Tables): NodeRecordStor
       );
       texts.set(key, text);
       values.set(key, value);
+    },
+    remove(key) {
+      if (!texts.delete(key)) return;
+      values.delete(key);
+      sql.exec("DELETE FROM records WHERE key = ?", key);
     },
   };
 }

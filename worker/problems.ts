@@ -19,11 +19,21 @@ const TITLES: Record<Reason, [title: string, detail: string]> = {
     "The join token was not accepted",
     "Ask for a new join token: this one is unknown, expired, used up, or for other names.",
   ],
-  forbidden: ["This needs the operator's credentials", "Send the admin secret as a bearer token."],
+  "key-revoked": [
+    "This machine's key is not valid any more",
+    "An operator revoked it, or it was rotated out; to come back, leave the state folder empty and enrol with a new join token.",
+  ],
+  forbidden: [
+    "This needs the operator's credentials",
+    "Send the admin secret as a bearer token, or come through Cloudflare Access.",
+  ],
   "not-found": ["There is nothing here", "See docs/protocol.md for the paths."],
   "method-not-allowed": ["This path does not take that method", "See docs/protocol.md for the methods."],
   "ticket-stale": ["The ticket is not the current one", "Repeat at once with the ticket of this answer."],
-  "name-pinned": ["Another key is pinned under this name", "An operator has to approve this machine's key."],
+  "name-pinned": [
+    "Another machine's key has this name",
+    "An operator has to approve this machine's key; it waits until then.",
+  ],
   "facts-unknown": [
     "These facts are not known here",
     "Repeat at once with the facts and the ticket of this answer.",

@@ -143,7 +143,7 @@ function initialNode(context: TickContext, nowMs: number): DraftNode | { error: 
       void events.push({ type, reason, message }),
   };
   const pending = decisionsNotYetWritten(undefined, records.get("decided") ?? []);
-  const initial = reportedInitialNode(reported, enrolment.withoutFactsOnlyTaint, [pending]);
+  const initial = reportedInitialNode(reported, enrolment, [pending]);
   if ("error" in initial) return initial;
   const { node } = initial;
   context.journal.decide({ node, memory: records.get("memory") ?? NOTHING_REMEMBERED, events, nowMs });

@@ -1,5 +1,6 @@
 // From the bytes of a verified report to what it says: parsed, validated, its facts apart from its vitals.
 import { type Facts, factsSchema } from "../shared/facts.ts";
+import { type Grant, grantFault } from "../shared/join-tokens.ts";
 import { canonicalJson, firstFault, type Report, reportSchema } from "../shared/protocol.ts";
 import { sha256Base64url } from "./identity/jwt.ts";
 
@@ -45,4 +46,12 @@ async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts
     return { kind: "refused", fault: { path: "/factsDigest", message: "not the digest of these facts" } };
   }
   return { kind: "good", facts: parsed.data };
+}
+
+/** Facts that go beyond what the machine's join token allows are refused as well. */
+export function withinGrant(reported: ReportedFacts, grant: Grant): ReportedFacts {
+  if (reported.kind !== "good") return reported;
+  const fault = grantFault(grant, reported.facts.settings);
+  if (fault === null) return reported;
+  return { kind: "refused", fault: { ...fault, path: `/facts/settings${fault.path}` } };
 }

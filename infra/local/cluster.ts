@@ -1,7 +1,8 @@
 // The local cluster, part by part: apiserver, RBAC and token, Worker, join tokens, shim, simulated machines.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { loadConfiguration } from "../../node-shim/config.ts";
+import { loadConfiguration, type LoadedConfiguration, readConfiguration } from "../../node-shim/config.ts";
+import { socketPathOf } from "../../node-shim/cri/endpoint.ts";
 import { nodeName } from "../../node-shim/machine.ts";
 import { type Apiserver, startApiserver } from "./apiserver.ts";
 import { mintToken } from "./admin.ts";
@@ -100,13 +101,22 @@ async function startShim(
 ): Promise<void> {
   const stateFolder = join(folder, "shim");
   // Whether the taint may be replaced is the token's to say; the operator of this cluster is who wrote the file.
-  const withoutFactsOnlyTaint = loadConfiguration(flags.config).registerWithTaints !== null;
+  const configuration = readConfiguration(flags.config, {});
+  const withoutFactsOnlyTaint = configuration.inForce.registerWithTaints !== null;
   const wish = { names: nodeName({}), uses: 1, withoutFactsOnlyTaint };
   const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
   const command = [process.execPath, join(root, "node-shim/bin/node-shim.js"), "run", "--url", workerUrl];
   command.push("--state", stateFolder, "--join-token-file", token);
   if (flags.config !== undefined) command.push("--config", resolve(flags.config));
+  if (isWithoutRuntime(configuration)) command.push("--container-runtime-endpoint", "");
   parts.start("shim", command, join(folder, "logs/shim.log"));
+}
+
+/** Nobody has named a runtime, and none is where a kubelet looks for it: the Node is to be Ready all the same. */
+function isWithoutRuntime({ inForce, sources }: LoadedConfiguration): boolean {
+  if (sources.containerRuntimeEndpoint !== "default") return false;
+  const socket = socketPathOf(inForce.containerRuntimeEndpoint);
+  return !("path" in socket && existsSync(socket.path));
 }
 
 async function startSimulation(

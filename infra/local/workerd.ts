@@ -64,6 +64,9 @@ function capnp(settings: WorkerSettings, compatibilityDate: string): string {
     KUBE_TOKEN: settings.kubeToken,
     KID_MAC_KEYS: settings.macKeys,
     ADMIN_SECRET_SHA256: settings.adminSecretSha256,
+    ACCESS_TEAM: "",
+    ACCESS_AUD: "",
+    ACCESS_ADMINS: "",
   };
   const bindings = Object.entries(variables).map(
     ([name, value]) => `(name = ${text(name)}, text = ${text(value)})`,

@@ -42,6 +42,9 @@ const DEFAULTS: KubeletConfiguration = {
   localStorageCapacityIsolation,
   shutdownGracePeriod: "0s",
   shutdownGracePeriodCriticalPods: "0s",
+  containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+  imageServiceEndpoint: "",
+  runtimeRequestTimeout: "2m",
 };
 
 /** Of these 0 is "not set". Elsewhere 0 is the default as well, or a value. */
@@ -51,6 +54,7 @@ const ZERO_IS_UNSET: ReadonlySet<Field> = new Set<Field>([
   "nodeLeaseDurationSeconds",
   "maxPods",
   "evictionPressureTransitionPeriod",
+  "runtimeRequestTimeout",
 ]);
 
 /** What a file comes to, and which fields it has set. */

@@ -30,6 +30,9 @@ export const CONFIGURATION_FLAGS = {
   "cgroups-per-qos": ["cgroupsPerQOS", "[boolean]", readBoolean],
   "enable-controller-attach-detach": ["enableControllerAttachDetach", "[boolean]", readBoolean],
   "local-storage-capacity-isolation": ["localStorageCapacityIsolation", "[boolean]", readBoolean],
+  "container-runtime-endpoint": ["containerRuntimeEndpoint", "<unix:///path>", last],
+  "image-service-endpoint": ["imageServiceEndpoint", "<unix:///path>", last],
+  "runtime-request-timeout": ["runtimeRequestTimeout", "<duration>", last],
 } as const satisfies Record<string, readonly [field: Field, shape: string, read: Read]>;
 
 export type ConfigurationFlag = keyof typeof CONFIGURATION_FLAGS;

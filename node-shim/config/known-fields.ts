@@ -54,7 +54,6 @@ export const IGNORED_FIELDS: readonly string[] = [
   "topologyManagerScope",
   "topologyManagerPolicyOptions",
   "qosReserved",
-  "runtimeRequestTimeout",
   "hairpinMode",
   "podCIDR",
   "podPidsLimit",
@@ -97,8 +96,6 @@ export const IGNORED_FIELDS: readonly string[] = [
   "memoryThrottlingFactor",
   "memoryReservationPolicy",
   "tracing",
-  "containerRuntimeEndpoint",
-  "imageServiceEndpoint",
   "failCgroupV1",
   "userNamespaces",
 ];

@@ -64,6 +64,9 @@ export const kubeletConfigurationFields = z.strictObject({
   localStorageCapacityIsolation: z.boolean(),
   shutdownGracePeriod: duration,
   shutdownGracePeriodCriticalPods: duration,
+  containerRuntimeEndpoint: z.string(),
+  imageServiceEndpoint: z.string(),
+  runtimeRequestTimeout: duration,
 });
 
 type Fields = z.infer<typeof kubeletConfigurationFields>;

@@ -2,6 +2,7 @@
 // what the kubelet refuses when it starts). Looks at no machine.
 import { parseDuration } from "../../shared/duration.ts";
 import { SETTINGS_LIMITS, textFault } from "../../shared/settings.ts";
+import { socketPathOf } from "../cri/endpoint.ts";
 import type { Field, KubeletConfiguration } from "./schema.ts";
 
 export interface ConfigurationFault {
@@ -42,6 +43,18 @@ const RULES: readonly Rule[] = [
     "must be <= shutdownGracePeriod",
   ),
   textFault,
+  socket("containerRuntimeEndpoint"),
+  socket("imageServiceEndpoint"),
+  must(
+    "imageServiceEndpoint",
+    (endpoint, { containerRuntimeEndpoint }) => endpoint === "" || containerRuntimeEndpoint !== "",
+    "needs containerRuntimeEndpoint",
+  ),
+  must(
+    "runtimeRequestTimeout",
+    (timeout) => (parseDuration(timeout).durationMs ?? 0) >= 1,
+    "must be a millisecond at least",
+  ),
 ];
 
 /** The first rule that is broken; null: none. */
@@ -79,6 +92,14 @@ function durationWithin(
     const { durationMs } = parseDuration(text);
     if (durationMs !== null && durationMs >= least && durationMs <= most) return null;
     return { field, message: `must be between ${least / 1000}s and ${most / 1000}s, not ${text}` };
+  };
+}
+
+/** As the kubelet's clients of the runtime; "" is a machine without one, or the same endpoint for images. */
+function socket(field: "containerRuntimeEndpoint" | "imageServiceEndpoint"): Rule {
+  return ({ [field]: endpoint }) => {
+    const socket = endpoint === "" ? null : socketPathOf(endpoint);
+    return socket && "error" in socket ? { field, message: socket.error } : null;
   };
 }
 

@@ -8,6 +8,7 @@ import { memory } from "./memory.ts";
 import { osImage } from "./os-image.ts";
 import { architecture } from "./platform.ts";
 import type { Reading } from "./reading.ts";
+import { runtimeFacts, type RuntimeReader } from "./runtime.ts";
 import type { FileSystemReader } from "./storage.ts";
 import { orWarn, type Warn } from "./warn.ts";
 
@@ -22,11 +23,12 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   os: string; // typically process.platform
   arch: string; // typically process.arch
   readFileSystem: FileSystemReader;
+  containerRuntime: RuntimeReader;
   warn: Warn;
   note?: Note;
 }
 
-/** The facts of a machine without a container runtime. Never rejects; costs no more than its slowest source. */
+/** Never rejects; costs no more than its slowest source. */
 export async function gatherFacts(options: FactsOptions): Promise<Facts> {
   const { root, settings, warn, note } = options;
   const [machine, image, found, fileSystem] = await Promise.all([
@@ -43,7 +45,7 @@ export async function gatherFacts(options: FactsOptions): Promise<Facts> {
     ...(machine && { machine }),
     // cAdvisor's ContainerOsVersion says Unknown as well.
     versions: { kernel: options.kernel, osImage: orWarn(image, "OS image", warn) ?? "Unknown" },
-    runtime: null,
+    ...runtimeFacts(options.containerRuntime()),
     ...(found && { addresses: found }),
     ...(nodefs && { storage: { nodefsCapacityBytes: nodefs[1] } }),
   };

@@ -17,7 +17,7 @@ export interface StatFs {
 }
 
 /** Bytes that users other than root may still use, and inodes. Either may be what no report can carry. */
-interface FileSystem {
+export interface FileSystem {
   bytes: Reading<[available: number, capacity: number]>;
   inodes: Reading<[available: number, capacity: number]>;
 }

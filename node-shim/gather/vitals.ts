@@ -1,9 +1,10 @@
-// Puts together what changes all the time: the eviction signals. What they mean for the Node is not decided here.
+// Puts together what changes all the time: the eviction signals, and what the container runtime is like. What they mean for the Node is not decided here.
 import type { SIGNALS, Vitals } from "../../shared/protocol.ts";
 import { memoryAvailable } from "./memory-signal.ts";
 import { pidAvailable } from "./pid-signal.ts";
 import type { Reading } from "./reading.ts";
-import type { FileSystemReader } from "./storage.ts";
+import { runtimeErrors, type RuntimeReader } from "./runtime.ts";
+import type { FileSystem, FileSystemReader } from "./storage.ts";
 import { orWarn, type Warn } from "./warn.ts";
 
 type SignalName = (typeof SIGNALS)[number];
@@ -14,21 +15,25 @@ interface VitalsOptions {
   /** The folder whose file system is nodefs; it need not exist. */
   nodefsPath: string;
   readFileSystem: FileSystemReader;
+  containerRuntime: RuntimeReader;
   warn: Warn;
 }
 
-/** The signals of a machine without a container runtime, and so without imagefs. Never rejects. */
+/** imagefs is where the container runtime says; without one there is none. Never rejects. */
 export async function gatherVitals({
   root,
   nodefsPath,
   readFileSystem,
+  containerRuntime,
   warn,
 }: VitalsOptions): Promise<Vitals> {
+  const runtime = containerRuntime();
   const nodefs = await readFileSystem(nodefsPath);
+  const imagefs = runtime?.imageFsPath === undefined ? null : await readFileSystem(runtime.imageFsPath);
   const observations: [SignalName, Observation][] = [
     ["memory.available", memoryAvailable(root)],
-    ["nodefs.available", "value" in nodefs ? nodefs.value.bytes : nodefs],
-    ["nodefs.inodesFree", "value" in nodefs ? nodefs.value.inodes : nodefs],
+    ...fileSystemSignals("nodefs", nodefs),
+    ...(imagefs ? fileSystemSignals("imagefs", imagefs) : []),
     ["pid.available", pidAvailable(root)],
   ];
   const signals: Vitals["signals"] = {};
@@ -36,5 +41,15 @@ export async function gatherVitals({
     const signal = orWarn(observation, name, warn);
     if (signal !== undefined) signals[name] = signal;
   }
-  return { signals };
+  return { signals, ...runtimeErrors(runtime) };
+}
+
+function fileSystemSignals(
+  name: "nodefs" | "imagefs",
+  fileSystem: Reading<FileSystem>,
+): [SignalName, Observation][] {
+  return [
+    [`${name}.available`, "value" in fileSystem ? fileSystem.value.bytes : fileSystem],
+    [`${name}.inodesFree`, "value" in fileSystem ? fileSystem.value.inodes : fileSystem],
+  ];
 }

@@ -71,7 +71,8 @@ export function startCall(session: ClientHttp2Session, call: Call): (why?: Fault
     status = statusOf(headers);
   });
   stream.on("error", (error) => {
-    if (session.destroyed) loss ??= { code: "Unavailable", message: faultOf(error) };
+    // Node wraps what became of the connection.
+    if (session.destroyed) loss ??= { code: "Unavailable", message: faultOf(error.cause ?? error) };
   });
   stream.on("close", () => {
     if (status !== undefined) finish(status ?? messages.end());

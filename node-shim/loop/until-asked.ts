@@ -12,7 +12,7 @@ import { watchProbe, watchSuspend } from "./watch.ts";
 const LAST_WORD_MS = 600;
 
 export async function reportUntilAsked(
-  { gather, settings, shutdownGracePeriodMs, probes }: Machine,
+  { gather, settings, shutdownGracePeriodMs, probes, listen }: Machine,
   worker: Pick<LoopDependencies, "report" | "reconnect" | "log">,
   asked: Promise<void>,
 ): Promise<void> {
@@ -37,6 +37,7 @@ export async function reportUntilAsked(
     ...worker,
     ...withShutdown({ gather, report: worker.report }, shutdown),
   });
+  listen(loop.see);
   const resumed = (sleptMs: number) => {
     log("info", `the machine slept for ${Math.round(sleptMs / 1000)} s: reporting on a new connection`);
     loop.resumed();
@@ -46,7 +47,7 @@ export async function reportUntilAsked(
     watchSuspend(clock, stop, resumed),
   ];
   try {
-    // Loop and watches go on until stopped: only a bug ends one, and that must not pass unnoticed.
+    // None of them ends until stopped, unless a bug makes it fail: that must not pass unnoticed.
     await Promise.race([asked, loop.done, Promise.all(watches)]);
     await shutdown.lastWord(LAST_WORD_MS);
   } finally {

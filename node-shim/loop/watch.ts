@@ -4,10 +4,8 @@ import { type Clock, wakeableWait } from "./clock.ts";
 
 /** Something of this machine that a condition depends on. */
 export interface Probe {
-  /** From the end of one look to the next. */
-  everyMs: number;
-  /** Does Ready depend on it? Then it is looked at more often until the Node is Ready. */
-  decidesReady: boolean;
+  /** From the end of one look to the next. null: until the Node's first Ready, every 100 ms; others look after it then. */
+  everyMs: number | null;
   /** May take its time: it holds up no report and no other probe. Never rejects. */
   look: () => Promise<Partial<Vitals>>;
 }
@@ -26,17 +24,16 @@ const SUSPEND_CHECK_MS = 1000;
 /** A check that comes later than this was held up by a suspend (or by SIGSTOP), not by a busy machine. */
 const SUSPENDED_MS = 5000;
 
-/** Looks until stopped. The answer waits for a look that is under way then; nobody else needs to. */
+/** Looks until stopped. The first report has looked already. A look that is under way at the end is waited for. */
 export async function watchProbe(probe: Probe, { clock, stop, see, isStarting }: Watching): Promise<void> {
   const { wait } = wakeableWait(clock, stop);
-  const untilNextMs = () => (probe.decidesReady && isStarting() ? STARTING_EVERY_MS : probe.everyMs);
-  // The first report has looked at the rest already.
-  if (!probe.decidesReady) await wait(untilNextMs());
-  while (!stop.aborted) {
+  const isOver = () => probe.everyMs === null && !isStarting();
+  while (!isOver()) {
+    await wait(probe.everyMs ?? STARTING_EVERY_MS);
+    if (stop.aborted) return;
     const seen = await probe.look();
     if (stop.aborted) return;
     see(seen);
-    await wait(untilNextMs());
   }
 }
 

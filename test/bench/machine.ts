@@ -87,7 +87,7 @@ export function machineVitals(index: number, memoryIsShort = false): Vitals {
 export function registeredNode(facts: Facts, vitals: Vitals): { node: Node; memory: ReportedMemory } {
   const memory = structuredClone(NOTHING_REMEMBERED);
   const reported = { name: NAME, facts, vitals, nowMs: WRITTEN_AT_MS, memory, recordEvent: () => undefined };
-  const initial = reportedInitialNode(reported, false);
+  const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
   if ("error" in initial) throw new Error(initial.error);
   const { node, errors } = initial;
   if (errors.length > 0) throw new Error(errors.join("; "));

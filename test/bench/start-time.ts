@@ -48,6 +48,7 @@ async function startOne(
   const before = nodes.get(name)?.metadata?.resourceVersion;
   const command = [process.execPath, join(ROOT, "node-shim/bin/node-shim.js"), "run", "--url", workerUrl];
   command.push("--state", join(folder, name), "--join-token-file", token, "--hostname-override", name);
+  command.push("--container-runtime-endpoint", "");
   const [startedMs, startedAt] = [performance.now(), Date.now()];
   const part = parts.start(name, command, join(folder, `${name}.log`));
   const isWritten = () => {

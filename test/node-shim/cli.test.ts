@@ -13,6 +13,7 @@ import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
 import { nodes } from "./nodes.ts";
 
 const BIN = join(ROOT, "node-shim/bin/node-shim.js");
+const NO_RUNTIME = ["--container-runtime-endpoint", ""];
 const JOIN_TOKEN = `rcj1_${"A".repeat(43)}`;
 
 beforeAll(() => {
@@ -86,6 +87,7 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
     state(),
     "--hostname-override",
     "edge-1",
+    ...NO_RUNTIME,
     ...more,
   ];
 
@@ -106,7 +108,7 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
   });
 
   test("preview → a Node in YAML, and nothing is written", async () => {
-    const { code, stdout, stderr } = await end(["preview", "--hostname-override", "Edge-1"]);
+    const { code, stdout, stderr } = await end(["preview", "--hostname-override", "Edge-1", ...NO_RUNTIME]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(parseYaml(stdout)).toMatchObject({
       apiVersion: "v1",
@@ -118,7 +120,15 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
   });
 
   test("preview, config and facts read the kubelet's flags: a boolean alone is true, and maps add up", async () => {
-    const flags = ["--hostname-override", "edge-1", "--node-labels", "a=b", "--node-labels", "c=d"];
+    const flags = [
+      ...NO_RUNTIME,
+      "--hostname-override",
+      "edge-1",
+      "--node-labels",
+      "a=b",
+      "--node-labels",
+      "c=d",
+    ];
     const set = ["--kube-reserved=cpu=1m", "--kube-reserved=pid=9", "--register-node", "--max-pods", "7"];
     const [config, facts, node] = await Promise.all([
       end(["config", ...set, ...flags]),
@@ -278,6 +288,25 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
       expect(code).toBe(1);
       expect(stderr).toBe("node-shim: enrolment refused: The join token is not accepted. Ask for another.\n");
     });
+  });
+
+  it("a container runtime that is not there → not Ready, in the kubelet's words, and one line that says what to set", async () => {
+    const socket = join(folder.path, "no.sock");
+    const { code, stdout, stderr } = await end([
+      "preview",
+      "--container-runtime-endpoint",
+      `unix://${socket}`,
+    ]);
+    const { status } = parseYaml(stdout) as { status: { conditions: { type: string; message: string }[] } };
+    expect(code).toBe(0);
+    expect(status.conditions.find(({ type }) => type === "Ready")).toMatchObject({
+      status: "False",
+      message: "[container runtime status check may not have completed yet, network state unknown]",
+    });
+    expect(stderr).toBe(
+      `node-shim: container runtime: ${socket}: rpc error: code = Unavailable desc = connect ENOENT ${socket}: ` +
+        'start it, or set containerRuntimeEndpoint ("" where there is none)\n',
+    );
   });
 
   describe("SIGTERM or SIGINT → 0, at once, and the folder is free", () => {

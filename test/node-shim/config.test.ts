@@ -234,6 +234,77 @@ describe("limits: at → accepted, just over → an error that names the field",
   });
 });
 
+describe("the container runtime's endpoints", () => {
+  const byDefault = {
+    containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+    imageServiceEndpoint: "",
+    runtimeRequestTimeout: "2m",
+  };
+
+  test.each([
+    ["nothing", "", {}],
+    ["a socket", "unix:///run/crio/crio.sock", { containerRuntimeEndpoint: "unix:///run/crio/crio.sock" }],
+    ["a path alone, as a kubelet takes it", "/run/crio.sock", { containerRuntimeEndpoint: "/run/crio.sock" }],
+    ["none", '""', { containerRuntimeEndpoint: "" }],
+    [
+      "the longest path of a socket",
+      `/${"x".repeat(106)}`,
+      { containerRuntimeEndpoint: `/${"x".repeat(106)}` },
+    ],
+  ])("%s → in force", (_situation, endpoint, set) => {
+    const { inForce } = parseConfiguration(`${HEAD}containerRuntimeEndpoint: ${endpoint}`, "file");
+    expect(inForce).toMatchObject({ ...byDefault, ...set });
+  });
+
+  test("images elsewhere, a timeout of its own, and flags → in force; a timeout of 0 → not set", () => {
+    const fields = "imageServiceEndpoint: unix:///run/images.sock\nruntimeRequestTimeout: 0s";
+    const { inForce } = parseConfiguration(HEAD + fields, "file");
+    expect(inForce).toMatchObject({ ...byDefault, imageServiceEndpoint: "unix:///run/images.sock" });
+    const flags = {
+      "container-runtime-endpoint": ["/run/a.sock"],
+      "image-service-endpoint": [""],
+      "runtime-request-timeout": ["9s"],
+    };
+    expect(parseConfiguration(HEAD + fields, "file", flags).inForce).toMatchObject({
+      containerRuntimeEndpoint: "/run/a.sock",
+      imageServiceEndpoint: "",
+      runtimeRequestTimeout: "9s",
+    });
+  });
+
+  test.each([
+    [
+      "another protocol",
+      "containerRuntimeEndpoint: tcp://127.0.0.1:1",
+      'file: containerRuntimeEndpoint: must read unix:///PATH, or "" where no container runtime is, not "tcp://127.0.0.1:1"',
+    ],
+    [
+      "a path that is not absolute",
+      "imageServiceEndpoint: unix://run/a.sock",
+      /^file: imageServiceEndpoint: must read unix:\/\/\/PATH.*$/,
+    ],
+    [
+      "a path that is longer than a socket's",
+      `containerRuntimeEndpoint: /${"x".repeat(107)}`,
+      "file: containerRuntimeEndpoint: is longer than the 107 bytes that a socket's path may have",
+    ],
+    [
+      "images of no runtime",
+      'containerRuntimeEndpoint: ""\nimageServiceEndpoint: /run/a.sock',
+      "file: imageServiceEndpoint: needs containerRuntimeEndpoint",
+    ],
+    [
+      "a timeout below zero",
+      "runtimeRequestTimeout: -1s",
+      "file: runtimeRequestTimeout: must be a millisecond at least",
+    ],
+  ])("%s → refused", (_situation, fields, message) => {
+    expect(refusal(HEAD + fields)).toEqual(
+      typeof message === "string" ? message : expect.stringMatching(message),
+    );
+  });
+});
+
 describe("what is no configuration → one line that names file and fault", () => {
   test.each([
     [

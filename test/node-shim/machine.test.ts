@@ -58,6 +58,9 @@ const V1BETA1 = {
   localStorageCapacityIsolation: true,
   shutdownGracePeriod: "0s",
   shutdownGracePeriodCriticalPods: "0s",
+  containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+  imageServiceEndpoint: "",
+  runtimeRequestTimeout: "2m",
 };
 
 describe("node-shim config", () => {
@@ -103,17 +106,16 @@ describe("node-shim config", () => {
 });
 
 it("node-shim facts → every fact with its value and a source, which make the facts that are reported", async () => {
-  const printed = JSON.parse(await printFacts({ ...NAMED, set: { "pods-per-core": ["3"] } })) as Record<
-    string,
-    Record<string, unknown>
-  >;
+  const printed = JSON.parse(
+    await printFacts({ ...NAMED, set: { "pods-per-core": ["3"], "container-runtime-endpoint": [""] } }),
+  ) as Record<string, Record<string, unknown>>;
   expect(printed["settings"]).toMatchObject({
     hostname: { value: "edge-1", source: "--hostname-override" },
     podsPerCore: { value: 3, source: "--pods-per-core" },
     nodeStatusUpdateFrequencyMs: { value: 10_000, source: "default" },
   });
   expect(printed["machine"]).toMatchObject({ bootID: { source: "/proc/sys/kernel/random/boot_id" } });
-  expect(printed["runtime"]).toEqual({ value: null, source: expect.any(String) });
+  expect(printed["runtime"]).toEqual({ value: null, source: "containerRuntimeEndpoint is empty" });
   const { runtime: _runtime, ...groups } = printed;
   const values = Object.entries(groups).map(([group, facts]) => {
     const entries = Object.entries(facts as Record<string, { value: unknown; source: string }>);
@@ -193,7 +195,12 @@ describe("--cloud-provider file", () => {
     writeFileSync(file, "providerID: shop:///berlin/7\ninstanceType: nuc-11\nzone: berlin\n");
     return file;
   };
-  const flags = () => ({ ...NAMED, cloudProvider: "file", cloudMetadataFile: cloudMetadataFile() });
+  const flags = () => ({
+    ...NAMED,
+    cloudProvider: "file",
+    cloudMetadataFile: cloudMetadataFile(),
+    set: { "container-runtime-endpoint": [""] },
+  });
 
   it("→ facts with what the file says, and where each was read", async () => {
     const facts = JSON.parse(await printFacts(flags())) as Record<string, unknown>;

@@ -59,7 +59,7 @@ function nodeOf(settings: object, signals: object = {}) {
       memory: structuredClone(NOTHING_REMEMBERED),
       recordEvent: () => undefined,
     },
-    false,
+    { withoutFactsOnlyTaint: false },
   );
   if ("error" in initial) throw new Error(initial.error);
   return initial.node;

@@ -2,12 +2,11 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { enrol } from "../../node-shim/post.ts";
 import { type MachineKey, makeMachineKey, signEnrolment } from "../../node-shim/sign.ts";
 import type { Problem } from "../../shared/protocol.ts";
 import { nameMatches } from "../../worker/identity/join-token.ts";
 import { ADMIN_SECRET, ORIGIN } from "./constants.ts";
-import { facts, HEALTHY, mintToken, send, shimOf, transport } from "./machine.ts";
+import { enrolling as enrollingWith, facts, HEALTHY, mintToken, send, shimOf } from "./machine.ts";
 
 interface Wish {
   joinToken: string;
@@ -16,17 +15,7 @@ interface Wish {
 }
 
 async function enrolling(name: string, { joinToken, key, machineID = "m-1" }: Wish) {
-  const outcome = await enrol(transport, key ?? (await makeMachineKey()), {
-    name,
-    origin: ORIGIN,
-    joinToken,
-    machineID,
-    systemUUID: "s-1",
-  });
-  if (outcome.kind === "failed") throw new Error(outcome.message);
-  return outcome.kind === "ok"
-    ? { kid: outcome.answer.kid }
-    : { reason: outcome.problem.reason, status: outcome.problem.status };
+  return enrollingWith(name, { joinToken, key: key ?? (await makeMachineKey()), machineID });
 }
 
 const REFUSED = { reason: "token-refused", status: 401 };
@@ -96,7 +85,8 @@ describe("a pinned name", () => {
 
   it("with another key → 409, and the pinned one still reports", async () => {
     const [joinToken, key] = [await mintToken({ names: "pin-other", uses: 2 }), await makeMachineKey()];
-    const { kid = "" } = await enrolling("pin-other", { joinToken, key });
+    const pinned = await enrolling("pin-other", { joinToken, key });
+    const kid = "kid" in pinned ? pinned.kid : "";
     expect(await enrolling("pin-other", { joinToken })).toEqual({ reason: "name-pinned", status: 409 });
     const outcome = await shimOf({ name: "pin-other", key, kid })(facts("pin-other"), HEALTHY);
     expect(outcome).toMatchObject({ kind: "ok", answer: { phase: "registered" } });
@@ -207,7 +197,10 @@ describe("POST /v1/tokens", () => {
 
 describe("paths that are not there", () => {
   it.each([
-    ["GET", "/v1/tokens", 405],
+    ["PUT", "/v1/tokens", 405],
+    ["POST", "/v1/pending", 405],
+    ["DELETE", "/v1/audit", 405],
+    ["GET", "/v1/nodes/a/approve", 405],
     ["GET", "/v1/nodes/a/report", 405],
     ["POST", "/v1/nodes/a/other", 404],
     ["GET", "/", 404],

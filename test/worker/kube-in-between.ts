@@ -37,6 +37,9 @@ function countingRecords(): NodeRecordStore & { writes: number } {
       texts.set(key, text);
       this.writes++;
     },
+    remove(key) {
+      if (texts.delete(key)) this.writes++;
+    },
   };
 }
 

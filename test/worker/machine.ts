@@ -74,6 +74,43 @@ export async function mintToken(wish: Record<string, unknown> = {}): Promise<str
   return token;
 }
 
+interface Answered<Body> {
+  status: number;
+  body: Body;
+}
+
+/** What the Worker answers the operator with the admin secret. */
+export async function operator<Body = Record<string, unknown>>(
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Answered<Body>> {
+  const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+  const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  const response = await send(path, init);
+  const text = await response.text();
+  return { status: response.status, body: (text === "" ? null : JSON.parse(text)) as Body };
+}
+
+/** An enrolment's outcome, as far as tests tell them apart. */
+export async function enrolling(
+  name: string,
+  { joinToken, key, machineID = "m-1", systemUUID = "s-1" }: EnrolmentWish,
+): Promise<{ kid: string } | { reason: string; status: number }> {
+  const outcome = await enrol(transport, key, { name, origin: ORIGIN, joinToken, machineID, systemUUID });
+  if (outcome.kind === "failed") throw new Error(outcome.message);
+  return outcome.kind === "ok"
+    ? { kid: outcome.answer.kid }
+    : { reason: outcome.problem.reason, status: outcome.problem.status };
+}
+
+interface EnrolmentWish {
+  joinToken: string;
+  key: MachineKey;
+  machineID?: string;
+  systemUUID?: string;
+}
+
 export interface EnrolledMachine {
   name: string;
   key: MachineKey;

@@ -1,10 +1,56 @@
-// The operator's admin secret: the Worker knows its SHA-256 only, and compares in constant time.
+// Who an operator is and what they may do: the admin secret, or a person or service that Cloudflare Access vouches
+// for. There are no default credentials: what is not configured lets nobody in.
 import { base64url } from "jose";
+import { type Environment, origins } from "../env.ts";
+import { accessIdentity } from "./access.ts";
+
+/** `view` reads, `admin` changes as well. */
+export type Role = "view" | "admin";
+
+export interface Operator {
+  /** For the audit log. */
+  who: string;
+  role: Role;
+}
+
+/** The header that Access puts on what it lets through. */
+const ASSERTION = "cf-access-jwt-assertion";
+
+/** The operator who sent this; null: none, or a page of another site sent it in their browser. */
+export async function operatorOf(
+  request: Request,
+  secret: string | null,
+  env: Environment,
+): Promise<Operator | null> {
+  if (secret !== null) {
+    return (await isAdminSecret(secret, env.ADMIN_SECRET_SHA256))
+      ? { who: "admin secret", role: "admin" }
+      : null;
+  }
+  const assertion = request.headers.get(ASSERTION);
+  // Access knows a browser by its cookie, which other sites' pages send as well.
+  if (assertion === null || isCrossSite(request, origins(env))) return null;
+  const who = await accessIdentity(assertion, env, (url, init) => fetch(url, init));
+  return who === null ? null : { who, role: isAdmin(who, env.ACCESS_ADMINS) ? "admin" : "view" };
+}
 
 /** The secret must be random and long (32 bytes): a plain hash protects nothing that people make up. */
-export async function isOperator(secret: string | null, expectedSha256: string): Promise<boolean> {
-  if (secret === null || expectedSha256 === "") return false;
+async function isAdminSecret(secret: string, expectedSha256: string): Promise<boolean> {
+  if (expectedSha256 === "") return false;
   const expected = base64url.decode(expectedSha256);
   const actual = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret));
   return expected.byteLength === actual.byteLength && crypto.subtle.timingSafeEqual(expected, actual);
+}
+
+/** Names are compared without regard to case, as mail systems do. */
+function isAdmin(who: string, admins: string): boolean {
+  return admins.toLowerCase().split(/\s+/).includes(who.toLowerCase());
+}
+
+/** Programs that are no browsers send neither header. */
+function isCrossSite(request: Request, own: readonly string[]): boolean {
+  const site = request.headers.get("sec-fetch-site");
+  const origin = request.headers.get("origin");
+  if (site !== null && site !== "same-origin" && site !== "none") return true;
+  return origin !== null && !own.includes(origin);
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { addressLookup } from "../../../node-shim/gather/addresses.ts";
+import type { RuntimeSnapshot } from "../../../node-shim/cri/monitor.ts";
 import { gatherFacts, type FactsOptions } from "../../../node-shim/gather/facts.ts";
 import { fileSystemReader } from "../../../node-shim/gather/storage.ts";
 import { systemSources } from "../../../node-shim/gather/system-sources.ts";
@@ -33,6 +34,7 @@ function options(root: string, changes: Partial<FactsOptions> = {}): FactsOption
     networkInterfaces: () => ({ eth0: [{ address: "198.51.100.7", internal: false }] }),
     lookup: addressLookup(() => Promise.reject(new Error("ENOTFOUND"))),
     readFileSystem: fileSystemReader(() => Promise.resolve(DISK)),
+    containerRuntime: () => null,
     warn: sayOnce((source) => said.push(source)),
     said,
     ...changes,
@@ -78,6 +80,50 @@ test("a VM without a container runtime → everything the kubelet would know of 
     },
   });
   expect(machine.said).toEqual([]);
+});
+
+test("a machine with a container runtime → what it says, and the disk of its images", async () => {
+  const runtime: RuntimeSnapshot = {
+    runtime: { name: "containerd", version: "2.1.9" },
+    images: [{ repoDigests: [], repoTags: ["a"], sizeBytes: 7 }],
+    handlers: [{ name: "runc", supportsRecursiveReadOnlyMounts: true, supportsUserNamespaces: false }],
+    features: { supplementalGroupsPolicy: true },
+    imageFsPath: "/var/lib/containerd",
+    errors: { network: ["network state unknown"] },
+  };
+  const statfs = (path: string) =>
+    Promise.resolve({ ...DISK, bavail: path.startsWith("/var/lib/containerd") ? 1 : 450 });
+  const machine = options(rootOf("vm"), {
+    containerRuntime: () => runtime,
+    readFileSystem: fileSystemReader(statfs),
+  });
+  const facts = await gatherFacts(machine);
+  expect(factsSchema.parse(facts)).toMatchObject({
+    runtime: runtime.runtime,
+    images: runtime.images,
+    runtimeHandlers: runtime.handlers,
+    runtimeFeatures: runtime.features,
+  });
+  const vitals = await gatherVitals(machine);
+  expect(isReport(vitals)).toBe(true);
+  expect(vitals).toMatchObject({
+    signals: {
+      "nodefs.available": [1_843_200, 4_096_000],
+      "imagefs.available": [4096, 4_096_000],
+      "imagefs.inodesFree": [60, 64],
+    },
+    errors: { network: ["network state unknown"] },
+  });
+});
+
+test("a container runtime that has never answered → no version, an empty list of images, its errors", async () => {
+  const errors = { runtime: ["container runtime status check may not have completed yet"] };
+  const machine = options(rootOf("vm"), { containerRuntime: () => ({ errors }) });
+  const facts = await gatherFacts(machine);
+  expect(facts).not.toHaveProperty("runtime");
+  expect(facts.images).toEqual([]);
+  expect(Object.keys((await gatherVitals(machine)).signals)).not.toContain("imagefs.available");
+  expect((await gatherVitals(machine)).errors).toEqual(errors);
 });
 
 test.each<Machine>(["vm", "numa-server", "arm-board", "ipv6-only"])(

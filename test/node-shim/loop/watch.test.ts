@@ -18,7 +18,7 @@ afterEach(() => stop.abort());
 const looksAt: number[] = [];
 beforeEach(() => void looksAt.splice(0));
 
-function watch(probe: Pick<Probe, "everyMs" | "decidesReady"> & Partial<Probe>, isStarting = () => false) {
+function watch(probe: Pick<Probe, "everyMs"> & Partial<Probe>, isStarting = () => false) {
   const seen: Partial<Vitals>[] = [];
   const look = async () => {
     looksAt.push(clock.nowMs() - startedMs);
@@ -35,20 +35,21 @@ function watch(probe: Pick<Probe, "everyMs" | "decidesReady"> & Partial<Probe>, 
 
 describe("looks", () => {
   it("signals → every 10 s, the first a while after the first report's own", async () => {
-    const { seen } = watch({ everyMs: 10_000, decidesReady: false });
+    const { seen } = watch({ everyMs: 10_000 });
     await clock.pass(30_000);
     expect(looksAt).toEqual([10_000, 20_000, 30_000]);
     expect(seen).toEqual([{ signals: ROOMY }, { signals: ROOMY }, { signals: ROOMY }]);
   });
 
-  it("what decides Ready → at once, every 100 ms until the first Ready, then every 5 s", async () => {
-    watch({ everyMs: 5000, decidesReady: true }, () => clock.nowMs() - startedMs < 300);
-    await clock.pass(10_300);
-    expect(looksAt).toEqual([0, 100, 200, 300, 5300, 10_300]);
+  it("what others look after otherwise → every 100 ms until the first Ready", async () => {
+    const { ended } = watch({ everyMs: null }, () => clock.nowMs() - startedMs < 300);
+    await clock.pass(10_000);
+    await ended;
+    expect(looksAt).toEqual([100, 200, 300]);
   });
 
   it("signals do not decide Ready → no faster while it starts", async () => {
-    watch({ everyMs: 10_000, decidesReady: false }, () => true);
+    watch({ everyMs: 10_000 }, () => true);
     await clock.pass(10_000);
     expect(looksAt).toEqual([10_000]);
   });
@@ -59,15 +60,15 @@ describe("looks", () => {
       hanging++;
       return new Promise<Partial<Vitals>>(() => undefined);
     };
-    watch({ everyMs: 5000, decidesReady: true, look });
-    watch({ everyMs: 10_000, decidesReady: false });
+    watch({ everyMs: 5000, look });
+    watch({ everyMs: 10_000 });
     await clock.pass(60_000);
     expect(hanging).toBe(1);
     expect(looksAt).toHaveLength(6);
   });
 
   it("stopped → no further look, and it ends", async () => {
-    const { ended, seen } = watch({ everyMs: 10_000, decidesReady: false });
+    const { ended, seen } = watch({ everyMs: 10_000 });
     await clock.pass(10_000);
     stop.abort();
     await ended;

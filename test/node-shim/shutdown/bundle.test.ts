@@ -16,6 +16,7 @@ const BIN = join(ROOT, "node-shim/bin/node-shim.js");
 const KUBELET_FILE = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 shutdownGracePeriod: 30s
+containerRuntimeEndpoint: ""
 `;
 
 interface Arrived {

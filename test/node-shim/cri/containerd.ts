@@ -1,0 +1,177 @@
+// A real containerd of its own: root, state and socket in a temporary folder, CNI's configuration as well.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+
+/** Why no containerd can be run here; null: it can. */
+export function containerdMissing(): string | null {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return "containerd needs Linux and root";
+  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/bin"];
+  const has = (program: string) => folders.some((folder) => existsSync(join(folder, program)));
+  return has("containerd") && has("ctr") ? null : "no containerd on PATH: apt-get install containerd";
+}
+
+export interface Containerd {
+  socketPath: string;
+  root: string;
+  start: () => Promise<void>;
+  signal: (signal: NodeJS.Signals) => void;
+  stop: () => Promise<void>;
+  /** In the namespace that the kubelet's images are in. */
+  importImage: (name: string, content: string) => void;
+  /** Writes a network's configuration, or takes it away. */
+  network: (there: boolean) => void;
+  remove: () => Promise<void>;
+}
+
+export function containerd(): Containerd {
+  const folder = mkdtempSync(join(tmpdir(), "ctrd-"));
+  const at = (name: string) => join(folder, name);
+  const socketPath = at("containerd.sock");
+  const root = at("root");
+  mkdirSync(at("cni"));
+  // Only CRI, and only what works in a container as well.
+  writeFileSync(at("config.toml"), configuration({ root, state: at("state"), socketPath, cni: at("cni") }));
+  let child: ChildProcess | null = null;
+
+  async function start(): Promise<void> {
+    const log = openSync(at("log"), "a");
+    const started = spawn("containerd", ["--config", at("config.toml")], { stdio: ["ignore", log, log] });
+    child = started;
+    const ended = new Promise<Error>((resolve) => {
+      started.once("error", resolve);
+      started.once("exit", (code) =>
+        resolve(new Error(`containerd ended: ${code}\n${readFileSync(at("log"), "utf8")}`)),
+      );
+    });
+    for (let early: Error | null = null; !isServing();) {
+      early = await Promise.race([ended, wait(50, null)]);
+      if (early) throw early;
+    }
+  }
+
+  const ctr = (...args: string[]) =>
+    execFileSync("ctr", ["--address", socketPath, "--namespace", "k8s.io", ...args], { stdio: "pipe" });
+
+  function isServing(): boolean {
+    try {
+      return existsSync(socketPath) && ctr("version").length > 0;
+    } catch {
+      return false;
+    }
+  }
+
+  async function stop(): Promise<void> {
+    const stopping = child;
+    child = null;
+    if (!stopping || stopping.exitCode !== null || stopping.signalCode !== null) return;
+    const ended = new Promise((resolve) => void stopping.once("exit", resolve));
+    stopping.kill("SIGKILL");
+    await ended;
+  }
+
+  return {
+    socketPath,
+    root,
+    start,
+    stop,
+    signal: (signal) => void child?.kill(signal),
+    importImage: (name, content) => {
+      writeFileSync(at("image.tar"), imageArchive(name, content));
+      ctr("images", "import", at("image.tar"));
+    },
+    network: (there) => {
+      const file = join(at("cni"), "10-loopback.conflist");
+      if (there) writeFileSync(file, JSON.stringify(LOOPBACK));
+      else rmSync(file, { force: true });
+    },
+    remove: async () => {
+      await stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const LOOPBACK = { cniVersion: "0.4.0", name: "loopback", plugins: [{ type: "loopback" }] };
+
+function configuration(at: { root: string; state: string; socketPath: string; cni: string }): string {
+  return `version = 2
+root = "${at.root}"
+state = "${at.state}"
+disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.aufs", "io.containerd.internal.v1.opt", "io.containerd.tracing.processor.v1.otlp", "io.containerd.internal.v1.tracing"]
+[grpc]
+  address = "${at.socketPath}"
+[ttrpc]
+  address = "${at.socketPath}.ttrpc"
+[plugins."io.containerd.grpc.v1.cri"]
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "${at.cni}"
+    conf_dir = "${at.cni}"
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = "native"
+`;
+}
+
+const digest = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+
+/** An OCI image layout of one layer with one file, as a tar (image-spec, image-layout.md). */
+function imageArchive(name: string, content: string): Buffer {
+  const layer = tar([["hello", Buffer.from(content)]]);
+  const zipped = gzipSync(layer);
+  const config = json({
+    architecture: "amd64",
+    os: "linux",
+    config: {},
+    rootfs: { type: "layers", diff_ids: [`sha256:${digest(layer)}`] },
+  });
+  const described = (bytes: Buffer, type: string) => ({
+    mediaType: `application/vnd.oci.image.${type}`,
+    digest: `sha256:${digest(bytes)}`,
+    size: bytes.length,
+  });
+  const manifest = json({
+    schemaVersion: 2,
+    mediaType: "application/vnd.oci.image.manifest.v1+json",
+    config: described(config, "config.v1+json"),
+    layers: [described(zipped, "layer.v1.tar+gzip")],
+  });
+  const entry = {
+    ...described(manifest, "manifest.v1+json"),
+    annotations: { "io.containerd.image.name": name },
+  };
+  const blobs = [config, zipped, manifest].map((bytes): [string, Buffer] => [
+    `blobs/sha256/${digest(bytes)}`,
+    bytes,
+  ]);
+  return tar([
+    ["oci-layout", json({ imageLayoutVersion: "1.0.0" })],
+    ["index.json", json({ schemaVersion: 2, manifests: [entry] })],
+    ...blobs,
+  ]);
+}
+
+const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+
+/** ustar: a header of 512 bytes a file, its content in blocks of 512, two empty blocks at the end. */
+function tar(files: [name: string, content: Buffer][]): Buffer {
+  const blocks = files.flatMap(([name, content]) => {
+    const header = Buffer.alloc(512);
+    header.write(name, 0);
+    header.write("0000644\0", 100);
+    header.write("0000000\0", 108);
+    header.write("0000000\0", 116);
+    header.write(`${content.length.toString(8).padStart(11, "0")}\0`, 124);
+    header.write("00000000000\0", 136);
+    header.write("        ", 148);
+    header.write("0", 156);
+    header.write("ustar\u000000", 257);
+    const sum = header.reduce((sum, byte) => sum + byte, 0);
+    header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+    return [header, content, Buffer.alloc((512 - (content.length % 512)) % 512)];
+  });
+  return Buffer.concat([...blocks, Buffer.alloc(1024)]);
+}

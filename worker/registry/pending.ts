@@ -1,0 +1,112 @@
+// Machines that ask for a name that another key has: kept for a day, for an operator to approve or reject by key.
+import { audit } from "./audit.ts";
+import { type Asking, type AskingMachine, bury, findPin } from "./pins.ts";
+import { PENDING_MS } from "./tokens.ts";
+
+/** How many machines can wait for one name. */
+export const MAX_PENDING = 5;
+
+/** `full`: nobody else can wait for the name now, or with this token. */
+export type PendingOutcome = "pending" | "full" | "refused";
+
+/** What operators are told of a machine. */
+interface ShownMachine {
+  thumbprint: string;
+  machineID: string;
+  systemUUID: string;
+  address: string;
+}
+
+export interface PendingMachine extends ShownMachine {
+  name: string;
+  /** ID of the join token. */
+  token: string;
+  /** RFC 3339. */
+  askedAt: string;
+  expiresAt: string;
+  /** The machine that has the name now; null: it is free by now. */
+  pinned: (ShownMachine & { pinnedAt: string; hasReported: boolean }) | null;
+}
+
+type PendingRow = { token: string; name: string; thumbprint: string; machine: string; asked_at_ms: number };
+
+/** `mayAsk`: the token has a use for this machine. */
+export function askPending(sql: SqlStorage, asking: Asking, mayAsk: boolean, nowMs: number): PendingOutcome {
+  const { token, name, thumbprint, machine } = asking;
+  const waiting = waitingFor(sql, name, nowMs);
+  const own = waiting.find((row) => row.token === token);
+  if (own?.thumbprint === thumbprint) return "pending";
+  if (!mayAsk) return "refused";
+  if (own) return "full";
+  if (waiting.length >= MAX_PENDING) return "full";
+  const row = [token, name, thumbprint, JSON.stringify(machine), nowMs];
+  sql.exec("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?)", ...row);
+  audit(
+    sql,
+    { who: `token ${token}`, what: "machine.wait", target: name, detail: `key ${thumbprint}` },
+    nowMs,
+  );
+  return "pending";
+}
+
+/** Oldest first. */
+export function listPending(sql: SqlStorage, nowMs: number): PendingMachine[] {
+  const rows = sql.exec<PendingRow>(
+    "SELECT * FROM pending WHERE asked_at_ms > ? ORDER BY asked_at_ms, name, token",
+    nowMs - PENDING_MS,
+  );
+  return rows.toArray().map((row) => shown(sql, row));
+}
+
+/** The machine that waits for this name with this key; undefined: none does (any more). */
+export function findPending(
+  sql: SqlStorage,
+  name: string,
+  thumbprint: string,
+  nowMs: number,
+): Asking | undefined {
+  const row = waitingFor(sql, name, nowMs).find((waiting) => waiting.thumbprint === thumbprint);
+  return row && { token: row.token, name, thumbprint, machine: JSON.parse(row.machine) as AskingMachine };
+}
+
+/** It does not wait any more. */
+export function withdrawPending(sql: SqlStorage, name: string, thumbprint: string): void {
+  sql.exec("DELETE FROM pending WHERE name = ? AND thumbprint = ?", name, thumbprint);
+}
+
+/** An operator says no: the key is refused for ever. False where no such machine waits. */
+export function rejectPending(sql: SqlStorage, name: string, thumbprint: string, nowMs: number): boolean {
+  if (!findPending(sql, name, thumbprint, nowMs)) return false;
+  withdrawPending(sql, name, thumbprint);
+  bury(sql, name, thumbprint, nowMs);
+  return true;
+}
+
+function waitingFor(sql: SqlStorage, name: string, nowMs: number): PendingRow[] {
+  sql.exec("DELETE FROM pending WHERE name = ? AND asked_at_ms <= ?", name, nowMs - PENDING_MS);
+  return sql.exec<PendingRow>("SELECT * FROM pending WHERE name = ?", name).toArray();
+}
+
+function shown(sql: SqlStorage, row: PendingRow): PendingMachine {
+  const { token, name, thumbprint, asked_at_ms: askedAtMs } = row;
+  const held = findPin(sql, name);
+  return {
+    name,
+    token,
+    ...shownMachine(thumbprint, JSON.parse(row.machine) as AskingMachine),
+    askedAt: new Date(askedAtMs).toISOString(),
+    expiresAt: new Date(askedAtMs + PENDING_MS).toISOString(),
+    pinned: held
+      ? {
+          ...shownMachine(held.thumbprint, held.machine),
+          pinnedAt: new Date(held.pinnedAtMs).toISOString(),
+          hasReported: held.reportedAtMs !== null,
+        }
+      : null,
+  };
+}
+
+function shownMachine(thumbprint: string, machine: AskingMachine): ShownMachine {
+  const { machineID, systemUUID, address } = machine;
+  return { thumbprint, machineID, systemUUID, address };
+}

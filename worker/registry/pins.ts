@@ -1,0 +1,154 @@
+// Which key has which name, and the keys that are refused for ever. The registry decides; a machine's object follows
+// the pin of the highest generation that it has seen.
+import type { Grant } from "../../shared/join-tokens.ts";
+import { nextGeneration } from "./schema.ts";
+
+/** What is known of a machine that asked for a name. */
+export interface AskingMachine {
+  /** `x` of its public JWK. */
+  key: string;
+  machineID: string;
+  systemUUID: string;
+  /** The address that it asked from; "" where the platform does not tell. */
+  address: string;
+}
+
+/** Token, name and key of a machine whose enrolment is proven. */
+export interface Asking {
+  /** ID of the join token that vouched for the key. */
+  token: string;
+  name: string;
+  thumbprint: string;
+  machine: AskingMachine;
+}
+
+export interface Pin {
+  name: string;
+  thumbprint: string;
+  /** The key that takes over with its first report. */
+  nextThumbprint: string | null;
+  generation: number;
+  /** ID of the join token. */
+  token: string;
+  machine: AskingMachine;
+  pinnedAtMs: number;
+  /** null: it was never heard of since. */
+  reportedAtMs: number | null;
+  /** Its keys are refused since then; the machine's object is there until an operator forgets it. */
+  revokedAtMs: number | null;
+}
+
+/** A pin with what its token allows: what a machine's object keeps. */
+export interface GrantedPin extends Pin {
+  grant: Grant;
+}
+
+type PinRow = {
+  name: string;
+  thumbprint: string;
+  next_thumbprint: string | null;
+  generation: number;
+  token: string;
+  machine: string;
+  pinned_at_ms: number;
+  reported_at_ms: number | null;
+  revoked_at_ms: number | null;
+};
+
+/** A machine that has not reported for so long after it was pinned has lost its claim to whoever asks next. */
+const UNREPORTED_MS = 24 * 3600 * 1000;
+
+/** Has a machine this name that another one would have to take it from? */
+export function isHeld(pin: Pin | undefined, nowMs: number): pin is Pin {
+  return pin !== undefined && pin.revokedAtMs === null && !isExpired(pin, nowMs);
+}
+
+function isExpired({ pinnedAtMs, reportedAtMs }: Pin, nowMs: number): boolean {
+  return reportedAtMs === null && nowMs - pinnedAtMs >= UNREPORTED_MS;
+}
+
+export function isPinned(pin: Pin, thumbprint: string): boolean {
+  return pin.thumbprint === thumbprint || pin.nextThumbprint === thumbprint;
+}
+
+export function findPin(sql: SqlStorage, name: string): Pin | undefined {
+  const [row] = sql.exec<PinRow>("SELECT * FROM pins WHERE name = ?", name);
+  if (!row) return undefined;
+  return {
+    name: row.name,
+    thumbprint: row.thumbprint,
+    nextThumbprint: row.next_thumbprint,
+    generation: row.generation,
+    token: row.token,
+    machine: JSON.parse(row.machine) as AskingMachine,
+    pinnedAtMs: row.pinned_at_ms,
+    reportedAtMs: row.reported_at_ms,
+    revokedAtMs: row.revoked_at_ms,
+  };
+}
+
+/** Gives the name to this key, whoever had it. */
+export function pin(sql: SqlStorage, { name, thumbprint, token, machine }: Asking, nowMs: number): void {
+  sql.exec(
+    "INSERT OR REPLACE INTO pins VALUES (?, ?, NULL, ?, ?, ?, ?, NULL, NULL)",
+    name,
+    thumbprint,
+    nextGeneration(sql),
+    token,
+    JSON.stringify(machine),
+    nowMs,
+  );
+}
+
+/** The machine has reported with this key: a next key takes over, and the one before it is refused for ever. */
+export function settle(sql: SqlStorage, held: Pin, thumbprint: string, nowMs: number): void {
+  if (held.nextThumbprint === thumbprint) bury(sql, held.name, held.thumbprint, nowMs);
+  sql.exec(
+    `UPDATE pins SET thumbprint = ?, next_thumbprint = iif(next_thumbprint = ?, NULL, next_thumbprint),
+     reported_at_ms = IFNULL(reported_at_ms, ?) WHERE name = ?`,
+    thumbprint,
+    thumbprint,
+    nowMs,
+    held.name,
+  );
+}
+
+export function setNext(sql: SqlStorage, name: string, thumbprint: string): void {
+  sql.exec("UPDATE pins SET next_thumbprint = ? WHERE name = ?", thumbprint, name);
+}
+
+/** The keys of this name are refused for ever, and whoever asks next gets it. */
+export function revokePin(sql: SqlStorage, name: string, nowMs: number): void {
+  buryPin(sql, findPin(sql, name), nowMs);
+  sql.exec("UPDATE pins SET revoked_at_ms = IFNULL(revoked_at_ms, ?) WHERE name = ?", nowMs, name);
+}
+
+/** As if no machine had ever had the name, but that its keys are refused for ever. */
+export function forgetPin(sql: SqlStorage, name: string, nowMs: number): void {
+  buryPin(sql, findPin(sql, name), nowMs);
+  sql.exec("DELETE FROM pins WHERE name = ?", name);
+}
+
+export function buryPin(sql: SqlStorage, held: Pin | undefined, nowMs: number): void {
+  for (const thumbprint of [held?.thumbprint, held?.nextThumbprint]) {
+    if (held && thumbprint) bury(sql, held.name, thumbprint, nowMs);
+  }
+}
+
+/** This key is refused for ever, under every name. */
+export function bury(sql: SqlStorage, name: string, thumbprint: string, nowMs: number): void {
+  sql.exec("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", thumbprint, name, nowMs);
+  sql.exec("DELETE FROM enrolments WHERE name = ? AND thumbprint = ?", name, thumbprint);
+}
+
+export function isBuried(sql: SqlStorage, thumbprint: string): boolean {
+  return sql.exec("SELECT 1 FROM tombstones WHERE thumbprint = ? LIMIT 1", thumbprint).toArray().length > 0;
+}
+
+/** Has a machine ever had this name, also one that has left? */
+export function wasPinned(sql: SqlStorage, name: string): boolean {
+  return (
+    findPin(sql, name) !== undefined ||
+    sql.exec("SELECT 1 FROM tombstones WHERE name = ? LIMIT 1", name).toArray().length > 0
+  );
+}

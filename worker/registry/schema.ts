@@ -1,0 +1,66 @@
+// The registry's tables, and how an older registry becomes this one. Reads and writes nothing else.
+
+/** Each runs once, in order, and is never changed: a registry that exists has run some of them. */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS tokens (
+     id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
+     uses INTEGER NOT NULL, used INTEGER NOT NULL, without_facts_only_taint INTEGER NOT NULL
+   ) WITHOUT ROWID;
+   CREATE TABLE IF NOT EXISTS enrolments (
+     token TEXT NOT NULL, name TEXT NOT NULL, thumbprint TEXT NOT NULL, admitted_at_ms INTEGER NOT NULL,
+     PRIMARY KEY (token, name, thumbprint)
+   ) WITHOUT ROWID;
+   CREATE TABLE IF NOT EXISTS tombstones (
+     thumbprint TEXT NOT NULL, name TEXT NOT NULL, left_at_ms INTEGER NOT NULL, PRIMARY KEY (thumbprint, name)
+   ) WITHOUT ROWID;`,
+  // Pins move here from the machines' objects: of several keys that were admitted under a name, the first has it.
+  `CREATE TABLE generation (only INTEGER PRIMARY KEY CHECK (only = 1), value INTEGER NOT NULL);
+   INSERT INTO generation VALUES (1, 0);
+   CREATE TABLE tokens_2 (
+     id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, rejoin INTEGER NOT NULL, uses INTEGER NOT NULL,
+     used INTEGER NOT NULL, allowed TEXT NOT NULL, created_at_ms INTEGER NOT NULL, created_by TEXT NOT NULL,
+     expires_at_ms INTEGER NOT NULL, revoked_at_ms INTEGER
+   ) WITHOUT ROWID;
+   INSERT INTO tokens_2 SELECT id, key, names, 0, uses, used,
+     iif(without_facts_only_taint, '{"withoutFactsOnlyTaint":true}', '{"withoutFactsOnlyTaint":false}'),
+     0, 'unknown', expires_at_ms, NULL FROM tokens;
+   DROP TABLE tokens;
+   ALTER TABLE tokens_2 RENAME TO tokens;
+   CREATE TABLE pins (
+     name TEXT PRIMARY KEY, thumbprint TEXT NOT NULL, next_thumbprint TEXT, generation INTEGER NOT NULL,
+     token TEXT NOT NULL, machine TEXT NOT NULL, pinned_at_ms INTEGER NOT NULL, reported_at_ms INTEGER,
+     revoked_at_ms INTEGER
+   ) WITHOUT ROWID;
+   INSERT INTO pins SELECT name, thumbprint, NULL, 0, token,
+     '{"key":"","machineID":"","systemUUID":"","address":""}', MIN(admitted_at_ms), MIN(admitted_at_ms),
+     NULL FROM enrolments GROUP BY name;
+   CREATE TABLE pending (
+     token TEXT NOT NULL, name TEXT NOT NULL, thumbprint TEXT NOT NULL, machine TEXT NOT NULL,
+     asked_at_ms INTEGER NOT NULL, PRIMARY KEY (name, token)
+   ) WITHOUT ROWID;
+   CREATE INDEX pending_by_token ON pending (token);
+   CREATE INDEX tombstones_by_name ON tombstones (name);
+   CREATE TABLE audit (
+     id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, target TEXT NOT NULL,
+     detail TEXT NOT NULL
+   );`,
+];
+
+/** Brings the registry's tables up to date; safe to repeat. */
+export function migrate(storage: DurableObjectStorage): void {
+  const { sql } = storage;
+  sql.exec("CREATE TABLE IF NOT EXISTS migrations (id INTEGER PRIMARY KEY)");
+  const done = sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM migrations").one().count;
+  for (const [id, migration] of MIGRATIONS.entries()) {
+    if (id < done) continue;
+    storage.transactionSync(() => {
+      sql.exec(migration);
+      sql.exec("INSERT INTO migrations VALUES (?)", id);
+    });
+  }
+}
+
+/** A number above all before it: what comes later to a machine's object, and carries less, is out of date. */
+export function nextGeneration(sql: SqlStorage): number {
+  return sql.exec<{ value: number }>("UPDATE generation SET value = value + 1 RETURNING value").one().value;
+}

@@ -1,0 +1,117 @@
+// Join tokens in the registry: public keys, what they allow, how often they were used. Verifies no signature.
+import type { Grant, ListedToken, TokenRequest } from "../../shared/join-tokens.ts";
+
+/** How long a machine waits for an operator's word; asking again after it begins anew. */
+export const PENDING_MS = 24 * 3600 * 1000;
+
+export interface Token extends Omit<ListedToken, keyof Grant | "createdAt" | "expiresAt" | "revokedAt"> {
+  /** `x` of its public JWK. */
+  key: string;
+  grant: Grant;
+  createdAtMs: number;
+  expiresAtMs: number;
+  revokedAtMs: number | null;
+}
+
+type TokenRow = {
+  id: string;
+  key: string;
+  names: string;
+  rejoin: number;
+  uses: number;
+  used: number;
+  allowed: string;
+  created_at_ms: number;
+  created_by: string;
+  expires_at_ms: number;
+  revoked_at_ms: number | null;
+  reserved: number;
+};
+
+export interface NewToken {
+  id: string;
+  key: string;
+  request: TokenRequest;
+  /** The operator. */
+  createdBy: string;
+  nowMs: number;
+}
+
+export function insertToken(sql: SqlStorage, { id, key, request, createdBy, nowMs }: NewToken): void {
+  const { names, rejoin, uses, expiresInSeconds, ...grant } = request;
+  sql.exec(
+    "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, NULL)",
+    id,
+    key,
+    names,
+    rejoin ? 1 : 0,
+    uses,
+    JSON.stringify(grant),
+    nowMs,
+    createdBy,
+    nowMs + expiresInSeconds * 1000,
+  );
+}
+
+const SELECT = `SELECT *, (SELECT COUNT(*) FROM pending WHERE token = tokens.id AND asked_at_ms > ?) AS reserved
+  FROM tokens`;
+
+export function findToken(sql: SqlStorage, id: string, nowMs: number): Token | undefined {
+  const [row] = sql.exec<TokenRow>(`${SELECT} WHERE id = ?`, nowMs - PENDING_MS, id);
+  return row && tokenOf(row, nowMs);
+}
+
+/** Newest first. */
+export function listTokens(sql: SqlStorage, nowMs: number): Token[] {
+  const rows = sql.exec<TokenRow>(`${SELECT} ORDER BY created_at_ms DESC, id`, nowMs - PENDING_MS);
+  return rows.toArray().map((row) => tokenOf(row, nowMs));
+}
+
+/** Nobody enrols with it any more, and who waits with it waits no longer; false where there is none such. */
+export function revokeToken(sql: SqlStorage, id: string, nowMs: number): boolean {
+  const found = sql.exec("SELECT 1 FROM tokens WHERE id = ?", id).toArray().length > 0;
+  sql.exec("UPDATE tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL", nowMs, id);
+  sql.exec("DELETE FROM pending WHERE token = ?", id);
+  return found;
+}
+
+export function countUse(sql: SqlStorage, id: string): void {
+  sql.exec("UPDATE tokens SET used = used + 1 WHERE id = ?", id);
+}
+
+/** What operators are told of it. */
+export function listedToken(token: Token): ListedToken {
+  const { key: _, grant, createdAtMs, expiresAtMs, revokedAtMs, ...listed } = token;
+  return {
+    ...listed,
+    ...grant,
+    createdAt: new Date(createdAtMs).toISOString(),
+    expiresAt: new Date(expiresAtMs).toISOString(),
+    ...(revokedAtMs !== null && { revokedAt: new Date(revokedAtMs).toISOString() }),
+  };
+}
+
+function tokenOf(row: TokenRow, nowMs: number): Token {
+  const { id, key, names, uses, used, reserved } = row;
+  return {
+    id,
+    key,
+    names,
+    rejoin: row.rejoin === 1,
+    uses,
+    used,
+    reserved,
+    state: stateOf(row, nowMs),
+    grant: JSON.parse(row.allowed) as Grant,
+    createdAtMs: row.created_at_ms,
+    createdBy: row.created_by,
+    expiresAtMs: row.expires_at_ms,
+    revokedAtMs: row.revoked_at_ms,
+  };
+}
+
+function stateOf(row: TokenRow, nowMs: number): ListedToken["state"] {
+  if (row.revoked_at_ms !== null) return "revoked";
+  if (row.expires_at_ms <= nowMs) return "expired";
+  return row.used + row.reserved >= row.uses ? "used up" : "valid";
+}
