@@ -2,7 +2,7 @@
 // request at a time. Clock and randomness are arguments.
 import type { Facts } from "../shared/facts.ts";
 import type { Vitals } from "../shared/protocol.ts";
-import type { Settings } from "../shared/settings.ts";
+import { reportIntervalMs, type Settings } from "../shared/settings.ts";
 import type { Log } from "./log.ts";
 import type { Clock } from "./loop/clock.ts";
 import { conditionFlips, type Flips } from "./loop/flips.ts";
@@ -14,7 +14,7 @@ export interface LoopDependencies {
   /** Facts and vitals as they are now. Never rejects. */
   gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
   report: (facts: Facts, vitals: Vitals) => Promise<ReportOutcome>;
-  /** What is configured: nodeStatusUpdateFrequency, which no wait after an error exceeds, and the thresholds. */
+  /** What is configured: the interval, which no wait after an error exceeds, and the thresholds. */
   settings: Settings;
   clock: Clock;
   /** Ends the loop. */
@@ -115,7 +115,7 @@ function waitAfterError(
   if (outcome.kind === "refused" && (outcome.problem.status === 401 || outcome.problem.status === 403)) {
     return Math.max(outcome.retryAfterMs ?? 0, UNAUTHENTICATED_WAIT_MS);
   }
-  const intervalMs = settings.nodeStatusUpdateFrequencyMs;
+  const intervalMs = reportIntervalMs(settings);
   const most = Math.min(intervalMs, FIRST_BACKOFF_MS * 2 ** Math.min(failures - 1, 16));
   return Math.max(outcome.retryAfterMs ?? 0, random() * most);
 }

@@ -127,6 +127,17 @@ export const settingsSchema = z
   });
 export type Settings = z.infer<typeof settingsSchema>;
 
+/**
+ * How often a machine reports. Reports are what renews the lease, and the kubelet renews it four times within its
+ * duration (upstream leaseRenewIntervalFraction), however seldom it looks at its status.
+ */
+export function reportIntervalMs(
+  settings: Pick<Settings, "nodeStatusUpdateFrequencyMs" | "nodeLeaseDurationSeconds">,
+): number {
+  const { nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds } = settings;
+  return Math.min(nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds * 250);
+}
+
 /** The settings that hold texts of their own syntax, by the kubelet's names. */
 type Texts = Pick<
   Settings,

@@ -39,7 +39,8 @@ export function kubeClient(connection: KubeConnection): KubeClient {
     answered<T>(connection, startedMs, { method, path, body, contentType });
   return {
     createNode: (node) => call<Node>("POST", NODES, { apiVersion: "v1", kind: "Node", ...node }),
-    getNode: (name) => call<Node>("GET", `${NODES}/${name}`),
+    getNode: (name, fromCache = false) =>
+      call<Node>("GET", `${NODES}/${name}${fromCache ? "?resourceVersion=0" : ""}`),
     patchNodeStatus: ({ metadata }, patch) =>
       call<Node>(
         "PATCH",

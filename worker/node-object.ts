@@ -11,6 +11,7 @@ import {
   type ReportAnswer,
 } from "../shared/protocol.ts";
 import type { ApiError } from "../shared/kubernetes/api-error.ts";
+import { reportIntervalMs } from "../shared/settings.ts";
 import { type Environment, origins } from "./env.ts";
 import { type PinnedKeys, pinnedKeys, type SignedRequest } from "./identity/pinned-keys.ts";
 import type { GrantedPin } from "./registry/pins.ts";
@@ -152,11 +153,19 @@ export class NodeObject extends DurableObject<Environment> {
     const failed = await this.#removeFromCluster(name);
     if (failed) {
       logOf(name)("not removed", failed);
-      const ticket = this.#offerTicket();
-      return refusal("not-removed", { ticket });
+      await this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+      return refusal("not-removed", { ticket: this.#offerTicket() });
     }
     logOf(name)("left");
     return LEFT;
+  }
+
+  /** Nobody may come to ask once more: the machine may be gone. */
+  async #leaveAgain(name: string): Promise<void> {
+    const failed = await this.#removeFromCluster(name);
+    if (failed) return this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+    logOf(name)("left");
+    return this.forget();
   }
 
   /** The registry refuses the machine's keys since this generation: so does this object. */
@@ -281,11 +290,13 @@ export class NodeObject extends DurableObject<Environment> {
     if (failed) logOf(name)("events wait", failed);
   }
 
-  /** Flushes the outbox and notes silence. Never renews a lease, writes a status or registers. */
+  /** Flushes the outbox, notes silence, ends a removal. Never renews a lease, writes a status or registers. */
   override async alarm(): Promise<void> {
     const enrolment = this.#records.get("enrolment");
     this.#alarm.rang();
-    if (!enrolment || !this.#keys.enrolled()) return;
+    if (!enrolment) return;
+    if (this.#records.get("isLeaving")) return this.#leaveAgain(enrolment.name);
+    if (!this.#keys.enrolled()) return;
     try {
       await this.#flush(enrolment.name);
       const next = await listen(this.#witness(), {
@@ -345,7 +356,7 @@ export class NodeObject extends DurableObject<Environment> {
   /** Two to six per cent before the interval: the object is dropped 10 s after its last request. */
   #reportInMs(): number {
     const settings = this.#records.get("facts")?.facts.settings;
-    const intervalMs = settings?.nodeStatusUpdateFrequencyMs ?? DEFAULT_INTERVAL_MS;
+    const intervalMs = settings ? reportIntervalMs(settings) : DEFAULT_INTERVAL_MS;
     return Math.round(intervalMs * (0.94 + 0.04 * Math.random()));
   }
 

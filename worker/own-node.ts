@@ -21,9 +21,13 @@ export interface Loss {
  * The Node as the apiserver has it, where it is the one that was registered and still ours. Else a failure, also
  * without asking once more, and `context.lost` says what it is.
  */
-export async function readOwnNode(context: TickContext, client: KubeClient): Promise<Answer<Node>> {
+export async function readOwnNode(
+  context: TickContext,
+  client: KubeClient,
+  fromCache = false,
+): Promise<Answer<Node>> {
   if (context.lost) return loss(context, context.lost);
-  const found = await client.getNode(context.name);
+  const found = await client.getNode(context.name, fromCache);
   if ("failed" in found) {
     const isGone = isNodeMissing(found.failed, context.name);
     return isGone ? loss(context, { phase: "node deleted", reason: "the Node is gone" }) : found;

@@ -47,7 +47,7 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   const node = initialNode(context, nowMs);
   if ("error" in node) {
     context.log(`registration waits: ${node.error}`);
-    return { phase: "registering", message: node.error, retryInMs: nextDelayMs(memory) };
+    return { phase: "registering", message: node.error, retryInMs: nextDelayMs(context) };
   }
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
   const attempt = await tryToRegister(context, node, deadlineMs);
@@ -60,7 +60,7 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   if (attempt.outcome === "refused") throw new Error("a refusal that is no loss");
   if (attempt.outcome === "failed") {
     context.log(`registration failed: ${attempt.step}`, attempt.error);
-    return { phase: phaseOf(attempt.error), retryInMs: nextDelayMs(memory) };
+    return { phase: phaseOf(attempt.error), retryInMs: nextDelayMs(context) };
   }
   delete memory.registrationDelayMs;
   context.log(`Node ${attempt.outcome}`);
@@ -91,11 +91,12 @@ function remember(context: TickContext, { outcome, node }: Registered): void {
   tell({ records, journal, nowMs }, "registered");
 }
 
-function nextDelayMs(memory: TickContext["memory"]): number {
+function nextDelayMs({ memory, random }: TickContext): number {
   memory.registrationDelayMs = nextRegistrationDelayMs(
     memory.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
   );
-  return memory.registrationDelayMs;
+  // A fleet that an apiserver's restart has held up does not come back in step.
+  return Math.round(memory.registrationDelayMs * (1 - 0.25 * random()));
 }
 
 /** Is there nothing to ask the apiserver now? */

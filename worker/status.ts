@@ -32,14 +32,16 @@ export async function writeStatus(
   const state = heartbeatState(memory.status ?? known, nowMs);
   const { nodeStatusReportFrequencyMs } = facts.settings;
   const period = { now: () => nowMs, nodeStatusReportFrequencyMs };
-  const isKnownEnough = wasFresh && !known.readAgain && !isUpdateStatusPeriodExpired(period, state);
+  const isSound = wasFresh && !known.readAgain;
+  const isKnownEnough = isSound && !isUpdateStatusPeriodExpired(period, state);
   const decisions = decider(context, known.node, heardMs);
 
   const written = await updateNodeStatus(
     {
       readNode: async (attempt) => {
         if (attempt === 0 && isKnownEnough) return { ok: known.node };
-        const read = await readOwnNode(context, client);
+        // A periodic write looks for what others changed, and a moment does not matter; doubt asks for the truth.
+        const read = await readOwnNode(context, client, attempt === 0 && isSound);
         // What the machine says is decided, and history, also where nobody can be asked.
         if (attempt === 0 && "failed" in read && !context.lost) decisions.decide(known.node);
         return read;
@@ -67,7 +69,10 @@ export async function writeStatus(
     context.log("status not written", written.error);
     return { error: written.error };
   }
-  for (const error of written.errors) context.log(`setter: ${error}`);
+  const errors = written.errors.join("; ");
+  if (errors !== (memory.setterErrors ?? ""))
+    context.log(errors === "" ? "setters: well" : `setters: ${errors}`);
+  memory.setterErrors = errors;
   // Also where a later try found that an unanswered one had been applied.
   if (records.get("node")?.readAgain || !isSameButForTimes(written.node, known.node)) {
     records.put("node", { node: written.node, ...state, readAgain: false });

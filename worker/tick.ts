@@ -21,6 +21,8 @@ export interface TickMemory {
   lease?: Lease | null;
   /** When a renewal last succeeded, as far as is known. */
   renewedAtMs?: number;
+  /** What was said of the setters last: a fault that stays is said once. */
+  setterErrors?: string;
   /** When the status was written last; the lease carries it over an eviction, so that it costs no row. */
   status?: HeartbeatState | undefined;
   /** The last heartbeat that was written: no later one may be older. */

@@ -6,7 +6,8 @@ import type { Event, Lease, Node } from "./types.ts";
 export interface NodeClient {
   /** POST; the client adds apiVersion and kind. */
   createNode(node: Node): Promise<Answer<Node>>;
-  getNode(name: string): Promise<Answer<Node>>;
+  /** `fromCache`: as one apiserver's cache has it (resourceVersion=0, upstream FromApiserverCache), a moment old at most. */
+  getNode(name: string, fromCache?: boolean): Promise<Answer<Node>>;
   /** PATCHes `/status` with a strategic merge patch. `original` is what the patch starts from: its name and uid. */
   patchNodeStatus(original: Node, patch: JsonObject): Promise<Answer<Node>>;
 }

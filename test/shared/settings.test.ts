@@ -7,7 +7,7 @@ import { canonicalJson, firstFault } from "../../shared/protocol.ts";
 import { reportedInitialNode } from "../../shared/reported-node.ts";
 import { NOTHING_REMEMBERED } from "../../shared/reported-status.ts";
 import { reservationFault } from "../../shared/settings-in-force.ts";
-import type { Settings } from "../../shared/settings.ts";
+import { reportIntervalMs, type Settings } from "../../shared/settings.ts";
 
 const GIB = 2 ** 30;
 const SIGNALS = {
@@ -150,6 +150,17 @@ function labelsOf(count: number): [string, string][] {
 it("facts that are accepted have the digest of what was sent: the schema puts nothing in", () => {
   const sent = factsWith({ evictionSoft: {}, podsPerCore: 3 });
   expect(canonicalJson(factsSchema.parse(sent))).toBe(canonicalJson(sent));
+});
+
+describe("settings → how often a machine reports", () => {
+  it.each([
+    ["the defaults → every 10 s", 10_000, 40, 10_000],
+    ["more often than the lease needs → as configured", 1000, 40, 1000],
+    ["more seldom than the lease needs → four times within the lease", 60_000, 40, 10_000],
+    ["a lease of a second → every 250 ms", 10_000, 1, 250],
+  ])("%s", (_, nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds, intervalMs) => {
+    expect(reportIntervalMs({ nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds })).toBe(intervalMs);
+  });
 });
 
 describe("settings → allocatable", () => {

@@ -56,6 +56,27 @@ describe("an object that is evicted before every report", () => {
   });
 });
 
+describe("a status whose time has come", () => {
+  it.each([
+    ["while the lease is renewed → read from the apiserver's cache", 10_000, "?resourceVersion=0"],
+    ["after a gap of the lease → read for certain: the node controller may have spoken", 41_000, ""],
+  ])("%s", async (situation, gapMs, query) => {
+    const name = `read-${gapMs}`;
+    const machine = await steady(name);
+    for (let beat = 0; beat < 26; beat++) {
+      expect(await machine.report()).toMatchObject(REGISTERED);
+      machine.nowMs += 10_000;
+    }
+    machine.nowMs += gapMs - 10_000;
+    for (let beat = 0; beat < 4 && machine.requests.length < 3; beat++) {
+      expect(await machine.report(), situation).toMatchObject(REGISTERED);
+      machine.nowMs += 10_000;
+    }
+    const read = `GET ${nodePath(name)}${query}`;
+    expect(machine.requests).toEqual([`PUT ${leasePath(name)}`, read, `PATCH ${nodePath(name)}/status`]);
+  });
+});
+
 describe("a lease", () => {
   it("that somebody deleted → made again; the Node stays registered", async () => {
     const machine = await steady("lease-deleted");

@@ -253,9 +253,9 @@ describe("silence", () => {
 
   it("is none within a lease duration, and an alarm renews no lease", async () => {
     const name = "silent-not";
+    vi.useFakeTimers({ toFake: ["Date"] });
     await settled(name);
     const before = await kube<Lease>("GET", leasePath(name));
-    vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 39_000);
     await ring(name);
     expect(await textsOf(name, "silence")).toEqual([]);

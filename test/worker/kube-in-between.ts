@@ -84,7 +84,9 @@ export function tickingMachine(name: string) {
         factsDigest: "d",
       };
       const fetch = async (url: string, init: RequestInit) => {
-        const [method, path] = [init.method ?? "GET", new URL(url).pathname];
+        const { pathname, search } = new URL(url);
+        const method = init.method ?? "GET";
+        const path = pathname + (method === "GET" ? search : "");
         machine.requests.push(`${method} ${path}`);
         const ask = () => KUBE.fetch(url, init);
         return (await machine.inBetween?.(method, path, ask)) ?? ask();

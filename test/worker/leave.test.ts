@@ -1,5 +1,5 @@
 // Leaving: by the machine or by the operator, as often as it takes, and what is left of the machine then.
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { enrol, leave, type Transport } from "../../node-shim/post.ts";
@@ -101,6 +101,21 @@ describe.each<[string, (machine: EnrolledMachine) => Promise<unknown>, unknown]>
     expect(await report()).toMatchObject(UNAUTHENTICATED);
     expect(await go(machine)).toMatchObject(done as object);
     expect(await cluster(name)).toMatchObject([GONE, GONE]);
+  });
+
+  it("while the apiserver is down, and nobody asks again → an alarm does it once the apiserver answers", async () => {
+    const name = `${prefix}-alarm`;
+    const { machine } = await reporting(name);
+    await setFault(name, "not today");
+    await go(machine);
+    const object = env.NODES.getByName(name);
+    await runDurableObjectAlarm(object);
+    expect(await cluster(name)).not.toMatchObject([GONE, GONE]);
+    await setFault(name, "");
+    // The object that forgets ends with it.
+    await runDurableObjectAlarm(object).catch(() => undefined);
+    expect(await cluster(name)).toMatchObject([GONE, GONE]);
+    expect(await storedOf(name)).toEqual({ tables: [], alarm: null });
   });
 
   it("whose Node somebody else has by now → it stays, and its lease", async () => {
