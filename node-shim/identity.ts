@@ -74,7 +74,7 @@ export function forgetIdentity(stateFolder: string): void {
 }
 
 /** Written beside, fsynced, renamed, and the folder fsynced: after a power cut the old or the new one is there. */
-function writeDurably(path: string, text: string): void {
+export function writeDurably(path: string, text: string): void {
   const beside = `${path}.new`;
   try {
     writeSynced(beside, text);

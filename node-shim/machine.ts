@@ -1,5 +1,6 @@
 // From flags and configuration to what the shim gathers: the one place where settings become facts.
 import { hostname as osHostname } from "node:os";
+import { resolve } from "node:path";
 import { parseDuration } from "../shared/duration.ts";
 import { parseNodeLabels } from "../shared/labels.ts";
 import { validateNodeName } from "../shared/node-name.ts";
@@ -9,21 +10,29 @@ import { machineInfoOf } from "../shared/reported-status.ts";
 import { reservationFault } from "../shared/settings-in-force.ts";
 import { type Settings, settingsSchema } from "../shared/settings.ts";
 import { type Configuration, type LoadedConfiguration, readConfiguration } from "./config.ts";
-import { type CloudFlags, cloudProviderOf, machineCloud } from "./cloud/provider.ts";
-import type { FlagTexts } from "./config/flags.ts";
+import { cloudProviderOf } from "./cloud/provider.ts";
+import { type FlagTexts, readBoolean } from "./config/flags.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
+import { type ExtraFlags, machineExtras } from "./extras.ts";
 import { type FactsOptions, gatherFacts, gatherMachine, type Note } from "./gather/facts.ts";
 import { hostname } from "./gather/hostname.ts";
 import { pidAvailable } from "./gather/pid-signal.ts";
 import { systemSources } from "./gather/system-sources.ts";
 import { gatherVitals } from "./gather/vitals.ts";
+import { volumeScanner } from "./gather/volumes.ts";
 import { sayOnce, type Warn } from "./gather/warn.ts";
 import type { Probe } from "./loop/watch.ts";
 
 /** Upstream evictionMonitoringPeriod. */
 const SIGNALS_EVERY_MS = 10_000;
 
-export interface MachineFlags extends CloudFlags {
+/** The kubelet's --root-dir by default: the folder of its volumes, and what nodefs is named for. */
+export const ROOT_DIR = "/var/lib/kubelet";
+
+/** Upstream DevicePluginPath: where plugins look for kubelet.sock, whatever --root-dir is. */
+export const DEVICE_PLUGINS_FOLDER = "/var/lib/kubelet/device-plugins";
+
+export interface MachineFlags extends ExtraFlags {
   /** --config FILE */
   config?: string;
   /** --hostname-override NAME */
@@ -32,6 +41,12 @@ export interface MachineFlags extends CloudFlags {
   nodeIp?: string;
   /** --node-labels KEY=VALUE,... */
   nodeLabels?: string[];
+  /** --root-dir FOLDER */
+  rootDir?: string;
+  /** --keep-terminated-pod-volumes [BOOLEAN] */
+  keepTerminatedPodVolumes?: string;
+  /** --device-plugins [FOLDER] */
+  devicePlugins?: string;
   /** The flags that are fields of the configuration. */
   set?: FlagTexts;
 }
@@ -41,6 +56,8 @@ export interface MachineSettings extends LoadedConfiguration {
   /** The Node's name. */
   name: string;
   nodeIPs: string[];
+  /** The kubelet's folder, whose volumes are in use; absolute. */
+  rootDir: string;
   settings: Settings;
 }
 
@@ -55,8 +72,8 @@ export interface Machine {
   shutdownGracePeriodMs: number;
   /** Throws when this machine is not what the configuration asks for: it has less than what is to be kept of it. */
   setUp: () => Promise<void>;
-  /** The first call begins to watch the container runtime. */
-  gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
+  /** The first call begins to watch the container runtime. With "wait" also what is looked at rarely, for seconds. */
+  gather: (wait?: "wait") => Promise<{ facts: Facts; vitals: Vitals }>;
   /** What is looked at between two reports. */
   probes: readonly Probe[];
   /** Who hears of what the container runtime's own watch has seen change. The last one does. */
@@ -79,8 +96,12 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     hostname: name,
     ...loaded.configuration,
     ...(hasLabels && { nodeLabels }),
+    ...(flags.inventoryLabels && { inventoryLabels: true }),
     ...(cloudProvider && { cloudProvider }),
     ...(cloudProvider && flags.hostnameOverride && { hostnameOverridden: true }),
+    ...(isOn("keep-terminated-pod-volumes", flags.keepTerminatedPodVolumes) && {
+      keepTerminatedPodVolumes: true,
+    }),
   };
   const parsed = settingsSchema.safeParse(settings);
   if (!parsed.success) {
@@ -88,32 +109,36 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     if (path === "/hostname") throw new Error(`"${name}" is ${message}: pass a shorter --hostname-override`);
     throw new Error(`--node-labels: ${message.replaceAll("\n", "; ")}`);
   }
-  return { ...loaded, name, nodeIPs: nodeIPs(flags), settings };
+  return { ...loaded, name, nodeIPs: nodeIPs(flags), rootDir: resolve(flags.rootDir ?? ROOT_DIR), settings };
 }
 
 /** Throws as machineSettings does. */
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
-  const { name, configuration, inForce, sources, nodeIPs, settings, ignored } = machineSettings(flags);
+  const { name, configuration, inForce, sources, nodeIPs, rootDir, settings, ignored } =
+    machineSettings(flags);
   if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
   let watched: ContainerRuntime | undefined;
   let hear: (seen: Pick<Vitals, "errors">) => void = () => undefined;
   const errors = () => ({ errors: watched?.snapshot()?.errors ?? {} });
+  const once = sayOnce(warn);
   const options: FactsOptions = {
-    ...systemSources(),
+    ...systemSources(rootDir),
     nodeName: name,
     nodeIPs,
     settings,
     containerRuntime: () => watched?.snapshot() ?? null,
-    warn: sayOnce(warn),
+    volumes: volumeScanner(rootDir, once),
+    warn: once,
     ...(note && { note }),
   };
-  const cloud = machineCloud(flags, configuration.nodeStatusUpdateFrequencyMs, warn);
-  if (cloud) note?.("/cloud", cloud.where);
-  const gather = async () => {
+  const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
+  const gather = async (wait?: "wait") => {
     watched ??= watchContainerRuntime(inForce, warn, () => hear(errors()));
-    const [metadata] = await Promise.all([cloud?.read(), watched.looked]);
-    const facts = { ...(await gatherFacts(options)), ...(metadata && { cloud: metadata }) };
-    return { facts, vitals: await gatherVitals(options) };
+    const [{ facts, vitals }] = await Promise.all([extras(wait), watched.looked]);
+    return {
+      facts: { ...(await gatherFacts(options)), ...facts },
+      vitals: { ...(await gatherVitals(options)), ...vitals },
+    };
   };
   const lookAtRuntime = async () => {
     await watched?.refresh();
@@ -172,6 +197,14 @@ export function nodeName({ hostnameOverride = "" }: MachineFlags): string {
   if (fault !== undefined)
     throw new Error(`"${name.value}" cannot be a Node's name: ${fault}; pass --hostname-override`);
   return name.value;
+}
+
+function isOn(flag: string, text: string | undefined): boolean {
+  try {
+    return text !== undefined && readBoolean([text]);
+  } catch (error) {
+    throw new Error(`--${flag}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function nodeIPs({ nodeIp = "" }: MachineFlags): string[] {

@@ -31,7 +31,7 @@ export function findOrigin({ url, state }: OriginFlags, environment: NodeJS.Proc
 }
 
 /** `source` names the text in errors. */
-function originOf(url: string, source: string): string {
+export function originOf(url: string, source: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)
     throw new Error(`${source} ${url}: must read https://HOST`);

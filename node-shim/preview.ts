@@ -17,9 +17,11 @@ export async function preview(flags: MachineFlags): Promise<string> {
 
 /** The Node, and what its setters could not set. `warn` hears of what could not be read. Throws as thisMachine does. */
 export async function previewNode(flags: MachineFlags, warn: Warn): Promise<PreviewedNode> {
-  const machine = await thisMachine(flags, warn);
+  // Looking at the hardware takes its time, and only its labels are in a Node.
+  const seen = flags.inventoryLabels ? flags : { ...flags, inventory: "off" };
+  const machine = await thisMachine(seen, warn);
   await machine.setUp();
-  const { facts, vitals } = await machine.gather().finally(machine.close);
+  const { facts, vitals } = await machine.gather("wait").finally(machine.close);
   const reported = {
     name: machine.name,
     facts,

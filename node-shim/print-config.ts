@@ -1,11 +1,11 @@
 // node-shim config: the configuration in force, as a file that says the same, and where each value came from. Offline.
 import { stringify } from "yaml";
 import { API_VERSION, type Field, KIND } from "./config/schema.ts";
-import { ignoredFields, type MachineFlags, machineSettings } from "./machine.ts";
+import { ignoredFields, type MachineFlags, machineSettings, ROOT_DIR } from "./machine.ts";
 
 /** YAML. What is no field of a KubeletConfiguration stands in comments below it. */
 export function printConfig(flags: MachineFlags): string {
-  const { inForce, sources, ignored, name, nodeIPs, settings } = machineSettings(flags);
+  const { inForce, sources, ignored, name, nodeIPs, rootDir, settings } = machineSettings(flags);
   const fields = Object.keys(inForce) as Field[];
   const labels = Object.entries(settings.nodeLabels ?? {}).map(([key, value]) => `${key}=${value}`);
   const others = [
@@ -17,6 +17,9 @@ export function printConfig(flags: MachineFlags): string {
     settings.cloudProvider
       ? `--cloud-provider ${settings.cloudProvider} # --cloud-provider`
       : "--cloud-provider # default: none",
+    `--root-dir ${rootDir} # ${flags.rootDir === undefined || flags.rootDir === ROOT_DIR ? "default" : "--root-dir"}`,
+    `--keep-terminated-pod-volumes ${settings.keepTerminatedPodVolumes ? "true # --keep-terminated-pod-volumes" : "false # default"}`,
+    `--device-plugins ${flags.devicePlugins === undefined ? "# default: not served" : `${flags.devicePlugins} # --device-plugins`}`,
     ...(ignored.length > 0 ? [ignoredFields(ignored)] : []),
   ];
   return [

@@ -7,6 +7,7 @@ const SOURCES: Record<string, string> = {
   "/settings/nodeLabels": "--node-labels",
   "/settings/cloudProvider": "--cloud-provider",
   "/settings/hostnameOverridden": "--hostname-override",
+  "/settings/keepTerminatedPodVolumes": "--keep-terminated-pod-volumes",
   "/platform/os": "the operating system that node runs on",
   "/platform/architecture": "the processor that node runs on, in Go's words",
   "/machine/memoryBytes": "/proc/meminfo",
@@ -23,7 +24,9 @@ const SOURCES: Record<string, string> = {
   "/addresses/lookup": "the resolver, asked for the Node's name",
   "/addresses/onInterface": "the network interfaces",
   "/addresses/defaultRoute": "/proc/net/route, /proc/net/ipv6_route and the network interfaces",
-  "/storage/nodefsCapacityBytes": "statfs of /var/lib/kubelet, or of the nearest folder above it",
+  "/storage/nodefsCapacityBytes": "statfs of --root-dir, or of the nearest folder above it",
+  "/volumes/synced": "whether all of --root-dir/plugins/kubernetes.io/csi was read",
+  "/volumes/inUse": "vol_data.json of each volume in --root-dir/plugins/kubernetes.io/csi",
 };
 
 /** JSON: the facts, with `value` and `source` in place of each. */
@@ -32,7 +35,7 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
   const machine = await thisMachine(flags, warn, (pointer, source) => noted.set(pointer, source));
   await machine.setUp();
-  const { facts } = await machine.gather().finally(machine.close);
+  const { facts } = await machine.gather("wait").finally(machine.close);
   const sources = new Map([
     ...Object.entries(SOURCES),
     ["/settings/hostname", flags.hostnameOverride ? "--hostname-override" : "this machine's host name"],

@@ -1,5 +1,7 @@
 // node-shim run: key, enrolment, loop. The machine's whole life with the Worker.
 import { randomBytes } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import { startDevices } from "./devices/with-devices.ts";
 import { enrolMachine } from "./enrol-machine.ts";
 import { LIMITS } from "../shared/protocol.ts";
 import { faultOf } from "./fault.ts";
@@ -41,13 +43,16 @@ export async function run(flags: RunFlags): Promise<void> {
     stop.addEventListener("abort", () => resolve(), { once: true });
   });
   const { send, close } = httpTransport(origin, DEADLINE_MS);
+  const closings: (() => Promise<void>)[] = [];
   try {
+    const beginning = { flags, machine, origin, send, stop, log, now, closings };
     // What is still under way when the shim is asked to end is not waited for.
-    const report = await Promise.race([begin({ flags, machine, origin, send, stop, log, now }), asked]);
-    if (report) await reportUntilAsked(machine, { report, reconnect: close, log }, asked);
+    const begun = await Promise.race([begin(beginning), asked]);
+    if (begun) await reportUntilAsked({ ...machine, ...begun }, { ...begun, reconnect: close, log }, asked);
   } finally {
     close();
     machine.close();
+    await Promise.all(closings.map((end) => end()));
     lock.release();
   }
 }
@@ -61,18 +66,16 @@ interface Beginning {
   log: Log;
   /** RFC 3339 */
   now: () => string;
+  /** Gets what is to be called at the end. */
+  closings: (() => Promise<void>)[];
 }
 
-/** From the machine's key to what posts its reports; null: stopped before. */
-async function begin({
-  flags,
-  machine,
-  origin,
-  send,
-  stop,
-  log,
-  now,
-}: Beginning): Promise<LoopDependencies["report"] | null> {
+/** What posts the machine's reports, and what gathers them. */
+type Begun = Pick<LoopDependencies, "report" | "gather">;
+
+/** From the machine's key to its first report; null: stopped before. A setup that fails is told, and thrown. */
+async function begin(beginning: Beginning): Promise<Begun | null> {
+  const { flags, machine, origin, send, stop, log, now, closings } = beginning;
   const key = await loadOrMakeKey(flags.state);
   const { name } = machine;
   const reporterFor = (enrolment: { kid: string; ticket?: string }) => {
@@ -80,14 +83,23 @@ async function begin({
     return reporter({ ...enrolment, name, origin, key, startId, send, machineTime: now });
   };
   const known = loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
-  try {
-    await machine.setUp();
-  } catch (error) {
-    if (known !== null) await tellSetupFailed(machine, reporterFor(known), faultOf(error), log);
+  let report = known && reporterFor(known);
+  const failed = async (error: unknown): Promise<never> => {
+    if (report) await tellSetupFailed(machine, report, faultOf(error), log);
     throw error;
-  }
+  };
+  await machine.setUp().catch(failed);
   const enrolment = known ?? (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
-  return enrolment && reporterFor(enrolment);
+  if (enrolment === null) return null;
+  report ??= reporterFor(enrolment);
+  const { gather, close } = await startDevices(machine.gather, flags.devicePlugins, {
+    stateFolder: flags.state,
+    nowMs: () => performance.now(),
+    sleep: (ms) => wait(ms, undefined, { ref: false }),
+    log,
+  }).catch(failed);
+  closings.push(close);
+  return { report, gather };
 }
 
 /** Once: whoever starts the shim again has it said again, as a kubelet that is started again does. */

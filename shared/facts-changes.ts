@@ -1,15 +1,17 @@
 // What a machine's new facts change, in words for its history. Decides nothing.
 import type { Facts } from "./facts.ts";
+import { INVENTORY_WORDS } from "./inventory.ts";
 
 export interface FactsChange {
-  kind: "reboot" | "version" | "capacity" | "address" | "runtime" | "cloud";
+  kind: "reboot" | "version" | "capacity" | "address" | "runtime" | "cloud" | "hardware";
   text: string;
 }
 
 type Read = (facts: Facts) => string | number | undefined;
 
 /** Of each fact: its kind, its name, and how it reads. An unknown value is no change to or from. */
-const TOLD: [kind: FactsChange["kind"], name: string, read: Read][] = [
+type Told = [kind: FactsChange["kind"], name: string, read: Read];
+const TOLD: Told[] = [
   ["reboot", "boot ID", ({ machine }) => machine?.bootID],
   ["version", "kernel", ({ versions }) => versions?.kernel],
   ["version", "OS image", ({ versions }) => versions?.osImage],
@@ -29,6 +31,11 @@ const TOLD: [kind: FactsChange["kind"], name: string, read: Read][] = [
   ["cloud", "provider ID", ({ cloud }) => cloud?.providerID],
   ["cloud", "instance type", ({ cloud }) => cloud?.instanceType],
   ["cloud", "zone", ({ cloud }) => cloud?.zone],
+  ...INVENTORY_WORDS.map(([name, read]): Told => [
+    "hardware",
+    name,
+    ({ inventory }) => (inventory ? read(inventory) : undefined),
+  ]),
 ];
 
 const hugePages = ({ pageSizeKiB, pages }: { pageSizeKiB: number; pages: number }) =>

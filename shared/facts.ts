@@ -1,6 +1,8 @@
 // What a machine says about itself that rarely changes: the schema and its limits. Normative, with docs/protocol.md.
 // Decides nothing.
 import * as z from "zod";
+import { dropInsSchema } from "./drop-ins.ts";
+import { inventorySchema } from "./inventory.ts";
 import { isIpv4, parseIpSloppy } from "./kubernetes/ip.ts";
 import { isExtendedResourceName } from "./kubernetes/resource-names.ts";
 import { labelValue, SETTINGS_LIMITS, settingsSchema, wellFormed } from "./settings.ts";
@@ -115,6 +117,10 @@ export const factsSchema = z.strictObject({
   /** Go's names: `linux`, `amd64`. */
   platform: z.strictObject({ os: labelValue.min(1), architecture: labelValue.min(1) }),
   machine: machine.optional(),
+  /** null: not wanted. Absent: not looked at yet; the last good one stays. */
+  inventory: inventorySchema.nullable().optional(),
+  /** null: there are none. Absent: not looked at yet; what they last said stays. */
+  dropIns: dropInsSchema.nullable().optional(),
   versions: z.strictObject({ kernel: text, osImage: text }).optional(),
   /** CRI Version; null on a machine that has no container runtime. */
   runtime: z.strictObject({ name: text, version: text }).nullable().optional(),
@@ -137,6 +143,11 @@ export const factsSchema = z.strictObject({
       capacity: resourceCounts,
       allocatable: resourceCounts,
       removed: z.array(extendedResource).max(FACTS_LIMITS.extendedResources),
+      /**
+       * False: the machine has no record of devices. What an existing Node has of extended resources is then set to 0
+       * at registration (ShouldResetExtendedResourceCapacity).
+       */
+      recorded: z.boolean().optional(),
     })
     .optional(),
   volumes: z

@@ -1,6 +1,7 @@
 // What a machine and the Worker say to each other, the facts apart (facts.ts): reports, claims, answers, reasons, and
 // their limits. Normative, with docs/protocol.md.
 import * as z from "zod";
+import { remainingSecondsSchema } from "./drop-ins.ts";
 import { count, FACTS_LIMITS } from "./facts.ts";
 
 /** The protocol's version, in every report and enrolment. */
@@ -46,6 +47,8 @@ const vitals = z.strictObject({
   shuttingDown: z.boolean().optional(),
   /** Why the shim ends instead of reporting: an event and a line of history, and nothing else of this report counts. */
   setupError: errorText.min(1).optional(),
+  /** Of each condition of a drop-in. Absent: none was looked at yet. */
+  remainingSeconds: remainingSecondsSchema.optional(),
 });
 export type Vitals = z.infer<typeof vitals>;
 

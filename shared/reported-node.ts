@@ -7,6 +7,7 @@ import type { Grant } from "./join-tokens.ts";
 import { cloudFactsOf, isExternalCloud } from "./reported-cloud.ts";
 import { type ReportedStatus, reportedSources } from "./reported-status.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
+import { factSetters } from "./reported-extras.ts";
 import { customSetters } from "./setters/custom.ts";
 import { setNodeInfo } from "./setters/node-info.ts";
 import type { DraftNode, Setter } from "./setters/setter.ts";
@@ -21,6 +22,7 @@ const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-ba
 /** The setters of the product, in order, over a report. */
 export function reportedSetters(reported: ReportedStatus): Setter[] {
   const setters = nodeStatusSetters(reportedSources(reported), customSetters);
+  setters.push(...factSetters(reported));
   return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
 }
 
@@ -29,13 +31,6 @@ function withoutContainerRuntime(node: DraftNode): null {
   setNodeInfo(node, { containerRuntimeVersion: "" });
   return null;
 }
-
-const NOTHING_OLDER = {
-  unschedulable: false,
-  networkUnavailable: false,
-  now: "",
-  keepTerminatedPodVolumes: false,
-};
 
 /**
  * The error: what keeps the machine from registering yet (its cloud's metadata). `grant`: what the machine's join
@@ -61,7 +56,13 @@ export function reportedInitialNode(
       nodeLabels: { ...settings.nodeLabels, ...grant.labels, [NO_LOAD_BALANCER_LABEL]: "true" },
       providerID: settings.providerID ?? DEFAULT_SETTINGS.providerID,
       declaredFeatures: null,
-      ...(cloud && { older: { ...NOTHING_OLDER, cloud } }),
+      older: {
+        unschedulable: false,
+        networkUnavailable: false,
+        now: "",
+        keepTerminatedPodVolumes: settings.keepTerminatedPodVolumes ?? false,
+        cloud,
+      },
     },
     [...first, ...reportedSetters(reported)],
   );

@@ -98,6 +98,8 @@ export const settingsSchema = z
     registerNode: z.boolean().optional(),
     /** --node-labels: what NodeRestriction lets a kubelet set. */
     nodeLabels: nodeLabels.optional(),
+    /** --inventory-labels: the Node is labelled with the models of its hardware. */
+    inventoryLabels: z.boolean().optional(),
     providerID: wellFormed(SETTINGS_LIMITS.providerIDLength).optional(),
     /** Absent: no cloud. With any but `external` the facts' `cloud` says what its metadata are. */
     cloudProvider: z.enum(CLOUD_PROVIDERS).optional(),
@@ -120,6 +122,8 @@ export const settingsSchema = z
     reservedSystemCPUs: z.string().max(SETTINGS_LIMITS.reservedSystemCPUsLength).optional(),
     enableControllerAttachDetach: z.boolean().optional(),
     localStorageCapacityIsolation: z.boolean().optional(),
+    /** --keep-terminated-pod-volumes, which kubelets up to 1.27 announce in an annotation. */
+    keepTerminatedPodVolumes: z.boolean().optional(),
   })
   .superRefine((settings, context) => {
     const fault = textFault(settings);

@@ -35,9 +35,11 @@ export function updateNode(
     podCIDRChanged = "error" in outcome || outcome.value;
     if ("error" in outcome) errors.push(outcome.error);
   }
-  const labelsMissing = setRequiredLabels(node, goos, goarch);
+  setRequiredLabels(node, goos, goarch);
   errors.push(...setNodeStatus(node, setters));
-  const changed = podCIDRChanged || nodeStatusHasChanged(original.status ?? {}, node.status) || labelsMissing;
+  // Upstream's setters set no labels: there only the required ones can be others than before.
+  const labelsChanged = !isSameMap(original.metadata?.labels ?? {}, node.metadata.labels ?? {});
+  const changed = podCIDRChanged || nodeStatusHasChanged(original.status ?? {}, node.status) || labelsChanged;
   return { node, changed, errors };
 }
 
@@ -56,10 +58,14 @@ export function setNodeStatus(node: DraftNode, setters: readonly Setter[]): stri
   return errors;
 }
 
-/** Returns whether one of them was missing or wrong. */
-function setRequiredLabels(node: DraftNode, goos: string, goarch: string): boolean {
+function setRequiredLabels(node: DraftNode, goos: string, goarch: string): void {
   const labels = node.metadata.labels;
-  if (labels?.[LABEL_OS] === goos && labels[LABEL_ARCH] === goarch) return false;
+  if (labels?.[LABEL_OS] === goos && labels[LABEL_ARCH] === goarch) return;
   node.metadata.labels = { ...labels, [LABEL_OS]: goos, [LABEL_ARCH]: goarch };
-  return true;
+}
+
+function isSameMap(a: Record<string, string>, b: Record<string, string>): boolean {
+  if (a === b) return true;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }

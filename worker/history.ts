@@ -14,6 +14,7 @@ export const HISTORY_KINDS = [
   "address",
   "runtime",
   "cloud",
+  "hardware",
   "silence",
   "apiserver",
   "clock",

@@ -118,11 +118,12 @@ async function tryToRegister(
   const client = claimingClient(context, context.client(deadlineMs));
   const claim = (existing: Parameters<typeof claimNode>[0]) => claimNode(existing, deployment);
   const mayCreate = facts.settings.registerNode !== false;
+  const shouldReset = () => facts.devices?.recorded === false;
   if (!mayCreate || records.get("registration")?.phase === "name taken") {
-    const found = await registerExisting(client, node, claim, () => false);
+    const found = await registerExisting(client, node, claim, shouldReset);
     if (!mayCreate || !isMissing(found, name)) return found;
   }
-  return tryRegister(client, node, claim, () => false);
+  return tryRegister(client, node, claim, shouldReset);
 }
 
 function isMissing(attempt: RegistrationOutcome, name: string): boolean {

@@ -21,7 +21,14 @@ const MAX_SKEW_MS = 60_000;
 export function storeFacts({ records, journal, nowMs }: Witness, digest: string, sent: Facts): void {
   const before = records.get("facts")?.facts;
   const machine = sent.machine ?? before?.machine;
-  const facts = machine ? { ...sent, machine } : sent;
+  const inventory = sent.inventory === undefined ? before?.inventory : sent.inventory;
+  const dropIns = sent.dropIns === undefined ? before?.dropIns : sent.dropIns;
+  const facts = {
+    ...sent,
+    ...(machine && { machine }),
+    ...(inventory !== undefined && { inventory }),
+    ...(dropIns !== undefined && { dropIns }),
+  };
   records.put("facts", { digest, facts });
   for (const { kind, text } of factsChanges(before, facts)) journal.note(kind, text, nowMs);
 }

@@ -1,4 +1,5 @@
-// The operator's side of the Worker: mints join tokens through the same API that every operator uses.
+// The join tokens of a local cluster, minted through the same API that every operator uses.
+import { ask } from "../operator/client.ts";
 
 export interface TokenWish {
   names: string;
@@ -11,13 +12,8 @@ const EXPIRES_IN_SECONDS = 3600;
 
 /** The secret text of a new join token. */
 export async function mintToken(workerUrl: string, adminSecret: string, wish: TokenWish): Promise<string> {
-  const answer = await fetch(`${workerUrl}/v1/tokens`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${adminSecret}`, "content-type": "application/json" },
-    body: JSON.stringify({ ...wish, expiresInSeconds: EXPIRES_IN_SECONDS }),
-  });
-  const body = (await answer.json()) as { token?: string; detail?: string };
-  if (!answer.ok || !body.token)
-    throw new Error(`the Worker minted no join token: HTTP ${answer.status} ${body.detail ?? ""}`);
-  return body.token;
+  const connection = { url: workerUrl, headers: { authorization: `Bearer ${adminSecret}` } };
+  const body = { ...wish, expiresInSeconds: EXPIRES_IN_SECONDS };
+  const { token } = (await ask(connection, "POST", "/v1/tokens", body)) as { token: string };
+  return token;
 }

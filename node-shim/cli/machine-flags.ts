@@ -2,7 +2,8 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { CONFIGURATION_FLAGS, type ConfigurationFlag, type FlagTexts } from "../config/flags.ts";
-import type { MachineFlags } from "../machine.ts";
+import { FACTS_FOLDER } from "../extras.ts";
+import { DEVICE_PLUGINS_FOLDER, type MachineFlags, ROOT_DIR } from "../machine.ts";
 
 const collect = (text: string, before: string[] = []) => [...before, text];
 const configurationFlags = Object.entries(CONFIGURATION_FLAGS).map(([name, [field, shape]]) => {
@@ -21,7 +22,26 @@ export function machineFlags(command: Command): Command {
     .option("--node-ip <ip[,ip]>", "the Node's InternalIP, or one of each family")
     .option("--cloud-provider <name>", "external, aws, gce, azure or file: see docs/configuration.md")
     .option("--cloud-metadata-file <file>", "with --cloud-provider file: what metadata servers say elsewhere")
-    .option("--node-labels <key=value,...>", "labels that the Node registers with", collect);
+    .option("--inventory <mode>", "what hardware there is: on (default), off, or serials (and their numbers)")
+    .option(
+      "--inventory-labels",
+      "label the Node with the models of its hardware (rollcall.dev/cpu-model ...)",
+    )
+    .option("--facts-dir <folder>", `drop-ins: see docs/drop-ins.md (default: ${FACTS_FOLDER})`)
+    .option("--node-labels <key=value,...>", "labels that the Node registers with", collect)
+    .option("--root-dir <folder>", "where volumes are mounted, and whose disk is nodefs", ROOT_DIR)
+    .addOption(
+      new Option(
+        "--keep-terminated-pod-volumes [boolean]",
+        "the Node is annotated so; nothing is unmounted",
+      ).preset("true"),
+    )
+    .addOption(
+      new Option(
+        "--device-plugins [folder]",
+        `run serves device plugins, where no kubelet does (alone: ${DEVICE_PLUGINS_FOLDER})`,
+      ).preset(DEVICE_PLUGINS_FOLDER),
+    );
   for (const { option } of configurationFlags) command.addOption(option);
   return command;
 }
@@ -46,7 +66,7 @@ export function givenFlags(command: Command, without: readonly string[]): string
     if (without.includes(name) || command.getOptionValueSource(name) !== "cli") return [];
     const value: unknown = command.getOptionValue(name);
     if (typeof value === "boolean") return [`--${option.name()}`];
-    const isPath = /<(file|folder)>/.test(option.flags);
+    const isPath = /[<[](file|folder)[\]>]/.test(option.flags);
     const texts = (Array.isArray(value) ? value : [value]).map(String);
     return texts.map((text) => `--${option.name()}=${isPath ? resolve(text) : text}`);
   });

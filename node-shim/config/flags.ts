@@ -64,7 +64,7 @@ function last(texts: string[]): string {
 }
 
 /** Go's strconv.ParseBool. */
-function readBoolean(texts: string[]): boolean {
+export function readBoolean(texts: string[]): boolean {
   const text = last(texts);
   if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
   if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;

@@ -24,6 +24,8 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   arch: string; // typically process.arch
   readFileSystem: FileSystemReader;
   containerRuntime: RuntimeReader;
+  /** Typically a volumeScanner's. */
+  volumes: () => Promise<Facts["volumes"]>;
   warn: Warn;
   note?: Note;
 }
@@ -31,11 +33,12 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
 /** Never rejects; costs no more than its slowest source. */
 export async function gatherFacts(options: FactsOptions): Promise<Facts> {
   const { root, settings, warn, note } = options;
-  const [machine, image, found, fileSystem] = await Promise.all([
+  const [machine, image, found, fileSystem, volumes] = await Promise.all([
     gatherMachine(root, warn, note),
     osImage(root),
     addresses({ ...options, hostname: settings.hostname }, warn),
     options.readFileSystem(options.nodefsPath),
+    options.volumes(),
   ]);
   const nodefs = orWarn("value" in fileSystem ? fileSystem.value.bytes : fileSystem, "nodefs", warn);
   noted(image, "/versions/osImage", note);
@@ -48,6 +51,7 @@ export async function gatherFacts(options: FactsOptions): Promise<Facts> {
     ...runtimeFacts(options.containerRuntime()),
     ...(found && { addresses: found }),
     ...(nodefs && { storage: { nodefsCapacityBytes: nodefs[1] } }),
+    ...(volumes && { volumes }),
   };
 }
 

@@ -12,14 +12,13 @@ type SystemSources = Pick<
   "root" | "nodefsPath" | "kernel" | "os" | "arch" | "networkInterfaces" | "lookup" | "readFileSystem"
 >;
 
-/** The kubelet's --root-dir by default: what nodefs is named for. */
-const KUBELET_FOLDER = "/var/lib/kubelet";
-
 /** Made once per process, for gatherFacts and gatherVitals alike: a hung call is remembered in it. */
-export function systemSources(): SystemSources {
+export function systemSources(
+  rootDir: string, // typically /var/lib/kubelet
+): SystemSources {
   return {
     root: "/",
-    nodefsPath: KUBELET_FOLDER,
+    nodefsPath: rootDir,
     kernel: release(),
     os: process.platform,
     arch: process.arch,

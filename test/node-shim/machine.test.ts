@@ -20,7 +20,11 @@ function fileWith(fields: string): string {
   return file;
 }
 
-const NAMED: MachineFlags = { hostnameOverride: "edge-1" };
+const NAMED: MachineFlags = {
+  hostnameOverride: "edge-1",
+  inventory: "off",
+  factsDir: join(folder.path, "facts.d"),
+};
 
 /** The fields of kubelet.config.k8s.io/v1beta1 that decide something here, with the defaults of its documentation. */
 const V1BETA1 = {
@@ -78,7 +82,15 @@ describe("node-shim config", () => {
       "maxPods: 20\npodsPerCore: 3\nevictionHard: {memory.available: 1Gi}\nclusterDomain: a\n",
     );
     const set = { "max-pods": ["30"] };
-    const text = printConfig({ ...NAMED, config, set, nodeLabels: ["a=b"], nodeIp: "10.0.0.1" });
+    const text = printConfig({
+      ...NAMED,
+      config,
+      set,
+      nodeLabels: ["a=b"],
+      nodeIp: "10.0.0.1",
+      rootDir: "/srv/kubelet/",
+      keepTerminatedPodVolumes: "t",
+    });
     expect(text.split("\n")).toEqual(
       expect.arrayContaining([
         "maxPods: 30 # --max-pods",
@@ -88,6 +100,9 @@ describe("node-shim config", () => {
         "# --hostname-override edge-1 # --hostname-override",
         "# --node-ip 10.0.0.1 # --node-ip",
         "# --node-labels a=b # --node-labels",
+        "# --root-dir /srv/kubelet # --root-dir",
+        "# --keep-terminated-pod-volumes true # --keep-terminated-pod-volumes",
+        "# --device-plugins # default: not served",
         "# ignored, since nothing here depends on it: clusterDomain",
       ]),
     );
@@ -116,7 +131,9 @@ it("node-shim facts → every fact with its value and a source, which make the f
   });
   expect(printed["machine"]).toMatchObject({ bootID: { source: "/proc/sys/kernel/random/boot_id" } });
   expect(printed["runtime"]).toEqual({ value: null, source: "containerRuntimeEndpoint is empty" });
-  const { runtime: _runtime, ...groups } = printed;
+  expect(printed["inventory"]).toEqual({ value: null, source: expect.any(String) });
+  expect(printed["dropIns"]).toEqual({ value: null, source: NAMED.factsDir });
+  const { runtime: _runtime, inventory: _inventory, dropIns: _dropIns, ...groups } = printed;
   const values = Object.entries(groups).map(([group, facts]) => {
     const entries = Object.entries(facts as Record<string, { value: unknown; source: string }>);
     for (const [, { source }] of entries) expect(source).toMatch(/./);
@@ -126,6 +143,12 @@ it("node-shim facts → every fact with its value and a source, which make the f
 });
 
 describe("flags that are no field of the configuration", () => {
+  it("an inventory that is none of the three → an error that names them", async () => {
+    const made = (flags: MachineFlags) => thisMachine(flags, () => undefined);
+    await expect(made({ ...NAMED, inventory: "all" })).rejects.toThrow("must be on, off or serials");
+    await expect(made({ ...NAMED, inventoryLabels: true })).rejects.toThrow("--inventory-labels: needs");
+  });
+
   it("labels of several flags → together, the last of a key", () => {
     const { settings } = machineSettings({ ...NAMED, nodeLabels: ["a=1,example.com/b=2", "a=3"] });
     expect(settings.nodeLabels).toEqual({ a: "3", "example.com/b": "2" });
@@ -148,6 +171,11 @@ describe("flags that are no field of the configuration", () => {
       { hostnameOverride: "a".repeat(64) },
       /^"a+" is .*--hostname-override$/,
     ],
+    [
+      "a switch that is neither on nor off",
+      { keepTerminatedPodVolumes: "maybe" },
+      /^--keep-terminated-pod-volumes: "maybe" is neither true nor false$/,
+    ],
     ["an address that is none", { nodeIp: "10.0.0" }, /^--node-ip 10\.0\.0: must be an IP address/],
     [
       "two addresses of a family",
@@ -157,6 +185,15 @@ describe("flags that are no field of the configuration", () => {
   ])("%s → one line that names the flag", (_situation, flags, message) => {
     expect(() => machineSettings({ ...NAMED, ...flags })).toThrow(message);
   });
+});
+
+test.each([
+  ["true", true],
+  ["false", undefined],
+  [undefined, undefined],
+])("--keep-terminated-pod-volumes %s → reported as %s", (keepTerminatedPodVolumes, reported) => {
+  const flags = keepTerminatedPodVolumes === undefined ? NAMED : { ...NAMED, keepTerminatedPodVolumes };
+  expect(machineSettings(flags).settings.keepTerminatedPodVolumes).toBe(reported);
 });
 
 describe("at the start", () => {

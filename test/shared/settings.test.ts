@@ -350,3 +350,12 @@ it("whatever settings are accepted, a Node with whole quantities comes of them",
     { numRuns: 300 },
   );
 });
+
+test.each([
+  [{ keepTerminatedPodVolumes: true }, "true"],
+  [{ keepTerminatedPodVolumes: false }, undefined],
+  [{}, undefined],
+])("%j → the annotation keep-terminated-pod-volumes: %s", (settings, annotation) => {
+  const { annotations = {} } = nodeOf(settings).metadata;
+  expect(annotations["volumes.kubernetes.io/keep-terminated-pod-volumes"]).toBe(annotation);
+});

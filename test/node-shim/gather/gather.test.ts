@@ -35,6 +35,7 @@ function options(root: string, changes: Partial<FactsOptions> = {}): FactsOption
     lookup: addressLookup(() => Promise.reject(new Error("ENOTFOUND"))),
     readFileSystem: fileSystemReader(() => Promise.resolve(DISK)),
     containerRuntime: () => null,
+    volumes: () => Promise.resolve({ synced: true, inUse: [] }),
     warn: sayOnce((source) => said.push(source)),
     said,
     ...changes,
@@ -70,6 +71,7 @@ test("a VM without a container runtime → everything the kubelet would know of 
       defaultRoute: { ipv4: "198.51.100.7" },
     },
     storage: { nodefsCapacityBytes: 4_096_000 },
+    volumes: { synced: true, inUse: [] },
   });
   expect(await gatherVitals(machine)).toEqual({
     signals: {
@@ -167,7 +169,7 @@ test.each<[situation: string, files: string[], Partial<FactsOptions>, absent: st
   ["no os-release", ["/etc/os-release"], {}, "nothing", ["OS image"]],
 ])("facts: $0 → absent: $3, said once: $4", async (_, files, changes, absent, said) => {
   const machine = options(rootWith("vm", Object.fromEntries(files.map((file) => [file, null]))), changes);
-  const whole = ["settings", "platform", "machine", "versions", "runtime", "addresses", "storage"];
+  const whole = ["settings", "platform", "machine", "versions", "runtime", "addresses", "storage", "volumes"];
   const facts = await gatherFacts(machine);
   expect(Object.keys(facts)).toEqual(whole.filter((group) => group !== absent));
   expect(factsSchema.parse(facts)).toEqual(facts);
@@ -214,7 +216,7 @@ test.runIf(process.platform === "linux")(
   "this machine → facts and vitals that the Worker accepts",
   async () => {
     const lookup = addressLookup(() => Promise.reject(new Error("not asked in a test")));
-    const machine = { ...options("/"), ...systemSources(), lookup };
+    const machine = { ...options("/"), ...systemSources("/var/lib/kubelet"), lookup };
     const facts = await gatherFacts(machine);
     expect(factsSchema.parse(facts)).toEqual(facts);
     expect(facts).toHaveProperty("machine.cores");

@@ -1,0 +1,95 @@
+// What the operator's command line prints: tables for people. Every text that came from a machine is made harmless to
+// a terminal.
+import type { ListedToken } from "../../shared/join-tokens.ts";
+
+/** As GET /v1/pending lists them. */
+export interface ListedPending {
+  name: string;
+  thumbprint: string;
+  machineID: string;
+  systemUUID: string;
+  address: string;
+  askedAt: string;
+  pinned: {
+    thumbprint: string;
+    machineID: string;
+    systemUUID: string;
+    address: string;
+    hasReported: boolean;
+  } | null;
+}
+
+export interface ListedEntry {
+  at: string;
+  who?: string;
+  what?: string;
+  target?: string;
+  detail?: string;
+  kind?: string;
+  text?: string;
+}
+
+export function tokenTable(tokens: readonly ListedToken[]): string {
+  const rows = tokens.map(({ id, names, state, used, reserved, uses, expiresAt, createdBy, rejoin }) => [
+    id,
+    names + (rejoin ? " (rejoin)" : ""),
+    state,
+    `${used}${reserved > 0 ? `+${reserved}` : ""}/${uses}`,
+    expiresAt,
+    createdBy,
+  ]);
+  return table(["ID", "NAMES", "STATE", "USED", "EXPIRES", "BY"], rows);
+}
+
+/** Two lines for a machine that waits: itself, and who has the name. */
+export function pendingTable(pending: readonly ListedPending[]): string {
+  const rows = pending.flatMap(({ name, thumbprint, machineID, systemUUID, address, askedAt, pinned }) => [
+    [name, "asks", thumbprint, machineID, systemUUID, address, askedAt],
+    pinned
+      ? [
+          "",
+          pinned.hasReported ? "has it" : "has it, never reported",
+          pinned.thumbprint,
+          pinned.machineID,
+          pinned.systemUUID,
+          pinned.address,
+          "",
+        ]
+      : ["", "free by now", "", "", "", "", ""],
+  ]);
+  return table(["NODE", "", "KEY", "MACHINE-ID", "SYSTEM-UUID", "ADDRESS", "ASKED"], rows);
+}
+
+/** Oldest first, as logs are read. */
+export function auditTable(entries: readonly ListedEntry[]): string {
+  const rows = entries
+    .toReversed()
+    .map(({ at, who = "", what = "", target = "", detail = "" }) => [at, who, what, target, detail]);
+  return table(["WHEN", "WHO", "WHAT", "TARGET", ""], rows);
+}
+
+export function historyTable(entries: readonly ListedEntry[]): string {
+  return table(
+    ["WHEN", "KIND", ""],
+    entries.toReversed().map(({ at, kind = "", text = "" }) => [at, kind, text]),
+  );
+}
+
+function table(head: string[], rows: string[][]): string {
+  const lines = [head, ...rows].map((line) => line.map(harmless));
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("   ")
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+/** Control characters could move a terminal's cursor over what was printed before. */
+function harmless(text: string): string {
+  return text.replaceAll(/\p{Cc}|\p{Cf}/gu, "\u{FFFD}");
+}

@@ -1,0 +1,28 @@
+// A program of its own (dist/inventory.js): looks at the hardware, prints it as JSON, and ends. What it loads and forks
+// is never part of the shim's process.
+import { existsSync } from "node:fs";
+import si from "systeminformation";
+import { hardwareOf } from "./hardware.ts";
+
+/** One thing that cannot be looked at must not hide the others. */
+async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Containers and bridges come and go; a card has a device. */
+const isCard = ({ iface }: { iface: string }) => existsSync(`/sys/class/net/${iface}/device`);
+
+const cpu = await orNothing(() => si.cpu());
+const system = await orNothing(() => si.system());
+const board = await orNothing(() => si.baseboard());
+const disks = await orNothing(() => si.diskLayout());
+const gpus = (await orNothing(() => si.graphics()))?.controllers;
+const interfaces = await orNothing(() => si.networkInterfaces());
+const networkCards = Array.isArray(interfaces) ? interfaces.filter(isCard) : undefined;
+const found = { cpu, system, board, disks, gpus, networkCards };
+const present = Object.fromEntries(Object.entries(found).filter(([, thing]) => thing !== undefined));
+process.stdout.write(JSON.stringify(hardwareOf(present, process.argv.includes("--serials"))));

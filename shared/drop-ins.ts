@@ -1,0 +1,122 @@
+// What an operator's own programs and files may add to a machine's facts: the schema of one of them, and of all that a
+// report carries. Where they are, and whether they work, is the shim's to find.
+import * as z from "zod";
+import { isExtendedResourceName } from "./kubernetes/resource-names.ts";
+import { validateNodeLabels } from "./labels.ts";
+import { wellFormed } from "./settings.ts";
+
+export const DROP_IN_LIMITS = {
+  /** In all, and so of one. */
+  dropIns: 32,
+  resources: 32,
+  labels: 32,
+  conditions: 32,
+  nameLength: 128,
+  messageLength: 1024,
+  /** A week. */
+  expiresInSeconds: 604_800,
+} as const;
+
+/** Conditions that others decide about: the kubelet's, a cloud's, and what says how the drop-ins do. */
+export const TAKEN_CONDITIONS: readonly string[] = [
+  "Ready",
+  "MemoryPressure",
+  "DiskPressure",
+  "PIDPressure",
+  "NetworkUnavailable",
+  "OutOfDisk",
+];
+export const DROP_INS_CONDITION = "DropInsFailed";
+
+/** Labels that follow from other facts, or that keep traffic from a machine without pods. */
+const TAKEN_LABELS = new Set([
+  "kubernetes.io/hostname",
+  "kubernetes.io/os",
+  "kubernetes.io/arch",
+  "beta.kubernetes.io/os",
+  "beta.kubernetes.io/arch",
+  "node.kubernetes.io/exclude-from-external-load-balancers",
+]);
+
+/** May a drop-in set this label, by its key alone? What NodeRestriction says of it is validateNodeLabels'. */
+export function isDropInLabel(key: string): boolean {
+  return !TAKEN_LABELS.has(key) && !/^([^/]*\.)?rollcall\.dev\//.test(key);
+}
+
+const atMost = (most: number) =>
+  [(map: object) => Object.keys(map).length <= most, `more than ${most}`] as const;
+
+const resources = z
+  .record(
+    z.string().max(317).refine(isExtendedResourceName, "not an extended resource's name"),
+    z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+  )
+  .refine(...atMost(DROP_IN_LIMITS.resources));
+
+const labels = z
+  .record(z.string().max(317), z.string().max(63))
+  .refine(...atMost(DROP_IN_LIMITS.labels))
+  .superRefine((map, context) => {
+    const taken = Object.keys(map).find((key) => !isDropInLabel(key));
+    const message = taken === undefined ? validateNodeLabels(map) : `${taken} is not a drop-in's to set`;
+    if (message !== null) context.addIssue({ code: "custom", message });
+  });
+
+const condition = z.strictObject({
+  type: z
+    .string()
+    .max(128)
+    .regex(
+      /^([a-z0-9]([-.a-z0-9]*[a-z0-9])?\/)?[A-Z][A-Za-z0-9]*$/,
+      "must be in CamelCase, such as RaidDegraded",
+    )
+    .refine(
+      (type) => type !== DROP_INS_CONDITION && !TAKEN_CONDITIONS.includes(type),
+      "a condition that is not a drop-in's to set",
+    ),
+  status: z.enum(["True", "False", "Unknown"]),
+  reason: z
+    .string()
+    .max(128)
+    .regex(/^[A-Z][A-Za-z0-9]*$/, "must be one word in CamelCase"),
+  message: wellFormed(DROP_IN_LIMITS.messageLength),
+  /** After how long without being said again it is not known any more. */
+  expiresInSeconds: z.int().min(1).max(DROP_IN_LIMITS.expiresInSeconds),
+});
+
+const conditions = z
+  .array(condition)
+  .max(DROP_IN_LIMITS.conditions, `more than ${DROP_IN_LIMITS.conditions}`)
+  .refine((all) => new Set(all.map(({ type }) => type)).size === all.length, "a type twice");
+
+/** What one drop-in says. docs/drop-ins.md is about this. */
+export const dropInSchema = z.strictObject({
+  resources: resources.default({}),
+  labels: labels.default({}),
+  conditions: conditions.default([]),
+});
+export type DropIn = z.infer<typeof dropInSchema>;
+
+/** What all of them say, in a report's facts. */
+export const dropInsSchema = z.strictObject({
+  resources,
+  labels,
+  conditions,
+  /** How many work. */
+  working: z.int().min(0).max(DROP_IN_LIMITS.dropIns),
+  /** Those that do not, by name, and why. */
+  failures: z
+    .array(
+      z.strictObject({
+        name: wellFormed(DROP_IN_LIMITS.nameLength),
+        error: wellFormed(DROP_IN_LIMITS.messageLength),
+      }),
+    )
+    .max(DROP_IN_LIMITS.dropIns),
+});
+export type DropIns = z.infer<typeof dropInsSchema>;
+
+/** In a report's vitals: how long each condition is still good for. Their clock is not asked for the time. */
+export const remainingSecondsSchema = z
+  .record(z.string().max(128), z.int().min(0).max(DROP_IN_LIMITS.expiresInSeconds))
+  .refine(...atMost(DROP_IN_LIMITS.conditions));

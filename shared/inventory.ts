@@ -1,0 +1,79 @@
+// The machine's hardware as its facts list it: the schema, its limits, and the labels and words that follow from it.
+// Nothing about the Node's capacity or conditions is decided by it.
+import * as z from "zod";
+import { INVENTORY_LIMITS } from "./inventory-limits.ts";
+import { wellFormed } from "./settings.ts";
+
+const text = wellFormed(INVENTORY_LIMITS.textLength).min(1).optional();
+const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional();
+
+/** What is not known is absent. Serial numbers and MAC addresses are there only where they are asked for. */
+export const inventorySchema = z.strictObject({
+  cpu: z.strictObject({ vendor: text, model: text, sockets: count, physicalCores: count }).optional(),
+  system: z.strictObject({ vendor: text, model: text, serial: text }).optional(),
+  board: z.strictObject({ vendor: text, model: text, serial: text }).optional(),
+  disks: z
+    .array(z.strictObject({ vendor: text, model: text, type: text, sizeBytes: count, serial: text }))
+    .max(INVENTORY_LIMITS.disks)
+    .optional(),
+  gpus: z
+    .array(z.strictObject({ vendor: text, model: text, memoryMiB: count }))
+    .max(INVENTORY_LIMITS.gpus)
+    .optional(),
+  networkCards: z
+    .array(z.strictObject({ name: text, type: text, mac: text }))
+    .max(INVENTORY_LIMITS.networkCards)
+    .optional(),
+});
+export type Inventory = z.infer<typeof inventorySchema>;
+
+/** A label for each thing that is known. Several GPUs of different models: the first one's, and how many in all. */
+export function inventoryLabels({ cpu, system, board, gpus = [] }: Inventory): Record<string, string> {
+  const values: Record<string, string | undefined> = {
+    "cpu-vendor": cpu?.vendor,
+    "cpu-model": cpu?.model,
+    "system-vendor": system?.vendor,
+    "system-model": system?.model,
+    "board-vendor": board?.vendor,
+    "board-model": board?.model,
+    "gpu-model": gpus[0]?.model,
+    gpus: gpus.length > 0 ? String(gpus.length) : undefined,
+  };
+  const labels: Record<string, string> = {};
+  for (const [name, value = ""] of Object.entries(values)) {
+    const label = labelValueOf(value);
+    if (label !== "") labels[`rollcall.dev/${name}`] = label;
+  }
+  return labels;
+}
+
+/** `Intel(R) Core(TM) i5-8259U CPU @ 2.30GHz` → `Intel-R-Core-TM-i5-8259U-CPU-2.30GHz` */
+function labelValueOf(text: string): string {
+  const ends = /^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g;
+  const value = text.replace(/[^A-Za-z0-9._]+/g, "-").replace(ends, "");
+  return value.slice(0, 63).replace(ends, "");
+}
+
+/** One line for each kind of hardware, for a machine's history. */
+export const INVENTORY_WORDS: [name: string, read: (inventory: Inventory) => string | undefined][] = [
+  ["CPU", ({ cpu }) => cpu && words(cpu.sockets && `${cpu.sockets} ×`, cpu.vendor, cpu.model)],
+  ["system", ({ system }) => system && words(system.vendor, system.model, system.serial)],
+  ["board", ({ board }) => board && words(board.vendor, board.model, board.serial)],
+  [
+    "disks",
+    ({ disks }) =>
+      list(disks, ({ vendor, model, sizeBytes, serial }) =>
+        words(vendor, model, sizeBytes && `${sizeBytes} bytes`, serial),
+      ),
+  ],
+  ["GPUs", ({ gpus }) => list(gpus, ({ vendor, model }) => words(vendor, model))],
+  ["network cards", ({ networkCards }) => list(networkCards, ({ name, mac }) => words(name, mac))],
+];
+
+function words(...parts: (string | number | undefined)[]): string {
+  return parts.filter((part) => part !== undefined && part !== 0).join(" ");
+}
+
+function list<T>(things: T[] | undefined, said: (thing: T) => string): string | undefined {
+  return things && (things.length === 0 ? "none" : things.map(said).join(", "));
+}

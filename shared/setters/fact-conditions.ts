@@ -1,0 +1,58 @@
+// Setter: conditions that drop-ins report, and the one that says how the drop-ins themselves do.
+import { DROP_INS_CONDITION, type DropIns, TAKEN_CONDITIONS } from "../drop-ins.ts";
+import { type ConditionReport, setCondition } from "../kubernetes/conditions.ts";
+import { replaceListed } from "./listed.ts";
+import type { Setter } from "./setter.ts";
+
+const FACT_CONDITIONS_ANNOTATION = "rollcall.dev/fact-conditions";
+const MAX_MESSAGE_LENGTH = 1024;
+
+/** A condition that was not said again in time is Unknown; one that nobody reports any more goes. */
+export function factConditions(
+  now: string,
+  dropIns: DropIns,
+  remainingSeconds: Readonly<Record<string, number>>, // typically the vitals'; what is not in it has expired
+): Setter {
+  const reports = [
+    ...dropIns.conditions.map(({ expiresInSeconds: _expires, ...report }) =>
+      (remainingSeconds[report.type] ?? 0) > 0 ? report : expired(report),
+    ),
+    ...howTheyDo(dropIns),
+  ];
+  return (node) => {
+    const types = reports.map(({ type }) => type);
+    // Somebody else may have written the annotation.
+    const gone = replaceListed(node, FACT_CONDITIONS_ANNOTATION, types).filter(
+      (type) => !TAKEN_CONDITIONS.includes(type),
+    );
+    if (gone.length > 0)
+      node.status.conditions = (node.status.conditions ?? []).filter(({ type }) => !gone.includes(type));
+    for (const report of reports) setCondition(node.status, now, report);
+    return null;
+  };
+}
+
+function expired({ type, status, reason, message }: ConditionReport): ConditionReport {
+  const said = `${status} (${reason}: ${message})`;
+  return {
+    type,
+    status: "Unknown",
+    reason: "DropInExpired",
+    message: cut(`not said again in time; last said: ${said}`),
+  };
+}
+
+/** True: something is wrong, as with the kubelet's pressure conditions. None without drop-ins. */
+function howTheyDo({ working, failures }: DropIns): ConditionReport[] {
+  if (failures.length > 0) {
+    const message = failures.map(({ name, error }) => `${name}: ${error}`).join("; ");
+    return [{ type: DROP_INS_CONDITION, status: "True", reason: "DropInFailed", message: cut(message) }];
+  }
+  if (working === 0) return [];
+  const message = `${working} drop-in${working === 1 ? " works" : "s work"}`;
+  return [{ type: DROP_INS_CONDITION, status: "False", reason: "DropInsWork", message }];
+}
+
+function cut(message: string): string {
+  return message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+}

@@ -1,0 +1,30 @@
+// Setter: extended resources that drop-ins announce. A device plugin's are machineInfo's.
+import { newQuantity } from "../kubernetes/quantity.ts";
+import { quantityText } from "../kubernetes/quantity-text.ts";
+import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
+import type { ResourceList } from "../kubernetes/types.ts";
+import { replaceListed } from "./listed.ts";
+import type { Setter } from "./setter.ts";
+
+const FACT_RESOURCES_ANNOTATION = "rollcall.dev/fact-resources";
+
+/** One that nobody announces any more becomes 0 and does not vanish, as a device plugin's does. */
+export function factResources(
+  wanted: Readonly<Record<string, number>>, // typically those of the drop-ins
+  devices: readonly string[], // the names that device plugins announce: they go first
+): Setter {
+  return (node) => {
+    const mine = Object.entries(wanted).filter(([name]) => !devices.includes(name));
+    const names = mine.map(([name]) => name);
+    const gone = replaceListed(node, FACT_RESOURCES_ANNOTATION, names).filter(
+      (name) => isExtendedResourceName(name) && !devices.includes(name),
+    );
+    const counts = [...gone.map((name): [string, number] => [name, 0]), ...mine];
+    if (counts.length === 0) return null;
+    const list: ResourceList = {};
+    for (const [name, count] of counts) list[name] = quantityText(newQuantity(count, "DecimalSI"));
+    node.status.capacity = { ...node.status.capacity, ...list };
+    node.status.allocatable = { ...node.status.allocatable, ...list };
+    return null;
+  };
+}

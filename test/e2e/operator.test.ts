@@ -1,0 +1,228 @@
+// npm run rollcall, the operator's command line, against a Worker in workerd.
+import { spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { localParts, type Parts, untilReady } from "../../infra/local/parts.ts";
+import { freePort } from "../../infra/local/ports.ts";
+import { prepareWorker } from "../../infra/local/workerd.ts";
+import { enrol } from "../../node-shim/post.ts";
+import { makeMachineKey } from "../../node-shim/sign.ts";
+import { httpTransport } from "../../node-shim/transport.ts";
+import { ROOT, temporaryFolder } from "./local-cluster.ts";
+
+const SECRET = randomBytes(32).toString("base64url");
+const folder = temporaryFolder();
+let parts: Parts;
+let url = "";
+
+beforeAll(async () => {
+  const port = await freePort("", undefined, undefined);
+  url = `http://127.0.0.1:${port}`;
+  const [, ...command] = await prepareWorker({
+    folder: join(folder.path, "worker"),
+    root: ROOT,
+    port,
+    deployment: "rollcall",
+    kubeUrl: "http://127.0.0.1:9",
+    kubeCa: undefined,
+    kubeToken: "none",
+    macKeys: `1:${randomBytes(32).toString("base64url")}`,
+    adminSecretSha256: createHash("sha256").update(SECRET).digest("base64url"),
+  });
+  // The test runner reads CommonJS in another way than Node does.
+  const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
+  parts = localParts(() => undefined);
+  const part = parts.start("worker", [workerd, ...command], join(folder.path, "log"));
+  await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
+  writeFileSync(join(folder.path, "secret"), `${SECRET}\n`, { mode: 0o600 });
+});
+afterAll(async () => {
+  await parts.stop();
+  folder.remove();
+});
+
+type Environment = Record<string, string | undefined>;
+
+function rollcall(args: string[], environment: Environment = {}) {
+  const set = { ROLLCALL_URL: url, ROLLCALL_ADMIN_SECRET: SECRET, ...environment };
+  const child = spawn(process.execPath, ["infra/operator/main.ts", ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env["PATH"], ...set },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const text = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].on("data", (chunk: Buffer) => (text[name] += chunk.toString()));
+  return new Promise<{ code: number | null; stdout: string; stderr: string }>((done) =>
+    child.once("close", (code) => done({ code, ...text })),
+  );
+}
+
+async function machine(name: string, joinToken: string, machineID = "m-1") {
+  const key = await makeMachineKey();
+  const { send, close } = httpTransport(url, 9000);
+  const ask = async () => {
+    const outcome = await enrol(send, key, { name, origin: url, joinToken, machineID, systemUUID: "s-1" });
+    close();
+    return outcome.kind === "refused" ? outcome.problem.reason : outcome.kind;
+  };
+  return { key: key.thumbprint, ask };
+}
+
+describe("rollcall", () => {
+  it("mints, lists and revokes a token", async () => {
+    const created = await rollcall([
+      "token",
+      "create",
+      "--names",
+      "cli-*",
+      "--uses",
+      "2",
+      "--label",
+      "site=north",
+    ]);
+    expect(created).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringMatching(/^rcj1_[\w-]{43}\n$/),
+    });
+    const joinToken = created.stdout.trim();
+    expect(await (await machine("cli-1", joinToken)).ask()).toBe("ok");
+    const listed = await rollcall(["--json", "token", "list"]);
+    const { tokens } = JSON.parse(listed.stdout) as { tokens: { id: string }[] };
+    expect(tokens).toMatchObject([
+      { names: "cli-*", uses: 2, used: 1, labels: { site: "north" }, state: "valid" },
+    ]);
+    expect(listed.stdout + (await rollcall(["token", "list"])).stdout).not.toContain(joinToken.slice(5));
+    const id = tokens[0]?.id ?? "";
+    expect(await rollcall(["token", "revoke", id])).toMatchObject({
+      code: 0,
+      stdout: `token ${id} is revoked\n`,
+    });
+    expect(await (await machine("cli-2", joinToken)).ask()).toBe("token-refused");
+    expect((await rollcall(["token", "list"])).stdout).toMatch(/cli-\* +revoked +1\/2/);
+  });
+
+  it("shows who waits, without letting a machine's texts loose on a terminal, and approves by key", async () => {
+    const mint = async () => (await rollcall(["token", "create", "--names", "cli-pinned"])).stdout.trim();
+    const first = await machine("cli-pinned", await mint());
+    const second = await machine("cli-pinned", await mint(), "evil\u001B[2Jid");
+    expect([await first.ask(), await second.ask()]).toEqual(["ok", "name-pinned"]);
+    const { stdout } = await rollcall(["node", "pending"]);
+    expect(stdout).toContain(second.key);
+    expect(stdout).toContain(first.key);
+    expect(stdout).not.toContain("\u001B");
+    expect(await rollcall(["node", "approve", "cli-pinned", second.key])).toMatchObject({ code: 0 });
+    expect([await second.ask(), await first.ask()]).toEqual(["ok", "token-refused"]);
+    expect(await rollcall(["node", "revoke", "cli-pinned"])).toMatchObject({ code: 0 });
+    expect(await second.ask()).toBe("token-refused");
+    const audit = await rollcall(["audit"]);
+    expect(audit.stdout).toMatch(
+      /admin secret +machine\.approve +cli-pinned +key [\w-]{43}\n(.*\n)*.*machine\.revoke +cli-pinned/,
+    );
+    expect(await rollcall(["node", "forget", "cli-pinned"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("The Node could not be removed from the cluster"),
+    });
+  });
+
+  it("takes its secret from a file, by flag or environment", async () => {
+    const secretFile = join(folder.path, "secret");
+    const without = { ROLLCALL_ADMIN_SECRET: undefined };
+    expect(await rollcall(["--secret-file", secretFile, "token", "list"], without)).toMatchObject({
+      code: 0,
+    });
+    expect(
+      await rollcall(["token", "list"], { ...without, ROLLCALL_ADMIN_SECRET_FILE: secretFile }),
+    ).toMatchObject({ code: 0 });
+  });
+
+  it.each<[string, string[], Environment, number, RegExp]>([
+    ["no command", [], {}, 2, /Usage: rollcall/],
+    ["a command that is none", ["tokens"], {}, 2, /unknown command/],
+    [
+      "a duration that is none",
+      ["token", "create", "--names", "a", "--expires", "soon"],
+      {},
+      2,
+      /90m or 24h/,
+    ],
+    [
+      "a taint that is none",
+      ["token", "create", "--names", "a", "--taint", "a=b"],
+      {},
+      2,
+      /KEY=VALUE:EFFECT/,
+    ],
+    ["no names", ["token", "create"], {}, 2, /--names/],
+    [
+      "what the Worker refuses",
+      ["token", "create", "--names", "A_B"],
+      {},
+      1,
+      /must be a Node's name.*\(at \/names\)/,
+    ],
+    [
+      "another secret",
+      ["token", "list"],
+      { ROLLCALL_ADMIN_SECRET: "x" },
+      1,
+      /needs the operator's credentials/,
+    ],
+    [
+      "no secret",
+      ["token", "list"],
+      { ROLLCALL_ADMIN_SECRET: undefined },
+      1,
+      /no credentials: pass --secret-file/,
+    ],
+    ["no URL", ["token", "list"], { ROLLCALL_URL: undefined }, 1, /Pass --url/],
+    ["a URL that is not private", ["token", "list"], { ROLLCALL_URL: "http://example.com" }, 1, /only https/],
+    [
+      "a Worker that is not there",
+      ["token", "list"],
+      { ROLLCALL_URL: "http://127.0.0.1:9" },
+      1,
+      /cannot be reached/,
+    ],
+    ["a node that is none", ["node", "revoke", "cli-nobody"], {}, 1, /There is nothing here/],
+    [
+      "a secret's file that is missing",
+      ["--secret-file", "/nowhere", "audit"],
+      {},
+      1,
+      /\/nowhere cannot be read \(ENOENT\)/,
+    ],
+  ])("%s → one line, and its exit code", async (_, args, environment, code, line) => {
+    const ended = await rollcall(args, environment);
+    expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(line) });
+    expect(ended.stderr).not.toContain(SECRET);
+  });
+
+  it("a login page in between → says so, and follows no redirect with the secret", async () => {
+    const seen: string[] = [];
+    const server = createServer((request, response) => {
+      seen.push(request.url ?? "");
+      response.writeHead(302, { location: "/login" }).end();
+    });
+    await new Promise<void>((ready) => void server.listen(0, "127.0.0.1", ready));
+    const { port } = server.address() as AddressInfo;
+    const ended = await rollcall(["token", "list"], { ROLLCALL_URL: `http://127.0.0.1:${port}` });
+    server.close();
+    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("CF_ACCESS_CLIENT_ID") });
+    expect(seen).toEqual(["/v1/tokens"]);
+  });
+
+  it("--help teaches", async () => {
+    const { code, stdout } = await rollcall(["--help"]);
+    expect(code).toBe(0);
+    for (const word of ["ROLLCALL_URL", "Exit codes", "token create", "node approve", "admin-secret"]) {
+      expect(stdout).toContain(word);
+    }
+  });
+});
