@@ -1,7 +1,11 @@
 // Something that is looked at now and then: one at a time, and not again while it is fresh. Knows no clock of its own.
 
-/** Looks when it is due at `nowMs`; joins a look that is under way. */
-export type Look = (nowMs: number) => Promise<void>;
+export interface Look {
+  /** Looks when it is due at `nowMs`; joins a look that is under way. */
+  at: (nowMs: number) => Promise<void>;
+  /** What is known may be old: it is due at once. */
+  expire: () => void;
+}
 
 /** `attempt` tells whether it succeeded; what failed is due again at once. It never rejects. */
 export function look(freshForMs: number, attempt: () => Promise<boolean>): Look {
@@ -14,5 +18,10 @@ export function look(freshForMs: number, attempt: () => Promise<boolean>): Look 
     underWay = null;
   }
 
-  return (nowMs) => (nowMs < dueMs ? Promise.resolve() : (underWay ??= run(nowMs)));
+  return {
+    at: (nowMs) => (nowMs < dueMs ? Promise.resolve() : (underWay ??= run(nowMs))),
+    expire: () => {
+      dueMs = -Infinity;
+    },
+  };
 }

@@ -11,11 +11,13 @@ import { errorsOf, type RuntimeState, stateAfter, UNKNOWN_STATE } from "./state.
 
 /** As updateRuntimeUp is called. */
 const STATUS_EVERY_MS = 5000;
-/** A kubelet asks with every status update, and with every look at eviction signals; a second less is in time. */
-const VERSION_FRESH_MS = 9000;
-const IMAGE_FS_FRESH_MS = 9000;
-/** As the image manager lists them. */
+/** As the image manager lists them, less what a timer may be early. */
 const IMAGES_FRESH_MS = 29_000;
+/**
+ * A kubelet asks for version and imagefs every 10 s. They change with a restart of the runtime only, which is noticed:
+ * asking seldom saves half of the calls.
+ */
+const RESTART_FRESH_MS = 300_000;
 
 /** What is known of the runtime; what never was is absent. */
 export interface RuntimeSnapshot {
@@ -29,7 +31,7 @@ export interface RuntimeSnapshot {
   errors: NonNullable<Vitals["errors"]>;
 }
 
-export interface RuntimeMonitorOptions extends RuntimeClientOptions {
+export interface RuntimeMonitorOptions extends Omit<RuntimeClientOptions, "onConnect"> {
   nodeStatusMaxImages: number;
   /** Calls back again and again until it is cancelled; typically setInterval and clearInterval. */
   every: (ms: number, call: () => void) => () => void;
@@ -44,20 +46,63 @@ export interface RuntimeMonitor {
   close: () => void;
 }
 
+interface Known extends Omit<RuntimeSnapshot, "handlers" | "features" | "errors"> {
+  state: RuntimeState;
+}
+
 /** Watches until closed. The first look is the caller's `refresh`, the others follow every 5 s. */
 export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
-  const { nowMs, onFlip, nodeStatusMaxImages } = options;
-  const warnOnce = sayOnce(options.warn);
-  const client = runtimeClient(options);
-  let state: RuntimeState = UNKNOWN_STATE;
-  const known: Omit<RuntimeSnapshot, "handlers" | "features" | "errors"> = {};
+  const { nowMs, onFlip, every } = options;
+  const known: Known = { state: UNKNOWN_STATE };
+  const { status, version, images, imageFs, close } = looks(options, known);
+  const errors = () => errorsOf(known.state, nowMs());
+  let told = JSON.stringify(errors());
 
+  function tellFlip(): void {
+    const text = JSON.stringify(errors());
+    if (text === told) return;
+    told = text;
+    onFlip();
+  }
+
+  async function refresh(): Promise<void> {
+    const now = nowMs();
+    // Silence becomes an error while an answer is still waited for.
+    tellFlip();
+    await Promise.all([status.at(now).then(tellFlip), version.at(now), images.at(now), imageFs.at(now)]);
+  }
+
+  const stop = every(STATUS_EVERY_MS, () => void refresh());
+  return {
+    snapshot: () => {
+      const { state, ...rest } = known;
+      const { handlers, features } = state;
+      return { ...rest, ...(handlers && { handlers }), ...(features && { features }), errors: errors() };
+    },
+    refresh,
+    close: () => {
+      stop();
+      close();
+    },
+  };
+}
+
+/** What is looked at, each by itself; writes what it learns into `known`. */
+function looks(options: RuntimeMonitorOptions, known: Known) {
+  const { nowMs, nodeStatusMaxImages } = options;
+  const warnOnce = sayOnce(options.warn);
+  const onConnect = () => {
+    version.expire();
+    imageFs.expire();
+  };
+  const client = runtimeClient({ ...options, onConnect });
   const status = look(0, async () => {
     const answer = await client.status();
-    if (answer) state = stateAfter(state, answer, nowMs());
+    if (answer) known.state = stateAfter(known.state, answer, nowMs());
+    else version.expire();
     return answer !== null;
   });
-  const version = look(VERSION_FRESH_MS, async () => {
+  const version = look(RESTART_FRESH_MS, async () => {
     const answer = await client.version();
     if (answer) known.runtime = runtimeOf(answer);
     // As the kubelet writes it while the runtime does not answer.
@@ -66,46 +111,16 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   });
   const images = look(IMAGES_FRESH_MS, async () => {
     const listed = await client.images();
-    if (listed)
-      known.images = imageFacts(listed, nodeStatusMaxImages, (message) => warnOnce("images", message));
+    const say = (message: string) => warnOnce("images", message);
+    if (listed) known.images = imageFacts(listed, nodeStatusMaxImages, say);
     return listed !== null;
   });
-  const imageFs = look(IMAGE_FS_FRESH_MS, async () => {
+  const imageFs = look(RESTART_FRESH_MS, async () => {
     const path = await client.imageFsPath();
     if (path !== null) known.imageFsPath = path;
     return path !== null;
   });
-
-  const errors = () => errorsOf(state, nowMs());
-  let told = JSON.stringify(errors());
-  const tellFlip = () => {
-    const text = JSON.stringify(errors());
-    if (text === told) return;
-    told = text;
-    onFlip();
-  };
-
-  async function refresh(): Promise<void> {
-    const now = nowMs();
-    // Silence becomes an error while an answer is still waited for.
-    tellFlip();
-    await Promise.all([status(now).then(tellFlip), version(now), images(now), imageFs(now)]);
-  }
-
-  const stop = options.every(STATUS_EVERY_MS, () => void refresh());
-  return {
-    snapshot: () => ({
-      ...known,
-      ...(state.handlers && { handlers: state.handlers }),
-      ...(state.features && { features: state.features }),
-      errors: errors(),
-    }),
-    refresh,
-    close: () => {
-      stop();
-      client.close();
-    },
-  };
+  return { status, version, images, imageFs, close: client.close };
 }
 
 function runtimeOf({ runtimeName, runtimeVersion }: VersionAnswer): NonNullable<Facts["runtime"]> {

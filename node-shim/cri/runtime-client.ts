@@ -15,6 +15,8 @@ export interface RuntimeClientOptions {
   /** Monotonic; typically performance.now. */
   nowMs: () => number;
   warn: Warn;
+  /** Told of every new connection: the runtime may be another one than before. */
+  onConnect: () => void;
 }
 
 /** Never rejects. null: no answer, or one that counts as none. */
@@ -39,14 +41,14 @@ interface Service {
 }
 
 export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
-  const { socketPath, imageSocketPath, deadlineMs, nowMs, warn } = options;
+  const { socketPath, imageSocketPath, deadlineMs, nowMs, warn, onConnect } = options;
   const runtime = service(socketPath, "containerRuntimeEndpoint");
   const image = imageSocketPath === socketPath ? runtime : service(imageSocketPath, "imageServiceEndpoint");
   const said = new Set<string>();
   let closed = false;
 
   function service(socketPath: string, field: string): Service {
-    return { client: grpcClient({ socketPath, nowMs }), socketPath, field };
+    return { client: grpcClient({ socketPath, nowMs, onConnect }), socketPath, field };
   }
 
   function sayOnce(key: string, source: string, message: string): void {

@@ -46,18 +46,26 @@ export interface ClientOptions {
   socketPath: string;
   /** Monotonic; typically performance.now. Only waiting before reconnecting depends on it. */
   nowMs: () => number;
+  /** Told of every new connection: the server may be another one than before. */
+  onConnect?: () => void;
   /** Of one message. */
   limitBytes?: number;
 }
 
 /** Connects with the first call. Fails at once while nobody listens, and tries again 0.1 to 3 s later. */
-export function grpcClient({ socketPath, nowMs, limitBytes = MAX_MESSAGE_BYTES }: ClientOptions): GrpcClient {
-  const peer = connection(socketPath, nowMs);
+export function grpcClient({
+  socketPath,
+  nowMs,
+  onConnect = () => undefined,
+  limitBytes = MAX_MESSAGE_BYTES,
+}: ClientOptions): GrpcClient {
+  const peer = connection(socketPath, nowMs, onConnect);
 
   const serverStream: GrpcClient["serverStream"] = (method, request, { onMessage, onEnd, deadlineMs }) => {
     const session = peer.session();
     if ("fault" in session) {
-      queueMicrotask(() => onEnd(session.fault));
+      // In a turn of its own: whoever asks again and again must not keep the process from everything else.
+      setImmediate(() => onEnd(session.fault));
       return () => undefined;
     }
     const cancel = startCall(session, {

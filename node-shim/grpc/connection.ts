@@ -17,8 +17,8 @@ export interface Connection {
   close: () => void;
 }
 
-/** `nowMs` is a monotonic clock: typically performance.now. */
-export function connection(socketPath: string, nowMs: () => number): Connection {
+/** `nowMs` is a monotonic clock: typically performance.now. `onConnect` is told when the server has greeted. */
+export function connection(socketPath: string, nowMs: () => number, onConnect: () => void): Connection {
   let current: ClientHttp2Session | null = null;
   let closed = false;
   let failures = 0;
@@ -38,6 +38,7 @@ export function connection(socketPath: string, nowMs: () => number): Connection 
       settings: { enablePush: false },
     });
     session.on("remoteSettings", () => {
+      if (!greeted) onConnect();
       greeted = true;
       failures = 0;
     });

@@ -2,7 +2,7 @@
 import { statfsSync } from "node:fs";
 import { join } from "node:path";
 import { execFileSync } from "node:child_process";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { runtimeMonitor, type RuntimeMonitor } from "../../../node-shim/cri/monitor.ts";
 import { fileSystemReader } from "../../../node-shim/gather/storage.ts";
 import { containerd, containerdMissing, type Containerd } from "./containerd.ts";
@@ -22,6 +22,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     // gzip makes these larger than the others.
     runtime.importImage("rollcall.test/large:1", Array.from({ length: 5000 }, (_, at) => at).join(" "));
   });
+  afterEach(() => runtime.signal("SIGCONT"));
   afterAll(async () => {
     for (const monitor of monitors) monitor.close();
     await runtime.remove();
@@ -92,6 +93,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     await until(monitor, () => Object.keys(monitor.snapshot().errors).length === 0);
     said.length = 0;
     runtime.signal("SIGSTOP");
+    await monitor.refresh();
     nowMs += 29_999;
     await monitor.refresh();
     expect(monitor.snapshot()).toMatchObject({ runtime: { version: "Unknown" }, errors: {} });

@@ -1,0 +1,151 @@
+// A real kubelet on this machine, with an apiserver and a containerd of its own, for as long as it takes to register.
+import { spawn, type ChildProcess, spawnSync } from "node:child_process";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { freePort } from "../../infra/local/ports.ts";
+import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
+import { createHttpsClient } from "../apiserver/https-fetch.ts";
+import { type RealApiserver, startRealApiserver, stopProgram } from "../apiserver/real.ts";
+import type { NodeJson } from "./compare.ts";
+import { notePutBack } from "./put-back.ts";
+
+export interface RealKubelet {
+  /** Its Node, Ready, as the apiserver has it. */
+  node: NodeJson;
+  /** The KubeletConfiguration that it read: the shim can read it too. */
+  configFile: string;
+  /** Ends everything, and puts back what the kubelet has changed on this machine. */
+  stop: () => Promise<void>;
+}
+
+export interface RealKubeletOptions {
+  /** Holds kubelet, kube-apiserver and etcd; typically $KUBEBUILDER_ASSETS. */
+  assets: string;
+  /** An empty one, for all that they keep and say. */
+  folder: string;
+  /** More flags of the kubelet. */
+  flags: string[];
+}
+
+const READY_WITHIN_MS = 120_000;
+
+/** null where it can run; else what is missing. */
+export function missingForKubelet(assets: string | undefined): string | null {
+  if (!assets || !existsSync(join(assets, "kubelet")))
+    return "no kubelet: set KUBEBUILDER_ASSETS to a folder that holds kubelet, kube-apiserver and etcd";
+  if (spawnSync("containerd", ["--version"]).error) return "containerd is not installed";
+  if (process.geteuid?.() !== 0) return "a kubelet runs as root";
+  return null;
+}
+
+/** Throws, with everything ended and put back, when its Node does not become Ready; the logs stay in `folder`. */
+export async function startRealKubelet({ assets, folder, flags }: RealKubeletOptions): Promise<RealKubelet> {
+  const putBack = notePutBack(folder);
+  const apiserver = await startRealApiserver({ dir: join(folder, "kube-apiserver"), assets });
+  const children: ChildProcess[] = [];
+  const stop = async () => {
+    for (const child of children.toReversed()) await stopProgram(child);
+    await apiserver.stop();
+    putBack();
+  };
+  try {
+    const socket = join(folder, "containerd.sock");
+    const containerd = containerdConfig(folder, socket);
+    children.push(start("containerd", ["--config", containerd], join(folder, "containerd.log")));
+    await until(() => existsSync(socket), "containerd listens");
+    const kubeconfig = join(folder, "kubeconfig");
+    writeKubeconfig(kubeconfig, apiserver.url, readFileSync(apiserver.caFile, "utf8"), apiserver.adminToken);
+    const configFile = await kubeletConfig(folder, socket);
+    const own = ["--kubeconfig", kubeconfig, "--config", configFile, "--root-dir", join(folder, "kubelet")];
+    children.push(start(join(assets, "kubelet"), [...own, ...flags], join(folder, "kubelet.log")));
+    return { node: await readyNode(apiserver), configFile, stop };
+  } catch (error) {
+    await stop();
+    throw new Error(`${(error as Error).message}; see the logs in ${folder}`, { cause: error });
+  }
+}
+
+function start(program: string, args: string[], logFile: string): ChildProcess {
+  const log = openSync(logFile, "a");
+  const child = spawn(program, args, { stdio: ["ignore", log, log] });
+  closeSync(log);
+  return child;
+}
+
+/** A network that is never used makes it say NetworkReady. */
+function containerdConfig(folder: string, socket: string): string {
+  const cni = join(folder, "cni");
+  mkdirSync(cni);
+  const network = { cniVersion: "0.4.0", name: "none", plugins: [{ type: "loopback" }] };
+  writeFileSync(join(cni, "10-none.conflist"), JSON.stringify(network));
+  const file = join(folder, "containerd.toml");
+  writeFileSync(
+    file,
+    `version = 2
+root = ${JSON.stringify(join(folder, "containerd-root"))}
+state = ${JSON.stringify(join(folder, "containerd-state"))}
+[grpc]
+  address = ${JSON.stringify(socket)}
+[plugins."io.containerd.grpc.v1.cri".cni]
+  conf_dir = ${JSON.stringify(cni)}
+[plugins."io.containerd.internal.v1.opt"]
+  path = ${JSON.stringify(join(folder, "opt"))}
+`,
+  );
+  return file;
+}
+
+/** It may not manage cgroups here; of what it tells of the machine, nothing is changed. */
+async function kubeletConfig(folder: string, socket: string): Promise<string> {
+  const file = join(folder, "kubelet.yaml");
+  writeFileSync(
+    file,
+    `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication: { anonymous: { enabled: false }, webhook: { enabled: false } }
+authorization: { mode: AlwaysAllow }
+address: 127.0.0.1
+port: ${await freePort("", undefined, undefined)}
+healthzPort: 0
+containerRuntimeEndpoint: unix://${socket}
+cgroupDriver: cgroupfs
+cgroupsPerQOS: false
+enforceNodeAllocatable: []
+failSwapOn: false
+failCgroupV1: false
+`,
+  );
+  return file;
+}
+
+/** The one Node that there is, once it is Ready. */
+async function readyNode({ url, caFile, adminToken }: RealApiserver): Promise<NodeJson> {
+  const client = createHttpsClient(caFile);
+  const headers = { authorization: `Bearer ${adminToken}` };
+  interface Conditions {
+    status?: { conditions?: { type: string; status: string }[] };
+  }
+  try {
+    return await until(async () => {
+      const response = await client.fetch(new Request(`${url}/api/v1/nodes`, { headers }));
+      const { items = [] } = (await response.json()) as { items?: (NodeJson & Conditions)[] };
+      return items.find(({ status }) =>
+        status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
+      );
+    }, "the kubelet's Node is Ready");
+  } finally {
+    client.close();
+  }
+}
+
+async function until<T>(ask: () => T | undefined | false | Promise<T | undefined>, what: string): Promise<T> {
+  const giveUpAt = performance.now() + READY_WITHIN_MS;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined && answer !== false) return answer;
+    if (performance.now() > giveUpAt)
+      throw new Error(`waited ${READY_WITHIN_MS / 1000} s, and it is not so that ${what}`);
+    await wait(200);
+  }
+}
