@@ -6,7 +6,7 @@ import * as z from "zod";
 import { codeOf } from "./fault.ts";
 import { type MachineKey, machineKey, makeMachineKey } from "./sign.ts";
 
-const enrolmentFile = z.strictObject({
+export const enrolmentFile = z.strictObject({
   name: z.string(),
   /** The key that was enrolled. */
   thumbprint: z.string(),
@@ -70,7 +70,8 @@ export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment):
 
 /** After leaving: the key is refused for ever, so that coming back needs a new one. The enrolment goes first. */
 export function forgetIdentity(stateFolder: string): void {
-  for (const file of ["enrolment.json", "key.json"]) rmSync(join(stateFolder, file), { force: true });
+  for (const file of ["next.json", "enrolment.json", "key.json"])
+    rmSync(join(stateFolder, file), { force: true });
 }
 
 /** Written beside, fsynced, renamed, and the folder fsynced: after a power cut the old or the new one is there. */
@@ -100,7 +101,7 @@ function writeSynced(path: string, text: string): void {
   }
 }
 
-function readIfThere(path: string): string | null {
+export function readIfThere(path: string): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
@@ -112,7 +113,7 @@ function readIfThere(path: string): string | null {
   }
 }
 
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -31,7 +31,7 @@ export async function leaveWorker(flags: LeaveFlags): Promise<void> {
     if (enrolment === null) throw new Error(`${flags.state} holds no enrolment of ${name}: nothing to leave`);
     let wasUnanswered = false;
     for (let attempt = 1; ; attempt++) {
-      const outcome = await leave(send, key, { name, origin, kid: enrolment.kid });
+      const outcome = await leave(send, { name, origin, key, kid: enrolment.kid });
       if (outcome.kind === "ok") break;
       // Whoever has left is known no more: the answer to an earlier attempt was lost.
       if (outcome.kind === "refused" && outcome.problem.status === 401 && wasUnanswered) break;

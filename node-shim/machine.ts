@@ -1,6 +1,7 @@
 // From flags and configuration to what the shim gathers: the one place where settings become facts.
 import { hostname as osHostname } from "node:os";
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseDuration } from "../shared/duration.ts";
 import { parseNodeLabels } from "../shared/labels.ts";
 import { validateNodeName } from "../shared/node-name.ts";
@@ -11,6 +12,7 @@ import { reservationFault } from "../shared/settings-in-force.ts";
 import { type Settings, settingsSchema } from "../shared/settings.ts";
 import { type Configuration, type LoadedConfiguration, readConfiguration } from "./config.ts";
 import { cloudProviderOf } from "./cloud/provider.ts";
+import { attachLimits } from "./csi/attach-limits.ts";
 import { type FlagTexts, readBoolean } from "./config/flags.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { type ExtraFlags, machineExtras } from "./extras.ts";
@@ -45,6 +47,8 @@ export interface MachineFlags extends ExtraFlags {
   rootDir?: string;
   /** --keep-terminated-pod-volumes [BOOLEAN] */
   keepTerminatedPodVolumes?: string;
+  /** --volume-limits [BOOLEAN] */
+  volumeLimits?: string;
   /** --device-plugins [FOLDER] */
   devicePlugins?: string;
   /** The flags that are fields of the configuration. */
@@ -99,6 +103,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     ...(flags.inventoryLabels && { inventoryLabels: true }),
     ...(cloudProvider && { cloudProvider }),
     ...(cloudProvider && flags.hostnameOverride && { hostnameOverridden: true }),
+    ...(isOn("volume-limits", flags.volumeLimits) && { volumeLimits: true }),
     ...(isOn("keep-terminated-pod-volumes", flags.keepTerminatedPodVolumes) && {
       keepTerminatedPodVolumes: true,
     }),
@@ -121,6 +126,12 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   let hear: (seen: Pick<Vitals, "errors">) => void = () => undefined;
   const errors = () => ({ errors: watched?.snapshot()?.errors ?? {} });
   const once = sayOnce(warn);
+  const limits = attachLimits({
+    rootDir,
+    nowMs: () => performance.now(),
+    sleep: (ms) => sleep(ms, undefined, { ref: false }),
+    warn: once,
+  });
   const options: FactsOptions = {
     ...systemSources(rootDir),
     nodeName: name,
@@ -128,6 +139,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     settings,
     containerRuntime: () => watched?.snapshot() ?? null,
     volumes: volumeScanner(rootDir, once),
+    attachLimits: limits.read,
     warn: once,
     ...(note && { note }),
   };
@@ -158,7 +170,10 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
       ...(containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, look: lookAtRuntime }]),
     ],
     listen: (see) => void (hear = see),
-    close: () => watched?.close(),
+    close: () => {
+      watched?.close();
+      limits.close();
+    },
   };
 }
 

@@ -3,6 +3,12 @@ import { shimProgram } from "./cli/program.ts";
 import { faultOf } from "./fault.ts";
 import { logLine } from "./log.ts";
 
+// Node.js 20 calls Ed25519 experimental up to 20.19: that is not this machine's operator's to know.
+process.removeAllListeners("warning");
+process.on("warning", ({ name, message }) => {
+  if (name !== "ExperimentalWarning") console.error(`node-shim: ${name}: ${message}`);
+});
+
 try {
   await shimProgram().parseAsync();
 } catch (error) {

@@ -10,10 +10,11 @@ import {
   PROTOCOL,
   type Report,
   type ReportAnswer,
+  type RotationAnswer,
   type Vitals,
 } from "../shared/protocol.ts";
 import { faultOf } from "./fault.ts";
-import { type MachineKey, sha256Base64url, signEnrolment, signReport } from "./sign.ts";
+import { type MachineKey, sha256Base64url, signEnrolment, signNextKey, signReport } from "./sign.ts";
 
 export interface TransportRequest {
   method: "POST" | "PUT";
@@ -60,20 +61,46 @@ export async function enrol(
   return exchange(send, { method: "PUT", path, headers, body }, isEnrolmentAnswer);
 }
 
-/** Has lease and Node removed and this key refused for ever. Challenges are answered at once, as a report's are. */
-export async function leave(
+/** An enrolled machine that asks for something else than a report. */
+export interface Enrolled {
+  name: string;
+  origin: string;
+  key: MachineKey;
+  kid: string;
+}
+
+/** Has lease and Node removed and this key refused for ever. */
+export function leave(send: Transport, machine: Enrolled): Promise<Outcome<LeaveAnswer>> {
+  const request = { path: `/v1/nodes/${machine.name}/leave`, body: "{}", typ: JWT_TYPES.leave };
+  return ask(send, machine, request, isLeaveAnswer);
+}
+
+/** Has the next key pinned beside this one, which is good until the next one has reported. Repeatable. */
+export async function rotate(
   send: Transport,
-  key: MachineKey,
-  { name, origin, kid }: { name: string; origin: string; kid: string },
-): Promise<Outcome<LeaveAnswer>> {
-  const path = `/v1/nodes/${name}/leave`;
-  const body = "{}";
+  machine: Enrolled,
+  next: MachineKey,
+): Promise<Outcome<RotationAnswer>> {
+  const { name, origin, key } = machine;
+  const path = `/v1/nodes/${name}/rotate`;
+  const proof = await signNextKey(next, { name, origin, path, previous: key.thumbprint });
+  const body = JSON.stringify({ protocol: PROTOCOL, proof });
+  return ask(send, machine, { path, body, typ: JWT_TYPES.rotate }, isRotationAnswer);
+}
+
+/** Challenges are answered at once, as a report's are. */
+async function ask<Answer>(
+  send: Transport,
+  { name, origin, key, kid }: Enrolled,
+  { path, body, typ }: { path: string; body: string; typ: string },
+  isAnswer: (answer: Partial<Answer> | null) => answer is Answer & Partial<Answer>,
+): Promise<Outcome<Answer>> {
   let ticket = "";
   for (let challenges = 0; ; challenges++) {
     const claims = { sub: name, aud: origin, body: sha256Base64url(body), ticket, n: 1 };
-    const authorization = `Bearer ${await signReport(key, kid, claims, JWT_TYPES.leave)}`;
+    const authorization = `Bearer ${await signReport(key, kid, claims, typ)}`;
     const headers = { "content-type": "application/json", authorization };
-    const outcome = await exchange(send, { method: "POST", path, headers, body }, isLeaveAnswer);
+    const outcome = await exchange(send, { method: "POST", path, headers, body }, isAnswer);
     if (outcome.kind !== "refused" || outcome.problem.reason !== "ticket-stale") return outcome;
     if (challenges >= MAX_CHALLENGES) return outcome;
     ticket = outcome.problem.ticket ?? "";
@@ -161,7 +188,11 @@ function isReportAnswer(answer: Partial<ReportAnswer> | null): answer is ReportA
 }
 
 function isEnrolmentAnswer(answer: Partial<EnrolmentAnswer> | null): answer is EnrolmentAnswer {
-  return typeof answer?.kid === "string" && answer.kid !== "" && typeof answer.ticket === "string";
+  return isRotationAnswer(answer) && typeof (answer as Partial<EnrolmentAnswer>).ticket === "string";
+}
+
+function isRotationAnswer(answer: Partial<RotationAnswer> | null): answer is RotationAnswer {
+  return typeof answer?.kid === "string" && answer.kid !== "";
 }
 
 function isLeaveAnswer(answer: Partial<LeaveAnswer> | null): answer is LeaveAnswer {

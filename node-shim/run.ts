@@ -11,6 +11,7 @@ import { type Log, type LogFormat, stderrLog } from "./log.ts";
 import { reportUntilAsked } from "./loop/until-asked.ts";
 import type { LoopDependencies } from "./loop.ts";
 import { type Machine, type MachineFlags, thisMachine } from "./machine.ts";
+import { adoptNextKey, pinnedNextKey } from "./next-key.ts";
 import { workerOrigin } from "./origin.ts";
 import { reporter, type Transport } from "./post.ts";
 import { httpTransport } from "./transport.ts";
@@ -76,13 +77,15 @@ type Begun = Pick<LoopDependencies, "report" | "gather">;
 /** From the machine's key to its first report; null: stopped before. A setup that fails is told, and thrown. */
 async function begin(beginning: Beginning): Promise<Begun | null> {
   const { flags, machine, origin, send, stop, log, now, closings } = beginning;
-  const key = await loadOrMakeKey(flags.state);
   const { name } = machine;
+  const next = await pinnedNextKey(flags.state, name);
+  const key = next?.key ?? (await loadOrMakeKey(flags.state));
   const reporterFor = (enrolment: { kid: string; ticket?: string }) => {
     const startId = randomBytes(16).toString("base64url");
-    return reporter({ ...enrolment, name, origin, key, startId, send, machineTime: now });
+    const report = reporter({ ...enrolment, name, origin, key, startId, send, machineTime: now });
+    return next ? onceAccepted(report, () => adoptNextKey(flags.state, next)) : report;
   };
-  const known = loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
+  const known = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
   let report = known && reporterFor(known);
   const failed = async (error: unknown): Promise<never> => {
     if (report) await tellSetupFailed(machine, report, faultOf(error), log);
@@ -100,6 +103,17 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   }).catch(failed);
   closings.push(close);
   return { report, gather };
+}
+
+/** Calls `accepted` after the first report that was. */
+function onceAccepted(report: LoopDependencies["report"], accepted: () => void): LoopDependencies["report"] {
+  let isAccepted = false;
+  return async (facts, vitals) => {
+    const outcome = await report(facts, vitals);
+    if (outcome.kind === "ok" && !isAccepted) accepted();
+    isAccepted ||= outcome.kind === "ok";
+    return outcome;
+  };
 }
 
 /** Once: whoever starts the shim again has it said again, as a kubelet that is started again does. */

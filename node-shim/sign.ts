@@ -11,7 +11,12 @@ import {
   type JWK,
   SignJWT,
 } from "jose";
-import { type EnrolmentClaims, JWT_TYPES, type ReportClaims } from "../shared/protocol.ts";
+import {
+  type EnrolmentClaims,
+  JWT_TYPES,
+  type NextKeyClaims,
+  type ReportClaims,
+} from "../shared/protocol.ts";
 
 export interface MachineKey {
   /** Private JWK (OKP, Ed25519): what is kept on disk. */
@@ -87,7 +92,19 @@ export async function signEnrolment(
   };
 }
 
-/** A report, or a leave: their claims are the same. */
+/** By the next key: that it follows `previous` (a thumbprint) on this machine. */
+export function signNextKey(
+  next: MachineKey,
+  { name, origin, path, previous }: { name: string; origin: string; path: string; previous: string },
+): Promise<string> {
+  const vouched = { sub: name, aud: origin, method: "POST", path, jkt: next.thumbprint } as const;
+  const claims: NextKeyClaims = { ...vouched, previous };
+  return new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: "EdDSA", typ: JWT_TYPES.nextKey, jwk: next.publicJwk })
+    .sign(next.signing);
+}
+
+/** A report, a leave, or a rotation: their claims are the same. */
 export function signReport(
   key: MachineKey,
   kid: string,

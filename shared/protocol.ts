@@ -72,6 +72,10 @@ export const JWT_TYPES = {
   report: "rollcall-report+jwt",
   /** By the machine's key, header `kid`: leaving; its claims are those of a report. */
   leave: "rollcall-leave+jwt",
+  /** By the machine's key, header `kid`: a next key; its claims are those of a report. */
+  rotate: "rollcall-rotate+jwt",
+  /** By the next key, header `jwk`: possession of it, for the machine whose key it follows. */
+  nextKey: "rollcall-next-key+jwt",
   /** By the machine's key, header `jwk`: possession of the key that wants to be pinned. */
   enrol: "rollcall-enrol+jwt",
   /** By the join token's key, header `kid` = the token's ID: leave to enrol. */
@@ -110,6 +114,30 @@ export const enrolmentSchema = z.strictObject({
   /** Signed by the join token's key. */
   binding: z.string().max(4096),
 });
+
+/** The claims of the JWT by the next key. */
+export interface NextKeyClaims {
+  sub: string;
+  aud: string;
+  method: "POST";
+  path: string;
+  /** RFC 7638 thumbprint of the next key. */
+  jkt: string;
+  /** Of the key that it follows. */
+  previous: string;
+}
+
+/** The body of a rotation. */
+export const rotationSchema = z.strictObject({
+  protocol: z.literal(PROTOCOL),
+  /** Signed by the next key. */
+  proof: z.string().max(4096),
+});
+
+/** The body of a 200 to a rotation: the next key's kid. The key before it is good until the next one has reported. */
+export interface RotationAnswer {
+  kid: string;
+}
 
 /** What an enrolled machine is told. */
 export interface EnrolmentAnswer {

@@ -1,9 +1,11 @@
 // What the setters read, out of a machine's report: facts, vitals, and what the setters remember from before.
 // An absent group of facts is what an error of its callback is in the kubelet.
+import { csiVolumeLimits } from "./attach-limits.ts";
 import type { PressureCondition } from "./eviction-thresholds.ts";
 import { type EvictionState, NO_PRESSURE, synchronizeEviction } from "./eviction.ts";
 import { isIpv4, parseIpSloppy } from "./kubernetes/ip.ts";
 import { newQuantity } from "./kubernetes/quantity.ts";
+import { canonicalVersion } from "./kubernetes/version.ts";
 import type { Quantities } from "./kubernetes/resource-list.ts";
 import type { MachineInfo } from "./machine-capacity.ts";
 import { nodeAllocatableReservation } from "./allocatable.ts";
@@ -16,7 +18,7 @@ import { capacityOf, settingsInForce } from "./settings-in-force.ts";
 import type { RebootEvent } from "./setters/machine-info.ts";
 import type { ResolveAddress } from "./setters/node-address.ts";
 import type { SchedulableState } from "./setters/record-node-schedulable-event.ts";
-import type { RecordEvent } from "./setters/setter.ts";
+import type { Reading, RecordEvent } from "./setters/setter.ts";
 import { validateNodeIP } from "./setters/validate-node-ip.ts";
 
 /** The version that the Node shows as its kubelet's; version parsers accept it. */
@@ -49,7 +51,7 @@ export interface ReportedStatus {
 /** Sources for nodeStatusSetters. Updates `memory`, as the setters do. */
 export function reportedSources(reported: ReportedStatus): StatusSources {
   const { name, facts, vitals, nowMs, memory, recordEvent } = reported;
-  const { settings, platform, runtime, volumes, devices } = facts;
+  const { settings, platform, runtime, devices } = facts;
   const { localStorageCapacityIsolation = DEFAULT_SETTINGS.localStorageCapacityIsolation } = settings;
   const pressure = updatePressure(reported);
   const machine = facts.machine && machineInfoOf(facts.machine);
@@ -87,7 +89,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
     goarch: platform.architecture,
     runtime: {
       type: () => runtime?.name ?? "",
-      version: () => (runtime ? { value: runtime.version } : { error: "no container runtime" }),
+      version: () => runtimeVersion(runtime),
       handlers: () => facts.runtimeHandlers ?? null,
       features: () => facts.runtimeFeatures ?? null,
     },
@@ -103,7 +105,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
       softRequirements: () => null,
       nodeShutdownManager: () => (vitals.shuttingDown ? "node is shutting down" : null),
     },
-    volumes: { synced: () => volumes?.synced ?? false, inUse: () => volumes?.inUse ?? null },
+    ...volumeSources(facts),
     memory,
   };
 }
@@ -123,6 +125,17 @@ function updatePressure({ facts, vitals, memory, nowMs }: ReportedStatus): reado
     settings.evictionPressureTransitionPeriodMs ?? DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs,
   );
   return memory.eviction.conditions;
+}
+
+function volumeSources({
+  settings,
+  volumes,
+  attachLimits,
+}: Facts): Pick<StatusSources, "volumes" | "volumePluginLimits"> {
+  return {
+    volumes: { synced: () => volumes?.synced ?? false, inUse: () => volumes?.inUse ?? null },
+    ...(settings.volumeLimits && { volumePluginLimits: () => csiVolumeLimits(attachLimits) }),
+  };
 }
 
 /** A machine's facts as the kubelet has them from cAdvisor. */
@@ -178,4 +191,11 @@ function resolveAddress({
     const chosen = ip !== null && !isIpv4(ip) ? (ipv6 ?? ipv4) : (ipv4 ?? ipv6);
     return chosen === undefined ? { error: "no default routes found" } : { value: parseIpSloppy(chosen) };
   };
+}
+
+/** Upstream kuberuntime's newRuntimeVersion. */
+function runtimeVersion(runtime: Facts["runtime"]): Reading<string> {
+  if (!runtime) return { error: "no container runtime" };
+  const value = canonicalVersion(runtime.version);
+  return value === null ? { error: `could not parse "${runtime.version}" as version` } : { value };
 }

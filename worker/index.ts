@@ -6,7 +6,7 @@ import { type EnrolmentAnswer, enrolmentSchema, LIMITS } from "../shared/protoco
 import { origins } from "./env.ts";
 import { answered, type App, bearer, fleet, forget, invalidBody, json, refuse } from "./http.ts";
 import { claimedKid, verifyProof } from "./identity/jwt.ts";
-import { issueKid, parseMacKeys, verifyKid } from "./identity/kid.ts";
+import { newKid, parseMacKeys, verifyKid } from "./identity/kid.ts";
 import type { SignedRequest } from "./identity/pinned-keys.ts";
 import { operatorRoutes } from "./operator-routes.ts";
 
@@ -56,6 +56,12 @@ app.post("/v1/nodes/:name/report", async (c) => {
   return answered(c, await c.env.NODES.getByName(request.name).report(request));
 });
 
+app.post("/v1/nodes/:name/rotate", async (c) => {
+  const request = await signedRequest(c);
+  if (request instanceof Response) return request;
+  return answered(c, await c.env.NODES.getByName(request.name).rotate(request, c.req.path));
+});
+
 app.post("/v1/nodes/:name/leave", async (c) => {
   const request = await signedRequest(c);
   if (request instanceof Response) return request;
@@ -83,9 +89,8 @@ app.put("/v1/nodes/:name/enrolment", async (c) => {
   const enrolled = pin && (await c.env.NODES.getByName(name).enrol(pin));
   // Refused, or taken over since it was admitted.
   if (!enrolled?.thumbprints.includes(machine.thumbprint)) return refuse("token-refused");
-  const [macKey] = parseMacKeys(c.env.KID_MAC_KEYS);
-  if (!macKey) throw new Error("KID_MAC_KEYS holds no key");
-  const kid = await issueKid(macKey, name, machine.thumbprint, enrolled.id);
+  const { thumbprint } = machine;
+  const kid = await newKid(c.env.KID_MAC_KEYS, name, { thumbprint, id: enrolled.id });
   return c.json({ kid, ticket: enrolled.ticket } satisfies EnrolmentAnswer);
 });
 
@@ -97,7 +102,7 @@ const WAITING = {
 
 app.route("/", operatorRoutes);
 
-const MACHINE_RESOURCES = ["report", "leave", "enrolment"];
+const MACHINE_RESOURCES = ["report", "leave", "rotate", "enrolment"];
 const OPERATOR_RESOURCES = ["history", "register", "approve", "reject", "revoke"];
 for (const resource of [...MACHINE_RESOURCES, ...OPERATOR_RESOURCES]) {
   app.all(`/v1/nodes/:name/${resource}`, () => refuse("method-not-allowed"));

@@ -1,14 +1,13 @@
 // The Durable Object of one machine: a thin shell (storage, RPC) around the tick. Authenticates what the machine
 // says, has it in SQLite before it answers, and decides nothing itself.
 import { DurableObject } from "cloudflare:workers";
-import { base64url } from "jose";
-import {
-  type LeaveAnswer,
-  type Problem,
-  REASONS,
-  type Reason,
-  type Report,
-  type ReportAnswer,
+import type {
+  LeaveAnswer,
+  Phase,
+  Problem,
+  Report,
+  ReportAnswer,
+  RotationAnswer,
 } from "../shared/protocol.ts";
 import type { ApiError } from "../shared/kubernetes/api-error.ts";
 import { reportIntervalMs } from "../shared/settings.ts";
@@ -21,10 +20,13 @@ import type { KubeClient } from "./kube-client.ts";
 import { type LazyAlarm, lazyAlarm } from "./lazy-alarm.ts";
 import { registeredUid } from "./own-node.ts";
 import { removeFromCluster } from "./removal.ts";
-import { nodeRecordStore, type NodeRecordStore } from "./node-state.ts";
+import { parseRotation } from "./identity/rotation.ts";
+import { type Standing, standing } from "./identity/standing.ts";
+import { nodeRecordStore, type NodeRecordStore, type PublicKey } from "./node-state.ts";
 import { eventOutbox, type Outbox } from "./outbox.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
-import { problem } from "./problems.ts";
+import { randomNonce } from "./nonce.ts";
+import { refusal } from "./problems.ts";
 import { type Fault, parseReport, type ReportedFacts, withinGrant } from "./report.ts";
 import { nodeTables } from "./tables.ts";
 import { singleFlight } from "./single-flight.ts";
@@ -32,7 +34,8 @@ import { isReady, kubeOf, logOf, tick, type TickMemory, type TickOutcome } from 
 import { offerTicket, type Tickets, useTicket } from "./tickets.ts";
 import { hear, hearSetupFailed, listen, storeFacts, tell } from "./witness.ts";
 
-export type Answer = { status: 200; body: ReportAnswer | LeaveAnswer } | { status: number; body: Problem };
+export type Answer =
+  { status: 200; body: ReportAnswer | LeaveAnswer | RotationAnswer } | { status: number; body: Problem };
 
 /** What an enrolled machine needs to report. */
 interface Enrolled {
@@ -47,6 +50,8 @@ interface Enrolled {
 const ALARM_WITHIN_MS = 2000;
 /** Two GETs and two DELETEs. */
 const REMOVAL_WITHIN_MS = 4000;
+/** The apiserver answers, and it is time to tell it what happened. */
+const FLUSHING_PHASES = new Set<Phase>(["registered", "name taken", "node deleted"]);
 /** What `forget` ends with. */
 export const FORGOTTEN = "the machine has left";
 const LEFT: Answer = { status: 200, body: { left: true } };
@@ -62,6 +67,7 @@ export class NodeObject extends DurableObject<Environment> {
   readonly #journal: Journal;
   readonly #alarm: LazyAlarm;
   readonly #keys: PinnedKeys;
+  readonly #standing: Standing;
   readonly #tick: () => Promise<TickOutcome>;
   #tickets: Tickets<Promise<Answer>> = {};
   #memory: TickMemory = {};
@@ -76,6 +82,7 @@ export class NodeObject extends DurableObject<Environment> {
     const tables = nodeTables(sql);
     this.#records = nodeRecordStore(sql, tables);
     this.#keys = pinnedKeys(this.#records);
+    this.#standing = standing(this.#records, this.#keys, () => this.#registry());
     this.#outbox = eventOutbox(ctx.storage, tables, this.#records);
     this.#history = machineHistory(sql, tables);
     this.#journal = journal(ctx.storage, this.#records, this.#outbox, this.#history);
@@ -112,9 +119,32 @@ export class NodeObject extends DurableObject<Environment> {
     const use = useTicket(this.#tickets, verified.use, Date.now(), this.#leaseMs());
     if (use.kind === "repeated") return use.answer;
     if (use.kind === "stale") return this.#challenge("ticket-stale", parsed.report.factsDigest);
+    this.#keys.promote(verified.by);
     const answer = this.#apply(parsed.report, withinGrant(parsed.facts, enrolment));
     use.remember(answer);
     return answer;
+  }
+
+  /** Has the next key pinned beside the machine's, until it reports. Safe to repeat with the same next key. */
+  async rotate(request: SignedRequest, path: string): Promise<Answer> {
+    const verified = await this.#keys.verify(request, "rotate", origins(this.env));
+    if (verified.kind === "refused") return refusal(verified.reason);
+    const next = await parseRotation(request, { path, previous: verified.by, origins: origins(this.env) });
+    if (next === null) return refusal("unauthenticated");
+    // A next key has to report before another one can follow it.
+    const enrolment = this.#records.get("enrolment");
+    if (!this.#keys.enrolled() || enrolment?.thumbprint !== verified.by) return refusal("unauthenticated");
+    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#leaseMs());
+    if (use.kind === "repeated") return use.answer;
+    if (use.kind === "stale") return refusal("ticket-stale", { ticket: this.#offerTicket() });
+    const answer = this.#prepare(next);
+    use.remember(answer);
+    return answer;
+  }
+
+  async #prepare(next: PublicKey): Promise<Answer> {
+    const kid = await this.#standing.prepare(next, this.env.KID_MAC_KEYS);
+    return kid === null ? refusal("unauthenticated") : { status: 200, body: { kid } };
   }
 
   /** The machine leaves. After a 200 the Worker calls `forget`. */
@@ -203,8 +233,7 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** What a fresh report changes is in SQLite before the first await. */
   async #apply(report: Report, facts: ReportedFacts): Promise<Answer> {
-    const { setupError } = report.vitals;
-    if (setupError !== undefined) return this.#setupFailed(setupError);
+    if (report.vitals.setupError !== undefined) return this.#setupFailed(report.vitals.setupError);
     if (facts.kind === "none" && this.#wantsFacts(report.factsDigest)) {
       return this.#challenge("facts-unknown", report.factsDigest);
     }
@@ -218,7 +247,7 @@ export class NodeObject extends DurableObject<Environment> {
     this.#lastReportMs = Date.now();
     // Set in the transaction of what the report changes.
     const alarm = this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
-    if (!this.#isSettled() && !(await this.#settle())) return refusal("key-revoked");
+    if (!this.#standing.isKnown() && !(await this.#standing.ask())) return refusal("key-revoked");
     const outcome = await this.#tick();
     tell(this.#witness(), outcome.phase);
     await alarm;
@@ -231,34 +260,10 @@ export class NodeObject extends DurableObject<Environment> {
   /** Nothing is renewed or written: the machine is about to be silent. */
   async #setupFailed(setupError: string): Promise<Answer> {
     hearSetupFailed(this.#witness(), setupError);
-    const alarm = this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+    await this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
     await this.#flush(this.#records.get("enrolment")?.name ?? "");
-    await alarm;
-    const ready = isReady(this.#records.get("node")?.node);
-    const ticket = this.#offerTicket();
-    return { status: 200, body: { phase: "setup failed", ready, ticket, reportInMs: this.#reportInMs() } };
-  }
-
-  #isSettled(): boolean {
-    const settled = this.#keys.settling();
-    return settled === null || this.#records.get("settled") === settled;
-  }
-
-  /**
-   * The first report with a key tells the registry, and learns whether the name is still this key's: the enrolment may
-   * have been on its way for long.
-   */
-  async #settle(): Promise<boolean> {
-    const enrolment = this.#records.get("enrolment");
-    const settling = this.#keys.settling();
-    if (!enrolment || settling === null) return false;
-    const { name, thumbprint, generation = 0 } = enrolment;
-    if (await this.#registry().settle(name, generation, thumbprint)) {
-      this.#records.put("settled", settling);
-      return true;
-    }
-    if (this.#keys.settling() === settling) this.#records.put("enrolment", { ...enrolment, isRevoked: true });
-    return false;
+    const outcome: TickOutcome = { phase: "setup failed", ready: isReady(this.#records.get("node")?.node) };
+    return { status: 200, body: { ...outcome, reportInMs: this.#reportInMs(), ticket: this.#offerTicket() } };
   }
 
   async #runTick(): Promise<TickOutcome> {
@@ -276,10 +281,10 @@ export class NodeObject extends DurableObject<Environment> {
       nowMs: () => Date.now(),
       random: Math.random,
     });
-    if (outcome.phase !== "registered") return outcome;
     // What a registration has to say follows with the next report: Ready comes first.
-    if (!wasRegistered) return { reportInMs: this.#firstReportInMs(), ...outcome };
-    await this.#flush(enrolment.name);
+    if (!wasRegistered && outcome.phase === "registered")
+      return { reportInMs: this.#firstReportInMs(), ...outcome };
+    if (FLUSHING_PHASES.has(outcome.phase)) await this.#flush(enrolment.name);
     return outcome;
   }
 
@@ -364,12 +369,4 @@ export class NodeObject extends DurableObject<Environment> {
   #firstReportInMs(): number {
     return Math.round(this.#reportInMs() * (0.4 + 0.6 * Math.random()));
   }
-}
-
-function refusal(reason: Reason, more: Partial<Problem> = {}): Answer {
-  return { status: REASONS[reason], body: problem(reason, more) };
-}
-
-function randomNonce(): string {
-  return base64url.encode(crypto.getRandomValues(new Uint8Array(16)));
 }

@@ -29,6 +29,12 @@ export interface Enrolment extends Grant {
   isRevoked?: true;
 }
 
+export interface PublicKey {
+  /** `x` of its JWK. */
+  key: string;
+  thumbprint: string;
+}
+
 interface KnownNode extends HeartbeatState {
   node: Node;
   /** The apiserver's may be another one by now: read it before relying on this. */
@@ -42,6 +48,10 @@ export interface NodeRecords {
   enrolment: Enrolment;
   /** It leaves, or was told to: nothing more is reported for it. */
   isLeaving: true;
+  /** It takes over with its first report. */
+  nextKey: PublicKey;
+  /** It was rotated out. */
+  formerKey: PublicKey;
   /** Pins of the registry up to this generation are out of date. */
   outdated: number;
   /** The generation and key that the registry knows to have reported. */

@@ -4,6 +4,7 @@ import { doctor, type DoctorFlags } from "../doctor/doctor.ts";
 import { join, type JoinFlags } from "../join.ts";
 import { leaveWorker, type LeaveFlags } from "../leave.ts";
 import { LOG_FORMATS } from "../log.ts";
+import { rotateKey, type RotateFlags } from "../rotate.ts";
 import { run, type RunFlags } from "../run.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
 import { installFrom } from "./service-commands.ts";
@@ -35,6 +36,18 @@ export function addWorkerCommands(program: Command): void {
     )
     .addHelpText("after", RUN_EXAMPLES)
     .action((flags: RunFlags) => run(withSet(flags)));
+
+  workerFlags(program.command("rotate"))
+    .description("Have a new key take this one's place, with the next start's first report. The name stays.")
+    .option("--hostname-override <name>", "the Node's name, instead of this machine's host name")
+    .addHelpText(
+      "after",
+      "\nExample, within the lease of a running service:\n" +
+        "  systemctl stop rollcall && node-shim rotate; systemctl start rollcall",
+    )
+    .action(async (flags: RotateFlags) => {
+      process.stderr.write(`node-shim: ${await rotateKey(flags)}\n`);
+    });
 
   workerFlags(program.command("leave"))
     .description("Have the Node removed and this machine forgotten; coming back needs a new join token.")
@@ -78,6 +91,7 @@ SIGTERM or SIGINT ends it within a second.`;
 const DOCTOR_HELP = `
 Examples:
   node-shim doctor
+  node-shim doctor --config /etc/rollcall/kubelet.yaml
   node-shim doctor --url https://rollcall.example.com --join-token-file /root/join-token
   node-shim doctor --json | jq '.findings[] | select(.level != "ok")'
 

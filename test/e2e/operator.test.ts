@@ -1,10 +1,10 @@
-// npm run rollcall, the operator's command line, against a Worker in workerd.
+// npm run rollcall, the operator's command line, and what of a machine's identity takes whole processes, against a Worker in workerd.
 import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { localParts, type Parts, untilReady } from "../../infra/local/parts.ts";
@@ -13,7 +13,7 @@ import { prepareWorker } from "../../infra/local/workerd.ts";
 import { enrol } from "../../node-shim/post.ts";
 import { makeMachineKey } from "../../node-shim/sign.ts";
 import { httpTransport } from "../../node-shim/transport.ts";
-import { ROOT, temporaryFolder } from "./local-cluster.ts";
+import { eventually, ROOT, temporaryFolder } from "./local-cluster.ts";
 
 const SECRET = randomBytes(32).toString("base64url");
 const folder = temporaryFolder();
@@ -73,6 +73,55 @@ async function machine(name: string, joinToken: string, machineID = "m-1") {
   };
   return { key: key.thumbprint, ask };
 }
+
+describe("node-shim rotate", () => {
+  const state = join(folder.path, "shim");
+  const shim = (...args: string[]) => {
+    const child = spawn(
+      process.execPath,
+      [
+        "node-shim/bin/node-shim.js",
+        ...args,
+        "--url",
+        url,
+        "--state",
+        state,
+        "--hostname-override",
+        "cli-rotates",
+      ],
+      { cwd: ROOT, stdio: ["ignore", "ignore", "pipe"] },
+    );
+    let stderr = "";
+    child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+    const ended = new Promise<[number | null, string]>((done) =>
+      child.once("close", (code) => done([code, stderr])),
+    );
+    return { child, ended };
+  };
+  const keyOnDisk = () => (JSON.parse(readFileSync(join(state, "key.json"), "utf8")) as { x: string }).x;
+
+  it("repeated → the same next key; the shim's first report with it ends the one before", async () => {
+    const { stdout } = await rollcall(["token", "create", "--names", "cli-rotates"]);
+    const token = join(folder.path, "token");
+    writeFileSync(token, stdout, { mode: 0o600 });
+    expect(await shim("rotate").ended).toEqual([1, expect.stringContaining("join first")]);
+    expect((await shim("join", "--join-token-file", token).ended)[0]).toBe(0);
+    const before = keyOnDisk();
+    const first = await shim("rotate").ended;
+    expect(first).toEqual([
+      0,
+      expect.stringMatching(/cli-rotates has the next key [\w-]{43}: start the shim again/),
+    ]);
+    expect(await shim("rotate").ended).toEqual(first);
+    expect(keyOnDisk()).toBe(before);
+    const { child, ended } = shim("run", "--container-runtime-endpoint", "");
+    await eventually(async () => keyOnDisk() !== before && !existsSync(join(state, "next.json")));
+    child.kill("SIGTERM");
+    expect((await ended)[0]).toBe(0);
+    const { stdout: log } = await rollcall(["audit"]);
+    expect(log).toMatch(/machine [\w-]{43} +machine\.rotate +cli-rotates/);
+  });
+});
 
 describe("rollcall", () => {
   it("mints, lists and revokes a token", async () => {

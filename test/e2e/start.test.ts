@@ -99,6 +99,20 @@ describe.each(servers)("npm start on %s", (_server, environment) => {
     await eventually(() => renewedAfter(renewTimeOf(lease)));
   });
 
+  it("its status is written more seldom than its lease (as Kubernetes' own NodeLease tests ask)", async () => {
+    const heartbeatTime = async () =>
+      (await getNode()).status?.conditions?.at(-1)?.lastHeartbeatTime?.getTime();
+    const before = await heartbeatTime();
+    for (let renewals = 0; renewals < 3; renewals++) {
+      const lease = await getLease();
+      const renewTime = renewTimeOf(lease);
+      const durationMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
+      expect(Date.now() - Date.parse(renewTime)).toBeLessThan(durationMs);
+      await eventually(() => renewedAfter(renewTime));
+    }
+    expect(await heartbeatTime()).toBe(before);
+  });
+
   it("simulated machines are Ready beside it, with the facts-only taint", async () => {
     for (const name of ["sim-1", "sim-2"]) {
       const node = await eventually(async () => {

@@ -1,7 +1,6 @@
 // npm run packages: built twice in two places, and installed as npm and dpkg install them.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -9,17 +8,15 @@ import {
   readlinkSync,
   realpathSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { delimiter, dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import shim from "../../node-shim/package.json" with { type: "json" };
 import { UNIT_NAME } from "../../node-shim/service/unit.ts";
-import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
+import { temporaryFolder } from "../e2e/local-cluster.ts";
+import { buildPackages, DEB, TARBALL } from "./build-packages.ts";
 
-const TARBALL = `rollcall-node-shim-${shim.version}.tgz`;
-const DEB = `rollcall-node-shim_${shim.version}_all.deb`;
 const SHARE = "usr/share/rollcall-node-shim";
 
 const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
@@ -27,44 +24,6 @@ const isRoot = process.geteuid?.() === 0;
 const hasDpkg = has("dpkg-deb") && has("dpkg");
 const whyNoDeb = hasDpkg ? "" : " (skipped: dpkg-deb is not installed)";
 const canInstall = hasDpkg && isRoot && has("deb-systemd-helper");
-
-/**
- * What the packages are built from, in a folder of its own: the dist/ that other tests run is not touched, and a
- * place that finds its way into a package shows.
- */
-function copyOfProject(): { path: string; remove: () => void } {
-  const folder = temporaryFolder();
-  const skip = /(^|\/)(dist|node_modules)(\/|$)/;
-  for (const part of ["shared", "infra", "node-shim", "package.json"])
-    cpSync(join(ROOT, part), join(folder.path, part), {
-      recursive: true,
-      filter: (source) => !skip.test(relative(ROOT, source)),
-    });
-  const modules = join(folder.path, "node_modules");
-  for (const name of [...Object.keys(shim.devDependencies), "esbuild", "@esbuild"])
-    cpSync(join(ROOT, "node_modules", name), join(modules, name), { recursive: true, dereference: true });
-  mkdirSync(join(modules, ".bin"));
-  symlinkSync("../esbuild/bin/esbuild", join(modules, ".bin/esbuild"));
-  return folder;
-}
-
-function build(out: string): string {
-  const project = copyOfProject();
-  try {
-    return execFileSync(process.execPath, ["infra/deb/main.ts", "--out", out], {
-      cwd: project.path,
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        ...process.env,
-        PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`,
-        SOURCE_DATE_EPOCH: "1767225600",
-      },
-    });
-  } finally {
-    project.remove();
-  }
-}
 
 /** The node of this process, and the machine's own where it has one. */
 const nodes = [process.execPath, ...["/usr/bin/node"].filter((node) => existsSync(node))];
@@ -83,14 +42,14 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
   const out = join(folder.path, "first");
   let sums = "";
   beforeAll(() => {
-    sums = build(out);
+    sums = buildPackages(out);
   });
   afterAll(() => folder.remove());
   const deb = join(out, DEB);
 
   it("built again, elsewhere → the same bytes", () => {
     expect(sums).toMatch(new RegExp(`^[0-9a-f]{64}  ${TARBALL}\n[0-9a-f]{64}  ${DEB}\n$`));
-    expect(build(join(folder.path, "second"))).toBe(sums);
+    expect(buildPackages(join(folder.path, "second"))).toBe(sums);
     expect(readFileSync(join(out, "SHA256SUMS"), "utf8")).toBe(sums);
   });
 

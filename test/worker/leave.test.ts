@@ -37,7 +37,7 @@ async function remove(name: string, secret = ADMIN_SECRET): Promise<number> {
 }
 
 const leaveAs = ({ name, key, kid }: EnrolledMachine, through: Transport = transport) =>
-  leave(through, key, { name, origin: ORIGIN, kid });
+  leave(through, { name, origin: ORIGIN, key, kid });
 
 const enrolling = ({ name, key }: Pick<EnrolledMachine, "name" | "key">, joinToken: string) =>
   enrol(transport, key, { name, origin: ORIGIN, joinToken, machineID: "m-1", systemUUID: "s-1" });

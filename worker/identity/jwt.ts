@@ -9,7 +9,12 @@ import {
   jwtVerify,
   type JWTPayload,
 } from "jose";
-import { type EnrolmentClaims, JWT_TYPES, type ReportClaims } from "../../shared/protocol.ts";
+import {
+  type EnrolmentClaims,
+  JWT_TYPES,
+  type NextKeyClaims,
+  type ReportClaims,
+} from "../../shared/protocol.ts";
 
 /** An Ed25519 public key: `x` of its JWK, base64url of 32 bytes. */
 export async function importPublicKey(x: string): Promise<CryptoKey> {
@@ -48,7 +53,7 @@ async function verified(
 }
 
 /** What an enrolled machine may sign. */
-export type MachineAction = "report" | "leave";
+export type MachineAction = "report" | "leave" | "rotate";
 
 /** The claims of a request that this key signed for this name and body; null when anything about it is not so. */
 export async function verifyRequest(
@@ -84,7 +89,11 @@ interface EnrolmentRequest {
   origins: string[];
 }
 
-function matches(claims: Partial<EnrolmentClaims>, request: EnrolmentRequest, thumbprint: string): boolean {
+function matches(
+  claims: Partial<EnrolmentClaims | NextKeyClaims>,
+  request: EnrolmentRequest,
+  thumbprint: string,
+): boolean {
   return (
     claims.sub === request.name &&
     claims.method === request.method &&
@@ -109,6 +118,31 @@ export async function verifyProof(jwt: string, request: EnrolmentRequest): Promi
     const { machineID, systemUUID } = claims;
     if (typeof machineID !== "string" || typeof systemUUID !== "string") return null;
     return { key, thumbprint, machineID: machineID.slice(0, 128), systemUUID: systemUUID.slice(0, 128) };
+  } catch {
+    return null;
+  }
+}
+
+/** Possession of the key that follows `previous`, for this very machine; null when anything about it is not so. */
+export async function verifyNextKey(
+  jwt: string,
+  request: EnrolmentRequest & { previous: string },
+): Promise<{ key: string; thumbprint: string } | null> {
+  const key = claimedKey(jwt);
+  if (!key) return null;
+  try {
+    const thumbprint = await thumbprintOf(key);
+    const publicKey = await importPublicKey(key);
+    const claims = (await verified(
+      jwt,
+      publicKey,
+      JWT_TYPES.nextKey,
+      request.origins,
+    )) as Partial<NextKeyClaims> | null;
+    if (!claims || !matches(claims, request, thumbprint)) return null;
+    return claims.previous === request.previous && thumbprint !== request.previous
+      ? { key, thumbprint }
+      : null;
   } catch {
     return null;
   }

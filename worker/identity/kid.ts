@@ -58,6 +58,17 @@ export async function issueKid(
   return `${key.id}.${thumbprint}.${enrolment}.${base64url.encode(new Uint8Array(mac))}`;
 }
 
+/** A kid by the first of the configured keys. */
+export async function newKid(
+  configured: string,
+  name: string,
+  { thumbprint, id }: { thumbprint: string; id: string },
+): Promise<string> {
+  const [macKey] = parseMacKeys(configured);
+  if (!macKey) throw new Error("KID_MAC_KEYS holds no key");
+  return issueKid(macKey, name, thumbprint, id);
+}
+
 /** The parts of a kid that one of these keys issued for this name; null for any other text. */
 export async function verifyKid(keys: MacKey[], name: string, text: string): Promise<Kid | null> {
   const [macKeyId, thumbprint, enrolment, mac, ...rest] = text.split(".");

@@ -2,7 +2,7 @@
 // Asks nobody: what the registry says is an argument.
 import type { CryptoKey } from "jose";
 import type { Reason } from "../../shared/protocol.ts";
-import type { Enrolment, NodeRecordStore } from "../node-state.ts";
+import type { Enrolment, NodeRecordStore, PublicKey } from "../node-state.ts";
 import type { GrantedPin } from "../registry/pins.ts";
 import type { TicketUse } from "../tickets.ts";
 import { importPublicKey, type MachineAction, sha256Base64url, verifyRequest } from "./jwt.ts";
@@ -28,6 +28,10 @@ export interface PinnedKeys {
   enrolled: () => { id: string; thumbprints: string[] } | null;
   /** The pin and key in use, as a text that another one differs from; null: nobody is enrolled. */
   settling: () => string | null;
+  /** This key takes over with its first report. */
+  prepare: (next: PublicKey) => void;
+  /** Something fresh came from this key: if it is the next one, it takes over. */
+  promote: (thumbprint: string) => void;
   /** Did one of this machine's keys sign exactly this? */
   verify: (request: SignedRequest, action: MachineAction, origins: string[]) => Promise<Verified>;
 }
@@ -55,7 +59,7 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
       const who = { name, key, thumbprint, machineID, systemUUID };
       records.put("enrolment", { id: newId, ...who, token, ...grant, generation, pinnedAtMs: nowMs });
       // What another machine has said is not this one's.
-      for (const record of ["isLeaving", "facts"] as const) records.remove(record);
+      for (const record of ["isLeaving", "facts", "nextKey", "formerKey"] as const) records.remove(record);
       return true;
     },
     outdate(generation) {
@@ -66,25 +70,49 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
     enrolled() {
       const enrolment = records.get("enrolment");
       if (!enrolment || enrolment.isRevoked || records.get("isLeaving")) return null;
-      return { id: enrolment.id, thumbprints: [enrolment.thumbprint] };
+      const next = records.get("nextKey");
+      return {
+        id: enrolment.id,
+        thumbprints: [enrolment, ...(next ? [next] : [])].map(({ thumbprint }) => thumbprint),
+      };
     },
     settling() {
       const enrolment = records.get("enrolment");
       return enrolment ? `${generationOf(enrolment)} ${enrolment.thumbprint}` : null;
     },
-    async verify({ name, kid, token, body }, action, origins) {
-      const enrolment = records.get("enrolment");
-      const [, thumbprint, enrolmentId] = kid.split(".");
-      if (!enrolment || enrolment.thumbprint !== thumbprint || enrolment.id !== enrolmentId) {
-        return UNAUTHENTICATED;
-      }
-      const bodyDigest = await sha256Base64url(body);
-      const expected = { action, name, bodyDigest, origins };
-      const claims = await verifyRequest(token, await importOnce(enrolment.key), expected);
-      if (!claims) return UNAUTHENTICATED;
-      if (enrolment.isRevoked) return REVOKED;
-      const { ticket, n } = claims;
-      return { kind: "signed", by: thumbprint, use: { ticket, n, body: bodyDigest } };
+    prepare(next) {
+      records.put("nextKey", next);
     },
+    promote(thumbprint) {
+      const [enrolment, next] = [records.get("enrolment"), records.get("nextKey")];
+      if (!enrolment || next?.thumbprint !== thumbprint) return;
+      // One transaction of SQLite, since nothing is awaited.
+      records.put("formerKey", { key: enrolment.key, thumbprint: enrolment.thumbprint });
+      records.put("enrolment", { ...enrolment, ...next });
+      records.remove("nextKey");
+    },
+    verify: (request, action, origins) => verify({ records, importOnce }, request, { action, origins }),
   };
+}
+
+async function verify(
+  { records, importOnce }: { records: NodeRecordStore; importOnce: (key: string) => Promise<CryptoKey> },
+  { name, kid, token, body }: SignedRequest,
+  { action, origins }: { action: MachineAction; origins: string[] },
+): Promise<Verified> {
+  const enrolment = records.get("enrolment");
+  const [, thumbprint, enrolmentId] = kid.split(".");
+  const former = records.get("formerKey");
+  const keys = [enrolment, records.get("nextKey"), former];
+  const signer = keys.find((known) => known?.thumbprint === thumbprint);
+  if (!enrolment || !signer || enrolment.id !== enrolmentId) return UNAUTHENTICATED;
+  const bodyDigest = await sha256Base64url(body);
+  const expected = { action, name, bodyDigest, origins };
+  const claims = await verifyRequest(token, await importOnce(signer.key), expected);
+  if (!claims) return UNAUTHENTICATED;
+  // As it is now: other requests may have run meanwhile.
+  const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;
+  if (isFormer || records.get("enrolment")?.isRevoked) return REVOKED;
+  const { ticket, n } = claims;
+  return { kind: "signed", by: signer.thumbprint, use: { ticket, n, body: bodyDigest } };
 }

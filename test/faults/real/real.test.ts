@@ -1,7 +1,13 @@
 // The faults that the apiserver's own semantics decide, on a real etcd, kube-apiserver and kube-controller-manager.
 import { spawn } from "node:child_process";
 import { hostname } from "node:os";
-import { CoordinationV1Api, CoreV1Api, type V1Lease, type V1Node } from "@kubernetes/client-node";
+import {
+  CoordinationV1Api,
+  CoreV1Api,
+  type V1Lease,
+  V1MicroTime,
+  type V1Node,
+} from "@kubernetes/client-node";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { eventually, partOf } from "../../e2e/local-cluster.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
@@ -153,7 +159,7 @@ describe.skipIf(assets === "")("on a real kube-apiserver", () => {
     });
   });
 
-  describe("404 of the Node between GET and PATCH, since somebody", () => {
+  describe("somebody else", () => {
     /** A Node that is lost stays so until the shim starts again. */
     const restartShim = async () => {
       const { pid, command } = shims.at(-1) ?? (await partOf(cluster.start, "shim"));
@@ -167,9 +173,33 @@ describe.skipIf(assets === "")("on a real kube-apiserver", () => {
       for (const { pid } of shims.slice(-1)) process.kill(pid, "SIGKILL");
     });
 
+    it("a kubelet that is started under the same name → it is not written over; where it has gone, the next shim goes on", async () => {
+      const renewTime = new V1MicroTime();
+      // A PUT of the Worker's may come in between.
+      await eventually(async () => {
+        const body = await getLease();
+        body.spec = { ...body.spec, renewTime };
+        const written = coordination.replaceNamespacedLease({ ...LEASES, body, fieldManager: "kubelet" });
+        return written.then(
+          () => true,
+          () => false,
+        );
+      });
+      const isTold = async () => (await ownEvents()).includes("NodeNameTaken ×1");
+      await eventually(isTold);
+      const lease = await getLease();
+      expect(renewTimeOf(lease)).toBe(renewTime.toISOString());
+      const isOver = () =>
+        Date.now() - Date.parse(renewTimeOf(lease)) > (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
+      await eventually(async () => isOver());
+      expect(renewTimeOf(await getLease())).toBe(renewTimeOf(lease));
+      await restartShim();
+      await renewedAfter(renewTimeOf(lease));
+    });
+
     it.each([
-      ["deleted it", false],
-      ["made another one", true],
+      ["deletes the Node between GET and PATCH (404)", false],
+      ["makes another one in between", true],
     ])(
       "%s → nothing more is written; the next shim makes it anew where there is none",
       async (_, isMadeAnew) => {

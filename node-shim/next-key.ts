@@ -1,0 +1,66 @@
+// The key that follows the machine's own, in its state folder: there before the Worker hears of it, and until it has
+// reported. The key before it stays as long.
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+import {
+  enrolmentFile,
+  parseJson,
+  readIfThere,
+  storeEnrolment,
+  type StoredEnrolment,
+  writeDurably,
+} from "./identity.ts";
+import { type MachineKey, machineKey, makeMachineKey } from "./sign.ts";
+
+const nextFile = z.strictObject({
+  jwk: z.looseObject({}),
+  /** Absent until the Worker has pinned the key. */
+  enrolment: enrolmentFile.optional(),
+});
+
+export interface NextKey {
+  key: MachineKey;
+  enrolment: StoredEnrolment | undefined;
+}
+
+/** null where no rotation is under way. Throws with what to do. */
+export async function loadNextKey(stateFolder: string): Promise<NextKey | null> {
+  const path = join(stateFolder, "next.json");
+  const text = readIfThere(path);
+  if (text === null) return null;
+  try {
+    const { jwk, enrolment } = nextFile.parse(parseJson(text));
+    return { key: await machineKey(jwk), enrolment };
+  } catch (error) {
+    throw new Error(`${path} is damaged: remove it; until its key has reported the one before is good`, {
+      cause: error,
+    });
+  }
+}
+
+/** The key to speak with from now on; null: the machine's own. */
+export async function pinnedNextKey(stateFolder: string, name: string): Promise<Required<NextKey> | null> {
+  const next = await loadNextKey(stateFolder);
+  return next?.enrolment?.name === name ? next : null;
+}
+
+/** On disk before it is used. */
+export async function makeNextKey(stateFolder: string): Promise<NextKey> {
+  const key = await makeMachineKey();
+  writeDurably(join(stateFolder, "next.json"), JSON.stringify({ jwk: key.jwk }));
+  return { key, enrolment: undefined };
+}
+
+/** The Worker has pinned it: from the next start on the machine speaks with it. */
+export function storeNextEnrolment(stateFolder: string, key: MachineKey, enrolment: StoredEnrolment): void {
+  writeDurably(join(stateFolder, "next.json"), JSON.stringify({ jwk: key.jwk, enrolment }));
+}
+
+/** It has reported: the key before it is refused from now on. A crash in between is made up for at the next start. */
+export function adoptNextKey(stateFolder: string, { key, enrolment }: NextKey): void {
+  if (!enrolment) throw new Error("a next key that was not pinned");
+  storeEnrolment(stateFolder, enrolment);
+  writeDurably(join(stateFolder, "key.json"), JSON.stringify(key.jwk));
+  rmSync(join(stateFolder, "next.json"), { force: true });
+}

@@ -1,0 +1,38 @@
+// Version texts as Kubernetes reads them: k8s.io/apimachinery/pkg/util/version. Compares nothing.
+
+const VERSION = /^\s*v?(\d+(?:\.\d+)*)(.*)$/;
+const EXTRA = /^(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?\s*$/;
+const UINT64_MAX = 2n ** 64n - 1n;
+
+/**
+ * Upstream version.Parse, then String: "v2.1.9" is "2.1.9", and what is no semantic version keeps its numbers alone
+ * ("1.6.20~ds1" is "1.6.20"). null where it is no version at all.
+ */
+export function canonicalVersion(text: string): string | null {
+  return parse(text, true) ?? parse(text, false);
+}
+
+function parse(text: string, isSemantic: boolean): string | null {
+  const [, numbers = "", extra = ""] = VERSION.exec(text) ?? [];
+  const components = numbers.split(".");
+  if (isSemantic ? components.length !== 3 : components.length < 2) return null;
+  const isAllowed = (component: string, index: number) =>
+    (!hasLeadingZero(component) || (index > 0 && !isSemantic)) && BigInt(component) <= UINT64_MAX;
+  if (!components.every(isAllowed)) return null;
+  const version = components.map((component) => String(BigInt(component))).join(".");
+  return isSemantic ? withExtra(version, extra) : version;
+}
+
+/** Pre-release and build metadata; null where they are none. */
+function withExtra(version: string, extra: string): string | null {
+  const parts = EXTRA.exec(extra);
+  if (parts === null) return null;
+  const [, preRelease = "", buildMetadata = ""] = parts;
+  const isNumber = (part: string) => /^\d+$/.test(part) && BigInt(part) <= UINT64_MAX;
+  if (preRelease.split(".").some((part) => isNumber(part) && hasLeadingZero(part))) return null;
+  return `${version}${preRelease && `-${preRelease}`}${buildMetadata && `+${buildMetadata}`}`;
+}
+
+function hasLeadingZero(digits: string): boolean {
+  return digits.length > 1 && digits.startsWith("0");
+}

@@ -1,0 +1,100 @@
+// A Debian of its own with systemd as its first process, in namespaces of this machine: its network is this one's, its
+// files are a layer over a folder that stays as it is. Needs root.
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "./local-cluster.ts";
+
+export interface DebianMachine {
+  /** Runs a command line on it; never throws. */
+  sh: (script: string, input?: string | Buffer) => { code: number | null; stdout: string; stderr: string };
+  /** Ends every process of it and removes what it has written. */
+  stop: () => Promise<void>;
+}
+
+/** $0: folder made by debootstrap, $1: an empty folder, $2: a cgroup, $3: host name. */
+const BOOT = `
+set -e
+echo $$ > "$2/cgroup.procs"
+exec unshare --mount --uts --ipc --pid --cgroup --fork --kill-child=SIGKILL --propagation private sh -c '
+set -e
+mount -t tmpfs none "$1"
+cd "$1"
+mkdir upper work root
+mount -t overlay -o "lowerdir=$0,upperdir=$1/upper,workdir=$1/work" none root
+cd root
+mount -t proc proc proc
+mount --rbind /sys sys
+umount -l sys/fs/cgroup
+mount -t cgroup2 none sys/fs/cgroup
+mount -t tmpfs -o mode=755 none run
+mount -t tmpfs -o mode=755 none dev
+for name in null zero full random urandom tty; do
+  touch dev/$name
+  mount --bind /dev/$name dev/$name
+done
+mkdir dev/shm dev/pts .outside
+mount -t tmpfs none dev/shm
+mount -t devpts -o newinstance,ptmxmode=666 none dev/pts
+ln -s pts/ptmx dev/ptmx
+echo "$3" > etc/hostname
+hostname "$3"
+pivot_root . .outside
+umount -l .outside
+rmdir .outside
+exec env -i container=rollcall PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd
+' "$0" "$1" "$2" "$3"
+`;
+
+/** Throws when it does not come up; `root` is not changed. */
+export async function bootDebian(root: string, hostname: string): Promise<DebianMachine> {
+  const layer = mkdtempSync(join(tmpdir(), "rollcall-debian-"));
+  const unified = "/sys/fs/cgroup/unified";
+  const cgroup = join(existsSync(unified) ? unified : "/sys/fs/cgroup", `rollcall-${hostname}`);
+  mkdirSync(cgroup, { recursive: true });
+  const child = spawn("sh", ["-c", BOOT, root, layer, cgroup, hostname], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const ended = new Promise<void>((done) => child.once("close", () => done()));
+  const stop = async () => {
+    child.kill("SIGKILL");
+    await ended;
+    await eventually(async () => removeGroup(cgroup));
+    rmSync(layer, { recursive: true, force: true });
+  };
+  const sh: DebianMachine["sh"] = (script, input) => {
+    const flags = ["--target", String(firstProcess(child)), "--mount", "--uts", "--ipc", "--pid", "--cgroup"];
+    const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C.UTF-8" };
+    const options = { env, cwd: "/", encoding: "utf8", ...(input !== undefined && { input }) } as const;
+    const { status, stdout, stderr } = spawnSync("nsenter", [...flags, "sh", "-c", script], options);
+    return { code: status, stdout, stderr };
+  };
+  try {
+    await eventually(async () => {
+      if (child.exitCode !== null) return "ended";
+      return /^(running|degraded)$/m.test(sh("systemctl is-system-running").stdout) && "up";
+    });
+    if (child.exitCode !== null) throw new Error(`systemd did not come up: ${said}`);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { sh, stop };
+}
+
+/** systemd: the only child of unshare. */
+function firstProcess({ pid }: ChildProcess): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim() || "0");
+}
+
+/** Only an empty group can be removed, and one is for a moment not after its processes have ended. */
+function removeGroup(group: string): boolean {
+  if (!existsSync(group)) return true;
+  for (const entry of readdirSync(group, { withFileTypes: true }))
+    if (entry.isDirectory()) removeGroup(join(group, entry.name));
+  rmdirSync(group);
+  return true;
+}
