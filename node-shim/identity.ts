@@ -1,5 +1,5 @@
 // The machine's key and enrolment in its state folder: 0600, on disk before they are used.
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { JWK } from "jose";
 import * as z from "zod";
@@ -77,14 +77,28 @@ export function forgetIdentity(stateFolder: string): void {
 /** Written beside, fsynced, renamed, and the folder fsynced: after a power cut the old or the new one is there. */
 export function writeDurably(path: string, text: string): void {
   const beside = `${path}.new`;
-  const file = openSync(beside, "w", 0o600);
-  writeSync(file, text);
-  fsyncSync(file);
-  closeSync(file);
-  renameSync(beside, path);
-  const folder = openSync(dirname(path), "r");
-  fsyncSync(folder);
-  closeSync(folder);
+  try {
+    writeSynced(beside, text);
+    renameSync(beside, path);
+    const folder = openSync(dirname(path), "r");
+    fsyncSync(folder);
+    closeSync(folder);
+  } catch (error) {
+    throw new Error(
+      `${path} cannot be written (${codeOf(error)}): make room and let this user write there, or pass another --state`,
+      { cause: error },
+    );
+  }
+}
+
+function writeSynced(path: string, text: string): void {
+  const file = openSync(path, "w", 0o600);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 export function readIfThere(path: string): string | null {

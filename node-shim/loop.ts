@@ -1,47 +1,108 @@
-// The shim's loop: gather, post, wait until the Worker wants the next report. Clock and randomness are arguments.
+// The shim's loop: gather, post, wait until the Worker wants the next report or a condition flips. Never more than one
+// request at a time. Clock and randomness are arguments.
 import type { Facts } from "../shared/facts.ts";
-import type { ReportAnswer, Vitals } from "../shared/protocol.ts";
+import type { Vitals } from "../shared/protocol.ts";
+import { reportIntervalMs, type Settings } from "../shared/settings.ts";
+import type { Log } from "./log.ts";
+import type { Clock } from "./loop/clock.ts";
+import { conditionFlips, type Flips } from "./loop/flips.ts";
+import { type Rest, resting } from "./loop/rest.ts";
+import { sayChanges } from "./loop/words.ts";
 import type { ReportOutcome } from "./post.ts";
 
 export interface LoopDependencies {
+  /** Facts and vitals as they are now. Never rejects. */
   gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
   report: (facts: Facts, vitals: Vitals) => Promise<ReportOutcome>;
-  /** Resolves early, and for good, once the loop is to end. */
-  sleep: (ms: number) => Promise<void>;
-  /** True once the loop is to end. */
-  stopped: () => boolean;
+  /** What is configured: the interval, which no wait after an error exceeds, and the thresholds. */
+  settings: Settings;
+  clock: Clock;
+  /** Ends the loop. */
+  stop: AbortSignal;
   /** Math.random */
   random: () => number;
-  /** nodeStatusUpdateFrequency: no wait after an error is longer. */
-  intervalMs: number;
-  /** Drops the connection to the Worker. */
+  /** Drops the connection to the Worker, and what is under way on it. */
   reconnect: () => void;
-  log: (level: "info" | "warn", message: string) => void;
+  log: Log;
+}
+
+export interface Loop {
+  /** Resolves once stopped. */
+  done: Promise<void>;
+  /** What was seen between two reports. A flip is reported at once, or right after the request that is under way. */
+  see: (seen: Partial<Vitals>) => void;
+  /** The machine was suspended: the connection is dropped and a report sent at once. */
+  resumed: () => void;
+  /** Is the Node's first Ready still waited for? The kubelet looks every 100 ms then, for at most 120 s. */
+  isStarting: () => boolean;
 }
 
 /** Signatures that were not accepted are tried again at most once a minute: the key may be approved meanwhile. */
 const UNAUTHENTICATED_WAIT_MS = 60_000;
 /** The first wait after an error may be up to this long, then twice that, up to one interval. */
 const FIRST_BACKOFF_MS = 1000;
+/** No answer makes the shim report faster than the kubelet looks while it starts. */
+const LEAST_WAIT_MS = 100;
+/** Upstream nodeReadyGracePeriod. */
+const STARTING_MS = 120_000;
+/** Reports until stopped. */
+export function startLoop(dependencies: LoopDependencies): Loop {
+  const { settings, clock, stop, reconnect } = dependencies;
+  const startedMs = clock.nowMs();
+  let wasReady = false;
+  let isGoingDown = false;
+  const isStarting = () => !wasReady && clock.nowMs() - startedMs < STARTING_MS;
+  const flips = conditionFlips(settings, clock.nowMs);
+  const isNews = () => flips.isNews(!isStarting());
+  const rests = resting(clock, stop, isNews);
+  const answered = (isReady: boolean) => void (wasReady ||= isReady);
 
-/** Reports until stopped. Every report's outcome is said when it differs from the one before. */
-export async function runLoop(dependencies: LoopDependencies): Promise<void> {
-  const { gather, report, sleep, stopped, reconnect } = dependencies;
+  return {
+    done: reportUntilStopped(dependencies, flips, rests, answered),
+    see(seen) {
+      flips.see(seen);
+      // Nobody can wait when the machine goes down, or does not after all.
+      const { shuttingDown = isGoingDown } = seen;
+      const isTurn = shuttingDown !== isGoingDown;
+      isGoingDown = shuttingDown;
+      if (isTurn) rests.hurry();
+      else if (isNews()) rests.wake();
+    },
+    resumed() {
+      reconnect();
+      rests.hurry();
+    },
+    isStarting,
+  };
+}
+
+async function reportUntilStopped(
+  dependencies: LoopDependencies,
+  flips: Flips,
+  { rest, begin }: Rest,
+  answered: (isReady: boolean) => void,
+): Promise<void> {
+  const { gather, report, stop, reconnect } = dependencies;
   const say = sayChanges(dependencies.log);
   let failures = 0;
-  while (!stopped()) {
+  while (!stop.aborted) {
+    begin();
     const { facts, vitals } = await gather();
-    const outcome = await report(facts, vitals);
-    if (stopped()) return;
+    if (stop.aborted) return;
+    const telling = flips.telling(vitals);
+    const outcome = await report(facts, telling.vitals);
+    if (stop.aborted) return;
     say(outcome);
     if (outcome.kind === "ok") {
       failures = 0;
-      await sleep(outcome.answer.reportInMs);
+      flips.told(telling);
+      answered(outcome.answer.ready);
+      await rest(Math.max(outcome.answer.reportInMs, LEAST_WAIT_MS), 0, true);
       continue;
     }
     failures++;
     if (outcome.kind === "failed") reconnect();
-    await sleep(waitAfterError(outcome, failures, dependencies));
+    await rest(waitAfterError(outcome, failures, dependencies), outcome.retryAfterMs ?? 0, false);
   }
 }
 
@@ -49,35 +110,12 @@ export async function runLoop(dependencies: LoopDependencies): Promise<void> {
 function waitAfterError(
   outcome: Exclude<ReportOutcome, { kind: "ok" }>,
   failures: number,
-  { random, intervalMs }: LoopDependencies,
+  { random, settings }: Pick<LoopDependencies, "random" | "settings">,
 ): number {
   if (outcome.kind === "refused" && (outcome.problem.status === 401 || outcome.problem.status === 403)) {
     return Math.max(outcome.retryAfterMs ?? 0, UNAUTHENTICATED_WAIT_MS);
   }
+  const intervalMs = reportIntervalMs(settings);
   const most = Math.min(intervalMs, FIRST_BACKOFF_MS * 2 ** Math.min(failures - 1, 16));
   return Math.max(outcome.retryAfterMs ?? 0, random() * most);
-}
-
-function sayChanges(log: LoopDependencies["log"]): (outcome: ReportOutcome) => void {
-  let last = "";
-  return (outcome) => {
-    const text = describe(outcome);
-    if (text === last) return;
-    last = text;
-    log(outcome.kind === "ok" && healthy(outcome.answer) ? "info" : "warn", text);
-  };
-}
-
-const healthy = (answer: ReportAnswer) => answer.phase === "registered" && !answer.factsRefused;
-
-function describe(outcome: ReportOutcome): string {
-  if (outcome.kind === "failed") return `report failed: ${outcome.message}`;
-  if (outcome.kind === "refused") {
-    const { title, detail, reason, pointer } = outcome.problem;
-    return `report refused: ${title} (${reason}${pointer ? ` at ${pointer}` : ""}). ${detail}`;
-  }
-  const { phase, ready, message, factsRefused } = outcome.answer;
-  const said = `phase: ${phase}, node ${ready ? "Ready" : "not Ready"}`;
-  const refused = factsRefused ? `; facts refused at ${factsRefused.path}: ${factsRefused.message}` : "";
-  return `${said}${message ? `; ${message}` : ""}${refused}`;
 }

@@ -2,6 +2,7 @@
 import { hostname as osHostname } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseDuration } from "../shared/duration.ts";
 import { parseNodeLabels } from "../shared/labels.ts";
 import { validateNodeName } from "../shared/node-name.ts";
 import { areNodeIPs, type Facts } from "../shared/facts.ts";
@@ -22,6 +23,10 @@ import { systemSources } from "./gather/system-sources.ts";
 import { gatherVitals } from "./gather/vitals.ts";
 import { volumeScanner } from "./gather/volumes.ts";
 import { sayOnce, type Warn } from "./gather/warn.ts";
+import type { Probe } from "./loop/watch.ts";
+
+/** Upstream evictionMonitoringPeriod. */
+const SIGNALS_EVERY_MS = 10_000;
 
 /** The kubelet's --root-dir by default: the folder of its volumes, and what nodefs is named for. */
 export const ROOT_DIR = "/var/lib/kubelet";
@@ -66,8 +71,17 @@ export interface Machine {
   configuration: Configuration;
   /** Where each field of the configuration came from. */
   sources: LoadedConfiguration["sources"];
+  settings: Settings;
+  /** 0: a shutdown is not looked for. */
+  shutdownGracePeriodMs: number;
+  /** Throws when this machine is not what the configuration asks for: it has less than what is to be kept of it. */
+  setUp: () => Promise<void>;
   /** The first call begins to watch the container runtime. With "wait" also what is looked at rarely, for seconds. */
   gather: (wait?: "wait") => Promise<{ facts: Facts; vitals: Vitals }>;
+  /** What is looked at between two reports. */
+  probes: readonly Probe[];
+  /** Who hears of what the container runtime's own watch has seen change. The last one does. */
+  listen: (see: (seen: Pick<Vitals, "errors">) => void) => void;
   /** Ends what was watched. */
   close: () => void;
 }
@@ -103,24 +117,14 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
   return { ...loaded, name, nodeIPs: nodeIPs(flags), rootDir: resolve(flags.rootDir ?? ROOT_DIR), settings };
 }
 
-interface MachineListeners {
-  note?: Note;
-  /** Told when what keeps the Node from being Ready has changed between two reports. */
-  onFlip?: () => void;
-}
-
-/** Throws as machineSettings does, and when the machine has less than what is to be kept of it. */
-export async function thisMachine(
-  flags: MachineFlags,
-  warn: Warn,
-  { note, onFlip = () => undefined }: MachineListeners = {},
-): Promise<Machine> {
+/** Throws as machineSettings does. */
+export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
   const { name, configuration, inForce, sources, nodeIPs, rootDir, settings, ignored } =
     machineSettings(flags);
   if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
-  const { root, ...system } = systemSources(rootDir);
-  await requireReservations({ root, settings, ...system });
   let watched: ContainerRuntime | undefined;
+  let hear: (seen: Pick<Vitals, "errors">) => void = () => undefined;
+  const errors = () => ({ errors: watched?.snapshot()?.errors ?? {} });
   const once = sayOnce(warn);
   const limits = attachLimits({
     rootDir,
@@ -129,8 +133,7 @@ export async function thisMachine(
     warn: once,
   });
   const options: FactsOptions = {
-    ...system,
-    root,
+    ...systemSources(rootDir),
     nodeName: name,
     nodeIPs,
     settings,
@@ -142,18 +145,36 @@ export async function thisMachine(
   };
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
   const gather = async (wait?: "wait") => {
-    watched ??= watchContainerRuntime(inForce, warn, onFlip);
+    watched ??= watchContainerRuntime(inForce, warn, () => hear(errors()));
     const [{ facts, vitals }] = await Promise.all([extras(wait), watched.looked]);
     return {
       facts: { ...(await gatherFacts(options)), ...facts },
       vitals: { ...(await gatherVitals(options)), ...vitals },
     };
   };
-  const close = () => {
-    watched?.close();
-    limits.close();
+  const lookAtRuntime = async () => {
+    await watched?.refresh();
+    return errors();
   };
-  return { name, configuration, sources, gather, close };
+  const { containerRuntimeEndpoint, shutdownGracePeriod } = inForce;
+  return {
+    name,
+    configuration,
+    sources,
+    settings,
+    shutdownGracePeriodMs: parseDuration(shutdownGracePeriod).durationMs ?? 0,
+    setUp: () => requireReservations(options),
+    gather,
+    probes: [
+      { everyMs: SIGNALS_EVERY_MS, look: () => gatherVitals(options) },
+      ...(containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, look: lookAtRuntime }]),
+    ],
+    listen: (see) => void (hear = see),
+    close: () => {
+      watched?.close();
+      limits.close();
+    },
+  };
 }
 
 /** Said once, at the start. */

@@ -20,6 +20,7 @@ export async function previewNode(flags: MachineFlags, warn: Warn): Promise<Prev
   // Looking at the hardware takes its time, and only its labels are in a Node.
   const seen = flags.inventoryLabels ? flags : { ...flags, inventory: "off" };
   const machine = await thisMachine(seen, warn);
+  await machine.setUp();
   const { facts, vitals } = await machine.gather("wait").finally(machine.close);
   const reported = {
     name: machine.name,

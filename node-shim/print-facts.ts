@@ -35,9 +35,8 @@ const SOURCES: Record<string, string> = {
 export async function printFacts(flags: MachineFlags): Promise<string> {
   const noted = new Map<string, string>();
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
-  const machine = await thisMachine(flags, warn, {
-    note: (pointer, source) => noted.set(pointer, source),
-  });
+  const machine = await thisMachine(flags, warn, (pointer, source) => noted.set(pointer, source));
+  await machine.setUp();
   const { facts } = await machine.gather("wait").finally(machine.close);
   const sources = new Map([
     ...Object.entries(SOURCES),

@@ -1,20 +1,19 @@
 // node-shim run: key, enrolment, loop. The machine's whole life with the Worker.
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterEnrolment } from "./enrolment-wait.ts";
 import { startDevices } from "./devices/with-devices.ts";
-import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "./identity.ts";
-import { adoptNextKey, pinnedNextKey } from "./next-key.ts";
-import { readJoinToken } from "./join-token.ts";
+import { enrolMachine } from "./enrol-machine.ts";
+import { LIMITS } from "../shared/protocol.ts";
+import { faultOf } from "./fault.ts";
+import { loadEnrolment, loadOrMakeKey } from "./identity.ts";
 import { lockFolder } from "./lock.ts";
 import { type Log, type LogFormat, stderrLog } from "./log.ts";
-import { runLoop } from "./loop.ts";
+import { reportUntilAsked } from "./loop/until-asked.ts";
+import type { LoopDependencies } from "./loop.ts";
 import { type Machine, type MachineFlags, thisMachine } from "./machine.ts";
-import type { EnrolmentAnswer } from "../shared/protocol.ts";
-import { reportIntervalMs } from "../shared/settings.ts";
-import { enrol, reporter, type Transport } from "./post.ts";
+import { adoptNextKey, pinnedNextKey } from "./next-key.ts";
 import { workerOrigin } from "./origin.ts";
-import type { MachineKey } from "./sign.ts";
+import { reporter, type Transport } from "./post.ts";
 import { httpTransport } from "./transport.ts";
 
 export interface RunFlags extends MachineFlags {
@@ -27,10 +26,11 @@ export interface RunFlags extends MachineFlags {
   logFormat?: LogFormat;
 }
 
-type Report = ReturnType<typeof reporter>;
-
 /** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
 const DEADLINE_MS = 9000;
+
+/** A stopped shim ends within a second, whatever holds it. */
+const HELD_MS = 900;
 
 /** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
 export async function run(flags: RunFlags): Promise<void> {
@@ -40,53 +40,73 @@ export async function run(flags: RunFlags): Promise<void> {
   const machine = await thisMachine(flags, (source, message) => log("warn", `${source}: ${message}`));
   const lock = lockFolder(flags.state);
   const stop = stopSignal();
+  const asked = new Promise<void>((resolve) => {
+    stop.addEventListener("abort", () => resolve(), { once: true });
+  });
   const { send, close } = httpTransport(origin, DEADLINE_MS);
-  let closeDevices = () => Promise.resolve();
-  // A request that is on its way would hold the end back until its deadline.
-  stop.addEventListener("abort", close);
+  const closings: (() => Promise<void>)[] = [];
   try {
-    const { name } = machine;
-    const next = await pinnedNextKey(flags.state, name);
-    const key = next?.key ?? (await loadOrMakeKey(flags.state));
-    const stored = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
-    const enrolment = stored ?? (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
-    if (enrolment === null) return;
-    const devices = await startDevices(machine.gather, flags.devicePlugins, {
-      stateFolder: flags.state,
-      nowMs: () => performance.now(),
-      sleep: (ms) => wait(ms, undefined, { ref: false }),
-      log,
-    });
-    closeDevices = devices.close;
-    const report = reporter({
-      ...enrolment,
-      name,
-      origin,
-      key,
-      startId: randomBytes(16).toString("base64url"),
-      send,
-      machineTime: now,
-    });
-    await runLoop({
-      gather: devices.gather,
-      report: next ? onceAccepted(report, () => adoptNextKey(flags.state, next)) : report,
-      sleep: (ms) => sleepUnlessStopped(ms, stop),
-      stopped: () => stop.aborted,
-      random: Math.random,
-      intervalMs: reportIntervalMs(machine.configuration),
-      reconnect: close,
-      log,
-    });
+    const beginning = { flags, machine, origin, send, stop, log, now, closings };
+    // What is still under way when the shim is asked to end is not waited for.
+    const begun = await Promise.race([begin(beginning), asked]);
+    if (begun) await reportUntilAsked({ ...machine, ...begun }, { ...begun, reconnect: close, log }, asked);
   } finally {
     close();
     machine.close();
-    await closeDevices();
+    await Promise.all(closings.map((end) => end()));
     lock.release();
   }
 }
 
+interface Beginning {
+  flags: RunFlags;
+  machine: Machine;
+  origin: string;
+  send: Transport;
+  stop: AbortSignal;
+  log: Log;
+  /** RFC 3339 */
+  now: () => string;
+  /** Gets what is to be called at the end. */
+  closings: (() => Promise<void>)[];
+}
+
+/** What posts the machine's reports, and what gathers them. */
+type Begun = Pick<LoopDependencies, "report" | "gather">;
+
+/** From the machine's key to its first report; null: stopped before. A setup that fails is told, and thrown. */
+async function begin(beginning: Beginning): Promise<Begun | null> {
+  const { flags, machine, origin, send, stop, log, now, closings } = beginning;
+  const { name } = machine;
+  const next = await pinnedNextKey(flags.state, name);
+  const key = next?.key ?? (await loadOrMakeKey(flags.state));
+  const reporterFor = (enrolment: { kid: string; ticket?: string }) => {
+    const startId = randomBytes(16).toString("base64url");
+    const report = reporter({ ...enrolment, name, origin, key, startId, send, machineTime: now });
+    return next ? onceAccepted(report, () => adoptNextKey(flags.state, next)) : report;
+  };
+  const known = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
+  let report = known && reporterFor(known);
+  const failed = async (error: unknown): Promise<never> => {
+    if (report) await tellSetupFailed(machine, report, faultOf(error), log);
+    throw error;
+  };
+  await machine.setUp().catch(failed);
+  const enrolment = known ?? (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
+  if (enrolment === null) return null;
+  report ??= reporterFor(enrolment);
+  const { gather, close } = await startDevices(machine.gather, flags.devicePlugins, {
+    stateFolder: flags.state,
+    nowMs: () => performance.now(),
+    sleep: (ms) => wait(ms, undefined, { ref: false }),
+    log,
+  }).catch(failed);
+  closings.push(close);
+  return { report, gather };
+}
+
 /** Calls `accepted` after the first report that was. */
-function onceAccepted(report: Report, accepted: () => void): Report {
+function onceAccepted(report: LoopDependencies["report"], accepted: () => void): LoopDependencies["report"] {
   let isAccepted = false;
   return async (facts, vitals) => {
     const outcome = await report(facts, vitals);
@@ -96,57 +116,29 @@ function onceAccepted(report: Report, accepted: () => void): Report {
   };
 }
 
-interface Enrolling {
-  flags: RunFlags;
-  machine: Machine;
-  key: MachineKey;
-  origin: string;
-  send: Transport;
-  log: Log;
-  stop: AbortSignal;
-}
-
-/**
- * Enrols, again and again while the Worker cannot be reached or an operator has to approve; a refusal ends the shim
- * with what to do. null: stopped before.
- */
-async function enrolMachine({
-  flags,
-  machine,
-  key,
-  origin,
-  send,
-  log,
-  stop,
-}: Enrolling): Promise<EnrolmentAnswer | null> {
-  const joinToken = await readJoinToken(flags.joinTokenFile);
-  const { facts } = await machine.gather();
-  const { machineID = "", systemUUID = "" } = facts.machine ?? {};
-  let said = "";
-  while (!stop.aborted) {
-    const outcome = await enrol(send, key, { name: machine.name, origin, joinToken, machineID, systemUUID });
-    if (outcome.kind === "ok") {
-      const { name } = machine;
-      const { kid } = outcome.answer;
-      storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid, origin });
-      log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
-      return outcome.answer;
-    }
-    const next = afterEnrolment(outcome, Math.random);
-    if (stop.aborted) break;
-    if (next.say !== said) log("warn", next.say);
-    said = next.say;
-    await sleepUnlessStopped(next.waitMs, stop);
-  }
-  return null;
+/** Once: whoever starts the shim again has it said again, as a kubelet that is started again does. */
+async function tellSetupFailed(
+  { gather }: Machine,
+  report: LoopDependencies["report"],
+  fault: string,
+  log: Log,
+): Promise<void> {
+  const { facts } = await gather();
+  const setupError = fault.slice(0, LIMITS.textLength).toWellFormed();
+  const outcome = await report(facts, { signals: {}, setupError });
+  if (outcome.kind === "ok") return;
+  const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
+  log("warn", `the Worker could not be told that the setup failed: ${why}`);
 }
 
 function stopSignal(): AbortSignal {
   const controller = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => controller.abort());
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      controller.abort();
+      // Node waits for its threads, also for one that the system holds in a hung file system or resolver.
+      setTimeout(() => process.kill(process.pid, signal), HELD_MS).unref();
+    });
+  }
   return controller.signal;
-}
-
-async function sleepUnlessStopped(ms: number, stop: AbortSignal): Promise<void> {
-  await wait(ms, undefined, { signal: stop }).catch(() => undefined);
 }

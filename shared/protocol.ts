@@ -45,6 +45,8 @@ const vitals = z.strictObject({
     .strictObject({ runtime: errors.optional(), network: errors.optional(), storage: errors.optional() })
     .optional(),
   shuttingDown: z.boolean().optional(),
+  /** Why the shim ends instead of reporting: an event and a line of history, and nothing else of this report counts. */
+  setupError: errorText.min(1).optional(),
   /** Of each condition of a drop-in. Absent: none was looked at yet. */
   remainingSeconds: remainingSecondsSchema.optional(),
 });
@@ -151,6 +153,7 @@ export type Phase =
   | "registered"
   | "facts refused"
   | "waiting for Node"
+  | "setup failed"
   | "name taken"
   | "node deleted"
   | "apiserver unreachable"

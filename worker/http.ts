@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import { firstFault, type Problem } from "../shared/protocol.ts";
 import type { Environment } from "./env.ts";
-import type { Answer } from "./answer.ts";
-import { FORGOTTEN, type NodeObject } from "./node-object.ts";
+import { type Answer, FORGOTTEN } from "./answer.ts";
+import type { NodeObject } from "./node-object.ts";
 import type { Operator } from "./identity/operator.ts";
 import { problem, problemResponse } from "./problems.ts";
 

@@ -1,11 +1,10 @@
 // The Durable Object of one machine: a thin shell (storage, RPC) around the tick. Authenticates what the machine
 // says, has it in SQLite before it answers, and decides nothing itself.
 import { DurableObject } from "cloudflare:workers";
-import { base64url } from "jose";
 import type { Phase, Report } from "../shared/protocol.ts";
 import type { ApiError } from "../shared/kubernetes/api-error.ts";
 import type { Settings } from "../shared/settings.ts";
-import { type Answer, refusal } from "./answer.ts";
+import { type Answer, FORGOTTEN } from "./answer.ts";
 import { type Environment, origins } from "./env.ts";
 import { type PinnedKeys, pinnedKeys, type SignedRequest } from "./identity/pinned-keys.ts";
 import type { GrantedPin } from "./registry/pins.ts";
@@ -21,12 +20,14 @@ import { type Standing, standing } from "./identity/standing.ts";
 import { nodeRecordStore, type NodeRecordStore, type PublicKey } from "./node-state.ts";
 import { eventOutbox, type Outbox } from "./outbox.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
+import { randomNonce } from "./nonce.ts";
+import { refusal } from "./problems.ts";
 import { type Fault, parseReport, type ReportedFacts, withinGrant } from "./report.ts";
 import { nodeTables } from "./tables.ts";
 import { singleFlight } from "./single-flight.ts";
-import { kubeOf, logOf, tick, type TickMemory, type TickOutcome } from "./tick.ts";
+import { isReady, kubeOf, logOf, tick, type TickMemory, type TickOutcome } from "./tick.ts";
 import { offerTicket, type Tickets, useTicket } from "./tickets.ts";
-import { hear, listen, storeFacts, tell } from "./witness.ts";
+import { hear, hearSetupFailed, listen, storeFacts, tell } from "./witness.ts";
 
 /** What an enrolled machine needs to report. */
 interface Enrolled {
@@ -43,8 +44,6 @@ const ALARM_WITHIN_MS = 2000;
 const REMOVAL_WITHIN_MS = 4000;
 /** The apiserver answers, and it is time to tell it what happened. */
 const FLUSHING_PHASES = new Set<Phase>(["registered", "name taken", "node deleted"]);
-/** What `forget` ends with. */
-export const FORGOTTEN = "the machine has left";
 const LEFT: Answer = { status: 200, body: { left: true } };
 /** Until the first facts tell another one: the kubelet's nodeLeaseDurationSeconds. */
 const DEFAULT_LEASE_SECONDS = 40;
@@ -227,6 +226,7 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** What a fresh report changes is in SQLite before the first await. */
   async #apply(report: Report, facts: ReportedFacts): Promise<Answer> {
+    if (report.vitals.setupError !== undefined) return this.#setupFailed(report.vitals.setupError);
     if (facts.kind === "none" && this.#wantsFacts(report.factsDigest)) {
       return this.#challenge("facts-unknown", report.factsDigest);
     }
@@ -253,6 +253,22 @@ export class NodeObject extends DurableObject<Environment> {
       ticket: this.#offerTicket(),
     };
     return { status: 200, body };
+  }
+
+  /** Nothing is renewed or written: the machine is about to be silent. */
+  async #setupFailed(setupError: string): Promise<Answer> {
+    hearSetupFailed(this.#witness(), setupError);
+    await this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+    await this.#flush(this.#records.get("enrolment")?.name ?? "");
+    const outcome: TickOutcome = { phase: "setup failed", ready: isReady(this.#records.get("node")?.node) };
+    return {
+      status: 200,
+      body: {
+        ...outcome,
+        reportInMs: nextReportInMs(this.#settings(), Math.random),
+        ticket: this.#offerTicket(),
+      },
+    };
   }
 
   async #runTick(): Promise<TickOutcome> {
@@ -349,8 +365,4 @@ export class NodeObject extends DurableObject<Environment> {
   #leaseMs(): number {
     return (this.#settings()?.nodeLeaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000;
   }
-}
-
-function randomNonce(): string {
-  return base64url.encode(crypto.getRandomValues(new Uint8Array(16)));
 }

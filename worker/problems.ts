@@ -49,6 +49,11 @@ export function problem(reason: Reason, more: Partial<Problem> = {}): Problem {
   return { type: "about:blank", status: REASONS[reason], title, detail, reason, ...more };
 }
 
+/** The same, with the status that it is served with. */
+export function refusal(reason: Reason, more: Partial<Problem> = {}): { status: number; body: Problem } {
+  return { status: REASONS[reason], body: problem(reason, more) };
+}
+
 export function problemResponse(body: Problem): Response {
   const headers: Record<string, string> = {
     "content-type": "application/problem+json",

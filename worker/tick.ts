@@ -124,7 +124,8 @@ export function phaseOf(error: ApiError): Phase {
   return error.kind === "unanswered" ? "apiserver unreachable" : "apiserver refuses";
 }
 
-function isReady(node: Node | undefined): boolean {
+/** As the apiserver has it. */
+export function isReady(node: Node | undefined): boolean {
   return node !== undefined && readyConditionOf(node)?.status === "True";
 }
 

@@ -48,6 +48,12 @@ export function hear({ records, journal, nowMs }: Witness, { machineTime }: Repo
   journal.note("silence", `heard of again after ${Math.round((nowMs - silentSinceMs) / 1000)} s`, nowMs);
 }
 
+/** The shim could not set up and ends: no heartbeat. As the kubelet says it (initializeModules failed). */
+export function hearSetupFailed({ records, journal, nowMs }: Witness, setupError: string): void {
+  if (records.get("registration")?.phase === "name taken") journal.note("registration", setupError, nowMs);
+  else journal.warn("KubeletSetupFailed", setupError, nowMs);
+}
+
 const isAway = (phase: Phase | undefined) =>
   phase === "apiserver unreachable" || phase === "apiserver refuses";
 

@@ -2,12 +2,12 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { defaultConfiguration } from "../../node-shim/config.ts";
 import { faultOf } from "../../node-shim/fault.ts";
-import { runLoop } from "../../node-shim/loop.ts";
+import { systemClock } from "../../node-shim/loop/clock.ts";
+import { startLoop } from "../../node-shim/loop.ts";
 import { enrol, reporter, type Transport } from "../../node-shim/post.ts";
 import { machineKey, makeMachineKey } from "../../node-shim/sign.ts";
 import { httpTransport } from "../../node-shim/transport.ts";
@@ -41,7 +41,6 @@ const joinToken = readFileSync(values["join-token-file"], "utf8").trim();
 const stop = new AbortController();
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.abort());
 const configuration = defaultConfiguration();
-const sleep = (ms: number) => wait(ms, undefined, { signal: stop.signal }).catch(() => undefined);
 
 /** As many machines enrol and register at a time: enough to keep a Worker busy, few enough that none is late. */
 const ENROLMENTS_AT_ONCE = 32;
@@ -111,16 +110,17 @@ async function runOne(index: number, ticket: string, reported: () => void): Prom
     send,
     machineTime: () => new Date().toISOString(),
   });
-  await runLoop({
+  const loop = startLoop({
     gather: async () => ({ facts: simulatedFacts(index, configuration), vitals: simulatedVitals(index) }),
     report: (facts, vitals) => report(facts, vitals).finally(reported),
-    sleep,
-    stopped: () => stop.signal.aborted,
+    settings: simulatedFacts(index, configuration).settings,
+    clock: systemClock,
+    stop: stop.signal,
     random: Math.random,
-    intervalMs: configuration.nodeStatusUpdateFrequencyMs,
     reconnect: close,
     log: (level, message) => console.log(`${name} ${level} ${message}`),
   });
+  await loop.done;
   close();
   reported();
 }

@@ -17,7 +17,7 @@ Environment:
   NODE_EXTRA_CA_CERTS  a file of authorities that are trusted as well
 
 Exit codes:
-  0  ended as asked (SIGTERM, SIGINT)
+  0  ended as asked (SIGTERM, SIGINT); by that signal where a hung file system or resolver holds a call of it
   1  something on this machine or at the Worker is not as it must be; the last line says what to do
   2  the command line is wrong`;
 

@@ -82,7 +82,11 @@ Examples:
   node-shim run --url https://rollcall.example.com --join-token-file /etc/rollcall/join-token
   node-shim run --config /etc/rollcall/kubelet.yaml --log-format json
 
-SIGTERM or SIGINT ends it.`;
+Reports go out every nodeStatusUpdateFrequency (10s) less 2 to 6 %, and at once when a threshold is crossed, when errors
+of the runtime, the network or the storage come, go or change, and (with a shutdownGracePeriod) when the machine goes
+down. After an error: at random, at most one interval apart. What it says goes to stderr: a line when something changed.
+
+SIGTERM or SIGINT ends it within a second.`;
 
 const DOCTOR_HELP = `
 Examples:

@@ -40,6 +40,8 @@ const DEFAULTS: KubeletConfiguration = {
   cgroupsPerQOS: true,
   enableControllerAttachDetach,
   localStorageCapacityIsolation,
+  shutdownGracePeriod: "0s",
+  shutdownGracePeriodCriticalPods: "0s",
   containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
   imageServiceEndpoint: "",
   runtimeRequestTimeout: "2m",

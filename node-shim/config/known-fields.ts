@@ -87,8 +87,6 @@ export const IGNORED_FIELDS: readonly string[] = [
   "logging",
   "enableSystemLogHandler",
   "enableSystemLogQuery",
-  "shutdownGracePeriod",
-  "shutdownGracePeriodCriticalPods",
   "shutdownGracePeriodByPodPriority",
   "crashLoopBackOff",
   "reservedMemory",

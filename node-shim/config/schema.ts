@@ -62,6 +62,8 @@ export const kubeletConfigurationFields = z.strictObject({
   cgroupsPerQOS: z.boolean(),
   enableControllerAttachDetach: z.boolean(),
   localStorageCapacityIsolation: z.boolean(),
+  shutdownGracePeriod: duration,
+  shutdownGracePeriodCriticalPods: duration,
   containerRuntimeEndpoint: z.string(),
   imageServiceEndpoint: z.string(),
   runtimeRequestTimeout: duration,

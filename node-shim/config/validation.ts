@@ -12,6 +12,7 @@ export interface ConfigurationFault {
 
 type Rule = (configuration: KubeletConfiguration) => ConfigurationFault | null;
 
+const ZERO_OR_A_SECOND = "must be either zero or otherwise >= 1 sec";
 const LEASE_SECONDS = SETTINGS_LIMITS.nodeLeaseDurationSeconds;
 
 const RULES: readonly Rule[] = [
@@ -33,6 +34,13 @@ const RULES: readonly Rule[] = [
     (cpus, { systemReservedCgroup, kubeReservedCgroup }) =>
       cpus === "" || (systemReservedCgroup === "" && kubeReservedCgroup === ""),
     "cannot be used with systemReservedCgroup or kubeReservedCgroup",
+  ),
+  must("shutdownGracePeriod", isZeroOrASecond, ZERO_OR_A_SECOND),
+  must("shutdownGracePeriodCriticalPods", isZeroOrASecond, ZERO_OR_A_SECOND),
+  must(
+    "shutdownGracePeriodCriticalPods",
+    (critical, { shutdownGracePeriod }) => milliseconds(critical) <= milliseconds(shutdownGracePeriod),
+    "must be <= shutdownGracePeriod",
   ),
   textFault,
   socket("containerRuntimeEndpoint"),
@@ -64,6 +72,15 @@ function must<F extends Field>(
   message: string,
 ): Rule {
   return (configuration) => (holds(configuration[field], configuration) ? null : { field, message });
+}
+
+function isZeroOrASecond(text: string): boolean {
+  const ms = milliseconds(text);
+  return ms === 0 || ms >= 1000;
+}
+
+function milliseconds(duration: string): number {
+  return parseDuration(duration).durationMs ?? 0;
 }
 
 /** The protocol's bounds, which keep a machine from wearing the apiserver out; the kubelet has none. */

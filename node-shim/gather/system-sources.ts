@@ -4,6 +4,7 @@ import { statfs } from "node:fs/promises";
 import { networkInterfaces, release } from "node:os";
 import { addressLookup } from "./addresses.ts";
 import type { FactsOptions } from "./facts.ts";
+import { inBackground } from "./in-background.ts";
 import { fileSystemReader } from "./storage.ts";
 
 type SystemSources = Pick<
@@ -22,7 +23,7 @@ export function systemSources(
     os: process.platform,
     arch: process.arch,
     networkInterfaces,
-    lookup: addressLookup((name) => lookup(name, { all: true, verbatim: true })),
+    lookup: inBackground(addressLookup((name) => lookup(name, { all: true, verbatim: true }))),
     readFileSystem: fileSystemReader((path) => statfs(path)),
   };
 }

@@ -3,31 +3,18 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { parse as parseYaml } from "yaml";
+import type { Report } from "../../shared/protocol.ts";
 import { makeMachineKey } from "../../node-shim/sign.ts";
 import shim from "../../node-shim/package.json" with { type: "json" };
 import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
+import { nodes } from "./nodes.ts";
 
 const BIN = join(ROOT, "node-shim/bin/node-shim.js");
 const NO_RUNTIME = ["--container-runtime-endpoint", ""];
 const JOIN_TOKEN = `rcj1_${"A".repeat(43)}`;
-
-/** The node of this process, and the first one on PATH that is not a package's, each with its version. */
-function nodes(): [version: string, program: string][] {
-  const own = (process.env["PATH"] ?? "")
-    .split(delimiter)
-    .filter((folder) => folder !== "" && !folder.includes("node_modules"))
-    .map((folder) => join(folder, "node"))
-    .find((program) => existsSync(program));
-  const versions = new Map([[process.version, process.execPath]]);
-  if (own) {
-    const version = execFileSync(own, ["--version"], { encoding: "utf8" }).trim();
-    if (!versions.has(version)) versions.set(version, own);
-  }
-  return [...versions];
-}
 
 beforeAll(() => {
   if (!existsSync(join(ROOT, "node-shim/dist/node-shim.js"))) throw new Error("npm run build comes first");
@@ -240,6 +227,56 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
       expect(existsSync(join(state(), "lock"))).toBe(false);
     });
 
+    describe("a setup that fails", () => {
+      const reserving = (url: string) => run(url, "--kube-reserved", "memory=1Ei");
+      const line = /^node-shim: invalid Node Allocatable configuration\. .* Change kubeReserved, .*\n$/;
+
+      it("enrolled → the Worker is told, once, and no heartbeat follows", async () => {
+        const reports: { path: string | undefined; body: Report }[] = [];
+        const url = await serve((request, response) => {
+          let body = "";
+          request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+          request.on("end", () => {
+            reports.push({ path: request.url, body: JSON.parse(body) as Report });
+            const answer = { phase: "setup failed", ready: false, ticket: "t", reportInMs: 100 };
+            response.end(JSON.stringify(answer));
+          });
+        });
+        await enrolledState("edge-1");
+        const { code, stderr } = await end(reserving(url));
+        expect(code).toBe(1);
+        expect(stderr).toMatch(line);
+        expect(reports).toHaveLength(1);
+        expect(reports[0]).toMatchObject({ path: "/v1/nodes/edge-1/report", body: { protocol: 1 } });
+        expect(reports[0]?.body.vitals).toEqual({
+          signals: {},
+          setupError: stderr.slice("node-shim: ".length).trim(),
+        });
+        expect(existsSync(join(state(), "lock"))).toBe(false);
+      });
+
+      it("the Worker cannot be told → both are said", async () => {
+        await enrolledState("edge-1");
+        const { code, stderr } = await end(reserving(unreachable));
+        const [warning = "", ...rest] = stderr.split("\n");
+        expect(code).toBe(1);
+        expect(warning).toMatch(/could not be told that the setup failed: .*ECONNREFUSED/);
+        expect(rest.join("\n")).toMatch(line);
+      });
+
+      it("not enrolled → no use of a join token is spent on it", async () => {
+        let requests = 0;
+        const url = await serve((_request, response) => {
+          requests++;
+          response.end("{}");
+        });
+        const { code, stderr } = await end(reserving(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+        expect(code).toBe(1);
+        expect(stderr).toMatch(line);
+        expect(requests).toBe(0);
+      });
+    });
+
     it("an enrolment that is refused", async () => {
       const url = await serve((_request, response) => {
         response.statusCode = 401;
@@ -303,6 +340,45 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
       expect(await ended).toEqual({ code: 0, stdout: "", stderr: "" });
       expect(existsSync(join(state(), "lock"))).toBe(false);
     });
+  });
+
+  it("SIGTERM while a hung file system holds a thread → ends by that signal, and the folder is free", async () => {
+    await enrolledState("edge-1");
+    const pipe = join(folder.path, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const hanging = join(folder.path, "hang.mjs");
+    // Opening a pipe that nobody writes to: a system call that does not return.
+    writeFileSync(
+      hanging,
+      `import { readFile } from "node:fs/promises"; void readFile(${JSON.stringify(pipe)});`,
+    );
+    const { child, said, ended } = start(run("http://127.0.0.1:1"), { NODE_OPTIONS: `--import=${hanging}` });
+    await said(/report failed: .*ECONNREFUSED/);
+    child.kill("SIGTERM");
+    await ended;
+    expect(child.signalCode).toBe("SIGTERM");
+    expect(existsSync(join(state(), "lock"))).toBe(false);
+  });
+
+  it("a Worker that ends the connection after each answer → the next report all the same", async () => {
+    let reports = 0;
+    const thrice = Promise.withResolvers<void>();
+    const url = await serve((request, response) => {
+      if (++reports === 3) thrice.resolve();
+      const answer = { phase: "registered", ready: true, ticket: "t", reportInMs: 100 };
+      request.resume().once("end", () => {
+        response.end(JSON.stringify(answer));
+        setImmediate(() => request.socket.destroy());
+      });
+    });
+    await enrolledState("edge-1");
+    const { child, said, ended } = start(run(url));
+    await said(/phase: registered, node Ready/);
+    await thrice.promise;
+    child.kill("SIGTERM");
+    const { code, stderr } = await ended;
+    expect(code).toBe(0);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
   describe("join", () => {

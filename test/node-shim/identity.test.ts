@@ -1,7 +1,17 @@
 // What a machine keeps of itself: one key, its enrolment, one process at a time.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "../../node-shim/identity.ts";
@@ -50,6 +60,39 @@ describe("the machine's key", () => {
     await expect(loadOrMakeKey(folder.path)).rejects.toThrow(
       /^\S+key\.json cannot be read \(EISDIR\): run as .*$/,
     );
+  });
+});
+
+describe("a folder that cannot be written → one line that says what to do, and what was there stays", () => {
+  const line = (file: string, code: string) =>
+    new RegExp(`^\\S+${file}\\.json cannot be written \\(${code}\\): make room .*, or pass another --state$`);
+
+  it("the key", async () => {
+    mkdirSync(inFolder("key.json.new"));
+    await expect(loadOrMakeKey(folder.path)).rejects.toThrow(line("key", "EISDIR"));
+    expect(existsSync(inFolder("key.json"))).toBe(false);
+  });
+
+  it("the enrolment, with the folder gone meanwhile", () => {
+    const path = inFolder("gone");
+    expect(() => storeEnrolment(path, { name: "edge-1", thumbprint: "T1", kid: "k" })).toThrow(
+      line("enrolment", "ENOENT"),
+    );
+  });
+
+  it("a full disk → half a file is never taken for the whole one", async () => {
+    const { thumbprint } = await loadOrMakeKey(folder.path);
+    // What a crash in the middle of writing leaves.
+    writeFileSync(inFolder("enrolment.json.new"), '{"name":"edge-1","thumb');
+    writeFileSync(inFolder("key.json.new"), "{");
+    expect((await loadOrMakeKey(folder.path)).thumbprint).toBe(thumbprint);
+    expect(loadEnrolment(folder.path, { name: "edge-1", thumbprint })).toBeNull();
+    symlinkSync("/dev/full", inFolder("full.new"));
+    renameSync(inFolder("full.new"), inFolder("enrolment.json.new"));
+    expect(() => storeEnrolment(folder.path, { name: "edge-1", thumbprint, kid: "k" })).toThrow(
+      line("enrolment", "ENOSPC"),
+    );
+    expect(loadEnrolment(folder.path, { name: "edge-1", thumbprint })).toBeNull();
   });
 });
 

@@ -60,6 +60,8 @@ const V1BETA1 = {
   cgroupsPerQOS: true,
   enableControllerAttachDetach: true,
   localStorageCapacityIsolation: true,
+  shutdownGracePeriod: "0s",
+  shutdownGracePeriodCriticalPods: "0s",
   containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
   imageServiceEndpoint: "",
   runtimeRequestTimeout: "2m",
@@ -198,9 +200,10 @@ test.each([
 describe("at the start", () => {
   const warnings = async (config: string) => {
     const said: string[] = [];
-    await thisMachine({ ...NAMED, config: fileWith(config) }, (source, message) =>
+    const machine = await thisMachine({ ...NAMED, config: fileWith(config) }, (source, message) =>
       said.push(`${source}: ${message}`),
     );
+    await machine.setUp();
     return said;
   };
 

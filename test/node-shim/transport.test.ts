@@ -91,6 +91,57 @@ test("close() while a request is on its way → it fails at once", async () => {
   await Promise.all([there.then(close), expect(answer).rejects.toThrow("socket hang up")]);
 });
 
+describe("a kept-alive connection that the server ends just as a request is sent on it", () => {
+  /** Answers the first request of each connection, and resets with the second. */
+  const impatient = async () => {
+    const bodies: string[] = [];
+    const seen = new Set<Socket>();
+    const { origin } = await serve((request, response) => {
+      const { socket } = request;
+      let body = "";
+      request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+      request.on("end", () => {
+        bodies.push(body);
+        if (seen.has(socket)) socket.resetAndDestroy();
+        else response.end("{}");
+        seen.add(socket);
+      });
+    });
+    return { ...transport(origin), bodies };
+  };
+
+  it("→ sent once more, on a new one", async () => {
+    const { send, bodies } = await impatient();
+    await send(REQUEST);
+    expect(await send({ ...REQUEST, body: '{"n":2}' })).toMatchObject({ status: 200 });
+    expect(bodies).toEqual(["{}", '{"n":2}', '{"n":2}']);
+  });
+
+  it("a new connection that is reset → a failure: nothing is sent twice", async () => {
+    let connections = 0;
+    const { origin } = await serveTcp((socket) => {
+      connections++;
+      socket.resetAndDestroy();
+    });
+    await expect(transport(origin).send(REQUEST)).rejects.toThrow(/ECONNRESET/);
+    expect(connections).toBe(1);
+  });
+
+  it("closed by us → a failure at once: nothing is sent after the end", async () => {
+    let requests = 0;
+    let arrived = () => {};
+    const there = new Promise<void>((resolve) => (arrived = resolve));
+    const { origin } = await serve((_request, response) => {
+      if (++requests === 1) response.end("{}");
+      else arrived();
+    });
+    const { send, close } = transport(origin);
+    await send(REQUEST);
+    await Promise.all([there.then(close), expect(send(REQUEST)).rejects.toThrow("socket hang up")]);
+    expect(requests).toBe(2);
+  });
+});
+
 describe("no whole answer within the deadline → so it says", () => {
   test.each<[situation: string, listener: RequestListener]>([
     ["a server that never answers", () => undefined],

@@ -50,6 +50,45 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+describe("a shim whose setup fails", () => {
+  const SETUP_ERROR = "Invalid Node Allocatable configuration. Resource memory has a reservation of 1Ei";
+  const FAILED: Vitals = { signals: {}, setupError: SETUP_ERROR };
+
+  it("registered before → a Warning and a line of history; neither lease nor status nor facts change", async () => {
+    const name = "setup-failed";
+    const { machine } = await settled(name);
+    const restarted = shimOf(machine, "start-2");
+    const changed = facts(name, { versions: { kernel: "6.2.0", osImage: "Test Linux" } });
+    expect(await restarted(changed, FAILED)).toMatchObject({
+      kind: "ok",
+      answer: { phase: "setup failed", ready: true },
+    });
+    expect(await requestsAbout(name)).toEqual(["POST /api/v1/namespaces/default/events"]);
+    expect(await eventsOf(name)).toEqual([...STARTED, "KubeletSetupFailed"]);
+    expect(await textsOf(name, "registration")).toContain(SETUP_ERROR);
+    expect(await textsOf(name, "version")).toEqual([]);
+  });
+
+  it("again and again → counted, as a kubelet's would be", async () => {
+    const name = "setup-failed-twice";
+    const { machine } = await settled(name);
+    await shimOf(machine, "start-2")(facts(name), FAILED);
+    await shimOf(machine, "start-3")(facts(name), FAILED);
+    expect(await eventsOf(name)).toEqual([...STARTED, "KubeletSetupFailed ×2"]);
+  });
+
+  it("it starts at last → registered and Ready, as after any restart", async () => {
+    const name = "setup-mended";
+    const machine = await enrolled(name);
+    expect(await shimOf(machine, "start-1")(facts(name), FAILED)).toMatchObject({
+      answer: { phase: "setup failed", ready: false },
+    });
+    expect(await shimOf(machine, "start-2")(facts(name), HEALTHY)).toMatchObject({
+      answer: { phase: "registered", ready: true },
+    });
+  });
+});
+
 describe("events", () => {
   it("of a start follow the Ready Node in an alarm, in order", async () => {
     const report = shimOf(await enrolled("events-start"));

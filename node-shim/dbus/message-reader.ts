@@ -1,0 +1,38 @@
+// What a bus sends, piece by piece: one line that lets this user in, then messages. Answers nothing.
+import { decodeMessage, type Message } from "./wire.ts";
+
+/** Of what comes before the first message. */
+const MAX_LINE_BYTES = 1024;
+
+/** Takes what has arrived. Throws where that is no bus, or one that lets nobody in. */
+export function messageReader(
+  letIn: () => void,
+  received: (message: Message) => void,
+): (bytes: Buffer) => void {
+  let waiting: Buffer = Buffer.alloc(0);
+  let isIn = false;
+
+  /** False: the line has not ended yet. */
+  function readLine(): boolean {
+    const end = waiting.indexOf("\r\n");
+    if (end < 0 && waiting.length > MAX_LINE_BYTES) throw new Error("this is no message bus");
+    if (end < 0) return false;
+    const line = waiting.toString("latin1", 0, end);
+    if (!line.startsWith("OK ")) throw new Error(`not let in: ${line}`);
+    waiting = waiting.subarray(end + 2);
+    return true;
+  }
+
+  return (bytes) => {
+    waiting = waiting.length === 0 ? bytes : Buffer.concat([waiting, bytes]);
+    if (!isIn) {
+      if (!readLine()) return;
+      isIn = true;
+      letIn();
+    }
+    for (let next = decodeMessage(waiting); next; next = decodeMessage(waiting)) {
+      waiting = next.rest;
+      received(next.message);
+    }
+  };
+}

@@ -1,0 +1,105 @@
+// What conditions depend on, and whether the Worker has been told. Reports nothing: the loop asks.
+import { CONDITION_OF_SIGNAL, type PressureCondition } from "../../shared/eviction-thresholds.ts";
+import { NO_PRESSURE, synchronizeEviction } from "../../shared/eviction.ts";
+import type { Vitals } from "../../shared/protocol.ts";
+import { settingsInForce } from "../../shared/settings-in-force.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../../shared/settings.ts";
+
+/** As much of the vitals as conditions depend on. */
+interface Standing {
+  pressures: readonly PressureCondition[];
+  /** What keeps the Node from being Ready, as JSON; "" when nothing does. */
+  errors: string;
+  shuttingDown: boolean;
+}
+
+/** What a report says, for `told` once it was delivered. */
+export interface Telling {
+  vitals: Vitals;
+  standing: Standing;
+}
+
+export interface Flips {
+  /** What was seen between two reports: signals, errors, or both. */
+  see: (seen: Partial<Vitals>) => void;
+  /** What a report has to say that is sent now. */
+  telling: (gathered: Vitals) => Telling;
+  told: (telling: Telling) => void;
+  /**
+   * Is there something that a condition depends on, and that the last delivered report did not say? Before the first
+   * Ready, not being ready is no news, whatever the reason; becoming ready is.
+   */
+  isNews: (wasReady: boolean) => boolean;
+}
+
+/**
+ * Pressures come and go by the Worker's own rules: at once, and evictionPressureTransitionPeriod after. A signal that
+ * crossed a threshold is sent as it was then, since it may have crossed back before the report.
+ */
+export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
+  const { thresholds } = settingsInForce(settings);
+  const periodMs =
+    settings.evictionPressureTransitionPeriodMs ?? DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs;
+  let eviction = NO_PRESSURE;
+  let crossings: Vitals["signals"] = {};
+  let standing: Standing = { pressures: [], errors: "", shuttingDown: false };
+  let lastTold: Standing | null = null;
+
+  function see({ signals, errors, shuttingDown }: Partial<Vitals>): void {
+    if (signals) {
+      const before = eviction.conditions;
+      eviction = synchronizeEviction(thresholds, signals, eviction, nowMs(), periodMs);
+      const { conditions } = eviction;
+      crossings = {
+        ...ofConditions(crossings, (condition) => conditions.includes(condition)),
+        ...ofConditions(
+          signals,
+          (condition) => conditions.includes(condition) && !before.includes(condition),
+        ),
+      };
+    }
+    standing = {
+      pressures: eviction.conditions,
+      errors: errors ? errorsText(errors) : standing.errors,
+      shuttingDown: shuttingDown ?? standing.shuttingDown,
+    };
+  }
+
+  return {
+    see,
+    telling(gathered) {
+      see({ ...gathered, errors: gathered.errors ?? {}, shuttingDown: gathered.shuttingDown ?? false });
+      return { vitals: { ...gathered, signals: { ...gathered.signals, ...crossings } }, standing };
+    },
+    told({ vitals, standing: said }) {
+      lastTold = said;
+      // What crossed while the report was on its way is still to be sent.
+      crossings = Object.fromEntries(
+        Object.entries(crossings).filter(
+          ([name, seen]) => vitals.signals[name as keyof typeof crossings] !== seen,
+        ),
+      );
+    },
+    isNews: (wasReady) => lastTold !== null && differ(lastTold, standing, wasReady),
+  };
+}
+
+function differ(told: Standing, now: Standing, wasReady: boolean): boolean {
+  if (told.shuttingDown !== now.shuttingDown || told.pressures.join() !== now.pressures.join()) return true;
+  return told.errors !== now.errors && (wasReady || now.errors === "");
+}
+
+function ofConditions(
+  signals: Vitals["signals"],
+  isWanted: (condition: PressureCondition) => boolean,
+): Vitals["signals"] {
+  const entries = Object.entries(signals).filter(([name]) =>
+    isWanted(CONDITION_OF_SIGNAL[name as keyof typeof signals]),
+  );
+  return Object.fromEntries(entries);
+}
+
+function errorsText({ runtime = [], network = [], storage = [] }: NonNullable<Vitals["errors"]>): string {
+  const isNone = runtime.length + network.length + storage.length === 0;
+  return isNone ? "" : JSON.stringify([runtime, network, storage]);
+}

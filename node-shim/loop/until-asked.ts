@@ -1,0 +1,75 @@
+// The loop with everything that looks at the machine beside it, until somebody asks the shim to end. The last word, of a
+// machine that goes down, is given a moment.
+import type { Vitals } from "../../shared/protocol.ts";
+import { type LoopDependencies, startLoop } from "../loop.ts";
+import type { Machine } from "../machine.ts";
+import { inhibitShutdown } from "../shutdown/inhibitor.ts";
+import { type ShutdownWatch, watchShutdown } from "../shutdown/watch.ts";
+import { systemClock } from "./clock.ts";
+import { watchProbe, watchSuspend } from "./watch.ts";
+
+/** Of the second in which a stopped shim ends, what a last report may take. */
+const LAST_WORD_MS = 600;
+
+export async function reportUntilAsked(
+  { gather, settings, shutdownGracePeriodMs, probes, listen }: Machine,
+  worker: Pick<LoopDependencies, "report" | "reconnect" | "log">,
+  asked: Promise<void>,
+): Promise<void> {
+  const { log } = worker;
+  const clock = systemClock;
+  const stopping = new AbortController();
+  const stop = stopping.signal;
+  const shutdown = watchShutdown({
+    gracePeriodMs: shutdownGracePeriodMs,
+    address: process.env["DBUS_SYSTEM_BUS_ADDRESS"],
+    inhibit: inhibitShutdown,
+    clock,
+    stop,
+    turned: (shuttingDown) => loop.see({ shuttingDown }),
+    log,
+  });
+  const loop = startLoop({
+    settings,
+    clock,
+    stop,
+    random: Math.random,
+    ...worker,
+    ...withShutdown({ gather, report: worker.report }, shutdown),
+  });
+  listen(loop.see);
+  const resumed = (sleptMs: number) => {
+    log("info", `the machine slept for ${Math.round(sleptMs / 1000)} s: reporting on a new connection`);
+    loop.resumed();
+  };
+  const watches = [
+    ...probes.map((probe) => watchProbe(probe, { clock, stop, ...loop })),
+    watchSuspend(clock, stop, resumed),
+  ];
+  try {
+    // None of them ends until stopped, unless a bug makes it fail: that must not pass unnoticed.
+    await Promise.race([asked, loop.done, Promise.all(watches)]);
+    await shutdown.lastWord(LAST_WORD_MS);
+  } finally {
+    stopping.abort();
+  }
+}
+
+/** What is reported says whether the machine shuts down; what is delivered lets it. */
+function withShutdown(
+  { gather, report }: Pick<LoopDependencies, "gather" | "report">,
+  { isShuttingDown, told }: ShutdownWatch,
+): Pick<LoopDependencies, "gather" | "report"> {
+  return {
+    async gather() {
+      const { facts, vitals } = await gather();
+      const shuttingDown: Vitals = { ...vitals, shuttingDown: true };
+      return { facts, vitals: isShuttingDown() ? shuttingDown : vitals };
+    },
+    async report(facts, vitals) {
+      const outcome = await report(facts, vitals);
+      if (outcome.kind === "ok" && vitals.shuttingDown === true) told();
+      return outcome;
+    },
+  };
+}

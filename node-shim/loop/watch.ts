@@ -1,0 +1,53 @@
+// Looks at the machine between two reports, and hands on what was seen. What it means is not decided here.
+import type { Vitals } from "../../shared/protocol.ts";
+import { type Clock, wakeableWait } from "./clock.ts";
+
+/** Something of this machine that a condition depends on. */
+export interface Probe {
+  /** From the end of one look to the next. null: until the Node's first Ready, every 100 ms; others look after it then. */
+  everyMs: number | null;
+  /** May take its time: it holds up no report and no other probe. Never rejects. */
+  look: () => Promise<Partial<Vitals>>;
+}
+
+interface Watching {
+  clock: Clock;
+  stop: AbortSignal;
+  see: (seen: Partial<Vitals>) => void;
+  isStarting: () => boolean;
+}
+
+/** Upstream fastStatusUpdateOnce. */
+const STARTING_EVERY_MS = 100;
+/** How soon a suspend is noticed after it. */
+const SUSPEND_CHECK_MS = 1000;
+/** A check that comes later than this was held up by a suspend (or by SIGSTOP), not by a busy machine. */
+const SUSPENDED_MS = 5000;
+
+/** Looks until stopped. The first report has looked already. A look that is under way at the end is waited for. */
+export async function watchProbe(probe: Probe, { clock, stop, see, isStarting }: Watching): Promise<void> {
+  const { wait } = wakeableWait(clock, stop);
+  const isOver = () => probe.everyMs === null && !isStarting();
+  while (!isOver()) {
+    await wait(probe.everyMs ?? STARTING_EVERY_MS);
+    if (stop.aborted) return;
+    const seen = await probe.look();
+    if (stop.aborted) return;
+    see(seen);
+  }
+}
+
+/** Timers stand still while a machine is suspended, its clock does not: that tells. */
+export async function watchSuspend(
+  clock: Clock,
+  stop: AbortSignal,
+  resumed: (sleptMs: number) => void,
+): Promise<void> {
+  const { wait } = wakeableWait(clock, stop);
+  while (!stop.aborted) {
+    const beforeMs = clock.nowMs();
+    await wait(SUSPEND_CHECK_MS);
+    const lateMs = clock.nowMs() - beforeMs - SUSPEND_CHECK_MS;
+    if (!stop.aborted && lateMs > SUSPENDED_MS) resumed(lateMs);
+  }
+}

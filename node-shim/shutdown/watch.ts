@@ -1,0 +1,185 @@
+// Is this machine shutting down? logind says so (PrepareForShutdown) and waits for the inhibitor, which is held until a
+// report has said it. Upstream's node shutdown manager, without pods to end.
+import { type Bus, connectBus, ownerOf, subscribe } from "../dbus/bus.ts";
+import type { Message } from "../dbus/wire.ts";
+import type { Log } from "../log.ts";
+import { type Clock, wakeableWait } from "../loop/clock.ts";
+import type { Inhibitor, inhibitShutdown } from "./inhibitor.ts";
+
+interface Watching {
+  /** shutdownGracePeriod: the shutdown is held back no longer. 0: nobody looks. */
+  gracePeriodMs: number;
+  /** Of the system bus; undefined: the usual one. */
+  address: string | undefined; // typically DBUS_SYSTEM_BUS_ADDRESS
+  inhibit: typeof inhibitShutdown;
+  clock: Clock;
+  stop: AbortSignal;
+  /** Called with each turn. */
+  turned: (shuttingDown: boolean) => void;
+  log: Log;
+}
+
+export interface ShutdownWatch {
+  isShuttingDown: () => boolean;
+  /** A report that says so was delivered: the shutdown may go on. */
+  told: () => void;
+  /** Resolves at once, or when a shutdown that has begun was told; after `withinMs` in any case. */
+  lastWord: (withinMs: number) => Promise<void>;
+}
+
+const NOBODY_LOOKS: ShutdownWatch = {
+  isShuttingDown: () => false,
+  told: () => undefined,
+  lastWord: () => Promise.resolve(),
+};
+
+const LOGIN1 = "org.freedesktop.login1";
+const LOGIN1_PATH = "/org/freedesktop/login1";
+const MANAGER = `${LOGIN1}.Manager`;
+const RULE = `type='signal',sender='${LOGIN1}',path='${LOGIN1_PATH}',interface='${MANAGER}',member='PrepareForShutdown'`;
+/** A bus that is not there (yet), or was restarted, is looked for this often. */
+const RECONNECT_MS = 5000;
+
+export function watchShutdown(watching: Watching): ShutdownWatch {
+  const { gracePeriodMs, clock, stop, turned, log } = watching;
+  if (gracePeriodMs === 0) return NOBODY_LOOKS;
+  const say = sayChanges(log);
+  const lock = heldLock(watching, say);
+  const words = new Set<() => void>();
+  let shuttingDown = false;
+  let isUntold = false;
+
+  function prepare(isShuttingDown: boolean): void {
+    if (isShuttingDown === shuttingDown) return;
+    shuttingDown = isShuttingDown;
+    isUntold = isShuttingDown;
+    log("info", isShuttingDown ? "the machine is shutting down" : "the shutdown was cancelled");
+    turned(isShuttingDown);
+    if (isShuttingDown) lock.releaseWithin(gracePeriodMs);
+    else lock.hold();
+  }
+
+  void followLogind({ ...watching, prepare, hold: lock.hold, say });
+  stop.addEventListener("abort", lock.release, { once: true });
+  return {
+    isShuttingDown: () => shuttingDown,
+    told() {
+      if (!shuttingDown) return;
+      isUntold = false;
+      lock.release();
+      for (const over of words) over();
+    },
+    async lastWord(withinMs) {
+      if (!isUntold) return;
+      await new Promise<void>((resolve) => {
+        words.add(resolve);
+        clock.timer(withinMs, resolve);
+      });
+    },
+  };
+}
+
+interface HeldLock {
+  hold: () => void;
+  release: () => void;
+  releaseWithin: (ms: number) => void;
+}
+
+function heldLock(
+  { inhibit, clock }: Pick<Watching, "inhibit" | "clock">,
+  say: (text: string) => void,
+): HeldLock {
+  let inhibitor: Inhibitor | null = null;
+  let cancelDeadline = () => {};
+  function release(): void {
+    cancelDeadline();
+    inhibitor?.release();
+    inhibitor = null;
+  }
+  return {
+    release,
+    hold() {
+      release();
+      inhibitor = inhibit((why) => say(`shutdowns are not held back: ${why}`));
+    },
+    releaseWithin(ms) {
+      cancelDeadline = clock.timer(ms, release);
+    },
+  };
+}
+
+interface Following extends Pick<Watching, "address" | "clock" | "stop"> {
+  prepare: (isShuttingDown: boolean) => void;
+  hold: () => void;
+  say: (text: string) => void;
+}
+
+async function followLogind({ address, clock, stop, prepare, hold, say }: Following): Promise<void> {
+  const { wait } = wakeableWait(clock, stop);
+  while (!stop.aborted) {
+    const bus = await connectBus(address, (signal, from) => void hear(signal, from, prepare));
+    const lost = "error" in bus ? bus.error : await listen(bus, stop, prepare, hold);
+    if (stop.aborted) return;
+    say(`a shutdown of this machine would not be noticed: ${lost}`);
+    await wait(RECONNECT_MS);
+  }
+}
+
+/** Until the connection ends; why. Subscribes first, so that nothing that happens meanwhile is missed. */
+async function listen(
+  bus: Bus,
+  stop: AbortSignal,
+  prepare: (isShuttingDown: boolean) => void,
+  hold: () => void,
+): Promise<string> {
+  const close = () => bus.close();
+  stop.addEventListener("abort", close, { once: true });
+  try {
+    const subscribed = await subscribe(bus, RULE);
+    if ("error" in subscribed) return subscribed.error;
+    const now = await isPreparing(bus);
+    if (typeof now === "string") return now;
+    if (!now) hold();
+    prepare(now);
+    return await bus.ended;
+  } finally {
+    stop.removeEventListener("abort", close);
+    bus.close();
+  }
+}
+
+/** logind's property, or why it cannot be read. */
+async function isPreparing({ call }: Bus): Promise<boolean | string> {
+  const answer = await call({
+    destination: LOGIN1,
+    path: LOGIN1_PATH,
+    interface: "org.freedesktop.DBus.Properties",
+    member: "Get",
+    body: [MANAGER, "PreparingForShutdown"],
+  });
+  if ("error" in answer) return answer.error;
+  const [value] = answer.values;
+  return typeof value === "boolean" ? value : "logind's PreparingForShutdown is not a boolean";
+}
+
+/** Anybody on the bus may send such a signal to anybody: whose it is, the bus knows. */
+async function hear(
+  { path, interface: of, member, sender, body }: Message,
+  bus: Bus,
+  prepare: (isShuttingDown: boolean) => void,
+): Promise<void> {
+  const [isShuttingDown] = body;
+  if (path !== LOGIN1_PATH || of !== MANAGER || member !== "PrepareForShutdown") return;
+  if (typeof isShuttingDown !== "boolean") return;
+  const owner = await ownerOf(bus, LOGIN1);
+  if ("values" in owner && owner.values[0] === sender) prepare(isShuttingDown);
+}
+
+/** Each text when it is another than the one before. */
+function sayChanges(log: Log): (text: string) => void {
+  let last = "";
+  return (text) => {
+    if (text !== last) log("warn", text);
+    last = text;
+  };
+}

@@ -1,0 +1,100 @@
+// A machine and a Worker for the loop's tests: what the machine is can be set, what the Worker hears is noted.
+import { defaultConfiguration } from "../../../node-shim/config.ts";
+import { type Loop, type LoopDependencies, startLoop } from "../../../node-shim/loop.ts";
+import type { ReportOutcome } from "../../../node-shim/post.ts";
+import type { Facts } from "../../../shared/facts.ts";
+import type { ReportAnswer, Vitals } from "../../../shared/protocol.ts";
+import type { Settings } from "../../../shared/settings.ts";
+import { fakeClock, settle } from "../fake-clock.ts";
+
+export const GiB = 2 ** 30;
+export const ROOMY: Vitals["signals"] = { "memory.available": [GiB, 2 * GiB] };
+/** Below the default threshold of 100Mi. */
+export const TIGHT: Vitals["signals"] = { "memory.available": [2 ** 20, 2 * GiB] };
+
+export const ok = (answer: Partial<ReportAnswer> = {}): ReportOutcome => ({
+  kind: "ok",
+  answer: { phase: "registered", ready: true, ticket: "t", reportInMs: 9600, ...answer },
+});
+export const refused = (status: number, retryAfterMs?: number): ReportOutcome => ({
+  kind: "refused",
+  problem: { type: "about:blank", status, title: "Refused", detail: "Do this.", reason: "unauthenticated" },
+  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+});
+export const failed = (message = "refused", retryAfterMs?: number): ReportOutcome => ({
+  kind: "failed",
+  message,
+  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+});
+
+/** What is there from the beginning; `random` is 1. */
+export interface Situation {
+  settings?: Partial<Settings>;
+  random?: number;
+  /** What the Worker answers, one after the other; the last one for ever. */
+  answers?: ReportOutcome[];
+  /** What is gathered at first. */
+  vitals?: Vitals;
+}
+
+export function machineWithLoop(situation: Situation = {}) {
+  const { settings = {}, random = 1, answers = [ok()] } = situation;
+  const clock = fakeClock();
+  const startedMs = clock.nowMs();
+  const stop = new AbortController();
+  const reports: { atMs: number; vitals: Vitals }[] = [];
+  const lines: string[] = [];
+  let vitals: Vitals = situation.vitals ?? { signals: ROOMY };
+  let reconnects = 0;
+  let holding: Promise<void> | null = null;
+  let underWay = 0;
+  const dependencies: LoopDependencies = {
+    gather: async () => ({ facts: {} as Facts, vitals }),
+    report: async (_facts, reported) => {
+      if (++underWay > 1) throw new Error("two requests at a time");
+      reports.push({ atMs: clock.nowMs() - startedMs, vitals: reported });
+      const answer = answers[Math.min(reports.length, answers.length) - 1] as ReportOutcome;
+      await holding;
+      underWay--;
+      return answer;
+    },
+    settings: { hostname: "edge-1", ...defaultConfiguration(), ...settings },
+    clock,
+    stop: stop.signal,
+    random: () => random,
+    reconnect: () => reconnects++,
+    log: (level, message) => lines.push(`${level} ${message}`),
+  };
+  const loop: Loop = startLoop(dependencies);
+  return {
+    clock,
+    loop,
+    stop,
+    reports,
+    lines,
+    reconnects: () => reconnects,
+    /** When the reports were sent, in milliseconds since the start. */
+    times: () => reports.map(({ atMs }) => atMs),
+    /** What is gathered from now on. */
+    is: (now: Vitals) => void (vitals = now),
+    /** Something looked, and saw this. */
+    sees: async (seen: Partial<Vitals>) => {
+      loop.see(seen);
+      await settle();
+    },
+    /** Reports are not answered until the function that is returned is called. */
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      holding = promise;
+      return async () => {
+        holding = null;
+        resolve();
+        await settle();
+      };
+    },
+    end: async () => {
+      stop.abort();
+      await loop.done;
+    },
+  };
+}

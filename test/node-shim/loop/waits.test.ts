@@ -1,0 +1,149 @@
+// When the loop reports, and what it says; time passes only when a test lets it.
+import { afterEach, describe, expect, it, test } from "vitest";
+import type { ReportOutcome } from "../../../node-shim/post.ts";
+import { failed, machineWithLoop, ok, refused, type Situation } from "./machine.ts";
+
+const HOUR_MS = 3_600_000;
+let ending: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ending) await end();
+  ending = [];
+});
+
+function start(situation?: Situation) {
+  const machine = machineWithLoop(situation);
+  ending.push(machine.end);
+  return machine;
+}
+
+/** The waits after each of these outcomes. */
+async function waitsAfter(answers: ReportOutcome[], more: Omit<Situation, "answers"> = {}) {
+  const { clock, times } = start({ ...more, answers: [...answers, ok({ reportInMs: HOUR_MS })] });
+  await clock.pass(HOUR_MS - 1);
+  return times()
+    .slice(1)
+    .map((at, index) => at - (times()[index] ?? 0));
+}
+
+describe("waits", () => {
+  test.each<[situation: string, outcomes: ReportOutcome[], waits: number[]]>([
+    ["a report that arrived → as long as the Worker says", [ok({ reportInMs: 200 }), ok()], [200, 9600]],
+    ["an answer that asks for the next report now → the kubelet's own pace", [ok({ reportInMs: 0 })], [100]],
+    [
+      "failures → up to 1 s, doubling, never more than an interval",
+      Array.from({ length: 6 }, () => failed()),
+      [1000, 2000, 4000, 8000, 10_000, 10_000],
+    ],
+    [
+      "success between failures → from the beginning",
+      [failed(), failed(), ok(), failed()],
+      [1000, 2000, 9600, 1000],
+    ],
+    ["Retry-After beyond the wait → Retry-After", [failed("busy", 30_000)], [30_000]],
+    ["Retry-After below the wait → the wait", [failed(), failed(), failed("busy", 1000)], [1000, 2000, 4000]],
+    ["401 → a minute, each time", [refused(401), refused(401)], [60_000, 60_000]],
+    ["403 → a minute", [refused(403)], [60_000]],
+    ["401 with a longer Retry-After → Retry-After", [refused(401, 120_000)], [120_000]],
+    ["400 → as a failure", [refused(400)], [1000]],
+    ["409, still challenged → as a failure", [refused(409), refused(409)], [1000, 2000]],
+  ])("%s", async (_situation, outcomes, waits) => {
+    expect(await waitsAfter(outcomes)).toEqual(waits);
+  });
+
+  test("full jitter: from 0 on, whatever went before; Retry-After stays the least", async () => {
+    const outcomes = [failed(), failed(), failed("busy", 700)];
+    expect(await waitsAfter(outcomes, { random: 0 })).toEqual([0, 0, 700]);
+    expect(await waitsAfter(outcomes, { random: 0.5 })).toEqual([500, 1000, 2000]);
+  });
+
+  test("an interval shorter than the first wait → the interval", async () => {
+    const settings = { nodeStatusUpdateFrequencyMs: 600 };
+    expect(await waitsAfter([failed(), failed()], { settings })).toEqual([600, 600]);
+  });
+
+  test("away for an hour → back within one interval of the Worker's return", async () => {
+    const { clock, times } = start({ answers: [failed()] });
+    await clock.pass(HOUR_MS);
+    const gaps = times().map((at, index) => at - (times()[index - 1] ?? 0));
+    expect(Math.max(...gaps)).toBe(10_000);
+  });
+});
+
+test("the connection is dropped after what may come from a stuck one, and only then", async () => {
+  const { clock, reconnects } = start({
+    answers: [failed(), ok(), refused(401), refused(400), failed(), ok()],
+  });
+  await clock.pass(120_000);
+  expect(reconnects()).toBe(2);
+});
+
+describe("a suspended machine", () => {
+  it("wakes up → the connection is dropped and a report is sent at once", async () => {
+    const { clock, loop, times, reconnects } = start();
+    await clock.pass(3000);
+    clock.suspend(HOUR_MS);
+    loop.resumed();
+    await clock.pass(0);
+    expect(times()).toEqual([0, 3000 + HOUR_MS]);
+    expect(reconnects()).toBe(1);
+  });
+
+  it("wakes up while it backs off → at once; while Retry-After holds → when that is over by the clock on the wall", async () => {
+    const backingOff = start({ answers: [refused(401), ok()] });
+    await backingOff.clock.pass(3000);
+    backingOff.loop.resumed();
+    await backingOff.clock.pass(0);
+    expect(backingOff.times()).toEqual([0, 3000]);
+
+    const told = start({ answers: [failed("busy", 600_000), ok()] });
+    await told.clock.pass(3000);
+    told.clock.suspend(590_000);
+    told.loop.resumed();
+    await told.clock.pass(6999);
+    expect(told.times()).toEqual([0]);
+    await told.clock.pass(1);
+    expect(told.times()).toEqual([0, 600_000]);
+  });
+});
+
+describe("what it says", () => {
+  it("the same again → nothing; a change → one line; back again → one line", async () => {
+    const { clock, lines } = start({ answers: [ok(), ok(), failed("no answer"), failed("no answer"), ok()] });
+    await clock.pass(60_000);
+    expect(lines).toEqual([
+      "info phase: registered, node Ready",
+      "warn report failed: no answer",
+      "info phase: registered, node Ready",
+    ]);
+  });
+
+  test.each([
+    ["not Ready", ok({ ready: false }), "info phase: registered, node not Ready"],
+    [
+      "another phase",
+      ok({ phase: "name taken", ready: false, message: "someone else's" }),
+      "warn phase: name taken, node not Ready; someone else's",
+    ],
+    [
+      "refused facts",
+      ok({ factsRefused: { path: "/images/0", message: "too long" } }),
+      "warn phase: registered, node Ready; facts refused at /images/0: too long",
+    ],
+    ["a refusal", refused(401), "warn report refused: Refused (unauthenticated). Do this."],
+  ])("%s", async (_situation, outcome, line) => {
+    const { clock, lines } = start({ answers: [outcome] });
+    await clock.pass(0);
+    expect(lines).toEqual([line]);
+  });
+
+  it("stopped while a report is on its way that then fails → no word about it, and no further report", async () => {
+    const { clock, stop, hold, lines, times } = start({ answers: [failed("socket hang up")] });
+    const release = hold();
+    await clock.pass(0);
+    stop.abort();
+    await release();
+    await clock.pass(HOUR_MS);
+    expect(lines).toEqual([]);
+    expect(times()).toEqual([0]);
+  });
+});

@@ -1,0 +1,67 @@
+// Who holds a shutdown back, and how it is let go on.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { inhibitShutdown } from "../../../node-shim/shutdown/inhibitor.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { fakeInhibit } from "./fake-inhibit.ts";
+
+let folder: { path: string; remove: () => void };
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  folder.remove();
+});
+
+it("held by systemd-inhibit until it is released; nothing of the environment that could be a secret", async () => {
+  const systemd = fakeInhibit(folder.path);
+  vi.stubEnv("PATH", systemd.path);
+  vi.stubEnv("ROLLCALL_JOIN_TOKEN", "a-secret");
+  vi.stubEnv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere");
+  const { release } = inhibitShutdown((why) => expect.unreachable(why));
+  await systemd.until(1);
+  expect(systemd.lines()).toEqual([
+    "--what=shutdown --mode=delay --who=node-shim --why=rollcall tells the cluster that this machine goes down cat",
+  ]);
+  release();
+  await systemd.until(2);
+  expect(systemd.lines()[1]).toBe("released");
+  expect(systemd.environment()).toContain("DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere");
+  expect(systemd.environment()).not.toContain("a-secret");
+});
+
+it("the process that holds it is killed → released", async () => {
+  const systemd = fakeInhibit(folder.path);
+  const module = join(import.meta.dirname, "../../../node-shim/shutdown/inhibitor.ts");
+  const code = `import { inhibitShutdown } from ${JSON.stringify(module)};
+    inhibitShutdown(console.error); setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", code], {
+    env: { ...process.env, PATH: systemd.path },
+  });
+  await systemd.until(1);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  await systemd.until(2);
+  expect(systemd.lines()[1]).toBe("released");
+});
+
+it("no systemd-inhibit → so it says", async () => {
+  vi.stubEnv("PATH", folder.path);
+  const why = await new Promise<string>((failed) => void inhibitShutdown(failed));
+  expect(why).toBe("systemd-inhibit cannot be run (ENOENT)");
+});
+
+it("a systemd-inhibit that is refused → so it says", async () => {
+  const systemd = fakeInhibit(folder.path);
+  vi.stubEnv("PATH", systemd.path);
+  // What it runs is not there: it ends, with that in its code.
+  const { release } = inhibitShutdown(() => undefined);
+  release();
+  await systemd.until(2);
+  vi.stubEnv("PATH", `${folder.path}/bin`);
+  const why = await new Promise<string>((failed) => void inhibitShutdown(failed));
+  expect(why).toMatch(/^systemd-inhibit has ended \(\d+\)$/);
+});

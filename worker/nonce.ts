@@ -1,0 +1,7 @@
+// Names that nobody can guess: of tickets and enrolments.
+import { base64url } from "jose";
+
+/** 128 random bits, base64url. */
+export function randomNonce(): string {
+  return base64url.encode(crypto.getRandomValues(new Uint8Array(16)));
+}
