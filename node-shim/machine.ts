@@ -1,6 +1,7 @@
 // From flags and configuration to what the shim gathers: the one place where settings become facts.
 import { hostname as osHostname } from "node:os";
 import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseNodeLabels } from "../shared/labels.ts";
 import { validateNodeName } from "../shared/node-name.ts";
 import { areNodeIPs, type Facts } from "../shared/facts.ts";
@@ -10,6 +11,7 @@ import { reservationFault } from "../shared/settings-in-force.ts";
 import { type Settings, settingsSchema } from "../shared/settings.ts";
 import { type Configuration, type LoadedConfiguration, readConfiguration } from "./config.ts";
 import { cloudProviderOf } from "./cloud/provider.ts";
+import { attachLimits } from "./csi/attach-limits.ts";
 import { type FlagTexts, readBoolean } from "./config/flags.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { type ExtraFlags, machineExtras } from "./extras.ts";
@@ -40,6 +42,8 @@ export interface MachineFlags extends ExtraFlags {
   rootDir?: string;
   /** --keep-terminated-pod-volumes [BOOLEAN] */
   keepTerminatedPodVolumes?: string;
+  /** --volume-limits [BOOLEAN] */
+  volumeLimits?: string;
   /** --device-plugins [FOLDER] */
   devicePlugins?: string;
   /** The flags that are fields of the configuration. */
@@ -85,6 +89,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     ...(flags.inventoryLabels && { inventoryLabels: true }),
     ...(cloudProvider && { cloudProvider }),
     ...(cloudProvider && flags.hostnameOverride && { hostnameOverridden: true }),
+    ...(isOn("volume-limits", flags.volumeLimits) && { volumeLimits: true }),
     ...(isOn("keep-terminated-pod-volumes", flags.keepTerminatedPodVolumes) && {
       keepTerminatedPodVolumes: true,
     }),
@@ -117,6 +122,12 @@ export async function thisMachine(
   await requireReservations({ root, settings, ...system });
   let watched: ContainerRuntime | undefined;
   const once = sayOnce(warn);
+  const limits = attachLimits({
+    rootDir,
+    nowMs: () => performance.now(),
+    sleep: (ms) => sleep(ms, undefined, { ref: false }),
+    warn: once,
+  });
   const options: FactsOptions = {
     ...system,
     root,
@@ -125,6 +136,7 @@ export async function thisMachine(
     settings,
     containerRuntime: () => watched?.snapshot() ?? null,
     volumes: volumeScanner(rootDir, once),
+    attachLimits: limits.read,
     warn: once,
     ...(note && { note }),
   };
@@ -137,7 +149,11 @@ export async function thisMachine(
       vitals: { ...(await gatherVitals(options)), ...vitals },
     };
   };
-  return { name, configuration, sources, gather, close: () => watched?.close() };
+  const close = () => {
+    watched?.close();
+    limits.close();
+  };
+  return { name, configuration, sources, gather, close };
 }
 
 /** Said once, at the start. */

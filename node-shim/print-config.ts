@@ -19,6 +19,7 @@ export function printConfig(flags: MachineFlags): string {
       : "--cloud-provider # default: none",
     `--root-dir ${rootDir} # ${flags.rootDir === undefined || flags.rootDir === ROOT_DIR ? "default" : "--root-dir"}`,
     `--keep-terminated-pod-volumes ${settings.keepTerminatedPodVolumes ? "true # --keep-terminated-pod-volumes" : "false # default"}`,
+    `--volume-limits ${settings.volumeLimits ? "true # --volume-limits" : "false # default"}`,
     `--device-plugins ${flags.devicePlugins === undefined ? "# default: not served" : `${flags.devicePlugins} # --device-plugins`}`,
     ...(ignored.length > 0 ? [ignoredFields(ignored)] : []),
   ];

@@ -7,6 +7,7 @@ const SOURCES: Record<string, string> = {
   "/settings/nodeLabels": "--node-labels",
   "/settings/cloudProvider": "--cloud-provider",
   "/settings/hostnameOverridden": "--hostname-override",
+  "/settings/volumeLimits": "--volume-limits",
   "/settings/keepTerminatedPodVolumes": "--keep-terminated-pod-volumes",
   "/platform/os": "the operating system that node runs on",
   "/platform/architecture": "the processor that node runs on, in Go's words",
@@ -25,6 +26,7 @@ const SOURCES: Record<string, string> = {
   "/addresses/onInterface": "the network interfaces",
   "/addresses/defaultRoute": "/proc/net/route, /proc/net/ipv6_route and the network interfaces",
   "/storage/nodefsCapacityBytes": "statfs of --root-dir, or of the nearest folder above it",
+  "/attachLimits": "NodeGetInfo of the CSI driver, by its socket in --root-dir/plugins_registry",
   "/volumes/synced": "whether all of --root-dir/plugins/kubernetes.io/csi was read",
   "/volumes/inUse": "vol_data.json of each volume in --root-dir/plugins/kubernetes.io/csi",
 };

@@ -23,6 +23,10 @@ export const FACTS_LIMITS = {
   addresses: 64,
   extendedResources: 128,
   volumes: 2048,
+  /** CSI drivers that say how many volumes they attach. */
+  attachLimits: 64,
+  /** int32: more is no limit to anyone. */
+  attachLimit: 2 ** 31 - 1,
   runtimeHandlers: 64,
   customEntries: 64,
   customValueLength: 1024,
@@ -155,6 +159,11 @@ export const factsSchema = z.strictObject({
       synced: z.boolean(),
       inUse: z.array(text).max(FACTS_LIMITS.volumes),
     })
+    .optional(),
+  /** CSI NodeGetInfo's max_volumes_per_node by driver; 0: no limit. */
+  attachLimits: z
+    .record(labelValue.min(1), z.int().min(0).max(FACTS_LIMITS.attachLimit))
+    .refine((map) => Object.keys(map).length <= FACTS_LIMITS.attachLimits, "too many drivers")
     .optional(),
   runtimeHandlers: z
     .array(

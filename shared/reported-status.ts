@@ -1,5 +1,6 @@
 // What the setters read, out of a machine's report: facts, vitals, and what the setters remember from before.
 // An absent group of facts is what an error of its callback is in the kubelet.
+import { csiVolumeLimits } from "./attach-limits.ts";
 import type { PressureCondition } from "./eviction-thresholds.ts";
 import { type EvictionState, NO_PRESSURE, synchronizeEviction } from "./eviction.ts";
 import { isIpv4, parseIpSloppy } from "./kubernetes/ip.ts";
@@ -49,7 +50,7 @@ export interface ReportedStatus {
 /** Sources for nodeStatusSetters. Updates `memory`, as the setters do. */
 export function reportedSources(reported: ReportedStatus): StatusSources {
   const { name, facts, vitals, nowMs, memory, recordEvent } = reported;
-  const { settings, platform, runtime, volumes, devices } = facts;
+  const { settings, platform, runtime, devices } = facts;
   const { localStorageCapacityIsolation = DEFAULT_SETTINGS.localStorageCapacityIsolation } = settings;
   const pressure = updatePressure(reported);
   const machine = facts.machine && machineInfoOf(facts.machine);
@@ -103,7 +104,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
       softRequirements: () => null,
       nodeShutdownManager: () => (vitals.shuttingDown ? "node is shutting down" : null),
     },
-    volumes: { synced: () => volumes?.synced ?? false, inUse: () => volumes?.inUse ?? null },
+    ...volumeSources(facts),
     memory,
   };
 }
@@ -123,6 +124,17 @@ function updatePressure({ facts, vitals, memory, nowMs }: ReportedStatus): reado
     settings.evictionPressureTransitionPeriodMs ?? DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs,
   );
   return memory.eviction.conditions;
+}
+
+function volumeSources({
+  settings,
+  volumes,
+  attachLimits,
+}: Facts): Pick<StatusSources, "volumes" | "volumePluginLimits"> {
+  return {
+    volumes: { synced: () => volumes?.synced ?? false, inUse: () => volumes?.inUse ?? null },
+    ...(settings.volumeLimits && { volumePluginLimits: () => csiVolumeLimits(attachLimits) }),
+  };
 }
 
 /** A machine's facts as the kubelet has them from cAdvisor. */

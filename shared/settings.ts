@@ -122,6 +122,8 @@ export const settingsSchema = z
     reservedSystemCPUs: z.string().max(SETTINGS_LIMITS.reservedSystemCPUsLength).optional(),
     enableControllerAttachDetach: z.boolean().optional(),
     localStorageCapacityIsolation: z.boolean().optional(),
+    /** --volume-limits: attach limits are resources of the Node, as with kubelets up to 1.16. */
+    volumeLimits: z.boolean().optional(),
     /** --keep-terminated-pod-volumes, which kubelets up to 1.27 announce in an annotation. */
     keepTerminatedPodVolumes: z.boolean().optional(),
   })

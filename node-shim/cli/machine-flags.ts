@@ -38,6 +38,12 @@ export function machineFlags(command: Command): Command {
     )
     .addOption(
       new Option(
+        "--volume-limits [boolean]",
+        "attach limits of CSI drivers are resources of the Node, as with older kubelets",
+      ).preset("true"),
+    )
+    .addOption(
+      new Option(
         "--device-plugins [folder]",
         `run serves device plugins, where no kubelet does (alone: ${DEVICE_PLUGINS_FOLDER})`,
       ).preset(DEVICE_PLUGINS_FOLDER),

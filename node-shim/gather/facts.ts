@@ -26,6 +26,7 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   containerRuntime: RuntimeReader;
   /** Typically a volumeScanner's. */
   volumes: () => Promise<Facts["volumes"]>;
+  attachLimits: () => Promise<Facts["attachLimits"]>;
   warn: Warn;
   note?: Note;
 }
@@ -33,12 +34,13 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
 /** Never rejects; costs no more than its slowest source. */
 export async function gatherFacts(options: FactsOptions): Promise<Facts> {
   const { root, settings, warn, note } = options;
-  const [machine, image, found, fileSystem, volumes] = await Promise.all([
+  const [machine, image, found, fileSystem, volumes, limits] = await Promise.all([
     gatherMachine(root, warn, note),
     osImage(root),
     addresses({ ...options, hostname: settings.hostname }, warn),
     options.readFileSystem(options.nodefsPath),
     options.volumes(),
+    options.attachLimits(),
   ]);
   const nodefs = orWarn("value" in fileSystem ? fileSystem.value.bytes : fileSystem, "nodefs", warn);
   noted(image, "/versions/osImage", note);
@@ -52,6 +54,7 @@ export async function gatherFacts(options: FactsOptions): Promise<Facts> {
     ...(found && { addresses: found }),
     ...(nodefs && { storage: { nodefsCapacityBytes: nodefs[1] } }),
     ...(volumes && { volumes }),
+    ...(limits && { attachLimits: limits }),
   };
 }
 

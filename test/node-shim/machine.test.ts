@@ -100,6 +100,7 @@ describe("node-shim config", () => {
         "# --node-labels a=b # --node-labels",
         "# --root-dir /srv/kubelet # --root-dir",
         "# --keep-terminated-pod-volumes true # --keep-terminated-pod-volumes",
+        "# --volume-limits false # default",
         "# --device-plugins # default: not served",
         "# ignored, since nothing here depends on it: clusterDomain",
       ]),

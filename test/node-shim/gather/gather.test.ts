@@ -36,6 +36,7 @@ function options(root: string, changes: Partial<FactsOptions> = {}): FactsOption
     readFileSystem: fileSystemReader(() => Promise.resolve(DISK)),
     containerRuntime: () => null,
     volumes: () => Promise.resolve({ synced: true, inUse: [] }),
+    attachLimits: () => Promise.resolve(undefined),
     warn: sayOnce((source) => said.push(source)),
     said,
     ...changes,

@@ -1,0 +1,71 @@
+// CSI drivers as their vendors' libraries serve them: with grpc-js, and bytes by hand that share no code with the shim.
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as grpc from "@grpc/grpc-js";
+import { onTestFinished } from "vitest";
+
+export interface DriverWish {
+  /** CSIPlugin unless told otherwise. */
+  type?: string;
+  name: string;
+  endpoint?: string;
+  /** The bytes of max_volumes_per_node, a varint; none: the field is left out. */
+  limit?: number[];
+  /** What NodeGetInfo answers instead. "hangs": nothing. */
+  fails?: "hangs" | "error";
+}
+
+/** A kubelet's folder with the folder that drivers register in. */
+export function kubeletFolder(): string {
+  const rootDir = mkdtempSync(join(tmpdir(), "csi-"));
+  onTestFinished(() => rmSync(rootDir, { recursive: true, force: true }));
+  mkdirSync(join(rootDir, "plugins_registry"));
+  return rootDir;
+}
+
+/** Serves registration and driver at one socket. `calls` grows by the name of each call. */
+export async function serveDriver(
+  socketPath: string,
+  wish: DriverWish,
+  calls: string[] = [],
+): Promise<() => void> {
+  const text = (number: number, value: string) =>
+    Buffer.concat([Buffer.from([(number << 3) | 2, Buffer.byteLength(value)]), Buffer.from(value)]);
+  const { type = "CSIPlugin", name, endpoint = "", limit, fails } = wish;
+  const info = Buffer.concat([text(1, type), text(2, name), text(3, endpoint), text(4, "1.0.0")]);
+  const node = Buffer.concat([text(1, "node-1"), Buffer.from(limit ? [2 << 3, ...limit] : [])]);
+  const server = new grpc.Server();
+  const asIs = (bytes: Buffer) => bytes;
+  const answering = (path: string, bytes: Buffer, failure?: DriverWish["fails"]) => {
+    const definition = {
+      path,
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: asIs,
+      requestDeserialize: asIs,
+      responseSerialize: asIs,
+      responseDeserialize: asIs,
+    };
+    const handle = (call: grpc.ServerUnaryCall<Buffer, Buffer>, answer: grpc.sendUnaryData<Buffer>) => {
+      if (failure === "hangs") call.on("cancelled", () => calls.push("cancelled"));
+      calls.push(path.slice(path.lastIndexOf("/") + 1));
+      if (failure === "error") answer({ code: grpc.status.UNAVAILABLE, details: "no metadata" });
+      else if (failure === undefined) answer(null, bytes);
+    };
+    server.addService({ call: definition }, { call: handle });
+  };
+  answering("/pluginregistration.Registration/GetInfo", info);
+  answering("/csi.v1.Node/NodeGetInfo", node, fails);
+  await new Promise<void>((resolve, reject) => {
+    server.bindAsync(`unix://${socketPath}`, grpc.ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(),
+    );
+  });
+  const stop = () => {
+    server.forceShutdown();
+    rmSync(socketPath, { force: true });
+  };
+  onTestFinished(stop);
+  return stop;
+}
