@@ -1,10 +1,13 @@
 // Three projects: `node` (everything that runs on Node), `workerd` (shared/ and worker/ in the Worker's own
 // runtime), `e2e` (whole processes on loopback).
+import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { testSecrets, testVariables } from "./test/worker/bindings.ts";
 
 Object.assign(process.env, testSecrets);
+// Most tests of whole processes spend their time on loading the same modules again and again.
+process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url));
 
 /** Loaded when it is asked for: the runs that need no apiserver do not depend on one. */
 async function testKube(request: Request): Promise<Response> {
@@ -21,8 +24,8 @@ const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 export default defineConfig({
   test: {
-    // Most of the time a test waits for a process of its own: one worker would leave the other core idle.
-    maxWorkers: 2,
+    // Often a test waits for a process of its own: two workers would leave two cores idle now and then.
+    maxWorkers: 3,
     projects: [
       { test: { ...patience, name: "node", include: ["test/**/*.test.ts"], exclude: [...e2e, ...worker] } },
       {

@@ -143,7 +143,8 @@ describe("rollcall", () => {
     const joinToken = created.stdout.trim();
     expect(await (await machine("cli-1", joinToken)).ask()).toBe("ok");
     const listed = await rollcall(["--json", "token", "list"]);
-    const { tokens } = JSON.parse(listed.stdout) as { tokens: { id: string }[] };
+    const { tokens: all } = JSON.parse(listed.stdout) as { tokens: { id: string; names: string }[] };
+    const tokens = all.filter(({ names }) => names === "cli-*");
     expect(tokens).toMatchObject([
       { names: "cli-*", uses: 2, used: 1, labels: { site: "north" }, state: "valid" },
     ]);
