@@ -15,6 +15,7 @@ const SOURCES: Record<string, string> = {
   "/machine/swapBytes": "/proc/meminfo",
   "/machine/hugePages": "/sys/kernel/mm/hugepages",
   "/versions/kernel": "uname",
+  "/cgroups/cpuHardcapping": "/proc/mounts and cpu.cfs_* of the CPU controller",
   "/versions/osImage": "default",
   "/runtime": "containerRuntimeEndpoint is empty",
   "/runtime/name": "CRI Version",

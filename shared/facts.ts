@@ -176,6 +176,8 @@ export const factsSchema = z.strictObject({
     .max(FACTS_LIMITS.runtimeHandlers)
     .optional(),
   runtimeFeatures: z.strictObject({ supplementalGroupsPolicy: z.boolean() }).optional(),
+  /** Whether the kernel can cap the CPU of a group of processes (CFS quota). */
+  cgroups: z.strictObject({ cpuHardcapping: z.boolean() }).optional(),
   /** For setters that users add: see docs/custom-setters.md. */
   custom: z
     .record(

@@ -10,6 +10,7 @@ import { DEFAULT_SETTINGS } from "./settings.ts";
 import { factSetters } from "./reported-extras.ts";
 import { customSetters } from "./setters/custom.ts";
 import { setNodeInfo } from "./setters/node-info.ts";
+import { imageFilesystemEvent } from "./setters/image-filesystem-event.ts";
 import type { DraftNode, Setter } from "./setters/setter.ts";
 
 /** Whose Node it is: the deployment that created or adopted it. */
@@ -24,6 +25,12 @@ export function reportedSetters(reported: ReportedStatus): Setter[] {
   const setters = nodeStatusSetters(reportedSources(reported), customSetters);
   setters.push(...factSetters(reported));
   return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
+}
+
+/** What a kubelet that is registered says beside its status. */
+export function reportedEvents({ vitals, memory, recordEvent }: ReportedStatus): Setter[] {
+  const [, capacityBytes] = vitals.signals["imagefs.available"] ?? [];
+  return [imageFilesystemEvent(memory.imageFilesystem, capacityBytes, recordEvent)];
 }
 
 /** No kubelet runs without a runtime, so upstream has no word for it; an empty version is `<unknown>` to kubectl. */

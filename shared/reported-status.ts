@@ -15,6 +15,7 @@ import { cloudAddressesOf, isExternalCloud } from "./reported-cloud.ts";
 import type { Vitals } from "./protocol.ts";
 import { DEFAULT_SETTINGS } from "./settings.ts";
 import { capacityOf, settingsInForce } from "./settings-in-force.ts";
+import type { ImageFilesystemState } from "./setters/image-filesystem-event.ts";
 import type { RebootEvent } from "./setters/machine-info.ts";
 import type { ResolveAddress } from "./setters/node-address.ts";
 import type { SchedulableState } from "./setters/record-node-schedulable-event.ts";
@@ -29,12 +30,14 @@ export interface ReportedMemory {
   rebootEvent: RebootEvent;
   schedulable: SchedulableState;
   eviction: EvictionState;
+  imageFilesystem: ImageFilesystemState;
 }
 
 export const NOTHING_REMEMBERED: ReportedMemory = {
   rebootEvent: { emitted: false },
   schedulable: { lastNodeUnschedulable: false },
   eviction: NO_PRESSURE,
+  imageFilesystem: { hasNoCapacity: false },
 };
 
 export interface ReportedStatus {
@@ -50,7 +53,7 @@ export interface ReportedStatus {
 
 /** Sources for nodeStatusSetters. Updates `memory`, as the setters do. */
 export function reportedSources(reported: ReportedStatus): StatusSources {
-  const { name, facts, vitals, nowMs, memory, recordEvent } = reported;
+  const { name, facts, nowMs, memory, recordEvent } = reported;
   const { settings, platform, runtime, devices } = facts;
   const { localStorageCapacityIsolation = DEFAULT_SETTINGS.localStorageCapacityIsolation } = settings;
   const pressure = updatePressure(reported);
@@ -98,15 +101,21 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
       disk: () => pressure.includes("DiskPressure"),
       pid: () => pressure.includes("PIDPressure"),
     },
-    errors: {
-      runtime: () => vitals.errors?.runtime ?? null,
-      network: () => vitals.errors?.network ?? null,
-      storage: () => vitals.errors?.storage ?? null,
-      softRequirements: () => null,
-      nodeShutdownManager: () => (vitals.shuttingDown ? "node is shutting down" : null),
-    },
+    errors: errorSources(reported),
     ...volumeSources(facts),
     memory,
+  };
+}
+
+/** What keeps the Node from being Ready, or makes it less than it should be. */
+function errorSources({ facts, vitals }: ReportedStatus): StatusSources["errors"] {
+  return {
+    runtime: () => vitals.errors?.runtime ?? null,
+    network: () => vitals.errors?.network ?? null,
+    storage: () => vitals.errors?.storage ?? null,
+    // Upstream containerManagerImpl.setupNode.
+    softRequirements: () => (facts.cgroups?.cpuHardcapping === false ? "CPU hardcapping unsupported" : null),
+    nodeShutdownManager: () => (vitals.shuttingDown ? "node is shutting down" : null),
   };
 }
 

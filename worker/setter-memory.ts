@@ -12,7 +12,7 @@ export function storedMemory(memory: ReportedMemory, nowMs: number): ReportedMem
 
 /** Out of SQLite, for setters to change. `heardMs` is when the machine was last heard of. */
 export function recalledMemory(stored: ReportedMemory | undefined, heardMs: number): ReportedMemory {
-  return withMetTimes(structuredClone(stored ?? NOTHING_REMEMBERED), (at) => Math.min(at, heardMs));
+  return withMetTimes(structuredClone({ ...NOTHING_REMEMBERED, ...stored }), (at) => Math.min(at, heardMs));
 }
 
 function withMetTimes(memory: ReportedMemory, change: (atMs: number) => number): ReportedMemory {

@@ -2,7 +2,7 @@
 import type { ApiError } from "../shared/kubernetes/api-error.ts";
 import { type HeartbeatState, isUpdateStatusPeriodExpired, updateNodeStatus } from "../shared/heartbeat.ts";
 import type { Node } from "../shared/kubernetes/types.ts";
-import { reportedSetters } from "../shared/reported-node.ts";
+import { reportedEvents, reportedSetters } from "../shared/reported-node.ts";
 import { type NodeUpdate, updateNode } from "../shared/update-node.ts";
 import { decidedConditions, decisionsNotYetWritten } from "../shared/decided.ts";
 import type { Renewal } from "./lease.ts";
@@ -124,8 +124,9 @@ function decider(context: TickContext, known: Node, heardMs: number): Decider {
         records.get("node")?.sent,
       );
       const nowMs = Math.max(context.nowMs(), writtenMs, lastHeartbeatMs(original));
-      const setters = reportedSetters({ name, facts, vitals: report.vitals, nowMs, memory, recordEvent });
-      const update = updateNode(original, () => ({ value: false }), os, architecture, [pending, ...setters]);
+      const reported = { name, facts, vitals: report.vitals, nowMs, memory, recordEvent };
+      const setters = [pending, ...reportedSetters(reported), ...reportedEvents(reported)];
+      const update = updateNode(original, () => ({ value: false }), os, architecture, setters);
       context.memory.setters = memory;
       // An event tells when it happened by this clock: the moment of the last write has given a name to another one.
       const atMs = context.nowMs();

@@ -2,6 +2,7 @@
 import type { Facts } from "../../shared/facts.ts";
 import { addresses, type AddressSources } from "./addresses.ts";
 import { logicalCores } from "./cores.ts";
+import { cpuHardcapping } from "./cpu-hardcapping.ts";
 import { hugePages } from "./huge-pages.ts";
 import { bootID, machineID, systemUUID } from "./ids.ts";
 import { memory } from "./memory.ts";
@@ -44,6 +45,7 @@ export async function gatherFacts(options: FactsOptions): Promise<Facts> {
   ]);
   const nodefs = orWarn("value" in fileSystem ? fileSystem.value.bytes : fileSystem, "nodefs", warn);
   noted(image, "/versions/osImage", note);
+  const hardcapping = cpuHardcapping(root);
   return {
     settings,
     platform: { os: options.os, architecture: architecture(options.arch) },
@@ -53,6 +55,7 @@ export async function gatherFacts(options: FactsOptions): Promise<Facts> {
     ...runtimeFacts(options.containerRuntime()),
     ...(found && { addresses: found }),
     ...(nodefs && { storage: { nodefsCapacityBytes: nodefs[1] } }),
+    ...(hardcapping !== undefined && { cgroups: { cpuHardcapping: hardcapping } }),
     ...(volumes && { volumes }),
     ...(limits && { attachLimits: limits }),
   };

@@ -128,6 +128,17 @@ describe("events", () => {
     expect(events.filter((event) => event.startsWith("Rebooted"))).toEqual(["Rebooted"]);
   });
 
+  it("of an image filesystem without capacity: InvalidDiskCapacity, once; again after it had one", async () => {
+    const name = "no-image-capacity";
+    const { report } = await settled(name);
+    const withImages = (bytes: [number, number]) => ({
+      signals: { ...HEALTHY.signals, "imagefs.available": bytes },
+    });
+    for (const bytes of [0, 0, GIB, 0]) await report(facts(name), withImages([bytes, bytes]));
+    const events = await eventsOf(name);
+    expect(events.filter((event) => event.startsWith("Invalid"))).toEqual(["InvalidDiskCapacity ×2"]);
+  });
+
   it("that happen while the apiserver is away: every one once and in order, and the cluster gets the last state", async () => {
     const name = "events-away";
     const { report } = await settled(name);

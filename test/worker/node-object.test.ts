@@ -93,6 +93,16 @@ describe("the first report", () => {
     expect(answer.reportInMs).toBeLessThanOrEqual(9800);
   });
 
+  it("of a kernel that cannot cap CPU → Ready, with the kubelet's warning", async () => {
+    const name = "no-hardcapping";
+    const without = facts(name, { cgroups: { cpuHardcapping: false } });
+    await shimOf(await enrolled(name))(without, HEALTHY);
+    expect((await getNode(name)).status?.conditions?.at(-1)).toMatchObject({
+      status: "True",
+      message: "kubelet is posting ready status. WARNING: CPU hardcapping unsupported",
+    });
+  });
+
   it("under the enrolment's ticket → is not challenged", async () => {
     const name = "first-ticket";
     const machine = await enrolled(name);
