@@ -101,6 +101,7 @@ const versionOf = ({ metadata }: { metadata?: { resourceVersion?: string } }) =>
 
 /** The mean is that of the time in which writes fell due. */
 function peakOverMean(timesMs: number[]): number {
+  if (timesMs.length < MACHINES) throw new Error(`only ${timesMs.length} status writes were seen`);
   const [first = 0, last = 0] = [timesMs[0], timesMs.at(-1)];
   const peak = Math.max(
     ...timesMs.map((from) => timesMs.filter((at) => at >= from && at < from + WINDOW_MS).length),

@@ -3,7 +3,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CoordinationV1Api, CoreV1Api, type KubeConfig, type V1Node, Watch } from "@kubernetes/client-node";
+import {
+  CoordinationV1Api,
+  CoreV1Api,
+  type KubeConfig,
+  makeInformer,
+  type V1Node,
+} from "@kubernetes/client-node";
 import { mintToken } from "../../infra/local/admin.ts";
 import { startCluster } from "../../infra/local/cluster.ts";
 import { localParts, type Part, type Parts } from "../../infra/local/parts.ts";
@@ -56,10 +62,20 @@ export async function watchNodes(
   admin: KubeConfig,
   onNode: (node: V1Node) => void,
 ): Promise<{ stop: () => void }> {
-  const done = () => undefined;
-  const watched = (_: string, node: V1Node) => onNode(node);
-  const abort = await new Watch(admin).watch("/api/v1/nodes", {}, watched, done);
-  return { stop: () => abort.abort() };
+  const api = admin.makeApiClient(CoreV1Api);
+  const informer = makeInformer(admin, "/api/v1/nodes", () => api.listNode());
+  informer.on("add", onNode);
+  informer.on("update", onNode);
+  let isStopped = false;
+  // A watch ends after half a minute in which nothing has changed.
+  informer.on("error", () => void (isStopped || informer.start()));
+  await informer.start();
+  return {
+    stop: () => {
+      isStopped = true;
+      void informer.stop();
+    },
+  };
 }
 
 export const readyOf = (node: V1Node) =>
