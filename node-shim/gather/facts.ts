@@ -2,7 +2,6 @@
 import type { Facts } from "../../shared/facts.ts";
 import { addresses, type AddressSources } from "./addresses.ts";
 import { logicalCores } from "./cores.ts";
-import { cpuHardcapping } from "./cpu-hardcapping.ts";
 import { hugePages } from "./huge-pages.ts";
 import { bootID, machineID, systemUUID } from "./ids.ts";
 import { memory } from "./memory.ts";
@@ -23,6 +22,8 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   kernel: string; // typically os.release()
   os: string; // typically process.platform
   arch: string; // typically process.arch
+  /** Of the kernel, asked once as the kubelet does; absent: nothing tells. */
+  cpuHardcapping?: boolean | undefined;
   readFileSystem: FileSystemReader;
   containerRuntime: RuntimeReader;
   /** Typically a volumeScanner's. */
@@ -34,7 +35,7 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
 
 /** Never rejects; costs no more than its slowest source. */
 export async function gatherFacts(options: FactsOptions): Promise<Facts> {
-  const { root, settings, warn, note } = options;
+  const { root, settings, warn, note, cpuHardcapping } = options;
   const [machine, image, found, fileSystem, volumes, limits] = await Promise.all([
     gatherMachine(root, warn, note),
     osImage(root),
@@ -45,7 +46,6 @@ export async function gatherFacts(options: FactsOptions): Promise<Facts> {
   ]);
   const nodefs = orWarn("value" in fileSystem ? fileSystem.value.bytes : fileSystem, "nodefs", warn);
   noted(image, "/versions/osImage", note);
-  const hardcapping = cpuHardcapping(root);
   return {
     settings,
     platform: { os: options.os, architecture: architecture(options.arch) },
@@ -55,7 +55,7 @@ export async function gatherFacts(options: FactsOptions): Promise<Facts> {
     ...runtimeFacts(options.containerRuntime()),
     ...(found && { addresses: found }),
     ...(nodefs && { storage: { nodefsCapacityBytes: nodefs[1] } }),
-    ...(hardcapping !== undefined && { cgroups: { cpuHardcapping: hardcapping } }),
+    ...(cpuHardcapping !== undefined && { cgroups: { cpuHardcapping } }),
     ...(volumes && { volumes }),
     ...(limits && { attachLimits: limits }),
   };

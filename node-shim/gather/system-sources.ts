@@ -3,13 +3,22 @@ import { lookup } from "node:dns/promises";
 import { statfs } from "node:fs/promises";
 import { networkInterfaces, release } from "node:os";
 import { addressLookup } from "./addresses.ts";
+import { cpuHardcapping } from "./cpu-hardcapping.ts";
 import type { FactsOptions } from "./facts.ts";
 import { inBackground } from "./in-background.ts";
 import { fileSystemReader } from "./storage.ts";
 
 type SystemSources = Pick<
   FactsOptions,
-  "root" | "nodefsPath" | "kernel" | "os" | "arch" | "networkInterfaces" | "lookup" | "readFileSystem"
+  | "root"
+  | "nodefsPath"
+  | "kernel"
+  | "os"
+  | "arch"
+  | "cpuHardcapping"
+  | "networkInterfaces"
+  | "lookup"
+  | "readFileSystem"
 >;
 
 /** Made once per process, for gatherFacts and gatherVitals alike: a hung call is remembered in it. */
@@ -22,6 +31,7 @@ export function systemSources(
     kernel: release(),
     os: process.platform,
     arch: process.arch,
+    cpuHardcapping: cpuHardcapping("/"),
     networkInterfaces,
     lookup: inBackground(addressLookup((name) => lookup(name, { all: true, verbatim: true }))),
     readFileSystem: fileSystemReader((path) => statfs(path)),
