@@ -1,7 +1,7 @@
 // The Durable Object of one machine: a thin shell (storage, RPC) around the tick. Authenticates what the machine
 // says, has it in SQLite before it answers, and decides nothing itself.
 import { DurableObject } from "cloudflare:workers";
-import type { Phase, Report } from "../shared/protocol.ts";
+import type { Phase, Report, ReportAnswer } from "../shared/protocol.ts";
 import type { ApiError } from "../shared/kubernetes/api-error.ts";
 import type { Settings } from "../shared/settings.ts";
 import { type Answer, FORGOTTEN } from "./answer.ts";
@@ -185,7 +185,6 @@ export class NodeObject extends DurableObject<Environment> {
   /** Nobody may come to ask once more: the machine may be gone. */
   async #leaveAgain(name: string): Promise<void> {
     const failed = await this.#removeFromCluster(name);
-    if (!this.#records.get("isLeaving")) return;
     if (failed) return this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
     logOf(name)("left");
     return this.forget();
@@ -246,13 +245,12 @@ export class NodeObject extends DurableObject<Environment> {
     await alarm;
     const refused =
       this.#refusedFacts?.digest === report.factsDigest ? { factsRefused: this.#refusedFacts.fault } : {};
-    const body = {
-      reportInMs: nextReportInMs(this.#settings(), Math.random),
-      ...outcome,
-      ...refused,
-      ticket: this.#offerTicket(),
-    };
-    return { status: 200, body };
+    return this.#answer({ ...outcome, ...refused });
+  }
+
+  #answer(told: TickOutcome & Pick<ReportAnswer, "factsRefused">): Answer {
+    const reportInMs = nextReportInMs(this.#settings(), Math.random);
+    return { status: 200, body: { reportInMs, ...told, ticket: this.#offerTicket() } };
   }
 
   /** Nothing is renewed or written: the machine is about to be silent. */
@@ -260,15 +258,7 @@ export class NodeObject extends DurableObject<Environment> {
     hearSetupFailed(this.#witness(), setupError);
     await this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
     await this.#flush(this.#records.get("enrolment")?.name ?? "");
-    const outcome: TickOutcome = { phase: "setup failed", ready: isReady(this.#records.get("node")?.node) };
-    return {
-      status: 200,
-      body: {
-        ...outcome,
-        reportInMs: nextReportInMs(this.#settings(), Math.random),
-        ticket: this.#offerTicket(),
-      },
-    };
+    return this.#answer({ phase: "setup failed", ready: isReady(this.#records.get("node")?.node) });
   }
 
   async #runTick(): Promise<TickOutcome> {

@@ -9,10 +9,10 @@ export interface Tables {
 }
 
 const TABLES = {
-  records: "key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-  outbox: `id INTEGER PRIMARY KEY, at_micros INTEGER NOT NULL, type TEXT NOT NULL, reason TEXT NOT NULL,
+  records: "(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+  outbox: `(id INTEGER PRIMARY KEY, at_micros INTEGER NOT NULL, type TEXT NOT NULL, reason TEXT NOT NULL,
     message TEXT NOT NULL)`,
-  history: "id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL)",
+  history: "(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL)",
 };
 
 export function nodeTables(sql: SqlStorage): Tables {
@@ -24,7 +24,7 @@ export function nodeTables(sql: SqlStorage): Tables {
     make() {
       if (exist) return;
       for (const [name, columns] of Object.entries(TABLES)) {
-        sql.exec(`CREATE TABLE IF NOT EXISTS ${name} (${columns}`);
+        sql.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns}`);
       }
       exist = true;
     },
