@@ -107,11 +107,7 @@ async function ask<Answer>(
   }
 }
 
-export interface Reporting {
-  name: string;
-  origin: string;
-  key: MachineKey;
-  kid: string;
+export interface Reporting extends Enrolled {
   /** The enrolment's, where this process has enrolled. */
   ticket?: string;
   /** Random, new in every process. */

@@ -2,9 +2,10 @@
 import { type Command, Option } from "commander";
 import { doctor, type DoctorFlags } from "../doctor/doctor.ts";
 import { join, type JoinFlags } from "../join.ts";
-import { leaveWorker, type LeaveFlags } from "../leave.ts";
+import type { EnrolledFlags } from "../as-enrolled.ts";
+import { leaveWorker } from "../leave.ts";
 import { LOG_FORMATS } from "../log.ts";
-import { rotateKey, type RotateFlags } from "../rotate.ts";
+import { rotateKey } from "../rotate.ts";
 import { run, type RunFlags } from "../run.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
 import { installFrom } from "./service-commands.ts";
@@ -45,7 +46,7 @@ export function addWorkerCommands(program: Command): void {
       "\nExample, within the lease of a running service:\n" +
         "  systemctl stop rollcall && node-shim rotate; systemctl start rollcall",
     )
-    .action(async (flags: RotateFlags) => {
+    .action(async (flags: EnrolledFlags) => {
       process.stderr.write(`node-shim: ${await rotateKey(flags)}\n`);
     });
 
@@ -53,7 +54,7 @@ export function addWorkerCommands(program: Command): void {
     .description("Have the Node removed and this machine forgotten; coming back needs a new join token.")
     .option("--hostname-override <name>", "the Node's name, instead of this machine's host name")
     .addHelpText("after", "\nExample:\n  node-shim uninstall-service && node-shim leave")
-    .action((flags: LeaveFlags) => leaveWorker(flags));
+    .action((flags: EnrolledFlags) => leaveWorker(flags));
 
   machineFlags(workerFlags(program.command("doctor")))
     .description(
