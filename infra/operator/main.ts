@@ -171,8 +171,16 @@ program
     }),
   );
 
+/** One key in 64 has a thumbprint that begins like a flag; it is always the last operand. */
+function withThumbprintsLast(args: string[]): string[] {
+  const isThumbprint = (text: string) => /^-[\w-]{42}$/.test(text);
+  const thumbprints = args.filter(isThumbprint);
+  if (thumbprints.length === 0) return args;
+  return [...args.filter((text) => !isThumbprint(text)), "--", ...thumbprints];
+}
+
 try {
-  await program.parseAsync();
+  await program.parseAsync(withThumbprintsLast(process.argv.slice(2)), { from: "user" });
 } catch (error) {
   console.error(`rollcall: ${faultOf(error)}`);
   process.exitCode = 1;

@@ -240,6 +240,20 @@ describe("rollcall", () => {
       1,
       /cannot be reached/,
     ],
+    [
+      "a key that begins like a flag, and is none",
+      ["node", "approve", "cli-nobody", `-h${"A".repeat(41)}`, "--json"],
+      {},
+      1,
+      /There is nothing here/,
+    ],
+    [
+      "a token that begins like a flag, and is none",
+      ["token", "revoke", `--${"A".repeat(41)}`],
+      {},
+      1,
+      /nothing here/,
+    ],
     ["a node that is none", ["node", "revoke", "cli-nobody"], {}, 1, /There is nothing here/],
     [
       "a secret's file that is missing",
