@@ -1,8 +1,10 @@
-// The licences of the libraries that the shim's bundles contain, as their terms ask for: dist/THIRD-PARTY-NOTICES.txt.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+// The licences that the shim's package carries: its own, and those of the libraries in its bundles, as their terms ask
+// for (dist/LICENSE, dist/THIRD-PARTY-NOTICES.txt).
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-const SHIM = resolve(import.meta.dirname, "../../node-shim");
+const ROOT = resolve(import.meta.dirname, "../..");
+const SHIM = join(ROOT, "node-shim");
 
 interface Metafile {
   inputs: Record<string, unknown>;
@@ -32,3 +34,4 @@ function noticeOf(folder: string): string {
 
 const notices = bundledPackages(join(SHIM, "dist")).map((folder) => noticeOf(join(SHIM, folder)));
 writeFileSync(join(SHIM, "dist/THIRD-PARTY-NOTICES.txt"), notices.join(`\n${"-".repeat(72)}\n\n`));
+copyFileSync(join(ROOT, "LICENSE"), join(SHIM, "dist/LICENSE"));

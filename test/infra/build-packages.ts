@@ -31,7 +31,7 @@ export function buildPackages(out: string): string {
 function copyOfProject(): { path: string; remove: () => void } {
   const folder = temporaryFolder();
   const skip = /(^|\/)(dist|node_modules)(\/|$)/;
-  for (const part of ["shared", "infra", "node-shim", "package.json"])
+  for (const part of ["shared", "infra", "node-shim", "package.json", "LICENSE"])
     cpSync(join(ROOT, part), join(folder.path, part), {
       recursive: true,
       filter: (source) => !skip.test(relative(ROOT, source)),

@@ -59,6 +59,10 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
       encoding: "utf8",
     });
     const { scripts, dependencies } = JSON.parse(packed) as Record<string, Record<string, string>>;
+    const licence = execFileSync("tar", ["-xzOf", join(out, TARBALL), "package/dist/LICENSE"], {
+      encoding: "utf8",
+    });
+    expect(licence).toContain("Apache License");
     const atInstall = Object.keys(scripts ?? {}).filter((name) => /install|^prepare$/.test(name));
     expect([atInstall, dependencies]).toEqual([[], undefined]);
     const flags = [
