@@ -23,8 +23,8 @@ describe.concurrent("everything that is asked", () => {
     ["is 200 with a tunnel's error page", { kind: "html" }, "apiserver unreachable"],
     ["is 500", status(500, "InternalError"), "apiserver refuses"],
     [
-      "is 429 that asks for patience",
-      status(429, "TooManyRequests", { retryAfterSeconds: 1 }),
+      "is 429 that asks for more patience than there is",
+      status(429, "TooManyRequests", { retryAfterSeconds: 60 }),
       "apiserver refuses",
     ],
     ["is 401", status(401, "Unauthorized"), "apiserver refuses"],
