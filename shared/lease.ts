@@ -22,6 +22,8 @@ export interface LeaseOptions {
   leaseNamespace: string;
   /** Written at creation; an existing lease keeps its holder. */
   holderIdentity: string;
+  /** Written at creation, as well: whose lease it is. Upstream has none. */
+  annotations?: Record<string, string>;
   leaseDurationSeconds: number;
 }
 
@@ -52,9 +54,9 @@ export interface LeaseSync {
 
 /** Upstream controller.newLease: a lease to create (`base` null), or `base` renewed. */
 export function newLease(base: Lease | null, options: LeaseOptions, renewTime: string): Lease {
-  const { leaseName, leaseNamespace, holderIdentity, leaseDurationSeconds } = options;
+  const { leaseName, leaseNamespace, holderIdentity, annotations, leaseDurationSeconds } = options;
   const { metadata, spec, ...rest } = base ?? {
-    metadata: { name: leaseName, namespace: leaseNamespace },
+    metadata: { name: leaseName, namespace: leaseNamespace, ...(annotations && { annotations }) },
     spec: { holderIdentity },
   };
   return { ...rest, metadata: { ...metadata }, spec: { ...spec, leaseDurationSeconds, renewTime } };

@@ -5,6 +5,7 @@ import type { LeaseClient } from "../shared/kubernetes/client.ts";
 import { parseMicroTime } from "../shared/kubernetes/micro-time.ts";
 import type { Lease } from "../shared/kubernetes/types.ts";
 import { nextRenewTime, NODE_LEASE_NAMESPACE, syncLease } from "../shared/lease.ts";
+import { OWNER_ANNOTATION } from "../shared/reported-node.ts";
 import { readLease } from "./claim.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { distrustKnownNode, readOwnNode, registeredUid } from "./own-node.ts";
@@ -52,6 +53,7 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
         leaseName: name,
         leaseNamespace: NODE_LEASE_NAMESPACE,
         holderIdentity: name,
+        annotations: { [OWNER_ANNOTATION]: context.deployment },
         leaseDurationSeconds: facts.settings.nodeLeaseDurationSeconds,
       },
       renewTime,

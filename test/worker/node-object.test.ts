@@ -76,6 +76,7 @@ describe("the first report", () => {
     ]);
     const lease = await getLease("first-report");
     expect(lease.spec).toMatchObject({ holderIdentity: "first-report", leaseDurationSeconds: 40 });
+    expect(lease.metadata?.annotations).toMatchObject({ "rollcall.dev/owner": "rollcall" });
     expect(lease.metadata?.ownerReferences).toEqual([
       { apiVersion: "v1", kind: "Node", name: "first-report", uid: node.metadata?.uid },
     ]);
