@@ -99,9 +99,9 @@ function event(name: string, node: string, type: string, reason: string) {
 const rbac = readFileSync(join(import.meta.dirname, "../../infra/rbac/rollcall.yaml"), "utf8");
 /** The same with other names and a rule more. */
 const renamed = rbac
-  .replaceAll("name: rollcall\n", "name: rollcall%\n")
+  .replaceAll(/(name|policyName): rollcall(-nodes|-leases)?\n/g, "$1: rollcall$2%\n")
   .replaceAll("rollcall-system", "system%");
-const widened = renamed.replace("verbs: [create, get, patch]", "verbs: [create, get, list, patch]");
+const widened = renamed.replace("verbs: [create, get, patch, delete]", "verbs: [create, get, list, patch]");
 
 const served = new Set(
   `configmaps events namespaces nodes secrets serviceaccounts leases clusterroles clusterrolebindings roles

@@ -9,10 +9,12 @@ import { authorization, reviewOf, sendUntil } from "../apiserver/contract/accoun
 import { fieldsOf, textOf } from "../apiserver/object.ts";
 import { findResourceType, resourceTypes } from "../apiserver/resources.ts";
 import { type Received, type Sent, send } from "../apiserver/test-server.ts";
+import { describePolicies } from "./policy-tests.ts";
 
 const file = resolve(import.meta.dirname, "../../infra/rbac/rollcall.yaml");
 const account = "/api/v1/namespaces/rollcall-system/serviceaccounts/rollcall";
 const accountName = "system:serviceaccount:rollcall-system:rollcall";
+const groups = ["system:serviceaccounts", "system:serviceaccounts:rollcall-system", "system:authenticated"];
 
 const nodes = "/api/v1/nodes";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
@@ -21,8 +23,9 @@ const events = "/api/v1/namespaces/default/events";
 const otherEvents = "/api/v1/namespaces/kube-system/events";
 const newEvents = "/apis/events.k8s.io/v1/namespaces/default/events";
 const event = { metadata: { name: "m" }, involvedObject: { kind: "Node", name: "m" }, count: 1 };
-const node = { metadata: { name: "m" } };
-const lease = { metadata: { name: "m" }, spec: { holderIdentity: "m" } };
+const annotations = { "rollcall.dev/owner": "rollcall" };
+const node = { metadata: { name: "m", annotations } };
+const lease = { metadata: { name: "m", annotations }, spec: { holderIdentity: "m" } };
 
 /** In this order: each needs what came before. */
 const allowed: { situation: string; sent: Sent; code: number }[] = [
@@ -63,7 +66,7 @@ const allowed: { situation: string; sent: Sent; code: number }[] = [
       method: "PATCH",
       path: `${nodes}/m`,
       type: "strategic",
-      body: { metadata: { annotations: { "rollcall.dev/owner": "rollcall" } } },
+      body: { metadata: { annotations } },
     },
     code: 200,
   },
@@ -173,7 +176,9 @@ const verbs = [
   "bind",
 ];
 
-describe.each(candidates)("infra/rbac on the $title", ({ start }) => {
+describe.each(candidates)("infra/rbac on the $title", ({ title, start }) => {
+  // The embedded one keeps them only.
+  const enforcesPolicies = title !== "embedded apiserver";
   let running: StartedCandidate;
   let token: string;
 
@@ -200,9 +205,13 @@ describe.each(candidates)("infra/rbac on the $title", ({ start }) => {
       { verb: "patch", resource: "events", namespace: "default" },
     ]) {
       const isAllowed = ({ body }: Received) => fieldsOf(body["status"])["allowed"] === true;
-      const answer = await sendUntil(server, reviewOf(accountName, awaited), isAllowed);
+      const answer = await sendUntil(server, reviewOf(accountName, awaited, groups), isAllowed);
       expect(answer.body["status"]).toMatchObject({ allowed: true });
     }
+    if (!enforcesPolicies) return;
+    const unowned = { metadata: { name: "unowned" } };
+    const probe = { method: "POST", path: `${nodes}?dryRun=All`, body: unowned, token };
+    expect(await sendUntil(server, probe, ({ code }) => code === 422)).toMatchObject({ code: 422 });
   }, startTimeoutMs);
   afterAll(async () => await running.stop(), startTimeoutMs);
 
@@ -244,11 +253,6 @@ describe.each(candidates)("infra/rbac on the $title", ({ start }) => {
     for (const { group, resource: full, verb, namespace } of reviews) {
       const [resource = "", subresource = ""] = full.split("/");
       const resourceAttributes = { group, resource, subresource, verb, namespace };
-      const groups = [
-        "system:serviceaccounts",
-        "system:serviceaccounts:rollcall-system",
-        "system:authenticated",
-      ];
       const spec = { user: accountName, groups, resourceAttributes };
       const path = `${authorization}/subjectaccessreviews`;
       const { body } = await send(running.server, { method: "POST", path, body: { spec } });
@@ -256,5 +260,9 @@ describe.each(candidates)("infra/rbac on the $title", ({ start }) => {
         found.push(`${full}${group && `.${group}`} ${verb} ${namespace}`.trim());
     }
     expect(new Set(found)).toEqual(new Set([...granted, ...grantedToAll]));
+  });
+
+  describe.runIf(enforcesPolicies)("its policies", () => {
+    describePolicies(() => ({ server: running.server, token }));
   });
 });
