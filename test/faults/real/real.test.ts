@@ -2,8 +2,11 @@
 import { spawn } from "node:child_process";
 import { hostname } from "node:os";
 import {
+  ApiException,
+  type Cluster,
   CoordinationV1Api,
   CoreV1Api,
+  KubeConfig,
   type V1Lease,
   V1MicroTime,
   type V1Node,
@@ -223,7 +226,46 @@ describe.skipIf(assets === "")("on a real kube-apiserver", () => {
         expect(next?.request).toBe("POST /api/v1/nodes");
       },
     );
+
+    it("makes another one in between, and offers it → the next shim adopts it, within the admission policies", async () => {
+      const taint = { key: "example.com/other", effect: "NoSchedule" };
+      const metadata = { name: NODE, annotations: { "rollcall.dev/adopt": "rollcall" } };
+      await once(new RegExp(`^PATCH /api/v1/nodes/${NODE}/status$`), async () => {
+        await core.deleteNode({ name: NODE });
+        await core.createNode({ body: { metadata, spec: { taints: [taint] } } });
+        await coordination.deleteNamespacedLease(LEASES);
+      });
+      const { metadata: made } = await getNode();
+      await policiesInForce();
+      await restartShim();
+      await readyAgain();
+      const { metadata: adopted, spec } = await getNode();
+      expect(adopted?.uid).toBe(made?.uid);
+      expect(adopted?.annotations).toMatchObject({ "rollcall.dev/owner": "rollcall" });
+      expect(adopted?.annotations).not.toHaveProperty(["rollcall.dev/adopt"]);
+      expect(spec?.taints).toContainEqual(taint);
+      expect(spec?.taints).toContainEqual({ key: "rollcall.dev/facts-only", effect: "NoSchedule" });
+    });
   });
+
+  /** What the Worker's account may not do is refused. */
+  async function policiesInForce(): Promise<void> {
+    const authorization = new Promise<string>((seen) => {
+      cluster.proxy.inBetween = async ({ headers }) => seen(headers.authorization ?? "");
+    });
+    const token = (await authorization).replace("Bearer ", "");
+    cluster.proxy.inBetween = undefined;
+    const account = new KubeConfig();
+    account.loadFromClusterAndUser(cluster.admin.getCurrentCluster() as Cluster, { name: "worker", token });
+    const nodes = account.makeApiClient(CoreV1Api);
+    const body = { metadata: { name: "unowned" } };
+    await eventually(() =>
+      nodes.createNode({ body, dryRun: "All" }).then(
+        () => false,
+        (error: unknown) => error instanceof ApiException && error.code === 422,
+      ),
+    );
+  }
 });
 
 function statusesOf(node: V1Node): (string | undefined)[] {
