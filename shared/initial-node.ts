@@ -6,7 +6,8 @@ import { setNodeStatus } from "./update-node.ts";
 
 export const ATTACH_DETACH_ANNOTATION = "volumes.kubernetes.io/controller-managed-attach-detach";
 const KEEP_TERMINATED_POD_VOLUMES_ANNOTATION = "volumes.kubernetes.io/keep-terminated-pod-volumes";
-const EXTERNAL_CLOUD_TAINT: Taint = {
+/** Added with `externalCloudProvider`, whatever `registerWithTaints` has: upstream does not look for it there. */
+export const EXTERNAL_CLOUD_TAINT: Taint = {
   key: "node.cloudprovider.kubernetes.io/uninitialized",
   value: "true",
   effect: "NoSchedule",
@@ -97,7 +98,7 @@ function initialTaints({ registerWithTaints, externalCloudProvider, older }: Ini
 }
 
 /** Upstream Taint.MatchTaint. */
-function isSameTaint(left: Taint, right: Taint): boolean {
+export function isSameTaint(left: Taint, right: Taint): boolean {
   return left.key === right.key && left.effect === right.effect;
 }
 

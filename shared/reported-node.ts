@@ -1,5 +1,5 @@
 // The Node that a reporting machine registers with: the kubelet's initial Node, and what rollcall adds to it.
-import { initialNode } from "./initial-node.ts";
+import { EXTERNAL_CLOUD_TAINT, initialNode, isSameTaint } from "./initial-node.ts";
 import type { Node, Taint } from "./kubernetes/types.ts";
 import { nodeStatusSetters } from "./pipeline.ts";
 import type { Facts } from "./facts.ts";
@@ -50,14 +50,19 @@ export function reportedInitialNode(
 ): { node: DraftNode; errors: string[] } | { error: string } {
   const { settings, platform } = reported.facts;
   const cloud = cloudFactsOf(reported.facts);
+  const isExternal = isExternalCloud(reported.facts);
+  const taints = taintsOf(settings.registerWithTaints, grant);
   return initialNode(
     {
       nodeName: reported.name,
       hostname: settings.hostname,
       goos: platform.os,
       goarch: platform.architecture,
-      registerWithTaints: taintsOf(settings.registerWithTaints, grant),
-      externalCloudProvider: isExternalCloud(reported.facts),
+      // The apiserver refuses a Node that has a taint twice.
+      registerWithTaints: isExternal
+        ? taints.filter((taint) => !isSameTaint(taint, EXTERNAL_CLOUD_TAINT))
+        : taints,
+      externalCloudProvider: isExternal,
       enableControllerAttachDetach:
         settings.enableControllerAttachDetach ?? DEFAULT_SETTINGS.enableControllerAttachDetach,
       nodeLabels: { ...settings.nodeLabels, ...grant.labels, [NO_LOAD_BALANCER_LABEL]: "true" },

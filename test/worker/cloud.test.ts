@@ -106,6 +106,18 @@ describe("--cloud-provider external", () => {
     expect(node.metadata?.annotations).toMatchObject({ "alpha.kubernetes.io/provided-node-ip": "10.0.0.5" });
   });
 
+  it("and the machine is configured with that taint → it is there once, as the apiserver wants it", async () => {
+    const name = "cloud-external-tainted";
+    const machine = factsIn(
+      name,
+      { cloudProvider: "external", registerWithTaints: [{ ...TAINT, effect: "NoSchedule", value: "mine" }] },
+      { addresses: addressed },
+    );
+    await shimOf(await enrolled(name))(machine, HEALTHY);
+    const taints = (await getNode(name)).spec?.taints ?? [];
+    expect(taints.filter(({ key }) => key === TAINT.key)).toEqual([TAINT]);
+  });
+
   it("addresses that the controller has set → stay", async () => {
     const name = "cloud-controlled";
     const enrolment = await enrolled(name);
