@@ -10,6 +10,7 @@ import { fieldsOf, textOf } from "../apiserver/object.ts";
 import { findResourceType, resourceTypes } from "../apiserver/resources.ts";
 import { type Received, type Sent, send } from "../apiserver/test-server.ts";
 import { describePolicies } from "./policy-tests.ts";
+import { describeReports } from "./report-tests.ts";
 
 const file = resolve(import.meta.dirname, "../../infra/rbac/rollcall.yaml");
 const account = "/api/v1/namespaces/rollcall-system/serviceaccounts/rollcall";
@@ -262,7 +263,8 @@ describe.each(candidates)("infra/rbac on the $title", ({ title, start }) => {
     expect(new Set(found)).toEqual(new Set([...granted, ...grantedToAll]));
   });
 
-  describe.runIf(enforcesPolicies)("its policies", () => {
-    describePolicies(() => ({ server: running.server, token }));
-  });
+  if (!enforcesPolicies) return;
+  const started = () => ({ server: running.server, token });
+  describe("its policies", () => describePolicies(started));
+  describe("within them", () => describeReports(started));
 });
