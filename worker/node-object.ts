@@ -3,16 +3,16 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Phase, Report, ReportAnswer } from "../shared/protocol.ts";
 import type { ApiError } from "../shared/kubernetes/api-error.ts";
-import type { Settings } from "../shared/settings.ts";
 import { type Answer, FORGOTTEN } from "./answer.ts";
 import { type Environment, origins } from "./env.ts";
-import { type PinnedKeys, pinnedKeys, type SignedRequest } from "./identity/pinned-keys.ts";
+import { type Enrolled, type PinnedKeys, pinnedKeys, type SignedRequest } from "./identity/pinned-keys.ts";
 import type { GrantedPin } from "./registry/pins.ts";
 import { type History, type HistoryEntry, type HistoryQuery, machineHistory } from "./history.ts";
 import { type Journal, journal } from "./journal.ts";
 import type { KubeClient } from "./kube-client.ts";
+import { type KnownFacts, knownFacts } from "./known-facts.ts";
 import { type LazyAlarm, lazyAlarm } from "./lazy-alarm.ts";
-import { registeredUid } from "./own-node.ts";
+import { registerAgain } from "./registration.ts";
 import { removeFromCluster } from "./removal.ts";
 import { firstReportInMs, nextReportInMs } from "./report-interval.ts";
 import { parseRotation } from "./identity/rotation.ts";
@@ -22,37 +22,25 @@ import { eventOutbox, type Outbox } from "./outbox.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import { randomNonce } from "./nonce.ts";
 import { refusal } from "./problems.ts";
-import { type Fault, parseReport, type ReportedFacts, withinGrant } from "./report.ts";
+import { parseReport, type ReportedFacts, withinGrant } from "./report.ts";
 import { nodeTables } from "./tables.ts";
 import { singleFlight } from "./single-flight.ts";
 import { isReady, kubeOf, logOf, tick, type TickMemory, type TickOutcome } from "./tick.ts";
 import { offerTicket, type Tickets, useTicket } from "./tickets.ts";
-import { hear, hearSetupFailed, listen, storeFacts, tell } from "./witness.ts";
-
-/** What an enrolled machine needs to report. */
-interface Enrolled {
-  id: string;
-  /** Of the keys that may speak for it. */
-  thumbprints: string[];
-  /** Its first report needs no challenge. */
-  ticket: string;
-}
+import { hear, hearSetupFailed, listen, tell } from "./witness.ts";
 
 /** What events and the alarm may take of a tick's time. */
 const ALARM_WITHIN_MS = 2000;
-/** Two GETs and two DELETEs. */
-const REMOVAL_WITHIN_MS = 4000;
 /** The apiserver answers, and it is time to tell it what happened. */
 const FLUSHING_PHASES = new Set<Phase>(["registered", "name taken", "node deleted"]);
 const LEFT: Answer = { status: 200, body: { left: true } };
-/** Until the first facts tell another one: the kubelet's nodeLeaseDurationSeconds. */
-const DEFAULT_LEASE_SECONDS = 40;
 
 export class NodeObject extends DurableObject<Environment> {
   readonly #records: NodeRecordStore;
   readonly #outbox: Outbox;
   readonly #history: History;
   readonly #journal: Journal;
+  readonly #facts: KnownFacts;
   readonly #alarm: LazyAlarm;
   readonly #keys: PinnedKeys;
   readonly #standing: Standing;
@@ -62,7 +50,6 @@ export class NodeObject extends DurableObject<Environment> {
   #removal: Promise<unknown> | undefined;
   #latest: Report | undefined;
   #lastReportMs: number | undefined;
-  #refusedFacts: { digest: string; fault: Fault } | undefined;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -74,19 +61,20 @@ export class NodeObject extends DurableObject<Environment> {
     this.#outbox = eventOutbox(ctx.storage, tables, this.#records);
     this.#history = machineHistory(sql, tables);
     this.#journal = journal(ctx.storage, this.#records, this.#outbox, this.#history);
+    this.#facts = knownFacts(() => this.#witness());
     this.#alarm = lazyAlarm(ctx.storage);
     this.#tick = singleFlight(() => this.#runTick());
   }
 
   /** Follows the pin, unless it is out of date; null: nobody is enrolled. What it gave counts once the registry says so. */
-  async enrol(pin: GrantedPin): Promise<Enrolled | null> {
+  async enrol(pin: GrantedPin): Promise<(Enrolled & { ticket: string }) | null> {
     // What a removal takes out of the cluster must not be the next machine's.
     await this.#removal?.catch(() => undefined);
     if (this.#keys.follow(pin, randomNonce(), Date.now())) {
       this.#tickets = {};
       this.#memory = {};
       this.#latest = undefined;
-      this.#refusedFacts = undefined;
+      this.#facts.forget();
     }
     const enrolled = this.#keys.enrolled();
     return enrolled && { ...enrolled, ticket: this.#offerTicket() };
@@ -104,7 +92,7 @@ export class NodeObject extends DurableObject<Environment> {
     // From here to `remember` nothing is awaited: of two equal requests one is applied.
     const enrolment = this.#records.get("enrolment");
     if (!enrolment || !this.#keys.enrolled()) return refusal("unauthenticated");
-    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#leaseMs());
+    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#facts.leaseMs());
     if (use.kind === "repeated") return use.answer;
     if (use.kind === "stale") return this.#challenge("ticket-stale", parsed.report.factsDigest);
     this.#keys.promote(verified.by);
@@ -122,7 +110,7 @@ export class NodeObject extends DurableObject<Environment> {
     // A next key has to report before another one can follow it.
     const enrolment = this.#records.get("enrolment");
     if (!this.#keys.enrolled() || enrolment?.thumbprint !== verified.by) return refusal("unauthenticated");
-    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#leaseMs());
+    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#facts.leaseMs());
     if (use.kind === "repeated") return use.answer;
     if (use.kind === "stale") return refusal("ticket-stale", { ticket: this.#offerTicket() });
     const answer = this.#prepare(next);
@@ -139,7 +127,7 @@ export class NodeObject extends DurableObject<Environment> {
   async leave(request: SignedRequest): Promise<Answer> {
     const verified = await this.#keys.verify(request, "leave", origins(this.env));
     if (verified.kind === "refused") return refusal(verified.reason);
-    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#leaseMs());
+    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#facts.leaseMs());
     if (use.kind === "repeated") return use.answer;
     if (use.kind === "stale") return refusal("ticket-stale", { ticket: this.#offerTicket() });
     const answer = this.remove(request.name, `machine ${verified.by}`);
@@ -192,24 +180,16 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** The registry refuses the machine's keys since this generation: so does this object. */
   revoke(generation: number): void {
-    const isEnrolled = this.#keys.outdate(generation);
-    const enrolment = this.#records.get("enrolment");
-    if (!enrolment || !isEnrolled || enrolment.isRevoked) return;
-    this.#records.put("enrolment", { ...enrolment, isRevoked: true });
-    this.#journal.note("registration", "an operator revoked this machine's keys", Date.now());
+    const isRevoked = this.#keys.revoke(generation);
+    if (isRevoked) this.#journal.note("registration", "an operator revoked this machine's keys", Date.now());
   }
 
   #registry() {
     return this.env.FLEET.getByName("fleet");
   }
 
-  /** Without an apiserver there is nothing to remove, unless there once was one. */
-  async #removeFromCluster(name: string): Promise<ApiError | null> {
-    const uid = registeredUid(this.#records);
-    if (this.env.KUBE_URL === "" && uid === undefined) return null;
-    const { DEPLOYMENT: deployment } = this.env;
-    const client = this.#kube(REMOVAL_WITHIN_MS);
-    return removeFromCluster({ client, name, deployment, registeredUid: uid, nowMs: Date.now() });
+  #removeFromCluster(name: string): Promise<ApiError | null> {
+    return removeFromCluster({ env: this.env, records: this.#records, name, nowMs: () => Date.now() });
   }
 
   /** Forgets the machine that has left, in storage and in memory. The call itself ends with the error FORGOTTEN. */
@@ -226,14 +206,10 @@ export class NodeObject extends DurableObject<Environment> {
   /** What a fresh report changes is in SQLite before the first await. */
   async #apply(report: Report, facts: ReportedFacts): Promise<Answer> {
     if (report.vitals.setupError !== undefined) return this.#setupFailed(report.vitals.setupError);
-    if (facts.kind === "none" && this.#wantsFacts(report.factsDigest)) {
+    if (facts.kind === "none" && this.#facts.isNews(report.factsDigest)) {
       return this.#challenge("facts-unknown", report.factsDigest);
     }
-    if (facts.kind === "good") {
-      storeFacts(this.#witness(), report.factsDigest, facts.facts);
-      this.#refusedFacts = undefined;
-    }
-    if (facts.kind === "refused") this.#refusedFacts = { digest: report.factsDigest, fault: facts.fault };
+    this.#facts.take(report.factsDigest, facts);
     hear(this.#witness(), report);
     this.#latest = report;
     this.#lastReportMs = Date.now();
@@ -243,22 +219,25 @@ export class NodeObject extends DurableObject<Environment> {
     const outcome = await this.#tick();
     tell(this.#witness(), outcome.phase);
     await alarm;
-    const refused =
-      this.#refusedFacts?.digest === report.factsDigest ? { factsRefused: this.#refusedFacts.fault } : {};
-    return this.#answer({ ...outcome, ...refused });
+    return this.#answer({ ...outcome, ...this.#facts.refused(report.factsDigest) });
+  }
+
+  /** Nothing is renewed or written but events. */
+  async #withoutTick(told: TickOutcome): Promise<Answer> {
+    await this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+    await this.#flush(this.#records.get("enrolment")?.name ?? "");
+    return this.#answer(told);
   }
 
   #answer(told: TickOutcome & Pick<ReportAnswer, "factsRefused">): Answer {
-    const reportInMs = nextReportInMs(this.#settings(), Math.random);
+    const reportInMs = nextReportInMs(this.#facts.settings(), Math.random);
     return { status: 200, body: { reportInMs, ...told, ticket: this.#offerTicket() } };
   }
 
-  /** Nothing is renewed or written: the machine is about to be silent. */
-  async #setupFailed(setupError: string): Promise<Answer> {
+  /** The machine is about to be silent. */
+  #setupFailed(setupError: string): Promise<Answer> {
     hearSetupFailed(this.#witness(), setupError);
-    await this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
-    await this.#flush(this.#records.get("enrolment")?.name ?? "");
-    return this.#answer({ phase: "setup failed", ready: isReady(this.#records.get("node")?.node) });
+    return this.#withoutTick({ phase: "setup failed", ready: isReady(this.#records.get("node")?.node) });
   }
 
   async #runTick(): Promise<TickOutcome> {
@@ -278,7 +257,7 @@ export class NodeObject extends DurableObject<Environment> {
     });
     // What a registration has to say follows with the next report: Ready comes first.
     if (!wasRegistered && outcome.phase === "registered")
-      return { reportInMs: firstReportInMs(this.#settings(), Math.random), ...outcome };
+      return { reportInMs: firstReportInMs(this.#facts.settings(), Math.random), ...outcome };
     if (FLUSHING_PHASES.has(outcome.phase)) await this.#flush(enrolment.name);
     return outcome;
   }
@@ -299,12 +278,7 @@ export class NodeObject extends DurableObject<Environment> {
     if (!this.#keys.enrolled()) return;
     try {
       await this.#flush(enrolment.name);
-      const next = await listen(this.#witness(), {
-        name: enrolment.name,
-        leaseDurationMs: this.#leaseMs(),
-        lastReportMs: this.#lastReportMs,
-        client: this.#kube(ALARM_WITHIN_MS),
-      });
+      const next = await this.#listen(enrolment.name);
       const waiting = this.#outbox.isEmpty() ? null : Date.now() + SILENCE_CHECK_MS;
       const again = next ?? waiting;
       if (again !== null) await this.#alarm.atLatest(again);
@@ -312,6 +286,12 @@ export class NodeObject extends DurableObject<Environment> {
       console.error(JSON.stringify({ node: enrolment.name, message: "alarm failed", error: String(error) }));
       await this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
     }
+  }
+
+  #listen(name: string): Promise<number | null> {
+    const [leaseDurationMs, lastReportMs] = [this.#facts.leaseMs(), this.#lastReportMs];
+    const client = this.#kube(ALARM_WITHIN_MS);
+    return listen(this.#witness(), { name, leaseDurationMs, lastReportMs, client });
   }
 
   #kube(withinMs: number): KubeClient {
@@ -329,30 +309,14 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** An operator asks: the next report registers, also where the Node was deleted. */
   registerAgain(): boolean {
-    const known = this.#records.get("registration");
-    if (!known) return false;
-    this.#records.put("registration", { startId: "", phase: "registered" });
-    this.#journal.note("registration", "an operator asked to register again", Date.now());
-    return true;
-  }
-
-  #wantsFacts(digest: string): boolean {
-    return this.#records.get("facts")?.digest !== digest && this.#refusedFacts?.digest !== digest;
+    return registerAgain(this.#records, this.#journal, Date.now());
   }
 
   #challenge(reason: "ticket-stale" | "facts-unknown", factsDigest: string): Answer {
-    return refusal(reason, { ticket: this.#offerTicket(), factsWanted: this.#wantsFacts(factsDigest) });
+    return refusal(reason, { ticket: this.#offerTicket(), factsWanted: this.#facts.isNews(factsDigest) });
   }
 
   #offerTicket(): string {
-    return offerTicket(this.#tickets, Date.now(), this.#leaseMs(), randomNonce);
-  }
-
-  #settings(): Settings | undefined {
-    return this.#records.get("facts")?.facts.settings;
-  }
-
-  #leaseMs(): number {
-    return (this.#settings()?.nodeLeaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000;
+    return offerTicket(this.#tickets, Date.now(), this.#facts.leaseMs(), randomNonce);
   }
 }

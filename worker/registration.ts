@@ -14,6 +14,8 @@ import type { DraftNode } from "../shared/setters/setter.ts";
 import type { OccurredEvent } from "./outbox.ts";
 import { NOTHING_REMEMBERED } from "../shared/reported-status.ts";
 import { claimingClient } from "./claim.ts";
+import type { Journal } from "./journal.ts";
+import type { NodeRecordStore } from "./node-state.ts";
 import { isNodeMissing, recordLoss } from "./own-node.ts";
 import { phaseOf, type TickContext } from "./tick.ts";
 import { tell } from "./witness.ts";
@@ -67,6 +69,14 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   context.journal.note("registration", `Node ${attempt.outcome}`, nowMs);
   remember(context, attempt);
   return { phase: "registered" };
+}
+
+/** The next report registers, whatever came of it before; false: there was no registration yet. */
+export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs: number): boolean {
+  if (!records.get("registration")) return false;
+  records.put("registration", { startId: "", phase: "registered" });
+  journal.note("registration", "an operator asked to register again", nowMs);
+  return true;
 }
 
 /** One transaction of SQLite, since nothing is awaited. */

@@ -3,33 +3,41 @@
 import { type Answer, type ApiError, isNotFound } from "../shared/kubernetes/api-error.ts";
 import { NODE_LEASE_NAMESPACE } from "../shared/lease.ts";
 import { claimNode } from "../shared/reported-node.ts";
-import type { KubeClient } from "./kube-client.ts";
+import type { Environment } from "./env.ts";
+import type { NodeRecordStore } from "./node-state.ts";
 import { foreignRenewer } from "./other-writers.ts";
-import { isNodeMissing } from "./own-node.ts";
+import { isNodeMissing, registeredUid } from "./own-node.ts";
+import { kubeOf } from "./tick.ts";
 
 export interface Removing {
-  client: KubeClient;
+  env: Environment;
+  records: NodeRecordStore;
   name: string;
-  deployment: string;
-  /** Of the Node that was registered last; undefined where none was. */
-  registeredUid: string | undefined;
-  nowMs: number;
+  /** Date.now */
+  nowMs: () => number;
 }
 
+/** Two GETs and two DELETEs. */
+const WITHIN_MS = 4000;
+
 /** null once nothing of ours is left; else what kept it there. */
-export async function removeFromCluster(removing: Removing): Promise<ApiError | null> {
-  const { client, name, deployment, registeredUid, nowMs } = removing;
+export async function removeFromCluster({ env, records, name, nowMs }: Removing): Promise<ApiError | null> {
+  const { DEPLOYMENT: deployment } = env;
+  const knownUid = registeredUid(records);
+  // Without an apiserver there is nothing to remove, unless there once was one.
+  if (env.KUBE_URL === "" && knownUid === undefined) return null;
+  const client = kubeOf(env, nowMs)(WITHIN_MS);
   const node = await client.getNode(name);
   if ("failed" in node && !isNodeMissing(node.failed, name)) return node.failed;
   const lease = await client.getLease(NODE_LEASE_NAMESPACE, name);
   if ("failed" in lease && !isNotFound(lease.failed)) return lease.failed;
   // Somebody keeps this Node alive: it is theirs by now.
-  if ("ok" in lease && foreignRenewer(lease.ok, deployment, nowMs) !== null) return null;
+  if ("ok" in lease && foreignRenewer(lease.ok, deployment, nowMs()) !== null) return null;
 
   const ourUid = "ok" in node && claimNode(node.ok, deployment) === null ? node.ok.metadata?.uid : undefined;
   if ("ok" in lease) {
     const { uid = "", ownerReferences = [] } = lease.ok.metadata ?? {};
-    const isOurs = ownerReferences.some((owner) => owner.uid === (ourUid ?? registeredUid));
+    const isOurs = ownerReferences.some((owner) => owner.uid === (ourUid ?? knownUid));
     const failed = isOurs ? failureOf(await client.deleteLease(NODE_LEASE_NAMESPACE, name, uid)) : null;
     if (failed) return failed;
   }

@@ -8,7 +8,7 @@ import type { KubeClient } from "./kube-client.ts";
 import type { NodeRecordStore } from "./node-state.ts";
 import { hearingFromLease, hearingFromMemory, lastWords, SILENCE_CHECK_MS } from "./silence.ts";
 
-interface Witness {
+export interface Witness {
   records: NodeRecordStore;
   journal: Journal;
   nowMs: number;

@@ -19,13 +19,22 @@ export type Verified =
   | { kind: "signed"; by: string; use: TicketUse }
   | { kind: "refused"; reason: Extract<Reason, "unauthenticated" | "key-revoked"> };
 
+/** Who is enrolled. */
+export interface Enrolled {
+  id: string;
+  /** Of the keys that may speak for it. */
+  thumbprints: string[];
+}
+
 export interface PinnedKeys {
   /** Takes over a pin that is newer than all that is known; true: another machine has the name now. */
   follow: (pin: GrantedPin, newId: string, nowMs: number) => boolean;
   /** What was pinned before this generation is out of date; true: that goes for the machine that is enrolled. */
   outdate: (generation: number) => boolean;
+  /** The same, by an operator: its keys are refused from now on; true: until now they were not. */
+  revoke: (generation: number) => boolean;
   /** The enrolment, and the keys that may speak for it; null: nobody is enrolled, or no more. */
-  enrolled: () => { id: string; thumbprints: string[] } | null;
+  enrolled: () => Enrolled | null;
   /** The pin and key in use, as a text that another one differs from; null: nobody is enrolled. */
   settling: () => string | null;
   /** This key takes over with its first report. */
@@ -49,6 +58,12 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
   };
   const generationOf = (enrolment: Enrolment | undefined) => enrolment?.generation ?? 0;
 
+  const outdate = (generation: number) => {
+    records.put("outdated", Math.max(generation, records.get("outdated") ?? 0));
+    const enrolment = records.get("enrolment");
+    return enrolment !== undefined && generationOf(enrolment) < generation;
+  };
+
   return {
     follow(pin, newId, nowMs) {
       const { generation, name, thumbprint, token, machine, grant } = pin;
@@ -62,10 +77,13 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
       for (const record of ["isLeaving", "facts", "nextKey", "formerKey"] as const) records.remove(record);
       return true;
     },
-    outdate(generation) {
-      records.put("outdated", Math.max(generation, records.get("outdated") ?? 0));
+    outdate,
+    revoke(generation) {
+      const isEnrolled = outdate(generation);
       const enrolment = records.get("enrolment");
-      return enrolment !== undefined && generationOf(enrolment) < generation;
+      if (!enrolment || !isEnrolled || enrolment.isRevoked) return false;
+      records.put("enrolment", { ...enrolment, isRevoked: true });
+      return true;
     },
     enrolled() {
       const enrolment = records.get("enrolment");
