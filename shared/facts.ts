@@ -45,10 +45,15 @@ const resourceCounts = z
   .record(extendedResource, count)
   .refine((map) => Object.keys(map).length <= FACTS_LIMITS.extendedResources, "too many resources");
 
+const id = wellFormed(FACTS_LIMITS.idLength);
+
+/** Whose facts these are; those that are refused tell it as well. */
+export const machineIDsSchema = z.object({ machine: z.object({ machineID: id, bootID: id }) });
+
 const machine = z.strictObject({
-  machineID: wellFormed(FACTS_LIMITS.idLength),
-  systemUUID: wellFormed(FACTS_LIMITS.idLength),
-  bootID: wellFormed(FACTS_LIMITS.idLength),
+  machineID: id,
+  systemUUID: id,
+  bootID: id,
   cores: z.int().min(1).max(65_536),
   memoryBytes: count,
   swapBytes: count,

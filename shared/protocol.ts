@@ -154,6 +154,8 @@ export type Phase =
   | "facts refused"
   | "waiting for Node"
   | "setup failed"
+  | "cloned"
+  | "two shims"
   | "name taken"
   | "node deleted"
   | "apiserver unreachable"

@@ -6,6 +6,7 @@ import type { Tables } from "./tables.ts";
 
 export const HISTORY_KINDS = [
   "registration",
+  "identity",
   "phase",
   "condition",
   "reboot",

@@ -103,7 +103,7 @@ const WAITING = {
 app.route("/", operatorRoutes);
 
 const MACHINE_RESOURCES = ["report", "leave", "rotate", "enrolment"];
-const OPERATOR_RESOURCES = ["history", "register", "approve", "reject", "revoke"];
+const OPERATOR_RESOURCES = ["history", "register", "clones", "believe", "approve", "reject", "revoke"];
 for (const resource of [...MACHINE_RESOURCES, ...OPERATOR_RESOURCES]) {
   app.all(`/v1/nodes/:name/${resource}`, () => refuse("method-not-allowed"));
 }

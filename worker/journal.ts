@@ -21,8 +21,8 @@ export interface Journal {
   decide: (decision: Decision) => void;
   /** A process of the shim has started: what is said once per process may be said again. */
   begin: (startId: string, nowMs: number) => void;
-  /** A line of history about the registration, and a Warning to the cluster. */
-  warn: (reason: string, text: string, nowMs: number) => void;
+  /** A line of history (of the registration where nothing else is said), and a Warning to the cluster. */
+  warn: (reason: string, text: string, nowMs: number, kind?: HistoryKind) => void;
   /** A line of history. */
   note: (kind: HistoryKind, text: string, nowMs: number) => void;
 }
@@ -54,10 +54,10 @@ export function journal(
         history.add("registration", "the shim started", nowMs);
       });
     },
-    warn(reason, text, nowMs) {
+    warn(reason, text, nowMs, kind = "registration") {
       storage.transactionSync(() => {
         outbox.add([{ type: "Warning", reason, message: text }], nowMs);
-        history.add("registration", text, nowMs);
+        history.add(kind, text, nowMs);
       });
     },
     note(kind, text, nowMs) {

@@ -4,6 +4,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { Phase, Report, ReportAnswer } from "../shared/protocol.ts";
 import type { ApiError } from "../shared/kubernetes/api-error.ts";
 import { type Answer, FORGOTTEN } from "./answer.ts";
+import { type Clones, type ListedSenders, machineClones, type ToldDouble } from "./clones.ts";
 import { type Environment, origins } from "./env.ts";
 import { type Enrolled, type PinnedKeys, pinnedKeys, type SignedRequest } from "./identity/pinned-keys.ts";
 import type { GrantedPin } from "./registry/pins.ts";
@@ -40,6 +41,7 @@ export class NodeObject extends DurableObject<Environment> {
   readonly #outbox: Outbox;
   readonly #history: History;
   readonly #journal: Journal;
+  readonly #clones: Clones;
   readonly #facts: KnownFacts;
   readonly #alarm: LazyAlarm;
   readonly #keys: PinnedKeys;
@@ -61,6 +63,7 @@ export class NodeObject extends DurableObject<Environment> {
     this.#outbox = eventOutbox(ctx.storage, tables, this.#records);
     this.#history = machineHistory(sql, tables);
     this.#journal = journal(ctx.storage, this.#records, this.#outbox, this.#history);
+    this.#clones = machineClones(this.#records, this.#journal);
     this.#facts = knownFacts(() => this.#witness());
     this.#alarm = lazyAlarm(ctx.storage);
     this.#tick = singleFlight(() => this.#runTick());
@@ -75,6 +78,7 @@ export class NodeObject extends DurableObject<Environment> {
       this.#memory = {};
       this.#latest = undefined;
       this.#facts.forget();
+      this.#clones.forget();
     }
     const enrolled = this.#keys.enrolled();
     return enrolled && { ...enrolled, ticket: this.#offerTicket() };
@@ -94,7 +98,10 @@ export class NodeObject extends DurableObject<Environment> {
     if (!enrolment || !this.#keys.enrolled()) return refusal("unauthenticated");
     const use = useTicket(this.#tickets, verified.use, Date.now(), this.#facts.leaseMs());
     if (use.kind === "repeated") return use.answer;
-    if (use.kind === "stale") return this.#challenge("ticket-stale", parsed.report.factsDigest);
+    if (use.kind === "stale") {
+      if (use.isFork) this.#clones.sightFork(parsed.report, Date.now());
+      return this.#challenge("ticket-stale", parsed.report);
+    }
     this.#keys.promote(verified.by);
     const answer = this.#apply(parsed.report, withinGrant(parsed.facts, enrolment));
     use.remember(answer);
@@ -205,10 +212,12 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** What a fresh report changes is in SQLite before the first await. */
   async #apply(report: Report, facts: ReportedFacts): Promise<Answer> {
-    if (report.vitals.setupError !== undefined) return this.#setupFailed(report.vitals.setupError);
-    if (facts.kind === "none" && this.#facts.isNews(report.factsDigest)) {
-      return this.#challenge("facts-unknown", report.factsDigest);
-    }
+    const isSighted = this.#clones.sight(report, Date.now(), this.#facts.leaseMs());
+    const disbelief = this.#clones.disbelief(report.startId, Date.now());
+    if (disbelief && isSighted) return this.#disbelieved(disbelief);
+    if (report.vitals.setupError !== undefined && !disbelief)
+      return this.#setupFailed(report.vitals.setupError);
+    if (facts.kind === "none" && this.#wantsFacts(report)) return this.#challenge("facts-unknown", report);
     this.#facts.take(report.factsDigest, facts);
     hear(this.#witness(), report);
     this.#latest = report;
@@ -217,9 +226,20 @@ export class NodeObject extends DurableObject<Environment> {
     const alarm = this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
     if (!this.#standing.isKnown() && !(await this.#standing.ask())) return refusal("key-revoked");
     const outcome = await this.#tick();
-    tell(this.#witness(), outcome.phase);
+    // Where nothing is wrong with the Node itself.
+    const double = outcome.phase === "registered" ? this.#clones.told(Date.now()) : undefined;
+    const told: TickOutcome = { ...outcome, ...double };
+    tell(this.#witness(), told.phase);
     await alarm;
-    return this.#answer({ ...outcome, ...this.#facts.refused(report.factsDigest) });
+    return this.#answer({ ...told, ...this.#facts.refused(report.factsDigest) });
+  }
+
+  /** Nothing of the report is stored or acted on. Of two shims the other one says how it goes. */
+  #disbelieved(told: ToldDouble): Promise<Answer> {
+    this.#lastReportMs = Date.now();
+    const isCloned = told.phase === "cloned";
+    if (isCloned) tell(this.#witness(), told.phase);
+    return this.#withoutTick({ ...told, ready: !isCloned && isReady(this.#records.get("node")?.node) });
   }
 
   /** Nothing is renewed or written but events. */
@@ -244,6 +264,8 @@ export class NodeObject extends DurableObject<Environment> {
     const enrolment = this.#records.get("enrolment");
     if (!this.#keys.enrolled()) return { phase: "node deleted", ready: false };
     if (!enrolment || !this.#latest) throw new Error("a tick without an enrolment and a report");
+    const disbelief = this.#clones.disbelief(this.#latest.startId, Date.now());
+    if (disbelief) return { ...disbelief, ready: false };
     const wasRegistered = this.#records.get("registration")?.startId === this.#latest.startId;
     const outcome = await tick({
       env: this.env,
@@ -278,7 +300,9 @@ export class NodeObject extends DurableObject<Environment> {
     if (!this.#keys.enrolled()) return;
     try {
       await this.#flush(enrolment.name);
-      const next = await this.#listen(enrolment.name);
+      // Of clones nothing is heard that counts.
+      const isCloned = this.#clones.told(Date.now())?.phase === "cloned";
+      const next = isCloned ? Date.now() + SILENCE_CHECK_MS : await this.#listen(enrolment.name);
       const waiting = this.#outbox.isEmpty() ? null : Date.now() + SILENCE_CHECK_MS;
       const again = next ?? waiting;
       if (again !== null) await this.#alarm.atLatest(again);
@@ -312,8 +336,24 @@ export class NodeObject extends DurableObject<Environment> {
     return registerAgain(this.#records, this.#journal, Date.now());
   }
 
-  #challenge(reason: "ticket-stale" | "facts-unknown", factsDigest: string): Answer {
-    return refusal(reason, { ticket: this.#offerTicket(), factsWanted: this.#facts.isNews(factsDigest) });
+  /** Who reports with this machine's key. */
+  clones(): ListedSenders {
+    return this.#clones.list(Date.now());
+  }
+
+  /** An operator says that one machine alone has the key now; false: that was not in doubt. */
+  believe(): boolean {
+    return this.#clones.end(Date.now());
+  }
+
+  /** From whom is not believed, as much as tells who it is. */
+  #wantsFacts({ factsDigest, startId }: Report): boolean {
+    if (this.#clones.disbelief(startId, Date.now())) return !this.#clones.knows(factsDigest);
+    return this.#facts.isNews(factsDigest);
+  }
+
+  #challenge(reason: "ticket-stale" | "facts-unknown", report: Report): Answer {
+    return refusal(reason, { ticket: this.#offerTicket(), factsWanted: this.#wantsFacts(report) });
   }
 
   #offerTicket(): string {

@@ -1,4 +1,5 @@
 // What a node object remembers, in SQLite: a row per thing, read once when the object wakes, written on change.
+import type { Sightings } from "../shared/clones.ts";
 import type { DecidedCondition } from "../shared/decided.ts";
 import type { EventCorrelator } from "../shared/event-correlator.ts";
 import type { Node } from "../shared/kubernetes/types.ts";
@@ -57,6 +58,8 @@ export interface NodeRecords {
   /** The generation and key that the registry knows to have reported. */
   settled: string;
   facts: { digest: string; facts: Facts };
+  /** Who reports with this machine's key. */
+  sightings: Sightings;
   /** What came of registering, and for which process of the shim. */
   registration: { startId: string; phase: "registered" | LostPhase | "waiting for Node" };
   /** The last known Node, and when its status was written: one row for one write. */

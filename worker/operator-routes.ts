@@ -66,6 +66,18 @@ operatorRoutes.post("/v1/nodes/:name/register", operator, async (c) => {
   return (await c.env.NODES.getByName(name).registerAgain()) ? c.body(null, 204) : refuse("not-found");
 });
 
+operatorRoutes.get("/v1/nodes/:name/clones", operator, async (c) => {
+  const node = await knownNode(c.env, c.req.param("name"));
+  return node ? c.json(await node.clones()) : refuse("not-found");
+});
+
+operatorRoutes.post("/v1/nodes/:name/believe", operator, async (c) => {
+  const name = c.req.param("name");
+  const record = { who: c.var.operator.who, what: "node.believe", target: name } as const;
+  if (!(await fleet(c.env).noteAbout(record))) return refuse("not-found");
+  return (await c.env.NODES.getByName(name).believe()) ? c.body(null, 204) : refuse("not-found");
+});
+
 operatorRoutes.post("/v1/nodes/:name/approve", operator, async (c) => {
   const body = thumbprintSchema.safeParse(await json(c.req.raw));
   if (!body.success) return invalidBody(body.error);

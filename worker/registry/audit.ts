@@ -13,7 +13,8 @@ export type AuditedAction =
   | "machine.rotate"
   | "machine.revoke"
   | "machine.leave"
-  | "node.register";
+  | "node.register"
+  | "node.believe";
 
 export interface AuditRecord {
   /** An operator (`admin secret`, `alice@example.com`), `token ID`, or `machine THUMBPRINT`. */
