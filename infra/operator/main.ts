@@ -7,7 +7,9 @@ import {
   historyTable,
   type ListedEntry,
   type ListedPending,
+  type ListedSenders,
   pendingTable,
+  sendersTable,
   tokenTable,
 } from "./print.ts";
 import { collect, label, seconds, taint, type TokenFlags, tokenWish, wholeNumber } from "./token-wish.ts";
@@ -28,6 +30,11 @@ A machine joins in three steps: mint a token, hand it over, run the shim with it
 A second machine that asks for a name that is taken waits. Look at both, then decide by the key:
   npm run --silent rollcall -- node pending
   npm run --silent rollcall -- node approve edge-7 KEY
+
+A machine whose key reports from several places is cloned, and nothing of it is believed. See who they are, give the
+copy an empty state folder and a token of its own, then end it:
+  npm run --silent rollcall -- node clones edge-7
+  npm run --silent rollcall -- node believe edge-7
 
 With npm start: --url as it prints, --secret-file .rollcall/admin-secret`;
 
@@ -150,6 +157,18 @@ node
   .description("Have the next report register the Node again, also one that somebody deleted.")
   .action((name: string) =>
     answer("POST", nodePath(name, "/register"), { show: said(`${name}: registers with its next report`) }),
+  );
+node
+  .command("clones <name>")
+  .description("Who has reported with this machine's key of late, newest first, and whether several do.")
+  .action((name: string) =>
+    answer("GET", nodePath(name, "/clones"), { show: (listed: ListedSenders) => sendersTable(listed) }),
+  );
+node
+  .command("believe <name>")
+  .description("One machine alone has the key again: end `cloned` or `two shims` now, not after an hour.")
+  .action((name: string) =>
+    answer("POST", nodePath(name, "/believe"), { show: said(`${name}: believed with its next report`) }),
   );
 node
   .command("history <name>")

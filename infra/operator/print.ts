@@ -19,6 +19,12 @@ export interface ListedPending {
   } | null;
 }
 
+/** As GET /v1/nodes/{name}/clones lists them. */
+export interface ListedSenders {
+  double: { phase: string; since: string; lastTurn: string; turns: number } | null;
+  senders: { machineID: string; bootID: string; startId: string; since: string; isBelieved: boolean }[];
+}
+
 export interface ListedEntry {
   at: string;
   who?: string;
@@ -58,6 +64,21 @@ export function pendingTable(pending: readonly ListedPending[]): string {
       : ["", "free by now", "", "", "", "", ""],
   ]);
   return table(["NODE", "", "KEY", "MACHINE-ID", "SYSTEM-UUID", "ADDRESS", "ASKED"], rows);
+}
+
+/** A line about all of them, then each. */
+export function sendersTable({ double, senders }: ListedSenders): string {
+  const rows = senders.map(({ machineID, bootID, startId, since, isBelieved }) => [
+    machineID,
+    bootID,
+    startId,
+    since,
+    isBelieved ? "yes" : "no",
+  ]);
+  const phase = double
+    ? `${double.phase} since ${double.since}; ${double.turns} turns, the last one at ${double.lastTurn}\n\n`
+    : "";
+  return phase + table(["MACHINE-ID", "BOOT-ID", "PROCESS", "SINCE", "BELIEVED"], rows);
 }
 
 /** Oldest first, as logs are read. */

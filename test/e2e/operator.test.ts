@@ -1,67 +1,32 @@
 // npm run rollcall, the operator's command line, and what of a machine's identity takes whole processes, against a Worker in workerd.
 import { spawn } from "node:child_process";
-import { createHash, randomBytes } from "node:crypto";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { localParts, type Parts, untilReady } from "../../infra/local/parts.ts";
-import { freePort } from "../../infra/local/ports.ts";
-import { prepareWorker } from "../../infra/local/workerd.ts";
 import { enrol } from "../../node-shim/post.ts";
 import { makeMachineKey } from "../../node-shim/sign.ts";
 import { httpTransport } from "../../node-shim/transport.ts";
 import { eventually, ROOT, temporaryFolder } from "./local-cluster.ts";
+import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
 
-const SECRET = randomBytes(32).toString("base64url");
 const folder = temporaryFolder();
-let parts: Parts;
+let worker: OwnWorker;
 let url = "";
 
 beforeAll(async () => {
-  const port = await freePort("", undefined, undefined);
-  url = `http://127.0.0.1:${port}`;
-  const [, ...command] = await prepareWorker({
-    folder: join(folder.path, "worker"),
-    root: ROOT,
-    port,
-    deployment: "rollcall",
-    kubeUrl: "http://127.0.0.1:9",
-    kubeCa: undefined,
-    kubeToken: "none",
-    macKeys: `1:${randomBytes(32).toString("base64url")}`,
-    adminSecretSha256: createHash("sha256").update(SECRET).digest("base64url"),
-  });
-  // The test runner reads CommonJS in another way than Node does.
-  const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
-  parts = localParts(() => undefined);
-  const part = parts.start("worker", [workerd, ...command], join(folder.path, "log"));
-  await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
-  writeFileSync(join(folder.path, "secret"), `${SECRET}\n`, { mode: 0o600 });
+  worker = await startOwnWorker(folder.path);
+  ({ url } = worker);
+  writeFileSync(join(folder.path, "secret"), `${worker.adminSecret}\n`, { mode: 0o600 });
 });
 afterAll(async () => {
-  await parts.stop();
+  await worker.stop();
   folder.remove();
 });
 
-type Environment = Record<string, string | undefined>;
-
-function rollcall(args: string[], environment: Environment = {}) {
-  const set = { ROLLCALL_URL: url, ROLLCALL_ADMIN_SECRET: SECRET, ...environment };
-  const child = spawn(process.execPath, ["infra/operator/main.ts", ...args], {
-    cwd: ROOT,
-    env: { PATH: process.env["PATH"], ...set },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const text = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name].on("data", (chunk: Buffer) => (text[name] += chunk.toString()));
-  return new Promise<{ code: number | null; stdout: string; stderr: string }>((done) =>
-    child.once("close", (code) => done({ code, ...text })),
-  );
-}
+const rollcall: OwnWorker["rollcall"] = (...asked) => worker.rollcall(...asked);
+type Environment = Parameters<OwnWorker["rollcall"]>[1];
 
 async function machine(name: string, joinToken: string, machineID = "m-1") {
   const key = await makeMachineKey();
@@ -265,7 +230,7 @@ describe("rollcall", () => {
   ])("%s → one line, and its exit code", async (_, args, environment, code, line) => {
     const ended = await rollcall(args, environment);
     expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(line) });
-    expect(ended.stderr).not.toContain(SECRET);
+    expect(ended.stderr).not.toContain(worker.adminSecret);
   });
 
   it("a login page in between → says so, and follows no redirect with the secret", async () => {
