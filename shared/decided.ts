@@ -12,16 +12,18 @@ export function decidedConditions(node: Node): DecidedCondition[] {
 }
 
 /**
- * A setter that runs before all others: where the apiserver has what was last known, or `sent` without an answer, but
- * something else was decided since, the others start from the decision. A condition that someone else has changed
+ * `setters`, over decisions that are not yet written: where the apiserver has what was last known, or `sent` without an
+ * answer, but something else was decided since, they start from the decision. A condition that someone else has changed
  * stays as it is.
  */
-export function decisionsNotYetWritten(
+export function overDecisions(
+  setters: readonly Setter[],
   lastKnown: Node | undefined,
   decided: readonly DecidedCondition[],
   sent: readonly DecidedCondition[] = [],
-): Setter {
-  return (node) => {
+): Setter[] {
+  let added: readonly DecidedCondition[] = [];
+  const start: Setter = (node) => {
     const conditions = node.status.conditions ?? [];
     const pending = decided.filter((decision) => {
       const status = statusOf(conditions, decision.type);
@@ -35,10 +37,17 @@ export function decisionsNotYetWritten(
     const kept = conditions.map(
       (condition) => pending.find(({ type }) => type === condition.type) ?? condition,
     );
-    const added = pending.filter(({ type }) => statusOf(conditions, type) === undefined);
+    added = pending.filter(({ type }) => statusOf(conditions, type) === undefined);
     node.status.conditions = [...kept, ...added];
     return null;
   };
+  /** A condition that was never written, and of which no setter has spoken again, is nobody's any more. */
+  const end: Setter = (node) => {
+    if (added.length > 0)
+      node.status.conditions = (node.status.conditions ?? []).filter((one) => !added.includes(one));
+    return null;
+  };
+  return [start, ...setters, end];
 }
 
 function statusOf(conditions: readonly DecidedCondition[], type: string): string | undefined {

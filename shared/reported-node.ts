@@ -46,7 +46,7 @@ function withoutContainerRuntime(node: DraftNode): null {
 export function reportedInitialNode(
   reported: ReportedStatus,
   grant: Pick<Grant, "withoutFactsOnlyTaint" | "labels" | "taints">,
-  first: readonly Setter[] = [], // run before the product's
+  over: (setters: readonly Setter[]) => readonly Setter[] = (setters) => setters, // typically overDecisions
 ): { node: DraftNode; errors: string[] } | { error: string } {
   const { settings, platform } = reported.facts;
   const cloud = cloudFactsOf(reported.facts);
@@ -76,7 +76,7 @@ export function reportedInitialNode(
         cloud,
       },
     },
-    [...first, ...reportedSetters(reported)],
+    over(reportedSetters(reported)),
   );
 }
 

@@ -9,7 +9,7 @@ import {
 import type { Phase } from "../shared/protocol.ts";
 import { claimNode, OWNER_ANNOTATION, reportedInitialNode } from "../shared/reported-node.ts";
 import { calculateDelayMs } from "../shared/heartbeat.ts";
-import { decidedConditions, decisionsNotYetWritten } from "../shared/decided.ts";
+import { decidedConditions, overDecisions } from "../shared/decided.ts";
 import type { DraftNode } from "../shared/setters/setter.ts";
 import type { OccurredEvent } from "./outbox.ts";
 import { NOTHING_REMEMBERED } from "../shared/reported-status.ts";
@@ -154,8 +154,10 @@ function initialNode(context: TickContext, nowMs: number): DraftNode | { error: 
     recordEvent: (type: string, reason: string, message: string) =>
       void events.push({ type, reason, message }),
   };
-  const pending = decisionsNotYetWritten(undefined, records.get("decided") ?? []);
-  const initial = reportedInitialNode(reported, enrolment, [pending]);
+  const decided = records.get("decided") ?? [];
+  const initial = reportedInitialNode(reported, enrolment, (setters) =>
+    overDecisions(setters, undefined, decided),
+  );
   if ("error" in initial) return initial;
   const { node } = initial;
   context.journal.decide({ node, memory: records.get("memory") ?? NOTHING_REMEMBERED, events, nowMs });

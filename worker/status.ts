@@ -4,7 +4,7 @@ import { type HeartbeatState, isUpdateStatusPeriodExpired, updateNodeStatus } fr
 import type { Node } from "../shared/kubernetes/types.ts";
 import { reportedEvents, reportedSetters } from "../shared/reported-node.ts";
 import { type NodeUpdate, updateNode } from "../shared/update-node.ts";
-import { decidedConditions, decisionsNotYetWritten } from "../shared/decided.ts";
+import { decidedConditions, overDecisions } from "../shared/decided.ts";
 import type { Renewal } from "./lease.ts";
 import type { OccurredEvent } from "./outbox.ts";
 import { distrustKnownNode, readOwnNode } from "./own-node.ts";
@@ -118,14 +118,14 @@ function decider(context: TickContext, known: Node, heardMs: number): Decider {
     lastRead: () => lastKnown,
     lastUpdate: () => lastUpdate,
     decide: (original) => {
-      const pending = decisionsNotYetWritten(
+      const nowMs = Math.max(context.nowMs(), writtenMs, lastHeartbeatMs(original));
+      const reported = { name, facts, vitals: report.vitals, nowMs, memory, recordEvent };
+      const setters = overDecisions(
+        [...reportedSetters(reported), ...reportedEvents(reported)],
         lastKnown,
         records.get("decided") ?? [],
         records.get("node")?.sent,
       );
-      const nowMs = Math.max(context.nowMs(), writtenMs, lastHeartbeatMs(original));
-      const reported = { name, facts, vitals: report.vitals, nowMs, memory, recordEvent };
-      const setters = [pending, ...reportedSetters(reported), ...reportedEvents(reported)];
       const update = updateNode(original, () => ({ value: false }), os, architecture, setters);
       context.memory.setters = memory;
       // An event tells when it happened by this clock: the moment of the last write has given a name to another one.

@@ -1,7 +1,7 @@
 // Drop-ins in a Node: resources, labels and conditions that come, change, expire and go.
 import { describe, expect, it } from "vitest";
 import type { DropIns } from "../../shared/drop-ins.ts";
-import { enrolled, facts, HEALTHY, kube, shimOf } from "./machine.ts";
+import { enrolled, facts, HEALTHY, kube, setFault, shimOf } from "./machine.ts";
 
 const RAID = { type: "RaidDegraded", status: "False", reason: "AllMembers", message: "md0" } as const;
 const SAID: DropIns = {
@@ -97,6 +97,20 @@ describe("a condition", () => {
     expect(await conditionsOf(name)).toContain("RaidDegraded=False AllMembers");
     expect((await getNode(name)).metadata?.labels).toMatchObject({ "example.com/rack": "b7" });
   });
+});
+
+it.each([
+  ["before its Node was ever created", "drop-in-unborn", false],
+  ["before it was ever written", "drop-in-unwritten", true],
+])("a condition that goes %s, the apiserver being down → no trace of it", async (_, name, isRegistered) => {
+  const { say } = await machineNamed(name);
+  if (isRegistered) await say(null);
+  await setFault(name, { kind: "status", code: 503 });
+  await say(SAID);
+  await say(null);
+  await setFault(name, "");
+  await say(null);
+  expect(await conditionsOf(name)).toEqual([...KUBELETS, READY]);
 });
 
 it("one that fails → a condition of its own; the machine is Ready all the same", async () => {
