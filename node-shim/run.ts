@@ -95,14 +95,14 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   const enrolment = known ?? (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
   if (enrolment === null) return null;
   report ??= reporterFor(enrolment);
-  const { gather, close } = await startDevices(machine.gather, flags.devicePlugins, {
+  const devices = startDevices(machine.gather, flags.devicePlugins, {
     stateFolder: flags.state,
     nowMs: () => performance.now(),
     sleep: (ms) => wait(ms, undefined, { ref: false }),
     log,
-  }).catch(failed);
-  closings.push(close);
-  return { report, gather };
+  });
+  closings.push(devices.close);
+  return { report, gather: await devices.gathering.catch(failed) };
 }
 
 /** Calls `accepted` after the first report that was. */

@@ -4,26 +4,32 @@ import { type DeviceManager, type DeviceManagerOptions, startDeviceManager } fro
 import { readRecord } from "./record.ts";
 
 interface WithDevices<G> {
-  gather: () => Promise<G>;
+  /** Rejects as startDeviceManager does. */
+  gathering: Promise<() => Promise<G>>;
+  /** Also while it starts: nothing is left of it then. */
   close: () => Promise<void>;
 }
 
-/** `gather`, and the devices with its facts. Throws as startDeviceManager does. */
-export async function startDevices<G extends { facts: Facts }>(
+/** `gather`, and the devices with its facts. */
+export function startDevices<G extends { facts: Facts }>(
   gather: () => Promise<G>,
   folder: string | undefined, // --device-plugins
   options: Omit<DeviceManagerOptions, "folder">,
-): Promise<WithDevices<G>> {
-  const manager =
+): WithDevices<G> {
+  const starting =
     folder === undefined
-      ? formerDevices(options.stateFolder)
-      : await startDeviceManager({ ...options, folder });
-  if (manager === null) return { gather, close: () => Promise.resolve() };
-  const both = async () => {
+      ? Promise.resolve(formerDevices(options.stateFolder))
+      : startDeviceManager({ ...options, folder });
+  const gatherBoth = (manager: DeviceManager | null) => async () => {
+    if (manager === null) return gather();
     const [gathered, devices] = await Promise.all([gather(), manager.read()]);
     return { ...gathered, facts: { ...gathered.facts, devices } };
   };
-  return { gather: both, close: manager.close };
+  const close = async () => {
+    const manager = await starting.catch(() => null);
+    await manager?.close();
+  };
+  return { gathering: starting.then(gatherBoth), close };
 }
 
 /** What plugins had announced while they were served is gone. null: they never were. */

@@ -1,5 +1,5 @@
 // --device-plugins, given and not → what the facts say of devices.
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startDevices } from "../../../node-shim/devices/with-devices.ts";
@@ -21,6 +21,8 @@ const facts: Facts = {
 const gather = () => Promise.resolve({ facts, vitals: { signals: {} } });
 const RECORD = JSON.stringify({ registered: [GPU], removed: [] });
 
+const OPTIONS = { nowMs: () => 0, sleep: () => Promise.resolve(), log: () => undefined };
+
 test.each<[situation: string, isOn: boolean, record: string | null, devices: Facts["devices"]]>([
   ["off, and never on", false, null, undefined],
   ["off, and on before: what its plugins had is gone", false, RECORD, gone()],
@@ -29,10 +31,17 @@ test.each<[situation: string, isOn: boolean, record: string | null, devices: Fac
 ])("$0 → devices $3", async (_situation, isOn, record, devices) => {
   const { folder, stateFolder } = machine();
   if (record !== null) writeFileSync(join(stateFolder, "devices.json"), record);
-  const options = { stateFolder, nowMs: () => 0, sleep: () => Promise.resolve(), log: () => undefined };
-  const started = await startDevices(gather, isOn ? folder : undefined, options);
-  const gathered = await started.gather();
+  const options = { ...OPTIONS, stateFolder };
+  const started = startDevices(gather, isOn ? folder : undefined, options);
+  const gathered = await (await started.gathering)();
   expect(gathered).toEqual({ facts: devices ? { ...facts, devices } : facts, vitals: { signals: {} } });
   expect(existsSync(folder)).toBe(isOn);
   await started.close();
+});
+
+test("ended while it starts → no socket is left", async () => {
+  const { folder, stateFolder } = machine();
+  const { close } = startDevices(gather, folder, { ...OPTIONS, stateFolder });
+  await close();
+  expect(readdirSync(folder)).toEqual([]);
 });
