@@ -19,13 +19,14 @@ describe.skipIf(missing !== null)(
     test.each<[situation: string, flags: string[]]>([
       ["no flags", []],
       [
-        "reservations, thresholds, names and taints",
+        "reservations, thresholds, names, taints and all images",
         [
           "--hostname-override=edge-1",
           "--node-labels=shop=4711,rack.example/row=7",
           "--register-with-taints=dedicated=edge:NoSchedule",
           "--max-pods=30",
           "--pods-per-core=5",
+          "--node-status-max-images=-1",
           "--system-reserved=cpu=100m,memory=256Mi,ephemeral-storage=1Gi",
           "--kube-reserved=cpu=200m,memory=512Mi",
           "--eviction-hard=memory.available<5%,nodefs.available<1Gi",

@@ -1,5 +1,5 @@
 // A real kubelet on this machine, with an apiserver and a containerd of its own, for as long as it takes to register.
-import { spawn, type ChildProcess, spawnSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -7,6 +7,7 @@ import { freePort } from "../../infra/local/ports.ts";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { createHttpsClient } from "../apiserver/https-fetch.ts";
 import { type RealApiserver, startRealApiserver, stopProgram } from "../apiserver/real.ts";
+import { imageArchive } from "../node-shim/cri/image-archive.ts";
 import type { NodeJson } from "./compare.ts";
 import { notePutBack } from "./put-back.ts";
 
@@ -54,6 +55,7 @@ export async function startRealKubelet({ assets, folder, flags }: RealKubeletOpt
     const containerd = containerdConfig(folder, socket);
     children.push(start("containerd", ["--config", containerd], join(folder, "containerd.log")));
     await until(() => existsSync(socket), "containerd listens");
+    importImages(folder, socket);
     const kubeconfig = join(folder, "kubeconfig");
     writeKubeconfig(kubeconfig, apiserver.url, readFileSync(apiserver.caFile, "utf8"), apiserver.adminToken);
     const configFile = await kubeletConfig(folder, socket);
@@ -96,6 +98,32 @@ state = ${JSON.stringify(join(folder, "containerd-state"))}
   return file;
 }
 
+/**
+ * More than a Node lists by default, of different sizes and of the same one; one has more names than a Node shows, one is
+ * called by its digest alone.
+ */
+function importImages(folder: string, socket: string): void {
+  const numbers = (count: number) => Array.from({ length: count }, (_, at) => at).join(" ");
+  const several = ["a@", "b@", "c:1", "a:1", "a:2", "b:1", "b:2"].map(
+    (name) => `rollcall.test/named/${name}`,
+  );
+  const images = Array.from({ length: 60 }, (_, at) => ({
+    names: [`rollcall.test/image-${at}:1`],
+    content: `${at + 10} ${numbers(Math.floor(at / 3) * 20)}`,
+  }));
+  const file = join(folder, "images.tar");
+  writeFileSync(
+    file,
+    imageArchive([
+      { names: several, content: numbers(3000) },
+      { names: ["rollcall.test/digest@"], content: numbers(2000) },
+      ...images,
+    ]),
+  );
+  const namespace = ["--address", socket, "--namespace", "k8s.io"];
+  execFileSync("ctr", [...namespace, "images", "import", "--no-unpack", file], { stdio: "pipe" });
+}
+
 /** It may not manage cgroups here; of what it tells of the machine, nothing is changed. */
 async function kubeletConfig(folder: string, socket: string): Promise<string> {
   const file = join(folder, "kubelet.yaml");
@@ -119,21 +147,23 @@ failCgroupV1: false
   return file;
 }
 
-/** The one Node that there is, once it is Ready. */
+/** The one Node that there is, once it is Ready and its images are listed. */
 async function readyNode({ url, caFile, adminToken }: RealApiserver): Promise<NodeJson> {
   const client = createHttpsClient(caFile);
   const headers = { authorization: `Bearer ${adminToken}` };
-  interface Conditions {
-    status?: { conditions?: { type: string; status: string }[] };
+  interface Status {
+    status?: { conditions?: { type: string; status: string }[]; images?: unknown[] };
   }
   try {
     return await until(async () => {
       const response = await client.fetch(new Request(`${url}/api/v1/nodes`, { headers }));
-      const { items = [] } = (await response.json()) as { items?: (NodeJson & Conditions)[] };
-      return items.find(({ status }) =>
-        status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
+      const { items = [] } = (await response.json()) as { items?: (NodeJson & Status)[] };
+      return items.find(
+        ({ status }) =>
+          status?.images?.length &&
+          status.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
       );
-    }, "the kubelet's Node is Ready");
+    }, "the kubelet's Node is Ready and lists images");
   } finally {
     client.close();
   }

@@ -1,6 +1,5 @@
 // A real containerd of its own: root, state and socket in a temporary folder, CNI's configuration as well.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
@@ -14,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { gzipSync } from "node:zlib";
+import { imageArchive } from "./image-archive.ts";
 
 /** Why no containerd can be run here; null: it can. */
 export function containerdMissing(): string | null {
@@ -98,7 +97,7 @@ export function containerd(): Containerd {
     },
     thaw: () => void child?.kill("SIGCONT"),
     importImage: (name, content) => {
-      writeFileSync(at("image.tar"), imageArchive(name, content));
+      writeFileSync(at("image.tar"), imageArchive([{ names: [name], content }]));
       ctr("images", "import", at("image.tar"));
     },
     network: (there) => {
@@ -131,64 +130,4 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = "native"
 `;
-}
-
-const digest = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
-
-/** An OCI image layout of one layer with one file, as a tar (image-spec, image-layout.md). */
-function imageArchive(name: string, content: string): Buffer {
-  const layer = tar([["hello", Buffer.from(content)]]);
-  const zipped = gzipSync(layer);
-  const config = json({
-    architecture: "amd64",
-    os: "linux",
-    config: {},
-    rootfs: { type: "layers", diff_ids: [`sha256:${digest(layer)}`] },
-  });
-  const described = (bytes: Buffer, type: string) => ({
-    mediaType: `application/vnd.oci.image.${type}`,
-    digest: `sha256:${digest(bytes)}`,
-    size: bytes.length,
-  });
-  const manifest = json({
-    schemaVersion: 2,
-    mediaType: "application/vnd.oci.image.manifest.v1+json",
-    config: described(config, "config.v1+json"),
-    layers: [described(zipped, "layer.v1.tar+gzip")],
-  });
-  const entry = {
-    ...described(manifest, "manifest.v1+json"),
-    annotations: { "io.containerd.image.name": name },
-  };
-  const blobs = [config, zipped, manifest].map((bytes): [string, Buffer] => [
-    `blobs/sha256/${digest(bytes)}`,
-    bytes,
-  ]);
-  return tar([
-    ["oci-layout", json({ imageLayoutVersion: "1.0.0" })],
-    ["index.json", json({ schemaVersion: 2, manifests: [entry] })],
-    ...blobs,
-  ]);
-}
-
-const json = (value: unknown) => Buffer.from(JSON.stringify(value));
-
-/** ustar: a header of 512 bytes a file, its content in blocks of 512, two empty blocks at the end. */
-function tar(files: [name: string, content: Buffer][]): Buffer {
-  const blocks = files.flatMap(([name, content]) => {
-    const header = Buffer.alloc(512);
-    header.write(name, 0);
-    header.write("0000644\0", 100);
-    header.write("0000000\0", 108);
-    header.write("0000000\0", 116);
-    header.write(`${content.length.toString(8).padStart(11, "0")}\0`, 124);
-    header.write("00000000000\0", 136);
-    header.write("        ", 148);
-    header.write("0", 156);
-    header.write("ustar\u000000", 257);
-    const sum = header.reduce((sum, byte) => sum + byte, 0);
-    header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
-    return [header, content, Buffer.alloc((512 - (content.length % 512)) % 512)];
-  });
-  return Buffer.concat([...blocks, Buffer.alloc(1024)]);
 }
