@@ -33,7 +33,7 @@ export default defineConfig({
           name: "node",
           include: ["test/**/*.test.ts"],
           exclude: [...e2e, ...worker],
-          // No module holds state: nothing to keep apart, and loading all of them once per file is a third of the time.
+          // No module of ours holds state: nothing to keep apart, and loading all of them once per file is a third of the time.
           isolate: false,
         },
       },

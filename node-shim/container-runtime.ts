@@ -4,6 +4,8 @@ import { parseDuration } from "../shared/duration.ts";
 import type { KubeletConfiguration } from "./config/schema.ts";
 import { socketPathOf } from "./cri/endpoint.ts";
 import { runtimeMonitor } from "./cri/monitor.ts";
+import { runtimeClient } from "./cri/runtime-client.ts";
+import { dockerClient } from "./docker/client.ts";
 import type { RuntimeReader } from "./gather/runtime.ts";
 import type { Warn } from "./gather/warn.ts";
 
@@ -19,6 +21,16 @@ export interface ContainerRuntime {
   close: () => void;
 }
 
+export interface RuntimeFlags {
+  /** --container-runtime NAME */
+  containerRuntime?: string;
+  /** --docker-endpoint ENDPOINT */
+  dockerEndpoint?: string;
+}
+
+/** Upstream's default, as long as a kubelet spoke to Docker itself. */
+export const DOCKER_ENDPOINT = "unix:///var/run/docker.sock";
+
 type Endpoints = Pick<
   KubeletConfiguration,
   "containerRuntimeEndpoint" | "imageServiceEndpoint" | "runtimeRequestTimeout" | "nodeStatusMaxImages"
@@ -31,19 +43,42 @@ const NONE: ContainerRuntime = {
   close: () => undefined,
 };
 
+/** The socket of `--container-runtime docker`; null: the runtime speaks CRI. Throws with what to change. */
+export function dockerSocket({ containerRuntime = "remote", dockerEndpoint }: RuntimeFlags): string | null {
+  if (containerRuntime === "remote" && dockerEndpoint !== undefined)
+    throw new Error("--docker-endpoint: needs --container-runtime docker");
+  if (containerRuntime === "remote") return null;
+  if (containerRuntime !== "docker")
+    throw new Error(`--container-runtime ${containerRuntime}: must be remote (CRI) or docker`);
+  const socket = socketPathOf(dockerEndpoint ?? DOCKER_ENDPOINT);
+  if ("path" in socket) return socket.path;
+  throw new Error(`--docker-endpoint ${dockerEndpoint}: must be a socket's path, as in ${DOCKER_ENDPOINT}`);
+}
+
 /** Watches from now on. `onFlip` is told when what keeps the Node from being Ready has changed. */
 export function watchContainerRuntime(
   { containerRuntimeEndpoint, imageServiceEndpoint, runtimeRequestTimeout, nodeStatusMaxImages }: Endpoints,
+  docker: string | null, // dockerSocket
   warn: Warn,
   onFlip: () => void,
 ): ContainerRuntime {
-  if (containerRuntimeEndpoint === "") return NONE;
+  if (docker === null && containerRuntimeEndpoint === "") return NONE;
+  const deadlineMs = parseDuration(runtimeRequestTimeout).durationMs ?? 0;
+  const nowMs = () => performance.now();
   const monitor = runtimeMonitor({
-    socketPath: validPath(containerRuntimeEndpoint),
-    imageSocketPath: validPath(imageServiceEndpoint || containerRuntimeEndpoint),
-    deadlineMs: parseDuration(runtimeRequestTimeout).durationMs ?? 0,
+    client: (onConnect) =>
+      docker === null
+        ? runtimeClient({
+            socketPath: validPath(containerRuntimeEndpoint),
+            imageSocketPath: validPath(imageServiceEndpoint || containerRuntimeEndpoint),
+            deadlineMs,
+            nowMs,
+            warn,
+            onConnect,
+          })
+        : dockerClient({ socketPath: docker, deadlineMs, warn, onConnect }),
     nodeStatusMaxImages,
-    nowMs: () => performance.now(),
+    nowMs,
     every: (ms, call) => {
       const timer = setInterval(call, ms);
       return () => clearInterval(timer);

@@ -14,7 +14,12 @@ import { type Configuration, type LoadedConfiguration, readConfiguration } from 
 import { cloudProviderOf } from "./cloud/provider.ts";
 import { attachLimits } from "./csi/attach-limits.ts";
 import { type FlagTexts, readBoolean } from "./config/flags.ts";
-import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
+import {
+  type ContainerRuntime,
+  dockerSocket,
+  type RuntimeFlags,
+  watchContainerRuntime,
+} from "./container-runtime.ts";
 import { type ExtraFlags, machineExtras } from "./extras.ts";
 import { type FactsOptions, gatherFacts, gatherMachine, type Note } from "./gather/facts.ts";
 import { hostname } from "./gather/hostname.ts";
@@ -34,7 +39,10 @@ export const ROOT_DIR = "/var/lib/kubelet";
 /** Upstream DevicePluginPath: where plugins look for kubelet.sock, whatever --root-dir is. */
 export const DEVICE_PLUGINS_FOLDER = "/var/lib/kubelet/device-plugins";
 
-export interface MachineFlags extends ExtraFlags {
+/** Where a runtime that speaks CRI listens. */
+const ENDPOINTS = ["containerRuntimeEndpoint", "imageServiceEndpoint"] as const;
+
+export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   /** --config FILE */
   config?: string;
   /** --hostname-override NAME */
@@ -62,6 +70,8 @@ export interface MachineSettings extends LoadedConfiguration {
   nodeIPs: string[];
   /** The kubelet's folder, whose volumes are in use; absolute. */
   rootDir: string;
+  /** Where Docker listens; null: it is not asked. */
+  docker: string | null;
   settings: Settings;
 }
 
@@ -114,12 +124,23 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     if (path === "/hostname") throw new Error(`"${name}" is ${message}: pass a shorter --hostname-override`);
     throw new Error(`--node-labels: ${message.replaceAll("\n", "; ")}`);
   }
-  return { ...loaded, name, nodeIPs: nodeIPs(flags), rootDir: resolve(flags.rootDir ?? ROOT_DIR), settings };
+  const docker = dockerSocket(flags);
+  const { ignored, sources } = loaded;
+  const unused = docker === null ? [] : ENDPOINTS.filter((field) => sources[field] !== "default");
+  return {
+    ...loaded,
+    ignored: [...ignored, ...unused],
+    name,
+    nodeIPs: nodeIPs(flags),
+    rootDir: resolve(flags.rootDir ?? ROOT_DIR),
+    docker,
+    settings,
+  };
 }
 
 /** Throws as machineSettings does. */
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
-  const { name, configuration, inForce, sources, nodeIPs, rootDir, settings, ignored } =
+  const { name, configuration, inForce, sources, nodeIPs, rootDir, docker, settings, ignored } =
     machineSettings(flags);
   if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
   let watched: ContainerRuntime | undefined;
@@ -145,7 +166,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   };
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
   const gather = async (wait?: "wait") => {
-    watched ??= watchContainerRuntime(inForce, warn, () => hear(errors()));
+    watched ??= watchContainerRuntime(inForce, docker, warn, () => hear(errors()));
     const [{ facts, vitals }] = await Promise.all([extras(wait), watched.looked]);
     return {
       facts: { ...(await gatherFacts(options)), ...facts },
@@ -167,7 +188,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     gather,
     probes: [
       { everyMs: SIGNALS_EVERY_MS, look: () => gatherVitals(options) },
-      ...(containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, look: lookAtRuntime }]),
+      ...(docker === null && containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, look: lookAtRuntime }]),
     ],
     listen: (see) => void (hear = see),
     close: () => {

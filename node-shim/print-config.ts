@@ -5,7 +5,7 @@ import { ignoredFields, type MachineFlags, machineSettings, ROOT_DIR } from "./m
 
 /** YAML. What is no field of a KubeletConfiguration stands in comments below it. */
 export function printConfig(flags: MachineFlags): string {
-  const { inForce, sources, ignored, name, nodeIPs, rootDir, settings } = machineSettings(flags);
+  const { inForce, sources, ignored, name, nodeIPs, rootDir, docker, settings } = machineSettings(flags);
   const fields = Object.keys(inForce) as Field[];
   const labels = Object.entries(settings.nodeLabels ?? {}).map(([key, value]) => `${key}=${value}`);
   const others = [
@@ -17,6 +17,9 @@ export function printConfig(flags: MachineFlags): string {
     settings.cloudProvider
       ? `--cloud-provider ${settings.cloudProvider} # --cloud-provider`
       : "--cloud-provider # default: none",
+    docker === null
+      ? "--container-runtime remote # default"
+      : `--container-runtime docker --docker-endpoint unix://${docker} # --container-runtime`,
     `--root-dir ${rootDir} # ${flags.rootDir === undefined || flags.rootDir === ROOT_DIR ? "default" : "--root-dir"}`,
     `--keep-terminated-pod-volumes ${settings.keepTerminatedPodVolumes ? "true # --keep-terminated-pod-volumes" : "false # default"}`,
     `--volume-limits ${settings.volumeLimits ? "true # --volume-limits" : "false # default"}`,

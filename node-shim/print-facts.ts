@@ -32,6 +32,14 @@ const SOURCES: Record<string, string> = {
   "/volumes/inUse": "vol_data.json of each volume in --root-dir/plugins/kubernetes.io/csi",
 };
 
+/** With --container-runtime docker. */
+const DOCKER_SOURCES = {
+  "/runtime": "Docker's info, by systeminformation",
+  "/runtime/name": "--container-runtime",
+  "/runtime/version": "Docker's info, by systeminformation",
+  "/images": "Docker's images, by systeminformation",
+};
+
 /** JSON: the facts, with `value` and `source` in place of each. */
 export async function printFacts(flags: MachineFlags): Promise<string> {
   const noted = new Map<string, string>();
@@ -42,6 +50,7 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
   const sources = new Map([
     ...Object.entries(SOURCES),
     ["/settings/hostname", flags.hostnameOverride ? "--hostname-override" : "this machine's host name"],
+    ...(flags.containerRuntime === "docker" ? Object.entries(DOCKER_SOURCES) : []),
     ["/addresses/nodeIPs", flags.nodeIp ? "--node-ip" : "default"],
     ...Object.entries(machine.sources).flatMap(([field, source]): [string, string][] => [
       [`/settings/${field}`, source],

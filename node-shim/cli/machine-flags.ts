@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { CONFIGURATION_FLAGS, type ConfigurationFlag, type FlagTexts } from "../config/flags.ts";
+import { DOCKER_ENDPOINT } from "../container-runtime.ts";
 import { FACTS_FOLDER } from "../extras.ts";
 import { DEVICE_PLUGINS_FOLDER, type MachineFlags, ROOT_DIR } from "../machine.ts";
 
@@ -22,6 +23,8 @@ export function machineFlags(command: Command): Command {
     .option("--node-ip <ip[,ip]>", "the Node's InternalIP, or one of each family")
     .option("--cloud-provider <name>", "external, aws, gce, azure or file: see docs/configuration.md")
     .option("--cloud-metadata-file <file>", "with --cloud-provider file: what metadata servers say elsewhere")
+    .option("--container-runtime <name>", "remote (default): one that speaks CRI; or docker")
+    .option("--docker-endpoint <unix:///path>", `where Docker listens (default: ${DOCKER_ENDPOINT})`)
     .option("--inventory <mode>", "what hardware there is: on (default), off, or serials (and their numbers)")
     .option(
       "--inventory-labels",

@@ -2,11 +2,11 @@
 // What its answers mean is state.ts's.
 import { type Facts, FACTS_LIMITS } from "../../shared/facts.ts";
 import type { Vitals } from "../../shared/protocol.ts";
-import { sayOnce } from "../gather/warn.ts";
+import { sayOnce, type Warn } from "../gather/warn.ts";
 import { imageFacts } from "./images.ts";
 import { look } from "./look.ts";
 import type { VersionAnswer } from "./methods.ts";
-import { runtimeClient, type RuntimeClientOptions } from "./runtime-client.ts";
+import type { RuntimeClient } from "./runtime-client.ts";
 import { errorsOf, type RuntimeState, stateAfter, UNKNOWN_STATE } from "./state.ts";
 
 /** As updateRuntimeUp is called. */
@@ -31,12 +31,17 @@ export interface RuntimeSnapshot {
   errors: NonNullable<Vitals["errors"]>;
 }
 
-export interface RuntimeMonitorOptions extends Omit<RuntimeClientOptions, "onConnect"> {
+export interface RuntimeMonitorOptions {
+  /** Makes what asks the runtime; typically runtimeClient. It tells when the runtime may be another one than before. */
+  client: (onConnect: () => void) => RuntimeClient;
   nodeStatusMaxImages: number;
+  /** Monotonic; typically performance.now. */
+  nowMs: () => number;
   /** Calls back again and again until it is cancelled; typically setInterval and clearInterval. */
   every: (ms: number, call: () => void) => () => void;
   /** When `errors` are others than before: the Ready condition depends on them. */
   onFlip: () => void;
+  warn: Warn;
 }
 
 export interface RuntimeMonitor {
@@ -91,11 +96,10 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
 function looks(options: RuntimeMonitorOptions, known: Known) {
   const { nowMs, nodeStatusMaxImages } = options;
   const warnOnce = sayOnce(options.warn);
-  const onConnect = () => {
+  const client = options.client(() => {
     version.expire();
     imageFs.expire();
-  };
-  const client = runtimeClient({ ...options, onConnect });
+  });
   const status = look(0, async () => {
     const answer = await client.status();
     if (answer) known.state = stateAfter(known.state, answer, nowMs());

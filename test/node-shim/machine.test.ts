@@ -10,6 +10,7 @@ import { printFacts } from "../../node-shim/print-facts.ts";
 import { preview } from "../../node-shim/preview.ts";
 import { factsSchema } from "../../shared/facts.ts";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
+import { DOCKER } from "./docker/place.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
@@ -100,6 +101,7 @@ describe("node-shim config", () => {
         "# --hostname-override edge-1 # --hostname-override",
         "# --node-ip 10.0.0.1 # --node-ip",
         "# --node-labels a=b # --node-labels",
+        "# --container-runtime remote # default",
         "# --root-dir /srv/kubelet # --root-dir",
         "# --keep-terminated-pod-volumes true # --keep-terminated-pod-volumes",
         "# --volume-limits false # default",
@@ -178,6 +180,17 @@ describe("flags that are no field of the configuration", () => {
       /^--keep-terminated-pod-volumes: "maybe" is neither true nor false$/,
     ],
     ["an address that is none", { nodeIp: "10.0.0" }, /^--node-ip 10\.0\.0: must be an IP address/],
+    ["a runtime that is none", { containerRuntime: "podman" }, /^--container-runtime podman: must be remote/],
+    [
+      "Docker's socket without Docker",
+      { dockerEndpoint: "unix:///run/docker.sock" },
+      /^--docker-endpoint: needs --container-runtime docker$/,
+    ],
+    [
+      "Docker at no socket",
+      { containerRuntime: "docker", dockerEndpoint: "tcp://127.0.0.1:2375" },
+      /^--docker-endpoint tcp:\/\/127\.0\.0\.1:2375: must be a socket's path/,
+    ],
     [
       "two addresses of a family",
       { nodeIp: "10.0.0.1,10.0.0.2" },
@@ -224,6 +237,35 @@ describe("at the start", () => {
     ["a CPU that is not there", "reservedSystemCPUs: '70000'", /is not a subset of online-cpus/],
   ])("%s is reserved → one line", async (_situation, config, message) => {
     await expect(warnings(config)).rejects.toThrow(message);
+  });
+});
+
+describe("--container-runtime docker", () => {
+  const flags = {
+    ...NAMED,
+    containerRuntime: "docker",
+    dockerEndpoint: `unix://${DOCKER.socketPath}`,
+    set: {
+      "container-runtime-endpoint": ["unix:///run/crio.sock"],
+      "runtime-request-timeout": [`${DOCKER.deadlineMs}ms`],
+    },
+  };
+
+  it("→ where it listens is shown, and that the other endpoint is not asked", () => {
+    const lines = printConfig(flags).split("\n");
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        `# --container-runtime docker --docker-endpoint ${flags.dockerEndpoint} # --container-runtime`,
+        "# ignored, since nothing here depends on it: containerRuntimeEndpoint",
+      ]),
+    );
+    expect(machineSettings({ ...NAMED, containerRuntime: "docker" }).docker).toBe("/var/run/docker.sock");
+  });
+
+  it("no Docker there → a Node that is not ready for the runtime's sake", async () => {
+    const node = parseYaml(await preview(flags)) as { status: { conditions: { type: string }[] } };
+    const message = "[container runtime status check may not have completed yet, network state unknown]";
+    expect(node.status.conditions.at(-1)).toMatchObject({ type: "Ready", status: "False", message });
   });
 });
 

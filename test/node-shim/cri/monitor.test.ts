@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { CRI, type StatusAnswer } from "../../../node-shim/cri/methods.ts";
 import { runtimeMonitor, type RuntimeMonitor } from "../../../node-shim/cri/monitor.ts";
+import { runtimeClient } from "../../../node-shim/cri/runtime-client.ts";
 import { grpcServer, serve, type GrpcServer } from "../../../node-shim/grpc/server.ts";
 import { fault } from "../../../node-shim/grpc/status.ts";
 import { place, type Place } from "../grpc/socket.ts";
@@ -77,12 +78,14 @@ async function startRuntime(): Promise<GrpcServer> {
 }
 
 function watch(deadlineMs = 60_000): RuntimeMonitor {
+  const { socketPath } = at;
+  const now = () => nowMs;
+  const warn = (source: string, message: string) => said.push(`${source}: ${message}`);
+  const asked = { socketPath, imageSocketPath: socketPath, deadlineMs, nowMs: now, warn };
   const monitor = runtimeMonitor({
-    socketPath: at.socketPath,
-    imageSocketPath: at.socketPath,
-    deadlineMs,
+    client: (onConnect) => runtimeClient({ ...asked, onConnect }),
     nodeStatusMaxImages: 50,
-    nowMs: () => nowMs,
+    nowMs: now,
     every: (ms) => {
       tick = async (times) => {
         for (let at = 0; at < times; at += ms) {
@@ -93,7 +96,7 @@ function watch(deadlineMs = 60_000): RuntimeMonitor {
       return () => undefined;
     },
     onFlip: () => flips++,
-    warn: (source, message) => said.push(`${source}: ${message}`),
+    warn,
   });
   at.later(monitor.close);
   return monitor;

@@ -1,0 +1,87 @@
+// Asks a Docker daemon, through systeminformation, and tells its answers as those of a runtime over CRI. What does not
+// answer is said once of each outage.
+import type { Systeminformation } from "systeminformation";
+import type { CriImage, StatusAnswer } from "../cri/methods.ts";
+import type { RuntimeClient, RuntimeClientOptions } from "../cri/runtime-client.ts";
+
+type Docker = Pick<typeof import("systeminformation"), "dockerImages" | "dockerInfo">;
+
+/** Loaded with the first question: a shim that is not asked for Docker never has it in its memory. */
+async function load(socketPath: string, deadlineMs: number): Promise<Docker> {
+  // systeminformation reads them once, when it is loaded, and has no other way to be told.
+  process.env["DOCKER_SOCKET"] = socketPath;
+  process.env["DOCKER_SOCKET_TIMEOUT"] = String(deadlineMs);
+  // @ts-expect-error -- the package has types for the whole of it only
+  const loaded = (await import("systeminformation/lib/docker.js")) as { default: Docker };
+  return loaded.default;
+}
+
+/** One of a process. An error and silence look the same here: systeminformation answers both with nothing. */
+export function dockerClient({
+  socketPath,
+  deadlineMs,
+  warn,
+  onConnect,
+}: Pick<RuntimeClientOptions, "socketPath" | "deadlineMs" | "warn" | "onConnect">): RuntimeClient {
+  const docker = load(socketPath, deadlineMs);
+  let isSaid = false;
+  let isClosed = false;
+  let before = "";
+
+  async function info() {
+    const { serverVersion, dockerRootDir, images } = await (await docker).dockerInfo();
+    if (serverVersion) {
+      isSaid = false;
+      return { serverVersion, dockerRootDir, images };
+    }
+    if (!isSaid && !isClosed)
+      warn("container runtime", `${socketPath}: Docker does not answer: start it, or set --docker-endpoint`);
+    isSaid = true;
+    return null;
+  }
+
+  return {
+    async status() {
+      const answer = await info();
+      if (answer === null) return null;
+      const now = `${answer.serverVersion} ${answer.dockerRootDir}`;
+      if (now !== before) onConnect();
+      before = now;
+      return READY;
+    },
+    async version() {
+      const answer = await info();
+      return answer && { ...VERSION, runtimeVersion: answer.serverVersion };
+    },
+    async images() {
+      const answer = await info();
+      const images = answer === null ? [] : (await (await docker).dockerImages()).flatMap(imageOf);
+      // An empty list is what a failure looks like as well.
+      return answer === null || (images.length === 0 && answer.images > 0) ? null : images;
+    },
+    imageFsPath: async () => (await info())?.dockerRootDir ?? null,
+    close: () => void (isClosed = true),
+  };
+}
+
+/** A daemon that answers can run containers, and its network is its own: dockershim without a CNI plugin. */
+const READY: StatusAnswer = {
+  status: {
+    conditions: ["RuntimeReady", "NetworkReady"].map((type) => ({
+      type,
+      status: true,
+      reason: "",
+      message: "",
+    })),
+  },
+  runtimeHandlers: [],
+  features: undefined,
+};
+
+const VERSION = { version: "", runtimeName: "docker", runtimeApiVersion: "" };
+
+/** None of one that was removed between the list and the look at it. */
+function imageOf(image: Partial<Systeminformation.DockerImageData> | undefined): CriImage[] {
+  const { id, size, repoDigests, repoTags } = image ?? {};
+  return id && size !== undefined ? [{ id, size, repoDigests, repoTags }] : [];
+}
