@@ -10,6 +10,7 @@ import { DEFAULT_SETTINGS } from "./settings.ts";
 import { factSetters } from "./reported-extras.ts";
 import { customSetters } from "./setters/custom.ts";
 import { setNodeInfo } from "./setters/node-info.ts";
+import { shutdownEvent } from "./setters/shutdown-event.ts";
 import { imageFilesystemEvent } from "./setters/image-filesystem-event.ts";
 import type { DraftNode, Setter } from "./setters/setter.ts";
 
@@ -27,10 +28,13 @@ export function reportedSetters(reported: ReportedStatus): Setter[] {
   return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
 }
 
-/** What a kubelet that is registered says beside its status. */
+/** What a kubelet that is registered says beside its status, and before it: a shutdown comes before its NotReady. */
 export function reportedEvents({ vitals, memory, recordEvent }: ReportedStatus): Setter[] {
   const [, capacityBytes] = vitals.signals["imagefs.available"] ?? [];
-  return [imageFilesystemEvent(memory.imageFilesystem, capacityBytes, recordEvent)];
+  return [
+    shutdownEvent(memory.shutdown, vitals.shuttingDown ?? false, recordEvent),
+    imageFilesystemEvent(memory.imageFilesystem, capacityBytes, recordEvent),
+  ];
 }
 
 /** No kubelet runs without a runtime, so upstream has no word for it; an empty version is `<unknown>` to kubectl. */

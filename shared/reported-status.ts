@@ -20,6 +20,7 @@ import type { RebootEvent } from "./setters/machine-info.ts";
 import type { ResolveAddress } from "./setters/node-address.ts";
 import type { SchedulableState } from "./setters/record-node-schedulable-event.ts";
 import type { Reading, RecordEvent } from "./setters/setter.ts";
+import type { ShutdownState } from "./setters/shutdown-event.ts";
 import { validateNodeIP } from "./setters/validate-node-ip.ts";
 
 /** The version that the Node shows as its kubelet's; version parsers accept it. */
@@ -31,6 +32,7 @@ export interface ReportedMemory {
   schedulable: SchedulableState;
   eviction: EvictionState;
   imageFilesystem: ImageFilesystemState;
+  shutdown: ShutdownState;
 }
 
 export const NOTHING_REMEMBERED: ReportedMemory = {
@@ -38,6 +40,7 @@ export const NOTHING_REMEMBERED: ReportedMemory = {
   schedulable: { lastNodeUnschedulable: false },
   eviction: NO_PRESSURE,
   imageFilesystem: { hasNoCapacity: false },
+  shutdown: { isShuttingDown: false },
 };
 
 export interface ReportedStatus {

@@ -121,7 +121,7 @@ function decider(context: TickContext, known: Node, heardMs: number): Decider {
       const nowMs = Math.max(context.nowMs(), writtenMs, lastHeartbeatMs(original));
       const reported = { name, facts, vitals: report.vitals, nowMs, memory, recordEvent };
       const setters = overDecisions(
-        [...reportedSetters(reported), ...reportedEvents(reported)],
+        [...reportedEvents(reported), ...reportedSetters(reported)],
         lastKnown,
         records.get("decided") ?? [],
         records.get("node")?.sent,

@@ -162,6 +162,11 @@ export async function eventsAbout(name: string): Promise<Record<string, number>>
 function expectedEvents(said: WatchedMachine["said"]): Record<string, number> {
   const starts = new Set(said.map(({ startId }) => startId)).size;
   const flips = expectedTransitions(said);
+  // A new process has seen no shutdown.
+  const turns = said.filter(({ startId, isUp }, at) => {
+    const before = said[at - 1];
+    return isUp !== (before?.startId === startId ? before.isUp : true);
+  });
   const expected = {
     Starting: starts,
     NodeHasSufficientMemory: starts,
@@ -169,6 +174,7 @@ function expectedEvents(said: WatchedMachine["said"]): Record<string, number> {
     NodeHasSufficientPID: starts,
     NodeNotReady: flips.filter((flip) => flip.endsWith("False")).length,
     NodeReady: flips.filter((flip) => flip.endsWith("True")).length,
+    Shutdown: turns.length,
   };
   return Object.fromEntries(Object.entries(expected).filter(([, count]) => count > 0));
 }

@@ -113,7 +113,25 @@ describe("events", () => {
     const { report } = await settled("events-flip");
     await report(facts("events-flip"), SHUTTING_DOWN);
     await report(facts("events-flip"), SHUTTING_DOWN);
-    expect(await eventsOf("events-flip")).toEqual([...STARTED, "NodeNotReady"]);
+    expect(await eventsOf("events-flip")).toEqual([...STARTED, "Shutdown", "NodeNotReady"]);
+  });
+
+  it("of a shutdown that is cancelled: it, its cancellation; none of one that came true, after the boot", async () => {
+    const { machine, report } = await settled("events-shutdown");
+    await report(facts("events-shutdown"), SHUTTING_DOWN);
+    await report(facts("events-shutdown"), HEALTHY);
+    await report(facts("events-shutdown"), SHUTTING_DOWN);
+    const restarted = shimOf(machine, "start-2");
+    await restarted(facts("events-shutdown"), HEALTHY);
+    await restarted(facts("events-shutdown"), HEALTHY);
+    await ring("events-shutdown");
+    const path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Devents-shutdown";
+    const { items } = await kube<{ items: Event[] }>("GET", path);
+    const told = items.filter(({ reason }) => reason === "Shutdown");
+    expect(told.map(({ type, message, count }) => [type, message, count])).toEqual([
+      ["Normal", "Shutdown manager detected shutdown event", 2],
+      ["Normal", "Shutdown manager detected shutdown cancellation", 1],
+    ]);
   });
 
   it("of a reboot: Rebooted, once", async () => {
@@ -155,7 +173,9 @@ describe("events", () => {
     const events = await eventsOf(name);
     expect(events.slice(0, STARTED.length)).toEqual(STARTED);
     expect(events.slice(STARTED.length)).toEqual([
+      "Shutdown ×2",
       "NodeNotReady ×2",
+      "Shutdown ×2",
       "NodeReady ×2",
       "NodeHasInsufficientMemory",
     ]);

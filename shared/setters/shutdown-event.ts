@@ -1,0 +1,23 @@
+// The event of a machine that begins to go down, or does not after all. Changes no field of the Node.
+import type { RecordEvent, Setter } from "./setter.ts";
+
+/** What the last run saw; false in a kubelet that has just started. The caller keeps it between runs. */
+export interface ShutdownState {
+  isShuttingDown: boolean;
+}
+
+/** What upstream's node shutdown manager says (managerImpl.start), in its words. Updates `state`. */
+export function shutdownEvent(
+  state: ShutdownState,
+  isShuttingDown: boolean, // typically the vitals'
+  recordEvent: RecordEvent,
+): Setter {
+  return () => {
+    if (isShuttingDown !== state.isShuttingDown) {
+      const what = isShuttingDown ? "event" : "cancellation";
+      recordEvent("Normal", "Shutdown", `Shutdown manager detected shutdown ${what}`);
+    }
+    state.isShuttingDown = isShuttingDown;
+    return null;
+  };
+}
