@@ -17,15 +17,20 @@ export interface Witness {
 /** A clock that is further off than this is said. */
 const MAX_SKEW_MS = 60_000;
 
-/** Accepted facts. The machine's last good reading stays, as in the kubelet's cache: no failure zeroes a capacity. */
+/**
+ * Accepted facts. The last good reading of the machine and of its disk stays, as in the caches of the kubelet and its
+ * container manager: no failure changes a capacity, nor what is kept of it.
+ */
 export function storeFacts({ records, journal, nowMs }: Witness, digest: string, sent: Facts): void {
   const before = records.get("facts")?.facts;
   const machine = sent.machine ?? before?.machine;
+  const storage = sent.storage ?? before?.storage;
   const inventory = sent.inventory === undefined ? before?.inventory : sent.inventory;
   const dropIns = sent.dropIns === undefined ? before?.dropIns : sent.dropIns;
   const facts = {
     ...sent,
     ...(machine && { machine }),
+    ...(storage && { storage }),
     ...(inventory !== undefined && { inventory }),
     ...(dropIns !== undefined && { dropIns }),
   };

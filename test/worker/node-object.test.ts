@@ -284,13 +284,18 @@ describe("a change", () => {
     expect((await getNode(name)).status?.capacity).toMatchObject({ cpu: "4", memory: "16Gi" });
   });
 
-  it("of the machine's facts to unreadable ones → the last good capacity stays", async () => {
-    const name = "unreadable";
-    const { report } = await steady(name);
-    const { machine: _, ...rest } = facts(name);
-    await report(rest, HEALTHY);
-    expect((await getNode(name)).status?.capacity).toMatchObject({ cpu: "4", memory: "8Gi" });
-  });
+  it.each(["machine", "storage"] as const)(
+    "of the %s's facts to unreadable ones → the last good capacity stays, and what is kept of it",
+    async (group) => {
+      const name = `unreadable-${group}`;
+      const { report } = await steady(name);
+      const { capacity, allocatable } = (await getNode(name)).status ?? {};
+      expect(capacity).toMatchObject({ cpu: "4", memory: "8Gi", "ephemeral-storage": "100Gi" });
+      const { [group]: _, ...rest } = facts(name);
+      await report(rest, HEALTHY);
+      expect((await getNode(name)).status).toMatchObject({ capacity, allocatable });
+    },
+  );
 });
 
 describe("the apiserver", () => {
