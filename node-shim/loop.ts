@@ -7,7 +7,7 @@ import type { Log } from "./log.ts";
 import type { Clock } from "./loop/clock.ts";
 import { conditionFlips, type Flips } from "./loop/flips.ts";
 import { type Rest, resting } from "./loop/rest.ts";
-import { sayChanges } from "./loop/words.ts";
+import { sayChanges, sayPressures } from "./loop/words.ts";
 import type { ReportOutcome } from "./post.ts";
 
 export interface LoopDependencies {
@@ -84,12 +84,14 @@ async function reportUntilStopped(
 ): Promise<void> {
   const { gather, report, stop, reconnect } = dependencies;
   const say = sayChanges(dependencies.log);
+  const sayPressing = sayPressures(dependencies.log);
   let failures = 0;
   while (!stop.aborted) {
     begin();
     const { facts, vitals } = await gather();
     if (stop.aborted) return;
     const telling = flips.telling(vitals);
+    sayPressing(telling);
     const outcome = await report(facts, telling.vitals);
     if (stop.aborted) return;
     say(outcome);

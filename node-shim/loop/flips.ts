@@ -89,7 +89,7 @@ function differ(told: Standing, now: Standing, wasReady: boolean): boolean {
   return told.errors !== now.errors && (wasReady || now.errors === "");
 }
 
-function ofConditions(
+export function ofConditions(
   signals: Vitals["signals"],
   isWanted: (condition: PressureCondition) => boolean,
 ): Vitals["signals"] {

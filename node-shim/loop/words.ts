@@ -1,7 +1,9 @@
-// What the shim says of its reports: one line when an outcome differs from the one before.
-import type { ReportAnswer } from "../../shared/protocol.ts";
+// What the shim says of its reports and of the machine: one line when something differs from what was before.
+import type { PressureCondition } from "../../shared/eviction-thresholds.ts";
+import type { ReportAnswer, Vitals } from "../../shared/protocol.ts";
 import type { Log } from "../log.ts";
 import type { ReportOutcome } from "../post.ts";
+import { ofConditions, type Telling } from "./flips.ts";
 
 export function sayChanges(log: Log): (outcome: ReportOutcome) => void {
   let last = "";
@@ -11,6 +13,23 @@ export function sayChanges(log: Log): (outcome: ReportOutcome) => void {
     last = text;
     log(outcome.kind === "ok" && healthy(outcome.answer) ? "info" : "warn", text);
   };
+}
+
+/** One line when a pressure begins, with what is left, and one when it is over. */
+export function sayPressures(log: Log): (telling: Telling) => void {
+  let before: Telling["standing"]["pressures"] = [];
+  return ({ vitals, standing: { pressures } }) => {
+    const begun = pressures.filter((condition) => !before.includes(condition));
+    for (const condition of begun) log("warn", `${condition}: ${leftOf(condition, vitals.signals)}`);
+    const over = before.filter((condition) => !pressures.includes(condition));
+    for (const condition of over) log("info", `${condition} is over`);
+    before = pressures;
+  };
+}
+
+function leftOf(condition: PressureCondition, signals: Vitals["signals"]): string {
+  const entries = Object.entries(ofConditions(signals, (other) => other === condition));
+  return entries.map(([name, [available, capacity]]) => `${name} ${available} of ${capacity}`).join(", ");
 }
 
 const healthy = (answer: ReportAnswer) => answer.phase === "registered" && !answer.factsRefused;
