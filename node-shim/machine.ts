@@ -27,7 +27,7 @@ import { pidAvailable } from "./gather/pid-signal.ts";
 import { systemSources } from "./gather/system-sources.ts";
 import { gatherVitals } from "./gather/vitals.ts";
 import { volumeScanner } from "./gather/volumes.ts";
-import { sayOnce, type Warn } from "./gather/warn.ts";
+import { sayOnce, type Warn, withoutEcho } from "./gather/warn.ts";
 import type { Probe } from "./loop/watch.ts";
 
 /** Upstream evictionMonitoringPeriod. */
@@ -161,7 +161,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     containerRuntime: () => watched?.snapshot() ?? null,
     volumes: volumeScanner(rootDir, once),
     attachLimits: limits.read,
-    warn: once,
+    warn: sayOnce(withoutEcho(warn)),
     ...(note && { note }),
   };
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);

@@ -40,6 +40,8 @@ export async function addresses(sources: AddressSources, warn: Warn): Promise<Fa
   const interfaces = orWarn(listInterfaces(sources.networkInterfaces), "network interfaces", warn);
   if (interfaces === undefined) return undefined;
   const found = await lookupIfNeeded(sources);
+  // A name that nobody knows is no fault of the machine's.
+  if ("error" in found && found.late) warn("resolver", `${found.error}: see to it, or pass --node-ip`);
   const own = interfaceIPs(interfaces);
   const candidates = [...sources.nodeIPs, ...("value" in found ? found.value : [])];
   const ips = new Set(candidates.flatMap((text) => parseIpSloppy(text) ?? []));

@@ -10,19 +10,19 @@ export function oneAtATime<R>(
   call: (argument: string) => Promise<R>,
   giveUpMs: number,
 ): (argument: string) => Promise<Reading<R>> {
-  let hungOn: string | null = null;
+  let hung: Reading<R> | null = null;
   let last: Promise<unknown> = Promise.resolve();
 
   async function attempt(argument: string): Promise<Reading<R>> {
-    if (hungOn !== null) return { error: `${name} ${hungOn} has still not returned` };
+    if (hung !== null) return hung;
     const answer = settle(call, argument);
     const first = await Promise.race([answer, after(giveUpMs, answer)]);
     if (first !== "late") return first;
-    hungOn = argument;
+    hung = { error: `${name} ${argument} has not returned within ${giveUpMs} ms`, late: true };
     void answer.then(() => {
-      hungOn = null;
+      hung = null;
     });
-    return { error: `${name} ${argument} did not return within ${giveUpMs} ms` };
+    return hung;
   }
 
   return (argument) => {

@@ -3,11 +3,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** A fact, or why there is none; `missing` when nothing was there to read. `source` where it may be one of several. */
+/**
+ * A fact, or why there is none; `missing` when nothing was there to read, `late` when no answer came in time. `source` where it
+ * may be one of several.
+ */
 export type Reading<T> = { value: T; source?: string } | Unread;
 interface Unread {
   error: string;
   missing?: true;
+  late?: true;
 }
 
 /** What a failed call says, as a reading. */

@@ -13,6 +13,15 @@ export function sayOnce(warn: Warn, said: Set<string> = new Set()): Warn {
   };
 }
 
+/** Passes on what several sources have in common for the first one only: a file that is missing is one line. */
+export function withoutEcho(warn: Warn): Warn {
+  const firstOf = new Map<string, string>();
+  return (source, message) => {
+    if (!firstOf.has(message)) firstOf.set(message, source);
+    if (firstOf.get(message) === source) warn(source, message);
+  };
+}
+
 /** The fact, or undefined after a warning. */
 export function orWarn<T>(reading: Reading<T>, source: string, warn: Warn): T | undefined {
   if ("value" in reading) return reading.value;

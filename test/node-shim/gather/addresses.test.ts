@@ -147,11 +147,14 @@ test("a name that does not resolve → the resolver's error, and no warning: mos
   });
 });
 
-test("a resolver that does not answer → given up", async () => {
+test("a resolver that does not answer → given up, said", async () => {
+  const said: string[] = [];
   const lookup = addressLookup(() => new Promise(() => {}), 1);
-  expect(await addresses(sources({ lookup }), unexpected)).toMatchObject({
-    lookup: { error: "lookup of shop-7 did not return within 1 ms" },
+  const error = "lookup of shop-7 has not returned within 1 ms";
+  expect(await addresses(sources({ lookup }), (...words) => said.push(...words))).toMatchObject({
+    lookup: { error },
   });
+  expect(said).toEqual(["resolver", `${error}: see to it, or pass --node-ip`]);
 });
 
 test.each<[situation: string, Partial<AddressSources>, outcome: "asked" | "not asked"]>([
