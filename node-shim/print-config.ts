@@ -1,5 +1,6 @@
 // node-shim config: the configuration in force, as a file that says the same, and where each value came from. Offline.
 import { stringify } from "yaml";
+import { architecture } from "./gather/platform.ts";
 import { API_VERSION, type Field, KIND } from "./config/schema.ts";
 import { ignoredFields, type MachineFlags, machineSettings, ROOT_DIR } from "./machine.ts";
 
@@ -14,6 +15,7 @@ export function printConfig(flags: MachineFlags): string {
       ? `--node-ip ${nodeIPs.join(",")} # --node-ip`
       : "--node-ip # default: by the machine's name, else its default route",
     labels.length > 0 ? `--node-labels ${labels.join(",")} # --node-labels` : "--node-labels # default: none",
+    ...overriddenDefaults(name, settings.nodeLabels),
     settings.cloudProvider
       ? `--cloud-provider ${settings.cloudProvider} # --cloud-provider`
       : "--cloud-provider # default: none",
@@ -31,6 +33,21 @@ export function printConfig(flags: MachineFlags): string {
     ...fields.map((field) => line(field, inForce[field], sources[field])),
     ...others.map((text) => `# ${text}\n`),
   ].join("");
+}
+
+/** Upstream initialNode says the same when it registers. */
+function overriddenDefaults(name: string, labels: Record<string, string> = {}): string[] {
+  const defaults = {
+    "kubernetes.io/hostname": name,
+    "kubernetes.io/os": process.platform,
+    "kubernetes.io/arch": architecture(process.arch),
+  };
+  return Object.entries(defaults).flatMap(([key, value]) => {
+    const own = labels[key];
+    return own === undefined || own === value
+      ? []
+      : [`--node-labels ${key}=${own} overrides ${value} at registration`];
+  });
 }
 
 /** The source stands behind the field's first line. */
