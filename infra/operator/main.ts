@@ -17,7 +17,7 @@ import { collect, label, seconds, taint, type TokenFlags, tokenWish, wholeNumber
 const HELP = `
 Environment:
   ROLLCALL_URL                 the Worker: https://rollcall.example.com
-  ROLLCALL_ADMIN_SECRET        the admin secret, or
+  ROLLCALL_ADMIN_SECRET        the admin secret (to look, the view secret is enough), or
   ROLLCALL_ADMIN_SECRET_FILE   a file that holds it
   CF_ACCESS_CLIENT_ID, CF_ACCESS_CLIENT_SECRET   a service token, where Cloudflare Access stands before the Worker
 

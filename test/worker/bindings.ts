@@ -1,12 +1,18 @@
 // What the Worker's tests bind: variables, and secrets that are made for tests alone.
 import { createHash } from "node:crypto";
-import { ADMIN_SECRET, KUBE_TOKEN, KUBE_URL, ORIGIN } from "./constants.ts";
+import { ADMIN_SECRET, KUBE_TOKEN, KUBE_URL, ORIGIN, VIEW_SECRET } from "./constants.ts";
 
-export const testVariables = { ORIGINS: `${ORIGIN} https://other.test`, KUBE_URL };
+const sha256 = (secret: string) => createHash("sha256").update(secret).digest("base64url");
+
+export const testVariables = {
+  ORIGINS: `${ORIGIN} https://other.test`,
+  KUBE_URL,
+  VIEW_SECRET_SHA256: sha256(VIEW_SECRET),
+};
 
 /** For the environment, where wrangler looks for them. */
 export const testSecrets = {
   KUBE_TOKEN,
   KID_MAC_KEYS: `2:${Buffer.alloc(32, 2).toString("base64url")} 1:${Buffer.alloc(32, 1).toString("base64url")}`,
-  ADMIN_SECRET_SHA256: createHash("sha256").update(ADMIN_SECRET).digest("base64url"),
+  ADMIN_SECRET_SHA256: sha256(ADMIN_SECRET),
 };

@@ -1,12 +1,12 @@
 // Who may operate: the admin secret, Cloudflare Access, what each may do, and what the audit log says of it.
 import { env } from "cloudflare:workers";
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { base64url, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../node-shim/sign.ts";
 import type { MintedToken } from "../../shared/join-tokens.ts";
 import { operatorOf } from "../../worker/identity/operator.ts";
 import type { AuditEntry } from "../../worker/registry/audit.ts";
-import { ADMIN_SECRET, ORIGIN } from "./constants.ts";
+import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "./constants.ts";
 import { enrolled, enrolling, facts, HEALTHY, operator, send, shimOf } from "./machine.ts";
 
 const AUD = "aud-of-the-application";
@@ -131,16 +131,42 @@ describe("Cloudflare Access", () => {
   });
 });
 
-describe("the admin secret", () => {
+const sha256 = async (secret: string) =>
+  base64url.encode(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret))));
+const BOTH = { ADMIN_SECRET_SHA256: `${await sha256("the next one")} ${env.ADMIN_SECRET_SHA256}` };
+const VIEW = { VIEW_SECRET_SHA256: `${await sha256("to look")} ${await sha256("to look next")}` };
+const ADMIN = { who: "admin secret", role: "admin" };
+const VIEWER = { who: "view secret", role: "view" };
+
+describe("an operator's secret", () => {
   it.each([
-    ["is it", ADMIN_SECRET, {}, { who: "admin secret", role: "admin" }],
+    ["is the admin secret", ADMIN_SECRET, {}, ADMIN],
     ["is another", `${ADMIN_SECRET}x`, {}, null],
-    ["is none, and none is configured", "", { ADMIN_SECRET_SHA256: "" }, null],
+    ["is none, and none is configured", "", { ADMIN_SECRET_SHA256: "", VIEW_SECRET_SHA256: "" }, null],
     ["is the hash", env.ADMIN_SECRET_SHA256, {}, null],
+    ["is the one before, while they change", ADMIN_SECRET, BOTH, ADMIN],
+    ["is the next one, while they change", "the next one", BOTH, ADMIN],
+    ["is both hashes", BOTH.ADMIN_SECRET_SHA256, BOTH, null],
+    ["is the view secret", "to look", VIEW, VIEWER],
+    ["is the next view secret", "to look next", VIEW, VIEWER],
+    ["is the admin secret, where there is a view secret", ADMIN_SECRET, VIEW, ADMIN],
+    ["would be the view secret, where there is none", "to look", {}, null],
   ])("that %s", async (_, secret, more, expected) => {
     const request = new Request(`${ORIGIN}/v1/tokens`);
     expect(await operatorOf(request, secret, { ...env, ...more })).toEqual(expected);
   });
+});
+
+it.each([
+  ["GET", 200],
+  ["POST", 403],
+])("the view secret: %s → %i", async (method, status) => {
+  const headers = { authorization: `Bearer ${VIEW_SECRET}` };
+  const body = JSON.stringify({ names: "viewed", uses: 1, expiresInSeconds: 60 });
+  const response = await send("/v1/tokens", { method, headers, ...(method === "POST" && { body }) });
+  expect(response.status).toBe(status);
+  if (status === 403)
+    expect(await response.json()).toMatchObject({ detail: "view secret may look, and change nothing." });
 });
 
 describe.each([

@@ -1,5 +1,5 @@
-// Who an operator is and what they may do: the admin secret, or a person or service that Cloudflare Access vouches
-// for. There are no default credentials: what is not configured lets nobody in.
+// Who an operator is and what they may do: by a secret of their role, or as a person or service that Cloudflare Access
+// vouches for. There are no default credentials: what is not configured lets nobody in.
 import { base64url } from "jose";
 import { type Environment, origins } from "../env.ts";
 import { accessIdentity } from "./access.ts";
@@ -23,9 +23,9 @@ export async function operatorOf(
   env: Environment,
 ): Promise<Operator | null> {
   if (secret !== null) {
-    return (await isAdminSecret(secret, env.ADMIN_SECRET_SHA256))
-      ? { who: "admin secret", role: "admin" }
-      : null;
+    if (await isSecret(secret, env.ADMIN_SECRET_SHA256)) return { who: "admin secret", role: "admin" };
+    if (await isSecret(secret, env.VIEW_SECRET_SHA256 ?? "")) return { who: "view secret", role: "view" };
+    return null;
   }
   const assertion = request.headers.get(ASSERTION);
   // Access knows a browser by its cookie, which other sites' pages send as well.
@@ -34,12 +34,19 @@ export async function operatorOf(
   return who === null ? null : { who, role: isAdmin(who, env.ACCESS_ADMINS) ? "admin" : "view" };
 }
 
-/** The secret must be random and long (32 bytes): a plain hash protects nothing that people make up. */
-async function isAdminSecret(secret: string, expectedSha256: string): Promise<boolean> {
-  if (expectedSha256 === "") return false;
-  const expected = base64url.decode(expectedSha256);
+/**
+ * Is it one of those that are configured, by their hashes? More than one, separated by spaces, while they change. A secret
+ * must be random and long (32 bytes): a plain hash protects nothing that people make up.
+ */
+async function isSecret(secret: string, configuredSha256: string): Promise<boolean> {
   const actual = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret));
-  return expected.byteLength === actual.byteLength && crypto.subtle.timingSafeEqual(expected, actual);
+  return configuredSha256
+    .split(/\s+/)
+    .map((expected) => base64url.decode(expected))
+    .some(
+      (expected) =>
+        expected.byteLength === actual.byteLength && crypto.subtle.timingSafeEqual(expected, actual),
+    );
 }
 
 /** Names are compared without regard to case, as mail systems do. */
