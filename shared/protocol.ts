@@ -196,6 +196,7 @@ export const REASONS = {
   "name-pinned": 409,
   "facts-unknown": 412,
   "body-too-large": 413,
+  "rate-limited": 429,
   internal: 500,
   "not-removed": 503,
 } as const;
@@ -213,6 +214,8 @@ export interface Problem {
   /** With ticket-stale and facts-unknown: repeat at once with this one. */
   ticket?: string;
   factsWanted?: boolean;
+  /** With rate-limited; also in the header Retry-After. */
+  retryAfterSeconds?: number;
 }
 
 /** JSON with sorted keys and no white space (RFC 8785 for the values that facts hold): what a digest is taken over. */

@@ -1,6 +1,8 @@
 // What wrangler cannot know of this Worker's environment: bindings that a deployment may or may not have.
 
-export interface Environment extends Env {
+export interface Environment extends Omit<Env, "FAILURES"> {
+  /** Counts failed attempts by address; the platform has it, workerd by itself does not. */
+  FAILURES?: RateLimit;
   /** A secret's SHA-256, as in ADMIN_SECRET_SHA256: who has it may look, and change nothing. */
   VIEW_SECRET_SHA256?: string;
   /** Workers VPC service (or any service binding) that reaches the apiserver at KUBE_URL. */

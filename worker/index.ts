@@ -3,7 +3,9 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { validateNodeName } from "../shared/node-name.ts";
 import { type EnrolmentAnswer, enrolmentSchema, LIMITS } from "../shared/protocol.ts";
+import type { Answer } from "./answer.ts";
 import { origins } from "./env.ts";
+import { refuseEarly, refuseUnproven } from "./failures.ts";
 import { answered, type App, bearer, fleet, forget, invalidBody, json, refuse } from "./http.ts";
 import { claimedKid, verifyProof } from "./identity/jwt.ts";
 import { newKid, parseMacKeys, verifyKid } from "./identity/kid.ts";
@@ -43,23 +45,28 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   const token = bearer(c.req.header("authorization"));
   const kid = token && claimedKid(token);
   if (!kid || !(await verifyKid(parseMacKeys(c.env.KID_MAC_KEYS), name, kid)))
-    return refuse("unauthenticated");
+    return refuseUnproven(c, "unauthenticated");
   const body = new Uint8Array(await c.req.arrayBuffer());
   // bodyLimit believes content-length.
   if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");
   return { name, kid, token, body };
 }
 
+/** A kid may be known to somebody who has not the key. */
+async function answeredMachine(c: Context<App>, answer: Answer): Promise<Response> {
+  return answer.status === 401 ? refuseUnproven(c, "unauthenticated") : answered(c, answer);
+}
+
 app.post("/v1/nodes/:name/report", async (c) => {
   const request = await signedRequest(c);
   if (request instanceof Response) return request;
-  return answered(c, await c.env.NODES.getByName(request.name).report(request));
+  return answeredMachine(c, await c.env.NODES.getByName(request.name).report(request));
 });
 
 app.post("/v1/nodes/:name/rotate", async (c) => {
   const request = await signedRequest(c);
   if (request instanceof Response) return request;
-  return answered(c, await c.env.NODES.getByName(request.name).rotate(request, c.req.path));
+  return answeredMachine(c, await c.env.NODES.getByName(request.name).rotate(request, c.req.path));
 });
 
 app.post("/v1/nodes/:name/leave", async (c) => {
@@ -68,16 +75,19 @@ app.post("/v1/nodes/:name/leave", async (c) => {
   const node = c.env.NODES.getByName(request.name);
   const answer = await node.leave(request);
   if (answer.status === 200) await forget(node);
-  return answered(c, answer);
+  return answeredMachine(c, answer);
 });
 
 app.put("/v1/nodes/:name/enrolment", async (c) => {
+  // Signatures are dear, and the registry is one for all: machines that want to enrol wait for their neighbours' failures.
+  const early = refuseEarly(c);
+  if (early) return early;
   const name = c.req.param("name");
   const body = enrolmentSchema.safeParse(await json(c.req.raw));
   if (!body.success) return invalidBody(body.error);
   const request = { name, method: c.req.method, path: c.req.path, origins: origins(c.env) };
   const machine = await verifyProof(body.data.proof, request);
-  if (!machine) return refuse("unauthenticated");
+  if (!machine) return refuseUnproven(c, "unauthenticated");
   const { method, path } = request;
   const { binding } = body.data;
   const address = c.req.header("cf-connecting-ip") ?? "";
@@ -88,7 +98,7 @@ app.put("/v1/nodes/:name/enrolment", async (c) => {
   }
   const enrolled = pin && (await c.env.NODES.getByName(name).enrol(pin));
   // Refused, or taken over since it was admitted.
-  if (!enrolled?.thumbprints.includes(machine.thumbprint)) return refuse("token-refused");
+  if (!enrolled?.thumbprints.includes(machine.thumbprint)) return refuseUnproven(c, "token-refused");
   const { thumbprint } = machine;
   const kid = await newKid(c.env.KID_MAC_KEYS, name, { thumbprint, id: enrolled.id });
   return c.json({ kid, ticket: enrolled.ticket } satisfies EnrolmentAnswer);

@@ -24,10 +24,11 @@ import { SILENCE_CHECK_MS } from "./silence.ts";
 import { randomNonce } from "./nonce.ts";
 import { refusal } from "./problems.ts";
 import { parseReport, type ReportedFacts, withinGrant } from "./report.ts";
+import { requestRate, RETRY_AFTER_SECONDS } from "./request-rate.ts";
 import { nodeTables } from "./tables.ts";
 import { singleFlight } from "./single-flight.ts";
 import { isReady, kubeOf, logOf, tick, type TickMemory, type TickOutcome } from "./tick.ts";
-import { offerTicket, type Tickets, useTicket } from "./tickets.ts";
+import { type Freshness, offerTicket, type Tickets, type TicketUse, useTicket } from "./tickets.ts";
 import { hear, hearSetupFailed, listen, tell } from "./witness.ts";
 
 /** What events and the alarm may take of a tick's time. */
@@ -47,6 +48,7 @@ export class NodeObject extends DurableObject<Environment> {
   readonly #keys: PinnedKeys;
   readonly #standing: Standing;
   readonly #tick: () => Promise<TickOutcome>;
+  readonly #mayAsk = requestRate();
   #tickets: Tickets<Promise<Answer>> = {};
   #memory: TickMemory = {};
   #removal: Promise<unknown> | undefined;
@@ -96,8 +98,8 @@ export class NodeObject extends DurableObject<Environment> {
     // From here to `remember` nothing is awaited: of two equal requests one is applied.
     const enrolment = this.#records.get("enrolment");
     if (!enrolment || !this.#keys.enrolled()) return refusal("unauthenticated");
-    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#facts.leaseMs());
-    if (use.kind === "repeated") return use.answer;
+    const use = this.#use(verified.use);
+    if (use.kind === "answered") return use.answer;
     if (use.kind === "stale") {
       if (use.isFork) this.#clones.sightFork(parsed.report, Date.now());
       return this.#challenge("ticket-stale", parsed.report);
@@ -117,8 +119,8 @@ export class NodeObject extends DurableObject<Environment> {
     // A next key has to report before another one can follow it.
     const enrolment = this.#records.get("enrolment");
     if (!this.#keys.enrolled() || enrolment?.thumbprint !== verified.by) return refusal("unauthenticated");
-    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#facts.leaseMs());
-    if (use.kind === "repeated") return use.answer;
+    const use = this.#use(verified.use);
+    if (use.kind === "answered") return use.answer;
     if (use.kind === "stale") return refusal("ticket-stale", { ticket: this.#offerTicket() });
     const answer = this.#prepare(next);
     use.remember(answer);
@@ -134,8 +136,8 @@ export class NodeObject extends DurableObject<Environment> {
   async leave(request: SignedRequest): Promise<Answer> {
     const verified = await this.#keys.verify(request, "leave", origins(this.env));
     if (verified.kind === "refused") return refusal(verified.reason);
-    const use = useTicket(this.#tickets, verified.use, Date.now(), this.#facts.leaseMs());
-    if (use.kind === "repeated") return use.answer;
+    const use = this.#use(verified.use);
+    if (use.kind === "answered") return use.answer;
     if (use.kind === "stale") return refusal("ticket-stale", { ticket: this.#offerTicket() });
     const answer = this.remove(request.name, `machine ${verified.by}`);
     use.remember(answer);
@@ -354,6 +356,15 @@ export class NodeObject extends DurableObject<Environment> {
 
   #challenge(reason: "ticket-stale" | "facts-unknown", report: Report): Answer {
     return refusal(reason, { ticket: this.#offerTicket(), factsWanted: this.#wantsFacts(report) });
+  }
+
+  /** Of a machine that asks too often a fresh request changes nothing. */
+  #use(use: TicketUse): Freshness<Promise<Answer>> {
+    const freshness = useTicket(this.#tickets, use, Date.now(), this.#facts.leaseMs());
+    if (freshness.kind !== "fresh" || this.#mayAsk(Date.now())) return freshness;
+    const answer = Promise.resolve(refusal("rate-limited", { retryAfterSeconds: RETRY_AFTER_SECONDS }));
+    freshness.remember(answer);
+    return { kind: "answered", answer };
   }
 
   #offerTicket(): string {

@@ -5,6 +5,7 @@ import { createMiddleware } from "hono/factory";
 import * as z from "zod";
 import { tokenRequestSchema } from "../shared/join-tokens.ts";
 import type { Environment } from "./env.ts";
+import { refuseUnproven } from "./failures.ts";
 import { historyQuerySchema } from "./history.ts";
 import { answered, type App, bearer, fleet, forget, invalidBody, json, refuse } from "./http.ts";
 import { operatorOf } from "./identity/operator.ts";
@@ -18,7 +19,7 @@ const thumbprintSchema = z.strictObject({
 
 const operator = createMiddleware<App>(async (c, next) => {
   const operator = await operatorOf(c.req.raw, bearer(c.req.header("authorization")), c.env);
-  if (!operator) return refuse("forbidden");
+  if (!operator) return refuseUnproven(c, "forbidden");
   if (operator.role !== "admin" && c.req.method !== "GET") {
     return refuse("forbidden", { detail: `${operator.who} may look, and change nothing.` });
   }

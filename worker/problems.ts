@@ -39,6 +39,7 @@ const TITLES: Record<Reason, [title: string, detail: string]> = {
     "Repeat at once with the facts and the ticket of this answer.",
   ],
   "body-too-large": ["The body is too large", "A body may have at most 262144 bytes."],
+  "rate-limited": ["These are too many requests", "Wait as long as Retry-After says, then try again."],
   "not-removed": ["The Node could not be removed from the cluster", "Nothing is forgotten yet; try again."],
   internal: ["Something went wrong here", "Try again; the Worker's log has more."],
 };
@@ -60,5 +61,6 @@ export function problemResponse(body: Problem): Response {
     "cache-control": "no-store",
   };
   if (body.status === 401) headers["www-authenticate"] = "Bearer";
+  if (body.retryAfterSeconds) headers["retry-after"] = String(body.retryAfterSeconds);
   return new Response(JSON.stringify(body), { status: body.status, headers });
 }

@@ -26,7 +26,8 @@ export interface TicketUse {
 export type Freshness<Answer> =
   /** `isFork`: this number was used for another body, which one holder of the key never does. */
   | { kind: "stale"; isFork: boolean }
-  | { kind: "repeated"; answer: Answer }
+  /** As it was before. */
+  | { kind: "answered"; answer: Answer }
   /** Advanced: no request that was signed before can follow it. Call `remember` in the same turn. */
   | { kind: "fresh"; remember: (answer: Answer) => void };
 
@@ -40,7 +41,7 @@ export function useTicket<Answer>(
   const ticket = [tickets.current, tickets.previous].find((known) => known?.nonce === use.ticket);
   if (!ticket || nowMs - ticket.issuedAtMs > lifetimeMs) return { kind: "stale", isFork: false };
   if (use.n === ticket.n && use.body === ticket.body && ticket.answer !== undefined) {
-    return { kind: "repeated", answer: ticket.answer };
+    return { kind: "answered", answer: ticket.answer };
   }
   if (use.n <= ticket.n) return { kind: "stale", isFork: use.n === ticket.n && use.body !== ticket.body };
   ticket.n = use.n;

@@ -46,6 +46,13 @@ export function isLinkLocalUnicast(ip: Ip): boolean {
   return group >= 0xfe80 && group <= 0xfebf;
 }
 
+/** The first 64 bits of an IPv6 address, the least that a provider gives to a customer; IPv4 as it is. */
+export function network(ip: Ip): Ip {
+  if (isIpv4(ip)) return ip;
+  const groups = parseIpv6(ip, strictOctet, strictGroup) ?? [];
+  return printGroups([...groups.slice(0, 4), 0, 0, 0, 0]);
+}
+
 function firstGroup(ip: Ip): number {
   return ip.startsWith(":") ? 0 : Number.parseInt(ip, 16);
 }

@@ -1,0 +1,26 @@
+// A report as it goes over the wire, whoever signs it under whatever ticket.
+import { sha256Base64url, signReport } from "../../node-shim/sign.ts";
+import { canonicalJson } from "../../shared/protocol.ts";
+import { ORIGIN } from "./constants.ts";
+import { type EnrolledMachine, facts, HEALTHY } from "./machine.ts";
+
+export function reportBody(name: string): string {
+  const reported = facts(name);
+  return JSON.stringify({
+    protocol: 1,
+    startId: "start-1",
+    machineTime: "2026-01-02T03:04:05Z",
+    vitals: HEALTHY,
+    factsDigest: sha256Base64url(canonicalJson(reported)),
+    facts: reported,
+  });
+}
+
+export async function reportHeaders(
+  { name, key, kid }: Omit<EnrolledMachine, "ticket">,
+  body: string,
+  { ticket = "", n = 1, aud = ORIGIN }: { ticket?: string; n?: number; aud?: string } = {},
+): Promise<Record<string, string>> {
+  const claims = { sub: name, aud, body: sha256Base64url(body), ticket, n };
+  return { authorization: `Bearer ${await signReport(key, kid, claims)}` };
+}
