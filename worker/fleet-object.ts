@@ -8,6 +8,14 @@ import { claimedKid, type ProvenMachine, verifyBinding } from "./identity/jwt.ts
 import { mintJoinToken, nameMatches } from "./identity/join-token.ts";
 import { type Admission, admit, takeOver } from "./registry/admission.ts";
 import { audit, type AuditEntry, type AuditQuery, type AuditRecord, readAudit } from "./registry/audit.ts";
+import {
+  listOriginMachines,
+  listOrigins,
+  noteOrigin,
+  type OriginMachine,
+  type OriginMachinesQuery,
+  type OriginUse,
+} from "./registry/origins.ts";
 import { findPending, listPending, type PendingMachine, rejectPending } from "./registry/pending.ts";
 import {
   findPin,
@@ -112,12 +120,18 @@ export class FleetObject extends DurableObject<Environment> {
     return this.#changing(record, () => this.knows(record.target));
   }
 
-  /** The machine reports with this key, for the first time since it was pinned or rotated. False: it has lost the name. */
-  settle(name: string, generation: number, thumbprint: string): boolean {
+  /**
+   * The machine reports with this key by this origin: for the first time since it was pinned or rotated, or in a day.
+   * False: it has lost the name.
+   */
+  settle(name: string, generation: number, thumbprint: string, origin: string): boolean {
     const pin = findPin(this.#sql, name);
     if (pin?.generation !== generation || pin.revokedAtMs !== null) return false;
     if (!isPinned(pin, thumbprint)) return false;
-    this.ctx.storage.transactionSync(() => settle(this.#sql, pin, thumbprint, Date.now()));
+    this.ctx.storage.transactionSync(() => {
+      settle(this.#sql, pin, thumbprint, Date.now());
+      noteOrigin(this.#sql, name, origin, Date.now());
+    });
     return true;
   }
 
@@ -165,6 +179,15 @@ export class FleetObject extends DurableObject<Environment> {
   reject(name: string, thumbprint: string, who: string): boolean {
     const record = { who, what: "machine.reject", target: name, detail: `key ${thumbprint}` } as const;
     return this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, Date.now()));
+  }
+
+  /** Which origins machines report by. */
+  listOrigins(): OriginUse[] {
+    return listOrigins(this.#sql, origins(this.env));
+  }
+
+  listOriginMachines(query: OriginMachinesQuery): OriginMachine[] {
+    return listOriginMachines(this.#sql, query);
   }
 
   audit(query: AuditQuery): AuditEntry[] {

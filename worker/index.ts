@@ -118,7 +118,14 @@ for (const resource of [...MACHINE_RESOURCES, ...OPERATOR_RESOURCES]) {
   app.all(`/v1/nodes/:name/${resource}`, () => refuse("method-not-allowed"));
 }
 app.all("/v1/nodes/:name", () => refuse("method-not-allowed"));
-for (const path of ["/v1/tokens", "/v1/tokens/:id", "/v1/pending", "/v1/audit"]) {
+for (const path of [
+  "/v1/tokens",
+  "/v1/tokens/:id",
+  "/v1/pending",
+  "/v1/audit",
+  "/v1/origins",
+  "/v1/origins/machines",
+]) {
   app.all(path, () => refuse("method-not-allowed"));
 }
 

@@ -105,7 +105,7 @@ export class NodeObject extends DurableObject<Environment> {
       return this.#challenge("ticket-stale", parsed.report);
     }
     this.#keys.promote(verified.by);
-    const answer = this.#apply(parsed.report, withinGrant(parsed.facts, enrolment));
+    const answer = this.#apply(parsed.report, withinGrant(parsed.facts, enrolment), verified.origin);
     use.remember(answer);
     return answer;
   }
@@ -213,7 +213,7 @@ export class NodeObject extends DurableObject<Environment> {
   }
 
   /** What a fresh report changes is in SQLite before the first await. */
-  async #apply(report: Report, facts: ReportedFacts): Promise<Answer> {
+  async #apply(report: Report, facts: ReportedFacts, origin: string): Promise<Answer> {
     const isSighted = this.#clones.sight(report, Date.now(), this.#facts.leaseMs());
     const disbelief = this.#clones.disbelief(report.startId, Date.now());
     if (disbelief && isSighted) return this.#disbelieved(disbelief);
@@ -226,7 +226,7 @@ export class NodeObject extends DurableObject<Environment> {
     this.#lastReportMs = Date.now();
     // Set in the transaction of what the report changes.
     const alarm = this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
-    if (!this.#standing.isKnown() && !(await this.#standing.ask())) return refusal("key-revoked");
+    if (!(await this.#standing.holds(origin, Date.now()))) return refusal("key-revoked");
     const outcome = await this.#tick();
     // Where nothing is wrong with the Node itself.
     const double = outcome.phase === "registered" ? this.#clones.told(Date.now()) : undefined;

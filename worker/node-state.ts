@@ -55,8 +55,8 @@ export interface NodeRecords {
   formerKey: PublicKey;
   /** Pins of the registry up to this generation are out of date. */
   outdated: number;
-  /** The generation and key that the registry knows to have reported. */
-  settled: string;
+  /** The pin and key that the registry knows to have reported, and when it was told so last, by origin. */
+  settled: { key: string; toldAtMs: Record<string, number> };
   facts: { digest: string; facts: Facts };
   /** Who reports with this machine's key. */
   sightings: Sightings;

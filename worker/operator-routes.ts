@@ -11,6 +11,7 @@ import { answered, type App, bearer, fleet, forget, invalidBody, json, refuse } 
 import { operatorOf } from "./identity/operator.ts";
 import type { NodeObject } from "./node-object.ts";
 import { auditQuerySchema } from "./registry/audit.ts";
+import { originMachinesQuerySchema } from "./registry/origins.ts";
 
 /** RFC 7638, SHA-256. */
 const thumbprintSchema = z.strictObject({
@@ -51,6 +52,16 @@ operatorRoutes.get("/v1/audit", operator, async (c) => {
   const query = auditQuerySchema.safeParse(c.req.query());
   if (!query.success) return invalidBody(query.error);
   return c.json({ entries: await fleet(c.env).audit(query.data) });
+});
+
+operatorRoutes.get("/v1/origins", operator, async (c) =>
+  c.json({ origins: await fleet(c.env).listOrigins() }),
+);
+
+operatorRoutes.get("/v1/origins/machines", operator, async (c) => {
+  const query = originMachinesQuerySchema.safeParse(c.req.query());
+  if (!query.success) return invalidBody(query.error);
+  return c.json({ machines: await fleet(c.env).listOriginMachines(query.data) });
 });
 
 operatorRoutes.get("/v1/nodes/:name/history", operator, async (c) => {

@@ -6,8 +6,11 @@ import {
   auditTable,
   historyTable,
   type ListedEntry,
+  type ListedOrigin,
   type ListedPending,
   type ListedSenders,
+  originMachineTable,
+  originTable,
   pendingTable,
   sendersTable,
   tokenTable,
@@ -35,6 +38,11 @@ A machine whose key reports from several places is cloned, and nothing of it is 
 copy an empty state folder and a token of its own, then end it:
   npm run --silent rollcall -- node clones edge-7
   npm run --silent rollcall -- node believe edge-7
+
+A domain changes in three steps: add the new origin to ORIGINS, have the machines report by it (--url), and take the old
+one away when none is left that reports by it:
+  npm run --silent rollcall -- origin list
+  npm run --silent rollcall -- origin machines https://old.example.com
 
 With npm start: --url as it prints, --secret-file .rollcall/admin-secret`;
 
@@ -179,6 +187,30 @@ node
       show: ({ entries }: { entries: ListedEntry[] }) => historyTable(entries),
     }),
   );
+
+const origin = program
+  .command("origin")
+  .description("The origins by which machines report: may one be given up?");
+origin
+  .command("list")
+  .description("How many machines report by each now, and when one did last, to within a day.")
+  .action(() =>
+    answer("GET", "/v1/origins", {
+      show: ({ origins }: { origins: ListedOrigin[] }) => originTable(origins),
+    }),
+  );
+origin
+  .command("machines <origin>")
+  .description("Which machines report by this origin, by name.")
+  .option("--limit <n>", "at most so many", wholeNumber, 100)
+  .option("--after <name>", "only names behind this one: the next page", "")
+  .action((origin: string, { limit, after }: { limit: number; after: string }) => {
+    const query = new URLSearchParams({ origin, limit: String(limit), after });
+    return answer("GET", `/v1/origins/machines?${query.toString()}`, {
+      show: ({ machines }: { machines: Parameters<typeof originMachineTable>[0] }) =>
+        originMachineTable(machines),
+    });
+  });
 
 program
   .command("audit")

@@ -25,6 +25,14 @@ export interface ListedSenders {
   senders: { machineID: string; bootID: string; startId: string; since: string; isBelieved: boolean }[];
 }
 
+/** As GET /v1/origins lists them. */
+export interface ListedOrigin {
+  origin: string;
+  isConfigured: boolean;
+  lastUsedAt: string | null;
+  machines: number;
+}
+
 export interface ListedEntry {
   at: string;
   who?: string;
@@ -79,6 +87,23 @@ export function sendersTable({ double, senders }: ListedSenders): string {
     ? `${double.phase} since ${double.since}; ${double.turns} turns, the last one at ${double.lastTurn}\n\n`
     : "";
   return phase + table(["MACHINE-ID", "BOOT-ID", "PROCESS", "SINCE", "BELIEVED"], rows);
+}
+
+export function originTable(origins: readonly ListedOrigin[]): string {
+  const rows = origins.map(({ origin, isConfigured, lastUsedAt, machines }) => [
+    origin,
+    isConfigured ? "yes" : "no",
+    String(machines),
+    lastUsedAt ?? "never",
+  ]);
+  return table(["ORIGIN", "CONFIGURED", "MACHINES", "LAST USED"], rows);
+}
+
+export function originMachineTable(machines: readonly { name: string; lastUsedAt: string }[]): string {
+  return table(
+    ["NODE", "LAST USED"],
+    machines.map(({ name, lastUsedAt }) => [name, lastUsedAt]),
+  );
 }
 
 /** Oldest first, as logs are read. */

@@ -85,6 +85,8 @@ describe("node-shim rotate", () => {
     expect((await ended)[0]).toBe(0);
     const { stdout: log } = await rollcall(["audit"]);
     expect(log).toMatch(/machine [\w-]{43} +machine\.rotate +cli-rotates/);
+    expect((await rollcall(["origin", "list"])).stdout).toMatch(new RegExp(`^${url} +yes +1 +20`, "m"));
+    expect((await rollcall(["origin", "machines", url])).stdout).toMatch(/^cli-rotates +20/m);
   });
 });
 

@@ -175,6 +175,8 @@ describe.each([
   ["DELETE", "/v1/tokens/x"],
   ["GET", "/v1/pending"],
   ["GET", "/v1/audit"],
+  ["GET", "/v1/origins"],
+  ["GET", "/v1/origins/machines"],
   ["GET", "/v1/nodes/a/history"],
   ["POST", "/v1/nodes/a/register"],
   ["POST", "/v1/nodes/a/approve"],

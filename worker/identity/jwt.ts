@@ -68,6 +68,8 @@ export async function verifyRequest(
     expected.origins,
   )) as Partial<ReportClaims> | null;
   if (claims?.sub !== expected.name || claims.body !== expected.bodyDigest) return null;
+  // jose accepts a list that holds one of them.
+  if (typeof claims.aud !== "string") return null;
   if (typeof claims.ticket !== "string" || !Number.isSafeInteger(claims.n) || (claims.n as number) < 1)
     return null;
   return claims as ReportClaims;

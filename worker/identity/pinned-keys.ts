@@ -16,7 +16,8 @@ export interface SignedRequest {
 }
 
 export type Verified =
-  | { kind: "signed"; by: string; use: TicketUse }
+  /** `origin`: the one of ours that it was signed for. */
+  | { kind: "signed"; by: string; origin: string; use: TicketUse }
   | { kind: "refused"; reason: Extract<Reason, "unauthenticated" | "key-revoked"> };
 
 /** Who is enrolled. */
@@ -131,6 +132,6 @@ async function verify(
   // As it is now: other requests may have run meanwhile.
   const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;
   if (isFormer || records.get("enrolment")?.isRevoked) return REVOKED;
-  const { ticket, n } = claims;
-  return { kind: "signed", by: signer.thumbprint, use: { ticket, n, body: bodyDigest } };
+  const { aud: origin, ticket, n } = claims;
+  return { kind: "signed", by: signer.thumbprint, origin, use: { ticket, n, body: bodyDigest } };
 }

@@ -1,6 +1,7 @@
 // Which key has which name, and the keys that are refused for ever. The registry decides; a machine's object follows
 // the pin of the highest generation that it has seen.
 import type { Grant } from "../../shared/join-tokens.ts";
+import { forgetOrigins } from "./origins.ts";
 import { nextGeneration } from "./schema.ts";
 
 /** What is known of a machine that asked for a name. */
@@ -102,6 +103,7 @@ export function pin(sql: SqlStorage, { name, thumbprint, token, machine }: Askin
 
 /** The machine has reported with this key: a next key takes over, and the one before it is refused for ever. */
 export function settle(sql: SqlStorage, held: Pin, thumbprint: string, nowMs: number): void {
+  if (held.thumbprint === thumbprint && held.reportedAtMs !== null) return;
   if (held.nextThumbprint === thumbprint) bury(sql, held.name, held.thumbprint, nowMs);
   sql.exec(
     `UPDATE pins SET thumbprint = ?, next_thumbprint = iif(next_thumbprint = ?, NULL, next_thumbprint),
@@ -130,6 +132,7 @@ export function forgetPin(sql: SqlStorage, name: string, nowMs: number): void {
 }
 
 export function buryPin(sql: SqlStorage, held: Pin | undefined, nowMs: number): void {
+  if (held) forgetOrigins(sql, held.name);
   for (const thumbprint of [held?.thumbprint, held?.nextThumbprint]) {
     if (held && thumbprint) bury(sql, held.name, thumbprint, nowMs);
   }

@@ -44,6 +44,9 @@ const MIGRATIONS: readonly string[] = [
      id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, target TEXT NOT NULL,
      detail TEXT NOT NULL
    );`,
+  `CREATE TABLE origin_uses (
+     name TEXT NOT NULL, origin TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (name, origin)
+   ) WITHOUT ROWID;`,
 ];
 
 /** Brings the registry's tables up to date; safe to repeat. */

@@ -1,0 +1,67 @@
+// By which origin each machine reports, to the day: an operator who wants to give a domain up asks who still uses it.
+import * as z from "zod";
+
+export interface OriginUse {
+  origin: string;
+  /** Is it one of ORIGINS? Machines that know only others are refused. */
+  isConfigured: boolean;
+  /** RFC 3339, to within a day; null: no machine ever has. */
+  lastUsedAt: string | null;
+  /** How many machines used it last, of all origins. */
+  machines: number;
+}
+
+export interface OriginMachine {
+  name: string;
+  /** RFC 3339, to within a day. */
+  lastUsedAt: string;
+}
+
+/** The query of GET /v1/origins/machines. */
+export const originMachinesQuerySchema = z.strictObject({
+  origin: z.string().min(1),
+  /** Only names that sort behind this one: the next page. */
+  after: z.string().default(""),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+});
+export type OriginMachinesQuery = z.infer<typeof originMachinesQuerySchema>;
+
+/** The origin that each machine used last: SQLite takes it from the row that has the maximum. */
+const LATEST = "SELECT name, origin, MAX(at_ms) AS at_ms FROM origin_uses GROUP BY name";
+
+export function noteOrigin(sql: SqlStorage, name: string, origin: string, nowMs: number): void {
+  sql.exec("INSERT OR REPLACE INTO origin_uses VALUES (?, ?, ?)", name, origin, nowMs);
+}
+
+/** The machine of this name is none (any more). */
+export function forgetOrigins(sql: SqlStorage, name: string): void {
+  sql.exec("DELETE FROM origin_uses WHERE name = ?", name);
+}
+
+/** The configured ones first, then what machines have used before. */
+export function listOrigins(sql: SqlStorage, configured: readonly string[]): OriginUse[] {
+  const rows = sql.exec<{ origin: string; last: number; machines: number }>(
+    `SELECT origin, MAX(at_ms) AS last, (SELECT COUNT(*) FROM (${LATEST}) WHERE origin = uses.origin) AS machines
+     FROM origin_uses AS uses GROUP BY origin ORDER BY origin`,
+  );
+  const used = new Map(rows.toArray().map((row) => [row.origin, row]));
+  return [...new Set([...configured, ...used.keys()])].map((origin) => {
+    const { last, machines } = used.get(origin) ?? { last: null, machines: 0 };
+    const lastUsedAt = last === null ? null : new Date(last).toISOString();
+    return { origin, isConfigured: configured.includes(origin), lastUsedAt, machines };
+  });
+}
+
+/** Those that used this origin last, by name. */
+export function listOriginMachines(
+  sql: SqlStorage,
+  { origin, after, limit }: OriginMachinesQuery,
+): OriginMachine[] {
+  const rows = sql.exec<{ name: string; at_ms: number }>(
+    `SELECT name, at_ms FROM (${LATEST}) WHERE origin = ? AND name > ? ORDER BY name LIMIT ?`,
+    origin,
+    after,
+    limit,
+  );
+  return rows.toArray().map(({ name, at_ms }) => ({ name, lastUsedAt: new Date(at_ms).toISOString() }));
+}
