@@ -1,12 +1,7 @@
 // A Worker of a test's own in workerd, and the operator's command line that asks it.
 import { spawn } from "node:child_process";
-import { createHash, randomBytes } from "node:crypto";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { localParts, untilReady } from "../../infra/local/parts.ts";
-import { freePort } from "../../infra/local/ports.ts";
-import { prepareWorker } from "../../infra/local/workerd.ts";
 import { ROOT } from "./local-cluster.ts";
+import { localWorker, randomSecret, sha256 } from "./local-worker.ts";
 
 type Environment = Record<string, string | undefined>;
 
@@ -27,27 +22,17 @@ interface Cluster {
   kubeCa: string | undefined;
   kubeToken: string;
 }
-const NO_CLUSTER: Cluster = { kubeUrl: "http://127.0.0.1:9", kubeCa: undefined, kubeToken: "none" };
+const NO_CLUSTER: Cluster = {
+  kubeUrl: "http://127.0.0.1:9",
+  kubeCa: undefined,
+  kubeToken: "a-token-of-no-cluster",
+};
 
 /** `folder` holds all that it keeps. */
 export async function startOwnWorker(folder: string, cluster: Cluster = NO_CLUSTER): Promise<OwnWorker> {
-  const adminSecret = randomBytes(32).toString("base64url");
-  const port = await freePort("", undefined, undefined);
-  const url = `http://127.0.0.1:${port}`;
-  const [, ...command] = await prepareWorker({
-    folder: join(folder, "worker"),
-    root: ROOT,
-    port,
-    deployment: "rollcall",
-    ...cluster,
-    macKeys: `1:${randomBytes(32).toString("base64url")}`,
-    adminSecretSha256: createHash("sha256").update(adminSecret).digest("base64url"),
-  });
-  // The test runner reads CommonJS in another way than Node does.
-  const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
-  const parts = localParts(() => undefined);
-  const part = parts.start("worker", [workerd, ...command], join(folder, "log"));
-  await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
+  const adminSecret = randomSecret();
+  const { url, deploy, stop } = await localWorker(folder);
+  await deploy({ ...cluster, macKeys: `1:${randomSecret()}`, adminSecretSha256: sha256(adminSecret) });
   return {
     url,
     adminSecret,
@@ -63,6 +48,6 @@ export async function startOwnWorker(folder: string, cluster: Cluster = NO_CLUST
         child[name].on("data", (chunk: Buffer) => (text[name] += chunk.toString()));
       return new Promise((done) => child.once("close", (code) => done({ code, ...text })));
     },
-    stop: () => parts.stop(),
+    stop,
   };
 }

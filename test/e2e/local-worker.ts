@@ -1,0 +1,46 @@
+// The Worker in workerd by itself on loopback, which a test can deploy again with other secrets.
+import { createHash, randomBytes } from "node:crypto";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { localParts, type Parts, untilReady } from "../../infra/local/parts.ts";
+import { freePort } from "../../infra/local/ports.ts";
+import { prepareWorker, type WorkerSettings } from "../../infra/local/workerd.ts";
+import { ROOT } from "./local-cluster.ts";
+
+type Deployed = Pick<WorkerSettings, "kubeUrl" | "kubeCa" | "kubeToken" | "macKeys" | "adminSecretSha256">;
+
+export interface LocalWorker {
+  url: string;
+  /** Ends the one that runs; its objects stay. */
+  deploy: (settings: Deployed) => Promise<void>;
+  stop: () => Promise<void>;
+}
+
+export async function localWorker(folder: string): Promise<LocalWorker> {
+  const port = await freePort("", undefined, undefined);
+  const url = `http://127.0.0.1:${port}`;
+  // The test runner reads CommonJS in another way than Node does.
+  const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
+  let parts: Parts | undefined;
+  return {
+    url,
+    async deploy(settings) {
+      await parts?.stop();
+      parts = localParts(() => undefined);
+      const worker = {
+        folder: join(folder, "worker"),
+        root: ROOT,
+        port,
+        deployment: "rollcall",
+        ...settings,
+      };
+      const [, ...command] = await prepareWorker(worker);
+      const part = parts.start("worker", [workerd, ...command], join(folder, "worker.log"));
+      await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
+    },
+    stop: async () => parts?.stop(),
+  };
+}
+
+export const randomSecret = (): string => randomBytes(32).toString("base64url");
+export const sha256 = (secret: string): string => createHash("sha256").update(secret).digest("base64url");

@@ -1,0 +1,101 @@
+// Every secret of the Worker changes, one deployment after the other, under machines that nobody visits: whoever was
+// enrolled goes on, also a machine that was off all the time.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CoreV1Api, type KubeConfig } from "@kubernetes/client-node";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { mintToken } from "../../infra/local/admin.ts";
+import { applyFile, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
+import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
+import { defaultConfiguration } from "../../node-shim/config.ts";
+import { enrol, reporter } from "../../node-shim/post.ts";
+import { makeMachineKey } from "../../node-shim/sign.ts";
+import { httpTransport } from "../../node-shim/transport.ts";
+import { type RunningApiserver, startApiserver } from "../apiserver/serve.ts";
+import { ROOT, temporaryFolder } from "./local-cluster.ts";
+import { type LocalWorker, localWorker, randomSecret, sha256 } from "./local-worker.ts";
+
+const folder = temporaryFolder();
+const [ADMIN, NEXT_ADMIN] = [randomSecret(), randomSecret()];
+const [MAC_1, MAC_2, MAC_3] = [1, 2, 3].map((id) => `${id}:${randomSecret()}`);
+let apiserver: RunningApiserver;
+let admin: KubeConfig;
+let worker: LocalWorker;
+
+beforeAll(async () => {
+  apiserver = await startApiserver({ dir: join(folder.path, "cluster"), port: 0 });
+  const ca = readFileSync(apiserver.caFile, "utf8");
+  ({ admin } = writeKubeconfig(join(folder.path, "kubeconfig"), apiserver.url, ca, apiserver.adminToken));
+  await applyFile(admin, join(ROOT, "infra/rbac/rollcall.yaml"));
+  worker = await localWorker(folder.path);
+});
+afterAll(async () => {
+  await worker.stop();
+  await apiserver.stop();
+  folder.remove();
+});
+
+const deploy = (secrets: { kubeToken: string; macKeys: string; adminSecretSha256: string }) =>
+  worker.deploy({ kubeUrl: apiserver.url, kubeCa: readFileSync(apiserver.caFile, "utf8"), ...secrets });
+
+/** Enrolled with a token by this operator, and what comes of its reports. */
+async function machine(index: number, adminSecret: string) {
+  const name = `rotated-${index}`;
+  const wish = { names: name, uses: 1, withoutFactsOnlyTaint: false };
+  const joinToken = await mintToken(worker.url, adminSecret, wish);
+  const { send, close } = httpTransport(worker.url, 9000);
+  const key = await makeMachineKey();
+  const asking = { name, origin: worker.url, joinToken, machineID: name, systemUUID: name };
+  const outcome = await enrol(send, key, asking);
+  if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
+  const { kid } = outcome.answer;
+  const post = reporter({
+    ...asking,
+    key,
+    kid,
+    startId: "s",
+    send,
+    machineTime: () => new Date().toISOString(),
+  });
+  const report = async () => {
+    const reported = await post(simulatedFacts(index, defaultConfiguration()), simulatedVitals(index));
+    close();
+    return reported.kind === "ok" ? reported.answer.phase : reported;
+  };
+  const uid = async () => (await admin.makeApiClient(CoreV1Api).readNode({ name })).metadata?.uid;
+  return { kid, report, uid };
+}
+
+const operatorGets = async (secret: string) =>
+  (await fetch(`${worker.url}/v1/tokens`, { headers: { authorization: `Bearer ${secret}` } })).status;
+
+it("MAC keys, admin secret and cluster token → no machine is lost, and no operator is locked out", async () => {
+  await deploy({
+    kubeToken: await workerToken(admin),
+    macKeys: `${MAC_1}`,
+    adminSecretSha256: sha256(ADMIN),
+  });
+  const [first, off] = [await machine(1, ADMIN), await machine(2, ADMIN)];
+  expect([await first.report(), await off.report()]).toEqual(["registered", "registered"]);
+  const uids = [await first.uid(), await off.uid()];
+
+  // The cluster token ends before the Worker has the next one.
+  await deploy({
+    kubeToken: "one that is good no more",
+    macKeys: `${MAC_2} ${MAC_1}`,
+    adminSecretSha256: `${sha256(NEXT_ADMIN)} ${sha256(ADMIN)}`,
+  });
+  expect(await first.report()).toBe("apiserver refuses");
+  expect([await operatorGets(ADMIN), await operatorGets(NEXT_ADMIN)]).toEqual([200, 200]);
+  const between = await machine(3, ADMIN);
+  expect(between.kid).toMatch(/^2\./);
+
+  await deploy({
+    kubeToken: await workerToken(admin),
+    macKeys: `${MAC_3} ${MAC_2} ${MAC_1}`,
+    adminSecretSha256: sha256(NEXT_ADMIN),
+  });
+  expect([await operatorGets(ADMIN), await operatorGets(NEXT_ADMIN)]).toEqual([403, 200]);
+  for (const { report } of [first, off, between]) expect(await report()).toBe("registered");
+  expect([await first.uid(), await off.uid()]).toEqual(uids);
+});
