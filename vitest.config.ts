@@ -50,7 +50,7 @@ export default defineConfig({
           include: [...worker, "test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"],
         },
       },
-      { test: { name: "e2e", include: e2e, ...patience } },
+      { test: { name: "e2e", include: e2e, globalSetup: "test/e2e/leaks-setup.ts", ...patience } },
     ],
   },
 });

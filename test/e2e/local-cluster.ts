@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
+import { thisRun } from "./run-record.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -19,7 +20,11 @@ export interface Start {
 
 export function temporaryFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), "rollcall-e2e-"));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  const remove = () => {
+    thisRun().folder(path);
+    rmSync(path, { recursive: true, force: true });
+  };
+  return { path, remove };
 }
 
 /** `environment` replaces KUBEBUILDER_ASSETS: without it the embedded apiserver runs. */
@@ -39,6 +44,7 @@ export function startLocal(flags: string[], environment: { KUBEBUILDER_ASSETS?: 
     });
   }
   const ended = new Promise<number | null>((done) => child.once("close", (code) => done(code)));
+  void ended.then(() => thisRun().log("npm start", text));
   const printed = (pattern: RegExp) =>
     new Promise<RegExpExecArray>((found, rejected) => {
       const look = () => {

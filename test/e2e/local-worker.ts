@@ -6,6 +6,7 @@ import { localParts, type Parts, untilReady } from "../../infra/local/parts.ts";
 import { freePort } from "../../infra/local/ports.ts";
 import { prepareWorker, type WorkerSettings } from "../../infra/local/workerd.ts";
 import { ROOT } from "./local-cluster.ts";
+import { thisRun } from "./run-record.ts";
 
 type Deployed = Pick<WorkerSettings, "kubeUrl" | "kubeCa" | "kubeToken" | "macKeys" | "adminSecretSha256">;
 
@@ -26,6 +27,7 @@ export async function localWorker(folder: string): Promise<LocalWorker> {
     url,
     async deploy(settings) {
       await parts?.stop();
+      thisRun().secret("cluster token", settings.kubeToken);
       parts = localParts(() => undefined);
       const worker = {
         folder: join(folder, "worker"),
@@ -42,5 +44,11 @@ export async function localWorker(folder: string): Promise<LocalWorker> {
   };
 }
 
-export const randomSecret = (): string => randomBytes(32).toString("base64url");
+/** No log of this run may hold it. */
+export function randomSecret(): string {
+  const secret = randomBytes(32).toString("base64url");
+  thisRun().secret("made by a test", secret);
+  return secret;
+}
+
 export const sha256 = (secret: string): string => createHash("sha256").update(secret).digest("base64url");

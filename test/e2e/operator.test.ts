@@ -10,6 +10,7 @@ import { makeMachineKey } from "../../node-shim/sign.ts";
 import { httpTransport } from "../../node-shim/transport.ts";
 import { eventually, ROOT, temporaryFolder } from "./local-cluster.ts";
 import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
+import { thisRun } from "./run-record.ts";
 
 const folder = temporaryFolder();
 let worker: OwnWorker;
@@ -30,6 +31,7 @@ type Environment = Parameters<OwnWorker["rollcall"]>[1];
 
 async function machine(name: string, joinToken: string, machineID = "m-1") {
   const key = await makeMachineKey();
+  thisRun().secret("machine key", String(key.jwk.d));
   const { send, close } = httpTransport(url, 9000);
   const ask = async () => {
     const outcome = await enrol(send, key, { name, origin: url, joinToken, machineID, systemUUID: "s-1" });
@@ -59,7 +61,10 @@ describe("node-shim rotate", () => {
     let stderr = "";
     child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
     const ended = new Promise<[number | null, string]>((done) =>
-      child.once("close", (code) => done([code, stderr])),
+      child.once("close", (code) => {
+        thisRun().log(`node-shim ${args.join(" ")}`.slice(0, 100), stderr);
+        done([code, stderr]);
+      }),
     );
     return { child, ended };
   };

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { ROOT } from "./local-cluster.ts";
 import { localWorker, randomSecret, sha256 } from "./local-worker.ts";
+import { thisRun } from "./run-record.ts";
 
 type Environment = Record<string, string | undefined>;
 
@@ -46,7 +47,14 @@ export async function startOwnWorker(folder: string, cluster: Cluster = NO_CLUST
       const text = { stdout: "", stderr: "" };
       for (const name of ["stdout", "stderr"] as const)
         child[name].on("data", (chunk: Buffer) => (text[name] += chunk.toString()));
-      return new Promise((done) => child.once("close", (code) => done({ code, ...text })));
+      return new Promise((done) =>
+        child.once("close", (code) => {
+          // A new join token is what is asked for there.
+          const printed = args.includes("create") ? text.stderr : text.stdout + text.stderr;
+          thisRun().log(`rollcall ${args.join(" ")}`.slice(0, 100), printed);
+          done({ code, ...text });
+        }),
+      );
     },
     stop,
   };

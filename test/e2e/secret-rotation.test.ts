@@ -14,6 +14,7 @@ import { httpTransport } from "../../node-shim/transport.ts";
 import { type RunningApiserver, startApiserver } from "../apiserver/serve.ts";
 import { ROOT, temporaryFolder } from "./local-cluster.ts";
 import { type LocalWorker, localWorker, randomSecret, sha256 } from "./local-worker.ts";
+import { thisRun } from "./run-record.ts";
 
 const folder = temporaryFolder();
 const [ADMIN, NEXT_ADMIN] = [randomSecret(), randomSecret()];
@@ -45,6 +46,8 @@ async function machine(index: number, adminSecret: string) {
   const joinToken = await mintToken(worker.url, adminSecret, wish);
   const { send, close } = httpTransport(worker.url, 9000);
   const key = await makeMachineKey();
+  thisRun().secret("machine key", String(key.jwk.d));
+  thisRun().secret("join token", joinToken);
   const asking = { name, origin: worker.url, joinToken, machineID: name, systemUUID: name };
   const outcome = await enrol(send, key, asking);
   if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
@@ -81,7 +84,7 @@ it("MAC keys, admin secret and cluster token → no machine is lost, and no oper
 
   // The cluster token ends before the Worker has the next one.
   await deploy({
-    kubeToken: "one that is good no more",
+    kubeToken: "a-token-that-is-good-no-more",
     macKeys: `${MAC_2} ${MAC_1}`,
     adminSecretSha256: `${sha256(NEXT_ADMIN)} ${sha256(ADMIN)}`,
   });

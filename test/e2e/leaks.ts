@@ -1,0 +1,94 @@
+// Every secret and every log of a whole run, kept until its end: no log may hold any of the secrets, whoever's they are.
+// Finds both in the folders of local clusters; what never was in one is handed over.
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { randomUUID } from "node:crypto";
+import { basename, join, relative } from "node:path";
+
+export interface RunRecord {
+  /** Something that was printed or logged. `name` is for whoever looks for the fault. */
+  log: (name: string, text: string) => void;
+  secret: (what: string, secret: string) => void;
+  /** All logs and secrets of a cluster's folder, before it is removed. */
+  folder: (path: string) => void;
+}
+
+interface Secret {
+  what: string;
+  secret: string;
+}
+
+const SECRETS = "secrets";
+const LOGS = "logs";
+/** Objects, databases and bundles are neither. */
+const OTHER_FOLDERS = new Set(["objects", "etcd", "node_modules"]);
+const MAX_BYTES = 1024 * 1024;
+
+const isLog = (path: string) => /(^|[/.])log$/.test(path);
+
+/** What a file of one of these names holds, and nothing else. */
+const SECRET_FILES = new Set(["admin-secret", "secret", "admin-token"]);
+const PATTERNS: [what: string, pattern: RegExp][] = [
+  ["join token", /rcj1_([\w-]{43})/g],
+  ["machine key", /"d": ?"([\w-]{43})"/g],
+  ["MAC key", /(?<=[" ])\w+:([\w-]{43})(?=[" ])/g],
+  ["cluster token", /"KUBE_TOKEN", text = "([^"]+)"/g],
+  ["kubeconfig's token", /^ *"?token"?: "?([\w.-]{20,})/gm],
+];
+
+function secretsIn(path: string, text: string): Secret[] {
+  if (SECRET_FILES.has(basename(path))) return [{ what: basename(path), secret: text.trim() }];
+  return PATTERNS.flatMap(([what, pattern]) =>
+    [...text.matchAll(pattern)].map(([, secret = ""]) => ({ what, secret })),
+  );
+}
+
+/** All that a cluster keeps in its folder and nobody else may know. */
+export function secretsOf(folder: string): Secret[] {
+  const files = filesIn(folder).filter((file) => !isLog(file));
+  return files.flatMap((file) => secretsIn(file, readFileSync(file, "utf8")));
+}
+
+/** `folder`: of this run alone. */
+export function runRecord(folder: string): RunRecord {
+  mkdirSync(join(folder, LOGS), { recursive: true });
+  const record: RunRecord = {
+    log: (name, text) =>
+      writeFileSync(join(folder, LOGS, `${randomUUID()} ${name.replaceAll("/", " ")}`), text),
+    secret: (what, secret) =>
+      appendFileSync(join(folder, SECRETS), `${JSON.stringify({ what, secret } satisfies Secret)}\n`),
+    folder(path) {
+      for (const { what, secret } of secretsOf(path)) record.secret(what, secret);
+      for (const file of filesIn(path).filter(isLog))
+        record.log(`${basename(path)} ${relative(path, file)}`, readFileSync(file, "utf8"));
+    },
+  };
+  return record;
+}
+
+/** `a join token is in the log rollcall-e2e-x logs shim.log`: never the secret itself. */
+export function leaksOf(folder: string): string[] {
+  if (!existsSync(join(folder, SECRETS))) return [];
+  const lines = readFileSync(join(folder, SECRETS), "utf8").trimEnd().split("\n");
+  const secrets = [...new Set(lines)].map((line) => JSON.parse(line) as Secret);
+  return readdirSync(join(folder, LOGS)).flatMap((log) => {
+    const text = readFileSync(join(folder, LOGS, log), "utf8");
+    const leaked = secrets.filter(({ secret }) => text.includes(secret));
+    return leaked.map(({ what }) => `a secret (${what}) is in the log ${log.slice(log.indexOf(" ") + 1)}`);
+  });
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return OTHER_FOLDERS.has(entry.name) ? [] : filesIn(path);
+    return entry.isFile() && (isLog(path) || statSync(path).size <= MAX_BYTES) ? [path] : [];
+  });
+}

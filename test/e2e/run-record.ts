@@ -1,0 +1,9 @@
+// The record of the run that a test belongs to. Outside of the e2e tests nothing is kept.
+import { inject } from "vitest";
+import { type RunRecord, runRecord } from "./leaks.ts";
+
+export function thisRun(): RunRecord {
+  const folder = inject("runRecord");
+  if (folder !== undefined) return runRecord(folder);
+  return { log: () => undefined, secret: () => undefined, folder: () => undefined };
+}
