@@ -2,7 +2,7 @@
 // oxlint-disable-next-line typescript/triple-slash-reference -- an ambient declaration is no module to import
 /// <reference path="../../infra/local/workerd-package.d.ts" />
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,7 @@ import { mintToken } from "../../infra/local/admin.ts";
 import { localParts, untilReady } from "../../infra/local/parts.ts";
 import { freePort } from "../../infra/local/ports.ts";
 import { prepareWorker } from "../../infra/local/workerd.ts";
+import type { Connection } from "../../infra/operator/client.ts";
 import { enrol, type Transport } from "../../node-shim/post.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/sign.ts";
 
@@ -20,8 +21,14 @@ export interface BenchWorker {
   url: string;
   /** A join token for the names that were asked for. */
   joinToken: string;
+  /** The admin secret, for infra/operator/client.ts. */
+  operator: Connection;
   /** CPU that workerd has used, in microseconds. */
   cpuMicroseconds: () => number;
+  /** Its resident memory. */
+  residentBytes: () => number;
+  /** Durable Objects that have a file. */
+  objects: () => number;
   stop: () => Promise<void>;
 }
 
@@ -52,8 +59,14 @@ export async function startBenchWorker(
   await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
   return {
     url,
+    operator: { url, headers: { authorization: `Bearer ${secret}` } },
     joinToken: await mintToken(url, secret, { names, uses: 5000, withoutFactsOnlyTaint: false }),
     cpuMicroseconds: () => cpuMicroseconds(part.process.pid ?? 0),
+    residentBytes: () => residentBytes(part.process.pid ?? 0),
+    objects: () =>
+      readdirSync(join(folder, "objects"), { recursive: true, encoding: "utf8" }).filter((file) =>
+        file.endsWith(".sqlite"),
+      ).length,
     stop: async () => {
       await parts.stop();
       rmSync(folder, { recursive: true });
@@ -78,6 +91,11 @@ async function bundle(entry: string, outfile: string): Promise<void> {
 function cpuMicroseconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
+function residentBytes(pid: number): number {
+  const [, kiB] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kiB) * 1024;
 }
 
 export async function enrolledMachine(

@@ -2,9 +2,7 @@
 // and an alarm that the benchmark moves. All else is the Worker itself. No test of its own.
 import type { Environment } from "../../worker/env.ts";
 import type { Measured } from "./measured-rows.ts";
-import worker, { NodeObject as RealNodeObject } from "../../worker/index.ts";
-
-export { FleetObject } from "../../worker/index.ts";
+import worker, { FleetObject as RealFleetObject, NodeObject as RealNodeObject } from "../../worker/index.ts";
 
 // Outlives the objects, which are evicted: all run in this one isolate.
 const clock: { ms: number | undefined } = { ms: undefined };
@@ -54,6 +52,13 @@ export class NodeObject extends RealNodeObject {
   async evict(): Promise<void> {
     await this.ctx.storage.sync();
     this.ctx.abort("evicted");
+  }
+}
+
+export class FleetObject extends RealFleetObject {
+  constructor(ctx: DurableObjectState, env: Environment) {
+    measure(ctx.storage);
+    super(ctx, env);
   }
 }
 

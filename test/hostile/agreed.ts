@@ -1,0 +1,16 @@
+// What the Worker under hostile input and the recording of its machines agree on.
+import type { TokenRequest } from "../../shared/join-tokens.ts";
+
+/** As machines know the Worker: not where it happens to listen. */
+export const ORIGIN = "https://rollcall.test";
+/** The generator does not look at it. */
+export const MAC_KEYS = `1:${"A".repeat(43)}`;
+/** POST ?SEED plants a join token and begins what is random from the seed. */
+export const PLANT_PATH = "/hostile/plant";
+
+/** A join token whose key the recording knows. */
+export interface Planted {
+  id: string;
+  key: string;
+  request: TokenRequest;
+}

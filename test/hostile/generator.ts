@@ -1,0 +1,30 @@
+// From a seed and an index to a hostile request, always the same one. Holds no join token and no machine's key.
+import type { Attack, Draw } from "./attack.ts";
+import { seededKey } from "./jwt.ts";
+import { bodyKinds } from "./kinds/bodies.ts";
+import { routeKinds } from "./kinds/routes.ts";
+import { tokenKinds } from "./kinds/tokens.ts";
+import { randomOf } from "./random.ts";
+import type { Recording } from "./recording.ts";
+import { isStillValid } from "./still-valid.ts";
+
+const KINDS = Object.entries({ ...bodyKinds, ...tokenKinds, ...routeKinds });
+
+export interface Hostile extends Attack {
+  index: number;
+  kind: string;
+}
+
+/** Makes the request of an index; null: it came out as one that is still valid. */
+export async function hostileGenerator(
+  recording: Recording,
+  seed: number,
+): Promise<(index: number) => Hostile | null> {
+  const thief = await seededKey(randomOf(seed, -2));
+  return (index) => {
+    const [kind, make] = KINDS[index % KINDS.length]!;
+    const draw: Draw = { random: randomOf(seed, index), recording, thief };
+    const attack = make(draw);
+    return isStillValid(recording, attack) ? null : { ...attack, index, kind };
+  };
+}

@@ -1,0 +1,100 @@
+// A tenth of npm run hostile: none of 10,000 hostile requests is accepted, fails or writes; and the verdict can tell.
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import type { Hostile } from "./generator.ts";
+import { isClean, memoryOf, offenceOf, type Verdict, verdictText } from "./verdict.ts";
+
+const MIB = 2 ** 20;
+const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
+const lastLine = (text: string) => text.trimEnd().split("\n").at(-1);
+
+/** What `npm run hostile -- ARGS` prints; throws where it does not end with 0. */
+async function hostile(...args: string[]): Promise<string> {
+  return (await promisify(execFile)(process.execPath, [MAIN, ...args])).stdout;
+}
+
+it("10,000 hostile requests → all refused, nothing written, memory flat", async () => {
+  const text = await hostile("--requests", "10000", "--seed", "7");
+  expect(lastLine(text)).toBe("accepted 0, 5xx 0, rows 0");
+  // Few are still valid: most of what is made is sent.
+  const [, discarded] = /10000 sent, (\d+) discarded/.exec(text) ?? [];
+  expect(Number(discarded)).toBeGreaterThan(0);
+  expect(Number(discarded)).toBeLessThan(500);
+});
+
+it("a seed decides the requests", async () => {
+  const digest = async (seed: string) =>
+    /sha256 (\w+)/.exec(await hostile("--requests", "50", "--seed", seed))?.[1];
+  const [one, again, other] = await Promise.all([digest("1"), digest("1"), digest("2")]);
+  expect(again).toBe(one);
+  expect(other).not.toBe(one);
+});
+
+it.each([["--requests", "0"], ["--seed", "x"], ["--else"]])(
+  "%s %s → 2, before anything starts",
+  async (...args) => {
+    await expect(hostile(...args)).rejects.toMatchObject({ code: 2 });
+  },
+);
+
+describe("a verdict", () => {
+  const clean: Verdict = {
+    plan: { requests: 1, seed: 3, from: 4 },
+    sent: 1,
+    discarded: 0,
+    kinds: new Map([["replay", new Map([["401", 1]])]]),
+    offences: [],
+    disturbances: [],
+    rows: 0,
+    asked: 0,
+    objectsMade: 0,
+    residentBytes: [100 * MIB],
+    digest: "",
+  };
+  const request: Hostile = { index: 4, kind: "replay", method: "GET", path: "/", headers: {}, body: "" };
+
+  it.each<[string, Parameters<typeof offenceOf>[1], string | null]>([
+    ["400", { status: 400 }, null],
+    ["499", { status: 499 }, null],
+    ["200", { status: 200 }, "accepted"],
+    ["a redirection", { status: 302 }, "accepted"],
+    ["500", { status: 500 }, "5xx"],
+    ["nothing", { error: "reset" }, "no answer"],
+  ])("of a request that is answered %s", (_, answered, what) => {
+    expect(offenceOf(request, answered)?.what ?? null).toBe(what);
+  });
+
+  it("that nothing happened → clean", () => {
+    expect([isClean(clean), lastLine(verdictText(clean))]).toEqual([true, "accepted 0, 5xx 0, rows 0"]);
+  });
+
+  it.each<[string, Partial<Verdict>, string]>([
+    [
+      "a request was accepted",
+      { offences: [offenceOf(request, { status: 200 })!] },
+      "accepted: npm run hostile -- --seed 3 --from 4 --requests 1\n  200 to replay: GET / {}",
+    ],
+    [
+      "rows were written",
+      { rows: 2, disturbances: [{ from: 4, to: 9, rows: 2, asks: 0 }] },
+      "rows 2, apiserver asked 0: npm run hostile -- --seed 3 --from 4 --requests 5",
+    ],
+    ["an object was made", { objectsMade: 1 }, "objects made 1"],
+    ["the apiserver was asked", { asked: 1 }, "apiserver asked 1"],
+    [
+      "memory grows",
+      { residentBytes: Array.from({ length: 100 }, (_, at) => (100 + at * 10) * MIB) },
+      "which is not flat",
+    ],
+  ])("that %s → not clean, and what to look at", (_, more, text) => {
+    expect(isClean({ ...clean, ...more })).toBe(false);
+    expect(verdictText({ ...clean, ...more })).toContain(text);
+  });
+
+  it("of a heap that fills and stays → flat", () => {
+    const residentBytes = [...Array.from({ length: 20 }, (_, at) => 100 + at * 10), ...Array(100).fill(300)];
+    expect(memoryOf(residentBytes.map((mebibytes: number) => mebibytes * MIB)).isFlat).toBe(true);
+  });
+});

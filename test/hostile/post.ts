@@ -1,0 +1,51 @@
+// Sends hostile requests over kept-alive connections, many at once, and says what was answered.
+import { Agent, request as httpRequest } from "node:http";
+import type { Attack } from "./attack.ts";
+
+const AT_ONCE = 16;
+const DEADLINE_MS = 30_000;
+
+/** The status, or why there was none. */
+export type Answered = { status: number } | { error: string };
+
+export interface Client {
+  /** Answers in the order of the attacks. */
+  sendAll: (attacks: readonly Attack[]) => Promise<Answered[]>;
+  close: () => void;
+}
+
+export function hostileClient(url: string): Client {
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  return {
+    async sendAll(attacks) {
+      const answers: Answered[] = [];
+      const sending = attacks.entries();
+      const sendInTurn = async () => {
+        for (const [at, attack] of sending) answers[at] = await send(agent, url, attack);
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, sendInTurn));
+      return answers;
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function send(
+  agent: Agent,
+  url: string,
+  { method, path, headers, body, isChunked }: Attack,
+): Promise<Answered> {
+  const length = isChunked ? {} : { "content-length": Buffer.byteLength(body) };
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const options = { hostname, port, path, method, agent, headers: { ...headers, ...length } };
+    const request = httpRequest({ ...options, timeout: DEADLINE_MS }, (response) => {
+      response.resume();
+      // A body that is too large is answered before it is read, and its connection ended.
+      response.once("close", () => resolve({ status: response.statusCode ?? 0 }));
+    });
+    request.once("timeout", () => request.destroy(new Error("no answer in time")));
+    request.once("error", (error) => resolve({ error: error.message }));
+    request.end(body);
+  });
+}

@@ -1,0 +1,32 @@
+// Randomness from a seed and an index: the same two, the same draws. Of no use for secrets.
+
+export interface Random {
+  /** A whole number below `below`. */
+  int: (below: number) => number;
+  chance: (probability: number) => boolean;
+  pick: <Item>(items: readonly Item[]) => Item;
+  bytes: (length: number) => Uint8Array<ArrayBuffer>;
+}
+
+export function randomOf(seed: number, index: number): Random {
+  // Two equal numbers apart: neighbouring seeds and indexes have nothing in common.
+  const next = splitMix(Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b));
+  const int = (below: number) => Math.floor((next() / 2 ** 32) * below);
+  return {
+    int,
+    chance: (probability) => next() / 2 ** 32 < probability,
+    pick: (items) => items[int(items.length)]!,
+    bytes: (length) => Uint8Array.from({ length }, () => next() >>> 24),
+  };
+}
+
+/** SplitMix32: whole numbers below 2^32. */
+function splitMix(state: number): () => number {
+  let at = state | 0;
+  return () => {
+    at = (at + 0x9e3779b9) | 0;
+    let mixed = Math.imul(at ^ (at >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return (mixed ^ (mixed >>> 15)) >>> 0;
+  };
+}

@@ -1,0 +1,167 @@
+// Machines that enrol, report, rotate, leave and are revoked, and all that they sent, as a thief has it for whom TLS is
+// not there; some of it never arrived. The keys stay here; the generator gets the requests.
+import { machineKey, type MachineKey } from "../../node-shim/sign.ts";
+import {
+  enrol,
+  type Enrolled,
+  leave,
+  type Outcome,
+  reporter,
+  rotate,
+  type Transport,
+  type TransportRequest,
+} from "../../node-shim/post.ts";
+import { httpTransport } from "../../node-shim/transport.ts";
+import { ask } from "../../infra/operator/client.ts";
+import type { BenchWorker } from "../bench/workerd.ts";
+import { machineFacts, machineVitals } from "../bench/machine.ts";
+import { ORIGIN, PLANT_PATH, type Planted } from "./agreed.ts";
+import { tokenOf } from "./attack.ts";
+import { seededKey, takenApart } from "./jwt.ts";
+import type { Random } from "./random.ts";
+
+/** Of the Worker and the apiserver. */
+export const NOW_MS = Date.UTC(2026, 0, 2);
+
+export interface Recording {
+  requests: TransportRequest[];
+  /**
+   * What the Worker would take: enrolments of keys that stand and the last report of each machine, to no effect; and what
+   * was withheld from it, once.
+   */
+  stillValid: TransportRequest[];
+}
+
+export interface Recorded {
+  recording: Recording;
+  /** One heartbeat of each machine that is there; throws where one is not taken. */
+  beat: () => Promise<void>;
+  close: () => void;
+}
+
+type Beat = () => Promise<TransportRequest>;
+
+/** Always the same requests for the same randomness. `seed` is the Worker's. */
+export async function record(worker: BenchWorker, random: Random, seed: number): Promise<Recorded> {
+  const { send: sendNow, close } = httpTransport(worker.url, 9000);
+  // The clock stands: all tickets stay good.
+  const send: Transport = (request) =>
+    sendNow({ ...request, headers: { ...request.headers, "x-now-ms": String(NOW_MS) } });
+  const requests: TransportRequest[] = [];
+  const recorder: Transport = (request) => {
+    requests.push(request);
+    return send(request);
+  };
+  const joinToken = await plantToken(worker, random, seed);
+  const machine = async (name: string) => enrolled(recorder, name, joinToken, await keyOf(random));
+
+  const stillValid: TransportRequest[] = [];
+  const beats: Beat[] = [];
+  const standing = async (name: string) => {
+    const found = await machine(name);
+    stillValid.push(requests.at(-1)!);
+    return found;
+  };
+  for (const name of ["live-1", "live-2"]) beats.push(beatOf(await standing(name), recorder, requests));
+  for (const beat of [...beats, ...beats, ...beats]) await beat();
+
+  const rotated = await machine("rotated");
+  await beatOf(rotated, recorder, requests)();
+  const next = await keyOf(random);
+  const { kid } = taken(await rotate(recorder, rotated, next));
+  beats.push(beatOf({ ...rotated, key: next, kid }, recorder, requests));
+
+  const left = await machine("left");
+  await beatOf(left, recorder, requests)();
+  taken(await leave(recorder, left));
+
+  await beatOf(await machine("revoked"), recorder, requests)();
+  await ask(worker.operator, "POST", "/v1/nodes/revoked/revoke");
+
+  // Waits for an operator who never comes.
+  await enrol(recorder, await keyOf(random), enrolling("live-1", joinToken));
+
+  stillValid.push(
+    ...(await withheld(standing, send, { requests, next, joinToken, key: await keyOf(random) })),
+  );
+
+  for (const beat of beats) stillValid.push(await beat());
+  return {
+    recording: { requests: [...requests], stillValid },
+    beat: async () => {
+      for (const beat of beats) await beat();
+      requests.length = 0;
+    },
+    close,
+  };
+}
+
+/** One of each kind that never arrives, by machines that are not heard of after. */
+async function withheld(
+  machine: (name: string) => Promise<Enrolled>,
+  send: Transport,
+  { requests, next, joinToken, key }: Withholding,
+): Promise<TransportRequest[]> {
+  const kept: TransportRequest[] = [];
+  const withholding: Transport = async (request) => {
+    requests.push(request);
+    const isChallenged = tokenOf(request) !== "" && takenApart(tokenOf(request)).claims["ticket"] === "";
+    if (isChallenged) return send(request);
+    kept.push(request);
+    throw new Error("withheld");
+  };
+  await beatOf(await machine("withheld-report"), withholding, requests)().catch(() => undefined);
+  await leave(withholding, await machine("withheld-leave"));
+  await rotate(withholding, await machine("withheld-rotation"), next);
+  await enrol(withholding, key, enrolling("withheld-enrolment", joinToken));
+  return kept;
+}
+
+interface Withholding {
+  requests: TransportRequest[];
+  next: MachineKey;
+  joinToken: string;
+  key: MachineKey;
+}
+
+async function keyOf(random: Random): Promise<MachineKey> {
+  const { x, d } = await seededKey(random);
+  return machineKey({ kty: "OKP", crv: "Ed25519", x, d });
+}
+
+async function plantToken({ url }: BenchWorker, random: Random, seed: number): Promise<string> {
+  const { thumbprint, x, d } = await seededKey(random);
+  const wish = { names: "*", uses: 100, expiresInSeconds: 3600, rejoin: false, withoutFactsOnlyTaint: false };
+  const body = JSON.stringify({ id: thumbprint, key: x, request: wish } satisfies Planted);
+  await fetch(`${url}${PLANT_PATH}?${seed}`, { method: "POST", body });
+  return `rcj1_${d}`;
+}
+
+function enrolling(name: string, joinToken: string) {
+  return { name, origin: ORIGIN, joinToken, machineID: `machine-of-${name}`, systemUUID: name };
+}
+
+async function enrolled(
+  send: Transport,
+  name: string,
+  joinToken: string,
+  key: MachineKey,
+): Promise<Enrolled> {
+  const { kid } = taken(await enrol(send, key, enrolling(name, joinToken)));
+  return { name, origin: ORIGIN, key, kid };
+}
+
+function beatOf(machine: Enrolled, send: Transport, requests: TransportRequest[]): Beat {
+  const machineTime = () => "2026-01-02T03:04:05Z";
+  const report = reporter({ ...machine, startId: machine.name, send, machineTime });
+  let index = 0;
+  return async () => {
+    taken(await report(machineFacts(), machineVitals(index++)));
+    return requests.at(-1)!;
+  };
+}
+
+function taken<Answer>(outcome: Outcome<Answer>): Answer {
+  if (outcome.kind === "ok") return outcome.answer;
+  throw new Error(`a machine's own request was not taken: ${JSON.stringify(outcome)}`);
+}

@@ -1,0 +1,104 @@
+// What came of hostile requests, in words: the last line is the verdict. Sends nothing.
+import type { Hostile } from "./generator.ts";
+import type { Answered } from "./post.ts";
+import type { Plan } from "./run.ts";
+
+/** A request that should have been refused. */
+export interface Offence {
+  what: "accepted" | "5xx" | "no answer";
+  index: number;
+  text: string;
+}
+
+export interface Verdict {
+  plan: Plan;
+  sent: number;
+  /** Came out as requests that are still valid, and were not sent. */
+  discarded: number;
+  /** By kind, how often each answer was given. */
+  kinds: Map<string, Map<string, number>>;
+  offences: Offence[];
+  /** Portions in which something was written or the apiserver was asked. */
+  disturbances: { from: number; to: number; rows: number; asks: number }[];
+  rows: number;
+  /** Requests to the apiserver. */
+  asked: number;
+  objectsMade: number;
+  /** Of workerd, after each portion. */
+  residentBytes: number[];
+  /** SHA-256 of all requests. */
+  digest: string;
+}
+
+const SHOWN = 20;
+const TEXT_LENGTH = 2000;
+const MIB = 2 ** 20;
+/** A heap fills before it is cleaned, in a short run all the time; what is kept of each request grows without end. */
+const MAX_GROWTH = { ratio: 1.25, bytes: 128 * MIB };
+
+/** null: it was refused. */
+export function offenceOf(hostile: Hostile, answered: Answered): Offence | null {
+  if ("error" in answered) return { ...told(hostile), what: "no answer", text: answered.error };
+  const { status } = answered;
+  if (status >= 400 && status < 500) return null;
+  const { index, text } = told(hostile);
+  return { index, text: `${status} to ${text}`, what: status >= 500 ? "5xx" : "accepted" };
+}
+
+function told({ index, kind, method, path, headers, body }: Hostile): { index: number; text: string } {
+  const text = `${kind}: ${method} ${path} ${JSON.stringify(headers)} ${Buffer.from(body).toString()}`;
+  return { index, text: text.slice(0, TEXT_LENGTH) };
+}
+
+/** Medians of what workerd had early, after the first tenth, and late. */
+export function memoryOf(residentBytes: readonly number[]): { early: number; late: number; isFlat: boolean } {
+  const tenth = Math.max(1, Math.floor(residentBytes.length / 10));
+  const median = (some: readonly number[]) =>
+    some.toSorted((a, b) => a - b)[Math.floor(some.length / 2)] ?? 0;
+  const early = median(residentBytes.slice(tenth - 1, 3 * tenth));
+  const late = median(residentBytes.slice(-2 * tenth));
+  return { early, late, isFlat: late <= early * MAX_GROWTH.ratio + MAX_GROWTH.bytes };
+}
+
+const count = ({ offences }: Verdict, what: Offence["what"]) =>
+  offences.filter((offence) => offence.what === what).length;
+
+export function isClean(verdict: Verdict): boolean {
+  const { offences, rows, asked, objectsMade, residentBytes } = verdict;
+  return offences.length + rows + asked + objectsMade === 0 && memoryOf(residentBytes).isFlat;
+}
+
+/** Lines, of which the last one is `accepted 0, 5xx 0, rows 0` where nothing was. */
+export function verdictText(verdict: Verdict): string {
+  const { sent, discarded, rows, asked, objectsMade, residentBytes, digest } = verdict;
+  const { early, late, isFlat } = memoryOf(residentBytes);
+  const memory = `${Math.round(early / MIB)} → ${Math.round(late / MIB)} MiB${isFlat ? "" : ", which is not flat"}`;
+  return [
+    ...kindLines(verdict),
+    ...offenceLines(verdict),
+    `${sent} sent, ${discarded} discarded as still valid, sha256 ${digest}`,
+    `no answer ${count(verdict, "no answer")}, objects made ${objectsMade}, apiserver asked ${asked}, memory ${memory}`,
+    `accepted ${count(verdict, "accepted")}, 5xx ${count(verdict, "5xx")}, rows ${rows}`,
+    "",
+  ].join("\n");
+}
+
+function kindLines({ kinds }: Verdict): string[] {
+  const width = Math.max(...[...kinds.keys()].map((kind) => kind.length));
+  return [...kinds].map(([kind, answers]) => {
+    const sorted = [...answers].sort(([a], [b]) => (a < b ? -1 : 1));
+    return `${kind.padEnd(width)}  ${sorted.map(([answer, times]) => `${answer} × ${times}`).join(", ")}`;
+  });
+}
+
+/** Each with the command that sends it again. */
+function offenceLines({ plan, offences, disturbances }: Verdict): string[] {
+  const again = (from: number, requests: number) =>
+    `npm run hostile -- --seed ${plan.seed} --from ${from} --requests ${requests}`;
+  return [
+    ...offences.slice(0, SHOWN).map(({ what, index, text }) => `${what}: ${again(index, 1)}\n  ${text}`),
+    ...disturbances
+      .slice(0, SHOWN)
+      .map(({ from, to, rows, asks }) => `rows ${rows}, apiserver asked ${asks}: ${again(from, to - from)}`),
+  ];
+}
