@@ -3,6 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { MUTANT_VARIABLE, mutantPlugins } from "./test/mutants/plugin.ts";
 import { testSecrets, testVariables } from "./test/worker/bindings.ts";
 
 Object.assign(process.env, testSecrets);
@@ -19,6 +20,9 @@ async function testKube(request: Request): Promise<Response> {
 const e2e = ["test/e2e/**/*.test.ts", "test/faults/real/**/*.test.ts"];
 const worker = ["test/worker/**/*.test.ts", "test/faults/*.test.ts"];
 
+/** A defence that this run has to do without (npm run mutants). */
+const mutants = () => mutantPlugins(process.env[MUTANT_VARIABLE]);
+
 /** No outcome depends on how fast a machine is; this only ends what hangs. */
 const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
 
@@ -28,6 +32,7 @@ export default defineConfig({
     maxWorkers: 3,
     projects: [
       {
+        plugins: mutants(),
         test: {
           ...patience,
           name: "node",
@@ -39,6 +44,7 @@ export default defineConfig({
       },
       {
         plugins: [
+          ...mutants(),
           cloudflareTest({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: { bindings: testVariables, serviceBindings: { KUBE: testKube } },

@@ -22,6 +22,8 @@ import type { Random } from "./random.ts";
 
 /** Of the Worker and the apiserver. */
 export const NOW_MS = Date.UTC(2026, 0, 2);
+/** Several hundred beats are within a ticket's life. */
+const BEAT_MS = 100;
 
 export interface Recording {
   requests: TransportRequest[];
@@ -44,9 +46,10 @@ type Beat = () => Promise<TransportRequest>;
 /** Always the same requests for the same randomness. `seed` is the Worker's. */
 export async function record(worker: BenchWorker, random: Random, seed: number): Promise<Recorded> {
   const { send: sendNow, close } = httpTransport(worker.url, 9000);
-  // The clock stands: all tickets stay good.
+  // The clock stands, but for beats: tickets stay good.
+  let nowMs = NOW_MS;
   const send: Transport = (request) =>
-    sendNow({ ...request, headers: { ...request.headers, "x-now-ms": String(NOW_MS) } });
+    sendNow({ ...request, headers: { ...request.headers, "x-now-ms": String(nowMs) } });
   const requests: TransportRequest[] = [];
   const recorder: Transport = (request) => {
     requests.push(request);
@@ -89,6 +92,7 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
   return {
     recording: { requests: [...requests], stillValid },
     beat: async () => {
+      nowMs += BEAT_MS;
       for (const beat of beats) await beat();
       requests.length = 0;
     },

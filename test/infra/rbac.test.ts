@@ -1,18 +1,16 @@
 // infra/rbac gives the Worker's account what it needs, and nothing else; on the embedded apiserver and, where
 // KUBEBUILDER_ASSETS says where it is, on a real one.
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { candidates, type StartedCandidate, startTimeoutMs } from "../apiserver/candidates.ts";
 import { authorization, reviewOf, sendUntil } from "../apiserver/contract/accounts.ts";
+import roles from "../../infra/rbac/rollcall.yaml?raw";
 import { fieldsOf, textOf } from "../apiserver/object.ts";
 import { findResourceType, resourceTypes } from "../apiserver/resources.ts";
 import { type Received, type Sent, send } from "../apiserver/test-server.ts";
 import { describePolicies } from "./policy-tests.ts";
 import { describeReports } from "./report-tests.ts";
 
-const file = resolve(import.meta.dirname, "../../infra/rbac/rollcall.yaml");
 const account = "/api/v1/namespaces/rollcall-system/serviceaccounts/rollcall";
 const accountName = "system:serviceaccount:rollcall-system:rollcall";
 const groups = ["system:serviceaccounts", "system:serviceaccounts:rollcall-system", "system:authenticated"];
@@ -186,7 +184,7 @@ describe.each(candidates)("infra/rbac on the $title", ({ title, start }) => {
   beforeAll(async () => {
     running = await start();
     const { server } = running;
-    for (const document of parseAllDocuments(readFileSync(file, "utf8"))) {
+    for (const document of parseAllDocuments(roles)) {
       const { apiVersion, kind, metadata } = document.toJS();
       const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
       const type = resourceTypes.find((each) => each.group === group && each.kind === kind)!;

@@ -1,0 +1,13 @@
+// Every defence of docs/threat-model.md that can be taken out of a source.
+import type { Mutant } from "./mutant.ts";
+import { cloneMutants } from "./table/clones.ts";
+import { enrolmentMutants } from "./table/enrolment.ts";
+import { requestMutants } from "./table/requests.ts";
+import { rightsMutants } from "./table/rights.ts";
+
+export const mutants: readonly Mutant[] = [
+  ...requestMutants,
+  ...enrolmentMutants,
+  ...cloneMutants,
+  ...rightsMutants,
+];

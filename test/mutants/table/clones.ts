@@ -1,0 +1,52 @@
+// Several senders with one key: none of them may keep a Node alive that is not its own.
+import { mutantsOf } from "../mutant.ts";
+
+const CLONES = "shared/clones.ts";
+const CLONES_TEST = "worker/clones.test.ts";
+
+export const cloneMutants = [
+  ...mutantsOf("a thief of a machine's disk or key", [
+    [
+      "turns with the machine",
+      CLONES,
+      "returns(turns.map(machineOf)) >= RETURNS",
+      "returns(turns.map(machineOf)) >= 99",
+      CLONES_TEST,
+      "in turns → cloned",
+    ],
+    [
+      "turns with a copy of its memory",
+      CLONES,
+      "if (forks >= FORKS || ",
+      "if (",
+      CLONES_TEST,
+      "of a machine that ran, with its memory",
+    ],
+    [
+      "one of two shims",
+      CLONES,
+      'double.phase === "two shims" && double.believed === startId',
+      'double.phase === "two shims"',
+      CLONES_TEST,
+      "the first one keeps the Node",
+    ],
+  ]),
+  ...mutantsOf("a copied disk or image", [
+    [
+      "clones outlive an eviction",
+      "worker/clones.ts",
+      'if (isWorthARow(records.get("sightings"), next, nowMs)) records.put("sightings", next);',
+      "",
+      CLONES_TEST,
+      "an object evicted after every report",
+    ],
+    [
+      "a report under way when it is found out",
+      "worker/node-object.ts",
+      "const disbelief = this.#clones.disbelief(this.#latest.startId, Date.now());",
+      "const disbelief = undefined;",
+      CLONES_TEST,
+      "as they are found out",
+    ],
+  ]),
+];

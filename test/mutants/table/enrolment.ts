@@ -1,0 +1,260 @@
+// Who gets a name: by a token, once, and never over another machine's head.
+import { mutantsOf } from "../mutant.ts";
+
+const JWT = "worker/identity/jwt.ts";
+const KEYS = "worker/identity/pinned-keys.ts";
+const FLEET = "worker/fleet-object.ts";
+const ADMISSION = "worker/registry/admission.ts";
+const PENDING = "worker/registry/pending.ts";
+const PINS = "worker/registry/pins.ts";
+const TOKENS = "worker/registry/tokens.ts";
+const JOIN_TOKENS = "shared/join-tokens.ts";
+const DEFENCES = "worker/defences.test.ts";
+const ENROLMENT_TEST = "worker/enrolment.test.ts";
+const TOKENS_TEST = "worker/tokens.test.ts";
+const NAMES_TEST = "worker/pinned-names.test.ts";
+const ROTATION_TEST = "worker/rotation.test.ts";
+const BURY = "buryPin(sql, findPin(sql, name), nowMs);\n  ";
+
+export const enrolmentMutants = [
+  ...mutantsOf("somebody on the internet", [
+    [
+      "the token before the name",
+      FLEET,
+      'if (!isBound) return { admission: "refused", pin: null };',
+      'if (!isBound) return { admission: findPin(this.#sql, name) ? "full" : "refused", pin: null };',
+      DEFENCES,
+      "learns nothing of a name",
+    ],
+    [
+      "an enrolment's name",
+      JWT,
+      "claims.sub === request.name &&\n    claims.m",
+      "claims.m",
+      DEFENCES,
+      "another sub",
+    ],
+    ["an enrolment's method", JWT, "claims.method === request.method &&", "", DEFENCES, "another method"],
+    ["an enrolment's path", JWT, "claims.path === request.path &&", "", DEFENCES, "another path"],
+  ]),
+  ...mutantsOf("a thief of traffic, TLS or not", [
+    ["an enrolment's key", JWT, "&&\n    claims.jkt === thumbprint", "", DEFENCES, "another jkt"],
+    [
+      "the key that a next key follows",
+      JWT,
+      "claims.previous === request.previous &&",
+      "claims.previous !== undefined &&",
+      DEFENCES,
+      "another previous",
+    ],
+    [
+      "a next key is another one",
+      JWT,
+      "&& thumbprint !== request.previous",
+      "",
+      ROTATION_TEST,
+      "by the same key twice",
+    ],
+  ]),
+  ...mutantsOf("another machine, with a token of its own", [
+    [
+      "who asks for a pinned name waits",
+      ADMISSION,
+      "if (isTaken && !isOwn && !token.rejoin) return",
+      "if (isTaken && !isOwn && token.rejoin === undefined) return",
+      NAMES_TEST,
+      "→ waits, and the operator sees",
+    ],
+    [
+      "five wait for a name",
+      PENDING,
+      'if (waiting.length >= MAX_PENDING) return "full";',
+      "",
+      NAMES_TEST,
+      "five for each name",
+    ],
+    ["one waits for each token", PENDING, 'if (own) return "full";', "", NAMES_TEST, "one for each token"],
+    [
+      "nothing is kept of the machine before",
+      KEYS,
+      '"facts", "nextKey", "formerKey"] as const) records.remove(record);',
+      '"nextKey", "formerKey"] as const) records.remove(record);',
+      TOKENS_TEST,
+      "nothing that the other machine has reported",
+    ],
+    [
+      "the newest pin counts",
+      KEYS,
+      "if (known && generation <= generationOf(known)) return false;",
+      "",
+      NAMES_TEST,
+      "takes the newest pin",
+    ],
+  ]),
+  ...mutantsOf("a thief of a join token", [
+    [
+      "a token's key",
+      FLEET,
+      'if (!isBound) return { admission: "refused", pin: null };',
+      "",
+      ENROLMENT_TEST,
+      "the proof of another key",
+    ],
+    [
+      "a token's names",
+      FLEET,
+      "!token || !nameMatches(token.names, name)",
+      "!token",
+      ENROLMENT_TEST,
+      "for another name",
+    ],
+    [
+      "a token's uses",
+      TOKENS,
+      '>= row.uses ? "used up"',
+      '< 0 ? "used up"',
+      ENROLMENT_TEST,
+      "one machine more than its uses",
+    ],
+    [
+      "uses that are kept",
+      TOKENS,
+      "row.used + row.reserved >=",
+      "row.used >=",
+      NAMES_TEST,
+      "keeps a use of its token",
+    ],
+    [
+      "a machine counts once",
+      ADMISSION,
+      "if (!isKnown) count(",
+      "count(",
+      ENROLMENT_TEST,
+      "counts a machine once, however often it retries",
+    ],
+    [
+      "a token's end",
+      TOKENS,
+      'if (row.expires_at_ms <= nowMs) return "expired";',
+      "",
+      ENROLMENT_TEST,
+      "that has expired",
+    ],
+    [
+      "a token's revocation",
+      ADMISSION,
+      'token.state === "revoked" || ',
+      "",
+      TOKENS_TEST,
+      "nobody enrols with it any more",
+    ],
+    [
+      "a rejoin token is for one name",
+      JOIN_TOKENS,
+      'if (rejoin && names.includes("*"))',
+      "if (false)",
+      TOKENS_TEST,
+      "a rejoin token for a pattern",
+    ],
+    [
+      "a rejoin token has one use",
+      JOIN_TOKENS,
+      "if (rejoin && uses !== 1)",
+      "if (false)",
+      TOKENS_TEST,
+      "a rejoin token with two uses",
+    ],
+  ]),
+  ...mutantsOf("a thief of a machine's disk or key", [
+    [
+      "a revocation",
+      KEYS,
+      'isFormer || records.get("enrolment")?.isRevoked',
+      "isFormer",
+      NAMES_TEST,
+      "403 for the machine",
+    ],
+    [
+      "a revoked key is buried",
+      PINS,
+      `${BURY}sql.exec("UPDATE pins SET revoked`,
+      'sql.exec("UPDATE pins SET revoked',
+      NAMES_TEST,
+      "403 for the machine",
+    ],
+    [
+      "a rejected key is refused",
+      ADMISSION,
+      " || isBuried(sql, thumbprint)",
+      "",
+      NAMES_TEST,
+      "rejected → is refused for ever",
+    ],
+  ]),
+  ...mutantsOf("a thief of an old key", [
+    [
+      "the key before is refused",
+      KEYS,
+      'const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;',
+      "const isFormer = false;",
+      ROTATION_TEST,
+      "the one before is refused for ever",
+    ],
+    [
+      "a key that was rotated out is buried",
+      PINS,
+      "if (held.nextThumbprint === thumbprint) bury(",
+      "if (false) bury(",
+      ROTATION_TEST,
+      "both keys report until",
+    ],
+    [
+      "no rotation to a buried key",
+      FLEET,
+      " || isBuried(this.#sql, thumbprint)) return",
+      ") return",
+      ROTATION_TEST,
+      "to a key that was refused before",
+    ],
+    [
+      "one rotation at a time",
+      "worker/node-object.ts",
+      " || enrolment?.thumbprint !== verified.by)",
+      " || !enrolment)",
+      ROTATION_TEST,
+      "by the next key before it has reported",
+    ],
+    [
+      "a key that lost its name is buried",
+      ADMISSION,
+      "if (isHeld(held, nowMs) && !isPinned(held, thumbprint)) buryPin(sql, held, nowMs);",
+      "",
+      TOKENS_TEST,
+      "takes a pinned name over, once",
+    ],
+    [
+      "a key that left is buried",
+      PINS,
+      `${BURY}sql.exec("DELETE FROM pins`,
+      'sql.exec("DELETE FROM pins',
+      "worker/leave.test.ts",
+      "its key is refused for ever",
+    ],
+    [
+      "what is out of date is not followed",
+      KEYS,
+      'if (generation <= (records.get("outdated") ?? -1)) return false;',
+      "",
+      NAMES_TEST,
+      "a pin read before a removal",
+    ],
+    [
+      "a late enrolment speaks for nobody",
+      FLEET,
+      "if (pin?.generation !== generation || pin.revokedAtMs !== null) return false;",
+      "if (pin === undefined) return true;",
+      DEFENCES,
+      "a machine's object that missed",
+    ],
+  ]),
+];
