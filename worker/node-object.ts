@@ -212,7 +212,7 @@ export class NodeObject extends DurableObject<Environment> {
     this.ctx.abort(FORGOTTEN);
   }
 
-  /** What a fresh report changes is in SQLite before the first await. */
+  /** What a fresh report changes is one write, before anything else is awaited than the registry's word. */
   async #apply(report: Report, facts: ReportedFacts, origin: string): Promise<Answer> {
     const isSighted = this.#clones.sight(report, Date.now(), this.#facts.leaseMs());
     const disbelief = this.#clones.disbelief(report.startId, Date.now());
@@ -220,13 +220,13 @@ export class NodeObject extends DurableObject<Environment> {
     if (report.vitals.setupError !== undefined && !disbelief)
       return this.#setupFailed(report.vitals.setupError);
     if (facts.kind === "none" && this.#wantsFacts(report)) return this.#challenge("facts-unknown", report);
+    if (!(await this.#standing.holds(origin, Date.now()))) return refusal("key-revoked");
     this.#facts.take(report.factsDigest, facts);
     hear(this.#witness(), report);
     this.#latest = report;
     this.#lastReportMs = Date.now();
     // Set in the transaction of what the report changes.
     const alarm = this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
-    if (!(await this.#standing.holds(origin, Date.now()))) return refusal("key-revoked");
     const outcome = await this.#tick();
     // Where nothing is wrong with the Node itself.
     const double = outcome.phase === "registered" ? this.#clones.told(Date.now()) : undefined;

@@ -27,11 +27,12 @@ type Registry = Pick<DurableObjectStub<FleetObject>, "settle" | "rotate">;
 
 export function standing(records: NodeRecordStore, keys: PinnedKeys, registry: () => Registry): Standing {
   let askAgainAtMs = 0;
+  /** Reports that wait for one answer go on in the order in which they came. */
+  let asking: { key: string; answer: Promise<boolean> } | undefined;
 
-  async function ask(origin: string, nowMs: number): Promise<boolean> {
+  async function ask(key: string, origin: string, nowMs: number): Promise<boolean> {
     const enrolment = records.get("enrolment");
-    const key = keys.settling();
-    if (!enrolment || key === null) return false;
+    if (!enrolment) return false;
     const { name, thumbprint, generation = 0 } = enrolment;
     const stands = await registry().settle(name, generation, thumbprint, origin);
     // Another machine may have been pinned meanwhile: this answer is not about that one.
@@ -43,18 +44,31 @@ export function standing(records: NodeRecordStore, keys: PinnedKeys, registry: (
     return stands;
   }
 
+  async function tellAgain(key: string, origin: string, nowMs: number): Promise<boolean> {
+    try {
+      return await ask(key, origin, nowMs);
+    } catch (error) {
+      console.error(JSON.stringify({ message: "the registry was not told", error: String(error) }));
+      askAgainAtMs = nowMs + ASK_AGAIN_MS;
+      return true;
+    }
+  }
+
   return {
-    async holds(origin, nowMs) {
+    holds(origin, nowMs) {
+      const key = keys.settling();
+      if (key === null) return Promise.resolve(false);
+      if (asking?.key === key) return asking.answer;
       const settled = records.get("settled");
-      if (settled?.key !== keys.settling()) return ask(origin, nowMs);
-      if (isTold(settled.toldAtMs, origin, nowMs) || nowMs < askAgainAtMs) return true;
-      try {
-        return await ask(origin, nowMs);
-      } catch (error) {
-        console.error(JSON.stringify({ message: "the registry was not told", error: String(error) }));
-        askAgainAtMs = nowMs + ASK_AGAIN_MS;
-        return true;
-      }
+      const isKnown = settled?.key === key;
+      if (isKnown && (isTold(settled.toldAtMs, origin, nowMs) || nowMs < askAgainAtMs))
+        return Promise.resolve(true);
+      const asked = isKnown ? tellAgain(key, origin, nowMs) : ask(key, origin, nowMs);
+      const answer = asked.finally(() => {
+        if (asking?.answer === answer) asking = undefined;
+      });
+      asking = { key, answer };
+      return answer;
     },
     async prepare(next, macKeys) {
       const enrolment = records.get("enrolment");
