@@ -43,25 +43,26 @@ export function journal(
         records.put("decided", decided);
         records.put("memory", memory);
         outbox.add(events, nowMs);
-        for (const text of transitions(before, decided)) history.add("condition", text, nowMs);
+        history.add("condition", transitions(before, decided), nowMs);
       });
     },
     begin(startId, nowMs) {
       storage.transactionSync(() => {
         records.put("process", { startId });
-        records.put("decided", []);
+        // An object that is new has none: a row less to write.
+        records.remove("decided");
         outbox.add([{ type: "Normal", reason: "Starting", message: "Starting kubelet." }], nowMs);
-        history.add("registration", "the shim started", nowMs);
+        history.add("registration", ["the shim started"], nowMs);
       });
     },
     warn(reason, text, nowMs, kind = "registration") {
       storage.transactionSync(() => {
         outbox.add([{ type: "Warning", reason, message: text }], nowMs);
-        history.add(kind, text, nowMs);
+        history.add(kind, [text], nowMs);
       });
     },
     note(kind, text, nowMs) {
-      history.add(kind, text, nowMs);
+      history.add(kind, [text], nowMs);
     },
   };
 }
