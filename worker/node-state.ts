@@ -79,7 +79,7 @@ export interface NodeRecords {
   /** Is the machine's clock further off than it may be? */
   isSkewed: boolean;
   /** When an alarm found that an apiserver that was away answers again. */
-  apiserverBackSinceMs: number | null;
+  apiserverBackSinceMs: number;
   /** When the machine was found silent, in milliseconds since 1970; null: it is not. */
   silentSinceMs: number | null;
 }

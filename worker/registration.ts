@@ -43,7 +43,7 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   }
   if (records.get("process")?.startId !== report.startId) {
     context.journal.begin(report.startId, nowMs);
-    records.put("memory", NOTHING_REMEMBERED);
+    records.remove("memory");
     delete memory.setters;
   }
   const node = initialNode(context, nowMs);

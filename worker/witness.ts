@@ -67,7 +67,7 @@ export function tell({ records, journal, nowMs }: Witness, phase: Phase): void {
   const before = records.get("phase");
   if (phase === before) return;
   records.put("phase", phase);
-  records.put("apiserverBackSinceMs", null);
+  records.remove("apiserverBackSinceMs");
   const kind = isAway(phase) || isAway(before) ? "apiserver" : "phase";
   journal.note(kind, before === undefined ? phase : `${before} → ${phase}`, nowMs);
 }
