@@ -46,7 +46,7 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   const kid = token && claimedKid(token);
   if (!kid || !(await verifyKid(parseMacKeys(c.env.KID_MAC_KEYS), name, kid)))
     return refuseUnproven(c, "unauthenticated");
-  const body = new Uint8Array(await c.req.arrayBuffer());
+  const body = new Uint8Array(await c.req.raw.arrayBuffer());
   // bodyLimit believes content-length.
   if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");
   return { name, kid, token, body };
