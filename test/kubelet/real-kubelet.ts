@@ -1,12 +1,13 @@
 // A real kubelet on this machine, with an apiserver and a containerd of its own, for as long as it takes to register.
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../../infra/local/ports.ts";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { createHttpsClient } from "../apiserver/https-fetch.ts";
 import { type RealApiserver, startRealApiserver, stopProgram } from "../apiserver/real.ts";
+import { type Containerd, containerd, containerdMissing } from "../node-shim/cri/containerd.ts";
 import { imageArchive } from "../node-shim/cri/image-archive.ts";
 import type { NodeJson } from "./compare.ts";
 import { notePutBack } from "./put-back.ts";
@@ -16,6 +17,9 @@ export interface RealKubelet {
   node: NodeJson;
   /** The KubeletConfiguration that it read: the shim can read it too. */
   configFile: string;
+  pid: number;
+  /** The runtime that it uses, with a network that is never used: that makes it say NetworkReady. */
+  runtime: Containerd;
   /** Ends everything, and puts back what the kubelet has changed on this machine. */
   stop: () => Promise<void>;
 }
@@ -35,33 +39,32 @@ const READY_WITHIN_MS = 120_000;
 export function missingForKubelet(assets: string | undefined): string | null {
   if (!assets || !existsSync(join(assets, "kubelet")))
     return "no kubelet: set KUBEBUILDER_ASSETS to a folder that holds kubelet, kube-apiserver and etcd";
-  if (spawnSync("containerd", ["--version"]).error) return "containerd is not installed";
-  if (process.geteuid?.() !== 0) return "a kubelet runs as root";
-  return null;
+  return containerdMissing();
 }
 
 /** Throws, with everything ended and put back, when its Node does not become Ready; the logs stay in `folder`. */
 export async function startRealKubelet({ assets, folder, flags }: RealKubeletOptions): Promise<RealKubelet> {
   const putBack = notePutBack(folder);
   const apiserver = await startRealApiserver({ dir: join(folder, "kube-apiserver"), assets });
-  const children: ChildProcess[] = [];
+  const runtime = containerd();
+  let kubelet: ChildProcess | undefined;
   const stop = async () => {
-    for (const child of children.toReversed()) await stopProgram(child);
+    if (kubelet) await stopProgram(kubelet);
+    await runtime.remove();
     await apiserver.stop();
     putBack();
   };
   try {
-    const socket = join(folder, "containerd.sock");
-    const containerd = containerdConfig(folder, socket);
-    children.push(start("containerd", ["--config", containerd], join(folder, "containerd.log")));
-    await until(() => existsSync(socket), "containerd listens");
-    importImages(folder, socket);
+    runtime.network(true);
+    await runtime.start();
+    importImages(folder, runtime.socketPath);
     const kubeconfig = join(folder, "kubeconfig");
     writeKubeconfig(kubeconfig, apiserver.url, readFileSync(apiserver.caFile, "utf8"), apiserver.adminToken);
-    const configFile = await kubeletConfig(folder, socket);
+    const configFile = await kubeletConfig(folder, runtime.socketPath);
     const own = ["--kubeconfig", kubeconfig, "--config", configFile, "--root-dir", join(folder, "kubelet")];
-    children.push(start(join(assets, "kubelet"), [...own, ...flags], join(folder, "kubelet.log")));
-    return { node: await readyNode(apiserver), configFile, stop };
+    kubelet = start(join(assets, "kubelet"), [...own, ...flags], join(folder, "kubelet.log"));
+    const node = await readyNode(apiserver);
+    return { node, configFile, pid: kubelet.pid as number, runtime, stop };
   } catch (error) {
     await stop();
     throw new Error(`${(error as Error).message}; see the logs in ${folder}`, { cause: error });
@@ -73,29 +76,6 @@ function start(program: string, args: string[], logFile: string): ChildProcess {
   const child = spawn(program, args, { stdio: ["ignore", log, log] });
   closeSync(log);
   return child;
-}
-
-/** A network that is never used makes it say NetworkReady. */
-function containerdConfig(folder: string, socket: string): string {
-  const cni = join(folder, "cni");
-  mkdirSync(cni);
-  const network = { cniVersion: "0.4.0", name: "none", plugins: [{ type: "loopback" }] };
-  writeFileSync(join(cni, "10-none.conflist"), JSON.stringify(network));
-  const file = join(folder, "containerd.toml");
-  writeFileSync(
-    file,
-    `version = 2
-root = ${JSON.stringify(join(folder, "containerd-root"))}
-state = ${JSON.stringify(join(folder, "containerd-state"))}
-[grpc]
-  address = ${JSON.stringify(socket)}
-[plugins."io.containerd.grpc.v1.cri".cni]
-  conf_dir = ${JSON.stringify(cni)}
-[plugins."io.containerd.internal.v1.opt"]
-  path = ${JSON.stringify(join(folder, "opt"))}
-`,
-  );
-  return file;
 }
 
 /**
