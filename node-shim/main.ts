@@ -9,12 +9,12 @@ process.on("warning", ({ name, message }) => {
   if (name !== "ExperimentalWarning") console.error(`node-shim: ${name}: ${message}`);
 });
 
-try {
-  await shimProgram().parseAsync();
-} catch (error) {
-  // Who asked for JSON reads lines of JSON alone.
-  const isJson = / --log-format[= ]json( |$)/.test(process.argv.join(" "));
-  const fault = faultOf(error);
-  console.error(isJson ? logLine("json", new Date().toISOString(), "error", fault) : `node-shim: ${fault}`);
-  process.exitCode = 1;
-}
+shimProgram()
+  .parseAsync()
+  .catch((error: unknown) => {
+    // Who asked for JSON reads lines of JSON alone.
+    const isJson = / --log-format[= ]json( |$)/.test(process.argv.join(" "));
+    const fault = faultOf(error);
+    console.error(isJson ? logLine("json", new Date().toISOString(), "error", fault) : `node-shim: ${fault}`);
+    process.exitCode = 1;
+  });

@@ -44,7 +44,7 @@ export function fillTree(build: Build): void {
   const share = `usr/share/${PACKAGE}`;
   cpSync(npmPackage, join(tree, share), { recursive: true });
   mkdirSync(join(tree, "usr/bin"), { recursive: true });
-  symlinkSync(`../share/${PACKAGE}/bin/node-shim.js`, join(tree, "usr/bin/node-shim"));
+  symlinkSync(`../share/${PACKAGE}/bin/node-shim.cjs`, join(tree, "usr/bin/node-shim"));
   put(`usr/lib/systemd/system/${UNIT_NAME}`, readFileSync(join(root, "infra/systemd", UNIT_NAME)));
   put("etc/rollcall/kubelet.yaml", ours("kubelet.yaml"));
   put("etc/rollcall/node-shim.env", ours("node-shim.env"));

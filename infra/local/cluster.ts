@@ -105,7 +105,7 @@ async function startShim(
   const withoutFactsOnlyTaint = configuration.inForce.registerWithTaints !== null;
   const wish = { names: nodeName({}), uses: 1, withoutFactsOnlyTaint };
   const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
-  const command = [process.execPath, join(root, "node-shim/bin/node-shim.js"), "run", "--url", workerUrl];
+  const command = [process.execPath, join(root, "node-shim/bin/node-shim.cjs"), "run", "--url", workerUrl];
   command.push("--state", stateFolder, "--join-token-file", token);
   if (flags.config !== undefined) command.push("--config", resolve(flags.config));
   if (isWithoutRuntime(configuration)) command.push("--container-runtime-endpoint", "");

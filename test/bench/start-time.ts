@@ -46,7 +46,7 @@ async function startOne(
   nodes: Map<string, V1Node>,
 ): Promise<number> {
   const before = nodes.get(name)?.metadata?.resourceVersion;
-  const command = [process.execPath, join(ROOT, "node-shim/bin/node-shim.js"), "run", "--url", workerUrl];
+  const command = [process.execPath, join(ROOT, "node-shim/bin/node-shim.cjs"), "run", "--url", workerUrl];
   command.push("--state", join(folder, name), "--join-token-file", token, "--hostname-override", name);
   command.push("--container-runtime-endpoint", "");
   const [startedMs, startedAt] = [performance.now(), Date.now()];

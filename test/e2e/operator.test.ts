@@ -47,7 +47,7 @@ describe("node-shim rotate", () => {
     const child = spawn(
       process.execPath,
       [
-        "node-shim/bin/node-shim.js",
+        "node-shim/bin/node-shim.cjs",
         ...args,
         "--url",
         url,

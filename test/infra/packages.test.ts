@@ -99,7 +99,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
         "usr/share/doc/rollcall-node-shim/changelog.gz",
         "usr/share/doc/rollcall-node-shim/copyright",
         "usr/share/man/man8/node-shim.8.gz",
-        `${SHARE}/dist/node-shim.js`,
+        `${SHARE}/dist/node-shim.cjs`,
       ]),
     );
     const listed = execFileSync("dpkg-deb", ["-c", deb], { encoding: "utf8" }).trim().split("\n");
@@ -113,7 +113,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
     const printed = execFileSync(process.execPath, args, { encoding: "utf8", env });
     expect(printed).toContain("nodeStatusUpdateFrequency: 10s # default");
     expect(readlinkSync(join(root, "usr/bin/node-shim"))).toBe(
-      "../share/rollcall-node-shim/bin/node-shim.js",
+      "../share/rollcall-node-shim/bin/node-shim.cjs",
     );
     const copyright = readFileSync(join(root, "usr/share/doc/rollcall-node-shim/copyright"), "utf8");
     const bundled = Object.keys(shim.devDependencies).filter((name) => !copyright.includes(`\n ${name} `));

@@ -12,12 +12,12 @@ import shim from "../../node-shim/package.json" with { type: "json" };
 import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
 import { nodes } from "./nodes.ts";
 
-const BIN = join(ROOT, "node-shim/bin/node-shim.js");
+const BIN = join(ROOT, "node-shim/bin/node-shim.cjs");
 const NO_RUNTIME = ["--container-runtime-endpoint", ""];
 const JOIN_TOKEN = `rcj1_${"A".repeat(43)}`;
 
 beforeAll(() => {
-  if (!existsSync(join(ROOT, "node-shim/dist/node-shim.js"))) throw new Error("npm run build comes first");
+  if (!existsSync(join(ROOT, "node-shim/dist/node-shim.cjs"))) throw new Error("npm run build comes first");
 });
 
 describe.each(nodes())("node-shim on Node %s", (version, node) => {

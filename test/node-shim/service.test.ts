@@ -10,7 +10,7 @@ import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
 const TEMPLATE = readFileSync(join(ROOT, "infra/systemd", UNIT_NAME), "utf8");
 const installation: Installation = {
   node: process.execPath,
-  shim: join(ROOT, "node-shim/bin/node-shim.js"),
+  shim: join(ROOT, "node-shim/bin/node-shim.cjs"),
   flags: [],
   state: "/var/lib/rollcall",
 };

@@ -12,7 +12,7 @@ import { type Daemon, hasDbusDaemon, joinAsLogind, startDaemon, WITHOUT_DBUS } f
 import { nodes } from "../nodes.ts";
 import { fakeInhibit } from "./fake-inhibit.ts";
 
-const BIN = join(ROOT, "node-shim/bin/node-shim.js");
+const BIN = join(ROOT, "node-shim/bin/node-shim.cjs");
 const KUBELET_FILE = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 shutdownGracePeriod: 30s
