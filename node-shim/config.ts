@@ -2,7 +2,7 @@
 // each value came from is kept; a field that is not known is an error, never ignored in silence.
 import { readFileSync } from "node:fs";
 import { parse as parseYaml } from "yaml";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { parseDuration } from "../shared/duration.ts";
 import { firstFault } from "../shared/protocol.ts";
 import { type Settings, settingsSchema } from "../shared/settings.ts";
@@ -81,7 +81,7 @@ export function parseConfiguration(text: string, source: string, flags: FlagText
 }
 
 const header = { apiVersion: z.literal(API_VERSION), kind: z.literal(KIND) };
-const documentSchema = kubeletConfigurationFields.partial().extend(header);
+const documentSchema = z.extend(z.partial(kubeletConfigurationFields), header);
 
 function readDocument(document: unknown, source: string): FileContent {
   const isMap = typeof document === "object" && document !== null && !Array.isArray(document);
@@ -95,7 +95,7 @@ function readDocument(document: unknown, source: string): FileContent {
   return { given, ignored, source };
 }
 
-function schemaFault(error: z.ZodError): string {
+function schemaFault(error: z.core.$ZodError): string {
   const { path, message } = firstFault(error);
   const field = path === "" ? "" : `${path.slice(1).replaceAll("/", ".")}: `;
   const issue = error.issues[0];

@@ -2,7 +2,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { JWK } from "jose";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { codeOf } from "./fault.ts";
 import { type MachineKey, machineKey, makeMachineKey } from "./sign.ts";
 
@@ -10,9 +10,9 @@ export const enrolmentFile = z.strictObject({
   name: z.string(),
   /** The key that was enrolled. */
   thumbprint: z.string(),
-  kid: z.string().min(1),
+  kid: z.string().check(z.minLength(1)),
   /** The Worker that enrolled it. */
-  origin: z.string().optional(),
+  origin: z.optional(z.string()),
 });
 /** As what this machine's key is pinned. */
 export type StoredEnrolment = z.infer<typeof enrolmentFile>;

@@ -2,7 +2,7 @@
 // reported. The key before it stays as long.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import * as z from "zod";
+import * as z from "zod/mini";
 import {
   enrolmentFile,
   parseJson,
@@ -16,7 +16,7 @@ import { type MachineKey, machineKey, makeMachineKey } from "./sign.ts";
 const nextFile = z.strictObject({
   jwk: z.looseObject({}),
   /** Absent until the Worker has pinned the key. */
-  enrolment: enrolmentFile.optional(),
+  enrolment: z.optional(enrolmentFile),
 });
 
 export interface NextKey {

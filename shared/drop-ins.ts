@@ -1,6 +1,6 @@
 // What an operator's own programs and files may add to a machine's facts: the schema of one of them, and of all that a
 // report carries. Where they are, and whether they work, is the shim's to find.
-import * as z from "zod";
+import * as z from "zod/mini";
 import { isExtendedResourceName } from "./kubernetes/resource-names.ts";
 import { validateNodeLabels } from "./labels.ts";
 import { wellFormed } from "./settings.ts";
@@ -44,56 +44,53 @@ export function isDropInLabel(key: string): boolean {
 }
 
 const atMost = (most: number) =>
-  [(map: object) => Object.keys(map).length <= most, `more than ${most}`] as const;
+  z.refine<object>((map) => Object.keys(map).length <= most, `more than ${most}`);
 
 const resources = z
   .record(
-    z.string().max(317).refine(isExtendedResourceName, "not an extended resource's name"),
-    z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+    z.string().check(z.maxLength(317), z.refine(isExtendedResourceName, "not an extended resource's name")),
+    z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)),
   )
-  .refine(...atMost(DROP_IN_LIMITS.resources));
+  .check(atMost(DROP_IN_LIMITS.resources));
 
-const labels = z
-  .record(z.string().max(317), z.string().max(63))
-  .refine(...atMost(DROP_IN_LIMITS.labels))
-  .superRefine((map, context) => {
+const labels = z.record(z.string().check(z.maxLength(317)), z.string().check(z.maxLength(63))).check(
+  atMost(DROP_IN_LIMITS.labels),
+  z.superRefine((map, context) => {
     const taken = Object.keys(map).find((key) => !isDropInLabel(key));
     const message = taken === undefined ? validateNodeLabels(map) : `${taken} is not a drop-in's to set`;
     if (message !== null) context.addIssue({ code: "custom", message });
-  });
+  }),
+);
 
 const condition = z.strictObject({
-  type: z
-    .string()
-    .max(128)
-    .regex(
+  type: z.string().check(
+    z.maxLength(128),
+    z.regex(
       /^([a-z0-9]([-.a-z0-9]*[a-z0-9])?\/)?[A-Z][A-Za-z0-9]*$/,
       "must be in CamelCase, such as RaidDegraded",
-    )
-    .refine(
+    ),
+    z.refine(
       (type) => type !== DROP_INS_CONDITION && !TAKEN_CONDITIONS.includes(type),
       "a condition that is not a drop-in's to set",
     ),
+  ),
   status: z.enum(["True", "False", "Unknown"]),
-  reason: z
-    .string()
-    .max(128)
-    .regex(/^[A-Z][A-Za-z0-9]*$/, "must be one word in CamelCase"),
+  reason: z.string().check(z.maxLength(128), z.regex(/^[A-Z][A-Za-z0-9]*$/, "must be one word in CamelCase")),
   message: wellFormed(DROP_IN_LIMITS.messageLength),
   /** After how long without being said again it is not known any more. */
-  expiresInSeconds: z.int().min(1).max(DROP_IN_LIMITS.expiresInSeconds),
+  expiresInSeconds: z.int().check(z.minimum(1), z.maximum(DROP_IN_LIMITS.expiresInSeconds)),
 });
 
-const conditions = z
-  .array(condition)
-  .max(DROP_IN_LIMITS.conditions, `more than ${DROP_IN_LIMITS.conditions}`)
-  .refine((all) => new Set(all.map(({ type }) => type)).size === all.length, "a type twice");
+const conditions = z.array(condition).check(
+  z.maxLength(DROP_IN_LIMITS.conditions, `more than ${DROP_IN_LIMITS.conditions}`),
+  z.refine((all) => new Set(all.map(({ type }) => type)).size === all.length, "a type twice"),
+);
 
 /** What one drop-in says. docs/drop-ins.md is about this. */
 export const dropInSchema = z.strictObject({
-  resources: resources.default({}),
-  labels: labels.default({}),
-  conditions: conditions.default([]),
+  resources: z._default(resources, {}),
+  labels: z._default(labels, {}),
+  conditions: z._default(conditions, []),
 });
 export type DropIn = z.infer<typeof dropInSchema>;
 
@@ -103,7 +100,7 @@ export const dropInsSchema = z.strictObject({
   labels,
   conditions,
   /** How many work. */
-  working: z.int().min(0).max(DROP_IN_LIMITS.dropIns),
+  working: z.int().check(z.minimum(0), z.maximum(DROP_IN_LIMITS.dropIns)),
   /** Those that do not, by name, and why. */
   failures: z
     .array(
@@ -112,11 +109,14 @@ export const dropInsSchema = z.strictObject({
         error: wellFormed(DROP_IN_LIMITS.messageLength),
       }),
     )
-    .max(DROP_IN_LIMITS.dropIns),
+    .check(z.maxLength(DROP_IN_LIMITS.dropIns)),
 });
 export type DropIns = z.infer<typeof dropInsSchema>;
 
 /** In a report's vitals: how long each condition is still good for. Their clock is not asked for the time. */
 export const remainingSecondsSchema = z
-  .record(z.string().max(128), z.int().min(0).max(DROP_IN_LIMITS.expiresInSeconds))
-  .refine(...atMost(DROP_IN_LIMITS.conditions));
+  .record(
+    z.string().check(z.maxLength(128)),
+    z.int().check(z.minimum(0), z.maximum(DROP_IN_LIMITS.expiresInSeconds)),
+  )
+  .check(atMost(DROP_IN_LIMITS.conditions));

@@ -1,6 +1,6 @@
 // What a machine says about itself that rarely changes: the schema and its limits. Normative, with docs/protocol.md.
 // Decides nothing.
-import * as z from "zod";
+import * as z from "zod/mini";
 import { dropInsSchema } from "./drop-ins.ts";
 import { inventorySchema } from "./inventory.ts";
 import { isIpv4, parseIpSloppy } from "./kubernetes/ip.ts";
@@ -33,17 +33,16 @@ export const FACTS_LIMITS = {
 } as const;
 
 const text = wellFormed(FACTS_LIMITS.textLength);
-const ip = z.string().min(2).max(45);
+const ip = z.string().check(z.minLength(2), z.maxLength(45));
 /** A number of things or bytes. JSON numbers are exact up to 2^53 − 1 (9 PB). */
-export const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
+export const count = z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER));
 /** Resource quantities as whole numbers, by extended resource name. */
 const extendedResource = z
   .string()
-  .max(317)
-  .refine(isExtendedResourceName, "not an extended resource's name");
+  .check(z.maxLength(317), z.refine(isExtendedResourceName, "not an extended resource's name"));
 const resourceCounts = z
   .record(extendedResource, count)
-  .refine((map) => Object.keys(map).length <= FACTS_LIMITS.extendedResources, "too many resources");
+  .check(z.refine((map) => Object.keys(map).length <= FACTS_LIMITS.extendedResources, "too many resources"));
 
 const id = wellFormed(FACTS_LIMITS.idLength);
 
@@ -54,49 +53,49 @@ const machine = z.strictObject({
   machineID: id,
   systemUUID: id,
   bootID: id,
-  cores: z.int().min(1).max(65_536),
+  cores: z.int().check(z.minimum(1), z.maximum(65_536)),
   memoryBytes: count,
   swapBytes: count,
   hugePages: z
     .array(
       z
         .strictObject({
-          pageSizeKiB: z
-            .int()
-            .min(1)
-            .max(2 ** 30),
-          pages: z
-            .int()
-            .min(0)
-            .max(2 ** 31),
+          pageSizeKiB: z.int().check(z.minimum(1), z.maximum(2 ** 30)),
+          pages: z.int().check(z.minimum(0), z.maximum(2 ** 31)),
         })
-        .refine(
-          ({ pageSizeKiB, pages }) => pageSizeKiB * 1024 * pages <= Number.MAX_SAFE_INTEGER,
-          "too many bytes",
+        .check(
+          z.refine(
+            ({ pageSizeKiB, pages }) => pageSizeKiB * 1024 * pages <= Number.MAX_SAFE_INTEGER,
+            "too many bytes",
+          ),
         ),
     )
-    .max(FACTS_LIMITS.hugePageSizes),
+    .check(z.maxLength(FACTS_LIMITS.hugePageSizes)),
 });
 
 const addresses = z.strictObject({
   /** `--node-ip`, as configured: one, or one of each family. */
-  nodeIPs: z.array(ip).max(2).refine(areNodeIPs, "not one IP address, or an IPv4 and an IPv6 one"),
+  nodeIPs: z
+    .array(ip)
+    .check(z.maxLength(2), z.refine(areNodeIPs, "not one IP address, or an IPv4 and an IPv6 one")),
   /** What the Node's name resolves to, or the resolver's error. */
-  lookup: z.union([z.array(ip).max(FACTS_LIMITS.addresses), z.strictObject({ error: text })]),
+  lookup: z.union([z.array(ip).check(z.maxLength(FACTS_LIMITS.addresses)), z.strictObject({ error: text })]),
   /** Which of nodeIPs and lookup are on an interface of this machine. */
-  onInterface: z.array(ip).max(FACTS_LIMITS.addresses),
+  onInterface: z.array(ip).check(z.maxLength(FACTS_LIMITS.addresses)),
   /** The address of the default route's interface, by family. */
-  defaultRoute: z.strictObject({ ipv4: ip.optional(), ipv6: ip.optional() }),
+  defaultRoute: z.strictObject({ ipv4: z.optional(ip), ipv6: z.optional(ip) }),
 });
 
 const nodeAddress = z
   .strictObject({
     type: z.enum(["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"]),
-    address: wellFormed(FACTS_LIMITS.hostnameLength).min(1),
+    address: wellFormed(FACTS_LIMITS.hostnameLength).check(z.minLength(1)),
   })
-  .refine(
-    ({ type, address }) => !type.endsWith("IP") || parseIpSloppy(address) !== null,
-    "not an IP address",
+  .check(
+    z.refine(
+      ({ type, address }) => !type.endsWith("IP") || parseIpSloppy(address) !== null,
+      "not an IP address",
+    ),
   );
 
 /** What a cloud's metadata say of the machine. */
@@ -104,93 +103,100 @@ export const cloudSchema = z.strictObject({
   /** In the form of the cloud's own provider: `aws:///eu-west-1a/i-0abc`. "": the cloud has none. */
   providerID: wellFormed(SETTINGS_LIMITS.providerIDLength),
   instanceType: labelValue,
-  zone: labelValue.optional(),
-  region: labelValue.optional(),
+  zone: z.optional(labelValue),
+  region: z.optional(labelValue),
   /** Absent: the cloud does not say, and the machine's own count. The apiserver takes none twice. */
-  addresses: z
-    .array(nodeAddress)
-    .max(FACTS_LIMITS.addresses)
-    .refine(
-      (all) => new Set(all.map(({ type, address }) => `${type} ${address}`)).size === all.length,
-      "an address twice",
-    )
-    .optional(),
+  addresses: z.optional(
+    z.array(nodeAddress).check(
+      z.maxLength(FACTS_LIMITS.addresses),
+      z.refine(
+        (all) => new Set(all.map(({ type, address }) => `${type} ${address}`)).size === all.length,
+        "an address twice",
+      ),
+    ),
+  ),
 });
 export type CloudMetadata = z.infer<typeof cloudSchema>;
 
-const imageName = wellFormed(FACTS_LIMITS.imageNameLength);
+const imageNames = z
+  .array(wellFormed(FACTS_LIMITS.imageNameLength))
+  .check(z.maxLength(FACTS_LIMITS.namesPerImage));
 
 /** What rarely changes. An absent group is what an error of its callback is in the kubelet. */
 export const factsSchema = z.strictObject({
   settings: settingsSchema,
   /** Go's names: `linux`, `amd64`. */
-  platform: z.strictObject({ os: labelValue.min(1), architecture: labelValue.min(1) }),
-  machine: machine.optional(),
+  platform: z.strictObject({
+    os: labelValue.check(z.minLength(1)),
+    architecture: labelValue.check(z.minLength(1)),
+  }),
+  machine: z.optional(machine),
   /** null: not wanted. Absent: not looked at yet; the last good one stays. */
-  inventory: inventorySchema.nullable().optional(),
+  inventory: z.optional(z.nullable(inventorySchema)),
   /** null: there are none. Absent: not looked at yet; what they last said stays. */
-  dropIns: dropInsSchema.nullable().optional(),
-  versions: z.strictObject({ kernel: text, osImage: text }).optional(),
+  dropIns: z.optional(z.nullable(dropInsSchema)),
+  versions: z.optional(z.strictObject({ kernel: text, osImage: text })),
   /** CRI Version; null on a machine that has no container runtime. */
-  runtime: z.strictObject({ name: text, version: text }).nullable().optional(),
-  addresses: addresses.optional(),
+  runtime: z.optional(z.nullable(z.strictObject({ name: text, version: text }))),
+  addresses: z.optional(addresses),
   /** Absent where the settings name a cloud with metadata: they could not be read yet, and registration waits. */
-  cloud: cloudSchema.optional(),
-  storage: z.strictObject({ nodefsCapacityBytes: count }).optional(),
-  images: z
-    .array(
-      z.strictObject({
-        repoDigests: z.array(imageName).max(FACTS_LIMITS.namesPerImage),
-        repoTags: z.array(imageName).max(FACTS_LIMITS.namesPerImage),
-        sizeBytes: count,
-      }),
-    )
-    .max(FACTS_LIMITS.images)
-    .optional(),
-  devices: z
-    .strictObject({
+  cloud: z.optional(cloudSchema),
+  storage: z.optional(z.strictObject({ nodefsCapacityBytes: count })),
+  images: z.optional(
+    z
+      .array(z.strictObject({ repoDigests: imageNames, repoTags: imageNames, sizeBytes: count }))
+      .check(z.maxLength(FACTS_LIMITS.images)),
+  ),
+  devices: z.optional(
+    z.strictObject({
       capacity: resourceCounts,
       allocatable: resourceCounts,
-      removed: z.array(extendedResource).max(FACTS_LIMITS.extendedResources),
+      removed: z.array(extendedResource).check(z.maxLength(FACTS_LIMITS.extendedResources)),
       /**
        * False: the machine has no record of devices. What an existing Node has of extended resources is then set to 0
        * at registration (ShouldResetExtendedResourceCapacity).
        */
-      recorded: z.boolean().optional(),
-    })
-    .optional(),
-  volumes: z
-    .strictObject({
+      recorded: z.optional(z.boolean()),
+    }),
+  ),
+  volumes: z.optional(
+    z.strictObject({
       synced: z.boolean(),
-      inUse: z.array(text).max(FACTS_LIMITS.volumes),
-    })
-    .optional(),
+      inUse: z.array(text).check(z.maxLength(FACTS_LIMITS.volumes)),
+    }),
+  ),
   /** CSI NodeGetInfo's max_volumes_per_node by driver; 0: no limit. */
-  attachLimits: z
-    .record(labelValue.min(1), z.int().min(0).max(FACTS_LIMITS.attachLimit))
-    .refine((map) => Object.keys(map).length <= FACTS_LIMITS.attachLimits, "too many drivers")
-    .optional(),
-  runtimeHandlers: z
-    .array(
-      z.strictObject({
-        name: wellFormed(253),
-        supportsRecursiveReadOnlyMounts: z.boolean(),
-        supportsUserNamespaces: z.boolean(),
-      }),
-    )
-    .max(FACTS_LIMITS.runtimeHandlers)
-    .optional(),
-  runtimeFeatures: z.strictObject({ supplementalGroupsPolicy: z.boolean() }).optional(),
+  attachLimits: z.optional(
+    z
+      .record(
+        labelValue.check(z.minLength(1)),
+        z.int().check(z.minimum(0), z.maximum(FACTS_LIMITS.attachLimit)),
+      )
+      .check(z.refine((map) => Object.keys(map).length <= FACTS_LIMITS.attachLimits, "too many drivers")),
+  ),
+  runtimeHandlers: z.optional(
+    z
+      .array(
+        z.strictObject({
+          name: wellFormed(253),
+          supportsRecursiveReadOnlyMounts: z.boolean(),
+          supportsUserNamespaces: z.boolean(),
+        }),
+      )
+      .check(z.maxLength(FACTS_LIMITS.runtimeHandlers)),
+  ),
+  runtimeFeatures: z.optional(z.strictObject({ supplementalGroupsPolicy: z.boolean() })),
   /** Whether the kernel can cap the CPU of a group of processes (CFS quota). */
-  cgroups: z.strictObject({ cpuHardcapping: z.boolean() }).optional(),
+  cgroups: z.optional(z.strictObject({ cpuHardcapping: z.boolean() })),
   /** For setters that users add: see docs/custom-setters.md. */
-  custom: z
-    .record(
-      z.string().min(1).max(253),
-      z.union([z.string().max(FACTS_LIMITS.customValueLength), z.number(), z.boolean()]),
-    )
-    .refine((map) => Object.keys(map).length <= FACTS_LIMITS.customEntries, "too many entries")
-    .optional(),
+  custom: z.optional(
+    z
+      .record(
+        z.string().check(z.minLength(1), z.maxLength(253)),
+        z.union([z.string().check(z.maxLength(FACTS_LIMITS.customValueLength)), z.number(), z.boolean()]),
+      )
+      .check(z.refine((map) => Object.keys(map).length <= FACTS_LIMITS.customEntries, "too many entries")),
+  ),
 });
 export type Facts = z.infer<typeof factsSchema>;
 

@@ -1,29 +1,32 @@
 // The machine's hardware as its facts list it: the schema, its limits, and the labels and words that follow from it.
 // Nothing about the Node's capacity or conditions is decided by it.
-import * as z from "zod";
+import * as z from "zod/mini";
 import { INVENTORY_LIMITS } from "./inventory-limits.ts";
 import { wellFormed } from "./settings.ts";
 
-const text = wellFormed(INVENTORY_LIMITS.textLength).min(1).optional();
-const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional();
+const text = z.optional(wellFormed(INVENTORY_LIMITS.textLength).check(z.minLength(1)));
+const count = z.optional(z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)));
 
 /** What is not known is absent. Serial numbers and MAC addresses are there only where they are asked for. */
 export const inventorySchema = z.strictObject({
-  cpu: z.strictObject({ vendor: text, model: text, sockets: count, physicalCores: count }).optional(),
-  system: z.strictObject({ vendor: text, model: text, serial: text }).optional(),
-  board: z.strictObject({ vendor: text, model: text, serial: text }).optional(),
-  disks: z
-    .array(z.strictObject({ vendor: text, model: text, type: text, sizeBytes: count, serial: text }))
-    .max(INVENTORY_LIMITS.disks)
-    .optional(),
-  gpus: z
-    .array(z.strictObject({ vendor: text, model: text, memoryMiB: count }))
-    .max(INVENTORY_LIMITS.gpus)
-    .optional(),
-  networkCards: z
-    .array(z.strictObject({ name: text, type: text, mac: text }))
-    .max(INVENTORY_LIMITS.networkCards)
-    .optional(),
+  cpu: z.optional(z.strictObject({ vendor: text, model: text, sockets: count, physicalCores: count })),
+  system: z.optional(z.strictObject({ vendor: text, model: text, serial: text })),
+  board: z.optional(z.strictObject({ vendor: text, model: text, serial: text })),
+  disks: z.optional(
+    z
+      .array(z.strictObject({ vendor: text, model: text, type: text, sizeBytes: count, serial: text }))
+      .check(z.maxLength(INVENTORY_LIMITS.disks)),
+  ),
+  gpus: z.optional(
+    z
+      .array(z.strictObject({ vendor: text, model: text, memoryMiB: count }))
+      .check(z.maxLength(INVENTORY_LIMITS.gpus)),
+  ),
+  networkCards: z.optional(
+    z
+      .array(z.strictObject({ name: text, type: text, mac: text }))
+      .check(z.maxLength(INVENTORY_LIMITS.networkCards)),
+  ),
 });
 export type Inventory = z.infer<typeof inventorySchema>;
 

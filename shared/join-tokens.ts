@@ -1,14 +1,19 @@
 // What an operator may put into a join token, and what it lets the machines that enrol with it do. Mints nothing.
-import * as z from "zod";
+import * as z from "zod/mini";
 import { LIMITS } from "./protocol.ts";
 import { nodeLabels, nodeTaints, type Settings, SETTINGS_LIMITS } from "./settings.ts";
 
 /** A key of labels or taints, or with a `*` at the end all keys that begin so. */
 const keyPattern = z
   .string()
-  .max(317)
-  .regex(/^([A-Za-z0-9][-_./A-Za-z0-9]*\*?|\*)$/, "must be a key, or the beginning of one with * at the end");
-const keyPatterns = z.array(keyPattern).max(SETTINGS_LIMITS.nodeLabels);
+  .check(
+    z.maxLength(317),
+    z.regex(
+      /^([A-Za-z0-9][-_./A-Za-z0-9]*\*?|\*)$/,
+      "must be a key, or the beginning of one with * at the end",
+    ),
+  );
+const keyPatterns = z.array(keyPattern).check(z.maxLength(SETTINGS_LIMITS.nodeLabels));
 
 /** The longest life of a join token. */
 export const MAX_TOKEN_SECONDS = 31_536_000;
@@ -16,14 +21,14 @@ export const MAX_TOKEN_USES = 100_000;
 
 const grantShape = {
   /** May its machines replace the taint rollcall.dev/facts-only by registerWithTaints? */
-  withoutFactsOnlyTaint: z.boolean().default(false),
+  withoutFactsOnlyTaint: z._default(z.boolean(), false),
   /** What its machines' Nodes are created with; these win over the machine's own. */
-  labels: nodeLabels.optional(),
-  taints: nodeTaints.optional(),
+  labels: z.optional(nodeLabels),
+  taints: z.optional(nodeTaints),
   /** The keys that a machine may set by --node-labels; absent: whatever NodeRestriction lets a kubelet set. */
-  mayLabel: keyPatterns.optional(),
+  mayLabel: z.optional(keyPatterns),
   /** The keys that a machine may set by registerWithTaints; absent: any. */
-  mayTaint: keyPatterns.optional(),
+  mayTaint: z.optional(keyPatterns),
 };
 
 const grantSchema = z.strictObject(grantShape);
@@ -35,20 +40,24 @@ export const tokenRequestSchema = z
     /** One name, or a pattern whose `*` stands for anything without a dot. */
     names: z
       .string()
-      .max(LIMITS.nameLength)
-      .regex(/^[a-z0-9*]([-.a-z0-9*]*[a-z0-9*])?$/, "must be a Node's name, with * for any part of it"),
-    expiresInSeconds: z.int().min(1).max(MAX_TOKEN_SECONDS),
-    uses: z.int().min(1).max(MAX_TOKEN_USES),
+      .check(
+        z.maxLength(LIMITS.nameLength),
+        z.regex(/^[a-z0-9*]([-.a-z0-9*]*[a-z0-9*])?$/, "must be a Node's name, with * for any part of it"),
+      ),
+    expiresInSeconds: z.int().check(z.minimum(1), z.maximum(MAX_TOKEN_SECONDS)),
+    uses: z.int().check(z.minimum(1), z.maximum(MAX_TOKEN_USES)),
     /** Takes the name over from the machine that has it. */
-    rejoin: z.boolean().default(false),
+    rejoin: z._default(z.boolean(), false),
     ...grantShape,
   })
-  .superRefine(({ rejoin, names, uses }, context) => {
-    const fault = (path: string, message: string) =>
-      context.addIssue({ code: "custom", path: [path], message });
-    if (rejoin && names.includes("*")) fault("names", "a rejoin token is for one name");
-    if (rejoin && uses !== 1) fault("uses", "a rejoin token has one use");
-  });
+  .check(
+    z.superRefine(({ rejoin, names, uses }, context) => {
+      const fault = (path: string, message: string) =>
+        context.addIssue({ code: "custom", path: [path], message });
+      if (rejoin && names.includes("*")) fault("names", "a rejoin token is for one name");
+      if (rejoin && uses !== 1) fault("uses", "a rejoin token has one use");
+    }),
+  );
 export type TokenRequest = z.infer<typeof tokenRequestSchema>;
 
 /** A token as it is listed: never its secret. */

@@ -1,6 +1,6 @@
 // What a machine and the Worker say to each other, the facts apart (facts.ts): reports, claims, answers, reasons, and
 // their limits. Normative, with docs/protocol.md.
-import * as z from "zod";
+import * as z from "zod/mini";
 import { remainingSecondsSchema } from "./drop-ins.ts";
 import { count, FACTS_LIMITS } from "./facts.ts";
 
@@ -18,7 +18,7 @@ export const LIMITS = {
   errorsPerSource: 16,
 } as const;
 
-const id = z.string().min(1).max(LIMITS.idLength);
+const id = z.string().check(z.minLength(1), z.maxLength(LIMITS.idLength));
 
 /** [available, capacity]: what eviction looks at. Of memory, capacity is available + working set. */
 const signal = z.tuple([count, count]);
@@ -31,24 +31,22 @@ export const SIGNALS = [
   "pid.available",
 ] as const;
 /** An error that was cut within a character must not stop the heartbeat. */
-const errorText = z
-  .string()
-  .max(LIMITS.textLength)
-  .overwrite((value) => value.toWellFormed());
-const errors = z.array(errorText).max(LIMITS.errorsPerSource);
+const errorText = z.string().check(
+  z.maxLength(LIMITS.textLength),
+  z.overwrite((value) => value.toWellFormed()),
+);
+const errors = z.optional(z.array(errorText).check(z.maxLength(LIMITS.errorsPerSource)));
 
 /** What changes all the time. A signal that could not be observed is absent. */
 const vitals = z.strictObject({
   signals: z.partialRecord(z.enum(SIGNALS), signal),
   /** What keeps the Node from being Ready, by source. */
-  errors: z
-    .strictObject({ runtime: errors.optional(), network: errors.optional(), storage: errors.optional() })
-    .optional(),
-  shuttingDown: z.boolean().optional(),
+  errors: z.optional(z.strictObject({ runtime: errors, network: errors, storage: errors })),
+  shuttingDown: z.optional(z.boolean()),
   /** Why the shim ends instead of reporting: an event and a line of history, and nothing else of this report counts. */
-  setupError: errorText.min(1).optional(),
+  setupError: z.optional(errorText.check(z.minLength(1))),
   /** Of each condition of a drop-in. Absent: none was looked at yet. */
-  remainingSeconds: remainingSecondsSchema.optional(),
+  remainingSeconds: z.optional(remainingSecondsSchema),
 });
 export type Vitals = z.infer<typeof vitals>;
 
@@ -60,9 +58,9 @@ export const reportSchema = z.strictObject({
   machineTime: z.iso.datetime({ offset: true }),
   vitals,
   /** base64url(SHA-256(canonicalJson(facts))) */
-  factsDigest: z.string().length(43),
+  factsDigest: z.string().check(z.length(43)),
   /** Validated apart from the rest: refused facts never stop a heartbeat. */
-  facts: z.unknown().optional(),
+  facts: z.optional(z.unknown()),
 });
 export type Report = z.infer<typeof reportSchema>;
 
@@ -110,9 +108,9 @@ export interface EnrolmentClaims {
 export const enrolmentSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
   /** Signed by the machine's key. */
-  proof: z.string().max(4096),
+  proof: z.string().check(z.maxLength(4096)),
   /** Signed by the join token's key. */
-  binding: z.string().max(4096),
+  binding: z.string().check(z.maxLength(4096)),
 });
 
 /** The claims of the JWT by the next key. */
@@ -131,7 +129,7 @@ export interface NextKeyClaims {
 export const rotationSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
   /** Signed by the next key. */
-  proof: z.string().max(4096),
+  proof: z.string().check(z.maxLength(4096)),
 });
 
 /** The body of a 200 to a rotation: the next key's kid. The key before it is good until the next one has reported. */
@@ -229,7 +227,7 @@ export function canonicalJson(value: unknown): string {
 }
 
 /** The first fault of a value that a schema refused: a JSON Pointer and a text, of bounded length. */
-export function firstFault(error: z.ZodError): { path: string; message: string } {
+export function firstFault(error: z.core.$ZodError): { path: string; message: string } {
   const issue = error.issues[0];
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
   const path = [...(issue?.path ?? []), ...unknown].map(

@@ -1,11 +1,15 @@
 // The part of a node's KubeletConfiguration that decides about its Node: the schema that a report carries it in, and
 // the kubelet's defaults for what is absent. Applies nothing.
-import * as z from "zod";
+import * as z from "zod/mini";
+import en from "zod/v4/locales/en.js";
 import { parseReserved } from "./allocatable.ts";
 import { parseThresholds } from "./eviction-thresholds.ts";
 import { labelKeyErrors, labelValueErrors } from "./kubernetes/validation.ts";
 import { validateNodeLabels } from "./labels.ts";
 import { withReservedCpus } from "./reserved-cpus.ts";
+
+// Of zod's two faces the one that weighs a third: the shim lives with it for years. Its words are asked for.
+z.config(en());
 
 const INT32_MAX = 2 ** 31 - 1;
 
@@ -43,44 +47,45 @@ export type CloudProvider = (typeof CLOUD_PROVIDERS)[number];
 
 /** Half a surrogate pair comes back from an apiserver as another character, and would be a change for ever. */
 export const wellFormed = (maxLength: number) =>
-  z
-    .string()
-    .max(maxLength)
-    .refine((value) => value.isWellFormed(), "not well-formed Unicode");
+  z.string().check(
+    z.maxLength(maxLength),
+    z.refine((value) => value.isWellFormed(), "not well-formed Unicode"),
+  );
 
 /** What becomes a label's value: the apiserver refuses a Node with any other. */
 export const labelValue = z
   .string()
-  .refine((value) => labelValueErrors(value).length === 0, "not a label's value");
+  .check(z.refine((value) => labelValueErrors(value).length === 0, "not a label's value"));
 
-const within = ([least, most]: readonly [number, number]) => z.int().min(least).max(most);
+const within = ([least, most]: readonly [number, number]) => z.int().check(z.minimum(least), z.maximum(most));
 
 const entry = wellFormed(SETTINGS_LIMITS.entryLength);
 const entries = z
   .record(entry, entry)
-  .refine((map) => Object.keys(map).length <= SETTINGS_LIMITS.entries, "too many entries");
+  .check(z.refine((map) => Object.keys(map).length <= SETTINGS_LIMITS.entries, "too many entries"));
 
 const taint = z.strictObject({
-  key: z
-    .string()
-    .max(317)
-    .refine((key) => labelKeyErrors(key).length === 0, "not a taint's key"),
-  value: labelValue.optional(),
+  key: z.string().check(
+    z.maxLength(317),
+    z.refine((key) => labelKeyErrors(key).length === 0, "not a taint's key"),
+  ),
+  value: z.optional(labelValue),
   effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
 });
 
 export const nodeTaints = z
   .array(taint)
-  .max(SETTINGS_LIMITS.taints)
-  .refine(areDistinctTaints, "a key and effect twice");
+  .check(z.maxLength(SETTINGS_LIMITS.taints), z.refine(areDistinctTaints, "a key and effect twice"));
 
 export const nodeLabels = z
-  .record(z.string().max(317), z.string().max(63))
-  .refine((map) => Object.keys(map).length <= SETTINGS_LIMITS.nodeLabels, "too many labels")
-  .superRefine((map, context) => {
-    const message = validateNodeLabels(map);
-    if (message !== null) context.addIssue({ code: "custom", message });
-  });
+  .record(z.string().check(z.maxLength(317)), z.string().check(z.maxLength(63)))
+  .check(
+    z.refine((map) => Object.keys(map).length <= SETTINGS_LIMITS.nodeLabels, "too many labels"),
+    z.superRefine((map, context) => {
+      const message = validateNodeLabels(map);
+      if (message !== null) context.addIssue({ code: "custom", message });
+    }),
+  );
 
 /**
  * An absent setting has the kubelet's default. There are no defaults in the schema: a report's digest is taken over
@@ -88,49 +93,53 @@ export const nodeLabels = z
  */
 export const settingsSchema = z
   .strictObject({
-    hostname: labelValue.min(1),
+    hostname: labelValue.check(z.minLength(1)),
     nodeStatusUpdateFrequencyMs: within(SETTINGS_LIMITS.nodeStatusUpdateFrequencyMs),
     nodeStatusReportFrequencyMs: within(SETTINGS_LIMITS.nodeStatusReportFrequencyMs),
     nodeLeaseDurationSeconds: within(SETTINGS_LIMITS.nodeLeaseDurationSeconds),
     /** null: the default taint. Honoured where the join token allows it. */
-    registerWithTaints: nodeTaints.nullable(),
+    registerWithTaints: z.nullable(nodeTaints),
     /** False: the Node is updated where it exists, and never created. */
-    registerNode: z.boolean().optional(),
+    registerNode: z.optional(z.boolean()),
     /** --node-labels: what NodeRestriction lets a kubelet set. */
-    nodeLabels: nodeLabels.optional(),
+    nodeLabels: z.optional(nodeLabels),
     /** --inventory-labels: the Node is labelled with the models of its hardware. */
-    inventoryLabels: z.boolean().optional(),
-    providerID: wellFormed(SETTINGS_LIMITS.providerIDLength).optional(),
+    inventoryLabels: z.optional(z.boolean()),
+    providerID: z.optional(wellFormed(SETTINGS_LIMITS.providerIDLength)),
     /** Absent: no cloud. With any but `external` the facts' `cloud` says what its metadata are. */
-    cloudProvider: z.enum(CLOUD_PROVIDERS).optional(),
+    cloudProvider: z.optional(z.enum(CLOUD_PROVIDERS)),
     /** Was the hostname configured, not found? It then stands before the cloud's. */
-    hostnameOverridden: z.boolean().optional(),
+    hostnameOverridden: z.optional(z.boolean()),
     maxPods: within([0, INT32_MAX]),
     /** 0: no limit. */
-    podsPerCore: within([0, INT32_MAX]).optional(),
+    podsPerCore: z.optional(within([0, INT32_MAX])),
     /** -1: all. */
-    nodeStatusMaxImages: within([-1, INT32_MAX]).optional(),
+    nodeStatusMaxImages: z.optional(within([-1, INT32_MAX])),
     /** As it is in force: merged with the defaults where that is configured. */
-    evictionHard: entries.optional(),
-    evictionSoft: entries.optional(),
-    evictionSoftGracePeriod: entries.optional(),
-    evictionMinimumReclaim: entries.optional(),
-    evictionPressureTransitionPeriodMs: within(SETTINGS_LIMITS.evictionPressureTransitionPeriodMs).optional(),
-    systemReserved: entries.optional(),
-    kubeReserved: entries.optional(),
+    evictionHard: z.optional(entries),
+    evictionSoft: z.optional(entries),
+    evictionSoftGracePeriod: z.optional(entries),
+    evictionMinimumReclaim: z.optional(entries),
+    evictionPressureTransitionPeriodMs: z.optional(
+      within(SETTINGS_LIMITS.evictionPressureTransitionPeriodMs),
+    ),
+    systemReserved: z.optional(entries),
+    kubeReserved: z.optional(entries),
     /** A list such as `0-3,8`: their number takes the place of both reservations of CPU. */
-    reservedSystemCPUs: z.string().max(SETTINGS_LIMITS.reservedSystemCPUsLength).optional(),
-    enableControllerAttachDetach: z.boolean().optional(),
-    localStorageCapacityIsolation: z.boolean().optional(),
+    reservedSystemCPUs: z.optional(z.string().check(z.maxLength(SETTINGS_LIMITS.reservedSystemCPUsLength))),
+    enableControllerAttachDetach: z.optional(z.boolean()),
+    localStorageCapacityIsolation: z.optional(z.boolean()),
     /** --volume-limits: attach limits are resources of the Node, as with kubelets up to 1.16. */
-    volumeLimits: z.boolean().optional(),
+    volumeLimits: z.optional(z.boolean()),
     /** --keep-terminated-pod-volumes, which kubelets up to 1.27 announce in an annotation. */
-    keepTerminatedPodVolumes: z.boolean().optional(),
+    keepTerminatedPodVolumes: z.optional(z.boolean()),
   })
-  .superRefine((settings, context) => {
-    const fault = textFault(settings);
-    if (fault !== null) context.addIssue({ code: "custom", path: [fault.field], message: fault.message });
-  });
+  .check(
+    z.superRefine((settings, context) => {
+      const fault = textFault(settings);
+      if (fault !== null) context.addIssue({ code: "custom", path: [fault.field], message: fault.message });
+    }),
+  );
 export type Settings = z.infer<typeof settingsSchema>;
 
 /**

@@ -1,7 +1,7 @@
 // What changed on a machine and when, kept in its object: the newest 10,000 entries, at most 90 days. Written on
 // change only.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Tables } from "./tables.ts";
 
 export const HISTORY_KINDS = [
@@ -33,9 +33,9 @@ export interface HistoryEntry {
 /** The query of GET /v1/nodes/{name}/history. */
 export const historyQuerySchema = z.strictObject({
   /** RFC 3339: only what came after. */
-  since: z.iso.datetime({ offset: true }).optional(),
-  kind: z.enum(HISTORY_KINDS).optional(),
-  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  since: z.optional(z.iso.datetime({ offset: true })),
+  kind: z.optional(z.enum(HISTORY_KINDS)),
+  limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(1000)), 100),
 });
 export type HistoryQuery = z.infer<typeof historyQuerySchema>;
 

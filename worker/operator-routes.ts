@@ -2,7 +2,7 @@
 // view, everything else admin.
 import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { tokenRequestSchema } from "../shared/join-tokens.ts";
 import type { Environment } from "./env.ts";
 import { refuseUnproven } from "./failures.ts";
@@ -15,7 +15,7 @@ import { originMachinesQuerySchema } from "./registry/origins.ts";
 
 /** RFC 7638, SHA-256. */
 const thumbprintSchema = z.strictObject({
-  thumbprint: z.string().regex(/^[\w-]{43}$/, "must be a key's thumbprint"),
+  thumbprint: z.string().check(z.regex(/^[\w-]{43}$/, "must be a key's thumbprint")),
 });
 
 const operator = createMiddleware<App>(async (c, next) => {

@@ -2,12 +2,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import * as z from "zod";
+import * as z from "zod/mini";
 
 const stateFile = z.strictObject({
   rollcallState: z.literal(1),
-  apiserverPort: z.int().optional(),
-  workerPort: z.int().optional(),
+  apiserverPort: z.optional(z.int()),
+  workerPort: z.optional(z.int()),
   /** `id:base64url`: signs the machines' kids. */
   macKeys: z.string(),
 });

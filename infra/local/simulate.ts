@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { defaultConfiguration } from "../../node-shim/config.ts";
 import { faultOf } from "../../node-shim/fault.ts";
 import { systemClock } from "../../node-shim/loop/clock.ts";

@@ -1,5 +1,5 @@
 // Azure's Instance Metadata Service. Asks for one document, in a version that does not hold user data yet.
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { CloudMetadata } from "../../shared/facts.ts";
 import { addressesOf, type CloudAddress } from "./addresses.ts";
 import { parsedJson } from "./json.ts";
@@ -8,25 +8,22 @@ import { bodyOf, metadataServer, required, settled } from "./metadata-server.ts"
 
 const PATH = "/metadata/instance?api-version=2020-09-01&format=json";
 
-const family = z
-  .object({
-    ipAddress: z
-      .array(z.object({ privateIpAddress: z.string().default(""), publicIpAddress: z.string().default("") }))
-      .default([]),
-  })
-  .default({ ipAddress: [] });
+const textOrNone = z._default(z.string(), "");
+const address = z.object({ privateIpAddress: textOrNone, publicIpAddress: textOrNone });
+const family = z._default(z.object({ ipAddress: z._default(z.array(address), []) }), { ipAddress: [] });
+const name = z.string().check(z.minLength(1));
 
 const documentSchema = z.object({
   compute: z.object({
-    resourceId: z.string().min(1),
-    name: z.string().min(1),
+    resourceId: name,
+    name,
     vmSize: z.string(),
     location: z.string(),
-    zone: z.string().default(""),
-    platformFaultDomain: z.string().default(""),
-    osProfile: z.object({ computerName: z.string().default("") }).default({ computerName: "" }),
+    zone: textOrNone,
+    platformFaultDomain: textOrNone,
+    osProfile: z._default(z.object({ computerName: textOrNone }), { computerName: "" }),
   }),
-  network: z.object({ interface: z.array(z.object({ ipv4: family, ipv6: family })).min(1) }),
+  network: z.object({ interface: z.array(z.object({ ipv4: family, ipv6: family })).check(z.minLength(1)) }),
 });
 type Document = z.infer<typeof documentSchema>;
 

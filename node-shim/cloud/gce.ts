@@ -1,5 +1,5 @@
 // Google Cloud's instance metadata. Asks for single values: the whole tree holds start-up scripts and keys.
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { CloudMetadata } from "../../shared/facts.ts";
 import { addressesOf, type CloudAddress } from "./addresses.ts";
 import { parsedJson } from "./json.ts";
@@ -10,10 +10,11 @@ const METADATA = "/computeMetadata/v1/";
 /** Sent as proof that nobody was tricked into asking, and sent back as proof of who answers. */
 const FLAVOR = "Google";
 
+const textOrNone = z._default(z.string(), "");
 const interfacesSchema = z.array(
   z.object({
-    ip: z.string().default(""),
-    accessConfigs: z.array(z.object({ externalIp: z.string().default("") })).default([]),
+    ip: textOrNone,
+    accessConfigs: z._default(z.array(z.object({ externalIp: textOrNone })), []),
   }),
 );
 

@@ -1,9 +1,9 @@
 // JSON of a metadata server → what a schema says it is. Decides nothing.
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { firstFault } from "../../shared/protocol.ts";
 import type { Reading } from "../gather/reading.ts";
 
-export function parsedJson<T>(text: string, schema: z.ZodType<T>, path: string): Reading<T> {
+export function parsedJson<T>(text: string, schema: z.ZodMiniType<T>, path: string): Reading<T> {
   let json: unknown;
   try {
     json = JSON.parse(text);

@@ -1,6 +1,6 @@
 // KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the fields that decide about the Node, with their Go types.
 // Ranges and what fields ask of each other are validation.ts's; what is left out is defaults.ts's.
-import * as z from "zod";
+import * as z from "zod/mini";
 import { parseDuration } from "../../shared/duration.ts";
 import { labelKeyErrors, labelValueErrors } from "../../shared/kubernetes/validation.ts";
 import { SETTINGS_LIMITS } from "../../shared/settings.ts";
@@ -9,25 +9,24 @@ export const API_VERSION = "kubelet.config.k8s.io/v1beta1";
 export const KIND = "KubeletConfiguration";
 
 const textWithout = (fault: (text: string) => string | undefined) =>
-  z.string().superRefine((text, context) => {
-    const message = fault(text);
-    if (message !== undefined) context.addIssue({ code: "custom", message });
-  });
+  z.string().check(
+    z.superRefine((text, context) => {
+      const message = fault(text);
+      if (message !== undefined) context.addIssue({ code: "custom", message });
+    }),
+  );
 
 /** Go's duration text: `10s`, `5m`, `1m30s`, `500ms`. */
 const duration = textWithout((text) =>
   parseDuration(text).error === null ? undefined : `"${text}" is not a duration such as 10s or 5m`,
 );
-const int32 = z
-  .int()
-  .min(-(2 ** 31))
-  .max(2 ** 31 - 1);
+const int32 = z.int().check(z.minimum(-(2 ** 31)), z.maximum(2 ** 31 - 1));
 const texts = z.record(z.string(), z.string());
 
 /** As CheckTaintValidation; the effect is needed here, because the apiserver refuses a Node whose taint has none. */
 const taint = z.strictObject({
   key: textWithout((text) => labelKeyErrors(text)[0]),
-  value: textWithout((text) => labelValueErrors(text)[0]).optional(),
+  value: z.optional(textWithout((text) => labelValueErrors(text)[0])),
   effect: z.enum(["NoSchedule", "PreferNoSchedule", "NoExecute"]),
 });
 
@@ -36,13 +35,13 @@ export const kubeletConfigurationFields = z.strictObject({
   nodeStatusReportFrequency: duration,
   nodeLeaseDurationSeconds: int32,
   registerNode: z.boolean(),
-  registerWithTaints: z
-    .array(taint)
-    .max(SETTINGS_LIMITS.taints)
-    .refine(
+  registerWithTaints: z.array(taint).check(
+    z.maxLength(SETTINGS_LIMITS.taints),
+    z.refine(
       (taints) => new Set(taints.map(({ key, effect }) => `${key}:${effect}`)).size === taints.length,
       "two taints have the same key and effect",
     ),
+  ),
   providerID: z.string(),
   maxPods: int32,
   podsPerCore: int32,

@@ -2,14 +2,16 @@
 // had before is not known.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { FACTS_LIMITS } from "../../shared/facts.ts";
 import { isExtendedResourceName } from "../../shared/kubernetes/resource-names.ts";
 import { codeOf } from "../fault.ts";
 import { writeDurably } from "../identity.ts";
 import type { KnownResources } from "./resources.ts";
 
-const names = z.array(z.string().refine(isExtendedResourceName)).max(FACTS_LIMITS.extendedResources);
+const names = z
+  .array(z.string().check(z.refine(isExtendedResourceName)))
+  .check(z.maxLength(FACTS_LIMITS.extendedResources));
 const recordSchema = z.strictObject({ registered: names, removed: names });
 
 /**

@@ -1,6 +1,6 @@
 // The audit log: who changed what in the registry, and when. Written in the transaction of the change itself; holds
 // no secret.
-import * as z from "zod";
+import * as z from "zod/mini";
 
 export type AuditedAction =
   | "token.create"
@@ -35,8 +35,8 @@ export interface AuditEntry extends AuditRecord {
 /** The query of GET /v1/audit. */
 export const auditQuerySchema = z.strictObject({
   /** Only what came before the entry of this ID: the next page. */
-  before: z.coerce.number().int().min(1).optional(),
-  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  before: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),
+  limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(1000)), 100),
 });
 export type AuditQuery = z.infer<typeof auditQuerySchema>;
 
