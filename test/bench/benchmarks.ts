@@ -11,6 +11,9 @@ import { heartbeatBytes } from "./heartbeat-bytes.ts";
 import { heartbeatRate } from "./heartbeat-rate.ts";
 import { patchCreation } from "./patch-creation.ts";
 import { quantityParse } from "./quantity-parse.ts";
+import { shimFirstReports } from "./shim-first-report.ts";
+import { shimGathering } from "./shim-gathering.ts";
+import { shimWeights } from "./shim-weight.ts";
 import { starts } from "./start-time.ts";
 
 export const benchmarks: readonly Benchmark[] = [
@@ -25,6 +28,9 @@ export const benchmarks: readonly Benchmark[] = [
   ...heartbeatCosts,
   heartbeatRate,
   ...starts,
+  ...shimGathering,
+  ...shimFirstReports,
+  ...shimWeights,
   fleetEnrol,
   ...fleetRestarts,
 ];

@@ -1,4 +1,4 @@
-// npm run bench -- [NAME...] [--json FILE]: measures what is promised (the budgets), and says where one is missed.
+// npm run bench -- [NAME...] [--minutes N] [--json FILE]: measures what is promised (the budgets), and says where one is missed.
 import { benchmarks } from "./benchmarks.ts";
 import { runBenchmarks } from "./run.ts";
 

@@ -11,7 +11,7 @@ export interface Streams {
 }
 
 /**
- * `[NAME…] [--json FILE]`. Returns the exit code: 0 even where a budget is missed, for a benchmark is no test; 1 where
+ * `[NAME…] [--minutes N] [--json FILE]`. Returns the exit code: 0 even where a budget is missed, for a benchmark is no test; 1 where
  * something could not be measured, 2 for arguments that mean nothing.
  */
 export async function runBenchmarks(
@@ -22,10 +22,12 @@ export async function runBenchmarks(
   const chosen = choose(benchmarks, args);
   if ("error" in chosen) {
     const names = benchmarks.map(({ name }) => `  ${name}\n`).join("");
-    err.write(`bench: ${chosen.error}\nusage: npm run bench -- [NAME...] [--json FILE], of\n${names}`);
+    err.write(
+      `bench: ${chosen.error}\nusage: npm run bench -- [NAME...] [--minutes N] [--json FILE], of\n${names}`,
+    );
     return 2;
   }
-  const { results, failures } = await measureAll(chosen.benchmarks, err);
+  const { results, failures } = await measureAll(chosen, err);
   out.write(tableText(results));
   if (chosen.jsonFile !== undefined) {
     try {
@@ -40,7 +42,7 @@ export async function runBenchmarks(
 
 /** One after the other, for each would slow the others down. On a terminal it says which one is at work. */
 async function measureAll(
-  benchmarks: readonly Benchmark[],
+  { benchmarks, minutes }: Pick<Choice, "benchmarks" | "minutes">,
   progress: Streams["err"],
 ): Promise<{ results: Result[]; failures: string[] }> {
   const results: Result[] = [];
@@ -52,7 +54,7 @@ async function measureAll(
     };
     say("");
     try {
-      results.push({ ...benchmark, measured: await measure((message) => say(`: ${message}`)) });
+      results.push({ ...benchmark, measured: await measure((message) => say(`: ${message}`), minutes) });
     } catch (error) {
       failures.push(`${benchmark.name}: ${(error as Error).message}`);
     }
@@ -61,12 +63,21 @@ async function measureAll(
   return { results, failures };
 }
 
-type Choice = { benchmarks: Benchmark[]; jsonFile: string | undefined } | { error: string };
+/** How long what is steady is watched, unless --minutes says otherwise. */
+const STEADY_MINUTES = 10;
 
-function choose(benchmarks: readonly Benchmark[], args: string[]): Choice {
+const OPTIONS = { json: { type: "string" }, minutes: { type: "string" } } as const;
+
+interface Choice {
+  benchmarks: Benchmark[];
+  minutes: number;
+  jsonFile: string | undefined;
+}
+
+function choose(benchmarks: readonly Benchmark[], args: string[]): Choice | { error: string } {
   let parsed;
   try {
-    parsed = parseArgs({ args, allowPositionals: true, options: { json: { type: "string" } } });
+    parsed = parseArgs({ args, allowPositionals: true, options: OPTIONS });
   } catch (error) {
     return { error: (error as Error).message };
   }
@@ -77,5 +88,7 @@ function choose(benchmarks: readonly Benchmark[], args: string[]): Choice {
   const asked = benchmarks.filter(
     ({ name }) => names.length === 0 || names.some((some) => isAsked(name, some)),
   );
-  return { benchmarks: asked, jsonFile: values.json };
+  const minutes = Number(values.minutes ?? STEADY_MINUTES);
+  if (!(minutes > 0)) return { error: `--minutes ${values.minutes} is no time` };
+  return { benchmarks: asked, minutes, jsonFile: values.json };
 }

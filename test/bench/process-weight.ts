@@ -1,0 +1,85 @@
+// What processes of this machine weigh while nothing happens: memory and CPU from /proc, every few seconds.
+import { readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Progress } from "./benchmark.ts";
+
+/** The kubelet's own garbage, and that of a start, is gone by then. */
+const SETTLE_MS = 60_000;
+const EVERY_MS = 5000;
+/** sysconf(_SC_CLK_TCK): 100 on every Linux that Node.js runs on. */
+const TICKS_PER_SECOND = 100;
+
+export interface Weight {
+  /** Medians, in MiB. */
+  resident: number;
+  anonymous: number;
+  /** Of the anonymous memory: median of the last third of the time less that of the first, in MiB. */
+  growth: number;
+  /** % of a core. */
+  cpu: number;
+}
+
+interface Sample {
+  atMs: number;
+  residentKiB: number;
+  anonymousKiB: number;
+  cpuSeconds: number;
+}
+
+/** All of them in the same minutes, for a machine is never equally busy twice. By the names that they are given. */
+export async function weigh(
+  pids: ReadonlyMap<string, number>,
+  minutes: number,
+  progress: Progress,
+): Promise<Map<string, Weight>> {
+  await wait(Math.min(SETTLE_MS, minutes * 60_000));
+  const samples = new Map([...pids.keys()].map((name): [string, Sample[]] => [name, []]));
+  const endMs = performance.now() + minutes * 60_000;
+  for (;;) {
+    for (const [name, pid] of pids) samples.get(name)?.push(sample(pid));
+    const leftMs = endMs - performance.now();
+    if (leftMs <= 0) break;
+    progress(`${Math.ceil(leftMs / 60_000)} of ${minutes} min to go`);
+    await wait(Math.min(EVERY_MS, leftMs));
+  }
+  return new Map([...samples].map(([name, taken]) => [name, weightOf(taken)]));
+}
+
+function sample(pid: number): Sample {
+  const memory = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+  const kib = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(memory)?.[1]);
+  return {
+    atMs: performance.now(),
+    residentKiB: kib("Rss"),
+    anonymousKiB: kib("Anonymous"),
+    cpuSeconds: cpuSecondsOf(pid),
+  };
+}
+
+/** Of all its threads, since it started. */
+export function cpuSecondsOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // utime and stime; the name before them may hold blanks.
+  const [utime, stime] = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .slice(11, 13)
+    .map(Number);
+  return ((utime ?? Number.NaN) + (stime ?? Number.NaN)) / TICKS_PER_SECOND;
+}
+
+function weightOf(samples: Sample[]): Weight {
+  const [first, last] = [samples[0], samples.at(-1)] as [Sample, Sample];
+  const third = Math.ceil(samples.length / 3);
+  const anonymous = (some: Sample[]) => median(some.map(({ anonymousKiB }) => anonymousKiB)) / 1024;
+  return {
+    resident: median(samples.map(({ residentKiB }) => residentKiB)) / 1024,
+    anonymous: anonymous(samples),
+    growth: anonymous(samples.slice(-third)) - anonymous(samples.slice(0, third)),
+    cpu: ((last.cpuSeconds - first.cpuSeconds) / ((last.atMs - first.atMs) / 1000)) * 100,
+  };
+}
+
+export function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
