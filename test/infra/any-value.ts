@@ -1,7 +1,7 @@
 // Any values that a schema accepts, made from the schema itself: small ones mostly, and now and then one at its limit.
 // What it cannot see in a schema, the rules in words of its own, it meets by trying.
 import * as fc from "fast-check";
-import * as z from "zod";
+import * as z from "zod/mini";
 
 /** By the name of the field: texts of a syntax of their own, that hardly anything made up would meet. */
 export type Hints = Record<string, fc.Arbitrary<unknown>>;

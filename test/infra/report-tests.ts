@@ -2,7 +2,7 @@
 // accepts. REPORTS says how many are tried.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { type Facts, factsSchema } from "../../shared/facts.ts";
 import { type Grant, tokenRequestSchema } from "../../shared/join-tokens.ts";
 import type { Answer } from "../../shared/kubernetes/api-error.ts";
@@ -46,7 +46,7 @@ const signals = fc.constantFrom(...SIGNALS);
 const thresholds = dictionary(signals, fc.oneof(amounts, fc.constantFrom("5%", "0.1%", "100%", "99.9%")));
 /** Some that a node may set, and more of them than it may have. */
 const labelKeys = anyOf(
-  z.string().refine((key) => validateNodeLabels({ [key]: "" }) === null),
+  z.string().check(z.refine((key) => validateNodeLabels({ [key]: "" }) === null)),
   {},
 ) as fc.Arbitrary<string>;
 const nodeLabels = fc.oneof(

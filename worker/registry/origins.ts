@@ -1,5 +1,5 @@
 // By which origin each machine reports, to the day: an operator who wants to give a domain up asks who still uses it.
-import * as z from "zod";
+import * as z from "zod/mini";
 
 export interface OriginUse {
   origin: string;
@@ -19,10 +19,10 @@ export interface OriginMachine {
 
 /** The query of GET /v1/origins/machines. */
 export const originMachinesQuerySchema = z.strictObject({
-  origin: z.string().min(1),
+  origin: z.string().check(z.minLength(1)),
   /** Only names that sort behind this one: the next page. */
-  after: z.string().default(""),
-  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  after: z._default(z.string(), ""),
+  limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(1000)), 100),
 });
 export type OriginMachinesQuery = z.infer<typeof originMachinesQuerySchema>;
 
