@@ -60,7 +60,7 @@ interface Shim {
 
 function shim(name: string, state: string, bootID: string, ...flags: string[]): Shim {
   const preload = `--import=data:text/javascript,${encodeURIComponent(bootIDOf(bootID))}`;
-  const command = ["node-shim/bin/node-shim.js", "run", "--url", worker.url, "--state", state];
+  const command = ["node-shim/bin/node-shim.cjs", "run", "--url", worker.url, "--state", state];
   const settings = ["--hostname-override", name, "--config", at("kubelet.yaml"), "--inventory", "off"];
   const child = spawn(process.execPath, [preload, ...command, ...settings, ...flags], {
     cwd: ROOT,
