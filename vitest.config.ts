@@ -53,6 +53,8 @@ export default defineConfig({
         test: {
           ...patience,
           name: "workerd",
+          // Files share a workerd, and no Node's name: starting one for each would be half of the time.
+          isolate: false,
           include: [...worker, "test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"],
         },
       },
