@@ -23,14 +23,17 @@ export interface Parts {
 /** After SIGTERM a part has this long; then it is killed. */
 const GRACE_MS = 4000;
 
-/** `onEnd` hears of every part that ends before it is asked to. */
-export function localParts(onEnd: (part: Part, how: string) => void): Parts {
+/**
+ * `onEnd` hears of every part that ends before it is asked to. `detached`: in process groups of their own, so that a
+ * Ctrl-C reaches this program alone, which ends the parts in order; else it ends all of them at once.
+ */
+export function localParts(onEnd: (part: Part, how: string) => void, detached = true): Parts {
   const parts: Part[] = [];
   let stopping = false;
   return {
     start(name, command, logFile) {
       if (stopping) throw new Error("interrupted");
-      const part = startPart(name, command, logFile);
+      const part = startPart(name, command, logFile, detached);
       parts.push(part);
       void part.ended.then((how) => {
         if (!stopping) onEnd(part, how);
@@ -45,12 +48,11 @@ export function localParts(onEnd: (part: Part, how: string) => void): Parts {
   };
 }
 
-/** In a process group of its own, so that a Ctrl-C reaches this program alone, which ends the parts in order. */
-function startPart(name: string, command: string[], logFile: string): Part {
+function startPart(name: string, command: string[], logFile: string, detached: boolean): Part {
   const log = openSync(logFile, "a", 0o600);
   const child = spawn(command[0] as string, command.slice(1), {
     stdio: ["ignore", log, log],
-    detached: true,
+    detached,
   });
   closeSync(log);
   const ended = new Promise<string>((resolve) => {

@@ -27,7 +27,7 @@ export interface LocalFleet {
 
 export async function withLocalFleet<T>(work: (fleet: LocalFleet) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
-  const parts = localParts(() => undefined);
+  const parts = localParts(() => undefined, false);
   try {
     const state = openState(folder, false);
     const flags = { state: folder, nodes: 0 };

@@ -57,6 +57,12 @@ test("the beginning of names, up to a dash → all of these", async () => {
   expect((await run(["ove"], some)).code).toBe(2);
 });
 
+test("--help → 0, how it is used and the names, and nothing is measured", async () => {
+  const { code, out, err } = await run(["--help"], [broken]);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toMatch(/^usage: npm run bench -- [^]*\n {2}broken {2}one that fails\n$/);
+});
+
 describe("arguments that mean nothing → 2, what is wrong, the names, and nothing is measured", () => {
   test.each([
     ["a name that is unknown", ["over", "nonsense"], "there is no benchmark nonsense"],
@@ -66,7 +72,7 @@ describe("arguments that mean nothing → 2, what is wrong, the names, and nothi
     const { code, out, err } = await run(args, [broken, over]);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(wrong);
-    expect(err).toContain("  broken\n  over\n");
+    expect(err).toMatch(/ {2}broken {2}one that fails\n {2}over {4}one over it\n$/);
   });
 });
 

@@ -11,7 +11,7 @@ export interface Streams {
 }
 
 /**
- * `[NAME…] [--minutes N] [--json FILE]`. Returns the exit code: 0 even where a budget is missed, for a benchmark is no test; 1 where
+ * `[NAME…] [--minutes N] [--json FILE]`, or `--help`. Returns the exit code: 0 even where a budget is missed, for a benchmark is no test; 1 where
  * something could not be measured, 2 for arguments that mean nothing.
  */
 export async function runBenchmarks(
@@ -20,11 +20,12 @@ export async function runBenchmarks(
   { out, err }: Streams,
 ): Promise<number> {
   const chosen = choose(benchmarks, args);
+  if (chosen === "help") {
+    out.write(helpText(benchmarks));
+    return 0;
+  }
   if ("error" in chosen) {
-    const names = benchmarks.map(({ name }) => `  ${name}\n`).join("");
-    err.write(
-      `bench: ${chosen.error}\nusage: npm run bench -- [NAME...] [--minutes N] [--json FILE], of\n${names}`,
-    );
+    err.write(`bench: ${chosen.error}\n${helpText(benchmarks)}`);
     return 2;
   }
   const { results, failures } = await measureAll(chosen, err);
@@ -66,7 +67,25 @@ async function measureAll(
 /** How long what is steady is watched, unless --minutes says otherwise. */
 const STEADY_MINUTES = 10;
 
-const OPTIONS = { json: { type: "string" }, minutes: { type: "string" } } as const;
+const OPTIONS = {
+  json: { type: "string" },
+  minutes: { type: "string" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+function helpText(benchmarks: readonly Benchmark[]): string {
+  const width = Math.max(...benchmarks.map(({ name }) => name.length));
+  const names = benchmarks.map(({ name, what }) => `  ${name.padEnd(width)}  ${what}\n`).join("");
+  return `usage: npm run bench -- [NAME...] [--minutes N] [--json FILE]
+
+Measures what is promised and prints it beside its budget; without a NAME all of it, which takes most of an hour. The
+beginning of names, up to a dash, is enough. --minutes is how long what is steady is watched (${STEADY_MINUTES}). With KUBEBUILDER_ASSETS
+set, a real etcd, kube-apiserver and kubelet take part. Other work on the machine falsifies seconds, ratios hardly.
+
+Exit codes: 0, also where a budget is missed; 1 when something could not be measured, 2 for a wrong command line.
+
+${names}`;
+}
 
 interface Choice {
   benchmarks: Benchmark[];
@@ -74,7 +93,7 @@ interface Choice {
   jsonFile: string | undefined;
 }
 
-function choose(benchmarks: readonly Benchmark[], args: string[]): Choice | { error: string } {
+function choose(benchmarks: readonly Benchmark[], args: string[]): Choice | "help" | { error: string } {
   let parsed;
   try {
     parsed = parseArgs({ args, allowPositionals: true, options: OPTIONS });
@@ -82,6 +101,7 @@ function choose(benchmarks: readonly Benchmark[], args: string[]): Choice | { er
     return { error: (error as Error).message };
   }
   const { positionals: names, values } = parsed;
+  if (values.help) return "help";
   const isAsked = (name: string, asked: string) => name === asked || name.startsWith(`${asked}-`);
   const unknown = names.find((name) => !benchmarks.some((benchmark) => isAsked(benchmark.name, name)));
   if (unknown !== undefined) return { error: `there is no benchmark ${unknown}` };

@@ -53,7 +53,7 @@ export async function startBenchWorker(
     adminSecretSha256: createHash("sha256").update(secret).digest("base64url"),
   });
   if (entry !== undefined) await bundle(entry, join(folder, "worker.js"));
-  const parts = localParts(() => undefined);
+  const parts = localParts(() => undefined, false);
   const part = parts.start("worker", command, join(folder, "log"));
   const url = `http://127.0.0.1:${port}`;
   await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
