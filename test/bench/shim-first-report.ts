@@ -2,12 +2,12 @@
 // the Worker: here a server that only notes when. On each Node.js of this machine.
 import { spawn } from "node:child_process";
 import { once as onceEmitted } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeMachineKey } from "../../node-shim/sign.ts";
-import { temporaryFolder } from "../e2e/local-cluster.ts";
 import { containerd } from "../node-shim/cri/containerd.ts";
 import { nodes } from "../node-shim/nodes.ts";
 import type { Benchmark } from "./benchmark.ts";
@@ -26,7 +26,7 @@ interface FirstReport {
 }
 
 async function firstReport(node: string): Promise<FirstReport> {
-  const folder = temporaryFolder();
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
   const runtime = containerd();
   const worker = createServer((_request, response) => {
     response.end(JSON.stringify({ phase: "registered", ready: true, ticket: "t", reportInMs: 3_600_000 }));
@@ -36,7 +36,7 @@ async function firstReport(node: string): Promise<FirstReport> {
     await runtime.start();
     await new Promise<void>((resolve) => void worker.listen(0, "127.0.0.1", resolve));
     const { jwk, thumbprint } = await makeMachineKey();
-    const state = join(folder.path, "state");
+    const state = join(folder, "state");
     mkdirSync(state, { mode: 0o700 });
     writeFileSync(join(state, "key.json"), JSON.stringify(jwk));
     writeFileSync(join(state, "enrolment.json"), JSON.stringify({ name: NAME, thumbprint, kid: "k" }));
@@ -63,7 +63,7 @@ async function firstReport(node: string): Promise<FirstReport> {
     worker.closeAllConnections();
     worker.close();
     await runtime.remove();
-    folder.remove();
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
