@@ -2,28 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { base64url } from "jose";
 import { sha256Base64url, signReport } from "../../node-shim/sign.ts";
-import {
-  canonicalJson,
-  LIMITS,
-  type Problem,
-  type Report,
-  type ReportAnswer,
-} from "../../shared/protocol.ts";
+import { canonicalJson, LIMITS, type Problem, type ReportAnswer } from "../../shared/protocol.ts";
 import { ORIGIN } from "./constants.ts";
-import { type EnrolledMachine, enrolled, facts, HEALTHY, send } from "./machine.ts";
-
-function reportOf(name: string, more: Partial<Report> = {}): Report {
-  const reported = facts(name);
-  return {
-    protocol: 1,
-    startId: "start-1",
-    machineTime: "2026-01-02T03:04:05Z",
-    vitals: HEALTHY,
-    factsDigest: sha256Base64url(canonicalJson(reported)),
-    facts: reported,
-    ...more,
-  };
-}
+import { type EnrolledMachine, enrolled, facts, send } from "./machine.ts";
+import { reportOf } from "./posting.ts";
 
 interface Posting {
   body?: string;
