@@ -257,9 +257,9 @@ describe("silence", () => {
 
   it("of a machine that its object remembers → noted by the alarm, with its last words; heard of again → noted", async () => {
     const name = "silent-warm";
+    vi.useFakeTimers({ toFake: ["Date"] });
     const { report } = await settled(name);
     await report(facts(name), SHUTTING_DOWN);
-    vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + 5 * 60_000);
     await ring(name);
     expect(await textsOf(name, "silence")).toEqual([
