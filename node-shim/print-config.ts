@@ -1,5 +1,7 @@
 // node-shim config: the configuration in force, as a file that says the same, and where each value came from. Offline.
 import { stringify } from "yaml";
+import { defaultLabels } from "../shared/initial-node.ts";
+import type { Settings } from "../shared/settings.ts";
 import { architecture } from "./gather/platform.ts";
 import { API_VERSION, type Field, KIND } from "./config/schema.ts";
 import { ignoredFields, type MachineFlags, machineSettings, ROOT_DIR } from "./machine.ts";
@@ -15,7 +17,7 @@ export function printConfig(flags: MachineFlags): string {
       ? `--node-ip ${nodeIPs.join(",")} # --node-ip`
       : "--node-ip # default: by the machine's name, else its default route",
     labels.length > 0 ? `--node-labels ${labels.join(",")} # --node-labels` : "--node-labels # default: none",
-    ...overriddenDefaults(name, settings.nodeLabels),
+    ...overriddenDefaults(settings),
     settings.cloudProvider
       ? `--cloud-provider ${settings.cloudProvider} # --cloud-provider`
       : "--cloud-provider # default: none",
@@ -36,14 +38,10 @@ export function printConfig(flags: MachineFlags): string {
 }
 
 /** Upstream initialNode says the same when it registers. */
-function overriddenDefaults(name: string, labels: Record<string, string> = {}): string[] {
-  const defaults = {
-    "kubernetes.io/hostname": name,
-    "kubernetes.io/os": process.platform,
-    "kubernetes.io/arch": architecture(process.arch),
-  };
-  return Object.entries(defaults).flatMap(([key, value]) => {
-    const own = labels[key];
+function overriddenDefaults({ hostname, nodeLabels = {} }: Settings): string[] {
+  const platform = { goos: process.platform, goarch: architecture(process.arch) };
+  return Object.entries(defaultLabels({ hostname, ...platform })).flatMap(([key, value]) => {
+    const own = nodeLabels[key];
     return own === undefined || own === value
       ? []
       : [`--node-labels ${key}=${own} overrides ${value} at registration`];

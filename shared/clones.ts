@@ -87,7 +87,9 @@ export function isWorthARow(stored: Sightings | undefined, seen: Sightings, nowM
   return nowMs - Math.max(was.lastTurnMs, was.heardMs) >= NOTED_EVERY_MS;
 }
 
-const isSame = (a: Sender, b: Sender) => processOf(a) === processOf(b);
+/** With each heartbeat: nothing is made for it. */
+const isSame = (a: Sender, b: Sender) =>
+  a.startId === b.startId && a.bootID === b.bootID && a.machineID === b.machineID;
 const machineOf = ({ machineID, bootID }: Sender) => JSON.stringify([machineID, bootID]);
 const processOf = (sender: Sender) => machineOf(sender) + sender.startId;
 

@@ -59,7 +59,7 @@ export function initialNode(
 ): { node: DraftNode; errors: string[] } | { error: string } {
   const { older, declaredFeatures } = options;
   const node: DraftNode = {
-    metadata: { name: options.nodeName, labels: initialLabels(options) },
+    metadata: { name: options.nodeName, labels: { ...defaultLabels(options), ...options.nodeLabels } },
     spec: {},
     status: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } } },
   };
@@ -77,14 +77,18 @@ export function initialNode(
   return { node, errors };
 }
 
-function initialLabels({ hostname, goos, goarch, nodeLabels }: InitialNodeOptions): Record<string, string> {
+/** The labels that every Node gets, unless it brings its own. */
+export function defaultLabels({
+  hostname,
+  goos,
+  goarch,
+}: Pick<InitialNodeOptions, "hostname" | "goos" | "goarch">): Record<string, string> {
   return {
     "kubernetes.io/hostname": hostname,
     "kubernetes.io/os": goos,
     "kubernetes.io/arch": goarch,
     "beta.kubernetes.io/os": goos,
     "beta.kubernetes.io/arch": goarch,
-    ...nodeLabels,
   };
 }
 
