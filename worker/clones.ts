@@ -33,6 +33,8 @@ export interface ToldDouble {
 export interface Clones {
   /** Takes note of who sends a report. False: not told by it, since its facts are not known. `leaseMs`: see shared/clones. */
   sight: (report: Report, nowMs: number, leaseMs: number) => boolean;
+  /** Stores what `sight` took note of, in the transaction of what else a report changes. */
+  keep: (nowMs: number) => void;
   /** Takes note of a request that only a second holder of the key can have signed. */
   sightFork: (report: Report, nowMs: number) => void;
   /** Why this process's reports are not acted on, at this time; undefined: they are. */
@@ -65,15 +67,18 @@ const TOLD: Record<DoublePhase, string> = {
 
 export function machineClones(records: NodeRecordStore, journal: Journal): Clones {
   let seen = records.get("sightings") ?? NOTHING_SEEN;
-  /** By the digest of facts. An eviction loses it: facts are asked for again. */
-  const senders = new Map<string, IDs>();
+  const senders = knownSenders(records, () => seen.turns.at(-1));
+
+  const keep = (nowMs: number) => {
+    if (isWorthARow(records.get("sightings"), seen, nowMs)) records.put("sightings", seen);
+  };
 
   const put = (next: Sightings, nowMs: number, why = "nobody has taken turns for long") => {
     const before = seen.double?.phase;
     seen = next;
-    if (isWorthARow(records.get("sightings"), next, nowMs)) records.put("sightings", next);
     const phase = next.double?.phase;
     if (phase === before) return;
+    keep(nowMs);
     if (phase) journal.warn(EVENTS[phase], described(next), nowMs, "identity");
     else journal.note("identity", `no longer ${before}: ${why}`, nowMs);
   };
@@ -84,31 +89,19 @@ export function machineClones(records: NodeRecordStore, journal: Journal): Clone
     return seen.double && { phase: seen.double.phase, message: TOLD[seen.double.phase] };
   };
 
-  const senderOf = ({ facts, factsDigest, startId }: Report): Sender | undefined => {
-    const stored = records.get("facts");
-    // What cannot be read says nothing new.
-    const last = stored?.facts.machine ?? seen.turns.at(-1) ?? UNKNOWN;
-    const sent = facts === undefined ? undefined : (machineIDsSchema.safeParse(facts).data?.machine ?? last);
-    const known = stored?.digest === factsDigest ? last : senders.get(factsDigest);
-    const ids = sent ?? known;
-    if (!ids) return undefined;
-    const { machineID, bootID } = ids;
-    if (sent) senders.set(factsDigest, { machineID, bootID });
-    if (senders.size > MAX_DIGESTS) senders.delete(senders.keys().next().value ?? "");
-    return { machineID, bootID, startId };
-  };
-
   return {
     sight(report, nowMs, leaseMs) {
-      const sender = senderOf(report);
+      const sender = senders.of(report);
       if (sender) put(sight(seen, sender, nowMs, leaseMs), nowMs);
       return sender !== undefined;
     },
+    keep,
     sightFork(report, nowMs) {
-      const sender = senderOf(report);
+      const sender = senders.of(report);
       if (sender) put(sightFork(seen, sender, nowMs), nowMs);
+      keep(nowMs);
     },
-    knows: (factsDigest) => senders.has(factsDigest) || records.get("facts")?.digest === factsDigest,
+    knows: senders.knows,
     disbelief(startId, nowMs) {
       const double = told(nowMs);
       return believes(seen, startId) ? undefined : double;
@@ -121,10 +114,34 @@ export function machineClones(records: NodeRecordStore, journal: Journal): Clone
     },
     forget() {
       seen = NOTHING_SEEN;
-      senders.clear();
+      senders.forget();
       records.remove("sightings");
     },
     list: (nowMs) => listed(inForce(seen, nowMs)),
+  };
+}
+
+/** Whose facts they are, by their digest. An eviction loses it: facts are asked for again. */
+function knownSenders(records: NodeRecordStore, lastTurn: () => IDs | undefined) {
+  const senders = new Map<string, IDs>();
+  return {
+    /** undefined: facts that are not known. */
+    of({ facts, factsDigest, startId }: Report): Sender | undefined {
+      const stored = records.get("facts");
+      // What cannot be read says nothing new.
+      const last = stored?.facts.machine ?? lastTurn() ?? UNKNOWN;
+      const sent =
+        facts === undefined ? undefined : (machineIDsSchema.safeParse(facts).data?.machine ?? last);
+      const known = stored?.digest === factsDigest ? last : senders.get(factsDigest);
+      const ids = sent ?? known;
+      if (!ids) return undefined;
+      const { machineID, bootID } = ids;
+      if (sent) senders.set(factsDigest, { machineID, bootID });
+      if (senders.size > MAX_DIGESTS) senders.delete(senders.keys().next().value ?? "");
+      return { machineID, bootID, startId };
+    },
+    knows: (factsDigest: string) => senders.has(factsDigest) || records.get("facts")?.digest === factsDigest,
+    forget: () => senders.clear(),
   };
 }
 

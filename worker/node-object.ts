@@ -181,16 +181,15 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** Nobody may come to ask once more: the machine may be gone. */
   async #leaveAgain(name: string): Promise<void> {
-    const failed = await this.#removeFromCluster(name);
-    if (failed) return this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+    if (await this.#removeFromCluster(name)) return this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
     logOf(name)("left");
     return this.forget();
   }
 
   /** The registry refuses the machine's keys since this generation: so does this object. */
   revoke(generation: number): void {
-    const isRevoked = this.#keys.revoke(generation);
-    if (isRevoked) this.#journal.note("registration", "an operator revoked this machine's keys", Date.now());
+    if (!this.#keys.revoke(generation)) return;
+    this.#journal.note("registration", "an operator revoked this machine's keys", Date.now());
   }
 
   #registry() {
@@ -221,6 +220,7 @@ export class NodeObject extends DurableObject<Environment> {
       return this.#setupFailed(report.vitals.setupError);
     if (facts.kind === "none" && this.#wantsFacts(report)) return this.#challenge("facts-unknown", report);
     if (!(await this.#standing.holds(origin, Date.now()))) return refusal("key-revoked");
+    this.#clones.keep(Date.now());
     this.#facts.take(report.factsDigest, facts);
     hear(this.#witness(), report);
     this.#latest = report;
@@ -246,6 +246,7 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** Nothing is renewed or written but events. */
   async #withoutTick(told: TickOutcome): Promise<Answer> {
+    this.#clones.keep(Date.now());
     await this.#alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
     await this.#flush(this.#records.get("enrolment")?.name ?? "");
     return this.#answer(told);

@@ -35,7 +35,7 @@ export const cloneMutants = [
     [
       "clones outlive an eviction",
       "worker/clones.ts",
-      'if (isWorthARow(records.get("sightings"), next, nowMs)) records.put("sightings", next);',
+      'if (isWorthARow(records.get("sightings"), seen, nowMs)) records.put("sightings", seen);',
       "",
       CLONES_TEST,
       "an object evicted after every report",
