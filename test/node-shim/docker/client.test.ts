@@ -1,9 +1,8 @@
 // Docker as the container runtime: a daemon that answers as Docker 20.10 does, and is then absent, silent or broken.
 import { createServer, type Server, type Socket } from "node:net";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
-import { runtimeMonitor, type RuntimeMonitor } from "../../../node-shim/cri/monitor.ts";
-import { dockerClient } from "../../../node-shim/docker/client.ts";
-import { DOCKER, makeFolder } from "./place.ts";
+import type { RuntimeMonitor } from "../../../node-shim/cri/monitor.ts";
+import { DOCKER, dockerMonitor, makeFolder } from "./place.ts";
 
 interface DockerImage {
   Id: string;
@@ -37,15 +36,7 @@ beforeEach(() => {
   docker = structuredClone(WELL);
   nowMs = 1_000_000;
   said = [];
-  const warn = (source: string, message: string) => said.push(`${source}: ${message}`);
-  monitor = runtimeMonitor({
-    client: (onConnect) => dockerClient({ ...DOCKER, warn, onConnect }),
-    nodeStatusMaxImages: 50,
-    nowMs: () => nowMs,
-    every: () => () => undefined,
-    onFlip: () => undefined,
-    warn,
-  });
+  monitor = dockerMonitor(said, () => nowMs);
 });
 afterEach(() => stop());
 afterAll(makeFolder());

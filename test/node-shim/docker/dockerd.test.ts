@@ -5,10 +5,9 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runtimeMonitor, type RuntimeMonitor } from "../../../node-shim/cri/monitor.ts";
-import { dockerClient } from "../../../node-shim/docker/client.ts";
+import type { RuntimeMonitor } from "../../../node-shim/cri/monitor.ts";
 import { fileTar } from "../cri/image-archive.ts";
-import { DOCKER, FOLDER, makeFolder } from "./place.ts";
+import { DOCKER, dockerMonitor, FOLDER, makeFolder } from "./place.ts";
 
 const isMissing = process.getuid?.() !== 0 || spawnSync("dockerd", ["--version"]).error !== undefined;
 
@@ -24,15 +23,7 @@ describe.skipIf(isMissing)(`dockerd${isMissing ? " (skipped: needs root and dock
     await start();
     await importImage("small", 10);
     await importImage("large", 100_000);
-    const warn = (source: string, message: string) => said.push(`${source}: ${message}`);
-    monitor = runtimeMonitor({
-      client: (onConnect) => dockerClient({ ...DOCKER, warn, onConnect }),
-      nodeStatusMaxImages: 50,
-      nowMs: () => nowMs,
-      every: () => () => undefined,
-      onFlip: () => undefined,
-      warn,
-    });
+    monitor = dockerMonitor(said, () => nowMs);
   });
   afterAll(async () => {
     monitor.close();

@@ -2,6 +2,8 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runtimeMonitor, type RuntimeMonitor } from "../../../node-shim/cri/monitor.ts";
+import { dockerClient } from "../../../node-shim/docker/client.ts";
 
 export const FOLDER = join(tmpdir(), `rollcall-docker-${process.pid}`);
 export const DOCKER = { socketPath: join(FOLDER, "docker.sock"), deadlineMs: 1000 };
@@ -12,4 +14,17 @@ export function makeFolder(): () => void {
   remove();
   mkdirSync(FOLDER);
   return remove;
+}
+
+/** Watches that Docker whenever it is asked to; what it warns of goes to `said`. */
+export function dockerMonitor(said: string[], nowMs: () => number): RuntimeMonitor {
+  const warn = (source: string, message: string) => void said.push(`${source}: ${message}`);
+  return runtimeMonitor({
+    client: (onConnect) => dockerClient({ ...DOCKER, warn, onConnect }),
+    nodeStatusMaxImages: 50,
+    nowMs,
+    every: () => () => undefined,
+    onFlip: () => undefined,
+    warn,
+  });
 }
