@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { MUTANT_VARIABLE, mutantPlugins } from "./test/mutants/plugin.ts";
-import { testSecrets, testVariables } from "./test/worker/bindings.ts";
+import { testSecrets, testVariables } from "./test/worker/support/bindings.ts";
 
 Object.assign(process.env, testSecrets);
 // Most tests of whole processes spend their time on loading the same modules again and again.
@@ -12,13 +12,13 @@ process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache
 
 /** Loaded when it is asked for: the runs that need no apiserver do not depend on one. */
 async function testKube(request: Request): Promise<Response> {
-  const environment = new URL("test/worker/environment.ts", import.meta.url).href;
+  const environment = new URL("test/worker/support/environment.ts", import.meta.url).href;
   const { kube } = (await import(environment)) as { kube: (request: Request) => Promise<Response> };
   return kube(request);
 }
 
 const e2e = ["test/e2e/**/*.test.ts", "test/faults/real/**/*.test.ts"];
-const worker = ["test/worker/**/*.test.ts", "test/faults/*.test.ts"];
+const worker = ["test/worker/**/*.test.ts", "test/stories/**/*.test.ts", "test/faults/*.test.ts"];
 
 /** A defence that this run has to do without (npm run mutants). */
 const mutants = () => mutantPlugins(process.env[MUTANT_VARIABLE]);

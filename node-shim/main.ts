@@ -1,7 +1,7 @@
 // node-shim: runs the command line, and turns failures into one line and an exit code.
 import { shimProgram } from "./cli/program.ts";
-import { faultOf } from "./fault.ts";
-import { logLine } from "./log.ts";
+import { faultOf } from "./base/fault.ts";
+import { logLine } from "./base/log.ts";
 
 // Node.js 20 calls Ed25519 experimental up to 20.19: that is not this machine's operator's to know.
 process.removeAllListeners("warning");

@@ -1,19 +1,19 @@
 // The Worker's routes: cap, parse, authenticate cheaply, hand over to the object that decides.
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { validateNodeName } from "../shared/node-name.ts";
-import { type EnrolmentAnswer, enrolmentSchema, LIMITS } from "../shared/protocol.ts";
-import type { Answer } from "./answer.ts";
+import { validateNodeName } from "../shared/node/node-name.ts";
+import { type EnrolmentAnswer, enrolmentSchema, LIMITS } from "../shared/protocol/report.ts";
+import type { Answer } from "./machine/answer.ts";
 import { origins } from "./env.ts";
-import { refuseEarly, refuseUnproven } from "./failures.ts";
-import { answered, type App, bearer, fleet, forget, invalidBody, json, refuse } from "./http.ts";
+import { refuseEarly, refuseUnproven } from "./http/failure-limits.ts";
+import { answered, type App, bearer, fleet, forget, invalidBody, json, refuse } from "./http/responses.ts";
 import { claimedKid, verifyProof } from "./identity/jwt.ts";
 import { newKid, parseMacKeys, verifyKid } from "./identity/kid.ts";
-import type { SignedRequest } from "./identity/pinned-keys.ts";
-import { operatorRoutes } from "./operator-routes.ts";
+import type { SignedRequest } from "./machine/pinned-keys.ts";
+import { operatorRoutes } from "./http/operator-routes.ts";
 
-export { FleetObject } from "./fleet-object.ts";
-export { NodeObject } from "./node-object.ts";
+export { FleetObject } from "./registry/registry-object.ts";
+export { NodeObject } from "./machine/node-object.ts";
 
 const app = new Hono<App>();
 

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
-import { faultOf } from "../../node-shim/fault.ts";
-import { VERSION } from "../../node-shim/version.ts";
+import { faultOf } from "../../node-shim/base/fault.ts";
+import { VERSION } from "../../node-shim/base/version.ts";
 import { PACKAGE } from "./control.ts";
 import { fillTree } from "./tree.ts";
 

@@ -1,10 +1,14 @@
 // The local cluster, part by part: apiserver, RBAC and token, Worker, join tokens, shim, simulated machines.
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { loadConfiguration, type LoadedConfiguration, readConfiguration } from "../../node-shim/config.ts";
-import { socketPathOf } from "../../node-shim/cri/endpoint.ts";
-import { nodeName } from "../../node-shim/machine.ts";
-import { type Apiserver, startApiserver } from "./apiserver.ts";
+import {
+  loadConfiguration,
+  type LoadedConfiguration,
+  readConfiguration,
+} from "../../node-shim/config/config.ts";
+import { socketPathOf } from "../../node-shim/sources/cri/endpoint.ts";
+import { nodeName } from "../../node-shim/machine/machine.ts";
+import { type Apiserver, startApiserver } from "./cluster-apiserver.ts";
 import { mintToken } from "./admin.ts";
 import { applyFile, workerToken } from "./kubernetes.ts";
 import { type Parts, untilReady } from "./parts.ts";

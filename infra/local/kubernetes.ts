@@ -9,7 +9,7 @@ import {
   PatchStrategy,
 } from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
-import { codeOf, faultOf } from "../../node-shim/fault.ts";
+import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
 
 export interface Cluster {
   url: string;

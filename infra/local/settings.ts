@@ -15,7 +15,7 @@ export type State = z.infer<typeof stateFile>;
 
 const FILE = "state.json";
 
-/** The lock of a start in progress, and what it is made from; see node-shim/lock.ts. */
+/** The lock of a start in progress, and what it is made from; see node-shim/identity/lock.ts. */
 const isLock = (name: string) => name === "lock" || name.startsWith("lock.");
 /** Everything that a start puts into the folder: what --fresh removes. */
 const OURS = new Set([

@@ -4,13 +4,13 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import * as z from "zod/mini";
-import { defaultConfiguration } from "../../node-shim/config.ts";
-import { faultOf } from "../../node-shim/fault.ts";
-import { systemClock } from "../../node-shim/loop/clock.ts";
-import { startLoop } from "../../node-shim/loop.ts";
-import { enrol, reporter, type Transport } from "../../node-shim/post.ts";
-import { machineKey, makeMachineKey } from "../../node-shim/sign.ts";
-import { httpTransport } from "../../node-shim/transport.ts";
+import { defaultConfiguration } from "../../node-shim/config/config.ts";
+import { faultOf } from "../../node-shim/base/fault.ts";
+import { systemClock } from "../../node-shim/base/clock.ts";
+import { startLoop } from "../../node-shim/loop/loop.ts";
+import { enrol, reporter, type Transport } from "../../node-shim/worker-link/reporter.ts";
+import { machineKey, makeMachineKey } from "../../node-shim/identity/sign.ts";
+import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { simulatedFacts, simulatedVitals } from "./simulated-facts.ts";
 
 const stored = z.record(z.string(), z.object({ jwk: z.looseObject({}), kid: z.string() }));

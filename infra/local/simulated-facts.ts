@@ -1,8 +1,8 @@
 // The facts of a machine that does not exist: plausible, and the same at every call.
 import { createHash } from "node:crypto";
-import type { Configuration } from "../../node-shim/config.ts";
-import type { Facts } from "../../shared/facts.ts";
-import type { Vitals } from "../../shared/protocol.ts";
+import type { Configuration } from "../../node-shim/config/config.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
 
 const GIB = 2 ** 30;
 const BOOT = Date.now();

@@ -1,8 +1,8 @@
 // The operator's side of the Worker's API: one request function, and what went wrong in words that say what to do.
 // Reads its credentials from environment and files, and never prints them.
 import { readFileSync } from "node:fs";
-import { codeOf, faultOf } from "../../node-shim/fault.ts";
-import { originOf } from "../../node-shim/origin.ts";
+import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
+import { originOf } from "../../node-shim/worker-link/origin.ts";
 
 export interface Connection {
   /** The Worker's origin: `https://rollcall.example.com`. */

@@ -1,6 +1,6 @@
 // npm run rollcall: the operator's command line. Reads flags, asks the Worker, prints its answer.
 import { Command } from "commander";
-import { faultOf } from "../../node-shim/fault.ts";
+import { faultOf } from "../../node-shim/base/fault.ts";
 import { ask, connectionOf } from "./client.ts";
 import {
   auditTable,

@@ -1,6 +1,6 @@
 // What the operator's command line prints: tables for people. Every text that came from a machine is made harmless to
 // a terminal.
-import type { ListedToken } from "../../shared/join-tokens.ts";
+import type { ListedToken } from "../../shared/protocol/join-tokens.ts";
 
 /** As GET /v1/pending lists them. */
 export interface ListedPending {

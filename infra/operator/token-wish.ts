@@ -1,8 +1,8 @@
 // From the flags of `token create` to what the Worker is asked for. Checks what only a command line can get wrong;
 // the rest is the Worker's to refuse.
 import { InvalidArgumentError } from "commander";
-import { parseDuration } from "../../shared/duration.ts";
-import type { TokenRequest } from "../../shared/join-tokens.ts";
+import { parseDuration } from "../../shared/go/duration.ts";
+import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
 
 export interface TokenFlags {
   names: string;

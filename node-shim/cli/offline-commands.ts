@@ -1,10 +1,10 @@
 // The commands that only look at this machine: preview, config, facts, version. Nothing is sent, nothing is kept.
 import type { Command } from "commander";
-import { KUBELET_VERSION } from "../../shared/reported-status.ts";
-import { preview } from "../preview.ts";
-import { printConfig } from "../print-config.ts";
-import { printFacts } from "../print-facts.ts";
-import { VERSION } from "../version.ts";
+import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
+import { preview } from "../commands/preview.ts";
+import { printConfig } from "../commands/print-config.ts";
+import { printFacts } from "../commands/print-facts.ts";
+import { VERSION } from "../base/version.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
 
 export function addOfflineCommands(program: Command): void {

@@ -1,12 +1,12 @@
 // The commands that speak with the Worker: join, run, leave; and doctor, which sees whether they could.
 import { type Command, Option } from "commander";
 import { doctor, type DoctorFlags } from "../doctor/doctor.ts";
-import { join, type JoinFlags } from "../join.ts";
-import type { EnrolledFlags } from "../as-enrolled.ts";
-import { leaveWorker } from "../leave.ts";
-import { LOG_FORMATS } from "../log.ts";
-import { rotateKey } from "../rotate.ts";
-import { run, type RunFlags } from "../run.ts";
+import { join, type JoinFlags } from "../commands/join.ts";
+import type { EnrolledFlags } from "../commands/as-enrolled.ts";
+import { leaveWorker } from "../commands/leave.ts";
+import { LOG_FORMATS } from "../base/log.ts";
+import { rotateKey } from "../commands/rotate.ts";
+import { run, type RunFlags } from "../commands/run.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
 import { installFrom } from "./service-commands.ts";
 

@@ -1,7 +1,7 @@
 // The defaults of a KubeletConfiguration (SetDefaults_KubeletConfiguration, DefaultEvictionHard). Validates nothing.
-import { parseDuration } from "../../shared/duration.ts";
-import { effectiveEvictionHard } from "../../shared/eviction-thresholds.ts";
-import { DEFAULT_SETTINGS } from "../../shared/settings.ts";
+import { parseDuration } from "../../shared/go/duration.ts";
+import { effectiveEvictionHard } from "../../shared/resources/eviction-thresholds.ts";
+import { DEFAULT_SETTINGS } from "../../shared/protocol/settings.ts";
 import type { Field, Given, KubeletConfiguration } from "./schema.ts";
 
 const {

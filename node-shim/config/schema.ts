@@ -1,9 +1,9 @@
 // KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the fields that decide about the Node, with their Go types.
 // Ranges and what fields ask of each other are validation.ts's; what is left out is defaults.ts's.
 import * as z from "zod/mini";
-import { parseDuration } from "../../shared/duration.ts";
+import { parseDuration } from "../../shared/go/duration.ts";
 import { labelKeyErrors, labelValueErrors } from "../../shared/kubernetes/validation.ts";
-import { SETTINGS_LIMITS } from "../../shared/settings.ts";
+import { SETTINGS_LIMITS } from "../../shared/protocol/settings.ts";
 
 export const API_VERSION = "kubelet.config.k8s.io/v1beta1";
 export const KIND = "KubeletConfiguration";

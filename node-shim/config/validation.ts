@@ -1,8 +1,8 @@
 // What a KubeletConfiguration must hold to, as far as its fields mean something here (ValidateKubeletConfiguration, and
 // what the kubelet refuses when it starts). Looks at no machine.
-import { parseDuration } from "../../shared/duration.ts";
-import { SETTINGS_LIMITS, textFault } from "../../shared/settings.ts";
-import { socketPathOf } from "../cri/endpoint.ts";
+import { parseDuration } from "../../shared/go/duration.ts";
+import { SETTINGS_LIMITS, textFault } from "../../shared/protocol/settings.ts";
+import { socketPathOf } from "../sources/cri/endpoint.ts";
 import type { Field, KubeletConfiguration } from "./schema.ts";
 
 export interface ConfigurationFault {

@@ -1,10 +1,10 @@
 // Is this machine who it says it is? Token, enrolment, and who may read what is kept of them. Changes nothing.
 import { accessSync, constants, readFileSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf, faultOf } from "../fault.ts";
-import { loadEnrolment, loadKey } from "../identity.ts";
-import { readJoinToken } from "../join-token.ts";
-import { joinTokenFault } from "../sign.ts";
+import { codeOf, faultOf } from "../base/fault.ts";
+import { loadEnrolment, loadKey } from "../identity/identity.ts";
+import { readJoinToken } from "../identity/join-token.ts";
+import { joinTokenFault } from "../identity/sign.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 export interface IdentityFlags {

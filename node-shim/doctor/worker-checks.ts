@@ -4,7 +4,7 @@ import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
 import { isIP } from "node:net";
 import { connect, type PeerCertificate } from "node:tls";
-import { codeOf, faultOf } from "../fault.ts";
+import { codeOf, faultOf } from "../base/fault.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 const DEADLINE_MS = 5000;

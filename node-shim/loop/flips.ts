@@ -1,9 +1,9 @@
 // What conditions depend on, and whether the Worker has been told. Reports nothing: the loop asks.
-import { CONDITION_OF_SIGNAL, type PressureCondition } from "../../shared/eviction-thresholds.ts";
-import { NO_PRESSURE, synchronizeEviction } from "../../shared/eviction.ts";
-import type { Vitals } from "../../shared/protocol.ts";
-import { settingsInForce } from "../../shared/settings-in-force.ts";
-import { DEFAULT_SETTINGS, type Settings } from "../../shared/settings.ts";
+import { CONDITION_OF_SIGNAL, type PressureCondition } from "../../shared/resources/eviction-thresholds.ts";
+import { NO_PRESSURE, synchronizeEviction } from "../../shared/resources/eviction.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
+import { settingsInForce } from "../../shared/from-report/settings-in-force.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../../shared/protocol/settings.ts";
 
 /** As much of the vitals as conditions depend on. */
 interface Standing {

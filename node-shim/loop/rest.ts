@@ -1,6 +1,6 @@
 // The time between two reports, and what ends it early. Decides neither how long it is nor what is worth ending it.
-import { type TokenBucket, tryAccept } from "../../shared/token-bucket.ts";
-import { type Clock, wakeableWait } from "./clock.ts";
+import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
+import { type Clock, wakeableWait } from "../base/clock.ts";
 
 /** Flips beyond the periodic reports: five at once, then five a minute. What flaps faster is told with the next one. */
 const FLIPS_AT_ONCE = 5;

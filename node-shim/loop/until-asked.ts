@@ -1,11 +1,11 @@
 // The loop with everything that looks at the machine beside it, until somebody asks the shim to end. The last word, of a
 // machine that goes down, is given a moment.
-import type { Vitals } from "../../shared/protocol.ts";
-import { type LoopDependencies, startLoop } from "../loop.ts";
-import type { Machine } from "../machine.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
+import { type LoopDependencies, startLoop } from "./loop.ts";
+import type { Machine } from "../machine/machine.ts";
 import { inhibitShutdown } from "../shutdown/inhibitor.ts";
 import { type ShutdownWatch, watchShutdown } from "../shutdown/watch.ts";
-import { systemClock } from "./clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { watchProbe, watchSuspend } from "./watch.ts";
 
 /** Of the second in which a stopped shim ends, what a last report may take. */

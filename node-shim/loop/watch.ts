@@ -1,6 +1,6 @@
 // Looks at the machine between two reports, and hands on what was seen. What it means is not decided here.
-import type { Vitals } from "../../shared/protocol.ts";
-import { type Clock, wakeableWait } from "./clock.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
+import { type Clock, wakeableWait } from "../base/clock.ts";
 
 /** Something of this machine that a condition depends on. */
 export interface Probe {

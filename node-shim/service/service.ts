@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { codeOf, faultOf } from "../fault.ts";
+import { codeOf, faultOf } from "../base/fault.ts";
 import { MADE_BY, UNIT_NAME } from "./unit.ts";
 
 export interface ServiceHost {

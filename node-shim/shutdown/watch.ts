@@ -1,9 +1,9 @@
 // Is this machine shutting down? logind says so (PrepareForShutdown) and waits for the inhibitor, which is held until a
 // report has said it. Upstream's node shutdown manager, without pods to end.
-import { type Bus, connectBus, ownerOf, subscribe } from "../dbus/bus.ts";
-import type { Message } from "../dbus/wire.ts";
-import type { Log } from "../log.ts";
-import { type Clock, wakeableWait } from "../loop/clock.ts";
+import { type Bus, connectBus, ownerOf, subscribe } from "../wire/dbus/bus.ts";
+import type { Message } from "../wire/dbus/wire.ts";
+import type { Log } from "../base/log.ts";
+import { type Clock, wakeableWait } from "../base/clock.ts";
 import type { Inhibitor, inhibitShutdown } from "./inhibitor.ts";
 
 interface Watching {

@@ -1,7 +1,7 @@
 // Resource lists as quantities instead of texts, for arithmetic on several resources at once.
-import { mustParseQuantity } from "./quantity-parse.ts";
-import { quantityText } from "./quantity-text.ts";
-import type { Quantity } from "./quantity.ts";
+import { mustParseQuantity } from "./quantity/parse.ts";
+import { quantityText } from "./quantity/text.ts";
+import type { Quantity } from "./quantity/quantity.ts";
 import type { ResourceList } from "./types.ts";
 
 /** Quantities by resource name. */

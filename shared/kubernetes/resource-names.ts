@@ -1,6 +1,6 @@
 // What kind of resource a name stands for (pkg/apis/core/v1/helper). Knows names only, no amounts.
-import type { Quantity } from "./quantity.ts";
-import { quantityText } from "./quantity-text.ts";
+import type { Quantity } from "./quantity/quantity.ts";
+import { quantityText } from "./quantity/text.ts";
 import { labelKeyErrors } from "./validation.ts";
 
 const HUGE_PAGES_PREFIX = "hugepages-";

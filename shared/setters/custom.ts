@@ -1,5 +1,5 @@
 // The one place for setters of your own: they run after the kubelet's. How to write one: docs/custom-setters.md.
-import type { Facts } from "../facts.ts";
+import type { Facts } from "../protocol/facts.ts";
 import type { RecordEvent, Setter } from "./setter.ts";
 
 /** What a custom setter decides from; it reads nothing else. */

@@ -1,5 +1,5 @@
 // Setter: conditions that drop-ins report, and the one that says how the drop-ins themselves do.
-import { DROP_INS_CONDITION, type DropIns, TAKEN_CONDITIONS } from "../drop-ins.ts";
+import { DROP_INS_CONDITION, type DropIns, TAKEN_CONDITIONS } from "../protocol/drop-ins.ts";
 import { type ConditionReport, setCondition } from "../kubernetes/conditions.ts";
 import { replaceListed } from "./listed.ts";
 import type { Setter } from "./setter.ts";

@@ -1,6 +1,6 @@
 // Setter: extended resources that drop-ins announce. A device plugin's are machineInfo's.
-import { newQuantity } from "../kubernetes/quantity.ts";
-import { quantityText } from "../kubernetes/quantity-text.ts";
+import { newQuantity } from "../kubernetes/quantity/quantity.ts";
+import { quantityText } from "../kubernetes/quantity/text.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import type { ResourceList } from "../kubernetes/types.ts";
 import { replaceListed } from "./listed.ts";

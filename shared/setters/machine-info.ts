@@ -1,10 +1,16 @@
 // Setter: capacity and allocatable, who the machine is, and the event of its reboot.
-import { subtractQuantities } from "../kubernetes/quantity-arithmetic.ts";
-import { newQuantity, type Quantity, signOf, withAmount, zeroQuantity } from "../kubernetes/quantity.ts";
+import { subtractQuantities } from "../kubernetes/quantity/arithmetic.ts";
+import {
+  newQuantity,
+  type Quantity,
+  signOf,
+  withAmount,
+  zeroQuantity,
+} from "../kubernetes/quantity/quantity.ts";
 import { type Quantities, resourceListQuantities, resourceListText } from "../kubernetes/resource-list.ts";
 import { isExtendedResourceName, isHugePageResourceName } from "../kubernetes/resource-names.ts";
 import type { ResourceList } from "../kubernetes/types.ts";
-import { capacityQuantities, type MachineInfo } from "../machine-capacity.ts";
+import { capacityQuantities, type MachineInfo } from "../resources/machine-capacity.ts";
 import { nodeInfoOf, setNodeInfo } from "./node-info.ts";
 import type { DraftNode, Reading, RecordEvent, Setter } from "./setter.ts";
 

@@ -1,6 +1,6 @@
 // Setter: how many volumes of each kind can be attached. Kubelets from 1.17 on leave it to CSINode.
-import { newQuantity } from "../kubernetes/quantity.ts";
-import { quantityText } from "../kubernetes/quantity-text.ts";
+import { newQuantity } from "../kubernetes/quantity/quantity.ts";
+import { quantityText } from "../kubernetes/quantity/text.ts";
 import type { Reading, Setter } from "./setter.ts";
 
 /** What one volume plugin allows, by resource name: `{ "attachable-volumes-csi-ebs.csi.aws.com": 25 }`. */

@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createApiserver } from "../apiserver/apiserver.ts";
-import { openStore } from "../apiserver/store.ts";
-import { afterTimeout } from "../apiserver/timer.ts";
+import { createApiserver } from "../../infra/local/apiserver/apiserver.ts";
+import { openStore } from "../../infra/local/apiserver/store.ts";
+import { afterTimeout } from "../../infra/local/apiserver/timer.ts";
 import { machineFacts, machineVitals, registeredNode } from "./machine.ts";
 
 const NODES = 2000;

@@ -1,9 +1,9 @@
 // The embedded apiserver on a plain HTTP port, which counts what the Worker asks of it. Its clock is an argument.
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
-import { createApiserver } from "../apiserver/apiserver.ts";
-import { openStore } from "../apiserver/store.ts";
-import { afterTimeout } from "../apiserver/timer.ts";
+import { createApiserver } from "../../infra/local/apiserver/apiserver.ts";
+import { openStore } from "../../infra/local/apiserver/store.ts";
+import { afterTimeout } from "../../infra/local/apiserver/timer.ts";
 
 export interface Asked {
   /** `PUT`, `PATCH`, … */

@@ -1,5 +1,5 @@
 // A heartbeat's decision where a condition has changed, and the patch that tells the apiserver.
-import { createNodeStatusPatch } from "../../shared/kubernetes/node-status-patch.ts";
+import { createNodeStatusPatch } from "../../shared/kubernetes/patch/node-status-patch.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { assertDecisions, changedReports, decide } from "./decision.ts";
 import { machineFacts } from "./machine.ts";

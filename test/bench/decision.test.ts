@@ -1,6 +1,6 @@
 // What the decision benchmarks measure is what they say: nothing changes in one, memory pressure flips in the other.
 import { expect, test } from "vitest";
-import { createNodeStatusPatch } from "../../shared/kubernetes/node-status-patch.ts";
+import { createNodeStatusPatch } from "../../shared/kubernetes/patch/node-status-patch.ts";
 import { assertDecisions, changedReports, decide, unchangedReports } from "./decision.ts";
 import { machineFacts } from "./machine.ts";
 

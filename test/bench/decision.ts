@@ -1,10 +1,10 @@
 // The product's decision about a report, as a tick makes it: the setters over the last known Node, and the comparison.
 import type { Node } from "../../shared/kubernetes/types.ts";
-import type { Facts } from "../../shared/facts.ts";
-import type { Vitals } from "../../shared/protocol.ts";
-import { reportedSetters } from "../../shared/reported-node.ts";
-import type { ReportedMemory } from "../../shared/reported-status.ts";
-import { type NodeUpdate, updateNode } from "../../shared/update-node.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
+import { reportedSetters } from "../../shared/from-report/reported-node.ts";
+import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
+import { type NodeUpdate, updateNode } from "../../shared/node/update-node.ts";
 import { asReceived, machineVitals, NAME, registeredNode, REPORTS, WRITTEN_AT_MS } from "./machine.ts";
 
 /** What is there when a report has been parsed. Facts and Node are those in the object's memory, the rest is new. */

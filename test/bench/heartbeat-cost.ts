@@ -2,9 +2,9 @@
 // Real: workerd, the Worker, the shim's reporter and its signatures, HTTP, the embedded apiserver. Simulated: the clock of
 // all of them, the alarm, which this rings when its time has come, and the eviction, which is asked for.
 import { fileURLToPath } from "node:url";
-import { httpTransport } from "../../node-shim/transport.ts";
-import { reporter, type Transport } from "../../node-shim/post.ts";
-import type { Measured } from "../worker/measured-rows.ts";
+import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
+import { reporter, type Transport } from "../../node-shim/worker-link/reporter.ts";
+import type { Measured } from "../worker/support/measured-rows.ts";
 import type { Benchmark, Progress } from "./benchmark.ts";
 import { type Asked, startCountingKube } from "./counting-kube.ts";
 import { machineFacts, machineVitals, NAME } from "./machine.ts";
@@ -14,7 +14,7 @@ import { enrolledMachine, startBenchWorker } from "./workerd.ts";
 const MINUTES = 100;
 /** Registration is not what is measured. */
 const FIRST_MS = 60_000;
-const ENTRY = fileURLToPath(new URL("../worker/measured.ts", import.meta.url));
+const ENTRY = fileURLToPath(new URL("../worker/support/measured.ts", import.meta.url));
 
 interface Cost {
   rowsPerSteady: number;

@@ -2,9 +2,9 @@
 // is around the Worker only the answers to renewals are made up, so that the apiserver is not what is measured; reports are
 // signed beforehand (under one ticket n may count up).
 import { Agent, request as httpRequest } from "node:http";
-import { reporter, type Transport, type TransportRequest } from "../../node-shim/post.ts";
-import { sha256Base64url, signReport } from "../../node-shim/sign.ts";
-import { httpTransport } from "../../node-shim/transport.ts";
+import { reporter, type Transport, type TransportRequest } from "../../node-shim/worker-link/reporter.ts";
+import { sha256Base64url, signReport } from "../../node-shim/identity/sign.ts";
+import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import type { Benchmark, Progress } from "./benchmark.ts";
 import { startCountingKube } from "./counting-kube.ts";
 import { machineFacts, machineVitals } from "./machine.ts";

@@ -1,10 +1,10 @@
 // A machine to measure with: what it reports, and its Node as the apiserver has it. Made up, and always the same.
-import { draftOf } from "../../shared/update-node.ts";
+import { draftOf } from "../../shared/node/update-node.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
-import type { Facts } from "../../shared/facts.ts";
-import type { Vitals } from "../../shared/protocol.ts";
-import { OWNER_ANNOTATION, reportedInitialNode } from "../../shared/reported-node.ts";
-import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/reported-status.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
+import { OWNER_ANNOTATION, reportedInitialNode } from "../../shared/from-report/reported-node.ts";
+import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/from-report/reported-status.ts";
 
 export const NAME = "edge-0042.shop-17.example.com";
 /** When the Node was last written, in milliseconds since 1970. */

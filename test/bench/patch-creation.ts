@@ -1,5 +1,5 @@
 // The status patch alone, of a condition that has changed: a part of decision-changed.
-import { createNodeStatusPatch } from "../../shared/kubernetes/node-status-patch.ts";
+import { createNodeStatusPatch } from "../../shared/kubernetes/patch/node-status-patch.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { changedReports, decide } from "./decision.ts";
 import { machineFacts } from "./machine.ts";

@@ -1,6 +1,6 @@
 // Reading quantities, against JSON.parse of the same texts: both read the same characters, and the same machine is
 // as slow for either.
-import { parseQuantity } from "../../shared/kubernetes/quantity-parse.ts";
+import { parseQuantity } from "../../shared/kubernetes/quantity/parse.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { medianMicroseconds } from "./median.ts";
 

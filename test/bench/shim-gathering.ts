@@ -1,8 +1,8 @@
 // What it costs to gather a report's facts and vitals of this machine once, with a containerd: CPU of all threads of this
 // process, and processes that were started for it.
 import { createHook } from "node:async_hooks";
-import { thisMachine } from "../../node-shim/machine.ts";
-import { containerd } from "../node-shim/cri/containerd.ts";
+import { thisMachine } from "../../node-shim/machine/machine.ts";
+import { containerd } from "../node-shim/sources/cri/containerd.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { once } from "./once.ts";
 

@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Containerd, containerd } from "../node-shim/cri/containerd.ts";
+import { type Containerd, containerd } from "../node-shim/sources/cri/containerd.ts";
 import { nodes } from "../node-shim/nodes.ts";
 import { missingForKubelet, startRealKubelet } from "../kubelet/real-kubelet.ts";
 import type { Benchmark, Progress } from "./benchmark.ts";

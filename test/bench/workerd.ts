@@ -12,8 +12,8 @@ import { localParts, untilReady } from "../../infra/local/parts.ts";
 import { freePort } from "../../infra/local/ports.ts";
 import { prepareWorker } from "../../infra/local/workerd.ts";
 import type { Connection } from "../../infra/operator/client.ts";
-import { enrol, type Transport } from "../../node-shim/post.ts";
-import { type MachineKey, makeMachineKey } from "../../node-shim/sign.ts";
+import { enrol, type Transport } from "../../node-shim/worker-link/reporter.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/sign.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { CoordinationV1Api, CoreV1Api, KubeConfig } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
-import { type RunningApiserver, startApiserver } from "../apiserver/serve.ts";
+import { type RunningApiserver, startApiserver } from "../../infra/local/apiserver/serve.ts";
 import { eventually, ROOT, temporaryFolder } from "./local-cluster.ts";
 import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
 

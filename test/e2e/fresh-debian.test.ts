@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { mintToken } from "../../infra/local/admin.ts";
-import { buildPackages, DEB } from "../infra/build-packages.ts";
+import { buildPackages, DEB } from "../infra/deb/build-packages.ts";
 import { bootDebian, type DebianMachine } from "./debian-machine.ts";
 import { adminOf, eventually, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
 

@@ -5,12 +5,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
-import { createApiserver } from "../apiserver/apiserver.ts";
-import { loadCredentials } from "../apiserver/certificates.ts";
-import { createFront, listen } from "../apiserver/front.ts";
-import { startRealApiserver } from "../apiserver/real.ts";
-import { openStore } from "../apiserver/store.ts";
-import { afterTimeout } from "../apiserver/timer.ts";
+import { createApiserver } from "../../infra/local/apiserver/apiserver.ts";
+import { loadCredentials } from "../../infra/local/apiserver/certificates.ts";
+import { createFront, listen } from "../../infra/local/apiserver/front.ts";
+import { startRealApiserver } from "../../infra/local/real-apiserver.ts";
+import { openStore } from "../../infra/local/apiserver/store.ts";
+import { afterTimeout } from "../../infra/local/apiserver/timer.ts";
 
 export interface Cluster {
   kubeconfig: string;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { CoordinationV1Api, CoreV1Api, type KubeConfig, V1MicroTime } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
-import { type RunningApiserver, startApiserver } from "../apiserver/serve.ts";
+import { type RunningApiserver, startApiserver } from "../../infra/local/apiserver/serve.ts";
 import { eventually, partOf, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
 
 const NODE = hostname().toLowerCase();

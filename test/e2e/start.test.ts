@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { CoordinationV1Api, CoreV1Api, type V1Lease, type V1Node } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
-import { startApiserver } from "../apiserver/serve.ts";
+import { startApiserver } from "../../infra/local/apiserver/serve.ts";
 import {
   adminOf,
   eventually,

@@ -1,6 +1,6 @@
 // An apiserver, or a path to it, that fails in one of its ways while a machine's state changes.
 import { describe, expect, it } from "vitest";
-import type { Fault, Wrong } from "../worker/fault.ts";
+import type { Fault, Wrong } from "../worker/support/fault.ts";
 import { DOWN, expectSound, steady, UP, watched } from "./watched.ts";
 
 const TIMEOUT_MS = 60_000;

@@ -1,7 +1,7 @@
 // What must hold of every write that took effect, on whichever apiserver and whatever went wrong.
 import { expect } from "vitest";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
-import type { Write } from "../worker/fault.ts";
+import type { Write } from "../worker/support/fault.ts";
 
 /** `writes` is in the order in which they took effect. renewTime strictly rises; heartbeats and transitions never fall. */
 export function expectNoTimeMovedBack(writes: readonly Write[]): void {

@@ -2,10 +2,10 @@
 // at most.
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Transport } from "../../node-shim/post.ts";
+import type { Transport } from "../../node-shim/worker-link/reporter.ts";
 import app from "../../worker/index.ts";
-import { ORIGIN } from "../worker/constants.ts";
-import { transport } from "../worker/machine.ts";
+import { ORIGIN } from "../worker/support/constants.ts";
+import { transport } from "../worker/support/machine.ts";
 import { DOWN, expectSound, putClock, REGISTERED, steady, UP, type WatchedMachine } from "./watched.ts";
 
 const TIMES = 10;

@@ -1,6 +1,6 @@
 // Reports that cross: lost, repeated, at once, during a slow tick, during an alarm; and a long time without apiserver.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { transport, writesAbout } from "../worker/machine.ts";
+import { transport, writesAbout } from "../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "./invariants.ts";
 import { conditionOf, DOWN, eventsAbout, expectSound, putClock, REGISTERED, steady, UP } from "./watched.ts";
 

@@ -2,11 +2,11 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
-import { reporter, type ReportOutcome, type Transport } from "../../node-shim/post.ts";
+import { reporter, type ReportOutcome, type Transport } from "../../node-shim/worker-link/reporter.ts";
 import type { Event, Lease, Node, NodeCondition } from "../../shared/kubernetes/types.ts";
-import type { Vitals } from "../../shared/protocol.ts";
-import { ADMIN_SECRET, ORIGIN } from "../worker/constants.ts";
-import type { Fault } from "../worker/fault.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
+import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
+import type { Fault } from "../worker/support/fault.ts";
 import { expectNoTimeMovedBack } from "./invariants.ts";
 import {
   enrolled,
@@ -18,7 +18,7 @@ import {
   setFault,
   transport,
   writesAbout,
-} from "../worker/machine.ts";
+} from "../worker/support/machine.ts";
 
 export const UP = HEALTHY;
 export const DOWN: Vitals = { ...HEALTHY, shuttingDown: true };

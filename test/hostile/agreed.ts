@@ -1,5 +1,5 @@
 // What the Worker under hostile input and the recording of its machines agree on.
-import type { TokenRequest } from "../../shared/join-tokens.ts";
+import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
 
 /** As machines know the Worker: not where it happens to listen. */
 export const ORIGIN = "https://rollcall.test";

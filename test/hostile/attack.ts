@@ -1,5 +1,5 @@
 // What a kind of hostile request is made of: what was recorded, a key of the thief's own, and randomness.
-import type { TransportRequest } from "../../node-shim/post.ts";
+import type { TransportRequest } from "../../node-shim/worker-link/reporter.ts";
 import { type Jwt, type SeededKey, takenApart } from "./jwt.ts";
 import type { Random } from "./random.ts";
 import type { Recording } from "./recording.ts";

@@ -1,6 +1,6 @@
 // npm run hostile: a seeded generator without any credential against the Worker on workerd.
 import { Command, InvalidArgumentError } from "commander";
-import { faultOf } from "../../node-shim/fault.ts";
+import { faultOf } from "../../node-shim/base/fault.ts";
 import { type Plan, runHostile } from "./run.ts";
 import { isClean, verdictText } from "./verdict.ts";
 

@@ -1,6 +1,6 @@
 // Machines that enrol, report, rotate, leave and are revoked, and all that they sent, as a thief has it for whom TLS is
 // not there; some of it never arrived. The keys stay here; the generator gets the requests.
-import { machineKey, type MachineKey } from "../../node-shim/sign.ts";
+import { machineKey, type MachineKey } from "../../node-shim/identity/sign.ts";
 import {
   enrol,
   type Enrolled,
@@ -10,8 +10,8 @@ import {
   rotate,
   type Transport,
   type TransportRequest,
-} from "../../node-shim/post.ts";
-import { httpTransport } from "../../node-shim/transport.ts";
+} from "../../node-shim/worker-link/reporter.ts";
+import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { ask } from "../../infra/operator/client.ts";
 import type { BenchWorker } from "../bench/workerd.ts";
 import { machineFacts, machineVitals } from "../bench/machine.ts";

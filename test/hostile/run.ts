@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { startCountingKube } from "../bench/counting-kube.ts";
 import { type BenchWorker, startBenchWorker } from "../bench/workerd.ts";
-import type { Measured } from "../worker/measured-rows.ts";
+import type { Measured } from "../worker/support/measured-rows.ts";
 import { type Hostile, hostileGenerator } from "./generator.ts";
 import { type Answered, type Client, hostileClient } from "./post.ts";
 import { randomOf } from "./random.ts";
@@ -19,7 +19,7 @@ export interface Plan {
   from: number;
 }
 
-const ENTRY = fileURLToPath(new URL("../worker/hostile-entry.ts", import.meta.url));
+const ENTRY = fileURLToPath(new URL("../worker/support/hostile-entry.ts", import.meta.url));
 /** Between two looks at rows, objects and memory, and two heartbeats of the machines. */
 const AT_ONCE = 500;
 

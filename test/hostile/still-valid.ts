@@ -1,6 +1,6 @@
 // Which hostile requests are none: they say what a machine has said, in other letters at most, and the Worker may take it
 // again, to no effect. Knows the rules of docs/protocol.md, not the Worker.
-import type { TransportRequest } from "../../node-shim/post.ts";
+import type { TransportRequest } from "../../node-shim/worker-link/reporter.ts";
 import type { Attack } from "./attack.ts";
 import { ORIGIN } from "./agreed.ts";
 import type { Recording } from "./recording.ts";

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { givenFlags, machineFlags, withSet } from "../../node-shim/cli/machine-flags.ts";
-import { faultOf } from "../../node-shim/fault.ts";
-import type { MachineFlags } from "../../node-shim/machine.ts";
-import { previewNode } from "../../node-shim/preview.ts";
+import { faultOf } from "../../node-shim/base/fault.ts";
+import type { MachineFlags } from "../../node-shim/machine/machine.ts";
+import { previewNode } from "../../node-shim/commands/preview.ts";
 import { compareNodes, comparisonText, type NodeJson } from "./compare.ts";
 import { missingForKubelet, startRealKubelet } from "./real-kubelet.ts";
 

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { freePort } from "../../infra/local/ports.ts";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
-import { createHttpsClient } from "../apiserver/https-fetch.ts";
-import { type RealApiserver, startRealApiserver, stopProgram } from "../apiserver/real.ts";
-import { type Containerd, containerd, containerdMissing } from "../node-shim/cri/containerd.ts";
-import { imageArchive } from "../node-shim/cri/image-archive.ts";
+import { createHttpsClient } from "../../infra/local/https-fetch.ts";
+import { type RealApiserver, startRealApiserver, stopProgram } from "../../infra/local/real-apiserver.ts";
+import { type Containerd, containerd, containerdMissing } from "../node-shim/sources/cri/containerd.ts";
+import { imageArchive } from "../node-shim/sources/cri/image-archive.ts";
 import type { NodeJson } from "./compare.ts";
 import { notePutBack } from "./put-back.ts";
 

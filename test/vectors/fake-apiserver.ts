@@ -3,11 +3,11 @@
 import type { Answer } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import type { JsonObject } from "../../shared/kubernetes/json.ts";
-import { nodeSchema } from "../../shared/kubernetes/node-schema.ts";
-import { eventSchema, leaseSchema } from "../../shared/kubernetes/object-schemas.ts";
-import type { PatchSchema } from "../../shared/kubernetes/patch-schema.ts";
-import { applyStrategicMergePatch } from "../../shared/kubernetes/strategic-merge-patch.ts";
-import { wireForm } from "../../shared/kubernetes/wire-form.ts";
+import { nodeSchema } from "../../shared/kubernetes/patch/node-schema.ts";
+import { eventSchema, leaseSchema } from "../../shared/kubernetes/patch/object-schemas.ts";
+import type { PatchSchema } from "../../shared/kubernetes/patch/schema.ts";
+import { applyStrategicMergePatch } from "../../shared/kubernetes/patch/strategic-merge-patch.ts";
+import { wireForm } from "../../shared/kubernetes/patch/wire-form.ts";
 import type { Json } from "./family.ts";
 
 /** What becomes of the next request: "ok", `{ code, reason, message }` or `{ network }`. */

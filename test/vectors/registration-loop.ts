@@ -6,7 +6,7 @@ import {
   nextRegistrationDelayMs,
   type RegistrationOutcome,
   tryRegister,
-} from "../../shared/registration.ts";
+} from "../../shared/node/registration.ts";
 
 /** A kubelet takes every Node of its name. */
 export const mine = (): null => null;

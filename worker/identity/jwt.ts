@@ -14,7 +14,7 @@ import {
   JWT_TYPES,
   type NextKeyClaims,
   type ReportClaims,
-} from "../../shared/protocol.ts";
+} from "../../shared/protocol/report.ts";
 
 /** An Ed25519 public key: `x` of its JWK, base64url of 32 bytes. */
 export async function importPublicKey(x: string): Promise<CryptoKey> {

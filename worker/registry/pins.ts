@@ -1,6 +1,6 @@
 // Which key has which name, and the keys that are refused for ever. The registry decides; a machine's object follows
 // the pin of the highest generation that it has seen.
-import type { Grant } from "../../shared/join-tokens.ts";
+import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import { forgetOrigins } from "./origins.ts";
 import { nextGeneration } from "./schema.ts";
 

@@ -1,5 +1,5 @@
 // Join tokens in the registry: public keys, what they allow, how often they were used. Verifies no signature.
-import type { Grant, ListedToken, TokenRequest } from "../../shared/join-tokens.ts";
+import type { Grant, ListedToken, TokenRequest } from "../../shared/protocol/join-tokens.ts";
 
 /** How long a machine waits for an operator's word; asking again after it begins anew. */
 export const PENDING_MS = 24 * 3600 * 1000;

@@ -8,10 +8,10 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { writeKubeconfig } from "../../../infra/local/kubernetes.ts";
-import { loadCredentials } from "../../apiserver/certificates.ts";
-import { startRealApiserver } from "../../apiserver/real.ts";
+import { loadCredentials } from "../../../infra/local/apiserver/certificates.ts";
+import { startRealApiserver } from "../../../infra/local/real-apiserver.ts";
 import { type Start, startLocal, temporaryFolder } from "../../e2e/local-cluster.ts";
-import type { Write } from "../../worker/fault.ts";
+import type { Write } from "../../worker/support/fault.ts";
 
 /** What becomes of a request of the Worker's: it may be changed, or answered in the apiserver's place. */
 export interface Asked {

@@ -1,8 +1,8 @@
 // Several senders with one key: none of them may keep a Node alive that is not its own.
 import { mutantsOf } from "../mutant.ts";
 
-const CLONES = "shared/clones.ts";
-const CLONES_TEST = "worker/clones.test.ts";
+const CLONES = "shared/node/duplicate-senders.ts";
+const CLONES_TEST = "stories/clones.test.ts";
 
 export const cloneMutants = [
   ...mutantsOf("a thief of a machine's disk or key", [
@@ -34,7 +34,7 @@ export const cloneMutants = [
   ...mutantsOf("a copied disk or image", [
     [
       "clones outlive an eviction",
-      "worker/clones.ts",
+      "worker/machine/duplicate-senders.ts",
       'if (isWorthARow(records.get("sightings"), seen, nowMs)) records.put("sightings", seen);',
       "",
       CLONES_TEST,
@@ -42,7 +42,7 @@ export const cloneMutants = [
     ],
     [
       "a report under way when it is found out",
-      "worker/node-object.ts",
+      "worker/machine/node-object.ts",
       "const disbelief = this.#clones.disbelief(this.#latest.startId, Date.now());",
       "const disbelief = undefined;",
       CLONES_TEST,

@@ -2,18 +2,18 @@
 import { mutantsOf } from "../mutant.ts";
 
 const JWT = "worker/identity/jwt.ts";
-const KEYS = "worker/identity/pinned-keys.ts";
-const FLEET = "worker/fleet-object.ts";
+const KEYS = "worker/machine/pinned-keys.ts";
+const FLEET = "worker/registry/registry-object.ts";
 const ADMISSION = "worker/registry/admission.ts";
 const PENDING = "worker/registry/pending.ts";
 const PINS = "worker/registry/pins.ts";
 const TOKENS = "worker/registry/tokens.ts";
-const JOIN_TOKENS = "shared/join-tokens.ts";
-const DEFENCES = "worker/defences.test.ts";
-const ENROLMENT_TEST = "worker/enrolment.test.ts";
-const TOKENS_TEST = "worker/tokens.test.ts";
-const NAMES_TEST = "worker/pinned-names.test.ts";
-const ROTATION_TEST = "worker/rotation.test.ts";
+const JOIN_TOKENS = "shared/protocol/join-tokens.ts";
+const DEFENCES = "worker/identity/defences.test.ts";
+const ENROLMENT_TEST = "stories/enrolment.test.ts";
+const TOKENS_TEST = "worker/registry/tokens.test.ts";
+const NAMES_TEST = "stories/pinned-names.test.ts";
+const ROTATION_TEST = "stories/rotation.test.ts";
 const BURY = "buryPin(sql, findPin(sql, name), nowMs);\n  ";
 
 export const enrolmentMutants = [
@@ -218,7 +218,7 @@ export const enrolmentMutants = [
     ],
     [
       "one rotation at a time",
-      "worker/node-object.ts",
+      "worker/machine/node-object.ts",
       " || enrolment?.thumbprint !== verified.by)",
       " || !enrolment)",
       ROTATION_TEST,
@@ -237,7 +237,7 @@ export const enrolmentMutants = [
       PINS,
       `${BURY}sql.exec("DELETE FROM pins`,
       'sql.exec("DELETE FROM pins',
-      "worker/leave.test.ts",
+      "stories/leave.test.ts",
       "its key is refused for ever",
     ],
     [

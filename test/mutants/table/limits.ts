@@ -1,8 +1,8 @@
 // How much one sender may cost, and what nobody is told.
 import { mutantsOf } from "../mutant.ts";
 
-const FAILURES = "worker/failures.ts";
-const LIMITS_TEST = "worker/limits.test.ts";
+const FAILURES = "worker/http/failure-limits.ts";
+const LIMITS_TEST = "stories/limits.test.ts";
 
 export const limitMutants = [
   ...mutantsOf("somebody who sends very much", [
@@ -32,7 +32,7 @@ export const limitMutants = [
     ],
     [
       "a machine's own limit",
-      "worker/node-object.ts",
+      "worker/machine/node-object.ts",
       "|| this.#mayAsk(Date.now())",
       "|| this.#mayAsk !== undefined",
       LIMITS_TEST,
@@ -42,10 +42,10 @@ export const limitMutants = [
   ...mutantsOf("a reader of logs", [
     [
       "no secret in the audit log",
-      "worker/fleet-object.ts",
+      "worker/registry/registry-object.ts",
       "detail: request.names",
       "detail: token",
-      "worker/operators.test.ts",
+      "worker/http/operator-routes.test.ts",
       "and no secret",
     ],
   ]),

@@ -2,8 +2,8 @@
 import { mutantsOf } from "../mutant.ts";
 
 const JWT = "worker/identity/jwt.ts";
-const DEFENCES = "worker/defences.test.ts";
-const TICKETS = "worker/tickets.ts";
+const DEFENCES = "worker/identity/defences.test.ts";
+const TICKETS = "worker/machine/tickets.ts";
 const PAYLOAD = '(await jwtVerify(jwt, key, { algorithms: ["EdDSA"], typ, audience })).payload';
 const UNVERIFIED = `JSON.parse(atob(jwt.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/")))`;
 
@@ -12,23 +12,37 @@ const STALE = `if (use.kind === "stale") return refusal("ticket-stale", { ticket
 
 export const requestMutants = [
   ...mutantsOf("somebody on the internet", [
-    ["signatures", JWT, PAYLOAD, UNVERIFIED, "worker/report.test.ts", "signed by another machine's key"],
+    [
+      "signatures",
+      JWT,
+      PAYLOAD,
+      UNVERIFIED,
+      "worker/http/machine-routes.test.ts",
+      "signed by another machine's key",
+    ],
     ["one algorithm", JWT, 'algorithms: ["EdDSA"], typ, ', "typ, ", DEFENCES, "another algorithm"],
     [
       "the action's type",
       JWT,
       "], typ, audience",
       "], audience",
-      "worker/leave.test.ts",
+      "stories/leave.test.ts",
       "a report's signature is none",
     ],
-    ["the origin", JWT, "typ, audience })", "typ })", "worker/report.test.ts", "another audience"],
+    [
+      "the origin",
+      JWT,
+      "typ, audience })",
+      "typ })",
+      "worker/http/machine-routes.test.ts",
+      "another audience",
+    ],
     [
       "the name",
       JWT,
       "claims?.sub !== expected.name || ",
       "claims === null || ",
-      "worker/report.test.ts",
+      "worker/http/machine-routes.test.ts",
       "another subject",
     ],
     [
@@ -49,7 +63,7 @@ export const requestMutants = [
     ],
     [
       "the enrolment in a kid",
-      "worker/identity/pinned-keys.ts",
+      "worker/machine/pinned-keys.ts",
       "!signer || enrolment.id !== enrolmentId)",
       "!signer || enrolment.id === undefined)",
       DEFENCES,
@@ -60,7 +74,7 @@ export const requestMutants = [
       "worker/index.ts",
       'app.use(bodyLimit({ maxSize: LIMITS.bodyBytes, onError: () => refuse("body-too-large") }));',
       "",
-      "worker/hostile.test.ts",
+      "worker/http/hostile.test.ts",
       "in chunks, over the limit, to /v1/tokens",
     ],
     [
@@ -68,7 +82,7 @@ export const requestMutants = [
       "worker/index.ts",
       'if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");',
       "",
-      "worker/hostile.test.ts",
+      "worker/http/hostile.test.ts",
       "longer than its content-length says",
     ],
     [
@@ -76,7 +90,7 @@ export const requestMutants = [
       "worker/index.ts",
       'validateNodeName(c.req.param("name")).length > 0',
       "false",
-      "worker/enrolment.test.ts",
+      "stories/enrolment.test.ts",
       "for the name UPPER",
     ],
     [
@@ -84,7 +98,7 @@ export const requestMutants = [
       "worker/index.ts",
       "if (isEncoded || ",
       "if (",
-      "worker/hostile.test.ts",
+      "worker/http/hostile.test.ts",
       "a name written %6eode",
     ],
     [
@@ -92,7 +106,7 @@ export const requestMutants = [
       JWT,
       "base64url.encode(bytes) === jwk.x ? jwk.x",
       "bytes ? jwk.x",
-      "worker/hostile.test.ts",
+      "worker/http/hostile.test.ts",
       "of a machine's key",
     ],
   ]),
@@ -102,7 +116,7 @@ export const requestMutants = [
       JWT,
       " || claims.body !== expected.bodyDigest",
       "",
-      "worker/report.test.ts",
+      "worker/http/machine-routes.test.ts",
       "another body's digest",
     ],
     [
@@ -110,7 +124,7 @@ export const requestMutants = [
       TICKETS,
       "known?.nonce === use.ticket",
       "known !== undefined",
-      "worker/report.test.ts",
+      "worker/http/machine-routes.test.ts",
       "no ticket",
     ],
     [
@@ -126,7 +140,7 @@ export const requestMutants = [
       TICKETS,
       "if (use.n <= ticket.n) return",
       "if (use.n < 0) return",
-      "worker/report.test.ts",
+      "worker/http/machine-routes.test.ts",
       "the same ticket and n, another body",
     ],
     [
@@ -142,7 +156,7 @@ export const requestMutants = [
       TICKETS,
       "use.body === ticket.body && ticket.answer !== undefined",
       "use.body === null",
-      "worker/report.test.ts",
+      "worker/http/machine-routes.test.ts",
       "the same answer",
     ],
     [
@@ -150,25 +164,25 @@ export const requestMutants = [
       TICKETS,
       "current && current.n === 0 &&",
       "current && current.n === -1 &&",
-      "worker/report.test.ts",
+      "worker/http/machine-routes.test.ts",
       "the machine's own ticket stays good",
     ],
     [
       "a rotation under a ticket",
-      "worker/node-object.ts",
+      "worker/machine/node-object.ts",
       `${STALE}const answer = this.#prepare(next);`,
       `const answer = this.#prepare(next);
     if (use.kind === "stale") return answer;`,
-      "worker/rotation.test.ts",
+      "stories/rotation.test.ts",
       "recorded and sent again",
     ],
     [
       "a leave under a ticket",
-      "worker/node-object.ts",
+      "worker/machine/node-object.ts",
       `${STALE}const answer = this.remove(request.name, \`machine \${verified.by}\`);`,
       `const answer = this.remove(request.name, \`machine \${verified.by}\`);
     if (use.kind === "stale") return answer;`,
-      "worker/leave.test.ts",
+      "stories/leave.test.ts",
       "without a ticket",
     ],
   ]),

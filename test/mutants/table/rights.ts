@@ -1,23 +1,23 @@
 // What a machine, an operator, the Worker's account and those between them may do.
 import { mutantsOf } from "../mutant.ts";
 
-const JOIN_TOKENS = "shared/join-tokens.ts";
-const REPORTED_NODE = "shared/reported-node.ts";
-const REPORT = "worker/report.ts";
+const JOIN_TOKENS = "shared/protocol/join-tokens.ts";
+const REPORTED_NODE = "shared/from-report/reported-node.ts";
+const REPORT = "worker/machine/parse-report.ts";
 const OPERATOR = "worker/identity/operator.ts";
 const ACCESS = "worker/identity/access.ts";
-const TOKENS_TEST = "worker/tokens.test.ts";
-const REPORT_TEST = "worker/report.test.ts";
-const OPERATORS_TEST = "worker/operators.test.ts";
+const TOKENS_TEST = "worker/registry/tokens.test.ts";
+const REPORT_TEST = "worker/http/machine-routes.test.ts";
+const OPERATORS_TEST = "worker/http/operator-routes.test.ts";
 
 export const rightsMutants = [
   ...mutantsOf("a machine's root user", [
     [
       "labels that a kubelet may set",
-      "shared/labels.ts",
+      "shared/node/labels.ts",
       "isKubernetesLabel(key) && !isKubeletLabel(key)",
       "false",
-      "shared/settings.test.ts",
+      "shared/protocol/settings.test.ts",
       "a label of kubernetes.io",
     ],
     [
@@ -73,27 +73,27 @@ export const rightsMutants = [
       REPORTED_NODE,
       "if (owner === deployment) return null;",
       "return null;",
-      "worker/ownership.test.ts",
+      "stories/ownership.test.ts",
       "→ name taken, and at most one look a minute",
     ],
   ]),
   ...mutantsOf("a machine that was switched off", [
     [
       "no alarm renews a lease",
-      "worker/node-object.ts",
+      "worker/machine/node-object.ts",
       "this.#alarm.rang();",
       "this.#alarm.rang();\n    if (this.#latest) await this.#tick();",
-      "worker/journal.test.ts",
+      "worker/storage/journal.test.ts",
       "an alarm renews no lease",
     ],
   ]),
   ...mutantsOf("a viewer", [
     [
       "the role admin",
-      "worker/operator-routes.ts",
+      "worker/http/operator-routes.ts",
       'operator.role !== "admin" && ',
       "false && ",
-      "worker/defences.test.ts",
+      "worker/identity/defences.test.ts",
       "a viewer",
     ],
     [
@@ -147,10 +147,10 @@ export const rightsMutants = [
   ...mutantsOf("a neighbour on the network", [
     [
       "https alone",
-      "node-shim/origin.ts",
+      "node-shim/worker-link/origin.ts",
       'parsed.protocol === "http:" && !loopback',
       "false",
-      "node-shim/origin.test.ts",
+      "node-shim/worker-link/origin.test.ts",
       "http to another machine",
     ],
   ]),
@@ -160,18 +160,18 @@ export const rightsMutants = [
       "infra/operator/print.ts",
       ".map((line) => line.map(harmless))",
       "",
-      "infra/operator-print.test.ts",
+      "infra/operator/print.test.ts",
       "control characters",
     ],
   ]),
-  // The rules of the admission policies are taken out one by one in test/infra/policy-tests.ts, where a server enforces them.
+  // The rules of the admission policies are taken out one by one in test/infra/rbac/policy-tests.ts, where a server enforces them.
   ...mutantsOf("a thief of the Worker's cluster token", [
     [
       "no list of Nodes",
       "infra/rbac/rollcall.yaml",
       "resources: [nodes]\n    verbs: [create, get, patch, delete]",
       "resources: [nodes]\n    verbs: [create, get, patch, delete, list]",
-      "infra/rbac.test.ts",
+      "infra/rbac/rbac.test.ts",
       "it may not list Nodes",
     ],
     [
@@ -179,14 +179,14 @@ export const rightsMutants = [
       "infra/rbac/rollcall.yaml",
       "resources: [nodes]\n    verbs",
       "resources: [nodes, secrets]\n    verbs",
-      "infra/rbac.test.ts",
+      "infra/rbac/rbac.test.ts",
       "it may not read a secret",
     ],
   ]),
   ...mutantsOf("an operator", [
     [
       "the audit log",
-      "worker/fleet-object.ts",
+      "worker/registry/registry-object.ts",
       "if (result !== false && result !== null) audit(",
       "if (result === undefined) audit(",
       OPERATORS_TEST,

@@ -1,6 +1,6 @@
 // What conditions depend on: told at once, told once, and never more often than is good for the Worker.
 import { afterEach, describe, expect, it, test } from "vitest";
-import type { Vitals } from "../../../shared/protocol.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
 import { failed, GiB, machineWithLoop, ok, ROOMY, type Situation, TIGHT } from "./machine.ts";
 
 const DOWN = { runtime: ["container runtime is down"] };

@@ -1,11 +1,11 @@
 // A machine and a Worker for the loop's tests: what the machine is can be set, what the Worker hears is noted.
-import { defaultConfiguration } from "../../../node-shim/config.ts";
-import { type Loop, type LoopDependencies, startLoop } from "../../../node-shim/loop.ts";
-import type { ReportOutcome } from "../../../node-shim/post.ts";
-import type { Facts } from "../../../shared/facts.ts";
-import type { ReportAnswer, Vitals } from "../../../shared/protocol.ts";
-import type { Settings } from "../../../shared/settings.ts";
-import { fakeClock, settle } from "../fake-clock.ts";
+import { defaultConfiguration } from "../../../node-shim/config/config.ts";
+import { type Loop, type LoopDependencies, startLoop } from "../../../node-shim/loop/loop.ts";
+import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import type { ReportAnswer, Vitals } from "../../../shared/protocol/report.ts";
+import type { Settings } from "../../../shared/protocol/settings.ts";
+import { fakeClock, settle } from "../base/fake-clock.ts";
 
 export const GiB = 2 ** 30;
 export const ROOMY: Vitals["signals"] = { "memory.available": [GiB, 2 * GiB] };

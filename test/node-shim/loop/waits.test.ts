@@ -1,6 +1,6 @@
 // When the loop reports, and what it says; time passes only when a test lets it.
 import { afterEach, describe, expect, it, test } from "vitest";
-import type { ReportOutcome } from "../../../node-shim/post.ts";
+import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
 import { failed, machineWithLoop, ok, refused, type Situation } from "./machine.ts";
 
 const HOUR_MS = 3_600_000;

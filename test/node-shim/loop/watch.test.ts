@@ -1,8 +1,8 @@
 // The looks between two reports: how often, and what keeps them from harming each other.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Probe, watchProbe, watchSuspend } from "../../../node-shim/loop/watch.ts";
-import type { Vitals } from "../../../shared/protocol.ts";
-import { fakeClock, settle } from "../fake-clock.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import { fakeClock, settle } from "../base/fake-clock.ts";
 import { ROOMY } from "./machine.ts";
 
 let clock: ReturnType<typeof fakeClock>;

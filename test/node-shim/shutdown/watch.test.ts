@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ShutdownWatch, watchShutdown } from "../../../node-shim/shutdown/watch.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
-import { type Daemon, hasDbusDaemon, joinAsLogind, startDaemon, WITHOUT_DBUS } from "../dbus/daemon.ts";
-import { fakeClock } from "../fake-clock.ts";
+import { type Daemon, hasDbusDaemon, joinAsLogind, startDaemon, WITHOUT_DBUS } from "../wire/dbus/daemon.ts";
+import { fakeClock } from "../base/fake-clock.ts";
 
 const GRACE_MS = 30_000;
 /** How often a bus that is not there is looked for. */

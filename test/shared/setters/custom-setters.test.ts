@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import page from "../../../docs/custom-setters.md?raw";
 import { customSetters, type CustomSources } from "../../../shared/setters/custom.ts";
-import { draftOf } from "../../../shared/update-node.ts";
+import { draftOf } from "../../../shared/node/update-node.ts";
 import { licenceCondition } from "./licence-condition.ts";
 // oxlint-disable-next-line import/default -- with ?raw the bundler exports the text
 import example from "./licence-condition.ts?raw";

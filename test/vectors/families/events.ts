@@ -4,8 +4,8 @@ import {
   correlateEvent,
   type EventCorrelator,
   newEventCorrelator,
-} from "../../../shared/event-correlator.ts";
-import { makeEvent, MAX_TRIES_PER_EVENT, recordEvent } from "../../../shared/events.ts";
+} from "../../../shared/events/correlator.ts";
+import { makeEvent, MAX_TRIES_PER_EVENT, recordEvent } from "../../../shared/events/events.ts";
 import type { EventClient } from "../../../shared/kubernetes/client.ts";
 import { parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import { createFakeApiserver } from "../fake-apiserver.ts";

@@ -1,20 +1,20 @@
 // Runs the recordings of eviction thresholds: their texts, and what they make of signals over time.
-import { withContainerFsThresholds } from "../../../shared/eviction-filesystems.ts";
-import { observationsOfSummary, type StatsSummary } from "../../../shared/eviction-summary.ts";
+import { withContainerFsThresholds } from "../../../shared/resources/eviction-filesystems.ts";
+import { observationsOfSummary, type StatsSummary } from "../../../shared/resources/eviction-summary.ts";
 import {
   asksTheSame,
   parseThresholds,
   type Threshold,
   type ThresholdValue,
-} from "../../../shared/eviction-thresholds.ts";
+} from "../../../shared/resources/eviction-thresholds.ts";
 import {
   type EvictionState,
   NO_PRESSURE,
   type Observations,
   synchronizeEviction,
-} from "../../../shared/eviction.ts";
-import { quantityText } from "../../../shared/kubernetes/quantity-text.ts";
-import { newQuantity } from "../../../shared/kubernetes/quantity.ts";
+} from "../../../shared/resources/eviction.ts";
+import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
+import { newQuantity } from "../../../shared/kubernetes/quantity/quantity.ts";
 import type { Family, Json } from "../family.ts";
 
 const printedValue = ({ quantity, percentage }: ThresholdValue): Json => ({

@@ -2,7 +2,7 @@
 import { apiErrorText } from "../../../shared/kubernetes/api-error.ts";
 import { formatMicroTime, parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
-import { MAX_LEASE_UPDATES, newLease, syncLease, withOwner } from "../../../shared/lease.ts";
+import { MAX_LEASE_UPDATES, newLease, syncLease, withOwner } from "../../../shared/node/lease.ts";
 import { createFakeApiserver, type FakeApiserver } from "../fake-apiserver.ts";
 import type { Family, Json } from "../family.ts";
 

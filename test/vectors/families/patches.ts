@@ -1,9 +1,9 @@
 // Runs the recordings of strategic merge patches.
 import type { JsonObject } from "../../../shared/kubernetes/json.ts";
-import { nodeSchema } from "../../../shared/kubernetes/node-schema.ts";
-import { createNodeStatusPatch } from "../../../shared/kubernetes/node-status-patch.ts";
-import { applyStrategicMergePatch } from "../../../shared/kubernetes/strategic-merge-patch.ts";
-import { wireForm } from "../../../shared/kubernetes/wire-form.ts";
+import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
+import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
+import { applyStrategicMergePatch } from "../../../shared/kubernetes/patch/strategic-merge-patch.ts";
+import { wireForm } from "../../../shared/kubernetes/patch/wire-form.ts";
 import type { Family, Json } from "../family.ts";
 
 /** `applied`, what an apiserver makes of the patch, is recorded for some cases only. */

@@ -1,18 +1,18 @@
 // Runs the recordings of registration: the initial Node, reconciling, one attempt and the loop around it.
-import { type CloudFacts, initialNode } from "../../../shared/initial-node.ts";
-import { nodeSchema } from "../../../shared/kubernetes/node-schema.ts";
+import { type CloudFacts, initialNode } from "../../../shared/node/initial-node.ts";
+import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import { wireForm } from "../../../shared/kubernetes/wire-form.ts";
+import { wireForm } from "../../../shared/kubernetes/patch/wire-form.ts";
 import {
   reconcileCMADAnnotation,
   reconcileExtendedResource,
   reconcileHugePageResource,
   updateDefaultLabels,
   updateDefaultResources,
-} from "../../../shared/reconcile.ts";
-import { tryRegister } from "../../../shared/registration.ts";
+} from "../../../shared/node/reconcile.ts";
+import { tryRegister } from "../../../shared/node/registration.ts";
 import type { DraftNode, Reading } from "../../../shared/setters/setter.ts";
-import { draftOf } from "../../../shared/update-node.ts";
+import { draftOf } from "../../../shared/node/update-node.ts";
 import { createFakeApiserver } from "../fake-apiserver.ts";
 import type { Family, Json } from "../family.ts";
 import { builtNode, isRegistered, mine, registerWithApiserver, trackerCalls } from "../registration-loop.ts";

@@ -4,21 +4,21 @@ import {
   nodeAllocatableReservation,
   parseReserved,
   validateNodeAllocatable,
-} from "../../../shared/allocatable.ts";
-import { parseThresholds } from "../../../shared/eviction-thresholds.ts";
+} from "../../../shared/resources/allocatable.ts";
+import { parseThresholds } from "../../../shared/resources/eviction-thresholds.ts";
 import {
   addQuantities,
   compareQuantities,
   negateQuantity,
   roundUpQuantity,
   subtractQuantities,
-} from "../../../shared/kubernetes/quantity-arithmetic.ts";
+} from "../../../shared/kubernetes/quantity/arithmetic.ts";
 import {
   mustParseQuantity,
   parseQuantity,
   parseQuantityJson,
-} from "../../../shared/kubernetes/quantity-parse.ts";
-import { quantityJson, quantityText } from "../../../shared/kubernetes/quantity-text.ts";
+} from "../../../shared/kubernetes/quantity/parse.ts";
+import { quantityJson, quantityText } from "../../../shared/kubernetes/quantity/text.ts";
 import {
   asInt64,
   isZero,
@@ -31,7 +31,7 @@ import {
   signOf,
   valueOf,
   withAmount,
-} from "../../../shared/kubernetes/quantity.ts";
+} from "../../../shared/kubernetes/quantity/quantity.ts";
 import { resourceListQuantities, resourceListText } from "../../../shared/kubernetes/resource-list.ts";
 import {
   hugePageResourceName,
@@ -43,9 +43,9 @@ import {
 } from "../../../shared/kubernetes/resource-names.ts";
 import { parseTaints, parseTaintsFlag, taintsFlag } from "../../../shared/kubernetes/taints.ts";
 import { labelKeyErrors, labelValueErrors } from "../../../shared/kubernetes/validation.ts";
-import { isKubeletLabel, parseNodeLabels, validateNodeLabels } from "../../../shared/labels.ts";
-import { capacityQuantities } from "../../../shared/machine-capacity.ts";
-import { getHostname, validateNodeName } from "../../../shared/node-name.ts";
+import { isKubeletLabel, parseNodeLabels, validateNodeLabels } from "../../../shared/node/labels.ts";
+import { capacityQuantities } from "../../../shared/resources/machine-capacity.ts";
+import { getHostname, validateNodeName } from "../../../shared/node/node-name.ts";
 import type { Family, Json } from "../family.ts";
 import { evictions } from "./evictions.ts";
 

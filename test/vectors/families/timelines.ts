@@ -4,15 +4,15 @@ import {
   type HeartbeatState,
   readyConditionOf,
   syncNodeStatus,
-} from "../../../shared/heartbeat.ts";
-import { initialNode } from "../../../shared/initial-node.ts";
+} from "../../../shared/node/heartbeat.ts";
+import { initialNode } from "../../../shared/node/initial-node.ts";
 import type { Answer } from "../../../shared/kubernetes/api-error.ts";
 import { parseIpSloppy } from "../../../shared/kubernetes/ip.ts";
-import { mustParseQuantity } from "../../../shared/kubernetes/quantity-parse.ts";
+import { mustParseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import { nodeStatusSetters, type StatusSources } from "../../../shared/pipeline.ts";
+import { nodeStatusSetters, type StatusSources } from "../../../shared/setters/pipeline.ts";
 import type { Reading, Setter } from "../../../shared/setters/setter.ts";
-import { updateNode } from "../../../shared/update-node.ts";
+import { updateNode } from "../../../shared/node/update-node.ts";
 import { createFakeApiserver, type FakeApiserver } from "../fake-apiserver.ts";
 import type { Family, Json } from "../family.ts";
 import { builtNode, registerWithApiserver } from "../registration-loop.ts";

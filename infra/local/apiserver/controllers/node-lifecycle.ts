@@ -1,0 +1,211 @@
+// Watches over Nodes: silent ones become Unknown, conditions become taints. The loop around node-health, node-taints
+// and zones. Mirrors nodelifecycle.Controller.
+import type { NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
+import { type HealthDecision, type HealthSettings, judgeHealth, type NodeHealth } from "./node-health.ts";
+import { hasTaint, labelsToFollow, noScheduleChange, notReady, unreachable } from "./node-taints.ts";
+import { conditionOfType, type NodeView } from "./node-view.ts";
+import { createNodeWriter, maxTries, type NodeWriter } from "./node-writer.ts";
+import { followNodes, lookAtNodes, type Seen } from "./seen-nodes.ts";
+import { createTaintQueue, type TaintQueue } from "./taint-queue.ts";
+import type { World } from "./world.ts";
+import { evictionRate, judgeDisruption, zoneKeyOf, type ZoneState, zoneStateOf } from "./zones.ts";
+
+export interface NodeLifecycleSettings extends HealthSettings {
+  /** --node-monitor-period */
+  monitorPeriodMs: number;
+}
+
+interface Zone {
+  state: ZoneState;
+  queue: TaintQueue;
+}
+
+/** What the controller works on. */
+interface Lifecycle {
+  world: World;
+  settings: NodeLifecycleSettings;
+  seen: Seen;
+  write: NodeWriter;
+  /** The Nodes of the last look. */
+  known: Map<string, NodeView>;
+  healths: Map<string, NodeHealth>;
+  zones: Map<string, Zone>;
+}
+
+/** scheduler.NodeEvictionPeriod */
+const taintingPeriodMs = 100;
+
+const excludedLabel = "node.kubernetes.io/exclude-disruption";
+
+function zoneOf({ zones }: Lifecycle, node: NodeView): Zone {
+  const key = zoneKeyOf(node);
+  const zone = zones.get(key) ?? { state: "Initial", queue: createTaintQueue(evictionRate("Initial", 0)) };
+  zones.set(key, zone);
+  return zone;
+}
+
+/** markNodeAsReachable */
+async function removeNoExecute(lifecycle: Lifecycle, node: NodeView): Promise<void> {
+  const remove = [unreachable, notReady].filter((taint) => hasTaint(node.taints, taint));
+  if (remove.length > 0) await lifecycle.write.changeTaints(node.name, { add: [], remove });
+  zoneOf(lifecycle, node).queue.remove(node.name);
+}
+
+/** doNoScheduleTaintingPass and reconcileNodeLabels, after every change of a Node. */
+async function followNode({ seen, write }: Lifecycle, name: string): Promise<void> {
+  const node = seen.nodes.get(name);
+  const change = node && noScheduleChange(node);
+  if (change) await write.changeTaints(name, change);
+  const labels = labelsToFollow(seen.nodes.get(name)?.labels ?? {});
+  if (labels) await write.setLabels(name, labels);
+}
+
+/** What a look at a Node has led to; undefined when it is gone or cannot be written. */
+async function checkHealth(lifecycle: Lifecycle, name: string): Promise<HealthDecision | undefined> {
+  const { world, settings, seen, healths, write } = lifecycle;
+  for (let tries = 0; tries < maxTries; tries++) {
+    const node = seen.nodes.get(name);
+    if (!node) return undefined;
+    const renewTime = seen.renewTimes.get(name) || undefined;
+    const decision = judgeHealth(node, renewTime, healths.get(name), world.now().getTime(), settings);
+    healths.set(name, decision.health);
+    if (!decision.conditions || (await write.setConditions(node, decision.conditions))) return decision;
+  }
+  return undefined;
+}
+
+/** Ready's status → the taint that goes with it, and the one that does not. */
+const noExecuteTaints: Record<string, [own: Taint, other: Taint]> = {
+  False: [notReady, unreachable],
+  Unknown: [unreachable, notReady],
+};
+
+/** processTaintBaseEviction: the taint of the other kind is replaced at once, the first one has to wait its turn. */
+async function queueNoExecute(lifecycle: Lifecycle, node: NodeView, ready: NodeCondition): Promise<void> {
+  const [own, other] = noExecuteTaints[ready.status] ?? [];
+  if (!own || !other) {
+    await removeNoExecute(lifecycle, node);
+    return;
+  }
+  if (hasTaint(node.taints, other)) {
+    await lifecycle.write.changeTaints(node.name, { add: [own], remove: [other] });
+    return;
+  }
+  const { queue } = zoneOf(lifecycle, node);
+  if (!hasTaint(node.taints, own)) queue.remove(node.name);
+  queue.add(node.name);
+}
+
+/** Notices who has come and gone (classifyNodes). */
+async function greet(lifecycle: Lifecycle): Promise<void> {
+  const { world, seen, known, healths } = lifecycle;
+  for (const node of seen.nodes.values()) {
+    zoneOf(lifecycle, node);
+    if (known.has(node.name)) continue;
+    const message = `Node ${node.name} event: Registered Node ${node.name} in Controller`;
+    world.recordNodeEvent(node, "RegisteredNode", message);
+    known.set(node.name, node);
+    await removeNoExecute(lifecycle, node);
+  }
+  for (const node of known.values()) {
+    if (seen.nodes.has(node.name)) continue;
+    const message = `Node ${node.name} event: Removing Node ${node.name} from Controller`;
+    world.recordNodeEvent(node, "RemovingNode", message);
+    known.delete(node.name);
+    healths.delete(node.name);
+  }
+}
+
+async function handleDisruption(
+  lifecycle: Lifecycle,
+  readyOfZones: ReadonlyMap<string, string[]>,
+): Promise<void> {
+  const { zones, healths, seen } = lifecycle;
+  const nowMs = lifecycle.world.now().getTime();
+  const before = new Map([...zones].map(([key, { state }]) => [key, state]));
+  const after = new Map([...readyOfZones].map(([key, ready]) => [key, zoneStateOf(ready)]));
+  const judged = judgeDisruption(before, after);
+  for (const [key, zone] of zones) {
+    const state = after.get(key);
+    if (judged === "none" || !state) continue;
+    const rate = judged === "darken" ? 0 : evictionRate(state, readyOfZones.get(key)?.length ?? 0);
+    if (judged !== "each zone" || zone.state !== state) zone.queue.setRate(rate, nowMs);
+    zone.state = state;
+  }
+  if (judged === "darken") for (const node of seen.nodes.values()) await removeNoExecute(lifecycle, node);
+  if (judged !== "brighten") return;
+  for (const [name, health] of healths) healths.set(name, { ...health, probeMs: nowMs });
+}
+
+/** One Node's turn; Ready as it is to be counted among its zone's, if it counts. */
+async function monitorNode(lifecycle: Lifecycle, name: string): Promise<string | undefined> {
+  const decision = await checkHealth(lifecycle, name);
+  const node = lifecycle.seen.nodes.get(name);
+  if (!decision || !node) return undefined;
+  const { ready, observedReady } = decision;
+  if (ready) await queueNoExecute(lifecycle, node, ready);
+  if (ready && ready.status !== "True" && observedReady === "True")
+    lifecycle.world.recordNodeEvent(node, "NodeNotReady", `Node ${name} status is now: NodeNotReady`);
+  return node.labels[excludedLabel] === undefined ? (ready?.status ?? "") : undefined;
+}
+
+/** monitorNodeHealth */
+async function monitor(lifecycle: Lifecycle): Promise<void> {
+  await greet(lifecycle);
+  const readyOfZones = new Map<string, string[]>();
+  for (const [name, node] of lifecycle.seen.nodes) {
+    const ready = await monitorNode(lifecycle, name);
+    if (ready === undefined) continue;
+    const key = zoneKeyOf(node);
+    const readyOfZone = readyOfZones.get(key) ?? [];
+    readyOfZone.push(ready);
+    readyOfZones.set(key, readyOfZone);
+  }
+  await handleDisruption(lifecycle, readyOfZones);
+}
+
+/** doNoExecuteTaintingPass */
+async function taintNext({ world, seen, zones, write }: Lifecycle): Promise<void> {
+  const nowMs = world.now().getTime();
+  for (const { queue } of zones.values()) {
+    for (let name = queue.next(nowMs); name !== undefined; name = queue.next(nowMs)) {
+      const ready = conditionOfType(seen.nodes.get(name)?.conditions ?? [], "Ready");
+      const [own, other] = noExecuteTaints[ready?.status ?? ""] ?? [];
+      if (own && other) await write.changeTaints(name, { add: [own], remove: [other] });
+    }
+  }
+}
+
+/** Runs until the result is called. */
+export function startNodeLifecycle(world: World, settings: NodeLifecycleSettings): () => void {
+  const { store, tasks, every } = world;
+  const seen = lookAtNodes(store);
+  const lifecycle: Lifecycle = {
+    world,
+    settings,
+    seen,
+    write: createNodeWriter(world, seen),
+    known: new Map(),
+    healths: new Map(),
+    zones: new Map(),
+  };
+  const addNode = (name: string) => tasks.add(`node ${name}`, () => followNode(lifecycle, name));
+  const addMonitor = () => tasks.add("monitor nodes", () => monitor(lifecycle));
+  const addTainting = () => {
+    const isWaiting = [...lifecycle.zones.values()].some(({ queue }) => !queue.isEmpty());
+    if (isWaiting) tasks.add("taint nodes", () => taintNext(lifecycle));
+  };
+  const ends = [
+    store.subscribe((change) => {
+      const name = followNodes(seen, change);
+      if (name !== undefined) addNode(name);
+    }),
+    every(settings.monitorPeriodMs, addMonitor),
+    every(taintingPeriodMs, addTainting),
+  ];
+  for (const name of seen.nodes.keys()) addNode(name);
+  addMonitor();
+  return () => {
+    for (const end of ends) end();
+  };
+}

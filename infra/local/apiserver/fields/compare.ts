@@ -1,0 +1,151 @@
+// Which fields two objects of a type differ in. Mirrors structured-merge-diff's typed.Comparison; pure.
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  jsonEqual,
+  ownValue,
+} from "../../../../shared/kubernetes/json.ts";
+import { fieldElement, itemElement } from "./path-element.ts";
+import { type FieldSchema, fieldOf, type ListFields, type MapFields } from "./schema.ts";
+import { emptySet, type FieldSet, leaf, self } from "./set.ts";
+
+export interface Comparison {
+  /** Fields that only the second object has, and those that have another value there. */
+  changed: FieldSet;
+  /** Fields that only the first object has. */
+  removed: FieldSet;
+}
+
+/** The sets of one level, made when something is put into them. */
+interface Differences {
+  changed?: FieldSet;
+  removed?: FieldSet;
+}
+
+const changedLeaf: Differences = { changed: leaf };
+const removedLeaf: Differences = { removed: leaf };
+const nothing: Differences = {};
+
+function compareLeaf(left: Json | undefined, right: Json | undefined): Differences {
+  if (right === undefined) return removedLeaf;
+  return left !== undefined && jsonEqual(left, right) ? nothing : changedLeaf;
+}
+
+function add(level: Differences, element: string, { changed, removed }: Differences): void {
+  if (changed) (level.changed ??= {})[element] = changed;
+  if (removed) (level.removed ??= {})[element] = removed;
+}
+
+/** Whether a value has nothing below it that could be owned on its own. */
+function hasNoItems(value: Json | undefined): boolean {
+  if (Array.isArray(value)) return value.length === 0;
+  if (!isJsonObject(value)) return true;
+  for (const _ in value) return false;
+  return true;
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+function compareFields(
+  left: JsonObject,
+  right: JsonObject,
+  schema: MapFields,
+  errors: string[],
+): Differences {
+  const level: Differences = {};
+  const compareField = (name: string) => {
+    const [old, next] = [ownValue(left, name), ownValue(right, name)];
+    const field = fieldOf(schema, name);
+    if (old === next || !field) return;
+    add(level, fieldElement(name), compareValues(old, next, field, errors));
+  };
+  for (const name in left) compareField(name);
+  for (const name in right) if (!Object.hasOwn(left, name)) compareField(name);
+  return level;
+}
+
+type ItemsByElement = Map<string, Json[]>;
+
+/** Items by their elements; more than one where an element comes twice, which upstream tolerates in stored objects. */
+function itemsByElement(list: Json | undefined, schema: ListFields, errors: string[]): ItemsByElement {
+  const items: ItemsByElement = new Map();
+  for (const item of Array.isArray(list) ? list : []) {
+    const named = itemElement(schema, item);
+    if ("error" in named) {
+      errors.push(named.error);
+      continue;
+    }
+    const same = items.get(named.element);
+    if (same) same.push(item);
+    else items.set(named.element, [item]);
+  }
+  return items;
+}
+
+/** Items that come twice are owned as one; that they do is all there is to own. */
+function compareItems(left: Json[], right: Json[], schema: FieldSchema, errors: string[]): Differences {
+  const [old, next] = [left[0], right[0]];
+  if (left.length <= 1 && right.length <= 1) return compareValues(old, next, schema, errors);
+  if (left.length > 1 && right.length > 1) return jsonEqual(left, right) ? nothing : changedLeaf;
+  if (left.length > 1) {
+    const added = next === undefined ? nothing : compareValues(undefined, next, schema, errors);
+    return { ...added, removed: leaf };
+  }
+  const removed = old === undefined ? nothing : compareValues(old, undefined, schema, errors);
+  return { ...removed, changed: leaf };
+}
+
+function compareLists(
+  left: Json | undefined,
+  right: Json | undefined,
+  schema: ListFields,
+  errors: string[],
+): Differences {
+  const level: Differences = {};
+  const [olds, nexts] = [itemsByElement(left, schema, errors), itemsByElement(right, schema, errors)];
+  for (const [element, old] of olds) {
+    add(level, element, compareItems(old, nexts.get(element) ?? [], schema.item, errors));
+  }
+  for (const [element, next] of nexts) {
+    if (!olds.has(element)) add(level, element, compareItems([], next, schema.item, errors));
+  }
+  return level;
+}
+
+/** A map or list that is only in one of the objects is itself among what changed or was removed. */
+function withOwn(level: Differences, left: Json | undefined, right: Json | undefined): Differences {
+  if (left === undefined) return { ...level, changed: { [self]: leaf, ...level.changed } };
+  if (right === undefined) return { ...level, removed: { [self]: leaf, ...level.removed } };
+  return level;
+}
+
+/** compareWalker.compare */
+function compareValues(
+  left: Json | undefined,
+  right: Json | undefined,
+  schema: FieldSchema,
+  errors: string[],
+): Differences {
+  if (schema.kind === "scalar" || (hasNoItems(left) && hasNoItems(right))) return compareLeaf(left, right);
+  const isAtomic = schema.kind === "map" ? schema.atomic : schema.merge === "atomic";
+  if (isAtomic) return compareLeaf(left, right);
+  const level =
+    schema.kind === "list"
+      ? compareLists(left, right, schema, errors)
+      : compareFields(asObject(left), asObject(right), schema, errors);
+  return withOwn(level, left, right);
+}
+
+/** What a write changes from one object to another; an error's text when a list of one has items that nothing identifies. */
+export function compareObjects(
+  left: JsonObject,
+  right: JsonObject,
+  schema: MapFields,
+): Comparison | { error: string } {
+  const errors: string[] = [];
+  const { changed = emptySet, removed = emptySet } = compareFields(left, right, schema, errors);
+  return errors[0] === undefined ? { changed, removed } : { error: errors[0] };
+}

@@ -1,0 +1,73 @@
+// What the apiserver knows of one resource: the row type of the resource table. Types only.
+import type { JsonObject } from "../../../shared/kubernetes/json.ts";
+import type { ApiObject, ListItem } from "./object.ts";
+import type { StructSchema } from "../../../shared/kubernetes/patch/schema.ts";
+import type { FieldError } from "./status.ts";
+
+export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch";
+
+/** A column of a Table (metav1.TableColumnDefinition); priority 1 shows with `-o wide` only. */
+export interface Column {
+  name: string;
+  type: "string" | "integer" | "date";
+  format?: "name";
+  priority?: 1;
+  /** The cell; `now` is for ages. */
+  cell: (object: ListItem, now: Date) => string | number;
+}
+
+/** A path below an object. Without `verbs` of its own object (`status`) it is served by its own handler (`token`). */
+export interface Subresource {
+  name: string;
+  verbs: Verb[];
+  /** The kind that it takes and gives, where that is not the object's own. */
+  kind?: { group: string; version: string; kind: string };
+}
+
+/** How objects of a type are stored, where that is in another version than the type's own. */
+export interface StoredForm {
+  /** The group-qualified resource under which they are stored. */
+  resource: string;
+  toStored: (object: ApiObject) => ApiObject;
+  fromStored: (object: ApiObject) => ApiObject;
+}
+
+export interface ResourceType {
+  group: string;
+  version: string;
+  /** Plural, as in paths. */
+  resource: string;
+  singular: string;
+  kind: string;
+  namespaced: boolean;
+  shortNames?: string[];
+  categories?: string[];
+  verbs: Verb[];
+  subresources?: Subresource[];
+  /** Its fields, and how strategic merge patches treat its lists. Other fields are dropped, as Go drops them. */
+  schema: StructSchema;
+  stored?: StoredForm;
+  /** Its metadata.generation counts changes of everything but metadata and status. */
+  hasGeneration?: boolean;
+  /** PUT without resourceVersion is refused (strategy.AllowUnconditionalUpdate false). */
+  requiresResourceVersion?: boolean;
+  /** PUT and PATCH of an absent object create it (strategy.AllowCreateOnUpdate). */
+  createsOnUpdate?: boolean;
+  /** DELETE answers with the object instead of a Status. */
+  returnsDeletedObject?: boolean;
+  /** The defaults of fields that nobody set; `sent` is the object before it was brought into its Go type's form. */
+  normalise?: (object: ApiObject, sent: JsonObject) => ApiObject;
+  /** Mutating admission, strategy.PrepareForCreate and Canonicalize. */
+  prepareForCreate?: (object: ApiObject) => ApiObject;
+  /** strategy.PrepareForUpdate, beyond what the status and the rest leave of each other. */
+  prepareForUpdate?: (next: ApiObject, current: ApiObject, subresource: string) => ApiObject;
+  /** strategy.Validate, of a new object. */
+  validate?: (object: ApiObject) => FieldError[];
+  /** strategy.ValidateUpdate; `subresource` is "" for the object itself. */
+  validateUpdate?: (next: ApiObject, current: ApiObject, subresource: string) => FieldError[];
+  /** What the client is told besides the answer (strategy.WarningsOnCreate, WarningsOnUpdate). */
+  warnings?: (object: ApiObject, current?: ApiObject) => string[];
+  /** Fields that a fieldSelector may name besides metadata.name and metadata.namespace. */
+  selectableFields?: (object: ApiObject) => Record<string, string>;
+  columns?: Column[];
+}

@@ -1,0 +1,48 @@
+// What can be wrong with a field, in upstream's words (apimachinery/pkg/util/validation/field). No decisions.
+import { quote as goQuote } from "../../../../shared/go/strings.ts";
+import type { FieldError } from "../status.ts";
+
+/** As Go prints a rejected value: text is quoted, the rest is JSON. */
+function printed(value: unknown): string {
+  return typeof value === "string" ? goQuote(value) : (JSON.stringify(value) ?? "null");
+}
+
+function describe(type: string, detail: string): string {
+  return detail === "" ? type : `${type}: ${detail}`;
+}
+
+export function invalid(field: string, value: unknown, detail: string): FieldError {
+  const message = describe(`Invalid value: ${printed(value)}`, detail);
+  return { reason: "FieldValueInvalid", field, message };
+}
+
+/** One error for each complaint about the same value. */
+export function allInvalid(field: string, value: unknown, details: string[]): FieldError[] {
+  return details.map((detail) => invalid(field, value, detail));
+}
+
+export function required(field: string, detail = ""): FieldError {
+  return { reason: "FieldValueRequired", field, message: describe("Required value", detail) };
+}
+
+export function forbidden(field: string, detail: string): FieldError {
+  return { reason: "FieldValueForbidden", field, message: describe("Forbidden", detail) };
+}
+
+export function duplicate(field: string, value: unknown, detail = ""): FieldError {
+  const message = describe(`Duplicate value: ${printed(value)}`, detail);
+  return { reason: "FieldValueDuplicate", field, message };
+}
+
+export function notSupported(field: string, value: unknown, supported: string[]): FieldError {
+  const detail = `supported values: ${supported.map(printed).join(", ")}`;
+  const message = describe(`Unsupported value: ${printed(value)}`, detail);
+  return { reason: "FieldValueNotSupported", field, message };
+}
+
+export function tooLong(field: string, maximumBytes: number): FieldError {
+  const message = `Too long: may not be more than ${maximumBytes} bytes`;
+  return { reason: "FieldValueTooLong", field, message };
+}
+
+export const immutableText = "field is immutable";

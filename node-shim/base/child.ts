@@ -1,0 +1,76 @@
+// Runs a short-lived program that may hang, fail or say too much. Nothing of it outlives its deadline.
+import { spawn } from "node:child_process";
+import { faultOf } from "./fault.ts";
+import type { Reading } from "./reading.ts";
+
+export interface ChildOptions {
+  program: string;
+  args: readonly string[];
+  /** It is killed then, with every process that it has started and that is still in its group. */
+  deadlineMs: number;
+  /** What it may write to its standard output. */
+  maxBytes: number;
+}
+
+/** Of what goes to the standard error, the last line is quoted where the program fails. */
+const MAX_ERROR_CHARACTERS = 512;
+
+/** What it wrote to its standard output, once it has ended with 0. Never rejects. */
+export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions): Promise<Reading<string>> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      // A group of its own, so that all of it can be killed.
+      detached: true,
+      cwd: "/",
+      env: environment(),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let errors = "";
+    const kill = () => killGroup(child.pid);
+    const end = (reading: Reading<string>) => {
+      clearTimeout(timer);
+      process.off("exit", kill);
+      // Who has left the group may hold the pipes open.
+      child.stdout.destroy();
+      child.stderr.destroy();
+      resolve(reading);
+    };
+    const stop = (error: string) => {
+      kill();
+      end({ error });
+    };
+    const timer = setTimeout(() => stop(`did not end within ${deadlineMs / 1000} s`), deadlineMs);
+    process.once("exit", kill);
+    child.on("error", (error) => end({ error: faultOf(error) }));
+    child.stdout.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) stop(`wrote more than ${maxBytes} bytes`);
+      else chunks.push(chunk);
+    });
+    child.stderr.setEncoding("utf8");
+    child.stderr.on("data", (text: string) => (errors = (errors + text).slice(-MAX_ERROR_CHARACTERS)));
+    child.on("close", (code, signal) => {
+      if (code === 0) return end({ value: Buffer.concat(chunks).toString() });
+      const said = errors.trimEnd().split("\n").at(-1) ?? "";
+      const how = signal === null ? `ended with ${code}` : `was ended by ${signal}`;
+      return end({ error: said === "" ? how : `${how}: ${said}` });
+    });
+  });
+}
+
+/** No secret of the shim's environment is a child's business. */
+function environment(): NodeJS.ProcessEnv {
+  const { PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;
+  return { PATH, LANG: "C.UTF-8" };
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // All of it has ended by itself.
+  }
+}

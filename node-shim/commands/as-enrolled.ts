@@ -1,0 +1,43 @@
+// What a command needs that speaks for an enrolled machine beside `run`: the state folder's lock, the machine's key and
+// enrolment, and a connection to the Worker.
+import { loadEnrolment, loadOrMakeKey } from "../identity/identity.ts";
+import { lockFolder } from "../identity/lock.ts";
+import { nodeName } from "../machine/machine.ts";
+import { workerOrigin } from "../worker-link/origin.ts";
+import type { Enrolled, Transport } from "../worker-link/reporter.ts";
+import { httpTransport } from "../worker-link/http-transport.ts";
+
+export interface EnrolledFlags {
+  /** --url, else ROLLCALL_URL, else the Worker that enrolled this machine. */
+  url?: string;
+  state: string;
+  hostnameOverride?: string;
+}
+
+interface Connection {
+  send: Transport;
+  /** Drops the connection; the next request makes another one. */
+  reconnect: () => void;
+}
+
+/** Throws what `work` throws, and where the machine is not enrolled: then with `otherwise`, in words for its operator. */
+export async function asEnrolled<T>(
+  flags: EnrolledFlags,
+  deadlineMs: number,
+  otherwise: string, // typically what to do first
+  work: (machine: Enrolled, connection: Connection) => Promise<T>,
+): Promise<T> {
+  const origin = workerOrigin(flags);
+  const name = nodeName(flags);
+  const lock = lockFolder(flags.state);
+  const { send, close } = httpTransport(origin, deadlineMs);
+  try {
+    const key = await loadOrMakeKey(flags.state);
+    const enrolment = loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
+    if (enrolment === null) throw new Error(`${flags.state} holds no enrolment of ${name}: ${otherwise}`);
+    return await work({ name, origin, key, kid: enrolment.kid }, { send, reconnect: close });
+  } finally {
+    close();
+    lock.release();
+  }
+}

@@ -1,0 +1,74 @@
+// node-shim join: enrols this machine once, keeps key, enrolment and URL, and ends. Reporting is run's business.
+import { setTimeout as wait } from "node:timers/promises";
+import { gatherMachine } from "../machine/facts.ts";
+import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "../identity/identity.ts";
+import { readJoinToken } from "../identity/join-token.ts";
+import { lockFolder } from "../identity/lock.ts";
+import { type MachineFlags, machineSettings } from "../machine/machine.ts";
+import { findOrigin } from "../worker-link/origin.ts";
+import { enrol, type Outcome } from "../worker-link/reporter.ts";
+import type { MachineKey } from "../identity/sign.ts";
+import { httpTransport } from "../worker-link/http-transport.ts";
+
+export interface JoinFlags extends MachineFlags {
+  url?: string;
+  state: string;
+  joinTokenFile?: string;
+}
+
+const DEADLINE_MS = 10_000;
+const MAX_ATTEMPTS = 3;
+const WAIT_MS = 1000;
+
+/**
+ * Enrols, or does nothing where this machine is enrolled at that Worker already. Returns what was done, in one line.
+ * Throws with what to do; what is on disk then stays, and it can be tried again.
+ */
+export async function join(flags: JoinFlags): Promise<string> {
+  // What `run` would refuse is refused before anything is asked of the Worker.
+  const { name } = machineSettings(flags);
+  const { origin } = findOrigin(flags, process.env);
+  const lock = lockFolder(flags.state);
+  try {
+    const key = await loadOrMakeKey(flags.state);
+    const { thumbprint } = key;
+    if (loadEnrolment(flags.state, { name, thumbprint })?.origin === origin)
+      return `${name} is enrolled at ${origin} already, key ${thumbprint}`;
+    const joinToken = await readJoinToken(flags.joinTokenFile);
+    const kid = await enrolOnce(key, { name, origin, joinToken });
+    storeEnrolment(flags.state, { name, thumbprint, kid, origin });
+    return `enrolled as ${name} at ${origin}, key ${thumbprint}`;
+  } finally {
+    lock.release();
+  }
+}
+
+/** A few attempts: what is answered counts at once. */
+async function enrolOnce(
+  key: MachineKey,
+  { name, origin, joinToken }: { name: string; origin: string; joinToken: string },
+): Promise<string> {
+  const { machineID = "", systemUUID = "" } = (await gatherMachine("/", () => undefined)) ?? {};
+  const { send, close } = httpTransport(origin, DEADLINE_MS);
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await enrol(send, key, { name, origin, joinToken, machineID, systemUUID });
+      if (outcome.kind === "ok") return outcome.answer.kid;
+      if (attempt === MAX_ATTEMPTS || isFinal(outcome)) throw new Error(refusal(outcome, key.thumbprint));
+      close();
+      await wait(WAIT_MS);
+    }
+  } finally {
+    close();
+  }
+}
+
+const isFinal = (outcome: Outcome<unknown>) => outcome.kind === "refused" && outcome.problem.status < 500;
+
+function refusal(outcome: Exclude<Outcome<unknown>, { kind: "ok" }>, thumbprint: string): string {
+  if (outcome.kind === "failed")
+    return `not enrolled: ${outcome.message}; try again, or let \`node-shim doctor\` look`;
+  const { title, detail, reason } = outcome.problem;
+  const approval = reason === "name-pinned" ? ` This machine's key: ${thumbprint}.` : "";
+  return `not enrolled: ${title}. ${detail}${approval}`;
+}

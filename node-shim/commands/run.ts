@@ -1,0 +1,144 @@
+// node-shim run: key, enrolment, loop. The machine's whole life with the Worker.
+import { randomBytes } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import { startDevices } from "../sources/devices/with-devices.ts";
+import { enrolMachine } from "../worker-link/enrol.ts";
+import { LIMITS } from "../../shared/protocol/report.ts";
+import { faultOf } from "../base/fault.ts";
+import { loadEnrolment, loadOrMakeKey } from "../identity/identity.ts";
+import { lockFolder } from "../identity/lock.ts";
+import { type Log, type LogFormat, stderrLog } from "../base/log.ts";
+import { reportUntilAsked } from "../loop/until-asked.ts";
+import type { LoopDependencies } from "../loop/loop.ts";
+import { type Machine, type MachineFlags, thisMachine } from "../machine/machine.ts";
+import { adoptNextKey, pinnedNextKey } from "../identity/next-key.ts";
+import { workerOrigin } from "../worker-link/origin.ts";
+import { reporter, type Transport } from "../worker-link/reporter.ts";
+import { httpTransport } from "../worker-link/http-transport.ts";
+
+export interface RunFlags extends MachineFlags {
+  /** --url, else ROLLCALL_URL, else the Worker that enrolled this machine. */
+  url?: string;
+  state: string;
+  /** "-": standard input. */
+  joinTokenFile?: string;
+  /** text on a terminal, json elsewhere. */
+  logFormat?: LogFormat;
+}
+
+/** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
+const DEADLINE_MS = 9000;
+
+/** A stopped shim ends within a second, whatever holds it. */
+const HELD_MS = 900;
+
+/** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
+export async function run(flags: RunFlags): Promise<void> {
+  const now = () => new Date().toISOString();
+  const log = stderrLog(now, flags.logFormat);
+  const origin = workerOrigin(flags);
+  const machine = await thisMachine(flags, (source, message) => log("warn", `${source}: ${message}`));
+  const lock = lockFolder(flags.state);
+  const stop = stopSignal();
+  const asked = new Promise<void>((resolve) => {
+    stop.addEventListener("abort", () => resolve(), { once: true });
+  });
+  const { send, close } = httpTransport(origin, DEADLINE_MS);
+  const closings: (() => Promise<void>)[] = [];
+  try {
+    const beginning = { flags, machine, origin, send, stop, log, now, closings };
+    // What is still under way when the shim is asked to end is not waited for.
+    const begun = await Promise.race([begin(beginning), asked]);
+    if (begun) await reportUntilAsked({ ...machine, ...begun }, { ...begun, reconnect: close, log }, asked);
+  } finally {
+    close();
+    machine.close();
+    await Promise.all(closings.map((end) => end()));
+    lock.release();
+  }
+}
+
+interface Beginning {
+  flags: RunFlags;
+  machine: Machine;
+  origin: string;
+  send: Transport;
+  stop: AbortSignal;
+  log: Log;
+  /** RFC 3339 */
+  now: () => string;
+  /** Gets what is to be called at the end. */
+  closings: (() => Promise<void>)[];
+}
+
+/** What posts the machine's reports, and what gathers them. */
+type Begun = Pick<LoopDependencies, "report" | "gather">;
+
+/** From the machine's key to its first report; null: stopped before. A setup that fails is told, and thrown. */
+async function begin(beginning: Beginning): Promise<Begun | null> {
+  const { flags, machine, origin, send, stop, log, now, closings } = beginning;
+  const { name } = machine;
+  const next = await pinnedNextKey(flags.state, name);
+  const key = next?.key ?? (await loadOrMakeKey(flags.state));
+  const reporterFor = (enrolment: { kid: string; ticket?: string }) => {
+    const startId = randomBytes(16).toString("base64url");
+    const report = reporter({ ...enrolment, name, origin, key, startId, send, machineTime: now });
+    return next ? onceAccepted(report, () => adoptNextKey(flags.state, next)) : report;
+  };
+  const known = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
+  let report = known && reporterFor(known);
+  const failed = async (error: unknown): Promise<never> => {
+    if (report) await tellSetupFailed(machine, report, faultOf(error), log);
+    throw error;
+  };
+  await machine.setUp().catch(failed);
+  const enrolment = known ?? (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
+  if (enrolment === null) return null;
+  report ??= reporterFor(enrolment);
+  const devices = startDevices(machine.gather, flags.devicePlugins, {
+    stateFolder: flags.state,
+    nowMs: () => performance.now(),
+    sleep: (ms) => wait(ms, undefined, { ref: false }),
+    log,
+  });
+  closings.push(devices.close);
+  return { report, gather: await devices.gathering.catch(failed) };
+}
+
+/** Calls `accepted` after the first report that was. */
+function onceAccepted(report: LoopDependencies["report"], accepted: () => void): LoopDependencies["report"] {
+  let isAccepted = false;
+  return async (facts, vitals) => {
+    const outcome = await report(facts, vitals);
+    if (outcome.kind === "ok" && !isAccepted) accepted();
+    isAccepted ||= outcome.kind === "ok";
+    return outcome;
+  };
+}
+
+/** Once: whoever starts the shim again has it said again, as a kubelet that is started again does. */
+async function tellSetupFailed(
+  { gather }: Machine,
+  report: LoopDependencies["report"],
+  fault: string,
+  log: Log,
+): Promise<void> {
+  const { facts } = await gather();
+  const setupError = fault.slice(0, LIMITS.textLength).toWellFormed();
+  const outcome = await report(facts, { signals: {}, setupError });
+  if (outcome.kind === "ok") return;
+  const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
+  log("warn", `the Worker could not be told that the setup failed: ${why}`);
+}
+
+function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      controller.abort();
+      // Node waits for its threads, also for one that the system holds in a hung file system or resolver.
+      setTimeout(() => process.kill(process.pid, signal), HELD_MS).unref();
+    });
+  }
+  return controller.signal;
+}

@@ -1,0 +1,122 @@
+// The machine's key and enrolment in its state folder: 0600, on disk before they are used.
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { JWK } from "jose";
+import * as z from "zod/mini";
+import { codeOf } from "../base/fault.ts";
+import { type MachineKey, machineKey, makeMachineKey } from "./sign.ts";
+
+export const enrolmentFile = z.strictObject({
+  name: z.string(),
+  /** The key that was enrolled. */
+  thumbprint: z.string(),
+  kid: z.string().check(z.minLength(1)),
+  /** The Worker that enrolled it. */
+  origin: z.optional(z.string()),
+});
+/** As what this machine's key is pinned. */
+export type StoredEnrolment = z.infer<typeof enrolmentFile>;
+
+/** The machine's key: read, or made and fsynced when the (locked) folder has none. Throws with what to do. */
+export async function loadOrMakeKey(stateFolder: string): Promise<MachineKey> {
+  const stored = await loadKey(stateFolder);
+  if (stored !== null) return stored;
+  const key = await makeMachineKey();
+  writeDurably(join(stateFolder, "key.json"), JSON.stringify(key.jwk));
+  return key;
+}
+
+/** The machine's key; null where none was made yet. Throws with what to do. */
+export async function loadKey(stateFolder: string): Promise<MachineKey | null> {
+  const path = join(stateFolder, "key.json");
+  const text = readIfThere(path);
+  if (text === null) return null;
+  try {
+    return await machineKey(JSON.parse(text) as JWK);
+  } catch (error) {
+    throw new Error(
+      `${path} does not hold this machine's key: restore it, or remove it and enrol again under an operator's approval`,
+      { cause: error },
+    );
+  }
+}
+
+/** The enrolment of this name and key; null when there is none yet, or the one there is another key's. */
+export function loadEnrolment(
+  stateFolder: string,
+  { name, thumbprint }: Pick<StoredEnrolment, "name" | "thumbprint">,
+): StoredEnrolment | null {
+  const stored = storedEnrolment(stateFolder);
+  if (stored === null) return null;
+  if (stored.name !== name)
+    throw new Error(`${stateFolder} belongs to the node ${stored.name}: use another --state for ${name}`);
+  return stored.thumbprint === thumbprint ? stored : null;
+}
+
+/** The enrolment that the folder holds, whoever's it is; null when there is none. Throws with what to do. */
+export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
+  const path = join(stateFolder, "enrolment.json");
+  const text = readIfThere(path);
+  if (text === null) return null;
+  const parsed = enrolmentFile.safeParse(parseJson(text));
+  if (!parsed.success)
+    throw new Error(`${path} is damaged: remove it and enrol again with a join token (the key stays)`);
+  return parsed.data;
+}
+
+export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment): void {
+  writeDurably(join(stateFolder, "enrolment.json"), JSON.stringify(enrolment));
+}
+
+/** After leaving: the key is refused for ever, so that coming back needs a new one. The enrolment goes first. */
+export function forgetIdentity(stateFolder: string): void {
+  for (const file of ["next.json", "enrolment.json", "key.json"])
+    rmSync(join(stateFolder, file), { force: true });
+}
+
+/** Written beside, fsynced, renamed, and the folder fsynced: after a power cut the old or the new one is there. */
+export function writeDurably(path: string, text: string): void {
+  const beside = `${path}.new`;
+  try {
+    writeSynced(beside, text);
+    renameSync(beside, path);
+    const folder = openSync(dirname(path), "r");
+    fsyncSync(folder);
+    closeSync(folder);
+  } catch (error) {
+    throw new Error(
+      `${path} cannot be written (${codeOf(error)}): make room and let this user write there, or pass another --state`,
+      { cause: error },
+    );
+  }
+}
+
+function writeSynced(path: string, text: string): void {
+  const file = openSync(path, "w", 0o600);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+export function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw new Error(
+      `${path} cannot be read (${codeOf(error)}): run as the user that made it, or pass another --state`,
+      { cause: error },
+    );
+  }
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

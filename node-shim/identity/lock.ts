@@ -1,0 +1,99 @@
+// One process per state folder: two shims with one key would each make the other's tickets stale.
+import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { codeOf } from "../base/fault.ts";
+
+/**
+ * Makes the folder where it is missing and takes its lock, or throws with who holds it and what to do. A lock whose
+ * process is gone is taken over.
+ */
+export function lockFolder(folder: string): { release: () => void } {
+  const path = join(folder, "lock");
+  const mine = `${process.pid} ${startTimeOf(process.pid)}`;
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (let attempt = 0; attempt < 3; attempt++) {
+      if (take(path, mine)) return { release: () => release(path, mine) };
+      const holder = readIfThere(path);
+      if (isAlive(holder)) return inUse(folder, holder);
+      discard(path, holder);
+    }
+  } catch (error) {
+    if (!(error as NodeJS.ErrnoException).code) throw error;
+    throw new Error(
+      `${folder} cannot be used (${codeOf(error)}): pass another --state, or run as who may write there`,
+      { cause: error },
+    );
+  }
+  throw new Error(`${path} cannot be taken: remove it if nothing uses ${folder}`);
+}
+
+function inUse(folder: string, holder: string): never {
+  throw new Error(`${folder} is in use by process ${holder.split(" ")[0]}: stop it, or pass another --state`);
+}
+
+/** Written beside and linked, so that a lock is never seen without its holder. */
+function take(path: string, mine: string): boolean {
+  const beside = `${path}.${process.pid}`;
+  writeFileSync(beside, mine, { mode: 0o600 });
+  try {
+    linkSync(beside, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  } finally {
+    unlinkSync(beside);
+  }
+}
+
+/** Moved away first: what another process has put there meanwhile is put back. */
+function discard(path: string, holder: string): void {
+  const aside = `${path}.${process.pid}.stale`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return;
+    throw error;
+  }
+  try {
+    if (readIfThere(aside) !== holder) linkSync(aside, path);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  } finally {
+    unlinkSync(aside);
+  }
+}
+
+function release(path: string, mine: string): void {
+  if (readIfThere(path) !== mine) return;
+  unlinkSync(path);
+}
+
+/** "pid starttime"; the start time tells a process from a later one with its number. */
+function isAlive(holder: string): boolean {
+  const [pid, startTime] = holder.split(" ");
+  if (!(Number(pid) > 0)) return false;
+  try {
+    process.kill(Number(pid), 0);
+  } catch (error) {
+    if (codeOf(error) !== "EPERM") return false;
+  }
+  return startTimeOf(Number(pid)) === (startTime ?? "");
+}
+
+/** Field 22 of /proc/PID/stat (proc(5)); "" where there is no /proc. The name in field 2 may hold spaces. */
+function startTimeOf(pid: number): string {
+  const stat = readIfThere(`/proc/${pid}/stat`);
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    // A process that ends while its stat is read: ESRCH.
+    if (["ENOENT", "ESRCH"].includes(codeOf(error))) return "";
+    throw error;
+  }
+}

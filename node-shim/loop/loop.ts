@@ -1,0 +1,123 @@
+// The shim's loop: gather, post, wait until the Worker wants the next report or a condition flips. Never more than one
+// request at a time. Clock and randomness are arguments.
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
+import { reportIntervalMs, type Settings } from "../../shared/protocol/settings.ts";
+import type { Log } from "../base/log.ts";
+import type { Clock } from "../base/clock.ts";
+import { conditionFlips, type Flips } from "./flips.ts";
+import { type Rest, resting } from "./rest.ts";
+import { sayChanges, sayPressures } from "./words.ts";
+import type { ReportOutcome } from "../worker-link/reporter.ts";
+
+export interface LoopDependencies {
+  /** Facts and vitals as they are now. Never rejects. */
+  gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
+  report: (facts: Facts, vitals: Vitals) => Promise<ReportOutcome>;
+  /** What is configured: the interval, which no wait after an error exceeds, and the thresholds. */
+  settings: Settings;
+  clock: Clock;
+  /** Ends the loop. */
+  stop: AbortSignal;
+  /** Math.random */
+  random: () => number;
+  /** Drops the connection to the Worker, and what is under way on it. */
+  reconnect: () => void;
+  log: Log;
+}
+
+export interface Loop {
+  /** Resolves once stopped. */
+  done: Promise<void>;
+  /** What was seen between two reports. A flip is reported at once, or right after the request that is under way. */
+  see: (seen: Partial<Vitals>) => void;
+  /** The machine was suspended: the connection is dropped and a report sent at once. */
+  resumed: () => void;
+  /** Is the Node's first Ready still waited for? The kubelet looks every 100 ms then, for at most 120 s. */
+  isStarting: () => boolean;
+}
+
+/** Signatures that were not accepted are tried again at most once a minute: the key may be approved meanwhile. */
+const UNAUTHENTICATED_WAIT_MS = 60_000;
+/** The first wait after an error may be up to this long, then twice that, up to one interval. */
+const FIRST_BACKOFF_MS = 1000;
+/** No answer makes the shim report faster than the kubelet looks while it starts. */
+const LEAST_WAIT_MS = 100;
+/** Upstream nodeReadyGracePeriod. */
+const STARTING_MS = 120_000;
+/** Reports until stopped. */
+export function startLoop(dependencies: LoopDependencies): Loop {
+  const { settings, clock, stop, reconnect } = dependencies;
+  const startedMs = clock.nowMs();
+  let wasReady = false;
+  let isGoingDown = false;
+  const isStarting = () => !wasReady && clock.nowMs() - startedMs < STARTING_MS;
+  const flips = conditionFlips(settings, clock.nowMs);
+  const isNews = () => flips.isNews(!isStarting());
+  const rests = resting(clock, stop, isNews);
+  const answered = (isReady: boolean) => void (wasReady ||= isReady);
+
+  return {
+    done: reportUntilStopped(dependencies, flips, rests, answered),
+    see(seen) {
+      flips.see(seen);
+      // Nobody can wait when the machine goes down, or does not after all.
+      const { shuttingDown = isGoingDown } = seen;
+      const isTurn = shuttingDown !== isGoingDown;
+      isGoingDown = shuttingDown;
+      if (isTurn) rests.hurry();
+      else if (isNews()) rests.wake();
+    },
+    resumed() {
+      reconnect();
+      rests.hurry();
+    },
+    isStarting,
+  };
+}
+
+async function reportUntilStopped(
+  dependencies: LoopDependencies,
+  flips: Flips,
+  { rest, begin }: Rest,
+  answered: (isReady: boolean) => void,
+): Promise<void> {
+  const { gather, report, stop, reconnect } = dependencies;
+  const say = sayChanges(dependencies.log);
+  const sayPressing = sayPressures(dependencies.log);
+  let failures = 0;
+  while (!stop.aborted) {
+    begin();
+    const { facts, vitals } = await gather();
+    if (stop.aborted) return;
+    const telling = flips.telling(vitals);
+    sayPressing(telling);
+    const outcome = await report(facts, telling.vitals);
+    if (stop.aborted) return;
+    say(outcome);
+    if (outcome.kind === "ok") {
+      failures = 0;
+      flips.told(telling);
+      answered(outcome.answer.ready);
+      await rest(Math.max(outcome.answer.reportInMs, LEAST_WAIT_MS), 0, true);
+      continue;
+    }
+    failures++;
+    if (outcome.kind === "failed") reconnect();
+    await rest(waitAfterError(outcome, failures, dependencies), outcome.retryAfterMs ?? 0, false);
+  }
+}
+
+/** Full jitter (uniform from 0), doubling, at most one interval; Retry-After is a lower bound. */
+function waitAfterError(
+  outcome: Exclude<ReportOutcome, { kind: "ok" }>,
+  failures: number,
+  { random, settings }: Pick<LoopDependencies, "random" | "settings">,
+): number {
+  if (outcome.kind === "refused" && (outcome.problem.status === 401 || outcome.problem.status === 403)) {
+    return Math.max(outcome.retryAfterMs ?? 0, UNAUTHENTICATED_WAIT_MS);
+  }
+  const intervalMs = reportIntervalMs(settings);
+  const most = Math.min(intervalMs, FIRST_BACKOFF_MS * 2 ** Math.min(failures - 1, 16));
+  return Math.max(outcome.retryAfterMs ?? 0, random() * most);
+}

@@ -1,0 +1,69 @@
+// What the shim reports beyond what a kubelet knows: its cloud, its hardware, drop-ins. Each behind the reports' back.
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
+import { type CloudFlags, machineCloud } from "../sources/cloud/provider.ts";
+import { dropInFolder } from "../sources/drop-ins/drop-ins.ts";
+import type { Note } from "./facts.ts";
+import type { Warn } from "../base/warn.ts";
+import { hardware, keptInventory } from "../sources/inventory/inventory.ts";
+
+export interface ExtraFlags extends CloudFlags {
+  /** --inventory MODE */
+  inventory?: string;
+  /** --inventory-labels */
+  inventoryLabels?: boolean;
+  /** --facts-dir FOLDER */
+  factsDir?: string;
+}
+
+export interface Extras {
+  facts: Pick<Facts, "cloud" | "inventory" | "dropIns">;
+  vitals: Pick<Vitals, "remainingSeconds">;
+}
+
+export const FACTS_FOLDER = "/etc/rollcall/facts.d";
+/** What one drop-in may take. */
+const DROP_IN_DEADLINE_MS = 10_000;
+
+/** What is known by now; with "wait" all is looked at first. Throws at once, with what to change in the flags. */
+export function machineExtras(
+  flags: ExtraFlags,
+  intervalMs: number, // nodeStatusUpdateFrequency
+  warn: Warn,
+  note?: Note,
+): (wait?: "wait") => Promise<Extras> {
+  const nowMs = () => performance.now();
+  const cloud = machineCloud(flags, intervalMs, warn);
+  const look = machineInventory(flags, warn);
+  const folder = flags.factsDir ?? FACTS_FOLDER;
+  const uid = process.getuid?.() ?? 0;
+  const options = { folder, uid, deadlineMs: DROP_IN_DEADLINE_MS, wallMs: () => Date.now(), nowMs };
+  const dropInsOf = dropInFolder(options);
+  if (cloud) note?.("/cloud", cloud.where);
+  note?.("/inventory", look ? "systeminformation, in a process of its own" : "--inventory off");
+  note?.("/dropIns", folder);
+  return async (wait) => {
+    const metadata = await cloud?.read();
+    const inventory = look === null ? null : await look(wait === "wait");
+    const { dropIns, remainingSeconds } = await dropInsOf(wait === "wait");
+    return {
+      facts: {
+        ...(metadata && { cloud: metadata }),
+        ...(inventory !== undefined && { inventory }),
+        ...(dropIns !== undefined && { dropIns }),
+      },
+      vitals: remainingSeconds ? { remainingSeconds } : {},
+    };
+  };
+}
+
+/** null: not wanted. */
+function machineInventory({ inventory = "on", inventoryLabels }: ExtraFlags, warn: Warn) {
+  if (!["on", "off", "serials"].includes(inventory))
+    throw new Error(`--inventory ${inventory}: must be on, off or serials`);
+  if (inventory === "off" && inventoryLabels)
+    throw new Error("--inventory-labels: needs an inventory; drop --inventory off");
+  if (inventory === "off") return null;
+  const withSerials = inventory === "serials";
+  return keptInventory({ look: () => hardware(withSerials), nowMs: () => performance.now(), warn });
+}

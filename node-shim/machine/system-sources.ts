@@ -1,0 +1,39 @@
+// This machine as the source of facts: the only file here that asks the process it runs in. Starts no process.
+import { lookup } from "node:dns/promises";
+import { statfs } from "node:fs/promises";
+import { networkInterfaces, release } from "node:os";
+import { addressLookup } from "../sources/kernel/addresses.ts";
+import { cpuHardcapping } from "../sources/kernel/cpu-hardcapping.ts";
+import type { FactsOptions } from "./facts.ts";
+import { inBackground } from "../base/in-background.ts";
+import { fileSystemReader } from "../sources/kernel/storage.ts";
+
+type SystemSources = Pick<
+  FactsOptions,
+  | "root"
+  | "nodefsPath"
+  | "kernel"
+  | "os"
+  | "arch"
+  | "cpuHardcapping"
+  | "networkInterfaces"
+  | "lookup"
+  | "readFileSystem"
+>;
+
+/** Made once per process, for gatherFacts and gatherVitals alike: a hung call is remembered in it. */
+export function systemSources(
+  rootDir: string, // typically /var/lib/kubelet
+): SystemSources {
+  return {
+    root: "/",
+    nodefsPath: rootDir,
+    kernel: release(),
+    os: process.platform,
+    arch: process.arch,
+    cpuHardcapping: cpuHardcapping("/"),
+    networkInterfaces,
+    lookup: inBackground(addressLookup((name) => lookup(name, { all: true, verbatim: true }))),
+    readFileSystem: fileSystemReader((path) => statfs(path)),
+  };
+}

@@ -1,0 +1,55 @@
+// Puts together what changes all the time: the eviction signals, and what the container runtime is like. What they mean for the Node is not decided here.
+import type { SIGNALS, Vitals } from "../../shared/protocol/report.ts";
+import { memoryAvailable } from "../sources/kernel/memory-signal.ts";
+import { pidAvailable } from "../sources/kernel/pid-signal.ts";
+import type { Reading } from "../base/reading.ts";
+import { runtimeErrors, type RuntimeReader } from "../sources/kernel/runtime.ts";
+import type { FileSystem, FileSystemReader } from "../sources/kernel/storage.ts";
+import { orWarn, type Warn } from "../base/warn.ts";
+
+type SignalName = (typeof SIGNALS)[number];
+type Observation = Reading<[available: number, capacity: number]>;
+
+interface VitalsOptions {
+  root: string;
+  /** The folder whose file system is nodefs; it need not exist. */
+  nodefsPath: string;
+  readFileSystem: FileSystemReader;
+  containerRuntime: RuntimeReader;
+  warn: Warn;
+}
+
+/** imagefs is where the container runtime says; without one there is none. Never rejects. */
+export async function gatherVitals({
+  root,
+  nodefsPath,
+  readFileSystem,
+  containerRuntime,
+  warn,
+}: VitalsOptions): Promise<Vitals> {
+  const runtime = containerRuntime();
+  const nodefs = await readFileSystem(nodefsPath);
+  const imagefs = runtime?.imageFsPath === undefined ? null : await readFileSystem(runtime.imageFsPath);
+  const observations: [SignalName, Observation][] = [
+    ["memory.available", memoryAvailable(root)],
+    ...fileSystemSignals("nodefs", nodefs),
+    ...(imagefs ? fileSystemSignals("imagefs", imagefs) : []),
+    ["pid.available", pidAvailable(root)],
+  ];
+  const signals: Vitals["signals"] = {};
+  for (const [name, observation] of observations) {
+    const signal = orWarn(observation, name, warn);
+    if (signal !== undefined) signals[name] = signal;
+  }
+  return { signals, ...runtimeErrors(runtime) };
+}
+
+function fileSystemSignals(
+  name: "nodefs" | "imagefs",
+  fileSystem: Reading<FileSystem>,
+): [SignalName, Observation][] {
+  return [
+    [`${name}.available`, "value" in fileSystem ? fileSystem.value.bytes : fileSystem],
+    [`${name}.inodesFree`, "value" in fileSystem ? fileSystem.value.inodes : fileSystem],
+  ];
+}

@@ -1,0 +1,88 @@
+// EC2's instance metadata, version 2 (a token first). Asks nobody else: no API of AWS, no credentials.
+import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
+import { addressesOf, type CloudAddress } from "./addresses.ts";
+import type { CloudSource } from "./metadata.ts";
+import { bodyOf, metadataServer, optionalBodyOf, required, settled } from "./metadata-server.ts";
+
+const TOKEN_PATH = "/latest/api/token";
+const METADATA = "/latest/meta-data/";
+/** The longest there is. An instance that was stopped meanwhile gets a 401 and asks for another one. */
+const TOKEN_TTL_SECONDS = 21_600;
+
+/** Gets what is under a path; of an absent one "", where that may be. Throws what `settled` catches. */
+type Get = (path: string, wish?: "optional") => Promise<string>;
+
+/** One for the whole process: it keeps the token. */
+export function awsSource(baseUrl: string): CloudSource {
+  let token = "";
+  return (signal) => {
+    const ask = metadataServer(baseUrl, signal);
+    const renewToken = async () => {
+      const headers = { "x-aws-ec2-metadata-token-ttl-seconds": `${TOKEN_TTL_SECONDS}` };
+      token = required(bodyOf(TOKEN_PATH, await ask(TOKEN_PATH, { method: "PUT", headers })));
+    };
+    const get: Get = async (name, wish) => {
+      const path = METADATA + name;
+      const askOnce = () => ask(path, { headers: { "x-aws-ec2-metadata-token": token } });
+      if (token === "") await renewToken();
+      let answer = await askOnce();
+      if ("value" in answer && answer.value.status === 401) {
+        await renewToken();
+        answer = await askOnce();
+      }
+      return required(wish === "optional" ? optionalBodyOf(path, answer) : bodyOf(path, answer));
+    };
+    return settled(() => read(get));
+  };
+}
+
+async function read(get: Get): Promise<CloudMetadata> {
+  const [id, zone] = [await get("instance-id"), await get("placement/availability-zone")];
+  return {
+    providerID: `aws:///${zone}/${id}`,
+    instanceType: await get("instance-type"),
+    zone,
+    // Older servers have no region.
+    region: (await get("placement/region", "optional")) || regionOf(zone),
+    addresses: await addresses(get),
+  };
+}
+
+/** Of `eu-central-1a`, and of a local zone such as `us-west-2-lax-1a`. */
+function regionOf(zone: string): string {
+  return /^[a-z]+(-[a-z]+)+-\d+/.exec(zone)?.[0] ?? "";
+}
+
+/** As aws.go's NodeAddresses has them from the metadata, with the IPv6 addresses of each interface after its IPv4. */
+async function addresses(get: Get): Promise<CloudAddress[]> {
+  const found: CloudAddress[] = [];
+  const add = (type: CloudAddress["type"], texts: string[]) => found.push(...addressesOf(type, texts));
+  for (const mac of await interfaces(get)) {
+    add("InternalIP", words(await get(`${mac}local-ipv4s`, "optional")));
+    add("InternalIP", words(await get(`${mac}ipv6s`, "optional")));
+  }
+  add("ExternalIP", words(await get("public-ipv4", "optional")));
+  const [hostname, ...domains] = words(await get("local-hostname", "optional"));
+  if (hostname !== undefined) {
+    const label = hostname.split(".", 1).join("");
+    add("Hostname", [hostname]);
+    // DHCP options with several domains: each is one more name of the instance.
+    add("InternalDNS", [hostname, ...domains.map((domain) => `${label}.${domain}`)]);
+  }
+  add("ExternalDNS", words(await get("public-hostname", "optional")));
+  return found;
+}
+
+/** The paths of the network interfaces, in the order in which the instance has them. */
+async function interfaces(get: Get): Promise<string[]> {
+  const folder = "network/interfaces/macs/";
+  const numbered: [number, string][] = [];
+  for (const mac of words(await get(folder))) {
+    const path = `${folder}${mac.replace(/\/$/, "")}/`;
+    numbered.push([Number(await get(`${path}device-number`, "optional")), path]);
+  }
+  return numbered.sort(([a], [b]) => a - b).map(([, path]) => path);
+}
+
+/** Neither lines nor names hold white space. */
+const words = (text: string) => text.split(/\s+/).filter((word) => word !== "");

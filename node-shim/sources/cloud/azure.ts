@@ -1,0 +1,71 @@
+// Azure's Instance Metadata Service. Asks for one document, in a version that does not hold user data yet.
+import * as z from "zod/mini";
+import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
+import { addressesOf, type CloudAddress } from "./addresses.ts";
+import { parsedJson } from "./json.ts";
+import type { CloudSource } from "./metadata.ts";
+import { bodyOf, metadataServer, required, settled } from "./metadata-server.ts";
+
+const PATH = "/metadata/instance?api-version=2020-09-01&format=json";
+
+const textOrNone = z._default(z.string(), "");
+const address = z.object({ privateIpAddress: textOrNone, publicIpAddress: textOrNone });
+const family = z._default(z.object({ ipAddress: z._default(z.array(address), []) }), { ipAddress: [] });
+const name = z.string().check(z.minLength(1));
+
+const documentSchema = z.object({
+  compute: z.object({
+    resourceId: name,
+    name,
+    vmSize: z.string(),
+    location: z.string(),
+    zone: textOrNone,
+    platformFaultDomain: textOrNone,
+    osProfile: z._default(z.object({ computerName: textOrNone }), { computerName: "" }),
+  }),
+  network: z.object({ interface: z.array(z.object({ ipv4: family, ipv6: family })).check(z.minLength(1)) }),
+});
+type Document = z.infer<typeof documentSchema>;
+
+export function azureSource(baseUrl: string): CloudSource {
+  return (signal) =>
+    settled(async () => {
+      const ask = metadataServer(baseUrl, signal);
+      const body = required(bodyOf(PATH, await ask(PATH, { headers: { metadata: "true" } })));
+      return read(required(parsedJson(body, documentSchema, PATH)));
+    });
+}
+
+function read({ compute, network }: Document): CloudMetadata {
+  const region = compute.location.toLowerCase();
+  return {
+    providerID: `azure://${withLowerCaseGroup(compute.resourceId)}`,
+    instanceType: compute.vmSize,
+    // As azure_zones.go: outside of zones, the fault domain.
+    zone: compute.zone === "" ? compute.platformFaultDomain : `${region}-${compute.zone}`.toLowerCase(),
+    region,
+    addresses: addresses(compute, network.interface),
+  };
+}
+
+/** As convertResourceGroupNameToLower: Azure itself does not mind the case, and answers in any. */
+function withLowerCaseGroup(resourceId: string): string {
+  return resourceId.replace(
+    /(\/resourceGroups\/)([^/]+)/i,
+    (_, key: string, group: string) => key + group.toLowerCase(),
+  );
+}
+
+/** As azure_instances.go's NodeAddresses with instance metadata: the Node's name, and the first interface. */
+function addresses(
+  { name, osProfile }: Document["compute"],
+  [first]: Document["network"]["interface"],
+): CloudAddress[] {
+  const ips = [...(first?.ipv4.ipAddress ?? []), ...(first?.ipv6.ipAddress ?? [])];
+  const found = ips.flatMap(({ privateIpAddress, publicIpAddress }) => [
+    ...addressesOf("InternalIP", [privateIpAddress]),
+    ...addressesOf("ExternalIP", [publicIpAddress]),
+  ]);
+  if (found.length === 0) return required({ error: `GET ${PATH}: it holds no IP address` });
+  return [...addressesOf("Hostname", [(osProfile.computerName || name).toLowerCase()]), ...found];
+}

@@ -1,0 +1,68 @@
+// Google Cloud's instance metadata. Asks for single values: the whole tree holds start-up scripts and keys.
+import * as z from "zod/mini";
+import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
+import { addressesOf, type CloudAddress } from "./addresses.ts";
+import { parsedJson } from "./json.ts";
+import type { CloudSource } from "./metadata.ts";
+import { bodyOf, metadataServer, optionalBodyOf, required, settled } from "./metadata-server.ts";
+
+const METADATA = "/computeMetadata/v1/";
+/** Sent as proof that nobody was tricked into asking, and sent back as proof of who answers. */
+const FLAVOR = "Google";
+
+const textOrNone = z._default(z.string(), "");
+const interfacesSchema = z.array(
+  z.object({
+    ip: textOrNone,
+    accessConfigs: z._default(z.array(z.object({ externalIp: textOrNone })), []),
+  }),
+);
+
+type Get = (path: string, wish?: "optional") => Promise<string>;
+
+export function gceSource(baseUrl: string): CloudSource {
+  return (signal) => {
+    const ask = metadataServer(baseUrl, signal);
+    const get: Get = async (name, wish) => {
+      const path = METADATA + name;
+      const answer = await ask(path, { headers: { "metadata-flavor": FLAVOR } });
+      if ("value" in answer && answer.value.headers["metadata-flavor"] !== FLAVOR)
+        return required({ error: `GET ${path}: the answer is not of a metadata server of Google Cloud` });
+      return required(wish === "optional" ? optionalBodyOf(path, answer) : bodyOf(path, answer));
+    };
+    return settled(() => read(get));
+  };
+}
+
+async function read(get: Get): Promise<CloudMetadata> {
+  const project = await get("project/project-id");
+  const zone = lastSegment(await get("instance/zone"));
+  return {
+    providerID: `gce://${project}/${zone}/${await get("instance/name")}`,
+    instanceType: lastSegment(await get("instance/machine-type")),
+    zone,
+    // GetGCERegion: europe-west1-b is in europe-west1.
+    region: zone.slice(0, Math.max(0, zone.lastIndexOf("-"))),
+    addresses: await addresses(get),
+  };
+}
+
+/** `projects/123/zones/europe-west1-b` */
+function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** As gce_instances.go's NodeAddresses. */
+async function addresses(get: Get): Promise<CloudAddress[]> {
+  const path = "instance/network-interfaces/?recursive=true";
+  const interfaces = required(parsedJson(await get(path), interfacesSchema, path));
+  const ips = interfaces.flatMap(({ ip, accessConfigs }) => [
+    ...addressesOf("InternalIP", [ip]),
+    ...addressesOf(
+      "ExternalIP",
+      accessConfigs.map(({ externalIp }) => externalIp),
+    ),
+  ]);
+  const hostname = [await get("instance/hostname", "optional")];
+  return [...ips, ...addressesOf("InternalDNS", hostname), ...addressesOf("Hostname", hostname)];
+}

@@ -1,0 +1,86 @@
+// HTTP to a cloud's metadata server. Follows no redirect and knows no proxy: what is asked never leaves the link.
+import { request as httpRequest } from "node:http";
+import { faultOf } from "../../base/fault.ts";
+import type { Reading } from "../../base/reading.ts";
+
+/** Where AWS, Google Cloud and Azure serve metadata. A name would have to be resolved first, by who knows whom. */
+export const LINK_LOCAL_URL = "http://169.254.169.254";
+
+/** More than any answer that is asked for. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+export interface MetadataAnswer {
+  status: number;
+  headers: NodeJS.Dict<string | string[]>;
+  body: string;
+}
+
+export interface MetadataRequest {
+  method?: "GET" | "PUT";
+  headers?: Record<string, string>;
+}
+
+/** Asks for a path. An error is one of the connection; any status is an answer. Never rejects. */
+export type AskServer = (path: string, request?: MetadataRequest) => Promise<Reading<MetadataAnswer>>;
+
+export function metadataServer(
+  baseUrl: string, // typically LINK_LOCAL_URL
+  signal: AbortSignal, // ends whatever is under way
+): AskServer {
+  return (path, { method = "GET", headers = {} } = {}) =>
+    new Promise((resolve) => {
+      const fail = (error: Error) => {
+        const why = signal.aborted ? "no answer in time" : faultOf(error);
+        resolve({ error: `${method} ${path}: ${why}` });
+      };
+      // An agent of its own: the global one may have been told of a proxy by the environment.
+      const options = { method, headers, signal, agent: false as const };
+      const request = httpRequest(new URL(path, baseUrl), options, (response) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        response.on("data", (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > MAX_ANSWER_BYTES)
+            response.destroy(new Error("larger than any answer of a metadata server"));
+          else chunks.push(chunk);
+        });
+        response.on("error", fail);
+        response.on("end", () => {
+          const { statusCode: status = 0, headers } = response;
+          resolve({ value: { status, headers, body: Buffer.concat(chunks).toString() } });
+        });
+      });
+      request.on("error", fail);
+      request.end();
+    });
+}
+
+/** The body of a 200; any other status is an error. */
+export function bodyOf(path: string, answer: Reading<MetadataAnswer>): Reading<string> {
+  if ("error" in answer) return answer;
+  const { status, body } = answer.value;
+  return status === 200 ? { value: body.trim() } : { error: `GET ${path}: status ${status}` };
+}
+
+/** As bodyOf, but a 404 says that the instance has no such thing: "". */
+export function optionalBodyOf(path: string, answer: Reading<MetadataAnswer>): Reading<string> {
+  return "value" in answer && answer.value.status === 404 ? { value: "" } : bodyOf(path, answer);
+}
+
+/** The value of a reading whose failure ends the whole: caught by `settled`. */
+export function required<T>(reading: Reading<T>): T {
+  if ("error" in reading) throw new UnreadError(reading.error);
+  return reading.value;
+}
+
+class UnreadError extends Error {}
+
+/** What `read` comes to; what `required` has ended is an error, and anything else thrown is a bug. */
+export async function settled<T>(read: () => Promise<T>): Promise<Reading<T>> {
+  try {
+    return { value: await read() };
+  } catch (error) {
+    if (error instanceof UnreadError) return { error: error.message };
+    throw error;
+  }
+}

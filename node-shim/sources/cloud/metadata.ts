@@ -1,0 +1,94 @@
+// Keeps the last good metadata of the cloud that the machine runs in, refreshed behind the reports' back. A source that
+// hangs or fails costs a line in the log.
+import { cloudSchema, type CloudMetadata } from "../../../shared/protocol/facts.ts";
+import { firstFault } from "../../../shared/protocol/report.ts";
+import type { Reading } from "../../base/reading.ts";
+import type { Warn } from "../../base/warn.ts";
+
+/** Reads the metadata once; what is under way ends with `signal`. Never rejects. */
+export type CloudSource = (signal: AbortSignal) => Promise<Reading<unknown>>;
+
+export interface CloudMetadataOptions {
+  source: CloudSource;
+  /** For people: `http://169.254.169.254 (aws)`. */
+  where: string;
+  /** nodeStatusUpdateFrequency: how often the metadata is read. */
+  intervalMs: number;
+  /** What one reading may take. */
+  deadlineMs: number;
+  /** performance.now: it never goes back. */
+  nowMs: () => number;
+  warn: Warn;
+}
+
+/** A server that did not answer yet is asked again this soon: the Node's registration waits for it. */
+const FIRST_RETRY_MS = 1000;
+/** Reports come a little early. */
+const EARLY = 0.9;
+
+/**
+ * The last good metadata; undefined before the first. Each call starts a reading in the background when its time has
+ * come; only the first call waits for one, no longer than the deadline. Never rejects.
+ */
+export function cloudMetadata(options: CloudMetadataOptions): () => Promise<CloudMetadata | undefined> {
+  const { where, intervalMs, nowMs, warn } = options;
+  let good: CloudMetadata | undefined;
+  let startedMs: number | undefined;
+  let isReading = false;
+  let said = "";
+
+  const refresh = async () => {
+    isReading = true;
+    const reading = await readOnce(options, () => (isReading = false));
+    if ("value" in reading) good = reading.value;
+    const fault = "error" in reading ? reading.error : "";
+    if (fault !== "" && fault !== said) warn("cloud metadata", `${where}: ${fault}`);
+    said = fault;
+  };
+
+  return async () => {
+    const waitMs = good ? intervalMs * EARLY : FIRST_RETRY_MS;
+    const isFirst = startedMs === undefined;
+    if (!isReading && (startedMs === undefined || nowMs() - startedMs >= waitMs)) {
+      startedMs = nowMs();
+      const reading = refresh();
+      if (isFirst) await reading;
+    }
+    return good;
+  };
+}
+
+/** `ended` is called when the source is done, which may be after it was given up. */
+async function readOnce(
+  { source, deadlineMs }: CloudMetadataOptions,
+  ended: () => void,
+): Promise<Reading<CloudMetadata>> {
+  const giveUp = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Reading<unknown>>((resolve) => {
+    timer = setTimeout(() => {
+      giveUp.abort();
+      resolve({ error: `no answer within ${deadlineMs / 1000} s` });
+    }, deadlineMs);
+  });
+  const first = await Promise.race([source(giveUp.signal).finally(ended), late]);
+  clearTimeout(timer);
+  return "error" in first ? first : checked(first.value);
+}
+
+/** A Node's or an error: no answer of a metadata server may get the machine's facts refused. */
+function checked(found: unknown): Reading<CloudMetadata> {
+  const parsed = cloudSchema.safeParse(withoutRepetition(found));
+  if (parsed.success) return { value: parsed.data };
+  const { path, message } = firstFault(parsed.error);
+  return { error: `${path === "" ? "" : `${path.slice(1).replaceAll("/", ".")}: `}${message}` };
+}
+
+/** Two interfaces may share a name; the apiserver refuses an address that is there twice. */
+function withoutRepetition(found: unknown): unknown {
+  if (typeof found !== "object" || found === null || !("addresses" in found)) return found;
+  if (!Array.isArray(found.addresses)) return found;
+  const addresses = found.addresses as unknown[];
+  const texts = addresses.map((address) => JSON.stringify(address));
+  return { ...found, addresses: addresses.filter((_, at) => texts.indexOf(texts[at] ?? "") === at) };
+}

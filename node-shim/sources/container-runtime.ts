@@ -1,0 +1,98 @@
+// The container runtime that the configuration names, watched for as long as the shim runs. Decides nothing.
+import { setTimeout as wait } from "node:timers/promises";
+import { parseDuration } from "../../shared/go/duration.ts";
+import type { KubeletConfiguration } from "../config/schema.ts";
+import { socketPathOf } from "./cri/endpoint.ts";
+import { runtimeMonitor } from "./cri/monitor.ts";
+import { runtimeClient } from "./cri/runtime-client.ts";
+import { dockerClient } from "./docker/client.ts";
+import type { RuntimeReader } from "./kernel/runtime.ts";
+import type { Warn } from "../base/warn.ts";
+
+/** A runtime that works answers in a few milliseconds; the first report waits no longer than this for one that does not. */
+const FIRST_LOOK_MS = 1000;
+
+export interface ContainerRuntime {
+  snapshot: RuntimeReader;
+  /** Resolves once the first look is over, or has taken too long. */
+  looked: Promise<unknown>;
+  /** Asks for the status now: see RuntimeMonitor. */
+  refresh: () => Promise<void>;
+  close: () => void;
+}
+
+export interface RuntimeFlags {
+  /** --container-runtime NAME */
+  containerRuntime?: string;
+  /** --docker-endpoint ENDPOINT */
+  dockerEndpoint?: string;
+}
+
+/** Upstream's default, as long as a kubelet spoke to Docker itself. */
+export const DOCKER_ENDPOINT = "unix:///var/run/docker.sock";
+
+type Endpoints = Pick<
+  KubeletConfiguration,
+  "containerRuntimeEndpoint" | "imageServiceEndpoint" | "runtimeRequestTimeout" | "nodeStatusMaxImages"
+>;
+
+const NONE: ContainerRuntime = {
+  snapshot: () => null,
+  looked: Promise.resolve(),
+  refresh: () => Promise.resolve(),
+  close: () => undefined,
+};
+
+/** The socket of `--container-runtime docker`; null: the runtime speaks CRI. Throws with what to change. */
+export function dockerSocket({ containerRuntime = "remote", dockerEndpoint }: RuntimeFlags): string | null {
+  if (containerRuntime === "remote" && dockerEndpoint !== undefined)
+    throw new Error("--docker-endpoint: needs --container-runtime docker");
+  if (containerRuntime === "remote") return null;
+  if (containerRuntime !== "docker")
+    throw new Error(`--container-runtime ${containerRuntime}: must be remote (CRI) or docker`);
+  const socket = socketPathOf(dockerEndpoint ?? DOCKER_ENDPOINT);
+  if ("path" in socket) return socket.path;
+  throw new Error(`--docker-endpoint ${dockerEndpoint}: must be a socket's path, as in ${DOCKER_ENDPOINT}`);
+}
+
+/** Watches from now on. `onFlip` is told when what keeps the Node from being Ready has changed. */
+export function watchContainerRuntime(
+  { containerRuntimeEndpoint, imageServiceEndpoint, runtimeRequestTimeout, nodeStatusMaxImages }: Endpoints,
+  docker: string | null, // dockerSocket
+  warn: Warn,
+  onFlip: () => void,
+): ContainerRuntime {
+  if (docker === null && containerRuntimeEndpoint === "") return NONE;
+  const deadlineMs = parseDuration(runtimeRequestTimeout).durationMs ?? 0;
+  const nowMs = () => performance.now();
+  const monitor = runtimeMonitor({
+    client: (onConnect) =>
+      docker === null
+        ? runtimeClient({
+            socketPath: validPath(containerRuntimeEndpoint),
+            imageSocketPath: validPath(imageServiceEndpoint || containerRuntimeEndpoint),
+            deadlineMs,
+            nowMs,
+            warn,
+            onConnect,
+          })
+        : dockerClient({ socketPath: docker, deadlineMs, warn, onConnect }),
+    nodeStatusMaxImages,
+    nowMs,
+    every: (ms, call) => {
+      const timer = setInterval(call, ms);
+      return () => clearInterval(timer);
+    },
+    onFlip,
+    warn,
+  });
+  const looked = Promise.race([monitor.refresh(), wait(FIRST_LOOK_MS, undefined, { ref: false })]);
+  return { snapshot: monitor.snapshot, looked, refresh: monitor.refresh, close: monitor.close };
+}
+
+/** The configuration was checked before. */
+function validPath(endpoint: string): string {
+  const socket = socketPathOf(endpoint);
+  if ("error" in socket) throw new Error(`"${endpoint}" ${socket.error}`);
+  return socket.path;
+}

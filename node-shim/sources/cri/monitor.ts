@@ -1,0 +1,135 @@
+// Watches the container runtime, apart from reports: a hung runtime delays nothing, and what it last said stays known.
+// What its answers mean is state.ts's.
+import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import { sayOnce, type Warn } from "../../base/warn.ts";
+import { imageFacts } from "./images.ts";
+import { look } from "./look.ts";
+import type { VersionAnswer } from "./methods.ts";
+import type { RuntimeClient } from "./runtime-client.ts";
+import { errorsOf, type RuntimeState, stateAfter, UNKNOWN_STATE } from "./state.ts";
+
+/** As updateRuntimeUp is called. */
+const STATUS_EVERY_MS = 5000;
+/** As the image manager lists them, less what a timer may be early. */
+const IMAGES_FRESH_MS = 29_000;
+/**
+ * A kubelet asks for version and imagefs every 10 s. They change with a restart of the runtime only, which is noticed:
+ * asking seldom saves half of the calls.
+ */
+const RESTART_FRESH_MS = 300_000;
+
+/** What is known of the runtime; what never was is absent. */
+export interface RuntimeSnapshot {
+  runtime?: NonNullable<Facts["runtime"]>;
+  handlers?: NonNullable<Facts["runtimeHandlers"]>;
+  features?: NonNullable<Facts["runtimeFeatures"]>;
+  images?: NonNullable<Facts["images"]>;
+  /** A folder on imagefs. */
+  imageFsPath?: string;
+  /** What keeps the Node from being Ready, as of now. */
+  errors: NonNullable<Vitals["errors"]>;
+}
+
+export interface RuntimeMonitorOptions {
+  /** Makes what asks the runtime; typically runtimeClient. It tells when the runtime may be another one than before. */
+  client: (onConnect: () => void) => RuntimeClient;
+  nodeStatusMaxImages: number;
+  /** Monotonic; typically performance.now. */
+  nowMs: () => number;
+  /** Calls back again and again until it is cancelled; typically setInterval and clearInterval. */
+  every: (ms: number, call: () => void) => () => void;
+  /** When `errors` are others than before: the Ready condition depends on them. */
+  onFlip: () => void;
+  warn: Warn;
+}
+
+export interface RuntimeMonitor {
+  snapshot: () => RuntimeSnapshot;
+  /** Asks for the status now, and for what else is due. Takes as long as the runtime; never rejects. */
+  refresh: () => Promise<void>;
+  close: () => void;
+}
+
+interface Known extends Omit<RuntimeSnapshot, "handlers" | "features" | "errors"> {
+  state: RuntimeState;
+}
+
+/** Watches until closed. The first look is the caller's `refresh`, the others follow every 5 s. */
+export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
+  const { nowMs, onFlip, every } = options;
+  const known: Known = { state: UNKNOWN_STATE };
+  const { status, version, images, imageFs, close } = looks(options, known);
+  const errors = () => errorsOf(known.state, nowMs());
+  let told = JSON.stringify(errors());
+
+  function tellFlip(): void {
+    const text = JSON.stringify(errors());
+    if (text === told) return;
+    told = text;
+    onFlip();
+  }
+
+  async function refresh(): Promise<void> {
+    const now = nowMs();
+    // Silence becomes an error while an answer is still waited for.
+    tellFlip();
+    await Promise.all([status.at(now).then(tellFlip), version.at(now), images.at(now), imageFs.at(now)]);
+  }
+
+  const stop = every(STATUS_EVERY_MS, () => void refresh());
+  return {
+    snapshot: () => {
+      const { state, ...rest } = known;
+      const { handlers, features } = state;
+      return { ...rest, ...(handlers && { handlers }), ...(features && { features }), errors: errors() };
+    },
+    refresh,
+    close: () => {
+      stop();
+      close();
+    },
+  };
+}
+
+/** What is looked at, each by itself; writes what it learns into `known`. */
+function looks(options: RuntimeMonitorOptions, known: Known) {
+  const { nowMs, nodeStatusMaxImages } = options;
+  const warnOnce = sayOnce(options.warn);
+  const client = options.client(() => {
+    version.expire();
+    imageFs.expire();
+  });
+  const status = look(0, async () => {
+    const answer = await client.status();
+    if (answer) known.state = stateAfter(known.state, answer, nowMs());
+    else version.expire();
+    return answer !== null;
+  });
+  const version = look(RESTART_FRESH_MS, async () => {
+    const answer = await client.version();
+    if (answer) known.runtime = runtimeOf(answer);
+    // As the kubelet writes it while the runtime does not answer.
+    else if (known.runtime) known.runtime = { ...known.runtime, version: "Unknown" };
+    return answer !== null;
+  });
+  const images = look(IMAGES_FRESH_MS, async () => {
+    const listed = await client.images();
+    const say = (message: string) => warnOnce("images", message);
+    if (listed) known.images = imageFacts(listed, nodeStatusMaxImages, say);
+    return listed !== null;
+  });
+  const imageFs = look(RESTART_FRESH_MS, async () => {
+    const path = await client.imageFsPath();
+    if (path !== null) known.imageFsPath = path;
+    return path !== null;
+  });
+  return { status, version, images, imageFs, close: client.close };
+}
+
+function runtimeOf({ runtimeName, runtimeVersion }: VersionAnswer): NonNullable<Facts["runtime"]> {
+  return {
+    name: runtimeName.slice(0, FACTS_LIMITS.textLength),
+    version: runtimeVersion.slice(0, FACTS_LIMITS.textLength),
+  };
+}

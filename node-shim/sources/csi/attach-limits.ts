@@ -1,0 +1,106 @@
+// How many volumes the CSI drivers of this machine can attach, asked once of each driver that registers. What becomes of
+// it is not decided here.
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import { codeOf } from "../../base/fault.ts";
+import type { Reading } from "../../base/reading.ts";
+import type { Warn } from "../../base/warn.ts";
+import { askDriver, type Driver } from "./driver.ts";
+
+/** How long a driver that did not answer is left alone. */
+export const ASK_AGAIN_MS = 60_000;
+/** What the first report waits for drivers; later ones do not. */
+const FIRST_WAIT_MS = 500;
+
+interface Registered {
+  /** Tells a socket from the next one of its name. */
+  stamp: string;
+  answer: Reading<Driver | null>;
+  askedMs: number;
+}
+
+export interface AttachLimitsOptions {
+  /** Typically /var/lib/kubelet. */
+  rootDir: string;
+  nowMs: () => number; // monotonic: typically performance.now
+  sleep: (ms: number) => Promise<void>;
+  warn: Warn; // says the same source once
+}
+
+export interface AttachLimits {
+  read: () => Promise<Facts["attachLimits"]>;
+  /** Ends the call that is on its way. */
+  close: () => void;
+}
+
+/**
+ * By driver; undefined where none has answered. A driver is asked behind the reports' back, so that one that hangs
+ * holds up nothing; one that is asked again keeps its last good answer meanwhile. Never rejects.
+ */
+export function attachLimits(options: AttachLimitsOptions): AttachLimits {
+  const registered = new Map<string, Registered>();
+  let round: Promise<void> | null = null;
+  let isFirst = true;
+  const stopping = new AbortController();
+
+  async function read(): Promise<Facts["attachLimits"]> {
+    round ??= askAll(options, registered, stopping.signal).finally(() => {
+      round = null;
+    });
+    if (isFirst) await Promise.race([round, options.sleep(FIRST_WAIT_MS)]);
+    isFirst = false;
+    return limitsOf(registered, options.warn);
+  }
+  return { read, close: () => stopping.abort() };
+}
+
+function limitsOf(registered: ReadonlyMap<string, Registered>, warn: Warn): Facts["attachLimits"] {
+  const limits = new Map<string, number>();
+  for (const { answer } of registered.values()) {
+    if ("value" in answer && answer.value) limits.set(answer.value.name, answer.value.maxVolumes);
+  }
+  if (limits.size === 0) return undefined;
+  const most = FACTS_LIMITS.attachLimits;
+  if (limits.size > most)
+    warn("attach limits", `there are ${limits.size} CSI drivers, of which the first ${most} are reported`);
+  return Object.fromEntries([...limits].sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, most));
+}
+
+/** All at once, since one may hang; those whose socket is gone are forgotten. */
+async function askAll(
+  { rootDir, nowMs, warn }: AttachLimitsOptions,
+  registered: Map<string, Registered>,
+  stop: AbortSignal,
+): Promise<void> {
+  const sockets = await socketsIn(join(rootDir, "plugins_registry"), warn);
+  for (const path of registered.keys()) {
+    if (!sockets.has(path)) registered.delete(path);
+  }
+  const ask = async ([path, stamp]: [path: string, stamp: string]) => {
+    const known = registered.get(path);
+    const isFresh =
+      known?.stamp === stamp && ("value" in known.answer || nowMs() - known.askedMs < ASK_AGAIN_MS);
+    if (isFresh) return;
+    const answer = await askDriver(path, nowMs, stop);
+    if (stop.aborted) return;
+    if ("error" in answer) warn(`CSI driver at ${path}`, answer.error);
+    registered.set(path, { stamp, answer, askedMs: nowMs() });
+  };
+  await Promise.all([...sockets].map(ask));
+}
+
+/** Upstream's plugin watcher: every socket whose name does not begin with a dot. A folder that is not there has none. */
+async function socketsIn(folder: string, warn: Warn): Promise<Map<string, string>> {
+  const sockets = new Map<string, string>();
+  try {
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      if (!entry.isSocket() || entry.name.startsWith(".")) continue;
+      const { ino, ctimeMs } = await lstat(join(folder, entry.name));
+      sockets.set(join(folder, entry.name), `${ino} ${ctimeMs}`);
+    }
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") warn("attach limits", `${folder} cannot be read (${codeOf(error)})`);
+  }
+  return sockets;
+}

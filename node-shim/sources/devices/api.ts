@@ -1,0 +1,45 @@
+// deviceplugin/v1beta1 as far as the Node depends on it: the messages' fields and the methods. Allocation is a
+// kubelet's business. Source: k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.proto.
+import type { Method } from "../../wire/grpc/client.ts";
+import type { Schema } from "../../wire/grpc/schema.ts";
+
+export const VERSION = "v1beta1";
+export const HEALTHY = "Healthy";
+
+const empty = {} as const satisfies Schema;
+
+const registerRequest = {
+  version: [1, "string"],
+  /** The plugin's socket: a name in the folder that the registration socket is in. */
+  endpoint: [2, "string"],
+  resourceName: [3, "string"],
+} as const satisfies Schema;
+
+const options = {
+  preStartRequired: [1, "bool"],
+  getPreferredAllocationAvailable: [2, "bool"],
+} as const satisfies Schema;
+
+const listAndWatchResponse = {
+  devices: [1, [{ ID: [1, "string"], health: [2, "string"] }]],
+} as const satisfies Schema;
+
+/** Served on kubelet.sock. */
+export const REGISTER = {
+  path: "/v1beta1.Registration/Register",
+  request: registerRequest,
+  answer: empty,
+} as const satisfies Method<typeof registerRequest, typeof empty>;
+
+export const GET_OPTIONS = {
+  path: "/v1beta1.DevicePlugin/GetDevicePluginOptions",
+  request: empty,
+  answer: options,
+} as const satisfies Method<typeof empty, typeof options>;
+
+/** A stream of the whole list, again with every change. */
+export const LIST_AND_WATCH = {
+  path: "/v1beta1.DevicePlugin/ListAndWatch",
+  request: empty,
+  answer: listAndWatchResponse,
+} as const satisfies Method<typeof empty, typeof listAndWatchResponse>;

@@ -1,0 +1,182 @@
+// Serves the device plugins of this machine: what a kubelet's device manager does, without giving a device to anyone.
+import { isExtendedResourceName } from "../../../shared/kubernetes/resource-names.ts";
+import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import { faultOf } from "../../base/fault.ts";
+import type { Message } from "../../wire/grpc/schema.ts";
+import { serve } from "../../wire/grpc/server.ts";
+import { type Answer, fault } from "../../wire/grpc/status.ts";
+import type { Log } from "../../base/log.ts";
+import { REGISTER, VERSION } from "./api.ts";
+import { connectPlugin, type Plugin } from "./plugin.ts";
+import { readRecord, writeRecord } from "./record.ts";
+import { takeRegistrationSocket } from "./registration-socket.ts";
+import { type DeviceResources, deviceResources, type KnownResources } from "./resources.ts";
+
+export interface DeviceManagerOptions {
+  /** Where plugins look for kubelet.sock; typically /var/lib/kubelet/device-plugins. */
+  folder: string;
+  /** Locked by this process. */
+  stateFolder: string;
+  nowMs: () => number; // monotonic: typically performance.now
+  sleep: (ms: number) => Promise<void>;
+  log: Log;
+}
+
+export interface DeviceManager {
+  /** The facts' devices; also looks after the socket and the record. Never rejects. */
+  read: () => Promise<NonNullable<Facts["devices"]>>;
+  close: () => Promise<void>;
+}
+
+/** Throws with what to do where a kubelet runs, or folder or record cannot be used. */
+export async function startDeviceManager(options: DeviceManagerOptions): Promise<DeviceManager> {
+  const { folder, stateFolder, nowMs, log } = options;
+  const before = readRecord(stateFolder, (message) => log("warn", message));
+  const resources = deviceResources(before ?? { registered: [], removed: [] }, nowMs);
+  const keepRecord = recordKeeper(stateFolder, before, resources, log);
+  const serving: Serving = { ...options, resources, plugins: new Map(), keepRecord, open: true };
+  const methods = [serve(REGISTER, (request) => register(request, serving))];
+  let socket = await takeRegistrationSocket(folder, methods);
+
+  async function lookAfterSocket(): Promise<void> {
+    const owner = serving.open ? await socket.owner() : "us";
+    if (owner === "us") return;
+    await socket.close();
+    if (owner === "another process") throw new Error(`another process took the socket in ${folder}`);
+    log("warn", `device plugins: the socket in ${folder} was removed: listening anew`);
+    socket = await takeRegistrationSocket(folder, methods);
+  }
+
+  return {
+    async read() {
+      try {
+        await lookAfterSocket();
+      } catch (error) {
+        log("warn", `device plugins: ${faultOf(error)}; restart the shim once it may have it again`);
+        stopServing(serving);
+      }
+      return { ...resources.counts(), recorded: keepRecord() };
+    },
+    async close() {
+      stopServing(serving);
+      await socket.close();
+    },
+  };
+}
+
+interface Serving extends DeviceManagerOptions {
+  resources: DeviceResources;
+  plugins: Map<string, Plugin>;
+  keepRecord: () => boolean;
+  /** Once false, it stays so. */
+  open: boolean;
+}
+
+function stopServing(serving: Serving): void {
+  serving.open = false;
+  for (const [name, plugin] of serving.plugins) {
+    plugin.close();
+    serving.resources.lost(name);
+  }
+  serving.plugins.clear();
+}
+
+/** Upstream server.Register, in its words; the plugin may then show its devices. */
+async function register(
+  request: Message<typeof REGISTER.request>,
+  serving: Serving,
+): Promise<Answer<object>> {
+  const { resourceName } = request;
+  const wrong = registrationFault(request) ?? (await addPlugin(request, serving));
+  if (wrong === null) {
+    serving.log("info", `device plugin for ${resourceName} registered`);
+    return { value: {} };
+  }
+  serving.log("warn", `device plugin refused: ${wrong}`);
+  return fault("Unknown", wrong);
+}
+
+/** null: its devices count from now on. */
+async function addPlugin(
+  { endpoint, resourceName }: Message<typeof REGISTER.request>,
+  serving: Serving,
+): Promise<string | null> {
+  const { folder, nowMs, sleep, log, resources, plugins, keepRecord } = serving;
+  const plugin = await connectPlugin({
+    folder,
+    endpoint,
+    nowMs,
+    sleep,
+    onList(devices) {
+      resources.listed(resourceName, devices);
+      keepRecord();
+    },
+    onLost(why) {
+      plugins.delete(resourceName);
+      resources.lost(resourceName);
+      log(
+        "warn",
+        `device plugin for ${resourceName} is gone: ${why}; its devices are unhealthy, and 0 in 5 minutes`,
+      );
+    },
+  });
+  if ("error" in plugin) return `${resourceName}: ${plugin.error}`;
+  const refusal = serving.open ? roomFault(resourceName, resources) : "the shim is ending";
+  if (refusal !== null) {
+    plugin.close();
+    return refusal;
+  }
+  // A plugin that registers again has restarted.
+  plugins.get(resourceName)?.close();
+  plugins.set(resourceName, plugin);
+  resources.connected(resourceName);
+  plugin.watch();
+  return null;
+}
+
+function roomFault(resourceName: string, resources: DeviceResources): string | null {
+  if (resources.hasRoomFor(resourceName)) return null;
+  return `${resourceName}: there are ${FACTS_LIMITS.extendedResources} resources already`;
+}
+
+function registrationFault({
+  version,
+  endpoint,
+  resourceName,
+}: Message<typeof REGISTER.request>): string | null {
+  const quoted = (text: string) => JSON.stringify(text.slice(0, 317));
+  if (version !== VERSION)
+    return `requested API version ${quoted(version)} is not supported by kubelet. Supported version is ["${VERSION}"]`;
+  if (!isExtendedResourceName(resourceName)) return `the ResourceName ${quoted(resourceName)} is invalid`;
+  if (endpoint === "" || endpoint.includes("/") || [".", ".."].includes(endpoint))
+    return `the endpoint ${quoted(endpoint)} is not a name in the folder of this socket`;
+  return null;
+}
+
+/** What it returns writes the record where something has changed, and tells whether there is one. */
+function recordKeeper(
+  stateFolder: string,
+  before: KnownResources | null,
+  resources: DeviceResources,
+  log: Log,
+): () => boolean {
+  let kept = before === null ? null : JSON.stringify(before);
+  let failed = false;
+  return () => {
+    const known = resources.known();
+    const text = JSON.stringify(known);
+    const isNothing = known.registered.length + known.removed.length === 0;
+    // As upstream's, the record begins with the first devices.
+    if (text === kept || (kept === null && isNothing)) return kept !== null;
+    try {
+      writeRecord(stateFolder, known);
+      kept = text;
+      failed = false;
+    } catch (error) {
+      if (!failed)
+        log("warn", `device plugins: ${stateFolder} cannot be written to (${faultOf(error)}): make room`);
+      failed = true;
+    }
+    return kept !== null;
+  };
+}

@@ -1,0 +1,57 @@
+// Which resources device plugins had announced, in the state folder: upstream's checkpoint. What a machine without one
+// had before is not known.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod/mini";
+import { FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import { isExtendedResourceName } from "../../../shared/kubernetes/resource-names.ts";
+import { codeOf } from "../../base/fault.ts";
+import { writeDurably } from "../../identity/identity.ts";
+import type { KnownResources } from "./resources.ts";
+
+const names = z
+  .array(z.string().check(z.refine(isExtendedResourceName)))
+  .check(z.maxLength(FACTS_LIMITS.extendedResources));
+const recordSchema = z.strictObject({ registered: names, removed: names });
+
+/**
+ * null: there is none. Unlike upstream, which takes a damaged checkpoint for one: what it held is lost, and a resource
+ * whose plugin is gone would stay in the Node for ever. Throws with what to do where it cannot be read.
+ */
+export function readRecord(
+  stateFolder: string,
+  warn: (message: string) => void, // told of a damaged one
+): KnownResources | null {
+  const path = pathOf(stateFolder);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw new Error(
+      `${path} cannot be read (${codeOf(error)}): run as the user that made it, or pass another --state`,
+      { cause: error },
+    );
+  }
+  const parsed = recordSchema.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  warn(`${path} is damaged: the Node's extended resources are 0 until their device plugins register`);
+  return null;
+}
+
+/** Throws where the folder cannot be written to. */
+export function writeRecord(stateFolder: string, known: KnownResources): void {
+  writeDurably(pathOf(stateFolder), JSON.stringify(known));
+}
+
+function pathOf(stateFolder: string): string {
+  return join(stateFolder, "devices.json");
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

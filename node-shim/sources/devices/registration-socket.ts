@@ -1,0 +1,117 @@
+// kubelet.sock, where device plugins register: taken only where no kubelet has it, and let go of when one takes it.
+// Knows nothing of what is said over it.
+import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { codeOf } from "../../base/fault.ts";
+import { grpcServer, type Served } from "../../wire/grpc/server.ts";
+
+const SOCKET = "kubelet.sock";
+/** Bound under this name and renamed: whoever binds a socket removes its path when it is closed, whoever has it by then. */
+const UNNAMED = "shim.sock";
+/** Upstream kubeletDeviceManagerCheckpoint. */
+const CHECKPOINT = "kubelet_internal_checkpoint";
+/** sockaddr_un has 108 bytes, one of them a NUL. */
+export const SOCKET_PATH_BYTES = 107;
+/** A socket whose owner is stopped accepts nothing: that is an owner. */
+const CONNECT_GIVE_UP_MS = 2000;
+
+export interface RegistrationSocket {
+  /** Whose socket file it is now. */
+  owner: () => Promise<"us" | "nobody" | "another process">;
+  close: () => Promise<void>;
+}
+
+/**
+ * Takes the socket, or throws with who has it and what to do. The other sockets of the folder are removed, as the
+ * kubelet does at its start: plugins see it and register.
+ */
+export async function takeRegistrationSocket(
+  folder: string, // typically /var/lib/kubelet/device-plugins
+  methods: readonly Served[],
+): Promise<RegistrationSocket> {
+  const path = join(folder, SOCKET);
+  if (Buffer.byteLength(path) > SOCKET_PATH_BYTES)
+    throw new Error(
+      `--device-plugins ${folder}: too long for a socket, at most ${SOCKET_PATH_BYTES} bytes with /${SOCKET}`,
+    );
+  const server = grpcServer(methods);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o750 });
+    await refuseKubelet(folder, path);
+    await removeSockets(folder);
+    await server.listen(join(folder, UNNAMED));
+    const { ino } = await lstat(join(folder, UNNAMED));
+    await rename(join(folder, UNNAMED), path);
+    const owner = () => ownerOf(path, ino);
+    const close = async () => {
+      await server.close();
+      if ((await owner()) === "us") await rm(path, { force: true });
+    };
+    return { owner, close };
+  } catch (error) {
+    await server.close();
+    if (!(error as NodeJS.ErrnoException).code) throw error;
+    throw new Error(
+      `--device-plugins ${folder} cannot be used (${codeOf(error)}): pass another folder, or run as who may write there`,
+      { cause: error },
+    );
+  }
+}
+
+async function refuseKubelet(folder: string, path: string): Promise<void> {
+  if (await answers(path))
+    throw new Error(
+      `--device-plugins: a kubelet, or another shim, listens on ${path}: stop it, or leave the flag out`,
+    );
+  const checkpoint = join(folder, CHECKPOINT);
+  if (await exists(checkpoint))
+    throw new Error(
+      `--device-plugins: ${checkpoint} is a kubelet's: remove it if none runs here any more, or leave the flag out`,
+    );
+}
+
+/** Does a process hold the socket, even one that does not accept? */
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path);
+    const done = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(CONNECT_GIVE_UP_MS, () => done(true));
+    socket.on("connect", () => done(true));
+    socket.on("error", (error) => {
+      const code = codeOf(error);
+      // ENOTSOCK is told as ECONNREFUSED. EAGAIN: its queue is full.
+      if (["ENOENT", "ECONNREFUSED"].includes(code)) done(false);
+      else if (code === "EAGAIN") done(true);
+      else reject(error);
+    });
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** Upstream CleanupPluginDirectory; a link to a socket stays. */
+async function removeSockets(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.isSocket()) await rm(join(folder, entry.name), { force: true });
+  }
+}
+
+async function ownerOf(path: string, ino: number): Promise<"us" | "nobody" | "another process"> {
+  try {
+    return (await lstat(path)).ino === ino ? "us" : "another process";
+  } catch {
+    return "nobody";
+  }
+}

@@ -1,0 +1,101 @@
+// What the device plugins of this machine have announced, and what became of it: the numbers of the facts' devices.
+// Mirrors upstream's devicemanager.ManagerImpl, without allocation. Talks to no plugin.
+import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import { HEALTHY } from "./api.ts";
+
+/** Upstream endpointStopGracePeriod: how long the devices of a plugin that is gone stay, as unhealthy ones. */
+export const STOP_GRACE_MS = 5 * 60_000;
+
+/** What outlives the process: the resources' names, as in upstream's checkpoint. */
+export interface KnownResources {
+  /** Those that count. */
+  registered: readonly string[];
+  /** Those that are 0 in the Node until their plugin comes back. */
+  removed: readonly string[];
+}
+
+interface Resource {
+  /** A plugin that has connected and said nothing yet leaves the Node as it is. */
+  announced: boolean;
+  healthy: number;
+  unhealthy: number;
+  /** Devices by ID: with a lost plugin all of them are unhealthy. */
+  distinct: number;
+  /** When its plugin was lost; null: it is there. */
+  stoppedAtMs: number | null;
+}
+
+const NONE = { announced: false, healthy: 0, unhealthy: 0, distinct: 0 };
+
+export interface DeviceResources {
+  /** Is there room for a resource of this name? */
+  hasRoomFor: (resource: string) => boolean;
+  connected: (resource: string) => void;
+  listed: (resource: string, devices: readonly { ID: string; health: string }[]) => void;
+  lost: (resource: string) => void;
+  /** Upstream GetCapacity. A resource that was removed stays so: the Worker may have missed it. */
+  counts: () => Omit<NonNullable<Facts["devices"]>, "recorded">;
+  known: () => KnownResources;
+}
+
+/** Upstream readCheckpoint: what was registered before is 0 until its plugin registers again, or is given up. */
+export function deviceResources(
+  before: KnownResources,
+  nowMs: () => number, // monotonic: typically performance.now
+): DeviceResources {
+  const resources = new Map(before.registered.map((name) => [name, stopped(0, nowMs())]));
+  const removed = new Set(before.removed);
+  const announced = () => [...resources].filter(([, resource]) => resource.announced);
+  const each = (count: (resource: Resource) => number) =>
+    Object.fromEntries(announced().map(([name, resource]) => [name, count(resource)]));
+
+  return {
+    hasRoomFor: (name) => resources.has(name) || resources.size < FACTS_LIMITS.extendedResources,
+    connected(name) {
+      resources.set(name, { ...(resources.get(name) ?? NONE), stoppedAtMs: null });
+      removed.delete(name);
+    },
+    listed(name, devices) {
+      const { stoppedAtMs = null } = resources.get(name) ?? {};
+      resources.set(name, { ...counted(devices), stoppedAtMs });
+    },
+    lost(name) {
+      const resource = resources.get(name);
+      if (resource) resources.set(name, stopped(resource.distinct, nowMs()));
+    },
+    counts() {
+      expire(resources, removed, nowMs());
+      return {
+        capacity: each(({ healthy, unhealthy }) => healthy + unhealthy),
+        allocatable: each(({ healthy }) => healthy),
+        removed: [...removed],
+      };
+    },
+    known: () => ({ registered: announced().map(([name]) => name), removed: [...removed] }),
+  };
+}
+
+function stopped(distinct: number, stoppedAtMs: number): Resource {
+  return { announced: true, healthy: 0, unhealthy: distinct, distinct, stoppedAtMs };
+}
+
+/** Upstream keeps a set of IDs for each health. */
+function counted(devices: readonly { ID: string; health: string }[]): Omit<Resource, "stoppedAtMs"> {
+  const ids = (wanted: boolean) =>
+    new Set(devices.flatMap(({ ID, health }) => ((health === HEALTHY) === wanted ? ID : [])));
+  const [healthy, unhealthy] = [ids(true), ids(false)];
+  const distinct = new Set([...healthy, ...unhealthy]).size;
+  return { announced: true, healthy: healthy.size, unhealthy: unhealthy.size, distinct };
+}
+
+function expire(resources: Map<string, Resource>, removed: Set<string>, nowMs: number): void {
+  for (const [name, { stoppedAtMs }] of resources) {
+    if (stoppedAtMs === null || nowMs - stoppedAtMs <= STOP_GRACE_MS) continue;
+    resources.delete(name);
+    removed.add(name);
+  }
+  // What is forgotten first stays in the Node as it is: 0.
+  for (const name of removed) {
+    if (removed.size > FACTS_LIMITS.extendedResources) removed.delete(name);
+  }
+}

@@ -1,0 +1,112 @@
+// Looks at the drop-ins once a minute, one after the other and behind the reports' back, and remembers what each said
+// last. None of them can keep a report from being sent.
+import { readdir, stat } from "node:fs/promises";
+import { DROP_IN_LIMITS, type DropIns } from "../../../shared/protocol/drop-ins.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import { codeOf } from "../../base/fault.ts";
+import type { Reading } from "../../base/reading.ts";
+import { mergeDropIns } from "./merge.ts";
+import { ownershipFault, readDropIn, type Said } from "./read-one.ts";
+
+export interface DropInsOptions {
+  /** --facts-dir */
+  folder: string;
+  /** What one program may take. */
+  deadlineMs: number;
+  uid: number; // typically process.getuid()
+  /** Milliseconds since 1970: only how old a file is. */
+  wallMs: () => number; // typically Date.now
+  /** performance.now: it never goes back. */
+  nowMs: () => number;
+}
+
+export interface LookedAt {
+  /** null: there are none. Absent: none was looked at yet. */
+  dropIns?: DropIns | null;
+  remainingSeconds?: NonNullable<Vitals["remainingSeconds"]>;
+}
+
+interface Remembered extends Partial<Said> {
+  saidMs: number;
+  error?: string | undefined;
+}
+
+const EVERY_MS = 60_000;
+
+/** What they say as far as they were looked at. `wait` looks at once and waits for it. Never rejects. */
+export function dropInFolder(options: DropInsOptions): (wait: boolean) => Promise<LookedAt> {
+  const { nowMs } = options;
+  let known: ReadonlyMap<string, Remembered> | undefined;
+  let lookedMs = -Infinity;
+  let isLooking = false;
+
+  const look = async () => {
+    isLooking = true;
+    known = await lookAt(options, known);
+    isLooking = false;
+  };
+
+  return async (wait) => {
+    if (!isLooking && (wait || nowMs() - lookedMs >= EVERY_MS)) {
+      lookedMs = nowMs();
+      const looked = look();
+      if (wait) await looked;
+    }
+    return told(known, nowMs());
+  };
+}
+
+async function lookAt(
+  options: DropInsOptions,
+  before: ReadonlyMap<string, Remembered> = new Map(),
+): Promise<ReadonlyMap<string, Remembered>> {
+  const { folder, deadlineMs, uid, wallMs, nowMs } = options;
+  const names = await namesIn(options);
+  if ("error" in names) {
+    // What they said stands, until it expires: a folder that cannot be read says nothing about the machine.
+    return new Map([...before, [folder, { saidMs: nowMs(), error: names.error }]]);
+  }
+  const known = new Map<string, Remembered>();
+  for (const name of names.value.slice(0, DROP_IN_LIMITS.dropIns - 1)) {
+    const reading = await readDropIn(name, { folder, deadlineMs, uid, nowMs: wallMs });
+    known.set(
+      name,
+      "value" in reading
+        ? { ...reading.value, saidMs: nowMs() }
+        : { saidMs: nowMs(), ...before.get(name), error: reading.error },
+    );
+  }
+  const left = names.value.length - known.size;
+  if (left > 0) known.set(folder, { saidMs: nowMs(), error: `${left} more than are looked at are there` });
+  return known;
+}
+
+/** Sorted. Hidden files are no drop-ins; no folder at all is one without any. */
+async function namesIn({ folder, uid }: DropInsOptions): Promise<Reading<string[]>> {
+  try {
+    const fault = ownershipFault(await stat(folder), uid);
+    if (fault !== null) return { error: `the folder ${fault}` };
+    const names = await readdir(folder);
+    return { value: names.filter((name) => !name.startsWith(".")).sort() };
+  } catch (error) {
+    const code = codeOf(error);
+    return code === "ENOENT" ? { value: [] } : { error: `the folder cannot be read (${code})` };
+  }
+}
+
+function told(known: ReadonlyMap<string, Remembered> | undefined, nowMs: number): LookedAt {
+  if (known === undefined) return {};
+  if (known.size === 0) return { dropIns: null };
+  const all = [...known].map(([name, { dropIn, error }]) => ({ name, dropIn, error }));
+  const dropIns = mergeDropIns(all);
+  const remaining = new Map<string, number>();
+  for (const { dropIn, agedMs = 0, saidMs } of known.values()) {
+    for (const { type, expiresInSeconds } of dropIn?.conditions ?? []) {
+      const leftMs = expiresInSeconds * 1000 - agedMs - (nowMs - saidMs);
+      // Of a type that two report, the first counts.
+      if (!remaining.has(type)) remaining.set(type, Math.max(0, Math.ceil(leftMs / 1000)));
+    }
+  }
+  const reported = dropIns.conditions.map(({ type }) => [type, remaining.get(type) ?? 0] as const);
+  return { dropIns, remainingSeconds: Object.fromEntries(reported) };
+}

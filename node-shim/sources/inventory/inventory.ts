@@ -1,0 +1,84 @@
+// Keeps the last good inventory of the machine's hardware: looked at by a child process, soon after the start and then
+// hourly. The shim's own process loads nothing for it.
+import { fileURLToPath } from "node:url";
+import { type Inventory, inventorySchema } from "../../../shared/protocol/inventory.ts";
+import { firstFault } from "../../../shared/protocol/report.ts";
+import { runChild } from "../../base/child.ts";
+import type { Reading } from "../../base/reading.ts";
+import type { Warn } from "../../base/warn.ts";
+
+export interface InventoryOptions {
+  look: () => Promise<Reading<Inventory>>; // typically hardware
+  /** performance.now: it never goes back. */
+  nowMs: () => number;
+  warn: Warn;
+}
+
+/** The Node is Ready first: looking takes seconds of a small machine. */
+const FIRST_AFTER_MS = 5000;
+const EVERY_MS = 3_600_000;
+
+/**
+ * The last good inventory; undefined before the first. Each call starts a look in the background when its time has
+ * come; `wait` waits for it, and looks at once. Never rejects.
+ */
+export function keptInventory({
+  look,
+  nowMs,
+  warn,
+}: InventoryOptions): (wait: boolean) => Promise<Inventory | undefined> {
+  let good: Inventory | undefined;
+  let dueMs = nowMs() + FIRST_AFTER_MS;
+  let isLooking = false;
+
+  const refresh = async () => {
+    isLooking = true;
+    const found = await look();
+    isLooking = false;
+    if ("value" in found) good = found.value;
+    else warn("inventory", found.error);
+  };
+
+  return async (wait) => {
+    if (!isLooking && (wait || nowMs() >= dueMs)) {
+      dueMs = nowMs() + EVERY_MS;
+      const looked = refresh();
+      if (wait) await looked;
+    }
+    return good;
+  };
+}
+
+/** Old disks take seconds to answer. */
+const DEADLINE_MS = 60_000;
+const MAX_OUTPUT_BYTES = 128 * 1024;
+/** Beside the bundle that this is a part of. */
+const PROGRAM = new URL("inventory.js", import.meta.url);
+
+/** What the child process finds. `--serials`: serial numbers and MAC addresses as well. */
+export async function hardware(
+  withSerials: boolean,
+  program: URL = PROGRAM,
+  deadlineMs: number = DEADLINE_MS,
+): Promise<Reading<Inventory>> {
+  const args = [fileURLToPath(program), ...(withSerials ? ["--serials"] : [])];
+  const output = await runChild({
+    program: process.execPath,
+    args,
+    deadlineMs,
+    maxBytes: MAX_OUTPUT_BYTES,
+  });
+  if ("error" in output) return { error: `the hardware could not be looked at: it ${output.error}` };
+  return inventoryIn(output.value);
+}
+
+function inventoryIn(text: string): Reading<Inventory> {
+  try {
+    const parsed = inventorySchema.safeParse(JSON.parse(text));
+    if (parsed.success) return { value: parsed.data };
+    const { path, message } = firstFault(parsed.error);
+    return { error: `what was found cannot be reported: ${path}: ${message}` };
+  } catch {
+    return { error: "what was found is not JSON" };
+  }
+}

@@ -1,0 +1,80 @@
+// Everything that the Node's address is chosen from. The choice is shared/setters/node-address.ts's.
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import { isUnspecified, parseIpSloppy } from "../../../shared/kubernetes/ip.ts";
+import { hostIPs, interfaceIPs, type Interfaces } from "./host-ip.ts";
+import { oneAtATime } from "../../base/one-at-a-time.ts";
+import { unread, type Reading } from "../../base/reading.ts";
+import { orWarn, type Warn } from "../../base/warn.ts";
+
+/** A resolver that does not answer must not hold up a report. */
+const LOOKUP_GIVE_UP_MS = 3000;
+
+/** The addresses of a name, or the resolver's error. */
+type Lookup = (name: string) => Promise<Reading<string[]>>;
+
+/** One for the whole process, since it remembers which call has not returned. */
+export function addressLookup(
+  resolve: (name: string) => Promise<{ address: string }[]>, // typically dns.promises.lookup with all addresses
+  giveUpMs: number = LOOKUP_GIVE_UP_MS,
+): Lookup {
+  return oneAtATime(
+    "lookup of",
+    async (name) => (await resolve(name)).map(({ address }) => withoutZone(address)),
+    giveUpMs,
+  );
+}
+
+export interface AddressSources {
+  root: string;
+  nodeName: string;
+  hostname: string;
+  /** `--node-ip`, at most two. */
+  nodeIPs: string[];
+  /** Throws where netlink is closed to this process. */
+  networkInterfaces: () => Interfaces; // typically os.networkInterfaces
+  lookup: Lookup;
+}
+
+/** Absent when the interfaces cannot be listed; then no address could be checked either. */
+export async function addresses(sources: AddressSources, warn: Warn): Promise<Facts["addresses"]> {
+  const interfaces = orWarn(listInterfaces(sources.networkInterfaces), "network interfaces", warn);
+  if (interfaces === undefined) return undefined;
+  const found = await lookupIfNeeded(sources);
+  // A name that nobody knows is no fault of the machine's.
+  if ("error" in found && found.late) warn("resolver", `${found.error}: see to it, or pass --node-ip`);
+  const own = interfaceIPs(interfaces);
+  const candidates = [...sources.nodeIPs, ...("value" in found ? found.value : [])];
+  const ips = new Set(candidates.flatMap((text) => parseIpSloppy(text) ?? []));
+  return {
+    nodeIPs: sources.nodeIPs,
+    lookup: "value" in found ? found.value : { error: found.error },
+    onInterface: [...ips].filter((ip) => own.has(ip)),
+    defaultRoute: orWarn(hostIPs(sources.root, interfaces), "default route", warn) ?? {},
+  };
+}
+
+function listInterfaces(networkInterfaces: () => Interfaces): Reading<Interfaces> {
+  try {
+    return { value: networkInterfaces() };
+  } catch (error) {
+    return unread(error);
+  }
+}
+
+/** The kubelet asks no resolver when a node IP is given or the hostname is an address (nodestatus.NodeAddress). */
+async function lookupIfNeeded({
+  nodeIPs,
+  hostname,
+  nodeName,
+  lookup,
+}: AddressSources): Promise<Reading<string[]>> {
+  const nodeIP = parseIpSloppy(nodeIPs[0] ?? "");
+  const isGiven = nodeIP !== null && !isUnspecified(nodeIP);
+  return isGiven || parseIpSloppy(hostname) !== null ? { value: [] } : lookup(nodeName);
+}
+
+/** Go's net.IP has no zone (`fe80::1%eth0`). */
+function withoutZone(address: string): string {
+  const zone = address.indexOf("%");
+  return zone < 0 ? address : address.slice(0, zone);
+}

@@ -1,0 +1,22 @@
+// Whether the kernel can cap the CPU of a group of processes (CFS quota): what the kubelet's validateSystemRequirements
+// asks. What lacking it means for the Node is not decided here.
+import { readKernelFile } from "../../base/reading.ts";
+
+/** undefined: nothing tells, since no cgroup file system with the CPU controller is mounted. */
+export function cpuHardcapping(root: string): boolean | undefined {
+  const mounts = readKernelFile(root, "proc/mounts");
+  if (!("value" in mounts)) return undefined;
+  for (const line of mounts.value.split("\n")) {
+    const [, folder = "", type, options = ""] = line.split(" ");
+    // Upstream: the unified hierarchy always can.
+    if (type === "cgroup2" && folder === "/sys/fs/cgroup") return true;
+    if (type === "cgroup" && options.split(",").includes("cpu")) return hasQuotaFiles(root, folder);
+  }
+  return undefined;
+}
+
+function hasQuotaFiles(root: string, folder: string): boolean {
+  return ["cpu.cfs_period_us", "cpu.cfs_quota_us"].every(
+    (file) => "value" in readKernelFile(root, `${folder.slice(1)}/${file}`),
+  );
+}

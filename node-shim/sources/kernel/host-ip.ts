@@ -1,0 +1,106 @@
+// The machine's own address in each family, as apimachinery's util/net ResolveBindAddress finds it. Asks no network.
+import {
+  isIpv4,
+  isLinkLocalUnicast,
+  isLoopback,
+  isMulticast,
+  isUnspecified,
+  parseIp,
+  type Ip,
+} from "../../../shared/kubernetes/ip.ts";
+import { defaultRoutes } from "./default-routes.ts";
+import { readKernelFile, type Reading } from "../../base/reading.ts";
+
+/** What os.networkInterfaces tells: the addresses of each interface that is up. */
+export type Interfaces = Record<string, InterfaceAddress[] | undefined>;
+interface InterfaceAddress {
+  address: string;
+  /** On a loopback interface. */
+  internal: boolean;
+}
+
+interface HostIPs {
+  ipv4?: string;
+  ipv6?: string;
+}
+
+type Family = keyof HostIPs;
+
+/**
+ * By family: the first global-unicast address of the first default route's interface that has one, or of a
+ * loopback interface (RFC 5549); without route tables, of any interface (chooseHostInterface).
+ */
+export function hostIPs(root: string, interfaces: Interfaces): Reading<HostIPs> {
+  const routes = defaultRoutes(root);
+  if ("error" in routes && !routes.missing) return routes;
+  const choose = (family: Family): Ip | undefined =>
+    "value" in routes
+      ? fromRoutes(routes.value[family], interfaces, family)
+      : fromAnyInterface(root, interfaces, family);
+  const ipv4 = choose("ipv4");
+  const ipv6 = choose("ipv6");
+  return { value: { ...(ipv4 && { ipv4 }), ...(ipv6 && { ipv6 }) } };
+}
+
+/** All addresses of the machine's interfaces. */
+export function interfaceIPs(interfaces: Interfaces): Set<Ip> {
+  return new Set(allAddresses(interfaces).flatMap(({ address }) => parseIp(address) ?? []));
+}
+
+/** chooseHostInterfaceFromRoute */
+function fromRoutes(names: string[], interfaces: Interfaces, family: Family): Ip | undefined {
+  for (const name of names) {
+    const ip = globalIP(addressesOf(interfaces, name), family) ?? loopbackIP(interfaces, family);
+    if (ip !== undefined) return ip;
+  }
+  return undefined;
+}
+
+/** getIPFromLoopbackInterface */
+function loopbackIP(interfaces: Interfaces, family: Family): Ip | undefined {
+  const addresses = allAddresses(interfaces).filter(({ internal }) => internal);
+  return globalIP(addresses, family);
+}
+
+/** chooseIPFromHostInterfaces: neither loopback nor point to point. */
+function fromAnyInterface(root: string, interfaces: Interfaces, family: Family): Ip | undefined {
+  for (const [name, addresses = []] of Object.entries(interfaces)) {
+    if (addresses.some(({ internal }) => internal) || isPointToPoint(root, name)) continue;
+    const ip = globalIP(addresses, family);
+    if (ip !== undefined) return ip;
+  }
+  return undefined;
+}
+
+function allAddresses(interfaces: Interfaces): InterfaceAddress[] {
+  return Object.values(interfaces).flatMap((addresses) => addresses ?? []);
+}
+
+/** An interface's addresses; those with a label (`eth0:1`) are its own as well. */
+function addressesOf(interfaces: Interfaces, name: string): InterfaceAddress[] {
+  return Object.entries(interfaces)
+    .filter(([label]) => label === name || label.startsWith(`${name}:`))
+    .flatMap(([, addresses]) => addresses ?? []);
+}
+
+const IFF_POINTOPOINT = 0x10;
+
+function isPointToPoint(root: string, name: string): boolean {
+  const flags = readKernelFile(root, `/sys/class/net/${name.split(":", 1)[0]}/flags`);
+  return "value" in flags && (Number.parseInt(flags.value, 16) & IFF_POINTOPOINT) !== 0;
+}
+
+/** getMatchingGlobalIP */
+function globalIP(addresses: InterfaceAddress[], family: Family): Ip | undefined {
+  for (const { address } of addresses) {
+    const ip = parseIp(address);
+    if (ip !== null && isIpv4(ip) === (family === "ipv4") && isGlobalUnicast(ip)) return ip;
+  }
+  return undefined;
+}
+
+/** Go's net.IP.IsGlobalUnicast: private addresses are global here. */
+function isGlobalUnicast(ip: Ip): boolean {
+  if (ip === "255.255.255.255") return false;
+  return !isUnspecified(ip) && !isLoopback(ip) && !isMulticast(ip) && !isLinkLocalUnicast(ip);
+}

@@ -1,0 +1,62 @@
+// The size and the free space of a file system, as cAdvisor's fs.getVfsStats has them. Looks at no files.
+import { dirname } from "node:path";
+import { oneAtATime } from "../../base/one-at-a-time.ts";
+import type { Reading } from "../../base/reading.ts";
+
+/** A hung network file system costs this once, and is then refused at once. */
+const STATFS_GIVE_UP_MS = 2000;
+
+/** What Node's fs.promises.statfs tells. Node 20 has no frsize. */
+export interface StatFs {
+  bsize: number;
+  frsize?: number;
+  blocks: number;
+  bavail: number;
+  files: number;
+  ffree: number;
+}
+
+/** Bytes that users other than root may still use, and inodes. Either may be what no report can carry. */
+export interface FileSystem {
+  bytes: Reading<[available: number, capacity: number]>;
+  inodes: Reading<[available: number, capacity: number]>;
+}
+
+/** Reads the file system that a path is on, or would be on if it existed. */
+export type FileSystemReader = (path: string) => Promise<Reading<FileSystem>>;
+
+/** One for the whole process, since it remembers which call has not returned. */
+export function fileSystemReader(
+  statfs: (path: string) => Promise<StatFs>, // typically fs.promises.statfs
+  giveUpMs: number = STATFS_GIVE_UP_MS,
+): FileSystemReader {
+  return oneAtATime("statfs", async (path) => fileSystem(await nearest(statfs, path)), giveUpMs);
+}
+
+/** The kubelet makes its root folder; here it may not exist, and its file system is that of the folder above. */
+async function nearest(statfs: (path: string) => Promise<StatFs>, path: string): Promise<StatFs> {
+  for (let folder = path; ; folder = dirname(folder)) {
+    try {
+      return await statfs(folder);
+    } catch (error) {
+      const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+      if (!missing || dirname(folder) === folder) throw error;
+    }
+  }
+}
+
+function fileSystem(stat: StatFs): FileSystem {
+  // The kernel sets frsize to bsize where a file system has no fragments.
+  const blockBytes = stat.frsize || stat.bsize;
+  return {
+    bytes: countable("bytes", stat.bavail * blockBytes, stat.blocks * blockBytes),
+    inodes: countable("inodes", stat.ffree, stat.files),
+  };
+}
+
+/** Some file systems in user space answer 2^64 − 1; such a one must not get a whole report refused. */
+function countable(unit: string, available: number, capacity: number): FileSystem["bytes"] {
+  if (Number.isSafeInteger(available) && Number.isSafeInteger(capacity))
+    return { value: [available, capacity] };
+  return { error: `${available} of ${capacity} ${unit} is more than can be reported` };
+}

@@ -1,0 +1,167 @@
+// The CSI volumes that are mounted on this machine, from what a kubelet writes beside them. Follows no link, and
+// decides nothing about a volume.
+import { constants } from "node:fs";
+import { lstat, open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import { codeOf } from "../../base/fault.ts";
+import { oneAtATime } from "../../base/one-at-a-time.ts";
+import type { Reading } from "../../base/reading.ts";
+import type { Warn } from "../../base/warn.ts";
+
+/** Upstream saveVolumeData writes seven short texts. */
+export const VOLUME_DATA_BYTES = 16 * 1024;
+/** A scan of a hung disk costs this once, and is then refused at once. */
+const SCAN_GIVE_UP_MS = 2000;
+/** Of all names together: the report that carries them has to stay below the Worker's limit of a body. */
+export const VOLUME_NAMES_BYTES = 64 * 1024;
+/** Faults that one scan names; the log must not drown in them. */
+const FAULTS_NAMED = 16;
+
+const PLUGIN = "kubernetes.io/csi";
+/** Where block volumes have their data one folder further down (upstream getVolumeDeviceDataDir). */
+const BLOCK_VOLUMES = "volumeDevices";
+
+type Volumes = NonNullable<Facts["volumes"]>;
+/** What was read of a file, and what tells whether it is still the same one. */
+interface Known {
+  stamp: string;
+  volume: Reading<string>;
+}
+
+/**
+ * Upstream GetVolumesInUse, as far as the disk knows: `kubernetes.io/csi/<driver>^<handle>`, sorted, each once. Not
+ * synced until a scan has been complete; a scan that fails later leaves what the last one has found. A file that
+ * cannot be used is said and left out. One for the whole process; never rejects.
+ */
+export function volumeScanner(
+  rootDir: string, // typically /var/lib/kubelet
+  warn: Warn, // says the same source once
+  giveUpMs: number = SCAN_GIVE_UP_MS,
+): () => Promise<Volumes> {
+  let known = new Map<string, Known>();
+  let last: Volumes = { synced: false, inUse: [] };
+  const scan = oneAtATime("the scan of", (folder) => readVolumes(folder, known), giveUpMs);
+
+  return async () => {
+    const found = await scan(join(rootDir, "plugins", PLUGIN));
+    if ("error" in found) {
+      warn("volumes", found.error);
+      return last;
+    }
+    known = found.value;
+    last = { synced: true, inUse: inUse(known, warn) };
+    return last;
+  };
+}
+
+function inUse(known: ReadonlyMap<string, Known>, warn: Warn): string[] {
+  const names = new Set<string>();
+  let faults = 0;
+  for (const [path, { volume }] of known) {
+    if ("value" in volume) names.add(volume.value);
+    else if (faults++ < FAULTS_NAMED) warn(`volume ${path}`, `left out: ${volume.error}`);
+  }
+  const reported = firstThatFit([...names].sort());
+  if (reported.length < names.size)
+    warn(
+      "volumes",
+      `${names.size} are in use, of which the first ${reported.length} by name can be reported`,
+    );
+  return reported;
+}
+
+function firstThatFit(names: readonly string[]): string[] {
+  let bytes = 0;
+  const tooMany = names.findIndex((name, index) => {
+    bytes += Buffer.byteLength(name);
+    return bytes > VOLUME_NAMES_BYTES || index === FACTS_LIMITS.volumes;
+  });
+  return tooMany < 0 ? [...names] : names.slice(0, tooMany);
+}
+
+/**
+ * Every vol_data.json below the plugin's folder, read where it is not known already. No folder: no volumes. Updates
+ * `known` as it goes, so that a scan that was given up is no work lost.
+ */
+async function readVolumes(folder: string, known: Map<string, Known>): Promise<Map<string, Known>> {
+  const found = new Map<string, Known>();
+  for (const driver of await foldersIn(folder)) {
+    for (const volume of await foldersIn(join(folder, driver))) {
+      const data = driver === BLOCK_VOLUMES ? [driver, volume, "data"] : [driver, volume];
+      const path = join(folder, ...data, "vol_data.json");
+      const entry = await readVolume(path, known.get(path));
+      if (entry === null) continue;
+      known.set(path, entry);
+      found.set(path, entry);
+    }
+  }
+  return found;
+}
+
+/** Sorted. A link to a folder is none. */
+async function foldersIn(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.flatMap((entry) => (entry.isDirectory() ? entry.name : [])).sort();
+  } catch (error) {
+    // Not there yet, or unmounted meanwhile.
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** null: there is no such file. */
+async function readVolume(path: string, known: Known | undefined): Promise<Known | null> {
+  try {
+    const { ino, size, ctimeMs } = await lstat(path);
+    const stamp = `${ino} ${size} ${ctimeMs}`;
+    if (known?.stamp === stamp) return known;
+    return { stamp, volume: volumeName(await readSmallFile(path)) };
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT") return null;
+    // Tried again with the next scan.
+    return { stamp: "", volume: { error: code === "ELOOP" ? "it is a symbolic link" : code } };
+  }
+}
+
+/** What is no plain file is not waited for, and a large one not read. */
+async function readSmallFile(path: string): Promise<Reading<string>> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile()) return { error: "it is not a file" };
+    const buffer = Buffer.alloc(VOLUME_DATA_BYTES + 1);
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+    if (bytesRead > VOLUME_DATA_BYTES) return { error: `it has more than ${VOLUME_DATA_BYTES} bytes` };
+    return { value: buffer.toString("utf8", 0, bytesRead) };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Upstream csiPlugin.GetVolumeName and GetUniqueVolumeName. */
+function volumeName(text: Reading<string>): Reading<string> {
+  if ("error" in text) return text;
+  const { driverName, volumeHandle } = parseVolumeData(text.value);
+  if (!isName(driverName) || !isName(volumeHandle))
+    return { error: "it is not JSON with driverName and volumeHandle" };
+  const name = `${PLUGIN}/${driverName}^${volumeHandle}`;
+  if (name.length > FACTS_LIMITS.textLength || !name.isWellFormed())
+    return { error: `its volume's name cannot be reported: at most ${FACTS_LIMITS.textLength} characters` };
+  return { value: name };
+}
+
+function parseVolumeData(text: string): Record<string, unknown> {
+  try {
+    const data: unknown = JSON.parse(text);
+    return typeof data === "object" && data !== null ? { ...data } : {};
+  } catch {
+    return {};
+  }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}

@@ -1,0 +1,139 @@
+// A connection to a message bus: calls with texts for arguments, and signals. Calls nobody by itself but the bus.
+import { createConnection, type Socket } from "node:net";
+import { faultOf } from "../../base/fault.ts";
+import { messageReader } from "./message-reader.ts";
+import { encodeMessage, MESSAGE, type Message, type Value } from "./wire.ts";
+
+export interface Call {
+  destination: string;
+  path: string;
+  interface: string;
+  member: string;
+  /** Texts. */
+  body?: readonly string[];
+}
+
+/** What an answer's body holds, or why there is none. */
+export type Answered = { values: readonly Value[] } | { error: string };
+
+export interface Bus {
+  /** Never rejects. */
+  call: (call: Call) => Promise<Answered>;
+  close: () => void;
+  /** Resolves once the connection has ended, with the reason. */
+  ended: Promise<string>;
+}
+
+/** A service that does not answer is as good as none. */
+const ANSWER_WITHIN_MS = 5000;
+
+const SYSTEM_BUS = "unix:path=/run/dbus/system_bus_socket";
+const DBUS = { destination: "org.freedesktop.DBus", path: "/org/freedesktop/DBus" };
+
+/** Connects, authenticates as this user, and says hello. */
+export async function connectBus(
+  address: string | undefined, // typically DBUS_SYSTEM_BUS_ADDRESS; without one, the system's
+  onSignal: (signal: Message, bus: Bus) => void,
+): Promise<Bus | { error: string }> {
+  const path = socketPath(address ?? SYSTEM_BUS);
+  if (path === null) return { error: `${address} is no address of a unix socket` };
+  const socket = createConnection({ path });
+  const bus = busOn(socket, onSignal);
+  const hello = { ...DBUS, interface: DBUS.destination, member: "Hello" };
+  const answer = await bus.call(hello);
+  if ("values" in answer) return bus;
+  bus.close();
+  return { error: `${path.replace("\0", "@")}: ${answer.error}` };
+}
+
+/** Has the bus pass on the signals that a rule names. */
+export function subscribe({ call }: Bus, rule: string): Promise<Answered> {
+  return call({ ...DBUS, interface: DBUS.destination, member: "AddMatch", body: [rule] });
+}
+
+/** The unique name of whoever has this name now. */
+export function ownerOf({ call }: Bus, name: string): Promise<Answered> {
+  return call({ ...DBUS, interface: DBUS.destination, member: "GetNameOwner", body: [name] });
+}
+
+/** Of several addresses the first; null where that is no unix socket's. */
+export function socketPath(address: string): string | null {
+  const [, kind, text] = /^unix:(?:[^;]*,)?(path|abstract)=([^;,]+)/.exec(address) ?? [];
+  if (text === undefined) return null;
+  try {
+    return (kind === "abstract" ? "\0" : "") + decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+function busOn(socket: Socket, onSignal: (signal: Message, bus: Bus) => void): Bus {
+  const waiting = new Map<number, (answer: Answered) => void>();
+  const { promise: ended, resolve: end } = resolvable<string>();
+  let serial = 0;
+  /** Calls until this user is let in. */
+  let unsent: Buffer[] | null = [];
+  const over = (why: string) => {
+    end(why);
+    for (const answer of waiting.values()) answer({ error: why });
+    socket.destroy();
+  };
+  const bus: Bus = {
+    call: ({ body = [], ...call }) =>
+      new Promise((resolve) => {
+        if (socket.destroyed) return resolve({ error: "the connection was closed" });
+        const mine = ++serial;
+        const timer = setTimeout(() => answered({ error: "no answer" }), ANSWER_WITHIN_MS).unref();
+        const answered = (answer: Answered) => {
+          clearTimeout(timer);
+          waiting.delete(mine);
+          resolve(answer);
+        };
+        waiting.set(mine, answered);
+        const signature = "s".repeat(body.length);
+        const bytes = encodeMessage({ type: MESSAGE.call, serial: mine, ...call, signature, body });
+        if (unsent === null) socket.write(bytes);
+        else unsent.push(bytes);
+      }),
+    close: () => over("closed"),
+    ended,
+  };
+  const letIn = () => {
+    socket.write(Buffer.concat([Buffer.from("BEGIN\r\n"), ...(unsent ?? [])]));
+    unsent = null;
+  };
+  const read = messageReader(letIn, (message) => {
+    if (message.type === MESSAGE.signal) onSignal(message, bus);
+    else waiting.get(message.replySerial ?? 0)?.(answerOf(message));
+  });
+  socket.on("connect", () =>
+    socket.write(`\0AUTH EXTERNAL ${Buffer.from(String(userId())).toString("hex")}\r\n`),
+  );
+  socket.on("data", (bytes) => {
+    try {
+      read(bytes);
+    } catch (error) {
+      over(faultOf(error));
+    }
+  });
+  socket.on("error", (error) => over(faultOf(error)));
+  socket.on("close", () => over("the connection was closed"));
+  // A bus alone keeps no process alive.
+  socket.unref();
+  return bus;
+}
+
+function answerOf({ type, body, errorName }: Message): Answered {
+  if (type === MESSAGE.answer) return { values: body };
+  return { error: typeof body[0] === "string" ? body[0] : (errorName ?? "an error without a name") };
+}
+
+/** Windows, where there is no system bus, has no user IDs. */
+const userId = () => process.geteuid?.() ?? 0;
+
+/** Promise.withResolvers, which Node 20 lacks. */
+function resolvable<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((done) => (resolve = done));
+  return { promise, resolve };
+}

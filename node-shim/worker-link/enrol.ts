@@ -1,0 +1,59 @@
+// Has this machine's key pinned under its name, once: with the join token that an operator gave it.
+import { setTimeout as wait } from "node:timers/promises";
+import type { EnrolmentAnswer } from "../../shared/protocol/report.ts";
+import { afterEnrolment } from "./enrolment-wait.ts";
+import { storeEnrolment } from "../identity/identity.ts";
+import { readJoinToken } from "../identity/join-token.ts";
+import type { Log } from "../base/log.ts";
+import type { Machine } from "../machine/machine.ts";
+import { enrol, type Transport } from "./reporter.ts";
+import type { MachineKey } from "../identity/sign.ts";
+
+interface Enrolling {
+  flags: { state: string; joinTokenFile?: string };
+  machine: Machine;
+  key: MachineKey;
+  origin: string;
+  send: Transport;
+  log: Log;
+  stop: AbortSignal;
+}
+
+/**
+ * Enrols, again and again while the Worker cannot be reached or an operator has to approve; a refusal ends the shim
+ * with what to do. null: stopped before.
+ */
+export async function enrolMachine({
+  flags,
+  machine,
+  key,
+  origin,
+  send,
+  log,
+  stop,
+}: Enrolling): Promise<EnrolmentAnswer | null> {
+  const joinToken = await readJoinToken(flags.joinTokenFile);
+  const { facts } = await machine.gather();
+  const { machineID = "", systemUUID = "" } = facts.machine ?? {};
+  let said = "";
+  while (!stop.aborted) {
+    const outcome = await enrol(send, key, { name: machine.name, origin, joinToken, machineID, systemUUID });
+    if (outcome.kind === "ok") {
+      const { name } = machine;
+      const { kid } = outcome.answer;
+      storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid, origin });
+      log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
+      return outcome.answer;
+    }
+    const next = afterEnrolment(outcome, Math.random);
+    if (stop.aborted) break;
+    if (next.say !== said) log("warn", next.say);
+    said = next.say;
+    await sleepUnlessStopped(next.waitMs, stop);
+  }
+  return null;
+}
+
+async function sleepUnlessStopped(ms: number, stop: AbortSignal): Promise<void> {
+  await wait(ms, undefined, { signal: stop }).catch(() => undefined);
+}

@@ -1,0 +1,30 @@
+// What follows an enrolment that did not succeed: when to ask again and what to say, or that asking is no use.
+import type { EnrolmentAnswer } from "../../shared/protocol/report.ts";
+import type { Outcome } from "./reporter.ts";
+
+/** The Worker could not be reached or had a fault: full jitter below this. */
+const FAILURE_WAIT_MS = 5000;
+/** An operator has to approve: people are slow, and a Worker has many machines. Up to twice this. */
+const APPROVAL_WAIT_MS = 30_000;
+
+/** Throws, with what to do, where the machine was refused. `random`: Math.random. */
+export function afterEnrolment(
+  outcome: Exclude<Outcome<EnrolmentAnswer>, { kind: "ok" }>,
+  random: () => number,
+): { waitMs: number; say: string } {
+  const { retryAfterMs = 0 } = outcome;
+  if (outcome.kind === "failed") {
+    const waitMs = retryAfterMs || random() * FAILURE_WAIT_MS;
+    return { waitMs, say: `enrolment failed: ${outcome.message}; trying again` };
+  }
+  const { title, detail, reason, status } = outcome.problem;
+  if (reason === "name-pinned") {
+    const waitMs = Math.max(retryAfterMs, APPROVAL_WAIT_MS * (1 + random()));
+    return { waitMs, say: `waiting for an operator: ${title}. ${detail}` };
+  }
+  if (status < 500 && status !== 429) throw new Error(`enrolment refused: ${title}. ${detail}`);
+  return {
+    waitMs: retryAfterMs || random() * FAILURE_WAIT_MS,
+    say: `enrolment failed: ${title}; trying again`,
+  };
+}

@@ -1,0 +1,42 @@
+// Which Worker: by flag, by environment, or the one that enrolled this machine.
+import { storedEnrolment } from "../identity/identity.ts";
+
+export interface OriginFlags {
+  /** --url */
+  url?: string;
+  /** The state folder. */
+  state: string;
+}
+
+export interface FoundOrigin {
+  /** https://rollcall.example.com */
+  origin: string;
+  /** --url, ROLLCALL_URL, or the state folder. */
+  source: string;
+}
+
+/** Throws with what to do when it is said nowhere, or not a URL that may be used. */
+export function workerOrigin(flags: OriginFlags): string {
+  return findOrigin(flags, process.env).origin;
+}
+
+/** Throws as workerOrigin does. */
+export function findOrigin({ url, state }: OriginFlags, environment: NodeJS.ProcessEnv): FoundOrigin {
+  if (url !== undefined) return { origin: originOf(url, "--url"), source: "--url" };
+  const set = environment["ROLLCALL_URL"];
+  if (set) return { origin: originOf(set, "ROLLCALL_URL"), source: "ROLLCALL_URL" };
+  const stored = storedEnrolment(state)?.origin;
+  if (stored !== undefined) return { origin: originOf(stored, state), source: state };
+  throw new Error("which Worker? Pass --url https://HOST (or set ROLLCALL_URL): `node-shim join` keeps it");
+}
+
+/** `source` names the text in errors. */
+export function originOf(url: string, source: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)
+    throw new Error(`${source} ${url}: must read https://HOST`);
+  const loopback = ["127.0.0.1", "[::1]", "localhost"].includes(parsed.hostname);
+  if (parsed.protocol === "http:" && !loopback)
+    throw new Error(`${source} ${url}: only https:// leaves this machine`);
+  return parsed.origin;
+}

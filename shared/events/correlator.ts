@@ -1,0 +1,186 @@
+// Turns the events of a machine into few writes: counts repetitions, combines similar events, drops spam.
+// Writes nothing itself. Mirrors EventCorrelator of client-go/tools/record.
+import type { JsonObject } from "../kubernetes/json.ts";
+import { formatSeconds } from "../kubernetes/micro-time.ts";
+import type { Event } from "../kubernetes/types.ts";
+import { type TokenBucket, tryAccept } from "./token-bucket.ts";
+
+/** From the 10th different message of one reason within 10 minutes of each other on, messages are combined. */
+const MAX_SIMILAR_EVENTS = 10;
+const SIMILAR_WITHIN_MICROS = 600_000_000;
+/** Each type of event may come 25 times in a row, and then once in 5 minutes (in upstream's 32-bit float). */
+const SPAM_BURST = 25;
+const SPAM_PER_SECOND = Math.fround(1 / 300);
+/**
+ * Upstream remembers 4096 of each, for all objects of a machine. Here it is one Node's events, which have to fit
+ * into one row however much a machine has to say.
+ */
+const MAX_REMEMBERED = 256;
+
+/** What is remembered, oldest first. Plain JSON, so that it can be stored; these functions change it. */
+export interface EventCorrelator {
+  aggregates: Record<string, Aggregate>;
+  observations: Record<string, Observation>;
+  buckets: Record<string, TokenBucket>;
+}
+
+interface Aggregate {
+  messages: string[];
+  lastMicros: number;
+}
+
+/** The event as it was last sent or answered. */
+interface Observation {
+  name: string;
+  count: number;
+  firstTimestamp: string;
+  resourceVersion: string;
+}
+
+/** An event to create, or with a patch (when its count is above 1) to patch. */
+export interface CorrelatedEvent {
+  event: Event;
+  patch: JsonObject | null;
+}
+
+export function newEventCorrelator(): EventCorrelator {
+  return { aggregates: {}, observations: {}, buckets: {} };
+}
+
+/** What becomes of an event; null when the spam filter drops it (it still counts). Upstream EventCorrelate. */
+export function correlateEvent(
+  correlator: EventCorrelator,
+  event: Event,
+  nowMicros: number, // microseconds since 1970
+): CorrelatedEvent | null {
+  const { aggregated, key } = aggregateEvent(correlator, event, nowMicros);
+  const correlated = observeEvent(correlator, aggregated, key);
+  return isSpam(correlator, correlated.event, nowMicros) ? null : correlated;
+}
+
+/** Remembers the event as the apiserver answered it (upstream UpdateState). */
+export function rememberRecorded(correlator: EventCorrelator, event: Event): void {
+  remember(correlator.observations, eventKey(event), observationOf(event));
+}
+
+/** Upstream EventAggregate. */
+function aggregateEvent(
+  { aggregates }: EventCorrelator,
+  event: Event,
+  nowMicros: number,
+): { aggregated: Event; key: string } {
+  const aggregateKey = joined(
+    ...sourceAndObject(event),
+    event.type,
+    event.reason,
+    event.reportingComponent,
+    event.reportingInstance,
+  );
+  const known = aggregates[aggregateKey];
+  const isRecent = known !== undefined && nowMicros - known.lastMicros <= SIMILAR_WITHIN_MICROS;
+  const messages = new Set(isRecent ? known.messages : []).add(event.message ?? "");
+  const isCombined = messages.size >= MAX_SIMILAR_EVENTS;
+  // Upstream forgets any one of the messages; the newest is the one that keeps a repeated message combined.
+  if (isCombined) messages.delete(event.message ?? "");
+  remember(aggregates, aggregateKey, { messages: [...messages], lastMicros: nowMicros });
+  if (!isCombined) return { aggregated: event, key: eventKey(event) };
+  return { aggregated: combinedEvent(event, nowMicros), key: aggregateKey };
+}
+
+function combinedEvent(event: Event, nowMicros: number): Event {
+  const { involvedObject, metadata, type, reason, source } = event;
+  const now = formatSeconds(nowMicros);
+  return {
+    metadata: { name: eventName(involvedObject.name, nowMicros), namespace: metadata.namespace ?? "" },
+    involvedObject,
+    ...(type === undefined ? {} : { type }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(source === undefined ? {} : { source }),
+    message: `(combined from similar events): ${event.message ?? ""}`,
+    firstTimestamp: now,
+    lastTimestamp: now,
+    count: 1,
+    reportingComponent: "",
+    reportingInstance: "",
+  };
+}
+
+/** Unique as long as no two events of an object are of the same microsecond. */
+export function eventName(objectName: string | undefined, nowMicros: number): string {
+  return `${objectName ?? ""}.${(BigInt(Math.floor(nowMicros)) * 1000n).toString(16)}`;
+}
+
+/** Upstream eventObserve: one that was seen before becomes a patch of the first one. */
+function observeEvent({ observations }: EventCorrelator, event: Event, key: string): CorrelatedEvent {
+  const last = observations[key];
+  if (last === undefined || last.count === 0) {
+    remember(observations, key, observationOf(event));
+    return { event, patch: null };
+  }
+  const { name, resourceVersion, firstTimestamp } = last;
+  const count = last.count + 1;
+  const repeated: Event = {
+    ...event,
+    metadata: { ...event.metadata, name, resourceVersion },
+    firstTimestamp,
+    count,
+  };
+  remember(observations, key, observationOf(repeated));
+  const patch: JsonObject = { count };
+  if (event.lastTimestamp !== undefined) patch.lastTimestamp = event.lastTimestamp;
+  if (event.message) patch.message = event.message;
+  return { event: repeated, patch };
+}
+
+function observationOf({ metadata, count, firstTimestamp }: Event): Observation {
+  return {
+    name: metadata.name ?? "",
+    count: count ?? 0,
+    firstTimestamp: firstTimestamp ?? "",
+    resourceVersion: metadata.resourceVersion ?? "",
+  };
+}
+
+/** Upstream EventSourceObjectSpamFilter. */
+function isSpam({ buckets }: EventCorrelator, event: Event, nowMicros: number): boolean {
+  const key = joined(...sourceAndObject(event), event.type);
+  const bucket = tryAccept(buckets[key], nowMicros, SPAM_BURST, SPAM_PER_SECOND);
+  if (bucket !== null) remember(buckets, key, bucket);
+  return bucket === null;
+}
+
+/** Upstream getEventKey. */
+function eventKey(event: Event): string {
+  const [component, host, kind, namespace, name, uid, apiVersion] = sourceAndObject(event);
+  const { fieldPath } = event.involvedObject;
+  return joined(
+    component,
+    host,
+    kind,
+    namespace,
+    name,
+    fieldPath,
+    uid,
+    apiVersion,
+    event.type,
+    event.reason,
+    event.message,
+  );
+}
+
+function sourceAndObject({ source, involvedObject }: Event) {
+  const { kind, namespace, name, uid, apiVersion } = involvedObject;
+  return [source?.component, source?.host, kind, namespace, name, uid, apiVersion] as const;
+}
+
+function joined(...parts: (string | undefined)[]): string {
+  return parts.join("\n");
+}
+
+/** Makes it the newest, and forgets the oldest beyond the limit. */
+function remember<T>(memory: Record<string, T>, key: string, value: T): void {
+  delete memory[key];
+  memory[key] = value;
+  const keys = Object.keys(memory);
+  for (const oldest of keys.slice(0, Math.max(0, keys.length - MAX_REMEMBERED))) delete memory[oldest];
+}

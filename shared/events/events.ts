@@ -1,0 +1,78 @@
+// Makes the Kubernetes events that decisions cause, and writes one. Does not wait or try again by itself.
+// Mirrors the recorder and the sink of client-go/tools/record.
+import { type CorrelatedEvent, type EventCorrelator, eventName, rememberRecorded } from "./correlator.ts";
+import type { ApiError } from "../kubernetes/api-error.ts";
+import type { EventClient } from "../kubernetes/client.ts";
+import { formatSeconds } from "../kubernetes/micro-time.ts";
+import type { Event, ObjectReference } from "../kubernetes/types.ts";
+import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
+
+/** Upstream maxTriesPerEvent; it waits 10 s between two of them. */
+export const MAX_TRIES_PER_EVENT = 12;
+
+export interface EventSource {
+  component: string;
+  host: string;
+}
+
+/**
+ * Upstream makeEvent; null for a type other than Normal and Warning. No two events of an object may have the
+ * same `nowMicros` (microseconds since 1970): their names depend on it.
+ */
+export function makeEvent(
+  involvedObject: ObjectReference,
+  source: EventSource,
+  type: string,
+  reason: string,
+  message: string,
+  nowMicros: number,
+  uuid: () => string, // names the event where the object's name is none for an event
+): Event | null {
+  if (type !== "Normal" && type !== "Warning") return null;
+  const name = eventName(involvedObject.name, nowMicros);
+  const now = formatSeconds(nowMicros);
+  return {
+    metadata: {
+      name: dnsSubdomainErrors(name).length === 0 ? name : uuid(),
+      namespace: involvedObject.namespace || "default",
+    },
+    involvedObject,
+    reason,
+    message,
+    source: { ...source },
+    firstTimestamp: now,
+    lastTimestamp: now,
+    count: 1,
+    type,
+    reportingComponent: source.component,
+    reportingInstance: source.host,
+  };
+}
+
+/** `rejected`: the apiserver will never take it. `unanswered`: try again later. */
+export type RecordOutcome =
+  { outcome: "recorded"; event: Event } | { outcome: "rejected" | "unanswered"; error: ApiError };
+
+/** Upstream recordEvent: patches or creates an event, once; one to patch that is gone is created. */
+export async function recordEvent(
+  client: EventClient,
+  correlator: EventCorrelator,
+  { event, patch }: CorrelatedEvent,
+): Promise<RecordOutcome> {
+  let answer = patch === null ? null : await client.patchEvent(event, patch);
+  if (answer === null || ("failed" in answer && isGone(answer.failed))) {
+    const { resourceVersion: _, ...metadata } = event.metadata;
+    answer = await client.createEvent({ ...event, metadata });
+  }
+  if ("failed" in answer) {
+    const outcome = answer.failed.kind === "status" ? "rejected" : "unanswered";
+    return { outcome, error: answer.failed };
+  }
+  rememberRecorded(correlator, answer.ok);
+  return { outcome: "recorded", event: answer.ok };
+}
+
+/** Upstream IsKeyNotFoundError: by code alone. */
+function isGone(error: ApiError): boolean {
+  return error.kind === "status" && error.status.code === 404;
+}

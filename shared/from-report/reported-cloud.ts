@@ -1,0 +1,39 @@
+// What the setters and the registration read of a cloud, out of a machine's facts. Asks no cloud.
+import type { Facts } from "../protocol/facts.ts";
+import type { CloudFacts } from "../node/initial-node.ts";
+import type { StatusSources } from "../setters/pipeline.ts";
+
+const NOT_YET = "the cloud's metadata could not be read yet";
+
+/** A cloud controller outside of the machine makes of the Node what it is in the cloud. */
+export function isExternalCloud({ settings }: Facts): boolean {
+  return settings.cloudProvider === "external";
+}
+
+/** Metadata are to be had, as with the cloud providers that kubelets had built in. */
+function hasMetadata({ settings }: Facts): boolean {
+  return settings.cloudProvider !== undefined && settings.cloudProvider !== "external";
+}
+
+/** For initialNode; null without metadata. */
+export function cloudFactsOf(facts: Facts): CloudFacts | null {
+  if (!hasMetadata(facts)) return null;
+  const { cloud } = facts;
+  if (!cloud)
+    return { instances: { providerID: { error: NOT_YET }, instanceType: { error: NOT_YET } }, zone: null };
+  const { providerID, instanceType, zone = "", region = "" } = cloud;
+  return {
+    instances: { providerID: { value: providerID }, instanceType: { value: instanceType } },
+    zone: { value: { failureDomain: zone, region } },
+  };
+}
+
+/** For nodeAddress; undefined where the machine's own addresses count. */
+export function cloudAddressesOf(facts: Facts): StatusSources["addresses"]["cloud"] {
+  const { cloud, settings } = facts;
+  if (!hasMetadata(facts) || (cloud && !cloud.addresses)) return undefined;
+  return {
+    hostnameOverridden: settings.hostnameOverridden ?? false,
+    nodeAddresses: () => (cloud ? { value: cloud.addresses ?? [] } : { error: NOT_YET }),
+  };
+}

@@ -1,0 +1,106 @@
+// The Node that a reporting machine registers with: the kubelet's initial Node, and what rollcall adds to it.
+import { EXTERNAL_CLOUD_TAINT, initialNode, isSameTaint } from "../node/initial-node.ts";
+import type { Node, Taint } from "../kubernetes/types.ts";
+import { nodeStatusSetters } from "../setters/pipeline.ts";
+import type { Facts } from "../protocol/facts.ts";
+import type { Grant } from "../protocol/join-tokens.ts";
+import { cloudFactsOf, isExternalCloud } from "./reported-cloud.ts";
+import { type ReportedStatus, reportedSources } from "./reported-status.ts";
+import { DEFAULT_SETTINGS } from "../protocol/settings.ts";
+import { factSetters } from "./reported-extras.ts";
+import { customSetters } from "../setters/custom.ts";
+import { setNodeInfo } from "../setters/node-info.ts";
+import { shutdownEvent } from "../setters/shutdown-event.ts";
+import { imageFilesystemEvent } from "../setters/image-filesystem-event.ts";
+import type { DraftNode, Setter } from "../setters/setter.ts";
+
+/** Whose Node it is: the deployment that created or adopted it. */
+export const OWNER_ANNOTATION = "rollcall.dev/owner";
+/** A machine without a kubelet must not be given pods. */
+export const FACTS_ONLY_TAINT: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
+/** Nor traffic that a load balancer spreads over Nodes. */
+const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
+
+/** The setters of the product, in order, over a report. */
+export function reportedSetters(reported: ReportedStatus): Setter[] {
+  const setters = nodeStatusSetters(reportedSources(reported), customSetters);
+  setters.push(...factSetters(reported));
+  return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
+}
+
+/** What a kubelet that is registered says beside its status, and before it: a shutdown comes before its NotReady. */
+export function reportedEvents({ vitals, memory, recordEvent }: ReportedStatus): Setter[] {
+  const [, capacityBytes] = vitals.signals["imagefs.available"] ?? [];
+  return [
+    shutdownEvent(memory.shutdown, vitals.shuttingDown ?? false, recordEvent),
+    imageFilesystemEvent(memory.imageFilesystem, capacityBytes, recordEvent),
+  ];
+}
+
+/** No kubelet runs without a runtime, so upstream has no word for it; an empty version is `<unknown>` to kubectl. */
+function withoutContainerRuntime(node: DraftNode): null {
+  setNodeInfo(node, { containerRuntimeVersion: "" });
+  return null;
+}
+
+/**
+ * The error: what keeps the machine from registering yet (its cloud's metadata). `grant`: what the machine's join
+ * token gives and allows.
+ */
+export function reportedInitialNode(
+  reported: ReportedStatus,
+  grant: Pick<Grant, "withoutFactsOnlyTaint" | "labels" | "taints">,
+  over: (setters: readonly Setter[]) => readonly Setter[] = (setters) => setters, // typically overDecisions
+): { node: DraftNode; errors: string[] } | { error: string } {
+  const { settings, platform } = reported.facts;
+  const cloud = cloudFactsOf(reported.facts);
+  const isExternal = isExternalCloud(reported.facts);
+  const taints = taintsOf(settings.registerWithTaints, grant);
+  return initialNode(
+    {
+      nodeName: reported.name,
+      hostname: settings.hostname,
+      goos: platform.os,
+      goarch: platform.architecture,
+      // The apiserver refuses a Node that has a taint twice.
+      registerWithTaints: isExternal
+        ? taints.filter((taint) => !isSameTaint(taint, EXTERNAL_CLOUD_TAINT))
+        : taints,
+      externalCloudProvider: isExternal,
+      enableControllerAttachDetach:
+        settings.enableControllerAttachDetach ?? DEFAULT_SETTINGS.enableControllerAttachDetach,
+      nodeLabels: { ...settings.nodeLabels, ...grant.labels, [NO_LOAD_BALANCER_LABEL]: "true" },
+      providerID: settings.providerID ?? DEFAULT_SETTINGS.providerID,
+      declaredFeatures: null,
+      older: {
+        unschedulable: false,
+        networkUnavailable: false,
+        now: "",
+        keepTerminatedPodVolumes: settings.keepTerminatedPodVolumes ?? false,
+        cloud,
+      },
+    },
+    over(reportedSetters(reported)),
+  );
+}
+
+function taintsOf(
+  configured: Facts["settings"]["registerWithTaints"],
+  { withoutFactsOnlyTaint, taints: granted = [] }: Pick<Grant, "withoutFactsOnlyTaint" | "taints">,
+): Taint[] {
+  const isGranted = (taint: Pick<Taint, "key" | "effect">) =>
+    granted.some(({ key, effect }) => key === taint.key && effect === taint.effect);
+  const own = (configured ?? []).filter((taint) => !isGranted(taint));
+  const taints = [...granted, ...own].map(({ key, value = "", effect }) => ({ key, value, effect }));
+  if (configured !== null && withoutFactsOnlyTaint) return taints;
+  return [FACTS_ONLY_TAINT, ...taints.filter(({ key }) => key !== FACTS_ONLY_TAINT.key)];
+}
+
+/** null where this deployment may write the Node; else why not. */
+export function claimNode(existing: Node, deployment: string): string | null {
+  const owner = existing.metadata?.annotations?.[OWNER_ANNOTATION];
+  if (owner === deployment) return null;
+  return owner === undefined
+    ? "a Node of this name exists that is not rollcall's"
+    : `the Node belongs to ${owner}`;
+}

@@ -1,0 +1,213 @@
+// What the setters read, out of a machine's report: facts, vitals, and what the setters remember from before.
+// An absent group of facts is what an error of its callback is in the kubelet.
+import { csiVolumeLimits } from "./attach-limits.ts";
+import type { PressureCondition } from "../resources/eviction-thresholds.ts";
+import { type EvictionState, NO_PRESSURE, synchronizeEviction } from "../resources/eviction.ts";
+import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
+import { newQuantity } from "../kubernetes/quantity/quantity.ts";
+import { canonicalVersion } from "../kubernetes/version.ts";
+import type { Quantities } from "../kubernetes/resource-list.ts";
+import type { MachineInfo } from "../resources/machine-capacity.ts";
+import { nodeAllocatableReservation } from "../resources/allocatable.ts";
+import type { StatusSources } from "../setters/pipeline.ts";
+import type { Facts } from "../protocol/facts.ts";
+import { cloudAddressesOf, isExternalCloud } from "./reported-cloud.ts";
+import type { Vitals } from "../protocol/report.ts";
+import { DEFAULT_SETTINGS } from "../protocol/settings.ts";
+import { capacityOf, settingsInForce } from "./settings-in-force.ts";
+import type { ImageFilesystemState } from "../setters/image-filesystem-event.ts";
+import type { RebootEvent } from "../setters/machine-info.ts";
+import type { ResolveAddress } from "../setters/node-address.ts";
+import type { SchedulableState } from "../setters/record-node-schedulable-event.ts";
+import type { Reading, RecordEvent } from "../setters/setter.ts";
+import type { ShutdownState } from "../setters/shutdown-event.ts";
+import { validateNodeIP } from "../setters/validate-node-ip.ts";
+
+/** The version that the Node shows as its kubelet's; version parsers accept it. */
+export const KUBELET_VERSION = "v1.36.0-rollcall-v0.1.0";
+
+/** What the setters remember from run to run. Plain JSON. */
+export interface ReportedMemory {
+  rebootEvent: RebootEvent;
+  schedulable: SchedulableState;
+  eviction: EvictionState;
+  imageFilesystem: ImageFilesystemState;
+  shutdown: ShutdownState;
+}
+
+export const NOTHING_REMEMBERED: ReportedMemory = {
+  rebootEvent: { emitted: false },
+  schedulable: { lastNodeUnschedulable: false },
+  eviction: NO_PRESSURE,
+  imageFilesystem: { hasNoCapacity: false },
+  shutdown: { isShuttingDown: false },
+};
+
+export interface ReportedStatus {
+  /** The Node's name. */
+  name: string;
+  facts: Facts;
+  vitals: Vitals;
+  /** Milliseconds since 1970, by the clock of who decides. */
+  nowMs: number;
+  memory: ReportedMemory;
+  recordEvent: RecordEvent;
+}
+
+/** Sources for nodeStatusSetters. Updates `memory`, as the setters do. */
+export function reportedSources(reported: ReportedStatus): StatusSources {
+  const { name, facts, nowMs, memory, recordEvent } = reported;
+  const { settings, platform, runtime, devices } = facts;
+  const { localStorageCapacityIsolation = DEFAULT_SETTINGS.localStorageCapacityIsolation } = settings;
+  const pressure = updatePressure(reported);
+  const machine = facts.machine && machineInfoOf(facts.machine);
+  const capacity = capacityOf(machine, facts.storage?.nodefsCapacityBytes, localStorageCapacityIsolation);
+  return {
+    nodeName: name,
+    hostname: settings.hostname,
+    now: timestamp(nowMs),
+    recordEvent,
+    custom: facts.custom ?? {},
+    addresses: addressSources(facts),
+    machine: {
+      maxPods: settings.maxPods,
+      podsPerCore: settings.podsPerCore ?? DEFAULT_SETTINGS.podsPerCore,
+      info: () => (machine ? { value: machine } : { error: "machine info is missing" }),
+      capacity: () => capacity,
+      devicePluginResources: () => ({
+        capacity: counts(devices?.capacity),
+        allocatable: counts(devices?.allocatable),
+        removed: devices?.removed ?? [],
+      }),
+      allocatableReservation: () =>
+        nodeAllocatableReservation(settingsInForce(settings).reservations, capacity),
+      localStorageCapacityIsolation,
+    },
+    versions: () =>
+      facts.versions
+        ? { value: { kernelVersion: facts.versions.kernel, osImage: facts.versions.osImage } }
+        : { error: "versions are missing" },
+    kubeletVersion: KUBELET_VERSION,
+    daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
+    nodeStatusMaxImages: settings.nodeStatusMaxImages ?? DEFAULT_SETTINGS.nodeStatusMaxImages,
+    images: () => imagesOf(facts),
+    goos: platform.os,
+    goarch: platform.architecture,
+    runtime: {
+      type: () => runtime?.name ?? "",
+      version: () => runtimeVersion(runtime),
+      handlers: () => facts.runtimeHandlers ?? null,
+      features: () => facts.runtimeFeatures ?? null,
+    },
+    pressure: {
+      memory: () => pressure.includes("MemoryPressure"),
+      disk: () => pressure.includes("DiskPressure"),
+      pid: () => pressure.includes("PIDPressure"),
+    },
+    errors: errorSources(reported),
+    ...volumeSources(facts),
+    memory,
+  };
+}
+
+/** What keeps the Node from being Ready, or makes it less than it should be. */
+function errorSources({ facts, vitals }: ReportedStatus): StatusSources["errors"] {
+  return {
+    runtime: () => vitals.errors?.runtime ?? null,
+    network: () => vitals.errors?.network ?? null,
+    storage: () => vitals.errors?.storage ?? null,
+    // Upstream containerManagerImpl.setupNode.
+    softRequirements: () => (facts.cgroups?.cpuHardcapping === false ? "CPU hardcapping unsupported" : null),
+    nodeShutdownManager: () => (vitals.shuttingDown ? "node is shutting down" : null),
+  };
+}
+
+/** RFC 3339 in whole seconds: metav1.Time on the wire. */
+export function timestamp(nowMs: number): string {
+  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+}
+
+function updatePressure({ facts, vitals, memory, nowMs }: ReportedStatus): readonly PressureCondition[] {
+  const { settings } = facts;
+  memory.eviction = synchronizeEviction(
+    settingsInForce(settings).thresholds,
+    vitals.signals,
+    memory.eviction,
+    nowMs,
+    settings.evictionPressureTransitionPeriodMs ?? DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs,
+  );
+  return memory.eviction.conditions;
+}
+
+function volumeSources({
+  settings,
+  volumes,
+  attachLimits,
+}: Facts): Pick<StatusSources, "volumes" | "volumePluginLimits"> {
+  return {
+    volumes: { synced: () => volumes?.synced ?? false, inUse: () => volumes?.inUse ?? null },
+    ...(settings.volumeLimits && { volumePluginLimits: () => csiVolumeLimits(attachLimits) }),
+  };
+}
+
+/** A machine's facts as the kubelet has them from cAdvisor. */
+export function machineInfoOf(machine: NonNullable<Facts["machine"]>): MachineInfo {
+  return {
+    machineID: machine.machineID,
+    systemUUID: machine.systemUUID,
+    bootID: machine.bootID,
+    numCores: machine.cores,
+    memoryCapacityBytes: BigInt(machine.memoryBytes),
+    swapCapacityBytes: BigInt(machine.swapBytes),
+    hugePages: machine.hugePages.map(({ pageSizeKiB, pages }) => ({
+      pageSizeKiB: BigInt(pageSizeKiB),
+      numPages: BigInt(pages),
+    })),
+  };
+}
+
+function counts(resources: Record<string, number> = {}): Quantities {
+  const entries = Object.entries(resources);
+  return Object.fromEntries(entries.map(([name, value]) => [name, newQuantity(value, "DecimalSI")]));
+}
+
+/** A machine without a container runtime has no images, and that is no error. */
+function imagesOf({ images, runtime }: Facts): ReturnType<StatusSources["images"]> {
+  if (images) return { value: images };
+  return runtime === null ? { value: null } : { error: "images are missing" };
+}
+
+function addressSources(facts: Facts): StatusSources["addresses"] {
+  const { nodeIPs = [], lookup = [], onInterface = [], defaultRoute = {} } = facts.addresses ?? {};
+  const cloud = cloudAddressesOf(facts);
+  const own = { value: onInterface.flatMap((ip) => parseIpSloppy(ip) ?? []) };
+  return {
+    nodeIPs: nodeIPs.map((ip) => parseIpSloppy(ip)),
+    validateNodeIP: (ip) => validateNodeIP(ip, () => own),
+    externalCloudProvider: isExternalCloud(facts),
+    resolveAddress: resolveAddress(defaultRoute),
+    lookupIP: () => ("error" in lookup ? [] : lookup.flatMap((ip) => parseIpSloppy(ip) ?? [])),
+    ...(cloud && { cloud }),
+  };
+}
+
+/** apimachinery ResolveBindAddress and ChooseHostInterface: of a node IP's family, else IPv4 first. */
+function resolveAddress({
+  ipv4,
+  ipv6,
+}: {
+  ipv4?: string | undefined;
+  ipv6?: string | undefined;
+}): ResolveAddress {
+  return (ip) => {
+    const chosen = ip !== null && !isIpv4(ip) ? (ipv6 ?? ipv4) : (ipv4 ?? ipv6);
+    return chosen === undefined ? { error: "no default routes found" } : { value: parseIpSloppy(chosen) };
+  };
+}
+
+/** Upstream kuberuntime's newRuntimeVersion. */
+function runtimeVersion(runtime: Facts["runtime"]): Reading<string> {
+  if (!runtime) return { error: "no container runtime" };
+  const value = canonicalVersion(runtime.version);
+  return value === null ? { error: `could not parse "${runtime.version}" as version` } : { value };
+}

@@ -1,0 +1,98 @@
+// What a machine's settings come to: thresholds and reservations, read once for all decisions. Validates nothing that
+// the schema has validated.
+import {
+  nodeAllocatableReservation,
+  parseReserved,
+  validateNodeAllocatable,
+} from "../resources/allocatable.ts";
+import { effectiveEvictionHard, parseThresholds, type Threshold } from "../resources/eviction-thresholds.ts";
+import { newQuantity } from "../kubernetes/quantity/quantity.ts";
+import type { Quantities } from "../kubernetes/resource-list.ts";
+import { capacityQuantities, type MachineInfo } from "../resources/machine-capacity.ts";
+import { withReservedCpus } from "../resources/reserved-cpus.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../protocol/settings.ts";
+
+interface SettingsInForce {
+  /** Hard and soft ones. */
+  thresholds: readonly Threshold[];
+  /** What is kept from pods; of the thresholds, the hard ones. */
+  reservations: Parameters<typeof nodeAllocatableReservation>[0];
+}
+
+/**
+ * Reading the texts takes as long as the rest of a decision, and every report asks for them. The same object of settings
+ * must therefore never change; a Durable Object keeps one from the moment the facts arrive.
+ */
+const known = new WeakMap<Settings, SettingsInForce>();
+
+/** Throws for settings that the schema does not accept. */
+export function settingsInForce(settings: Settings): SettingsInForce {
+  const found = known.get(settings);
+  if (found) return found;
+  const read = readSettings(settings);
+  known.set(settings, read);
+  return read;
+}
+
+function readSettings(settings: Settings): SettingsInForce {
+  const { evictionSoft = {}, evictionSoftGracePeriod = {}, evictionMinimumReclaim = {} } = settings;
+  const evictionHard = settings.evictionHard ?? effectiveEvictionHard(null, false);
+  const texts = withReservedCpus(
+    { systemReserved: settings.systemReserved ?? {}, kubeReserved: settings.kubeReserved ?? {} },
+    settings.reservedSystemCPUs ?? DEFAULT_SETTINGS.reservedSystemCPUs,
+    // Whether the machine has these CPUs is checked where they are configured, once, as the kubelet does.
+    Infinity,
+  );
+  const { thresholds, error } = parseThresholds({
+    evictionHard,
+    evictionSoft,
+    evictionSoftGracePeriod,
+    evictionMinimumReclaim,
+  });
+  // As the container manager gets them: no reclaim, no soft ones.
+  const hard = parseThresholds({ evictionHard });
+  if (error !== null || hard.error !== null || texts.error !== null) {
+    throw new Error(error ?? hard.error ?? texts.error ?? "");
+  }
+  const reservations = {
+    systemReserved: reserved(texts.reserved.systemReserved),
+    kubeReserved: reserved(texts.reserved.kubeReserved),
+    hardEvictionThresholds: hard.thresholds,
+  };
+  return { thresholds, reservations };
+}
+
+function reserved(texts: Record<string, string>): Quantities {
+  const { reserved, error } = parseReserved(texts);
+  if (error !== null) throw new Error(error);
+  return reserved;
+}
+
+/** What the container manager knows of a machine: GetCapacity. Without isolation, storage is not a resource. */
+export function capacityOf(
+  machine: MachineInfo | undefined,
+  nodefsCapacityBytes: number | undefined,
+  localStorageCapacityIsolation: boolean,
+): Quantities {
+  const capacity: Quantities = machine ? capacityQuantities(machine) : {};
+  if (nodefsCapacityBytes !== undefined && localStorageCapacityIsolation) {
+    capacity["ephemeral-storage"] = newQuantity(nodefsCapacityBytes, "BinarySI");
+  }
+  return capacity;
+}
+
+/** What a kubelet looks at before it starts: are there these CPUs, and is there what is to be kept? null: yes. */
+export function reservationFault(
+  settings: Settings,
+  machine: MachineInfo,
+  nodefsCapacityBytes: number | undefined,
+  maxPids: number | undefined,
+): string | null {
+  const { systemReserved = {}, kubeReserved = {}, reservedSystemCPUs = "" } = settings;
+  const cpus = withReservedCpus({ systemReserved, kubeReserved }, reservedSystemCPUs, machine.numCores);
+  if (cpus.error !== null) return cpus.error;
+  const { localStorageCapacityIsolation = DEFAULT_SETTINGS.localStorageCapacityIsolation } = settings;
+  const capacity = capacityOf(machine, nodefsCapacityBytes, localStorageCapacityIsolation);
+  if (maxPids !== undefined) capacity["pid"] = newQuantity(maxPids, "DecimalSI");
+  return validateNodeAllocatable(settingsInForce(settings).reservations, capacity);
+}

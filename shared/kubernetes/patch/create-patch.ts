@@ -1,0 +1,195 @@
+// Makes the strategic merge patch that turns one object into another. Never changes its arguments; the patch
+// shares what it adds with the modified object. Mirrors apimachinery/pkg/util/strategicpatch.
+import { isJsonObject, type Json, jsonEqual, type JsonObject, ownValue } from "../json.ts";
+import { identity, missingMergeKey, sortByOrder, withoutDuplicates } from "./list-order.ts";
+import { DELETE_FROM_LIST, DIRECTIVE, type Outcome, SET_ELEMENT_ORDER } from "./directives.ts";
+import { fieldSchema, type ListSchema, type PatchSchema, type StructSchema } from "./schema.ts";
+import { canonicalQuantity, isEmpty, knownField, present, wireForm } from "./wire-form.ts";
+
+/**
+ * The patch from `original` to `modified`, `{}` when they are equal (upstream: CreateTwoWayMergePatch, diffMaps).
+ * Empty lists, maps of free keys and null in their place count as absent, as Go leaves them out of JSON.
+ */
+export function createStrategicMergePatch(
+  original: JsonObject,
+  modified: JsonObject,
+  schema: PatchSchema,
+): Outcome<JsonObject> {
+  const patch: JsonObject = {};
+  for (const key in modified) {
+    const error = diffField(patch, key, original, modified, schema);
+    if (error !== null) return { error };
+  }
+  for (const key in original) {
+    const field = knownField(schema, key);
+    const isGone = present(original[key], field) !== undefined && present(modified[key], field) === undefined;
+    if (isGone) patch[key] = null;
+  }
+  return { result: patch };
+}
+
+/** Adds what differs in one field to the patch; returns an error's text or null. */
+function diffField(
+  patch: JsonObject,
+  key: string,
+  original: JsonObject,
+  modified: JsonObject,
+  schema: PatchSchema,
+): string | null {
+  const field = knownField(schema, key);
+  const before = present(ownValue(original, key), field);
+  const after = present(modified[key], field);
+  if (after === undefined) return null;
+  if (before === undefined) patch[key] = wireForm(after, field);
+  else if (Array.isArray(before) && Array.isArray(after)) return diffLists(patch, key, before, after, schema);
+  else if (isJsonObject(before) && isJsonObject(after)) return diffObjects(patch, key, before, after, schema);
+  else if (before !== after) patch[key] = wireForm(after, field);
+  return null;
+}
+
+/** upstream: handleMapDiff */
+function diffObjects(
+  patch: JsonObject,
+  key: string,
+  before: JsonObject,
+  after: JsonObject,
+  schema: PatchSchema,
+): string | null {
+  const field = fieldSchema(schema, key);
+  if ("error" in field) return jsonEqual(before, after) ? null : field.error;
+  const changes =
+    field.kind === "map" && field.quantities
+      ? { result: diffQuantities(before, after) }
+      : createStrategicMergePatch(before, after, field);
+  if ("error" in changes) return changes.error;
+  if (!isEmpty(changes.result)) patch[key] = changes.result;
+  return null;
+}
+
+function diffQuantities(before: JsonObject, after: JsonObject): JsonObject {
+  const patch: JsonObject = {};
+  if (before === after) return patch;
+  for (const name in after) {
+    if (before[name] === after[name]) continue;
+    const quantity = canonicalQuantity(after[name]);
+    if (quantity !== canonicalQuantity(ownValue(before, name))) patch[name] = quantity;
+  }
+  for (const name in before) if (ownValue(after, name) === undefined) patch[name] = null;
+  return patch;
+}
+
+/** upstream: handleSliceDiff */
+function diffLists(
+  patch: JsonObject,
+  key: string,
+  before: Json[],
+  after: Json[],
+  schema: PatchSchema,
+): string | null {
+  const field = fieldSchema(schema, key);
+  if ("error" in field) return jsonEqual(before, after) ? null : field.error;
+  if (field.kind !== "list") return `expected slice or array type, but got: ${field.kind}`;
+  if (field.merge === "set") diffSets(patch, key, before, after);
+  else if (field.merge === "key")
+    return before === after ? null : diffKeyed(patch, key, before, after, field);
+  else if (!jsonEqual(before, after)) patch[key] = after;
+  return null;
+}
+
+/**
+ * upstream: diffListsOfScalars. Upstream sorts the original in place before it asks whether anything changed:
+ * a list that is not sorted gets its order sent with every patch.
+ */
+function diffSets(patch: JsonObject, key: string, before: Json[], after: Json[]): void {
+  const sorted = before.length === 1 ? before : before.toSorted(compareAsText);
+  if (jsonEqual(sorted, after)) return;
+  const added = after.toSorted(compareAsText).filter(unmatchedBy(before));
+  const removed = sorted.filter(unmatchedBy(after));
+  if (added.length > 0) patch[key] = sortByOrder(added, after, null);
+  if (removed.length > 0) patch[`${DELETE_FROM_LIST}/${key}`] = withoutDuplicates(removed);
+  patch[`${SET_ELEMENT_ORDER}/${key}`] = after;
+}
+
+function compareAsText(left: Json, right: Json): number {
+  const [leftText, rightText] = [asText(left), asText(right)];
+  return leftText < rightText ? -1 : leftText > rightText ? 1 : 0;
+}
+
+function asText(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** Tells of each item in turn whether `others` has no item left to pair it with. */
+function unmatchedBy(others: Json[]): (item: Json) => boolean {
+  const left = [...others];
+  return (item) => {
+    const place = left.indexOf(item);
+    if (place >= 0) left.splice(place, 1);
+    return place < 0;
+  };
+}
+
+/** upstream: diffLists and diffListsOfMaps */
+function diffKeyed(
+  patch: JsonObject,
+  field: string,
+  before: Json[],
+  after: Json[],
+  { key, item }: KeyedListSchema,
+): string | null {
+  const missing = missingMergeKey(key, before) ?? missingMergeKey(key, after);
+  if (missing !== null) return missing;
+  const changed = diffItems(sortByKey(before, key), sortByKey(after, key), key, item);
+  if ("error" in changed) return changed.error;
+  const { changes, deletions } = changed.result;
+  const items = [...sortByOrder(changes, after, key), ...deletions];
+  if (items.length > 0) patch[field] = items;
+  if (items.length > 0 || !inSameOrder(before, after, key)) {
+    patch[`${SET_ELEMENT_ORDER}/${field}`] = after.map((item) => ({ [key]: identity(item, key) }));
+  }
+  return null;
+}
+
+type KeyedListSchema = Extract<ListSchema, { merge: "key" }>;
+
+/**
+ * Items by the text of their key. Those with equal keys come out in reverse, as they do of Go's sort with
+ * upstream's comparison for up to 12 items (beyond, Go's order of equal keys is another one).
+ */
+function sortByKey(items: Json[], key: string): JsonObject[] {
+  const reversed = items.filter(isJsonObject).reverse();
+  return reversed.sort((left, right) => compareAsText(left[key] ?? null, right[key] ?? null));
+}
+
+function diffItems(
+  before: JsonObject[],
+  after: JsonObject[],
+  key: string,
+  schema: StructSchema,
+): Outcome<{ changes: JsonObject[]; deletions: JsonObject[] }> {
+  const changes: JsonObject[] = [];
+  const deletions: JsonObject[] = [];
+  let next = 0;
+  for (const original of before) {
+    const id = identity(original, key);
+    while (next < after.length && compareAsText(identity(after[next], key), id) < 0)
+      changes.push(after[next++]!);
+    const modified = after[next];
+    if (modified === undefined || identity(modified, key) !== id) {
+      deletions.push({ [key]: id, [DIRECTIVE]: "delete" });
+      continue;
+    }
+    next++;
+    if (original === modified) continue;
+    const changed = createStrategicMergePatch(original, modified, schema);
+    if ("error" in changed) return changed;
+    if (!isEmpty(changed.result)) changes.push({ ...changed.result, [key]: id });
+  }
+  changes.push(...after.slice(next));
+  return { result: { changes, deletions } };
+}
+
+function inSameOrder(before: Json[], after: Json[], key: string): boolean {
+  if (before.length !== after.length) return false;
+  return after.every((item, index) => identity(item, key) === identity(before[index], key));
+}

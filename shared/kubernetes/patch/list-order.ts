@@ -1,0 +1,112 @@
+// The order of a merged list: what the patch asks for, interleaved with the order the list had.
+// Knows nothing of merging itself: see strategic-merge-patch.ts and create-patch.ts.
+import { isJsonObject, type Json, ownValue } from "../json.ts";
+
+/**
+ * The identity of a list's item: the value of its merge key, or the item itself where `key` is null (a set of
+ * scalars). Null when the item has none.
+ */
+export function identity(item: Json | undefined, key: string | null): Json {
+  if (key === null) return item ?? null;
+  return isJsonObject(item) ? (ownValue(item, key) ?? null) : null;
+}
+
+/** An error's text when an item of a keyed list has no usable merge key (upstream: validateMergeKeyInLists). */
+export function missingMergeKey(key: string, items: Json[]): string | null {
+  for (const item of items) {
+    if (!isJsonObject(item))
+      return `expected a map with the merge key ${key}, but received ${JSON.stringify(item)}`;
+    const id = ownValue(item, key);
+    if (id === undefined) return noMergeKey(item, key);
+    if (typeof id === "object" && id !== null)
+      return `the merge key ${key} is no scalar: ${JSON.stringify(item)}`;
+  }
+  return null;
+}
+
+export function noMergeKey(item: Json, key: string): string {
+  return `map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`;
+}
+
+function ranks(order: Json[], key: string | null): Map<Json, number> {
+  const ranks = new Map<Json, number>();
+  order.forEach((item, index) => {
+    const id = identity(item, key);
+    if (!ranks.has(id)) ranks.set(id, index);
+  });
+  return ranks;
+}
+
+/**
+ * Sorts a copy of `items` by their place in `order` (upstream: normalizeSliceOrder). An item that `order` lacks
+ * counts as less than every other, on whichever side it stands, as upstream; for such lists the outcome is that
+ * of Go's insertion sort, which is what Go runs for up to 20 items.
+ */
+export function sortByOrder(items: Json[], order: Json[], key: string | null): Json[] {
+  const rankOf = ranks(order, key);
+  const sorted = items.map((item) => ({ item, rank: rankOf.get(identity(item, key)) }));
+  if (sorted.every(({ rank }) => rank !== undefined)) {
+    return sorted.sort((left, right) => left.rank! - right.rank!).map(({ item }) => item);
+  }
+  for (let end = 1; end < sorted.length; end++) {
+    for (let place = end; place > 0; place--) {
+      const lower = sorted[place - 1]!;
+      const upper = sorted[place]!;
+      if (upper.rank !== undefined && lower.rank !== undefined && upper.rank >= lower.rank) break;
+      sorted[place - 1] = upper;
+      sorted[place] = lower;
+    }
+  }
+  return sorted.map(({ item }) => item);
+}
+
+/**
+ * Orders a merged list: items in `patchOrder` stand in that order; the server's own are put between them by the
+ * order of the list as the server had it (upstream: partition…ByPresentInList, normalizeElementOrder).
+ */
+export function orderMerged(
+  merged: Json[],
+  patchOrder: Json[],
+  serverOrder: Json[],
+  key: string | null,
+): Json[] {
+  const wanted = ranks(patchOrder, key);
+  const patched = merged.filter((item) => wanted.has(identity(item, key)));
+  const serverOnly = merged.filter((item) => !wanted.has(identity(item, key)));
+  return interleave(
+    sortByOrder(serverOnly, serverOrder, key),
+    sortByOrder(patched, patchOrder, key),
+    ranks(serverOrder, key),
+    key,
+  );
+}
+
+/** Puts each item of `left` before the first of `right` that the server had after it (upstream: mergeSortedSlice). */
+function interleave(left: Json[], right: Json[], serverRank: Map<Json, number>, key: string | null): Json[] {
+  const result: Json[] = [];
+  let next = 0;
+  for (const item of right) {
+    const rank = serverRank.get(identity(item, key));
+    while (next < left.length) {
+      const leftRank = serverRank.get(identity(left[next], key));
+      if (rank === undefined || leftRank === undefined || leftRank >= rank) break;
+      result.push(left[next++]!);
+    }
+    result.push(item);
+  }
+  return [...result, ...left.slice(next)];
+}
+
+/** Fills the place of a duplicate with the last item (upstream: deduplicateScalars, whose order this is). */
+export function withoutDuplicates(items: Json[]): Json[] {
+  const kept = [...items];
+  for (let first = 0; first < kept.length - 1; first++) {
+    for (let second = first + 1; second < kept.length; second++) {
+      if (kept[first] !== kept[second]) continue;
+      const last = kept.pop()!;
+      if (second < kept.length) kept[second] = last;
+      second--;
+    }
+  }
+  return kept;
+}

@@ -1,0 +1,37 @@
+// Makes the patch of a Node's `/status` from two Nodes. Sends nothing.
+// Mirrors component-helpers/node/util.PatchNodeStatus.
+import { createStrategicMergePatch } from "./create-patch.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import { nodeSchema } from "./node-schema.ts";
+import { DIRECTIVE, type Outcome } from "./directives.ts";
+import type { Node, NodeAddress } from "../types.ts";
+
+/**
+ * The strategic merge patch from `oldNode` to `newNode`, `{}` when nothing differs. Differences in `spec` are
+ * left out; quantities are canonical. Addresses that change are replaced as a whole: merging them by type, as
+ * their schema says, would lose all but one of a type.
+ */
+export function createNodeStatusPatch(oldNode: Node, newNode: Node): Outcome<JsonObject> {
+  const before = oldNode.status?.addresses ?? [];
+  const after = newNode.status?.addresses ?? [];
+  const replaceAddresses = before.length > 0 && !sameAddresses(before, after);
+  const { spec: _, ...rest } = newNode;
+  const modified: Node = oldNode.spec === undefined ? rest : { ...rest, spec: oldNode.spec };
+  if (replaceAddresses) modified.status = { ...newNode.status, addresses: before };
+  const created = createStrategicMergePatch(oldNode, modified, nodeSchema);
+  if ("error" in created || !replaceAddresses) return created;
+  const changes = isJsonObject(created.result.status) ? created.result.status : {};
+  const status = {
+    ...changes,
+    addresses: [...after, { [DIRECTIVE]: "replace" }],
+  };
+  return { result: { ...created.result, status } };
+}
+
+function sameAddresses(before: NodeAddress[], after: NodeAddress[]): boolean {
+  if (before === after) return true;
+  if (before.length !== after.length) return false;
+  return before.every(
+    ({ type, address }, index) => after[index]!.type === type && after[index]!.address === address,
+  );
+}

@@ -1,0 +1,178 @@
+// Applies a strategic merge patch, as an apiserver does. Never changes its arguments: what a patch leaves alone
+// is shared between the original and the result. Mirrors apimachinery/pkg/util/strategicpatch.
+import { isJsonObject, type Json, type JsonObject, ownValue } from "../json.ts";
+import { identity, missingMergeKey, orderMerged } from "./list-order.ts";
+import { elementType, type MergedList, mergeLists, typeName } from "./merge-lists.ts";
+import {
+  DELETE_FROM_LIST,
+  DIRECTIVE,
+  isDirective,
+  itemsWithoutDirectives,
+  type Outcome,
+  RETAIN_KEYS,
+  SET_ELEMENT_ORDER,
+  unknownDirective,
+  withoutDirectives,
+  withoutNulls,
+  withoutPrefix,
+} from "./directives.ts";
+import { fieldSchema, type ListSchema, listSchema, type PatchSchema } from "./schema.ts";
+
+/** Applies `patch` to `original`; the error's text when the patch is malformed (upstream: StrategicMergePatch). */
+export function applyStrategicMergePatch(
+  original: JsonObject,
+  patch: JsonObject,
+  schema: PatchSchema,
+): Outcome<JsonObject> {
+  const directive = ownValue(patch, DIRECTIVE);
+  if (directive !== undefined) return applyDirective(patch, directive);
+  const changes = { ...patch };
+  const retained = retainKeys(original, changes);
+  if ("error" in retained) return retained;
+  const merged = retained.result;
+  for (const key of Object.keys(changes).filter((key) => key.startsWith(SET_ELEMENT_ORDER))) {
+    const error = mergeOrderedList(merged, changes, key, schema);
+    if (error !== null) return { error };
+  }
+  for (const [key, change] of Object.entries(changes)) {
+    const error = change === undefined ? null : mergeField(merged, key, change, schema);
+    if (error !== null) return { error };
+  }
+  return { result: merged };
+}
+
+/** upstream: handleDirectiveInMergeMap */
+function applyDirective(patch: JsonObject, directive: Json): Outcome<JsonObject> {
+  if (directive === "delete") return { result: {} };
+  if (directive !== "replace") return { error: unknownDirective(patch, directive) };
+  const { [DIRECTIVE]: _, ...replacement } = patch;
+  return { result: replacement };
+}
+
+/** A copy of `original` to merge into, of all its keys or those of `$retainKeys` (applyRetainKeysDirective). */
+function retainKeys(original: JsonObject, changes: JsonObject): Outcome<JsonObject> {
+  const retained = ownValue(changes, RETAIN_KEYS);
+  if (retained === undefined) return { result: { ...original } };
+  delete changes[RETAIN_KEYS];
+  if (!Array.isArray(retained)) return { error: "invalid patch format of retainKeys" };
+  const keys = new Set(retained);
+  for (const [key, change] of Object.entries(changes)) {
+    const isParallelList = key.startsWith(DELETE_FROM_LIST) || key.startsWith(SET_ELEMENT_ORDER);
+    if (change === null || change === undefined || isParallelList || keys.has(key)) continue;
+    return { error: "invalid patch format of retainKeys" };
+  }
+  return { result: Object.fromEntries(Object.entries(original).filter(([key]) => keys.has(key))) };
+}
+
+/** Merges one field of the patch into `merged`; returns an error's text or null (upstream: mergeMap's loop). */
+function mergeField(merged: JsonObject, patchKey: string, change: Json, schema: PatchSchema): string | null {
+  const isDeletion = patchKey.startsWith(DELETE_FROM_LIST);
+  const key = isDeletion ? withoutPrefix(patchKey, DELETE_FROM_LIST) : patchKey;
+  if (key === null) return "invalid patch format of primitive list";
+  if (change === null) {
+    delete merged[key];
+    return null;
+  }
+  const current = ownValue(merged, key);
+  if (current === undefined || typeName(current) !== typeName(change)) {
+    if (!isDeletion) setOrDelete(merged, key, withoutDirectives(withoutNulls(change)));
+    return null;
+  }
+  const outcome = mergeValue(current, change, key, schema, isDeletion);
+  if ("error" in outcome) return outcome.error;
+  merged[key] = outcome.result;
+  return null;
+}
+
+function setOrDelete(object: JsonObject, key: string, value: Json | undefined): void {
+  if (value === undefined) delete object[key];
+  else object[key] = value;
+}
+
+function mergeValue(
+  current: Json,
+  change: Json,
+  key: string,
+  schema: PatchSchema,
+  isDeletion: boolean,
+): Outcome<Json> {
+  if (isJsonObject(current) && isJsonObject(change)) {
+    const field = fieldSchema(schema, key);
+    return "error" in field ? field : applyStrategicMergePatch(current, change, field);
+  }
+  if (Array.isArray(current) && Array.isArray(change)) {
+    const list = listSchema(schema, key);
+    if ("error" in list) return list;
+    if (list.merge === "atomic" && !isDeletion) return { result: change };
+    const outcome = mergeLists(current, change, list, isDeletion, applyStrategicMergePatch);
+    return "error" in outcome ? outcome : { result: outcome.result.merged };
+  }
+  return { result: change };
+}
+
+/**
+ * Merges a list that has a `$setElementOrder` and takes both out of `changes`; returns an error's text or null
+ * (upstream: mergePatchIntoOriginal).
+ */
+function mergeOrderedList(
+  merged: JsonObject,
+  changes: JsonObject,
+  orderKey: string,
+  schema: PatchSchema,
+): string | null {
+  const order = changes[orderKey];
+  delete changes[orderKey];
+  const key = withoutPrefix(orderKey, SET_ELEMENT_ORDER);
+  if (key === null || !Array.isArray(order)) return "invalid patch format of setElementOrder list";
+  const current = ownValue(merged, key);
+  const change = ownValue(changes, key);
+  if (current !== undefined && !Array.isArray(current)) return `expected a list in the field ${key}`;
+  if (change !== undefined && !Array.isArray(change))
+    return `expected a list in the patch of the field ${key}`;
+  const list = listSchema(schema, key);
+  if ("error" in list) return list.error;
+  const mergeKey = list.merge === "key" ? list.key : null;
+  const invalid = orderMismatch(change ?? [], order, mergeKey);
+  if (invalid !== null) return invalid;
+  if (current === undefined && change === undefined) return null;
+  const outcome = mergeForOrder(current, change, list);
+  if ("error" in outcome) return outcome.error;
+  const { merged: items, memory } = outcome.result;
+  const missing = mergeKey === null ? null : missingMergeKey(mergeKey, [...items, ...order, ...memory]);
+  if (missing !== null) return missing;
+  merged[key] = orderMerged(items, order, memory, mergeKey);
+  delete changes[key];
+  return null;
+}
+
+function mergeForOrder(
+  current: Json[] | undefined,
+  change: Json[] | undefined,
+  list: ListSchema,
+): Outcome<MergedList> {
+  const type = elementType([...(current ?? []), ...(change ?? [])]);
+  if ("error" in type) return type;
+  if (type.result === "object" && list.merge !== "key") return { error: "cannot order a list of maps" };
+  if (current === undefined) return { result: { merged: itemsWithoutDirectives(change ?? []), memory: [] } };
+  if (change === undefined) return { result: { merged: current, memory: current } };
+  if (list.merge === "atomic") return { result: { merged: change, memory: current } };
+  return mergeLists(current, change, list, false, applyStrategicMergePatch);
+}
+
+/** An error's text unless the items of the patch follow `$setElementOrder` (validatePatchWithSetOrderList). */
+function orderMismatch(change: Json[], order: Json[], key: string | null): string | null {
+  if (order.length === 0 || change.length === 0) return null;
+  const patched = key === null ? change : change.filter((item) => !isDirective(item, "delete"));
+  if (key !== null) {
+    const missing = missingMergeKey(key, [...patched.filter((item) => !isDirective(item)), ...order]);
+    if (missing !== null) return missing;
+  }
+  let next = 0;
+  for (const ordered of order) {
+    while (next < patched.length && isDirective(patched[next]!)) next++;
+    if (next < patched.length && identity(patched[next], key) === identity(ordered, key)) next++;
+  }
+  if (next >= patched.length) return null;
+  const [items, wanted] = [JSON.stringify(change), JSON.stringify(order)];
+  return `The order in patch list:\n${items}\n doesn't match ${SET_ELEMENT_ORDER} list:\n${wanted}\n`;
+}

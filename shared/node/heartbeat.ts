@@ -1,0 +1,147 @@
+// Keeps a Node's status true: decides when it has to be written, writes it, tries again.
+// Mirrors syncNodeStatus and what it calls in upstream's kubelet_node_status.go.
+import type { Answer, ApiError } from "../kubernetes/api-error.ts";
+import type { NodeClient } from "../kubernetes/client.ts";
+import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
+import type { Node, NodeCondition } from "../kubernetes/types.ts";
+import type { NodeUpdate } from "./update-node.ts";
+
+/** Upstream nodeStatusUpdateRetry. */
+const NODE_STATUS_UPDATE_TRIES = 5;
+
+/** What has to outlive a heartbeat. These functions update it. */
+export interface HeartbeatState {
+  /** When the status was last written, in milliseconds since 1970; null: not by this process. */
+  lastStatusReportTimeMs: number | null;
+  /** Shifts the next periodic write, so that a fleet's writes do not fall together. Down to a nanosecond. */
+  delayAfterNodeStatusChangeMs: number;
+}
+
+export interface HeartbeatSteps {
+  /** The Node to start from. The first try, 0, may use what is known; the others have to ask the apiserver. */
+  readNode(attempt: number): Promise<Answer<Node>>;
+  /** Typically update-node's `updateNode` with the setters; called once per try. */
+  updateNode(original: Node): NodeUpdate;
+  patchNodeStatus: NodeClient["patchNodeStatus"];
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** At least 0, less than 1. */
+  random(): number;
+  nodeStatusReportFrequencyMs: number;
+  markVolumesAsReportedInUse(volumes: readonly string[]): void;
+  onRepeatedHeartbeatFailure(): void;
+}
+
+/** `node` is the Node as the apiserver has it; `errors` are the texts of setters that failed. */
+export type HeartbeatOutcome =
+  { outcome: "unchanged" | "patched"; node: Node; errors: string[] } | { outcome: "failed"; error: ApiError };
+
+/** Upstream syncNodeStatus: registers first where that is still to be done, and updates only then. */
+export async function syncNodeStatus(
+  steps: HeartbeatSteps,
+  state: HeartbeatState,
+  ensureRegistered: () => Promise<boolean>, // true at once where nothing is to be registered
+): Promise<HeartbeatOutcome | { outcome: "not registered" }> {
+  if (!(await ensureRegistered())) return { outcome: "not registered" };
+  return updateNodeStatus(steps, state);
+}
+
+/** Upstream updateNodeStatus: up to 5 tries in a row. */
+export async function updateNodeStatus(
+  steps: HeartbeatSteps,
+  state: HeartbeatState,
+): Promise<HeartbeatOutcome> {
+  let tried = await tryUpdateNodeStatus(steps, state, 0);
+  for (let attempt = 1; attempt < NODE_STATUS_UPDATE_TRIES && tried.outcome === "failed"; attempt++) {
+    tried = await tryUpdateNodeStatus(steps, state, attempt);
+    if (tried.outcome === "failed") steps.onRepeatedHeartbeatFailure();
+  }
+  return tried;
+}
+
+/** One try: writes the status if it has changed or was not written for long enough. */
+export async function tryUpdateNodeStatus(
+  steps: HeartbeatSteps,
+  state: HeartbeatState,
+  attempt: number,
+): Promise<HeartbeatOutcome> {
+  const read = await steps.readNode(attempt);
+  if ("failed" in read) return { outcome: "failed", error: read.failed };
+  const original = read.ok;
+  const { node, changed, errors } = steps.updateNode(original);
+  if (!changed && !isUpdateStatusPeriodExpired(steps, state)) {
+    markVolumesFromNode(steps, node);
+    return { outcome: "unchanged", node: original, errors };
+  }
+  const isPeriodic = !changed && state.lastStatusReportTimeMs !== null;
+  state.delayAfterNodeStatusChangeMs = isPeriodic ? 0 : calculateDelayMs(steps);
+  const patched = await patchNodeStatus(steps, state, original, node);
+  if ("failed" in patched) return { outcome: "failed", error: patched.failed };
+  markVolumesFromNode(steps, patched.ok);
+  return { outcome: "patched", node: patched.ok, errors };
+}
+
+/** Whether the status has to be written although nothing changed. */
+export function isUpdateStatusPeriodExpired(
+  steps: Pick<HeartbeatSteps, "now" | "nodeStatusReportFrequencyMs">,
+  { lastStatusReportTimeMs, delayAfterNodeStatusChangeMs }: HeartbeatState,
+): boolean {
+  if (lastStatusReportTimeMs === null) return true;
+  return (
+    steps.now() - lastStatusReportTimeMs >= steps.nodeStatusReportFrequencyMs + delayAfterNodeStatusChangeMs
+  );
+}
+
+/** Up to half the period earlier or later, in whole nanoseconds: upstream calculateDelay. */
+export function calculateDelayMs(
+  steps: Pick<HeartbeatSteps, "random" | "nodeStatusReportFrequencyMs">,
+): number {
+  return Math.trunc(steps.nodeStatusReportFrequencyMs * 1e6 * (steps.random() - 0.5)) / 1e6;
+}
+
+async function patchNodeStatus(
+  steps: HeartbeatSteps,
+  state: HeartbeatState,
+  original: Node,
+  node: Node,
+): Promise<Answer<Node>> {
+  const patch = createNodeStatusPatch(original, node);
+  if ("error" in patch) return { failed: { kind: "unanswered", message: patch.error } };
+  const patched = await steps.patchNodeStatus(original, patch.result);
+  if ("ok" in patched) state.lastStatusReportTimeMs = steps.now();
+  return patched;
+}
+
+function markVolumesFromNode(steps: HeartbeatSteps, node: Node): void {
+  steps.markVolumesAsReportedInUse(node.status?.volumesInUse ?? []);
+}
+
+/** Upstream GetNodeCondition for Ready. */
+export function readyConditionOf(node: Node): NodeCondition | undefined {
+  return node.status?.conditions?.find(({ type }) => type === "Ready");
+}
+
+/**
+ * Upstream fastNodeStatusUpdate: right after start, writes the status as soon as the node has become ready and not
+ * with the next period. Returns whether that is done, or no longer worth trying (`timeout`).
+ */
+export async function fastNodeStatusUpdate(
+  steps: HeartbeatSteps,
+  state: HeartbeatState,
+  timeout: boolean,
+  updateRuntimeUp: () => Promise<void>, // asks the runtime for its status now
+  syncNodeStatus: () => Promise<unknown>, // what is left when the Node that was known turns out to be stale
+): Promise<boolean> {
+  if (timeout) return true;
+  const read = await steps.readNode(0);
+  if ("failed" in read) return false;
+  const readyBefore = readyConditionOf(read.ok)?.status;
+  if (readyBefore === undefined || readyBefore === "True") return readyBefore !== undefined;
+  await updateRuntimeUp();
+  const { node, changed } = steps.updateNode(read.ok);
+  const readyNow = readyConditionOf(node)?.status;
+  if (!changed || readyNow === undefined || readyNow === "False") return false;
+  const patched = await patchNodeStatus(steps, state, read.ok, node);
+  if ("failed" in patched) await syncNodeStatus();
+  return true;
+}

@@ -1,0 +1,167 @@
+// The Node that a machine registers with. Asks nobody and sends nothing.
+import type { Taint } from "../kubernetes/types.ts";
+import { nodeInfoOf } from "../setters/node-info.ts";
+import type { DraftNode, Reading, Setter } from "../setters/setter.ts";
+import { setNodeStatus } from "./update-node.ts";
+
+export const ATTACH_DETACH_ANNOTATION = "volumes.kubernetes.io/controller-managed-attach-detach";
+const KEEP_TERMINATED_POD_VOLUMES_ANNOTATION = "volumes.kubernetes.io/keep-terminated-pod-volumes";
+/** Added with `externalCloudProvider`, whatever `registerWithTaints` has: upstream does not look for it there. */
+export const EXTERNAL_CLOUD_TAINT: Taint = {
+  key: "node.cloudprovider.kubernetes.io/uninitialized",
+  value: "true",
+  effect: "NoSchedule",
+};
+const UNSCHEDULABLE_TAINT: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
+
+export interface InitialNodeOptions {
+  nodeName: string;
+  hostname: string;
+  /** Go's names of the machine's platform. */
+  goos: string;
+  goarch: string;
+  registerWithTaints: readonly Taint[];
+  externalCloudProvider: boolean;
+  enableControllerAttachDetach: boolean;
+  /** These win over the labels that every Node gets. */
+  nodeLabels: Readonly<Record<string, string>>;
+  /** "" for none. */
+  providerID: string;
+  declaredFeatures: readonly string[] | null;
+  /** What only kubelets up to 1.27 do. */
+  older?: OlderOptions;
+}
+
+export interface OlderOptions {
+  /** Register unschedulable (`--register-schedulable=false`). */
+  unschedulable: boolean;
+  /** Register with NetworkUnavailable, for a cloud that adds a route first; `now` is its transition time. */
+  networkUnavailable: boolean;
+  now: string;
+  keepTerminatedPodVolumes: boolean;
+  /** What a built-in cloud provider knows of the machine; null without one. */
+  cloud: CloudFacts | null;
+}
+
+/** A group is null where the cloud has no such service. */
+export interface CloudFacts {
+  instances: { providerID: Reading<string>; instanceType: Reading<string> } | null;
+  zone: Reading<{ failureDomain: string; region: string }> | null;
+}
+
+/**
+ * Upstream Kubelet.initialNode: the Node after all setters ran, and the texts of those that failed; or the error
+ * that keeps it from being built (only a cloud has one).
+ */
+export function initialNode(
+  options: InitialNodeOptions,
+  setters: readonly Setter[],
+): { node: DraftNode; errors: string[] } | { error: string } {
+  const { older, declaredFeatures } = options;
+  const node: DraftNode = {
+    metadata: { name: options.nodeName, labels: { ...defaultLabels(options), ...options.nodeLabels } },
+    spec: {},
+    status: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } } },
+  };
+  node.status.nodeInfo = nodeInfoOf(node);
+  const taints = initialTaints(options);
+  if (taints.length > 0) node.spec.taints = taints;
+  if (options.enableControllerAttachDetach) annotate(node, ATTACH_DETACH_ANNOTATION);
+  if (options.providerID !== "") node.spec.providerID = options.providerID;
+  if (older) {
+    const error = applyOlderOptions(node, older);
+    if (error !== null) return { error };
+  }
+  const errors = setNodeStatus(node, setters);
+  if (declaredFeatures && declaredFeatures.length > 0) node.status.declaredFeatures = [...declaredFeatures];
+  return { node, errors };
+}
+
+/** The labels that every Node gets, unless it brings its own. */
+export function defaultLabels({
+  hostname,
+  goos,
+  goarch,
+}: Pick<InitialNodeOptions, "hostname" | "goos" | "goarch">): Record<string, string> {
+  return {
+    "kubernetes.io/hostname": hostname,
+    "kubernetes.io/os": goos,
+    "kubernetes.io/arch": goarch,
+    "beta.kubernetes.io/os": goos,
+    "beta.kubernetes.io/arch": goarch,
+  };
+}
+
+function initialTaints({ registerWithTaints, externalCloudProvider, older }: InitialNodeOptions): Taint[] {
+  const taints = registerWithTaints.map(withoutEmptyValue);
+  if (older?.unschedulable && !taints.some((taint) => isSameTaint(taint, UNSCHEDULABLE_TAINT))) {
+    taints.push(UNSCHEDULABLE_TAINT);
+  }
+  if (externalCloudProvider) taints.push(EXTERNAL_CLOUD_TAINT);
+  return taints;
+}
+
+/** Upstream Taint.MatchTaint. */
+export function isSameTaint(left: Taint, right: Taint): boolean {
+  return left.key === right.key && left.effect === right.effect;
+}
+
+/** On the wire an empty value is absent. */
+function withoutEmptyValue({ value, ...taint }: Taint): Taint {
+  return value ? { ...taint, value } : taint;
+}
+
+function annotate(node: DraftNode, annotation: string): void {
+  node.metadata.annotations = { ...node.metadata.annotations, [annotation]: "true" };
+}
+
+/** Returns the error's text, or null. */
+function applyOlderOptions(node: DraftNode, older: OlderOptions): string | null {
+  if (older.unschedulable) node.spec.unschedulable = true;
+  if (older.networkUnavailable) node.status.conditions = [networkUnavailable(older.now)];
+  if (older.keepTerminatedPodVolumes) annotate(node, KEEP_TERMINATED_POD_VOLUMES_ANNOTATION);
+  return older.cloud === null ? null : applyCloudFacts(node, older.cloud);
+}
+
+function networkUnavailable(now: string) {
+  return {
+    type: "NetworkUnavailable",
+    status: "True",
+    reason: "NoRouteCreated",
+    message: "Node created without a route",
+    lastTransitionTime: now,
+  };
+}
+
+function applyCloudFacts(node: DraftNode, { instances, zone }: CloudFacts): string | null {
+  if (instances === null) return "failed to get instances from cloud provider";
+  if (!node.spec.providerID) {
+    if ("error" in instances.providerID) return providerIDError(instances.providerID.error);
+    if (instances.providerID.value !== "") node.spec.providerID = instances.providerID.value;
+  }
+  if ("error" in instances.instanceType) return instances.instanceType.error;
+  const labels = { ...node.metadata.labels };
+  setUnlessEmpty(labels, instances.instanceType.value, INSTANCE_TYPE_LABELS);
+  if (zone !== null) {
+    if ("error" in zone) return `failed to get zone from cloud provider: ${zone.error}`;
+    setUnlessEmpty(labels, zone.value.failureDomain, ZONE_LABELS);
+    setUnlessEmpty(labels, zone.value.region, REGION_LABELS);
+  }
+  node.metadata.labels = labels;
+  return null;
+}
+
+const INSTANCE_TYPE_LABELS = ["beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"];
+const ZONE_LABELS = ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"];
+const REGION_LABELS = ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"];
+
+function setUnlessEmpty(labels: Record<string, string>, value: string, names: readonly string[]): void {
+  if (value === "") return;
+  for (const name of names) labels[name] = value;
+}
+
+/** Upstream GetInstanceProviderID: two errors of the cloud itself stand as they are. */
+function providerIDError(error: string): string {
+  const isOfTheCloud = error === "instance not found" || error === "unimplemented";
+  return isOfTheCloud ? error : `failed to get instance ID from cloud provider: ${error}`;
+}

@@ -1,0 +1,167 @@
+// Keeps a machine's lease renewed. Decides when to give up; waits only where the caller lets it.
+// Mirrors component-helpers/apimachinery/lease, with the kubelet's SetNodeOwnerFunc.
+import {
+  type Answer,
+  type ApiError,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+} from "../kubernetes/api-error.ts";
+import type { LeaseClient } from "../kubernetes/client.ts";
+import { formatMicroTime, parseMicroTime } from "../kubernetes/micro-time.ts";
+import type { Lease, Node } from "../kubernetes/types.ts";
+
+export const NODE_LEASE_NAMESPACE = "kube-node-lease";
+/** Upstream maxUpdateRetries. */
+export const MAX_LEASE_UPDATES = 5;
+const FIRST_BACK_OFF_MS = 200;
+const MAX_BACK_OFF_MS = 7_000;
+
+export interface LeaseOptions {
+  leaseName: string;
+  leaseNamespace: string;
+  /** Written at creation; an existing lease keeps its holder. */
+  holderIdentity: string;
+  /** Written at creation, as well: whose lease it is. Upstream has none. */
+  annotations?: Record<string, string>;
+  leaseDurationSeconds: number;
+}
+
+export interface LeaseSteps {
+  client: LeaseClient;
+  options: LeaseOptions;
+  /** MicroTime of the renewal that follows `base`; upstream: now. See nextRenewTime. */
+  renewTime(base: Lease | null): string;
+  /** The Node that shall own the lease; asked while the lease has no owner. Upstream GETs it. */
+  readOwner(): Promise<Answer<Node>>;
+  /** No lease is expected, since the Node is new: creating it needs no GET before. Upstream: false. */
+  isNew: boolean;
+  /** How many PUTs in a row; upstream: MAX_LEASE_UPDATES. */
+  maxUpdates: number;
+  /** Waits before the lease is looked for once more; false: give up for now. Upstream only does so at shutdown. */
+  backOff(delayMs: number): Promise<boolean>;
+  onRepeatedHeartbeatFailure(): void;
+}
+
+export interface LeaseSync {
+  /** The lease to remember for the next renewal, which then needs no GET; null: GET it first. */
+  latest: Lease | null;
+  /** Has a write succeeded? */
+  renewed: boolean;
+  /** The last failure on the way, whether or not it was overcome. */
+  error: ApiError | null;
+}
+
+/** Upstream controller.newLease: a lease to create (`base` null), or `base` renewed. */
+export function newLease(base: Lease | null, options: LeaseOptions, renewTime: string): Lease {
+  const { leaseName, leaseNamespace, holderIdentity, annotations, leaseDurationSeconds } = options;
+  const { metadata, spec, ...rest } = base ?? {
+    metadata: { name: leaseName, namespace: leaseNamespace, ...(annotations && { annotations }) },
+    spec: { holderIdentity },
+  };
+  return { ...rest, metadata: { ...metadata }, spec: { ...spec, leaseDurationSeconds, renewTime } };
+}
+
+/** Upstream SetNodeOwnerFunc. */
+export function withOwner(lease: Lease, node: Node): Lease {
+  const { name = "", uid = "" } = node.metadata ?? {};
+  const owner = { apiVersion: "v1", kind: "Node", name, uid };
+  return { ...lease, metadata: { ...lease.metadata, ownerReferences: [owner] } };
+}
+
+/**
+ * The MicroTime of a renewal: now, but always after the last one, however far ahead of us that is. Whoever watches
+ * a lease only looks whether it changes.
+ */
+export function nextRenewTime(nowMicros: number, base: Lease | null): string {
+  const last = base?.spec?.renewTime;
+  return formatMicroTime(last ? Math.max(nowMicros, parseMicroTime(last) + 1) : nowMicros);
+}
+
+/**
+ * Upstream controller.sync: a PUT over the lease that was written last; only when that fails, the lease is read or
+ * created, and PUT again.
+ */
+export async function syncLease(steps: LeaseSteps, latest: Lease | null): Promise<LeaseSync> {
+  const first = latest === null ? null : await retryUpdateLease(steps, latest);
+  if (first && (first.renewed || first.gaveUp)) return withoutGaveUp(first);
+  const ensured = await backoffEnsureLease(steps);
+  const error = ensured.error ?? first?.error ?? null;
+  if (ensured.gaveUp) return { latest, renewed: false, error };
+  if (ensured.lease === null || ensured.created) {
+    return { latest: ensured.lease, renewed: ensured.created, error };
+  }
+  const second = await retryUpdateLease(steps, ensured.lease);
+  return withoutGaveUp({ ...second, error: second.error ?? error });
+}
+
+interface UpdatedLease extends LeaseSync {
+  gaveUp: boolean;
+}
+
+function withoutGaveUp({ latest, renewed, error }: UpdatedLease): LeaseSync {
+  return { latest, renewed, error };
+}
+
+interface EnsuredLease {
+  lease: Lease | null;
+  created: boolean;
+  error: ApiError | null;
+  gaveUp: boolean;
+}
+
+async function backoffEnsureLease(steps: LeaseSteps): Promise<EnsuredLease> {
+  let error: ApiError | null = null;
+  for (let delayMs = FIRST_BACK_OFF_MS; ; delayMs = Math.min(delayMs * 2, MAX_BACK_OFF_MS)) {
+    const ensured = await ensureLease(steps);
+    if (!("failed" in ensured)) return { ...ensured, error: ensured.error ?? error, gaveUp: false };
+    error = ensured.failed;
+    if (!(await steps.backOff(delayMs))) return { lease: null, created: false, error, gaveUp: true };
+  }
+}
+
+/** A lease that is missing and cannot be prepared is no failure: the next sync tries again. */
+async function ensureLease(
+  steps: LeaseSteps,
+): Promise<{ lease: Lease | null; created: boolean; error: ApiError | null } | { failed: ApiError }> {
+  const { leaseName, leaseNamespace } = steps.options;
+  if (steps.isNew) {
+    const created = await createLease(steps);
+    if (!("failed" in created) || !isAlreadyExists(created.failed)) return created;
+  }
+  const found = await steps.client.getLease(leaseNamespace, leaseName);
+  if ("ok" in found) return { lease: found.ok, created: false, error: null };
+  return isNotFound(found.failed) ? createLease(steps) : found;
+}
+
+async function createLease(steps: LeaseSteps): ReturnType<typeof ensureLease> {
+  const prepared = await prepareLease(steps, null);
+  if ("failed" in prepared) return { lease: null, created: false, error: prepared.failed };
+  const creation = await steps.client.createLease(prepared.ok);
+  return "ok" in creation ? { lease: creation.ok, created: true, error: null } : creation;
+}
+
+async function retryUpdateLease(steps: LeaseSteps, latest: Lease): Promise<UpdatedLease> {
+  let base: Lease | null = latest;
+  let error: ApiError | null = null;
+  for (let attempt = 0; attempt < steps.maxUpdates; attempt++) {
+    const prepared = await prepareLease(steps, base);
+    const updated = "ok" in prepared ? await steps.client.updateLease(prepared.ok) : prepared;
+    if ("ok" in updated) return { latest: updated.ok, renewed: true, error, gaveUp: false };
+    error = updated.failed;
+    if ("ok" in prepared && isConflict(error)) {
+      const ensured = await backoffEnsureLease(steps);
+      if (ensured.gaveUp) return { latest, renewed: false, error: ensured.error, gaveUp: true };
+      base = ensured.lease;
+    } else if (attempt > 0) steps.onRepeatedHeartbeatFailure();
+  }
+  return { latest, renewed: false, error, gaveUp: false };
+}
+
+/** A lease without an owner is not written: deleting the Node would leave it behind. */
+async function prepareLease(steps: LeaseSteps, base: Lease | null): Promise<Answer<Lease>> {
+  const lease = newLease(base, steps.options, steps.renewTime(base));
+  if ((lease.metadata?.ownerReferences ?? []).length > 0) return { ok: lease };
+  const owner = await steps.readOwner();
+  return "ok" in owner ? { ok: withOwner(lease, owner.ok) } : owner;
+}

@@ -1,0 +1,71 @@
+// Builds the Node that a machine should have now out of the one that was last known. Sends nothing.
+import type { Node } from "../kubernetes/types.ts";
+import { nodeStatusHasChanged } from "./node-status-changed.ts";
+import type { DraftNode, Reading, Setter } from "../setters/setter.ts";
+
+const LABEL_OS = "kubernetes.io/os";
+const LABEL_ARCH = "kubernetes.io/arch";
+
+export interface NodeUpdate {
+  node: DraftNode;
+  /** Does the apiserver have to know? */
+  changed: boolean;
+  /** What failed on the way; the rest was done all the same. */
+  errors: string[];
+}
+
+/**
+ * Upstream Kubelet.updateNode. `original` is left as it is; `node` shares with it what did not change.
+ * `goos` and `goarch` are Go's names of the machine's platform, and its labels.
+ */
+export function updateNode(
+  original: Node,
+  updatePodCIDR: (podCIDRs: string) => Reading<boolean>, // the Node's ranges, comma-separated; are they new?
+  goos: string,
+  goarch: string,
+  setters: readonly Setter[],
+): NodeUpdate {
+  const node = draftOf(original);
+  const errors: string[] = [];
+  const podCIDRs = node.spec.podCIDRs ?? [];
+  let podCIDRChanged = false;
+  if (podCIDRs.length > 0) {
+    const outcome = updatePodCIDR(podCIDRs.join(","));
+    // Upstream is on the safe side: a range that could not be set counts as changed.
+    podCIDRChanged = "error" in outcome || outcome.value;
+    if ("error" in outcome) errors.push(outcome.error);
+  }
+  setRequiredLabels(node, goos, goarch);
+  errors.push(...setNodeStatus(node, setters));
+  // Upstream's setters set no labels: there only the required ones can be others than before.
+  const labelsChanged = !isSameMap(original.metadata?.labels ?? {}, node.metadata.labels ?? {});
+  const changed = podCIDRChanged || nodeStatusHasChanged(original.status ?? {}, node.status) || labelsChanged;
+  return { node, changed, errors };
+}
+
+/** A draft for setters: a copy as deep as `DraftNode` asks for. */
+export function draftOf(node: Node): DraftNode {
+  return { ...node, metadata: { ...node.metadata }, spec: { ...node.spec }, status: { ...node.status } };
+}
+
+/** Upstream Kubelet.setNodeStatus: runs every setter, whatever the others said. Returns the errors. */
+export function setNodeStatus(node: DraftNode, setters: readonly Setter[]): string[] {
+  const errors: string[] = [];
+  for (const setter of setters) {
+    const error = setter(node);
+    if (error !== null) errors.push(error);
+  }
+  return errors;
+}
+
+function setRequiredLabels(node: DraftNode, goos: string, goarch: string): void {
+  const labels = node.metadata.labels;
+  if (labels?.[LABEL_OS] === goos && labels[LABEL_ARCH] === goarch) return;
+  node.metadata.labels = { ...labels, [LABEL_OS]: goos, [LABEL_ARCH]: goarch };
+}
+
+function isSameMap(a: Record<string, string>, b: Record<string, string>): boolean {
+  if (a === b) return true;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}

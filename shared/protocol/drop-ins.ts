@@ -1,0 +1,122 @@
+// What an operator's own programs and files may add to a machine's facts: the schema of one of them, and of all that a
+// report carries. Where they are, and whether they work, is the shim's to find.
+import * as z from "zod/mini";
+import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
+import { validateNodeLabels } from "../node/labels.ts";
+import { wellFormed } from "./settings.ts";
+
+export const DROP_IN_LIMITS = {
+  /** In all, and so of one. */
+  dropIns: 32,
+  resources: 32,
+  labels: 32,
+  conditions: 32,
+  nameLength: 128,
+  messageLength: 1024,
+  /** A week. */
+  expiresInSeconds: 604_800,
+} as const;
+
+/** Conditions that others decide about: the kubelet's, a cloud's, and what says how the drop-ins do. */
+export const TAKEN_CONDITIONS: readonly string[] = [
+  "Ready",
+  "MemoryPressure",
+  "DiskPressure",
+  "PIDPressure",
+  "NetworkUnavailable",
+  "OutOfDisk",
+];
+export const DROP_INS_CONDITION = "DropInsFailed";
+
+/** Labels that follow from other facts, or that keep traffic from a machine without pods. */
+const TAKEN_LABELS = new Set([
+  "kubernetes.io/hostname",
+  "kubernetes.io/os",
+  "kubernetes.io/arch",
+  "beta.kubernetes.io/os",
+  "beta.kubernetes.io/arch",
+  "node.kubernetes.io/exclude-from-external-load-balancers",
+]);
+
+/** May a drop-in set this label, by its key alone? What NodeRestriction says of it is validateNodeLabels'. */
+export function isDropInLabel(key: string): boolean {
+  return !TAKEN_LABELS.has(key) && !/^([^/]*\.)?rollcall\.dev\//.test(key);
+}
+
+const atMost = (most: number) =>
+  z.refine<object>((map) => Object.keys(map).length <= most, `more than ${most}`);
+
+const resources = z
+  .record(
+    z.string().check(z.maxLength(317), z.refine(isExtendedResourceName, "not an extended resource's name")),
+    z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)),
+  )
+  .check(atMost(DROP_IN_LIMITS.resources));
+
+const labels = z.record(z.string().check(z.maxLength(317)), z.string().check(z.maxLength(63))).check(
+  atMost(DROP_IN_LIMITS.labels),
+  z.superRefine((map, context) => {
+    const taken = Object.keys(map).find((key) => !isDropInLabel(key));
+    const message = taken === undefined ? validateNodeLabels(map) : `${taken} is not a drop-in's to set`;
+    if (message !== null) context.addIssue({ code: "custom", message });
+  }),
+);
+
+const condition = z.strictObject({
+  type: z.string().check(
+    z.maxLength(128),
+    z.regex(
+      /^([a-z0-9]([-.a-z0-9]*[a-z0-9])?\/)?[A-Z][A-Za-z0-9]*$/,
+      "must be in CamelCase, such as RaidDegraded",
+    ),
+    z.refine(
+      (type) => type !== DROP_INS_CONDITION && !TAKEN_CONDITIONS.includes(type),
+      "a condition that is not a drop-in's to set",
+    ),
+  ),
+  status: z.enum(["True", "False", "Unknown"]),
+  reason: z.string().check(z.maxLength(128), z.regex(/^[A-Z][A-Za-z0-9]*$/, "must be one word in CamelCase")),
+  message: wellFormed(DROP_IN_LIMITS.messageLength),
+  /** After how long without being said again it is not known any more. */
+  expiresInSeconds: z.int().check(z.minimum(1), z.maximum(DROP_IN_LIMITS.expiresInSeconds)),
+});
+
+const conditions = z.array(condition).check(
+  z.maxLength(DROP_IN_LIMITS.conditions, `more than ${DROP_IN_LIMITS.conditions}`),
+  z.refine((all) => new Set(all.map(({ type }) => type)).size === all.length, "a type twice"),
+);
+
+/** What one drop-in says. docs/drop-ins.md is about this. */
+export const dropInSchema = z.strictObject({
+  resources: z._default(resources, {}),
+  labels: z._default(labels, {}),
+  conditions: z._default(conditions, []),
+});
+export type DropIn = z.infer<typeof dropInSchema>;
+
+/** What all of them say, in a report's facts. */
+export const dropInsSchema = z.strictObject({
+  resources,
+  labels,
+  conditions,
+  /** How many work. */
+  working: z.int().check(z.minimum(0), z.maximum(DROP_IN_LIMITS.dropIns)),
+  /** Those that do not, by name, and why. */
+  failures: z
+    .array(
+      z.strictObject({
+        name: wellFormed(DROP_IN_LIMITS.nameLength),
+        error: wellFormed(DROP_IN_LIMITS.messageLength),
+      }),
+    )
+    .check(z.maxLength(DROP_IN_LIMITS.dropIns)),
+});
+export type DropIns = z.infer<typeof dropInsSchema>;
+
+/** In a report's vitals: how long each condition is still good for. Their clock is not asked for the time. */
+export const remainingSecondsSchema = z
+  .record(
+    z.string().check(z.maxLength(128)),
+    z.int().check(z.minimum(0), z.maximum(DROP_IN_LIMITS.expiresInSeconds)),
+  )
+  .check(atMost(DROP_IN_LIMITS.conditions));

@@ -1,0 +1,207 @@
+// What a machine says about itself that rarely changes: the schema and its limits. Normative, with docs/protocol.md.
+// Decides nothing.
+import * as z from "zod/mini";
+import { dropInsSchema } from "./drop-ins.ts";
+import { inventorySchema } from "./inventory.ts";
+import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
+import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
+import { labelValue, SETTINGS_LIMITS, settingsSchema, wellFormed } from "./settings.ts";
+
+/** Every limit of the facts but the settings' (settings.ts); facts that exceed one are refused, never cut. */
+export const FACTS_LIMITS = {
+  /** Characters of an identifier: machine ID, system UUID, boot ID, start ID. */
+  idLength: 128,
+  /** Characters of a version, a text for people, an error. */
+  textLength: 1024,
+  /** Characters of an image's name: registry, repository, tag and digest. */
+  imageNameLength: 1024,
+  /** Characters of a name in DNS. */
+  hostnameLength: 253,
+  images: 1000,
+  namesPerImage: 20,
+  hugePageSizes: 16,
+  addresses: 64,
+  extendedResources: 128,
+  volumes: 2048,
+  /** CSI drivers that say how many volumes they attach. */
+  attachLimits: 64,
+  /** int32: more is no limit to anyone. */
+  attachLimit: 2 ** 31 - 1,
+  runtimeHandlers: 64,
+  customEntries: 64,
+  customValueLength: 1024,
+} as const;
+
+const text = wellFormed(FACTS_LIMITS.textLength);
+const ip = z.string().check(z.minLength(2), z.maxLength(45));
+/** A number of things or bytes. JSON numbers are exact up to 2^53 − 1 (9 PB). */
+export const count = z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER));
+/** Resource quantities as whole numbers, by extended resource name. */
+const extendedResource = z
+  .string()
+  .check(z.maxLength(317), z.refine(isExtendedResourceName, "not an extended resource's name"));
+const resourceCounts = z
+  .record(extendedResource, count)
+  .check(z.refine((map) => Object.keys(map).length <= FACTS_LIMITS.extendedResources, "too many resources"));
+
+const id = wellFormed(FACTS_LIMITS.idLength);
+
+/** Whose facts these are; those that are refused tell it as well. */
+export const machineIDsSchema = z.object({ machine: z.object({ machineID: id, bootID: id }) });
+
+const machine = z.strictObject({
+  machineID: id,
+  systemUUID: id,
+  bootID: id,
+  cores: z.int().check(z.minimum(1), z.maximum(65_536)),
+  memoryBytes: count,
+  swapBytes: count,
+  hugePages: z
+    .array(
+      z
+        .strictObject({
+          pageSizeKiB: z.int().check(z.minimum(1), z.maximum(2 ** 30)),
+          pages: z.int().check(z.minimum(0), z.maximum(2 ** 31)),
+        })
+        .check(
+          z.refine(
+            ({ pageSizeKiB, pages }) => pageSizeKiB * 1024 * pages <= Number.MAX_SAFE_INTEGER,
+            "too many bytes",
+          ),
+        ),
+    )
+    .check(z.maxLength(FACTS_LIMITS.hugePageSizes)),
+});
+
+const addresses = z.strictObject({
+  /** `--node-ip`, as configured: one, or one of each family. */
+  nodeIPs: z
+    .array(ip)
+    .check(z.maxLength(2), z.refine(areNodeIPs, "not one IP address, or an IPv4 and an IPv6 one")),
+  /** What the Node's name resolves to, or the resolver's error. */
+  lookup: z.union([z.array(ip).check(z.maxLength(FACTS_LIMITS.addresses)), z.strictObject({ error: text })]),
+  /** Which of nodeIPs and lookup are on an interface of this machine. */
+  onInterface: z.array(ip).check(z.maxLength(FACTS_LIMITS.addresses)),
+  /** The address of the default route's interface, by family. */
+  defaultRoute: z.strictObject({ ipv4: z.optional(ip), ipv6: z.optional(ip) }),
+});
+
+const nodeAddress = z
+  .strictObject({
+    type: z.enum(["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"]),
+    address: wellFormed(FACTS_LIMITS.hostnameLength).check(z.minLength(1)),
+  })
+  .check(
+    z.refine(
+      ({ type, address }) => !type.endsWith("IP") || parseIpSloppy(address) !== null,
+      "not an IP address",
+    ),
+  );
+
+/** What a cloud's metadata say of the machine. */
+export const cloudSchema = z.strictObject({
+  /** In the form of the cloud's own provider: `aws:///eu-west-1a/i-0abc`. "": the cloud has none. */
+  providerID: wellFormed(SETTINGS_LIMITS.providerIDLength),
+  instanceType: labelValue,
+  zone: z.optional(labelValue),
+  region: z.optional(labelValue),
+  /** Absent: the cloud does not say, and the machine's own count. The apiserver takes none twice. */
+  addresses: z.optional(
+    z.array(nodeAddress).check(
+      z.maxLength(FACTS_LIMITS.addresses),
+      z.refine(
+        (all) => new Set(all.map(({ type, address }) => `${type} ${address}`)).size === all.length,
+        "an address twice",
+      ),
+    ),
+  ),
+});
+export type CloudMetadata = z.infer<typeof cloudSchema>;
+
+const imageNames = z
+  .array(wellFormed(FACTS_LIMITS.imageNameLength))
+  .check(z.maxLength(FACTS_LIMITS.namesPerImage));
+
+/** What rarely changes. An absent group is what an error of its callback is in the kubelet. */
+export const factsSchema = z.strictObject({
+  settings: settingsSchema,
+  /** Go's names: `linux`, `amd64`. */
+  platform: z.strictObject({
+    os: labelValue.check(z.minLength(1)),
+    architecture: labelValue.check(z.minLength(1)),
+  }),
+  machine: z.optional(machine),
+  /** null: not wanted. Absent: not looked at yet; the last good one stays. */
+  inventory: z.optional(z.nullable(inventorySchema)),
+  /** null: there are none. Absent: not looked at yet; what they last said stays. */
+  dropIns: z.optional(z.nullable(dropInsSchema)),
+  versions: z.optional(z.strictObject({ kernel: text, osImage: text })),
+  /** CRI Version; null on a machine that has no container runtime. */
+  runtime: z.optional(z.nullable(z.strictObject({ name: text, version: text }))),
+  addresses: z.optional(addresses),
+  /** Absent where the settings name a cloud with metadata: they could not be read yet, and registration waits. */
+  cloud: z.optional(cloudSchema),
+  storage: z.optional(z.strictObject({ nodefsCapacityBytes: count })),
+  images: z.optional(
+    z
+      .array(z.strictObject({ repoDigests: imageNames, repoTags: imageNames, sizeBytes: count }))
+      .check(z.maxLength(FACTS_LIMITS.images)),
+  ),
+  devices: z.optional(
+    z.strictObject({
+      capacity: resourceCounts,
+      allocatable: resourceCounts,
+      removed: z.array(extendedResource).check(z.maxLength(FACTS_LIMITS.extendedResources)),
+      /**
+       * False: the machine has no record of devices. What an existing Node has of extended resources is then set to 0
+       * at registration (ShouldResetExtendedResourceCapacity).
+       */
+      recorded: z.optional(z.boolean()),
+    }),
+  ),
+  volumes: z.optional(
+    z.strictObject({
+      synced: z.boolean(),
+      inUse: z.array(text).check(z.maxLength(FACTS_LIMITS.volumes)),
+    }),
+  ),
+  /** CSI NodeGetInfo's max_volumes_per_node by driver; 0: no limit. */
+  attachLimits: z.optional(
+    z
+      .record(
+        labelValue.check(z.minLength(1)),
+        z.int().check(z.minimum(0), z.maximum(FACTS_LIMITS.attachLimit)),
+      )
+      .check(z.refine((map) => Object.keys(map).length <= FACTS_LIMITS.attachLimits, "too many drivers")),
+  ),
+  runtimeHandlers: z.optional(
+    z
+      .array(
+        z.strictObject({
+          name: wellFormed(253),
+          supportsRecursiveReadOnlyMounts: z.boolean(),
+          supportsUserNamespaces: z.boolean(),
+        }),
+      )
+      .check(z.maxLength(FACTS_LIMITS.runtimeHandlers)),
+  ),
+  runtimeFeatures: z.optional(z.strictObject({ supplementalGroupsPolicy: z.boolean() })),
+  /** Whether the kernel can cap the CPU of a group of processes (CFS quota). */
+  cgroups: z.optional(z.strictObject({ cpuHardcapping: z.boolean() })),
+  /** For setters that users add: see docs/custom-setters.md. */
+  custom: z.optional(
+    z
+      .record(
+        z.string().check(z.minLength(1), z.maxLength(253)),
+        z.union([z.string().check(z.maxLength(FACTS_LIMITS.customValueLength)), z.number(), z.boolean()]),
+      )
+      .check(z.refine((map) => Object.keys(map).length <= FACTS_LIMITS.customEntries, "too many entries")),
+  ),
+});
+export type Facts = z.infer<typeof factsSchema>;
+
+/** Upstream nodeutil.ParseNodeIPs and what the kubelet does with them. */
+export function areNodeIPs(texts: readonly string[]): boolean {
+  const ips = texts.flatMap((ip) => parseIpSloppy(ip) ?? []);
+  return ips.length === texts.length && new Set(ips.map(isIpv4)).size === ips.length;
+}

@@ -1,0 +1,116 @@
+// What a node keeps for itself, and what is left for pods (the kubelet's container manager). Reads no configuration.
+import { type Threshold, thresholdQuantity } from "./eviction-thresholds.ts";
+import { quote } from "../go/strings.ts";
+import { addQuantities, subtractQuantities } from "../kubernetes/quantity/arithmetic.ts";
+import { parseQuantity } from "../kubernetes/quantity/parse.ts";
+import { quantityText } from "../kubernetes/quantity/text.ts";
+import {
+  isZero,
+  newQuantity,
+  type Quantity,
+  signOf,
+  valueOf,
+  withAmount,
+  zeroQuantity,
+} from "../kubernetes/quantity/quantity.ts";
+import type { Quantities } from "../kubernetes/resource-list.ts";
+
+/** What a node's configuration keeps from pods. */
+export interface Reservations {
+  systemReserved: Quantities;
+  kubeReserved: Quantities;
+  /** Of these the hard ones of memory.available and nodefs.available count. */
+  hardEvictionThresholds: readonly Threshold[];
+}
+
+export type ReservedResult = { reserved: Quantities; error: null } | { reserved: null; error: string };
+
+const RESERVABLE: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage", "pid"]);
+
+/** Reads --kube-reserved or --system-reserved (upstream parseResourceList). Errors are upstream's texts. */
+export function parseReserved(texts: Record<string, string>): ReservedResult {
+  const reserved: Quantities = {};
+  for (const name of Object.keys(texts).sort()) {
+    const text = texts[name] ?? "";
+    if (!RESERVABLE.has(name)) return { reserved: null, error: `cannot reserve ${quote(name)} resource` };
+    const { quantity, error } = parseQuantity(text);
+    if (error !== null) {
+      return {
+        reserved: null,
+        error: `failed to parse quantity ${quote(text)} for ${quote(name)} resource: ${error}`,
+      };
+    }
+    if (signOf(quantity) < 0) {
+      return { reserved: null, error: `resource quantity for ${quote(name)} cannot be negative: ${text}` };
+    }
+    reserved[name] = quantity;
+  }
+  return { reserved, error: null };
+}
+
+/**
+ * Upstream GetNodeAllocatableReservation: what is kept of each resource in `capacity`. Resources of which
+ * nothing is kept are absent.
+ */
+export function nodeAllocatableReservation(reservations: Reservations, capacity: Quantities): Quantities {
+  const { systemReserved, kubeReserved, hardEvictionThresholds } = reservations;
+  const eviction = hardEvictionReservation(hardEvictionThresholds, capacity);
+  const result: Quantities = {};
+  for (const name in capacity) {
+    let kept = newQuantity(0, "DecimalSI");
+    for (const source of [systemReserved, kubeReserved, eviction]) {
+      kept = addQuantities(kept, source[name] ?? zeroQuantity);
+    }
+    if (!isZero(kept)) result[name] = kept;
+  }
+  return result;
+}
+
+/** Upstream hardEvictionReservation. */
+function hardEvictionReservation(thresholds: readonly Threshold[], capacity: Quantities): Quantities {
+  const kept: Quantities = {};
+  for (const { signal, value } of thresholds) {
+    if (signal === "memory.available") kept["memory"] = thresholdQuantity(value, whole(capacity["memory"]));
+    if (signal === "nodefs.available") {
+      kept["ephemeral-storage"] = thresholdQuantity(value, whole(capacity["ephemeral-storage"]));
+    }
+  }
+  return kept;
+}
+
+function whole(quantity: Quantity = zeroQuantity): bigint {
+  return valueOf(quantity);
+}
+
+/**
+ * Upstream GetNodeAllocatableAbsolute: capacity without the reservations of system and kube, never negative. The
+ * limit of what pods may use together, which eviction does not lower.
+ */
+export function allocatableWithoutEviction(
+  { systemReserved, kubeReserved }: Pick<Reservations, "systemReserved" | "kubeReserved">,
+  capacity: Quantities,
+): Quantities {
+  const result: Quantities = {};
+  for (const [name, amount] of Object.entries(capacity)) {
+    let left = amount;
+    for (const source of [systemReserved, kubeReserved]) {
+      left = subtractQuantities(left, source[name] ?? zeroQuantity);
+    }
+    result[name] = signOf(left) < 0 ? withAmount(left, 0, 0) : left;
+  }
+  return result;
+}
+
+/** Upstream validateNodeAllocatable: which resources have more kept than there is; null: none. */
+export function validateNodeAllocatable(reservations: Reservations, capacity: Quantities): string | null {
+  const kept = nodeAllocatableReservation(reservations, capacity);
+  const faults = Object.entries(kept).flatMap(([name, amount]) => {
+    const available = capacity[name] ?? zeroQuantity;
+    if (signOf(subtractQuantities(available, amount)) >= 0) return [];
+    return (
+      `Resource ${quote(name)} has a reservation of ${quantityText(amount)} but capacity of ` +
+      `${quantityText(available)}. Expected capacity >= reservation.`
+    );
+  });
+  return faults.length > 0 ? `invalid Node Allocatable configuration. ${faults.join(" ")}` : null;
+}

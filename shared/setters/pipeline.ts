@@ -1,0 +1,138 @@
+// The node-status pipeline: which setters run, in which order. What they decide is theirs; who runs them: update-node.
+import type { Ip } from "../kubernetes/ip.ts";
+import type { Quantities } from "../kubernetes/resource-list.ts";
+import type { NodeAddress, NodeStatus } from "../kubernetes/types.ts";
+import type { MachineInfo } from "../resources/machine-capacity.ts";
+import { contained, type CustomSetter, type CustomSources } from "./custom.ts";
+import { daemonEndpoints } from "./daemon-endpoints.ts";
+import { diskPressureCondition } from "./disk-pressure.ts";
+import { goRuntime } from "./go-runtime.ts";
+import { type ContainerImage, images } from "./images.ts";
+import { type DevicePluginResources, machineInfo, type RebootEvent } from "./machine-info.ts";
+import { memoryPressureCondition } from "./memory-pressure.ts";
+import { type LookupIP, nodeAddress, type ResolveAddress, type ValidateNodeIP } from "./node-address.ts";
+import { nodeAddressCloud } from "./node-address-cloud.ts";
+import { nodeFeatures, type RuntimeFeatures } from "./node-features.ts";
+import { pidPressureCondition } from "./pid-pressure.ts";
+import { type Errors, readyCondition } from "./ready.ts";
+import { recordNodeSchedulableEvent, type SchedulableState } from "./record-node-schedulable-event.ts";
+import { recordNodeStatusEvent } from "./record-node-status-event.ts";
+import { type RuntimeHandler, runtimeHandlers } from "./runtime-handlers.ts";
+import type { Reading, Setter } from "./setter.ts";
+import { type VersionInfo, versionInfo } from "./version-info.ts";
+import { type VolumeLimits, volumeLimits } from "./volume-limits.ts";
+import { volumesInUse } from "./volumes-in-use.ts";
+
+/** Where the setters read from. The functions are asked when the setters run, each at most once a run. */
+export interface StatusSources extends CustomSources {
+  nodeName: string;
+  hostname: string;
+  addresses: {
+    nodeIPs: readonly (Ip | null)[];
+    validateNodeIP: ValidateNodeIP;
+    externalCloudProvider: boolean;
+    resolveAddress: ResolveAddress;
+    lookupIP: LookupIP;
+    /** Present with a built-in cloud provider. */
+    cloud?: { hostnameOverridden: boolean; nodeAddresses: () => Reading<readonly NodeAddress[] | null> };
+  };
+  machine: {
+    maxPods: number;
+    podsPerCore: number;
+    info: () => Reading<MachineInfo>;
+    capacity: (localStorageCapacityIsolation: boolean) => Quantities;
+    devicePluginResources: () => DevicePluginResources;
+    allocatableReservation: () => Quantities;
+    localStorageCapacityIsolation: boolean;
+  };
+  versions: () => Reading<VersionInfo>;
+  kubeletVersion: string;
+  daemonEndpoints: NonNullable<NodeStatus["daemonEndpoints"]>;
+  nodeStatusMaxImages: number;
+  images: () => Reading<readonly ContainerImage[] | null>;
+  goos: string;
+  goarch: string;
+  /** Present where the Node shall carry volume limits, as older kubelets had it. */
+  volumePluginLimits?: () => readonly Reading<VolumeLimits>[];
+  runtime: {
+    type: () => string;
+    version: () => Reading<string>;
+    handlers: () => readonly RuntimeHandler[] | null;
+    features: () => RuntimeFeatures | null;
+  };
+  pressure: { memory: () => boolean; disk: () => boolean; pid: () => boolean };
+  errors: {
+    runtime: () => Errors;
+    network: () => Errors;
+    storage: () => Errors;
+    softRequirements: () => string | null;
+    nodeShutdownManager: () => Errors;
+  };
+  volumes: { synced: () => boolean; inUse: () => readonly string[] | null };
+  /** What the setters remember from run to run; they update it. It is a process's memory upstream. */
+  memory: { rebootEvent: RebootEvent; schedulable: SchedulableState };
+}
+
+/**
+ * Upstream Kubelet.defaultNodeStatusFuncs, then the custom setters (in the product: `customSetters`). Ready comes
+ * after the conditions that it follows in the list; custom ones are put before it.
+ */
+export function nodeStatusSetters(sources: StatusSources, custom: readonly CustomSetter[]): Setter[] {
+  const { now, machine, runtime, pressure, errors, volumes, memory } = sources;
+  const recordStatusEvent = recordNodeStatusEvent(sources.nodeName, sources.recordEvent);
+  return [
+    addressSetter(sources),
+    machineInfo(
+      sources.nodeName,
+      machine.maxPods,
+      machine.podsPerCore,
+      machine.info,
+      machine.capacity,
+      machine.devicePluginResources,
+      machine.allocatableReservation,
+      sources.recordEvent,
+      machine.localStorageCapacityIsolation,
+      memory.rebootEvent,
+    ),
+    versionInfo(sources.versions, runtime.type, runtime.version, sources.kubeletVersion),
+    daemonEndpoints(sources.daemonEndpoints),
+    images(sources.nodeStatusMaxImages, sources.images),
+    goRuntime(sources.goos, sources.goarch),
+    ...(sources.volumePluginLimits ? [volumeLimits(sources.volumePluginLimits)] : []),
+    runtimeHandlers(runtime.handlers),
+    nodeFeatures(runtime.features),
+    memoryPressureCondition(now, pressure.memory, recordStatusEvent),
+    diskPressureCondition(now, pressure.disk, recordStatusEvent),
+    pidPressureCondition(now, pressure.pid, recordStatusEvent),
+    readyCondition(
+      now,
+      errors.runtime,
+      errors.network,
+      errors.storage,
+      errors.softRequirements,
+      errors.nodeShutdownManager,
+      recordStatusEvent,
+      machine.localStorageCapacityIsolation,
+    ),
+    volumesInUse(volumes.synced, volumes.inUse),
+    recordNodeSchedulableEvent(memory.schedulable, recordStatusEvent),
+    ...custom.map((setter) => contained(setter, sources)),
+  ];
+}
+
+function addressSetter({ hostname, addresses }: StatusSources): Setter {
+  const { nodeIPs, validateNodeIP, externalCloudProvider, resolveAddress, lookupIP, cloud } = addresses;
+  if (!cloud) {
+    return nodeAddress(nodeIPs, validateNodeIP, hostname, externalCloudProvider, resolveAddress, lookupIP);
+  }
+  return nodeAddressCloud(
+    nodeIPs[0] ?? null,
+    validateNodeIP,
+    hostname,
+    cloud.hostnameOverridden,
+    externalCloudProvider,
+    cloud.nodeAddresses,
+    resolveAddress,
+    lookupIP,
+  );
+}

@@ -1,0 +1,45 @@
+// The packages, built in a folder of their own: the dist/ that other tests run is not touched, and a place that finds
+// its way into a package shows.
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, symlinkSync } from "node:fs";
+import { delimiter, dirname, join, relative } from "node:path";
+import shim from "../../../node-shim/package.json" with { type: "json" };
+import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+
+export const TARBALL = `rollcall-node-shim-${shim.version}.tgz`;
+export const DEB = `rollcall-node-shim_${shim.version}_all.deb`;
+
+/** Builds into `out`; returns the lines of SHA256SUMS. */
+export function buildPackages(out: string): string {
+  const project = copyOfProject();
+  try {
+    return execFileSync(process.execPath, ["infra/deb/main.ts", "--out", out], {
+      cwd: project.path,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        ...process.env,
+        PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`,
+        SOURCE_DATE_EPOCH: "1767225600",
+      },
+    });
+  } finally {
+    project.remove();
+  }
+}
+
+function copyOfProject(): { path: string; remove: () => void } {
+  const folder = temporaryFolder();
+  const skip = /(^|\/)(dist|node_modules)(\/|$)/;
+  for (const part of ["shared", "infra", "node-shim", "package.json", "LICENSE"])
+    cpSync(join(ROOT, part), join(folder.path, part), {
+      recursive: true,
+      filter: (source) => !skip.test(relative(ROOT, source)),
+    });
+  const modules = join(folder.path, "node_modules");
+  for (const name of [...Object.keys(shim.devDependencies), "esbuild", "@esbuild"])
+    cpSync(join(ROOT, "node_modules", name), join(modules, name), { recursive: true, dereference: true });
+  mkdirSync(join(modules, ".bin"));
+  symlinkSync("../esbuild/bin/esbuild", join(modules, ".bin/esbuild"));
+  return folder;
+}

@@ -1,0 +1,242 @@
+// npm run packages: built twice in two places, and installed as npm and dpkg install them.
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join, relative } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
+import shim from "../../../node-shim/package.json" with { type: "json" };
+import { UNIT_NAME } from "../../../node-shim/service/unit.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { buildPackages, DEB, TARBALL } from "./build-packages.ts";
+
+const SHARE = "usr/share/rollcall-node-shim";
+
+const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
+const isRoot = process.geteuid?.() === 0;
+const hasDpkg = has("dpkg-deb") && has("dpkg");
+const whyNoDeb = hasDpkg ? "" : " (skipped: dpkg-deb is not installed)";
+const canInstall = hasDpkg && isRoot && has("deb-systemd-helper");
+
+/** The node of this process, and the machine's own where it has one. */
+const nodes = [process.execPath, ...["/usr/bin/node"].filter((node) => existsSync(node))];
+
+/** Files and links, from the root; dpkg's own database is not what is looked at. */
+function filesIn(root: string): string[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .filter((file) => !file.startsWith("var/lib/dpkg/") && !file.startsWith("var/log/"))
+    .sort();
+}
+
+describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
+  const folder = temporaryFolder();
+  const out = join(folder.path, "first");
+  let sums = "";
+  beforeAll(() => {
+    sums = buildPackages(out);
+  });
+  afterAll(() => folder.remove());
+  const deb = join(out, DEB);
+
+  it("built again, elsewhere → the same bytes", () => {
+    expect(sums).toMatch(new RegExp(`^[0-9a-f]{64}  ${TARBALL}\n[0-9a-f]{64}  ${DEB}\n$`));
+    expect(buildPackages(join(folder.path, "second"))).toBe(sums);
+    expect(readFileSync(join(out, "SHA256SUMS"), "utf8")).toBe(sums);
+  });
+
+  it("npm install -g, offline, scripts allowed → node-shim runs, and brings no other package", () => {
+    const prefix = join(folder.path, "prefix");
+    const packed = execFileSync("tar", ["-xzOf", join(out, TARBALL), "package/package.json"], {
+      encoding: "utf8",
+    });
+    const { scripts, dependencies } = JSON.parse(packed) as Record<string, Record<string, string>>;
+    const licence = execFileSync("tar", ["-xzOf", join(out, TARBALL), "package/dist/LICENSE"], {
+      encoding: "utf8",
+    });
+    expect(licence).toContain("Apache License");
+    const atInstall = Object.keys(scripts ?? {}).filter((name) => /install|^prepare$/.test(name));
+    expect([atInstall, dependencies]).toEqual([[], undefined]);
+    const flags = [
+      "--prefix",
+      prefix,
+      "--offline",
+      "--no-audit",
+      "--no-fund",
+      "--cache",
+      join(prefix, "cache"),
+    ];
+    execFileSync("npm", ["install", "-g", ...flags, join(out, TARBALL)], { stdio: "pipe" });
+    const bin = join(prefix, "bin/node-shim");
+    for (const node of nodes) {
+      const run = (...args: string[]) => execFileSync(node, [bin, ...args], { encoding: "utf8" });
+      expect(run("version")).toContain(`node-shim ${shim.version}\n`);
+      expect(run("preview", "--hostname-override", "edge-1")).toContain("  name: edge-1\n");
+      expect(run("install-service", "--print")).toContain(`ExecStart=${node} ${realpathSync(bin)} run `);
+    }
+    expect(readdirSync(join(prefix, "lib/node_modules"))).toEqual(["@rollcall"]);
+    expect(existsSync(join(prefix, "lib/node_modules/@rollcall/node-shim/node_modules"))).toBe(false);
+  });
+
+  it("the .deb unpacked → what node-shim runs, unit, manual, configuration, licences", () => {
+    const root = join(folder.path, "unpacked");
+    execFileSync("dpkg", ["-x", deb, root]);
+    const files = filesIn(root);
+    expect(files).toEqual(
+      expect.arrayContaining([
+        "etc/rollcall/kubelet.yaml",
+        "etc/rollcall/node-shim.env",
+        "usr/bin/node-shim",
+        `usr/lib/systemd/system/${UNIT_NAME}`,
+        "usr/share/doc/rollcall-node-shim/changelog.gz",
+        "usr/share/doc/rollcall-node-shim/copyright",
+        "usr/share/man/man8/node-shim.8.gz",
+        `${SHARE}/dist/node-shim.cjs`,
+      ]),
+    );
+    const listed = execFileSync("dpkg-deb", ["-c", deb], { encoding: "utf8" }).trim().split("\n");
+    for (const line of listed) expect(line).toMatch(/^(d|-rwxr-xr-x|-rw-r--r--|lrwxrwxrwx)\S* root\/root /);
+    const [, start = ""] =
+      /^ExecStart=(.+)$/m.exec(readFileSync(join(root, `usr/lib/systemd/system/${UNIT_NAME}`), "utf8")) ?? [];
+    const [node, script = "", , , config = ""] = start.split(" ");
+    expect(node).toBe("/usr/bin/node");
+    const env = { ...process.env, ROLLCALL_URL: "" };
+    const args = [join(root, script), "config", "--config", join(root, config)];
+    const printed = execFileSync(process.execPath, args, { encoding: "utf8", env });
+    expect(printed).toContain("nodeStatusUpdateFrequency: 10s # default");
+    expect(readlinkSync(join(root, "usr/bin/node-shim"))).toBe(
+      "../share/rollcall-node-shim/bin/node-shim.cjs",
+    );
+    const copyright = readFileSync(join(root, "usr/share/doc/rollcall-node-shim/copyright"), "utf8");
+    const bundled = Object.keys(shim.devDependencies).filter((name) => !copyright.includes(`\n ${name} `));
+    expect(bundled).toEqual([]);
+  });
+
+  const noMan = has("man") ? "" : " (skipped: man is not installed)";
+  test.skipIf(noMan !== "")(
+    `the manual → every command and its flags, nothing that man warns of${noMan}`,
+    () => {
+      const root = join(folder.path, "manual");
+      execFileSync("dpkg", ["-x", deb, root]);
+      const page = join(root, "usr/share/man/man8/node-shim.8.gz");
+      const env = { ...process.env, MANWIDTH: "100", LC_ALL: "C" };
+      const { stdout, stderr } = spawnSync("man", ["--warnings", "-l", page], { encoding: "utf8", env });
+      expect(stderr).toBe("");
+      for (const text of [
+        "join",
+        "uninstall-service",
+        "--join-token-file <file>",
+        "--eviction-hard",
+        "EXIT CODES",
+      ])
+        expect(stdout).toContain(text);
+    },
+  );
+
+  const noAnalyze = has("systemd-analyze") ? "" : " (skipped: systemd-analyze is not installed)";
+  test.skipIf(noAnalyze !== "")(
+    `the unit → systemd has nothing to say of it, exposure at most 2.5${noAnalyze}`,
+    () => {
+      const path = join(folder.path, UNIT_NAME);
+      const unit = execFileSync(
+        "sh",
+        ["-c", `dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/lib/systemd/system/${UNIT_NAME}`, deb],
+        {
+          encoding: "utf8",
+        },
+      );
+      // The machine that tests it need not have node there.
+      writeFileSync(path, unit.replace("ExecStart=/usr/bin/node ", `ExecStart=${process.execPath} `));
+      const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
+      expect({ status, said: stdout + stderr }).toEqual({ status: 0, said: "" });
+      execFileSync("systemd-analyze", ["security", "--offline=true", "--threshold=25", path], {
+        stdio: "pipe",
+      });
+    },
+  );
+
+  const noLintian = has("lintian") ? "" : " (skipped: lintian is not installed)";
+  test.skipIf(noLintian !== "")(`lintian → nothing${noLintian}`, () => {
+    const flags = ["--allow-root", "--fail-on", "error,warning", deb];
+    const { status, stdout } = spawnSync("lintian", flags, { encoding: "utf8" });
+    expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
+  });
+
+  const why = canInstall ? "" : " (skipped: needs root, dpkg and deb-systemd-helper)";
+  describe.skipIf(!canInstall)(`dpkg, in a root of its own${why}`, () => {
+    let root: string;
+    let count = 0;
+    beforeEach(() => {
+      root = join(folder.path, `root-${++count}`);
+      mkdirSync(join(root, "var/lib/dpkg/updates"), { recursive: true });
+      mkdirSync(join(root, "var/lib/dpkg/info"), { recursive: true });
+      mkdirSync(join(root, "etc"));
+      withNodejs("20.19.2+dfsg-1");
+    });
+    afterEach(() => rmSync(root, { recursive: true, force: true }));
+    function withNodejs(version: string): void {
+      const installed = (name: string, version: string) =>
+        `Package: ${name}\nStatus: install ok installed\nMaintainer: x\nArchitecture: all\nVersion: ${version}\nDescription: x\n`;
+      const status = [installed("nodejs", version), installed("init-system-helpers", "1.65.2")].join("\n");
+      writeFileSync(join(root, "var/lib/dpkg/status"), status);
+      writeFileSync(join(root, "var/lib/dpkg/available"), "");
+    }
+    function dpkg(...args: string[]) {
+      const flags = [`--root=${root}`, "--force-script-chrootless", "--force-confdef", "--force-confold"];
+      return spawnSync("dpkg", [...flags, ...args], { encoding: "utf8" });
+    }
+    const wanted = () => join(root, "etc/systemd/system/multi-user.target.wants", UNIT_NAME);
+    const enabled = () => spawnSync("readlink", [wanted()]).status === 0;
+
+    it("installed → enabled; upgraded → a changed configuration stays; removed → it still does; purged → nothing", () => {
+      const before = filesIn(root);
+      expect(dpkg("-i", deb)).toMatchObject({ status: 0 });
+      expect(enabled()).toBe(true);
+      const config = join(root, "etc/rollcall/kubelet.yaml");
+      writeFileSync(config, `${readFileSync(config, "utf8")}maxPods: 7\n`);
+      // As the service and an administrator leave it.
+      mkdirSync(join(root, "var/lib/rollcall"));
+      writeFileSync(join(root, "var/lib/rollcall/key.json"), "{}");
+      writeFileSync(join(root, "etc/rollcall/join-token"), "rcj1_");
+      expect(dpkg("-i", deb)).toMatchObject({ status: 0 });
+      expect(readFileSync(config, "utf8")).toContain("maxPods: 7");
+      expect(dpkg("-r", "rollcall-node-shim")).toMatchObject({ status: 0 });
+      expect(readFileSync(config, "utf8")).toContain("maxPods: 7");
+      expect(existsSync(join(root, "var/lib/rollcall/key.json"))).toBe(true);
+      expect(existsSync(join(root, SHARE))).toBe(false);
+      expect(dpkg("-P", "rollcall-node-shim")).toMatchObject({ status: 0 });
+      expect(filesIn(root)).toEqual(before);
+      for (const path of ["etc/rollcall", "var/lib/rollcall", "usr"])
+        expect(existsSync(join(root, path))).toBe(false);
+    });
+
+    it("disabled by an administrator → an upgrade leaves it so", () => {
+      dpkg("-i", deb);
+      rmSync(wanted());
+      expect(dpkg("-i", deb)).toMatchObject({ status: 0 });
+      expect(enabled()).toBe(false);
+    });
+
+    it("an administrator's own file beside the configuration → stays after a purge", () => {
+      dpkg("-i", deb);
+      writeFileSync(join(root, "etc/rollcall/own.yaml"), "");
+      expect(dpkg("-P", "rollcall-node-shim")).toMatchObject({ status: 0 });
+      expect(readdirSync(join(root, "etc/rollcall"))).toEqual(["own.yaml"]);
+    });
+
+    it("a Node.js that is too old → not configured, and dpkg says which it wants", () => {
+      withNodejs("18.20.4+dfsg-1~deb12u2");
+      const { status, stderr } = dpkg("-i", deb);
+      expect(status).toBe(1);
+      expect(stderr).toMatch(/depends on nodejs \(>= 20\)/);
+    });
+  });
+});

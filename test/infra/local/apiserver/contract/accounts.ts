@@ -1,0 +1,127 @@
+// Accounts, roles and bindings for the cases about access. A real server notices them a moment later: what waits here
+// waits for that. No case of its own.
+import { expect } from "vitest";
+import { fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
+import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
+
+export const rbac = "/apis/rbac.authorization.k8s.io/v1";
+export const authorization = "/apis/authorization.k8s.io/v1";
+export const authentication = "/apis/authentication.k8s.io/v1";
+export const selfReview = `${authentication}/selfsubjectreviews`;
+
+const deadlineMs = 15_000;
+const pollMs = 50;
+
+/** Asks until `isGood`; the last answer, good or not, when the time is over. */
+export async function sendUntil(
+  server: TestServer,
+  sent: Sent | (() => Sent),
+  isGood: (answer: Received) => boolean,
+): Promise<Received> {
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    const answer = await send(server, typeof sent === "function" ? sent() : sent);
+    if (isGood(answer) || performance.now() > deadline) return answer;
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}
+
+/** Creates something that must be accepted. */
+export async function create(server: TestServer, path: string, body: object): Promise<Received> {
+  const answer = await send(server, { method: "POST", path, body });
+  expect(answer.code, answer.text).toBe(201);
+  return answer;
+}
+
+export async function requestToken(server: TestServer, name: string, spec: object = {}): Promise<string> {
+  const path = `/api/v1/namespaces/default/serviceaccounts/${name}/token`;
+  const { body } = await create(server, path, { spec });
+  return textOf(fieldsOf(body["status"])["token"]);
+}
+
+/** A service account in `default` with its token. */
+export async function createAccount(server: TestServer, name: string): Promise<string> {
+  await create(server, "/api/v1/namespaces/default/serviceaccounts", { metadata: { name } });
+  return await requestToken(server, name);
+}
+
+export function accountName(name: string): string {
+  return `system:serviceaccount:default:${name}`;
+}
+
+/** A rule that only tells whether a role has been noticed. */
+const marker = { apiGroups: ["test"], resources: ["marks"], verbs: ["see"] };
+
+/** What an access review asks for; a path instead of a resource. */
+export interface Attempt {
+  verb: string;
+  group?: string;
+  resource?: string;
+  subresource?: string;
+  name?: string;
+  namespace?: string;
+  path?: string;
+}
+
+export function reviewOf(user: string, { path, ...attempt }: Attempt, groups: string[] = []): Sent {
+  const attributes =
+    path === undefined
+      ? { resourceAttributes: attempt }
+      : { nonResourceAttributes: { verb: attempt.verb, path } };
+  return {
+    method: "POST",
+    path: `${authorization}/subjectaccessreviews`,
+    body: { spec: { user, groups, ...attributes } },
+  };
+}
+
+export async function isAllowed(server: TestServer, user: string, attempt: Attempt): Promise<boolean> {
+  const { body, code, text } = await send(server, reviewOf(user, attempt));
+  expect(code, text).toBe(201);
+  return fieldsOf(body["status"])["allowed"] === true;
+}
+
+export interface Grant {
+  rules: object[];
+  subjects: object[];
+  /** Of a RoleBinding; a ClusterRoleBinding without. */
+  namespace?: string;
+  /** The RoleBinding refers to a Role of its namespace, not to a ClusterRole. */
+  ownRole?: boolean;
+}
+
+/** Creates role and binding, and waits until `user` has them. */
+export async function grant(server: TestServer, name: string, user: string, given: Grant): Promise<void> {
+  const { rules, subjects, namespace, ownRole = false } = given;
+  const kind = ownRole ? "Role" : "ClusterRole";
+  const home = namespace === undefined ? rbac : `${rbac}/namespaces/${namespace}`;
+  const rolePath = ownRole ? `${home}/roles` : `${rbac}/clusterroles`;
+  await create(server, rolePath, { metadata: { name }, rules: [...rules, marker] });
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind, name };
+  const bindings = namespace === undefined ? "clusterrolebindings" : "rolebindings";
+  await create(server, `${home}/${bindings}`, { metadata: { name }, roleRef, subjects });
+  const seen = { verb: "see", group: "test", resource: "marks", ...(namespace && { namespace }) };
+  const answer = await sendUntil(
+    server,
+    reviewOf(user, seen),
+    ({ body }) => fieldsOf(body["status"])["allowed"] === true,
+  );
+  expect(answer.body["status"]).toMatchObject({ allowed: true });
+}
+
+/** An account with these rights everywhere; its token. */
+export async function createGrantee(server: TestServer, name: string, rules: object[]): Promise<string> {
+  const token = await createAccount(server, name);
+  const subjects = [{ kind: "ServiceAccount", name, namespace: "default" }];
+  await grant(server, name, accountName(name), { rules, subjects });
+  return token;
+}
+
+/** A rule about one resource, but for its verbs. */
+export function ruleOf({ group, resource }: { group: string; resource: string }) {
+  return { apiGroups: [group], resources: [resource] };
+}
+
+export function roleRef(name: string) {
+  return { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
+}

@@ -1,0 +1,158 @@
+// The port: connections that stay, watchers that wait, and what is no request.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { Agent, request, type RequestOptions } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { connect, type TLSSocket } from "node:tls";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createApiserver } from "../../../../infra/local/apiserver/apiserver.ts";
+import { loadCredentials } from "../../../../infra/local/apiserver/certificates.ts";
+import { createFront, listen } from "../../../../infra/local/apiserver/front.ts";
+import { openStore } from "../../../../infra/local/apiserver/store.ts";
+import { send, type TestServer } from "./test-server.ts";
+import { afterTimeout } from "../../../../infra/local/apiserver/timer.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "apiserver-front-"));
+const store = openStore(":memory:");
+const configMaps = "/api/v1/namespaces/default/configmaps";
+let front: ReturnType<typeof createFront>;
+let port: number;
+let ca: string;
+let token: string;
+/** The same server without the port. */
+let direct: TestServer;
+
+beforeAll(async () => {
+  const credentials = await loadCredentials(dir);
+  const { fetch } = createApiserver({
+    ...credentials,
+    store,
+    now: () => new Date(),
+    uuid: () => crypto.randomUUID(),
+    random: Math.random,
+    after: afterTimeout,
+  });
+  front = createFront(credentials, fetch);
+  port = await listen(front, 0);
+  ca = readFileSync(join(dir, "ca.crt"), "utf8");
+  token = credentials.adminToken;
+  direct = { url: "https://127.0.0.1:1", token, fetch };
+});
+afterAll(async () => {
+  const closed = new Promise((resolve) => front.close(resolve));
+  front.closeAllConnections();
+  await closed;
+  store.close();
+  rmSync(dir, { recursive: true });
+});
+
+function ask(path: string, options: RequestOptions = {}) {
+  const headers = { authorization: `Bearer ${token}` };
+  return new Promise<{ code: number; socket: unknown; body: NodeJS.ReadableStream }>((resolve, reject) => {
+    const asked = request({ host: "127.0.0.1", port, ca, path, headers, ...options }, (response) => {
+      const { statusCode: code = 0, socket } = response;
+      resolve({ code, socket, body: response });
+    });
+    asked.on("error", reject).end();
+  });
+}
+
+function createMap(name: string, data: Record<string, string> = {}) {
+  return send(direct, { method: "POST", path: configMaps, body: { metadata: { name }, data } });
+}
+
+test("requests one after the other take the same connection", async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const sockets = new Set<unknown>();
+  for (let index = 0; index < 5; index++) {
+    const { socket, body } = await ask("/version", { agent });
+    sockets.add(socket);
+    expect(JSON.parse(await text(body))).toMatchObject({ minor: "36" });
+  }
+  expect(sockets.size).toBe(1);
+  agent.destroy();
+});
+
+test("300 idle watchers: each hears of a change, and others are answered meanwhile", async () => {
+  const { body } = await createMap("seen");
+  const from = body.metadata.resourceVersion;
+  const agent = new Agent({ keepAlive: true });
+  const path = `${configMaps}?watch=true&resourceVersion=${from}`;
+  const watchers = await Promise.all(Array.from({ length: 300 }, () => ask(path, { agent })));
+  const heard = watchers.map(
+    ({ body }) => new Promise<string>((resolve) => body.once("data", (chunk) => resolve(String(chunk)))),
+  );
+  expect((await ask("/livez")).code).toBe(200);
+  await createMap("heard");
+  for (const line of await Promise.all(heard)) expect(line).toContain('"name":"heard"');
+  agent.destroy();
+});
+
+test("a watcher that stops reading is cut off", async () => {
+  const socket = await new Promise<TLSSocket>((resolve) => {
+    const opened = connect({ host: "127.0.0.1", port, ca }, () => resolve(opened));
+  });
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  socket.on("error", () => {});
+  const answered = new Promise<void>((resolve) => {
+    socket.once("data", () => {
+      socket.pause();
+      resolve();
+    });
+  });
+  const { body } = await createMap("before");
+  const path = `${configMaps}?watch=true&resourceVersion=${body.metadata.resourceVersion}`;
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  await answered;
+  // The kernel keeps some megabytes for who does not read.
+  for (let index = 0; index < 30; index++) {
+    await createMap(`big-${index}`, { x: "x".repeat(1_000_000) });
+    await nextTurn();
+  }
+  socket.resume();
+  await closed;
+}, 20_000);
+
+/** Bytes that no client library would send. */
+async function raw(start: string): Promise<string> {
+  const socket = connect({ host: "127.0.0.1", port, ca });
+  socket.write(`${start}\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`);
+  return (await text(socket)).split("\r\n")[0] ?? "";
+}
+
+test.each([
+  ["GET /%zz HTTP/1.1", "HTTP/1.1 400 Bad Request"],
+  ["GET * HTTP/1.1", "HTTP/1.1 400 Bad Request"],
+  ["TRACE /version HTTP/1.1", "HTTP/1.1 400 Bad Request"],
+  ["GET //livez HTTP/1.1", "HTTP/1.1 404 Not Found"],
+  ["GET /livez?x=%zz HTTP/1.1", "HTTP/1.1 200 OK"],
+  ["nonsense", "HTTP/1.1 400 Bad Request"],
+])("%s → %s", async (start, answer) => {
+  expect(await raw(start)).toBe(answer);
+  expect((await ask("/livez")).code).toBe(200);
+});
+
+test("a client that goes away ends its watch at once", async () => {
+  const credentials = await loadCredentials(dir);
+  let cancel = () => {};
+  const cancelled = new Promise<void>((resolve) => (cancel = resolve));
+  const start = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    controller.enqueue(Buffer.from("first\n"));
+  };
+  const watching = createFront(credentials, () =>
+    Promise.resolve(new Response(new ReadableStream<Uint8Array>({ start, cancel }))),
+  );
+  const agent = new Agent();
+  const { body } = await ask("/", { port: await listen(watching, 0), agent });
+  await new Promise((resolve) => body.once("data", resolve));
+  agent.destroy();
+  await cancelled;
+  watching.close();
+});
+
+test("HEAD has no body", async () => {
+  const { code, body } = await ask("/livez", { method: "HEAD" });
+  expect({ code, body: await text(body) }).toEqual({ code: 200, body: "" });
+});

@@ -1,0 +1,137 @@
+// The program: its line, its folder, its exits, and what a kill leaves behind.
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createHttpsClient } from "../../../../infra/local/https-fetch.ts";
+import { fieldsOf, textOf } from "../../../../infra/local/apiserver/object.ts";
+import { send, type TestServer } from "./test-server.ts";
+
+let dir: string;
+const children: ChildProcess[] = [];
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "apiserver-main-"));
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  rmSync(dir, { recursive: true });
+});
+
+function run(...args: string[]) {
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, "../../../../infra/local/apiserver/main.ts"), ...args],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  children.push(child);
+  return child;
+}
+
+async function exitOf(child: ChildProcess): Promise<number | string | null> {
+  return await new Promise((resolve) => {
+    child.once("close", (code, signal) => resolve(code ?? signal));
+  });
+}
+
+/** Starts the program and waits for its line. */
+async function start() {
+  const child = run("--data", dir);
+  const url = await new Promise<string>((resolve, reject) => {
+    let printed = "";
+    child.stdout.on("data", (chunk) => {
+      printed += String(chunk);
+      const line = /^listening on (https:\/\/127\.0\.0\.1:\d+)\n/.exec(printed);
+      if (line?.[1]) resolve(line[1]);
+    });
+    child.once("close", () => reject(new Error(`ended early: ${printed}`)));
+  });
+  const client = createHttpsClient(join(dir, "ca.crt"));
+  const token = readFileSync(join(dir, "admin-token"), "utf8");
+  const server: TestServer = { url, token, fetch: client.fetch };
+  return { child, client, server };
+}
+
+test("a killed server comes back with what it had answered", async () => {
+  const first = await start();
+  const body = { metadata: { name: "a" } };
+  expect(await send(first.server, { method: "POST", path: "/api/v1/nodes", body })).toMatchObject({
+    code: 201,
+  });
+  const accounts = "/api/v1/namespaces/default/serviceaccounts";
+  await send(first.server, { method: "POST", path: accounts, body });
+  const requested = await send(first.server, { method: "POST", path: `${accounts}/a/token`, body: {} });
+  const token = textOf(fieldsOf(requested.body["status"])["token"]);
+  first.client.close();
+  const killed = exitOf(first.child);
+  first.child.kill("SIGKILL");
+  await killed;
+
+  const second = await start();
+  expect(second.server.token).toBe(first.server.token);
+  expect(await send(second.server, { path: "/api/v1/nodes/a" })).toMatchObject({ code: 200 });
+  expect(await send(second.server, { path: "/api", token })).toMatchObject({ code: 200 });
+  second.client.close();
+  const ended = exitOf(second.child);
+  second.child.kill("SIGTERM");
+  expect(await ended).toBe(0);
+}, 30_000);
+
+test("SIGTERM ends it with 0 while somebody watches", async () => {
+  const { child, client, server } = await start();
+  const headers = { authorization: `Bearer ${server.token}` };
+  const watching = await client.fetch(new Request(`${server.url}/api/v1/nodes?watch=true`, { headers }));
+  expect(watching.status).toBe(200);
+  const ended = exitOf(child);
+  child.kill("SIGTERM");
+  await watching.text().catch(() => "cut off");
+  expect(await ended).toBe(0);
+  client.close();
+}, 30_000);
+
+test("secrets in the folder are their owner's", async () => {
+  const { client } = await start();
+  for (const file of ["admin-token", "server.key", "service-account.key"])
+    expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
+  client.close();
+}, 30_000);
+
+test("a port that is taken → 1 and one line", async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => {
+    other.listen(0, "127.0.0.1", resolve);
+  });
+  const address = other.address();
+  const port = String(typeof address === "object" && address ? address.port : 0);
+  const child = run("--data", dir, "--port", port);
+  const [code, errors] = await Promise.all([exitOf(child), text(child.stderr)]);
+  expect({ code, errors }).toEqual({ code: 1, errors: `apiserver: port ${port} is already in use\n` });
+  other.close();
+}, 30_000);
+
+test.each([
+  { args: [], error: /^apiserver: --data DIR is required/ },
+  { args: ["--port", "x", "--data", "d"], error: /^apiserver: --port x is not a port/ },
+  {
+    args: ["--data", "d", "--node-monitor-grace-period", "50"],
+    error: /^apiserver: --node-monitor-grace-period 50 is not a duration such as 50s/,
+  },
+  { args: ["--nope"], error: /^apiserver: Unknown option '--nope'/ },
+])("flags $args → 1 and why", async ({ args, error }) => {
+  const child = run(...args);
+  const [code, errors] = await Promise.all([exitOf(child), text(child.stderr)]);
+  expect(code).toBe(1);
+  expect(errors).toMatch(error);
+});
+
+test("--help → 0 and the flags", async () => {
+  const child = run("--help");
+  const [code, printed] = await Promise.all([exitOf(child), text(child.stdout)]);
+  expect(code).toBe(0);
+  expect(printed).toMatch(/--data DIR[^]*--port PORT/);
+});

@@ -1,0 +1,87 @@
+// What the apiserver's tests share: an embedded one in memory, and requests as one line. No test of its own.
+import { createApiserver } from "../../../../infra/local/apiserver/apiserver.ts";
+import type { ApiObject } from "../../../../infra/local/apiserver/object.ts";
+import { openStore, type Store } from "../../../../infra/local/apiserver/store.ts";
+import { afterTimeout } from "../../../../infra/local/apiserver/timer.ts";
+
+/** A server under test: embedded or real. */
+export interface TestServer {
+  url: string;
+  token: string;
+  fetch: (request: Request) => Promise<Response>;
+}
+
+export interface EmbeddedServer extends TestServer {
+  /** The server's clock, in ms; tests move it. */
+  clock: { ms: number };
+  store: Store;
+  close: () => void;
+}
+
+export const startMs = Date.parse("2026-03-01T10:00:00Z");
+
+/** A new server with storage in memory, a clock that stands still and uids that count. */
+export function embeddedServer(): EmbeddedServer {
+  const clock = { ms: startMs };
+  let uids = 0;
+  const store = openStore(":memory:");
+  const token = "admin-token";
+  const { fetch } = createApiserver({
+    store,
+    adminToken: token,
+    now: () => new Date(clock.ms),
+    uuid: () => `00000000-0000-4000-8000-${String(++uids).padStart(12, "0")}`,
+    random: () => 0,
+    after: afterTimeout,
+  });
+  return { url: "https://127.0.0.1:1", token, fetch, clock, store, close: () => store.close() };
+}
+
+export interface Sent {
+  method?: string;
+  path: string;
+  /** JSON, unless it is text. */
+  body?: unknown;
+  type?: string;
+  headers?: Record<string, string>;
+  /** Another bearer token than the administrator's; "" for none. */
+  token?: string;
+}
+
+export interface Received {
+  code: number;
+  body: ApiObject;
+  text: string;
+  headers: Record<string, string>;
+}
+
+const patchTypes: Record<string, string> = {
+  strategic: "application/strategic-merge-patch+json",
+  merge: "application/merge-patch+json",
+  json: "application/json-patch+json",
+  apply: "application/apply-patch+yaml",
+};
+
+export function toRequest(server: TestServer, sent: Sent): Request {
+  const { method = "GET", path, body, type = "application/json", token = server.token } = sent;
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return new Request(`${server.url}${path}`, {
+    method,
+    headers: {
+      "user-agent": "test/1",
+      ...(token !== "" && { authorization: `Bearer ${token}` }),
+      ...(text !== undefined && { "content-type": patchTypes[type] ?? type }),
+      ...sent.headers,
+    },
+    ...(text !== undefined && { body: text }),
+  });
+}
+
+/** One request; the body is an empty object where the answer is no JSON. */
+export async function send(server: TestServer, sent: Sent): Promise<Received> {
+  const response = await server.fetch(toRequest(server, sent));
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+  const headers = Object.fromEntries(response.headers);
+  return { code: response.status, body: isJson && text !== "" ? JSON.parse(text) : {}, text, headers };
+}

@@ -1,0 +1,20 @@
+// What operators see of texts that machines chose.
+import { expect, it } from "vitest";
+import { auditTable, historyTable, pendingTable, tokenTable } from "../../../infra/operator/print.ts";
+
+const EVIL = "a\u001B[2J\r\u202Eb";
+const at = "2026-01-02T03:04:05Z";
+const machine = { thumbprint: EVIL, machineID: EVIL, systemUUID: EVIL, address: EVIL };
+const pending = { name: EVIL, ...machine, askedAt: at, pinned: { ...machine, hasReported: true } };
+const token = { id: "i", names: EVIL, state: "valid" as const, used: 0, reserved: 0, uses: 1, expiresAt: at };
+const more = { createdBy: EVIL, createdAt: at, rejoin: false, withoutFactsOnlyTaint: false };
+
+it.each([
+  ["machines that wait", pendingTable([pending])],
+  ["the audit log", auditTable([{ at, who: EVIL, what: EVIL, target: EVIL, detail: EVIL }])],
+  ["a history", historyTable([{ at, kind: EVIL, text: EVIL }])],
+  ["tokens", tokenTable([{ ...token, ...more }])],
+])("%s: control characters are replaced, the text stays", (_, table) => {
+  expect(table).toContain("a\u{FFFD}[2J\u{FFFD}\u{FFFD}b");
+  expect(table.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});

@@ -1,0 +1,247 @@
+// What the admission policies of infra/rbac refuse the Worker's account, and what they let it do. Data only: every
+// request is a dry run against the fixtures.
+import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
+import { adoptionPatch } from "../../../shared/node/adoption.ts";
+import type { Sent } from "../local/apiserver/test-server.ts";
+
+const NODES = "/api/v1/nodes";
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+const OTHER_LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+
+const OWNED = { annotations: { "rollcall.dev/owner": "rollcall" } };
+const OWNED_BY_EAST = { annotations: { "rollcall.dev/owner": "east" } };
+const OTHER_TAINT = { key: "example.com/other", value: "x", effect: "NoSchedule" };
+const FACTS_ONLY = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
+
+const leaseOf = (name: string, metadata: object, uid = "1") => ({
+  metadata: { name, ownerReferences: [{ apiVersion: "v1", kind: "Node", name, uid }], ...metadata },
+  spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: "2026-01-01T00:00:00.000000Z" },
+});
+
+/** What is there, made by others. */
+export const fixtures: {
+  path: string;
+  body: { metadata: { name: string; annotations?: object }; spec?: object };
+}[] = [
+  {
+    path: NODES,
+    body: {
+      metadata: { name: "mine", ...OWNED },
+      spec: { unschedulable: true, taints: [FACTS_ONLY] },
+    },
+  },
+  { path: NODES, body: { metadata: { name: "kubelets" } } },
+  { path: NODES, body: { metadata: { name: "easts", ...OWNED_BY_EAST } } },
+  {
+    path: NODES,
+    body: {
+      metadata: { name: "offered", annotations: { "rollcall.dev/adopt": "rollcall" } },
+      spec: { taints: [OTHER_TAINT] },
+    },
+  },
+  {
+    path: NODES,
+    body: {
+      metadata: {
+        name: "offered-by-east",
+        annotations: { ...OWNED_BY_EAST.annotations, "rollcall.dev/adopt": "rollcall" },
+      },
+    },
+  },
+  { path: LEASES, body: leaseOf("mine", OWNED) },
+  { path: LEASES, body: leaseOf("kubelets", {}) },
+  { path: LEASES, body: leaseOf("easts", OWNED_BY_EAST) },
+  { path: OTHER_LEASES, body: leaseOf("mine", OWNED) },
+];
+
+/** Reads a fixture, by its path. */
+type Found = (path: string) => Node & Lease;
+
+type Case = [situation: string, sent: (found: Found) => Sent];
+/** The rule: a part of the message of the one that refuses it. */
+type Refused = [rule: string, ...Case];
+
+const create =
+  (body: object, path = NODES) =>
+  (): Sent => ({ method: "POST", path, body });
+const patch =
+  (path: string, body: object, type = "strategic") =>
+  (): Sent => ({
+    method: "PATCH",
+    path: `${NODES}/${path}`,
+    type,
+    body,
+  });
+const remove = (path: string) => (): Sent => ({ method: "DELETE", path });
+const put =
+  (path: string, metadata: object, spec: object = {}) =>
+  (found: Found): Sent => {
+    const lease = found(path);
+    const body = {
+      ...lease,
+      metadata: { ...lease.metadata, ...metadata },
+      spec: { ...lease.spec, ...spec },
+    };
+    return { method: "PUT", path, body };
+  };
+/** As the Worker does it. */
+const adopt =
+  (name: string, withoutTaint: boolean, spec: object = {}) =>
+  (found: Found): Sent => {
+    const adoption = adoptionPatch(found(`${NODES}/${name}`), "rollcall", withoutTaint);
+    const body = { ...adoption, spec: { ...(adoption["spec"] as object), ...spec } };
+    return { method: "PATCH", path: `${NODES}/${name}`, type: "strategic", body };
+  };
+
+const NOT_OURS = "the Node is not of the deployment";
+const NO_OWNER = "this account writes Nodes with the annotation";
+const OFFERS = "rollcall.dev/adopt is an operator's";
+const FINALIZERS = "finalizers of a Node";
+const REFERENCES = "owner references of a Node";
+const NEW_SPEC = "a Node is created with";
+const SPEC = "the spec of a Node that exists";
+const TAINTS = "of the taints of a Node that exists";
+const finalizers = ["example.com/stay"];
+const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "kubelets", uid: "1" }];
+const newNode = (metadata: object = {}, spec: object = {}) => ({
+  metadata: { name: "new", ...OWNED, ...metadata },
+  spec,
+});
+
+const nodesRefused: Refused[] = [
+  [NOT_OURS, "claim a kubelet's Node", patch("kubelets", { metadata: OWNED })],
+  [
+    NOT_OURS,
+    "claim a kubelet's Node by its status",
+    patch("kubelets/status", { metadata: OWNED, status: { phase: "Running" } }),
+  ],
+  [
+    NOT_OURS,
+    "claim a kubelet's Node by server-side apply",
+    patch(
+      "kubelets?fieldManager=x&force=true",
+      { apiVersion: "v1", kind: "Node", metadata: { name: "kubelets", ...OWNED } },
+      "apply",
+    ),
+  ],
+  [
+    NOT_OURS,
+    "offer itself a kubelet's Node",
+    patch("kubelets", { metadata: { annotations: { "rollcall.dev/adopt": "rollcall" } } }),
+  ],
+  [NOT_OURS, "label a kubelet's Node", patch("kubelets", { metadata: { labels: { a: "b" } } })],
+  [
+    NOT_OURS,
+    "write a kubelet's status",
+    patch("kubelets/status", { status: { conditions: [{ type: "Ready", status: "False" }] } }),
+  ],
+  [NOT_OURS, "delete a kubelet's Node", remove(`${NODES}/kubelets`)],
+  [NOT_OURS, "take another deployment's Node", patch("easts", { metadata: OWNED })],
+  [NOT_OURS, "write another deployment's status", patch("easts/status", { status: { phase: "Running" } })],
+  [NOT_OURS, "delete a Node that it is offered", remove(`${NODES}/offered`)],
+  [NO_OWNER, "create a Node without an owner", create({ metadata: { name: "new" } })],
+  [
+    NO_OWNER,
+    "create a Node of a generated name without an owner",
+    create({ metadata: { generateName: "new-" } }),
+  ],
+  [NO_OWNER, "create another deployment's Node", create({ metadata: { name: "new", ...OWNED_BY_EAST } })],
+  [
+    NO_OWNER,
+    "create a Node without an owner by server-side apply",
+    patch("new?fieldManager=x", { apiVersion: "v1", kind: "Node", metadata: { name: "new" } }, "apply"),
+  ],
+  [
+    NO_OWNER,
+    "remove the owner",
+    patch("mine", { metadata: { annotations: { "rollcall.dev/owner": null } } }),
+  ],
+  [
+    NO_OWNER,
+    "remove the owner by the status",
+    patch("mine/status", { metadata: { annotations: { "rollcall.dev/owner": null } } }),
+  ],
+  [NO_OWNER, "change the owner", patch("mine", { metadata: OWNED_BY_EAST })],
+  [NO_OWNER, "adopt a Node for another deployment", patch("offered", { metadata: OWNED_BY_EAST })],
+  [
+    OFFERS,
+    "offer its Node to another deployment",
+    patch("mine", { metadata: { annotations: { "rollcall.dev/adopt": "east" } } }),
+  ],
+  [FINALIZERS, "create with finalizers", create(newNode({ finalizers }))],
+  [FINALIZERS, "add finalizers", patch("mine", { metadata: { finalizers } })],
+  [FINALIZERS, "add finalizers by the status", patch("mine/status", { metadata: { finalizers } })],
+  [REFERENCES, "create with owner references", create(newNode({ ownerReferences }))],
+  [REFERENCES, "add owner references", patch("mine", { metadata: { ownerReferences } })],
+  [REFERENCES, "add owner references by the status", patch("mine/status", { metadata: { ownerReferences } })],
+  [NEW_SPEC, "create with a pod CIDR", create(newNode({}, { podCIDR: "10.1.0.0/24" }))],
+  [SPEC, "set a pod CIDR", patch("mine", { spec: { podCIDR: "10.1.0.0/24" } })],
+  [SPEC, "set a provider ID", patch("mine", { spec: { providerID: "x" } })],
+  [SPEC, "uncordon", patch("mine", { spec: { unschedulable: null } })],
+  [SPEC, "cordon at adoption", adopt("offered", false, { unschedulable: true })],
+  [TAINTS, "add a taint", patch("mine", { spec: { taints: [FACTS_ONLY, OTHER_TAINT] } })],
+  [TAINTS, "remove the facts-only taint", patch("mine", { spec: { taints: null } })],
+  [TAINTS, "remove others' taints at adoption", adopt("offered", false, { taints: [FACTS_ONLY] })],
+  [
+    TAINTS,
+    "add another taint at adoption",
+    adopt("offered", false, { taints: [OTHER_TAINT, { key: "a", effect: "NoExecute" }] }),
+  ],
+];
+
+const LEASE_PLACE = "leases of Nodes are in the namespace";
+const LEASE_NOT_OURS = "the lease is not of the deployment";
+const LEASE_NO_OWNER = "this account writes leases with the annotation";
+const HOLDER = "the holder of a lease";
+const LEASE_REFERENCES = "a lease belongs to the Node";
+const LEASE_FINALIZERS = "finalizers of a lease";
+
+const leasesRefused: Refused[] = [
+  // The account has no role there: the test gives it one.
+  [LEASE_PLACE, "renew a lease of another namespace", put(`${OTHER_LEASES}/mine`, {})],
+  [LEASE_PLACE, "delete a lease of another namespace", remove(`${OTHER_LEASES}/mine`)],
+  [LEASE_NOT_OURS, "take a kubelet's lease", put(`${LEASES}/kubelets`, OWNED)],
+  [LEASE_NOT_OURS, "renew a kubelet's lease", put(`${LEASES}/kubelets`, {})],
+  [LEASE_NOT_OURS, "delete a kubelet's lease", remove(`${LEASES}/kubelets`)],
+  [LEASE_NOT_OURS, "take another deployment's lease", put(`${LEASES}/easts`, OWNED)],
+  [LEASE_NO_OWNER, "create a lease without an owner", create(leaseOf("new", {}), LEASES)],
+  [LEASE_NO_OWNER, "give its lease away", put(`${LEASES}/mine`, OWNED_BY_EAST)],
+  [
+    HOLDER,
+    "create a lease that another holds",
+    create({ ...leaseOf("new", OWNED), spec: { holderIdentity: "kubelets" } }, LEASES),
+  ],
+  [HOLDER, "change the holder", put(`${LEASES}/mine`, {}, { holderIdentity: "x" })],
+  [
+    LEASE_REFERENCES,
+    "create a lease that belongs to another Node",
+    create(leaseOf("new", { ...OWNED, ownerReferences }), LEASES),
+  ],
+  [LEASE_REFERENCES, "have its lease belong to another Node", put(`${LEASES}/mine`, { ownerReferences })],
+  [LEASE_FINALIZERS, "add finalizers", put(`${LEASES}/mine`, { finalizers })],
+];
+
+/** By the name of the policy. */
+export const refused: Record<string, Refused[]> = {
+  "rollcall-nodes": nodesRefused,
+  "rollcall-leases": leasesRefused,
+};
+
+export const accepted: Case[] = [
+  [
+    "create a Node with taints, provider ID, and unschedulable",
+    create(newNode({}, { taints: [FACTS_ONLY, OTHER_TAINT], providerID: "x", unschedulable: true })),
+  ],
+  [
+    "label its Node and write its status",
+    patch("mine/status", { metadata: { labels: { a: "b" } }, status: { phase: "Running" } }),
+  ],
+  ["delete its Node", remove(`${NODES}/mine`)],
+  ["adopt a Node that it is offered, with the facts-only taint", adopt("offered", false)],
+  ["adopt a Node without the taint", adopt("offered", true)],
+  ["adopt a Node that another deployment had", adopt("offered-by-east", false)],
+  ["create a lease", create(leaseOf("new", OWNED), LEASES)],
+  ["renew its lease", put(`${LEASES}/mine`, {}, { renewTime: "2026-01-01T00:00:10.000000Z" })],
+  ["renew what a Node before has left", put(`${LEASES}/mine`, leaseOf("mine", OWNED, "2").metadata)],
+  ["delete its lease", remove(`${LEASES}/mine`)],
+];

@@ -1,0 +1,127 @@
+// The admission policies of infra/rbac, on a server that enforces them: what they refuse and accept, and that each
+// of their rules is what refuses its cases: in copies of the policies, for accounts of their own, one rule is missing.
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { create, rbac, sendUntil } from "../local/apiserver/contract/accounts.ts";
+import { type Received, type Sent, send, type TestServer } from "../local/apiserver/test-server.ts";
+import { accepted, fixtures, refused } from "./policy-cases.ts";
+
+const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+const bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
+const accounts = "system:serviceaccounts:rollcall-system";
+const namespace = "rollcall-system";
+
+interface Validation {
+  message?: string;
+  messageExpression?: string;
+}
+interface Policy {
+  kind: string;
+  metadata: { name: string };
+  spec: { validations: Validation[] };
+}
+
+const documents = parseAllDocuments(
+  readFileSync(resolve(import.meta.dirname, "../../../infra/rbac/rollcall.yaml"), "utf8"),
+);
+const rules = documents
+  .map((document) => document.toJS() as Policy)
+  .filter(({ kind }) => kind === "ValidatingAdmissionPolicy")
+  .flatMap((policy) =>
+    policy.spec.validations.map((validation, index) => ({
+      policy,
+      validation,
+      says: validation.message ?? validation.messageExpression ?? "",
+      /** Of the copy without this rule, and of the namespace of its accounts. */
+      copy: `${policy.metadata.name}-without-${index}`,
+    })),
+  );
+type Rule = (typeof rules)[number];
+
+const isRefused = ({ code, text }: Received) => code >= 400 && text.includes("ValidatingAdmissionPolicy");
+
+/** `started`: a server with infra/rbac, and a token of the account `rollcall`. */
+export function describePolicies(started: () => { server: TestServer; token: string }): void {
+  const found = new Map<string, Received["body"]>();
+  const dryRun = ({ path, ...sent }: Sent): Sent => {
+    return { ...sent, path: `${path}${path.includes("?") ? "&" : "?"}dryRun=All` };
+  };
+  const sentBy = (make: (typeof accepted)[number][1]) => dryRun(make((path) => found.get(path) as never));
+  const asAccount = (sent: Sent): Sent => ({ ...sent, token: started().token });
+  /** With the rights of the account, but another name: that of one in the namespace `home`. */
+  const asOneOf = (home: string, sent: Sent): Sent => ({
+    ...sent,
+    headers: { "impersonate-user": `system:serviceaccount:${home}:rollcall`, "impersonate-group": accounts },
+  });
+
+  beforeAll(async () => {
+    const { server } = started();
+    for (const { path, body } of fixtures) {
+      const made = await create(server, path, body);
+      found.set(`${path}/${body.metadata.name}`, made.body);
+    }
+    // Roles say where leases may be written; this shows that the policy does as well.
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "admin-of-leases" };
+    const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["*"] };
+    await create(server, `${rbac}/clusterroles`, { metadata: { name: roleRef.name }, rules: [leases] });
+    const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: accounts }];
+    const binding = { metadata: { name: roleRef.name }, roleRef, subjects };
+    await create(server, `${rbac}/namespaces/default/rolebindings`, binding);
+    for (const { policy, validation, copy } of rules) {
+      const validations = policy.spec.validations.filter((each) => each !== validation);
+      const spec = JSON.parse(JSON.stringify({ ...policy.spec, validations }).replaceAll(namespace, copy));
+      await create(server, policies, { metadata: { name: copy }, spec });
+      const bound = { policyName: copy, validationActions: ["Deny"] };
+      await create(server, bindings, { metadata: { name: copy }, spec: bound });
+    }
+  });
+
+  const refusals = Object.values(refused).flat();
+  test.each(refusals)("%s…: it may not %s", async (rule, _, make) => {
+    const answer = await sendUntil(started().server, asAccount(sentBy(make)), isRefused);
+    expect([403, 422]).toContain(answer.code);
+    expect(answer.text).toContain(rule);
+  });
+
+  test.each(accepted)("it may %s", async (_, make) => {
+    const answer = await send(started().server, asAccount(sentBy(make)));
+    expect([200, 201], answer.text).toContain(answer.code);
+  });
+
+  test("what the rules say is theirs alone, and each has a case", () => {
+    const casesOf = ({ says }: Rule) => refusals.filter(([rule]) => says.includes(rule));
+    expect(rules.filter((rule) => casesOf(rule).length === 0)).toEqual([]);
+    expect(rules.flatMap(casesOf)).toHaveLength(refusals.length);
+  });
+
+  describe.each(rules)("without the rule: $says", ({ policy, says, copy }) => {
+    const cases = refused[policy.metadata.name] ?? [];
+    test("one of its cases is allowed, and another rule's is not", async () => {
+      const { server } = started();
+      const [rule, , make] = cases.find(([of]) => !says.includes(of))!;
+      const other = await sendUntil(server, asOneOf(copy, sentBy(make)), isRefused);
+      expect(other.text).toContain(rule);
+      const answers = await Promise.all(
+        cases
+          .filter(([of]) => says.includes(of))
+          .map(([, , own]) => send(server, asOneOf(copy, sentBy(own)))),
+      );
+      expect(answers.map(({ code }) => code).filter((code) => code < 300)).not.toEqual([]);
+    });
+  });
+
+  test("an account of the namespace is a deployment of its name: it writes its own Nodes, and not another's", async () => {
+    const asEast = (sent: Sent) => {
+      const headers = {
+        "impersonate-user": `system:serviceaccount:${namespace}:east`,
+        "impersonate-group": accounts,
+      };
+      return send(started().server, dryRun({ ...sent, headers, method: "PATCH", type: "strategic" }));
+    };
+    const body = { metadata: { labels: { a: "b" } } };
+    expect(await asEast({ path: "/api/v1/nodes/easts", body })).toMatchObject({ code: 200 });
+    expect(isRefused(await asEast({ path: "/api/v1/nodes/mine", body }))).toBe(true);
+  });
+}

@@ -1,0 +1,268 @@
+// infra/rbac gives the Worker's account what it needs, and nothing else; on the embedded apiserver and, where
+// KUBEBUILDER_ASSETS says where it is, on a real one.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { candidates, type StartedCandidate, startTimeoutMs } from "../local/apiserver/candidates.ts";
+import { authorization, reviewOf, sendUntil } from "../local/apiserver/contract/accounts.ts";
+import roles from "../../../infra/rbac/rollcall.yaml?raw";
+import { fieldsOf, textOf } from "../../../infra/local/apiserver/object.ts";
+import { findResourceType, resourceTypes } from "../../../infra/local/apiserver/resources.ts";
+import { type Received, type Sent, send } from "../local/apiserver/test-server.ts";
+import { describePolicies } from "./policy-tests.ts";
+import { describeReports } from "./report-tests.ts";
+
+const account = "/api/v1/namespaces/rollcall-system/serviceaccounts/rollcall";
+const accountName = "system:serviceaccount:rollcall-system:rollcall";
+const groups = ["system:serviceaccounts", "system:serviceaccounts:rollcall-system", "system:authenticated"];
+
+const nodes = "/api/v1/nodes";
+const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+const otherLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+const events = "/api/v1/namespaces/default/events";
+const otherEvents = "/api/v1/namespaces/kube-system/events";
+const newEvents = "/apis/events.k8s.io/v1/namespaces/default/events";
+const event = { metadata: { name: "m" }, involvedObject: { kind: "Node", name: "m" }, count: 1 };
+const annotations = { "rollcall.dev/owner": "rollcall" };
+const node = { metadata: { name: "m", annotations } };
+const lease = { metadata: { name: "m", annotations }, spec: { holderIdentity: "m" } };
+
+/** In this order: each needs what came before. */
+const allowed: { situation: string; sent: Sent; code: number }[] = [
+  { situation: "create a Node", sent: { method: "POST", path: nodes, body: node }, code: 201 },
+  { situation: "read a Node", sent: { path: `${nodes}/m` }, code: 200 },
+  { situation: "read a Node from the cache", sent: { path: `${nodes}/m?resourceVersion=0` }, code: 200 },
+  {
+    situation: "label a Node with its status",
+    sent: {
+      method: "PATCH",
+      path: `${nodes}/m/status`,
+      type: "strategic",
+      body: { metadata: { labels: { a: "b" } } },
+    },
+    code: 200,
+  },
+  {
+    situation: "report a Node's status",
+    sent: {
+      method: "PATCH",
+      path: `${nodes}/m/status`,
+      type: "strategic",
+      body: { status: { conditions: [{ type: "Ready", status: "True" }] } },
+    },
+    code: 200,
+  },
+  { situation: "create its lease", sent: { method: "POST", path: leases, body: lease }, code: 201 },
+  { situation: "read its lease", sent: { path: `${leases}/m` }, code: 200 },
+  { situation: "record an event", sent: { method: "POST", path: events, body: event }, code: 201 },
+  {
+    situation: "count an event once more",
+    sent: { method: "PATCH", path: `${events}/m`, type: "strategic", body: { count: 2 } },
+    code: 200,
+  },
+  {
+    situation: "adopt a Node",
+    sent: {
+      method: "PATCH",
+      path: `${nodes}/m`,
+      type: "strategic",
+      body: { metadata: { annotations } },
+    },
+    code: 200,
+  },
+];
+
+/** After all that. */
+const leaving: typeof allowed = [
+  {
+    situation: "delete the lease of one that leaves",
+    sent: { method: "DELETE", path: `${leases}/m` },
+    code: 200,
+  },
+  {
+    situation: "delete the Node of one that leaves",
+    sent: { method: "DELETE", path: `${nodes}/m` },
+    code: 200,
+  },
+];
+
+/** More of the same resources, and what is easily granted by mistake. */
+const denied: { situation: string; sent: Sent }[] = [
+  { situation: "list Nodes", sent: { path: nodes } },
+  { situation: "watch Nodes", sent: { path: `${nodes}?watch=true` } },
+  { situation: "watch one Node", sent: { path: `${nodes}?watch=true&fieldSelector=metadata.name=m` } },
+  { situation: "replace a Node", sent: { method: "PUT", path: `${nodes}/m`, body: node } },
+  { situation: "delete all Nodes", sent: { method: "DELETE", path: nodes } },
+  { situation: "replace a Node's status", sent: { method: "PUT", path: `${nodes}/m/status`, body: node } },
+  { situation: "read a Node's status apart", sent: { path: `${nodes}/m/status` } },
+  { situation: "reach through a Node", sent: { path: `${nodes}/m/proxy/pods` } },
+  { situation: "list leases", sent: { path: leases } },
+  { situation: "watch leases", sent: { path: `${leases}?watch=true` } },
+  {
+    situation: "patch a lease",
+    sent: { method: "PATCH", path: `${leases}/m`, type: "merge", body: {} },
+  },
+  { situation: "create a lease elsewhere", sent: { method: "POST", path: otherLeases, body: lease } },
+  { situation: "read a lease elsewhere", sent: { path: `${otherLeases}/m` } },
+  { situation: "create an event elsewhere", sent: { method: "POST", path: otherEvents, body: event } },
+  { situation: "create an event of the new kind", sent: { method: "POST", path: newEvents, body: event } },
+  { situation: "read an event", sent: { path: `${events}/m` } },
+  { situation: "delete an event", sent: { method: "DELETE", path: `${events}/m` } },
+  { situation: "list events", sent: { path: "/api/v1/events" } },
+  { situation: "read a secret", sent: { path: "/api/v1/namespaces/rollcall-system/secrets/x" } },
+  { situation: "list secrets", sent: { path: "/api/v1/secrets" } },
+  { situation: "read its own account", sent: { path: account } },
+  { situation: "get itself a token", sent: { method: "POST", path: `${account}/token`, body: { spec: {} } } },
+  {
+    situation: "create a pod",
+    sent: { method: "POST", path: "/api/v1/namespaces/default/pods", body: { metadata: { name: "m" } } },
+  },
+  { situation: "list pods", sent: { path: "/api/v1/pods" } },
+  { situation: "list namespaces", sent: { path: "/api/v1/namespaces" } },
+  {
+    situation: "bind itself to a role",
+    sent: {
+      method: "POST",
+      path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+      body: { metadata: { name: "m" }, roleRef: { kind: "ClusterRole", name: "cluster-admin" } },
+    },
+  },
+  {
+    situation: "ask what others may do",
+    sent: {
+      method: "POST",
+      path: `${authorization}/subjectaccessreviews`,
+      body: { spec: { user: "x", nonResourceAttributes: { path: "/", verb: "get" } } },
+    },
+  },
+  {
+    situation: "act as somebody else",
+    sent: { path: `${nodes}/m`, headers: { "impersonate-user": "admin" } },
+  },
+  { situation: "read the server's metrics", sent: { path: "/metrics" } },
+];
+
+/** Everything that the role says, as attributes of a request. */
+const granted = new Set([
+  "nodes create",
+  "nodes get",
+  "nodes patch",
+  "nodes delete",
+  "nodes/status patch",
+  "leases.coordination.k8s.io create kube-node-lease",
+  "leases.coordination.k8s.io get kube-node-lease",
+  "leases.coordination.k8s.io update kube-node-lease",
+  "leases.coordination.k8s.io delete kube-node-lease",
+  "events create default",
+  "events patch default",
+]);
+/** What everybody with a token may. */
+const grantedToAll = [
+  "selfsubjectaccessreviews.authorization.k8s.io create",
+  "selfsubjectrulesreviews.authorization.k8s.io create",
+  "selfsubjectreviews.authentication.k8s.io create",
+];
+
+const verbs = [
+  "get",
+  "list",
+  "watch",
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+  "escalate",
+  "bind",
+];
+
+describe.each(candidates)("infra/rbac on the $title", ({ title, start }) => {
+  // The embedded one keeps them only.
+  const enforcesPolicies = title !== "embedded apiserver";
+  let running: StartedCandidate;
+  let token: string;
+
+  beforeAll(async () => {
+    running = await start();
+    const { server } = running;
+    for (const document of parseAllDocuments(roles)) {
+      const { apiVersion, kind, metadata } = document.toJS();
+      const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
+      const type = resourceTypes.find((each) => each.group === group && each.kind === kind)!;
+      expect(findResourceType({ group, version, resource: type.resource })).toBe(type);
+      const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
+      const home = type.namespaced ? `/namespaces/${metadata.namespace}` : "";
+      const path = `${root}${home}/${type.resource}/${metadata.name}?fieldManager=test`;
+      const answer = await send(server, { method: "PATCH", path, type: "apply", body: document.toString() });
+      expect(answer.code, answer.text).toBe(201);
+    }
+    const requested = await send(server, { method: "POST", path: `${account}/token`, body: { spec: {} } });
+    token = textOf(fieldsOf(requested.body["status"])["token"]);
+    // A real server notices new bindings a moment later, one after the other.
+    for (const awaited of [
+      { verb: "get", resource: "nodes" },
+      { verb: "get", group: "coordination.k8s.io", resource: "leases", namespace: "kube-node-lease" },
+      { verb: "patch", resource: "events", namespace: "default" },
+    ]) {
+      const isAllowed = ({ body }: Received) => fieldsOf(body["status"])["allowed"] === true;
+      const answer = await sendUntil(server, reviewOf(accountName, awaited, groups), isAllowed);
+      expect(answer.body["status"]).toMatchObject({ allowed: true });
+    }
+    if (!enforcesPolicies) return;
+    const unowned = { metadata: { name: "unowned" } };
+    const probe = { method: "POST", path: `${nodes}?dryRun=All`, body: unowned, token };
+    expect(await sendUntil(server, probe, ({ code }) => code === 422)).toMatchObject({ code: 422 });
+  }, startTimeoutMs);
+  afterAll(async () => await running.stop(), startTimeoutMs);
+
+  test("everything that it does is allowed", async () => {
+    const succeed = async (steps: typeof allowed) => {
+      for (const { situation, sent, code } of steps) {
+        const answer = await send(running.server, { ...sent, token });
+        expect(answer.code, `${situation}: ${answer.text}`).toBe(code);
+      }
+    };
+    await succeed(allowed);
+    const { body } = await send(running.server, { path: `${leases}/m`, token });
+    const renewed = await send(running.server, { method: "PUT", path: `${leases}/m`, body, token });
+    expect(renewed.code, renewed.text).toBe(200);
+    await succeed(leaving);
+  });
+
+  test.each(denied)("it may not $situation", async ({ sent }) => {
+    expect(await send(running.server, { ...sent, token })).toMatchObject({
+      code: 403,
+      body: { reason: "Forbidden" },
+    });
+  });
+
+  test("of all verbs on all resources in all places it has these", async () => {
+    const found: string[] = [];
+    const reviews = resourceTypes.flatMap((type) => {
+      const resources = [
+        type.resource,
+        ...(type.subresources ?? []).map(({ name }) => `${type.resource}/${name}`),
+      ];
+      const places = type.namespaced ? ["", "default", "kube-node-lease", "rollcall-system"] : [""];
+      return resources.flatMap((resource) =>
+        verbs.flatMap((verb) =>
+          places.map((namespace) => ({ group: type.group, resource, verb, namespace })),
+        ),
+      );
+    });
+    for (const { group, resource: full, verb, namespace } of reviews) {
+      const [resource = "", subresource = ""] = full.split("/");
+      const resourceAttributes = { group, resource, subresource, verb, namespace };
+      const spec = { user: accountName, groups, resourceAttributes };
+      const path = `${authorization}/subjectaccessreviews`;
+      const { body } = await send(running.server, { method: "POST", path, body: { spec } });
+      if (fieldsOf(body["status"])["allowed"] === true)
+        found.push(`${full}${group && `.${group}`} ${verb} ${namespace}`.trim());
+    }
+    expect(new Set(found)).toEqual(new Set([...granted, ...grantedToAll]));
+  });
+
+  if (!enforcesPolicies) return;
+  const started = () => ({ server: running.server, token });
+  describe("its policies", () => describePolicies(started));
+  describe("within them", () => describeReports(started));
+});

@@ -1,0 +1,171 @@
+// Whatever a machine reports, as long as the schemas accept it: the Node that becomes of it is one that the apiserver
+// accepts. REPORTS says how many are tried.
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import * as z from "zod/mini";
+import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
+import { type Grant, tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
+import type { Answer } from "../../../shared/kubernetes/api-error.ts";
+import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
+import type { Node } from "../../../shared/kubernetes/types.ts";
+import { labelValue } from "../../../shared/protocol/settings.ts";
+import { validateNodeLabels } from "../../../shared/node/labels.ts";
+import {
+  canonicalJson,
+  LIMITS,
+  type Report,
+  reportSchema,
+  SIGNALS,
+} from "../../../shared/protocol/report.ts";
+import { tryRegister } from "../../../shared/node/registration.ts";
+import {
+  claimNode,
+  OWNER_ANNOTATION,
+  reportedEvents,
+  reportedInitialNode,
+  reportedSetters,
+} from "../../../shared/from-report/reported-node.ts";
+import { NOTHING_REMEMBERED, type ReportedStatus } from "../../../shared/from-report/reported-status.ts";
+import { updateNode } from "../../../shared/node/update-node.ts";
+import { kubeClient } from "../../../worker/kube/kube-client.ts";
+import type { TestServer } from "../local/apiserver/test-server.ts";
+import { anyOf, type Hints } from "./any-value.ts";
+
+const FEW = 40;
+const runs = Number(process.env["REPORTS"] ?? FEW);
+const patienceMs = 120_000 + runs * 1000;
+
+const amounts = fc.constantFrom(
+  "0",
+  "1",
+  "100m",
+  "1.5",
+  "100Mi",
+  "2Gi",
+  "1e3",
+  "9007199254740991",
+  "8Ei",
+  "1n",
+);
+const reservations = dictionary(fc.constantFrom("cpu", "memory", "ephemeral-storage", "pid"), amounts);
+const signals = fc.constantFrom(...SIGNALS);
+const thresholds = dictionary(signals, fc.oneof(amounts, fc.constantFrom("5%", "0.1%", "100%", "99.9%")));
+/** Some that a node may set, and more of them than it may have. */
+const labelKeys = anyOf(
+  z.string().check(z.refine((key) => validateNodeLabels({ [key]: "" }) === null)),
+  {},
+) as fc.Arbitrary<string>;
+const nodeLabels = fc.oneof(
+  dictionary(labelKeys, anyOf(labelValue, {}) as fc.Arbitrary<string>),
+  fc.constant(Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`example.com/l${index}`, "x"]))),
+);
+const hints: Hints = {
+  nodeLabels,
+  labels: nodeLabels,
+  systemReserved: reservations,
+  kubeReserved: reservations,
+  evictionHard: thresholds,
+  evictionMinimumReclaim: thresholds,
+  evictionSoft: thresholds,
+  evictionSoftGracePeriod: dictionary(signals, fc.constantFrom("0s", "1m30s", "24h")),
+  reservedSystemCPUs: fc.constantFrom("", "0", "0-3,8", "0-65535"),
+  machineTime: fc.constant("2026-03-14T15:09:26.123+02:00"),
+  factsDigest: fc.constant("d".repeat(43)),
+  facts: fc.constant(undefined),
+};
+
+function dictionary(keys: fc.Arbitrary<string>, values: fc.Arbitrary<string>) {
+  return fc.option(fc.dictionary(keys, values, { maxKeys: 4 }), { nil: undefined });
+}
+
+const sized = (schema: z.core.$ZodType) => fc.oneof(anyOf(schema, hints), anyOf(schema, hints, true));
+const facts = sized(factsSchema).filter(
+  (value) => Buffer.byteLength(canonicalJson(value)) < LIMITS.bodyBytes,
+) as fc.Arbitrary<Facts>;
+const reports = sized(reportSchema) as fc.Arbitrary<Report>;
+/** As the registry keeps it: with the defaults. */
+const { withoutFactsOnlyTaint, labels, taints } = tokenRequestSchema.shape;
+const grantSchema = z.strictObject({ withoutFactsOnlyTaint, labels, taints });
+const grants = sized(grantSchema).map((value) => grantSchema.parse(value)) as fc.Arbitrary<Grant>;
+
+/** `started`: a server, and a token of the Worker's account. */
+export function describeReports(started: () => { server: TestServer; token: string }): void {
+  test(
+    `the Node of any report is created, updated, and found again by the next process (${runs} reports)`,
+    async () => {
+      const { server, token } = started();
+      const client = () =>
+        kubeClient({
+          fetch: (url, init) => server.fetch(new Request(url, init)),
+          url: server.url,
+          token,
+          fieldManager: "rollcall.rollcall",
+          withinMs: 60_000,
+          nowMs: () => performance.now(),
+        });
+      let made = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          facts,
+          facts,
+          reports,
+          reports,
+          grants,
+          async (first, next, report, later, grant) => {
+            const name = `any-report-${++made}`;
+            const before = statusOf(name, first, report);
+            const after = statusOf(name, next, later);
+            const created = await register(client(), before, grant);
+            if (created === null) return;
+            const update = updateNode(
+              created,
+              () => ({ value: false }),
+              next.platform.os,
+              next.platform.architecture,
+              [...reportedSetters(after), ...reportedEvents(after)],
+            );
+            const patch = createNodeStatusPatch(created, update.node);
+            if ("error" in patch) throw new Error(patch.error);
+            const patched = taken(await client().patchNodeStatus(created, patch.result));
+            await register(client(), after, grant);
+            taken(await client().deleteNode(name, patched.metadata?.uid ?? ""));
+          },
+        ),
+        { numRuns: runs },
+      );
+      expect(made).toBeGreaterThanOrEqual(runs);
+    },
+    patienceMs,
+  );
+}
+
+function statusOf(name: string, reported: Facts, { vitals }: Report): ReportedStatus {
+  const memory = structuredClone(NOTHING_REMEMBERED);
+  const nowMs = Date.parse("2026-03-14T15:09:26Z");
+  return { name, facts: reported, vitals, nowMs, memory, recordEvent: () => undefined };
+}
+
+/** The Node as the apiserver has it; null where the report does not allow for one yet. */
+async function register(
+  client: ReturnType<typeof kubeClient>,
+  reported: ReportedStatus,
+  grant: Grant,
+): Promise<Node | null> {
+  const initial = reportedInitialNode(reported, grant);
+  if ("error" in initial) return null;
+  const { node } = initial;
+  node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: "rollcall" };
+  const registered = await tryRegister(
+    client,
+    node,
+    (existing) => claimNode(existing, "rollcall"),
+    () => reported.facts.devices?.recorded === false,
+  );
+  expect(registered).toMatchObject({ node: { metadata: { name: reported.name } } });
+  return "node" in registered ? registered.node : null;
+}
+
+function taken<T>(answer: Answer<T>): T {
+  if ("failed" in answer) throw new Error(JSON.stringify(answer.failed));
+  return answer.ok;
+}

@@ -1,0 +1,300 @@
+// What doctor finds: each thing in a state that it may be in, and what it then says to do.
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import selfsigned from "selfsigned";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { type DoctorFlags, examine } from "../../../node-shim/doctor/doctor.ts";
+import { nodeFindings } from "../../../node-shim/doctor/node-checks.ts";
+import { type Finding, findingsText } from "../../../node-shim/doctor/finding.ts";
+import { checkWorker, type WorkerProbes, workerProbes } from "../../../node-shim/doctor/worker-checks.ts";
+import { makeMachineKey } from "../../../node-shim/identity/sign.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+
+const NOW = Date.parse("2026-01-01T00:00:00Z");
+const DAY_MS = 86_400_000;
+const URL_OF_WORKER = "https://rollcall.example.com";
+const TRUSTED = { endsMs: NOW + 90 * DAY_MS, names: "DNS:rollcall.example.com", distrust: null };
+const refuse = (code: string) => () => Promise.reject(Object.assign(new Error(`failed ${code}`), { code }));
+
+const WELL: WorkerProbes = {
+  lookup: async () => ["192.0.2.1"],
+  certificate: async () => TRUSTED,
+  livez: async () => ({ status: 200, body: "ok", dateMs: NOW - 500 }),
+  now: () => NOW,
+};
+
+let folder: { path: string; remove: () => void };
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+const state = () => join(folder.path, "state");
+
+/** Only what is to be looked at. */
+function found(findings: readonly Finding[], check: string): string {
+  const finding = findings.find((finding) => finding.check === check);
+  return finding
+    ? `${finding.level}: ${finding.message}${finding.todo ? ` → ${finding.todo}` : ""}`
+    : "nothing";
+}
+
+describe("the way to the Worker", () => {
+  const ended = { ...TRUSTED, endsMs: NOW - 3 * DAY_MS };
+  test.each<[situation: string, probes: Partial<WorkerProbes>, check: string, told: RegExp]>([
+    ["all is well: name", {}, "DNS", /^ok: rollcall\.example\.com is 192\.0\.2\.1$/],
+    ["all is well: certificate", {}, "TLS", /^ok: .* lasts 90 days$/],
+    ["all is well: answer", {}, "Worker", /^ok: https:\/\/rollcall\.example\.com answers$/],
+    ["all is well: clock", {}, "clock", /^ok: within 5 s/],
+    ["no such name", { lookup: refuse("ENOTFOUND") }, "DNS", /^fail: .*\(ENOTFOUND\) → .*getent hosts/],
+    ["no such name: nothing more is tried", { lookup: refuse("ENOTFOUND") }, "TLS", /^nothing$/],
+    ["refused", { certificate: refuse("ECONNREFUSED") }, "TLS", /^fail: no TLS.* → .*firewall/],
+    [
+      "certificate ended",
+      { certificate: async () => ended },
+      "TLS",
+      /^fail: .*ended 3 days ago → renew it, or set/,
+    ],
+    [
+      "certificate about to end",
+      { certificate: async () => ({ ...TRUSTED, endsMs: NOW + 13 * DAY_MS }) },
+      "TLS",
+      /^warn: .*ends in 13 days/,
+    ],
+    [
+      "certificate just renewed in time",
+      { certificate: async () => ({ ...TRUSTED, endsMs: NOW + 14 * DAY_MS }) },
+      "TLS",
+      /^ok/,
+    ],
+    [
+      "certificate of another name",
+      {
+        certificate: async () => ({
+          ...TRUSTED,
+          names: "DNS:other.example",
+          distrust: "ERR_TLS_CERT_ALTNAME_INVALID",
+        }),
+      },
+      "TLS",
+      /^fail: .* → it is for DNS:other\.example, not rollcall\.example\.com/,
+    ],
+    [
+      "authority not known",
+      { certificate: async () => ({ ...TRUSTED, distrust: "DEPTH_ZERO_SELF_SIGNED_CERT" }) },
+      "TLS",
+      /^fail: .*SELF_SIGNED.* → .*NODE_EXTRA_CA_CERTS/,
+    ],
+    ["hangs", { livez: refuse("ETIMEDOUT") }, "Worker", /^fail: .*does not answer/],
+    [
+      "another server",
+      { livez: async () => ({ status: 200, body: "<html>", dateMs: NOW }) },
+      "Worker",
+      /^fail: .*HTTP 200, not "ok" → .*URL of a rollcall Worker/,
+    ],
+    [
+      "clock 5 s ahead",
+      { livez: async () => ({ status: 200, body: "ok", dateMs: NOW - 5500 }) },
+      "clock",
+      /^ok/,
+    ],
+    [
+      "clock more than 5 s ahead",
+      { livez: async () => ({ status: 200, body: "ok", dateMs: NOW - 5501 }) },
+      "clock",
+      /^warn: 5 s ahead of the Worker's → .*set-ntp/,
+    ],
+    [
+      "clock behind",
+      { livez: async () => ({ status: 200, body: "ok", dateMs: NOW + 60_000 }) },
+      "clock",
+      /^warn: 61 s behind/,
+    ],
+    [
+      "no Date header",
+      { livez: async () => ({ status: 200, body: "ok", dateMs: null }) },
+      "clock",
+      /^ok: .*not compared/,
+    ],
+  ])("%s → %s", async (_situation, probes, check, told) => {
+    expect(found(await checkWorker(URL_OF_WORKER, { ...WELL, ...probes }), check)).toMatch(told);
+  });
+
+  it("http on loopback → no certificate is asked for", async () => {
+    expect((await checkWorker("http://127.0.0.1:1", WELL)).map(({ check }) => check)).toEqual([
+      "DNS",
+      "Worker",
+      "clock",
+    ]);
+  });
+
+  it("a real server with a certificate of its own → who it is for, and that nobody vouches for it", async () => {
+    const notAfterDate = new Date(Date.now() + 30.5 * DAY_MS);
+    const pems = await selfsigned.generate([{ name: "commonName", value: "elsewhere.example" }], {
+      notAfterDate,
+    });
+    const server = createServer({ key: pems.private, cert: pems.cert }, (_request, response) =>
+      response.end("ok"),
+    );
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    try {
+      const url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      const seen = await workerProbes().certificate(url);
+      expect(seen.distrust).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
+      expect(Math.floor((seen.endsMs - Date.now()) / DAY_MS)).toBe(30);
+      expect(found(await checkWorker(url.origin, workerProbes()), "TLS")).toMatch(/^fail: .*not trusted/);
+      await expect(workerProbes().livez(url)).rejects.toThrow(/self.signed/);
+    } finally {
+      server.close();
+    }
+  });
+});
+
+describe("the machine's identity", () => {
+  const NAMED = { hostnameOverride: "edge-1" };
+  const look = (flags: Partial<DoctorFlags> = {}, environment: NodeJS.ProcessEnv = {}) =>
+    examine({ ...NAMED, state: state(), url: URL_OF_WORKER, ...flags }, WELL, environment);
+  async function enrolled(name = "edge-1"): Promise<void> {
+    const { jwk, thumbprint } = await makeMachineKey();
+    mkdirSync(state(), { mode: 0o700 });
+    writeFileSync(join(state(), "key.json"), JSON.stringify(jwk), { mode: 0o600 });
+    const enrolment = { name, thumbprint, kid: "k", origin: URL_OF_WORKER };
+    writeFileSync(join(state(), "enrolment.json"), JSON.stringify(enrolment), { mode: 0o600 });
+  }
+
+  it("not enrolled, no token → both said, and nothing made", async () => {
+    const findings = await look();
+    expect(found(findings, "join token")).toMatch(/^warn: none given → pass --join-token-file/);
+    expect(found(findings, "state folder")).toMatch(/^ok: .*is not there yet: join makes it$/);
+    expect(found(findings, "enrolment")).toMatch(/^warn: edge-1 is not enrolled → node-shim join/);
+    expect(() => chmodSync(state(), 0o700)).toThrow(/ENOENT/);
+  });
+
+  it("enrolled → no URL and no token is needed", async () => {
+    await enrolled();
+    const findings = await examine({ ...NAMED, state: state() }, WELL, {});
+    expect(found(findings, "URL")).toBe(`ok: ${URL_OF_WORKER} (${state()})`);
+    expect(found(findings, "join token")).toMatch(/^ok: none given, none needed/);
+    expect(found(findings, "enrolment")).toMatch(/^ok: edge-1, key /);
+    expect(findings.filter(({ level }) => level === "fail")).toEqual([]);
+  });
+
+  test.each<[situation: string, make: () => Promise<void>, check: string, told: RegExp]>([
+    [
+      "another node's",
+      () => enrolled("edge-2"),
+      "enrolment",
+      /^fail: .*belongs to the node edge-2: use another/,
+    ],
+    [
+      "others may read the key",
+      async () => {
+        await enrolled();
+        chmodSync(join(state(), "key.json"), 0o640);
+      },
+      "state folder",
+      /^fail: others may use .*key\.json \(mode 640\) → chmod go= /,
+    ],
+    [
+      "others may enter",
+      async () => {
+        await enrolled();
+        chmodSync(state(), 0o701);
+      },
+      "state folder",
+      /^fail: others may use .*state \(mode 701\)/,
+    ],
+    [
+      "a damaged key",
+      async () => {
+        await enrolled();
+        writeFileSync(join(state(), "key.json"), "{");
+      },
+      "enrolment",
+      /^fail: .*key\.json does not hold this machine's key: restore it/,
+    ],
+    ["a file", async () => writeFileSync(state(), ""), "state folder", /^fail: .*is no folder → remove it/],
+    [
+      "in use",
+      async () => {
+        await enrolled();
+        writeFileSync(join(state(), "lock"), "4711 12", { mode: 0o600 });
+      },
+      "state folder",
+      /^ok: .*in use by process 4711$/,
+    ],
+  ])("state folder: %s → %s", async (_situation, make, check, told) => {
+    await make();
+    expect(found(await look(), check)).toMatch(told);
+  });
+
+  const WELL_FORMED = `rcj1_${"A".repeat(43)}`;
+  test.each<[situation: string, environment: NodeJS.ProcessEnv, file: string | null, told: RegExp]>([
+    ["of the environment", { ROLLCALL_JOIN_TOKEN: WELL_FORMED }, null, /^ok: well formed/],
+    ["of a file, with a line's end", {}, `${WELL_FORMED}\n`, /^ok: well formed/],
+    ["cut off", {}, WELL_FORMED.slice(0, -1), /^fail: this is not a join token.* → copy it again/],
+    ["one character too many", {}, `${WELL_FORMED}A`, /^fail: this is not a join token/],
+    ["empty", {}, "\n", /^fail: --join-token-file .* is empty/],
+  ])("join token: %s → told, and never shown", async (_situation, environment, file, told) => {
+    const joinTokenFile = join(folder.path, "token");
+    if (file !== null) writeFileSync(joinTokenFile, file);
+    const findings = await look(file === null ? {} : { joinTokenFile }, environment);
+    expect(found(findings, "join token")).toMatch(told);
+    expect(JSON.stringify(findings)).not.toContain(WELL_FORMED.slice(5, 40));
+  });
+
+  test.each<[situation: string, flags: Partial<DoctorFlags>, told: RegExp]>([
+    ["http to another machine", { url: "http://a.example" }, /^fail: --url http:\/\/a\.example: only https/],
+    ["a path", { url: "https://a.example/x" }, /^fail: .*must read https:\/\/HOST/],
+  ])("URL: %s → %s", async (_situation, flags, told) => {
+    expect(found(await look(flags), "URL")).toMatch(told);
+  });
+
+  it("the environment's URL counts where no flag is given", async () => {
+    const findings = await examine({ ...NAMED, state: state() }, WELL, { ROLLCALL_URL: URL_OF_WORKER });
+    expect(found(findings, "URL")).toBe(`ok: ${URL_OF_WORKER} (ROLLCALL_URL)`);
+  });
+
+  test.each<[situation: string, flags: Partial<DoctorFlags>, check: string, told: RegExp]>([
+    ["thresholds not met", {}, "DiskPressure", /^ok: kubelet has no disk pressure/],
+    [
+      "a threshold that is met already",
+      { set: { "eviction-hard": ["pid.available<100%", "memory.available<99%"] } },
+      "MemoryPressure",
+      /^warn: kubelet has insufficient memory available → free memory, or lower/,
+    ],
+    [
+      "a configuration that is refused",
+      { set: { "max-pods": ["-1"] } },
+      "configuration",
+      /^fail: --max-pods: .* → `node-shim config`/,
+    ],
+  ])("Node: %s → %s", async (_situation, flags, check, told) => {
+    expect(found(await look(flags), check)).toMatch(told);
+  });
+});
+
+describe("a Node's conditions", () => {
+  it("NetworkUnavailable is on → warned of: without a route controller no pod is ever placed", () => {
+    const condition = {
+      type: "NetworkUnavailable",
+      status: "True",
+      message: "NodeController create implicit route",
+    };
+    const node = { status: { conditions: [condition] } } as Parameters<typeof nodeFindings>[0]["node"];
+    expect(found(nodeFindings({ node, errors: [] }), "NetworkUnavailable")).toMatch(
+      /^warn: .*route controller/,
+    );
+  });
+});
+
+describe("the findings as text", () => {
+  it("aligned, and what to do on a line of its own", () => {
+    const findings: Finding[] = [
+      { check: "URL", level: "ok", message: "fine" },
+      { check: "clock", level: "warn", message: "behind", todo: "set it" },
+    ];
+    expect(findingsText(findings)).toBe("ok    URL    fine\nwarn  clock  behind\n             → set it\n");
+  });
+});

@@ -1,0 +1,200 @@
+// What a machine keeps of itself: one key, its enrolment, one process at a time.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "../../../node-shim/identity/identity.ts";
+import { lockFolder } from "../../../node-shim/identity/lock.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+
+let folder: { path: string; remove: () => void };
+let children: ChildProcess[] = [];
+beforeEach(() => {
+  folder = temporaryFolder();
+  children = [];
+});
+afterEach(() => {
+  for (const child of children) child.kill("SIGKILL");
+  folder.remove();
+});
+const inFolder = (name: string) => join(folder.path, name);
+const modeOf = (path: string) => statSync(path).mode & 0o777;
+
+describe("the machine's key", () => {
+  it("none there → made once, 0600, nothing half-written beside it", async () => {
+    const first = await loadOrMakeKey(folder.path);
+    const second = await loadOrMakeKey(folder.path);
+    expect(second.thumbprint).toBe(first.thumbprint);
+    expect(modeOf(inFolder("key.json"))).toBe(0o600);
+    expect(readdirSync(folder.path)).toEqual(["key.json"]);
+  });
+
+  test.each([
+    ["empty", ""],
+    ["cut short", '{"kty":"OKP","crv":"Ed'],
+    ["not an object", "null"],
+    ["a public key alone", '{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}'],
+    ["of another kind", '{"kty":"EC","crv":"P-256","x":"a","d":"b"}'],
+    ["of another length", '{"kty":"OKP","crv":"Ed25519","x":"AAAA","d":"AAAA"}'],
+  ])("%s → one line that says what to do, and the file is left as it was", async (_situation, text) => {
+    writeFileSync(inFolder("key.json"), text);
+    await expect(loadOrMakeKey(folder.path)).rejects.toThrow(
+      /^\S+key\.json does not hold this machine's key: restore it, or remove it and enrol again.*$/,
+    );
+    expect(readFileSync(inFolder("key.json"), "utf8")).toBe(text);
+  });
+
+  it("a key that cannot be read → one line that says what to do, and no new key", async () => {
+    mkdirSync(inFolder("key.json"));
+    await expect(loadOrMakeKey(folder.path)).rejects.toThrow(
+      /^\S+key\.json cannot be read \(EISDIR\): run as .*$/,
+    );
+  });
+});
+
+describe("a folder that cannot be written → one line that says what to do, and what was there stays", () => {
+  const line = (file: string, code: string) =>
+    new RegExp(`^\\S+${file}\\.json cannot be written \\(${code}\\): make room .*, or pass another --state$`);
+
+  it("the key", async () => {
+    mkdirSync(inFolder("key.json.new"));
+    await expect(loadOrMakeKey(folder.path)).rejects.toThrow(line("key", "EISDIR"));
+    expect(existsSync(inFolder("key.json"))).toBe(false);
+  });
+
+  it("the enrolment, with the folder gone meanwhile", () => {
+    const path = inFolder("gone");
+    expect(() => storeEnrolment(path, { name: "edge-1", thumbprint: "T1", kid: "k" })).toThrow(
+      line("enrolment", "ENOENT"),
+    );
+  });
+
+  it("a full disk → half a file is never taken for the whole one", async () => {
+    const { thumbprint } = await loadOrMakeKey(folder.path);
+    // What a crash in the middle of writing leaves.
+    writeFileSync(inFolder("enrolment.json.new"), '{"name":"edge-1","thumb');
+    writeFileSync(inFolder("key.json.new"), "{");
+    expect((await loadOrMakeKey(folder.path)).thumbprint).toBe(thumbprint);
+    expect(loadEnrolment(folder.path, { name: "edge-1", thumbprint })).toBeNull();
+    symlinkSync("/dev/full", inFolder("full.new"));
+    renameSync(inFolder("full.new"), inFolder("enrolment.json.new"));
+    expect(() => storeEnrolment(folder.path, { name: "edge-1", thumbprint, kid: "k" })).toThrow(
+      line("enrolment", "ENOSPC"),
+    );
+    expect(loadEnrolment(folder.path, { name: "edge-1", thumbprint })).toBeNull();
+  });
+});
+
+describe("the enrolment", () => {
+  const enrolment = { name: "edge-1", thumbprint: "T1", kid: "1.T1.a.b" };
+
+  it("none → null; stored → the same, 0600", () => {
+    expect(loadEnrolment(folder.path, enrolment)).toBeNull();
+    storeEnrolment(folder.path, enrolment);
+    expect(loadEnrolment(folder.path, enrolment)).toEqual(enrolment);
+    expect(modeOf(inFolder("enrolment.json"))).toBe(0o600);
+  });
+
+  it("the key was removed and made again → not enrolled", () => {
+    storeEnrolment(folder.path, enrolment);
+    expect(loadEnrolment(folder.path, { name: "edge-1", thumbprint: "T2" })).toBeNull();
+  });
+
+  it("another node's → whose it is, and what to do", () => {
+    storeEnrolment(folder.path, enrolment);
+    expect(() => loadEnrolment(folder.path, { name: "edge-2", thumbprint: "T1" })).toThrow(
+      `${folder.path} belongs to the node edge-1: use another --state for edge-2`,
+    );
+  });
+
+  test.each(["", "{", "null", '{"name":"edge-1"}', '{"name":"edge-1","thumbprint":"T1","kid":""}'])(
+    "damaged (%s) → one line that says what to do",
+    (text) => {
+      writeFileSync(inFolder("enrolment.json"), text);
+      expect(() => loadEnrolment(folder.path, enrolment)).toThrow(
+        /^\S+enrolment\.json is damaged: remove it and enrol again with a join token \(the key stays\)$/,
+      );
+    },
+  );
+});
+
+describe("the folder's lock", () => {
+  const lock = () => inFolder("lock");
+
+  /** Another process that holds the lock, as a shim would. */
+  async function holder(): Promise<ChildProcess> {
+    const module = join(import.meta.dirname, "../../../node-shim/identity/lock.ts");
+    const code = `import { lockFolder } from ${JSON.stringify(module)};
+      lockFolder(process.argv[1]); console.log("locked"); setInterval(() => {}, 1000);`;
+    const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", code, folder.path]);
+    children.push(child);
+    await once(child.stdout, "data");
+    return child;
+  }
+
+  it("free → taken, 0600; released → nothing is left; a folder that is missing is made, 0700", () => {
+    const path = inFolder("a/b");
+    const { release } = lockFolder(path);
+    expect(modeOf(path)).toBe(0o700);
+    expect(modeOf(join(path, "lock"))).toBe(0o600);
+    release();
+    expect(readdirSync(path)).toEqual([]);
+  });
+
+  it("held by a living process → refused with its pid and what to do; killed → taken over", async () => {
+    const child = await holder();
+    expect(() => lockFolder(folder.path)).toThrow(
+      `${folder.path} is in use by process ${child.pid}: stop it, or pass another --state`,
+    );
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    lockFolder(folder.path).release();
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  it("twice in one process → refused", () => {
+    const { release } = lockFolder(folder.path);
+    expect(() => lockFolder(folder.path)).toThrow(`in use by process ${process.pid}`);
+    release();
+  });
+
+  test.each([
+    ["a pid that another process has by now", `${process.pid} 1`],
+    ["a pid that nothing has", "4194305 77"],
+    ["nothing (a power cut)", ""],
+    ["something else", "held"],
+    ["the pid of a whole group", "-1 1"],
+  ])("the lock names %s → taken over", (_situation, text) => {
+    writeFileSync(lock(), text);
+    const { release } = lockFolder(folder.path);
+    expect(readFileSync(lock(), "utf8")).toMatch(new RegExp(`^${process.pid} \\d+$`));
+    expect(readdirSync(folder.path)).toEqual(["lock"]);
+    release();
+  });
+
+  it("taken over by someone else meanwhile → release leaves it alone", () => {
+    const { release } = lockFolder(folder.path);
+    rmSync(lock());
+    writeFileSync(lock(), "1 1");
+    release();
+    expect(existsSync(lock())).toBe(true);
+  });
+
+  it("a folder that cannot be made → one line that says what to do", () => {
+    writeFileSync(inFolder("file"), "");
+    expect(() => lockFolder(inFolder("file/state"))).toThrow(
+      /^\S+file\/state cannot be used \(ENOTDIR\): pass another --state, or run as who may write there$/,
+    );
+  });
+});

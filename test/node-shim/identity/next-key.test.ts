@@ -1,0 +1,81 @@
+// The next key in the state folder: whatever ends the shim in between, one of the two keys is there and good.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  forgetIdentity,
+  loadEnrolment,
+  loadOrMakeKey,
+  storeEnrolment,
+} from "../../../node-shim/identity/identity.ts";
+import {
+  adoptNextKey,
+  loadNextKey,
+  makeNextKey,
+  pinnedNextKey,
+  storeNextEnrolment,
+} from "../../../node-shim/identity/next-key.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+
+const NAME = "edge-1";
+let folder: { path: string; remove: () => void };
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+/** A machine with a key, and a next one that the Worker has pinned. */
+async function rotating() {
+  const state = folder.path;
+  const key = await loadOrMakeKey(state);
+  storeEnrolment(state, { name: NAME, thumbprint: key.thumbprint, kid: "kid-1" });
+  const next = await makeNextKey(state);
+  return { state, key, next, enrolment: { name: NAME, thumbprint: next.key.thumbprint, kid: "kid-2" } };
+}
+
+describe("a next key", () => {
+  it("that the Worker has not pinned → the machine speaks with its own; the next one is tried again", async () => {
+    const { state, key, next } = await rotating();
+    expect(await pinnedNextKey(state, NAME)).toBeNull();
+    expect((await loadOrMakeKey(state)).thumbprint).toBe(key.thumbprint);
+    expect((await loadNextKey(state))?.key.thumbprint).toBe(next.key.thumbprint);
+  });
+
+  it("that is pinned → the machine speaks with it, and the one before is still there", async () => {
+    const { state, key, next, enrolment } = await rotating();
+    storeNextEnrolment(state, next.key, enrolment);
+    expect(await pinnedNextKey(state, NAME)).toMatchObject({
+      key: { thumbprint: next.key.thumbprint },
+      enrolment,
+    });
+    expect((await loadOrMakeKey(state)).thumbprint).toBe(key.thumbprint);
+    expect(await pinnedNextKey(state, "another")).toBeNull();
+  });
+
+  it("that has reported → is the machine's, also where the shim ended half-way", async () => {
+    const { state, next, enrolment } = await rotating();
+    storeNextEnrolment(state, next.key, enrolment);
+    const halfWay = readFileSync(join(state, "next.json"), "utf8");
+    const pinned = await pinnedNextKey(state, NAME);
+    if (!pinned) throw new Error("not pinned");
+    adoptNextKey(state, pinned);
+    const { thumbprint } = await loadOrMakeKey(state);
+    expect(thumbprint).toBe(next.key.thumbprint);
+    expect(loadEnrolment(state, { name: NAME, thumbprint })).toEqual(enrolment);
+    expect(existsSync(join(state, "next.json"))).toBe(false);
+    writeFileSync(join(state, "next.json"), halfWay);
+    expect((await pinnedNextKey(state, NAME))?.key.thumbprint).toBe(thumbprint);
+  });
+
+  it("that is damaged → says what to do", async () => {
+    const { state } = await rotating();
+    writeFileSync(join(state, "next.json"), '{"jwk":{}}');
+    await expect(loadNextKey(state)).rejects.toThrow(/next\.json is damaged: remove it/);
+  });
+
+  it("of a machine that leaves → is forgotten with it", async () => {
+    const { state } = await rotating();
+    forgetIdentity(state);
+    expect(await loadNextKey(state)).toBeNull();
+  });
+});

@@ -1,0 +1,310 @@
+// Flags and configuration → the settings of a report; and the commands that show them, each in this process.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it, test } from "vitest";
+import { parse as parseYaml } from "yaml";
+import { parseConfiguration } from "../../../node-shim/config/config.ts";
+import { type MachineFlags, machineSettings, thisMachine } from "../../../node-shim/machine/machine.ts";
+import { printConfig } from "../../../node-shim/commands/print-config.ts";
+import { printFacts } from "../../../node-shim/commands/print-facts.ts";
+import { preview } from "../../../node-shim/commands/preview.ts";
+import { factsSchema } from "../../../shared/protocol/facts.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { DOCKER } from "../sources/docker/place.ts";
+
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+
+function fileWith(fields: string): string {
+  const file = join(folder.path, "kubelet.yaml");
+  writeFileSync(file, `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n${fields}`);
+  return file;
+}
+
+const NAMED: MachineFlags = {
+  hostnameOverride: "edge-1",
+  inventory: "off",
+  factsDir: join(folder.path, "facts.d"),
+};
+
+/** The fields of kubelet.config.k8s.io/v1beta1 that decide something here, with the defaults of its documentation. */
+const V1BETA1 = {
+  apiVersion: "kubelet.config.k8s.io/v1beta1",
+  kind: "KubeletConfiguration",
+  nodeStatusUpdateFrequency: "10s",
+  nodeStatusReportFrequency: "5m",
+  nodeLeaseDurationSeconds: 40,
+  registerNode: true,
+  registerWithTaints: null,
+  providerID: "",
+  maxPods: 110,
+  podsPerCore: 0,
+  nodeStatusMaxImages: 50,
+  evictionHard: {
+    "memory.available": "100Mi",
+    "nodefs.available": "10%",
+    "nodefs.inodesFree": "5%",
+    "imagefs.available": "15%",
+    "imagefs.inodesFree": "5%",
+  },
+  evictionSoft: {},
+  evictionSoftGracePeriod: {},
+  evictionMinimumReclaim: {},
+  evictionPressureTransitionPeriod: "5m",
+  mergeDefaultEvictionSettings: false,
+  systemReserved: {},
+  kubeReserved: {},
+  reservedSystemCPUs: "",
+  enforceNodeAllocatable: ["pods"],
+  systemReservedCgroup: "",
+  kubeReservedCgroup: "",
+  cgroupsPerQOS: true,
+  enableControllerAttachDetach: true,
+  localStorageCapacityIsolation: true,
+  shutdownGracePeriod: "0s",
+  shutdownGracePeriodCriticalPods: "0s",
+  containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+  imageServiceEndpoint: "",
+  runtimeRequestTimeout: "2m",
+};
+
+describe("node-shim config", () => {
+  it("nothing is configured → the defaults of v1beta1, and says so", () => {
+    const text = printConfig(NAMED);
+    expect(parseYaml(text)).toEqual(V1BETA1);
+    const fields = text
+      .split("\n")
+      .filter((line) => /^[a-z]/.test(line) && !/^(apiVersion|kind):/.test(line));
+    expect(fields.filter((line) => !line.endsWith(" # default"))).toEqual([]);
+  });
+
+  it("a file and flags → each value with its source, what is ignored, and what is no field", () => {
+    const config = fileWith(
+      "maxPods: 20\npodsPerCore: 3\nevictionHard: {memory.available: 1Gi}\nclusterDomain: a\n",
+    );
+    const set = { "max-pods": ["30"] };
+    const text = printConfig({
+      ...NAMED,
+      config,
+      set,
+      nodeLabels: ["a=b,kubernetes.io/hostname=other"],
+      nodeIp: "10.0.0.1",
+      rootDir: "/srv/kubelet/",
+      keepTerminatedPodVolumes: "t",
+    });
+    expect(text.split("\n")).toEqual(
+      expect.arrayContaining([
+        "maxPods: 30 # --max-pods",
+        `podsPerCore: 3 # --config ${config}`,
+        `evictionHard: # --config ${config}`,
+        "registerNode: true # default",
+        "# --hostname-override edge-1 # --hostname-override",
+        "# --node-ip 10.0.0.1 # --node-ip",
+        "# --node-labels a=b,kubernetes.io/hostname=other # --node-labels",
+        "# --node-labels kubernetes.io/hostname=other overrides edge-1 at registration",
+        "# --container-runtime remote # default",
+        "# --root-dir /srv/kubelet # --root-dir",
+        "# --keep-terminated-pod-volumes true # --keep-terminated-pod-volumes",
+        "# --volume-limits false # default",
+        "# --device-plugins # default: not served",
+        "# ignored, since nothing here depends on it: clusterDomain",
+      ]),
+    );
+  });
+
+  it("what it prints is a configuration that says the same", () => {
+    const set = {
+      "eviction-hard": ["memory.available<1Gi"],
+      "register-with-taints": ["k=v:NoExecute"],
+      "provider-id": ["a # b"],
+      "kube-reserved": ["cpu=1m"],
+    };
+    const { inForce } = parseConfiguration(printConfig({ ...NAMED, set }), "printed");
+    expect(inForce).toEqual(machineSettings({ ...NAMED, set }).inForce);
+  });
+});
+
+it("node-shim facts → every fact with its value and a source, which make the facts that are reported", async () => {
+  const printed = JSON.parse(
+    await printFacts({ ...NAMED, set: { "pods-per-core": ["3"], "container-runtime-endpoint": [""] } }),
+  ) as Record<string, Record<string, unknown>>;
+  expect(printed["settings"]).toMatchObject({
+    hostname: { value: "edge-1", source: "--hostname-override" },
+    podsPerCore: { value: 3, source: "--pods-per-core" },
+    nodeStatusUpdateFrequencyMs: { value: 10_000, source: "default" },
+  });
+  expect(printed["machine"]).toMatchObject({ bootID: { source: "/proc/sys/kernel/random/boot_id" } });
+  expect(printed["runtime"]).toEqual({ value: null, source: "containerRuntimeEndpoint is empty" });
+  expect(printed["inventory"]).toEqual({ value: null, source: expect.any(String) });
+  expect(printed["dropIns"]).toEqual({ value: null, source: NAMED.factsDir });
+  const { runtime: _runtime, inventory: _inventory, dropIns: _dropIns, ...groups } = printed;
+  const values = Object.entries(groups).map(([group, facts]) => {
+    const entries = Object.entries(facts as Record<string, { value: unknown; source: string }>);
+    for (const [, { source }] of entries) expect(source).toMatch(/./);
+    return [group, Object.fromEntries(entries.map(([name, { value }]) => [name, value]))];
+  });
+  expect(factsSchema.safeParse({ ...Object.fromEntries(values), runtime: null }).error).toBeUndefined();
+});
+
+describe("flags that are no field of the configuration", () => {
+  it("an inventory that is none of the three → an error that names them", async () => {
+    const made = (flags: MachineFlags) => thisMachine(flags, () => undefined);
+    await expect(made({ ...NAMED, inventory: "all" })).rejects.toThrow("must be on, off or serials");
+    await expect(made({ ...NAMED, inventoryLabels: true })).rejects.toThrow("--inventory-labels: needs");
+  });
+
+  it("labels of several flags → together, the last of a key", () => {
+    const { settings } = machineSettings({ ...NAMED, nodeLabels: ["a=1,example.com/b=2", "a=3"] });
+    expect(settings.nodeLabels).toEqual({ a: "3", "example.com/b": "2" });
+    expect(machineSettings(NAMED).settings).not.toHaveProperty("nodeLabels");
+  });
+
+  test.each<[situation: string, flags: MachineFlags, message: RegExp]>([
+    [
+      "a label of kubernetes.io that is not the kubelet's",
+      { nodeLabels: ["node-role.kubernetes.io/edge="] },
+      /^--node-labels: unknown 'kubernetes\.io' or 'k8s\.io' labels .*\[node-role\.kubernetes\.io\/edge\]; .*$/,
+    ],
+    [
+      "a label's value with a blank",
+      { nodeLabels: ["a=b c"] },
+      /^--node-labels: invalid node labels: 'b c' - .*$/,
+    ],
+    [
+      "a host name that is too long for a label",
+      { hostnameOverride: "a".repeat(64) },
+      /^"a+" is .*--hostname-override$/,
+    ],
+    [
+      "a switch that is neither on nor off",
+      { keepTerminatedPodVolumes: "maybe" },
+      /^--keep-terminated-pod-volumes: "maybe" is neither true nor false$/,
+    ],
+    ["an address that is none", { nodeIp: "10.0.0" }, /^--node-ip 10\.0\.0: must be an IP address/],
+    ["a runtime that is none", { containerRuntime: "podman" }, /^--container-runtime podman: must be remote/],
+    [
+      "Docker's socket without Docker",
+      { dockerEndpoint: "unix:///run/docker.sock" },
+      /^--docker-endpoint: needs --container-runtime docker$/,
+    ],
+    [
+      "Docker at no socket",
+      { containerRuntime: "docker", dockerEndpoint: "tcp://127.0.0.1:2375" },
+      /^--docker-endpoint tcp:\/\/127\.0\.0\.1:2375: must be a socket's path/,
+    ],
+    [
+      "two addresses of a family",
+      { nodeIp: "10.0.0.1,10.0.0.2" },
+      /^--node-ip .*: must be an IP address, or/,
+    ],
+  ])("%s → one line that names the flag", (_situation, flags, message) => {
+    expect(() => machineSettings({ ...NAMED, ...flags })).toThrow(message);
+  });
+});
+
+test.each([
+  ["true", true],
+  ["false", undefined],
+  [undefined, undefined],
+])("--keep-terminated-pod-volumes %s → reported as %s", (keepTerminatedPodVolumes, reported) => {
+  const flags = keepTerminatedPodVolumes === undefined ? NAMED : { ...NAMED, keepTerminatedPodVolumes };
+  expect(machineSettings(flags).settings.keepTerminatedPodVolumes).toBe(reported);
+});
+
+describe("at the start", () => {
+  const warnings = async (config: string) => {
+    const said: string[] = [];
+    const machine = await thisMachine({ ...NAMED, config: fileWith(config) }, (source, message) =>
+      said.push(`${source}: ${message}`),
+    );
+    await machine.setUp();
+    return said;
+  };
+
+  it("fields that decide nothing here → said once", async () => {
+    expect(await warnings("clusterDomain: a\nrunOnce: false\n")).toEqual([
+      "configuration: ignored, since nothing here depends on it: clusterDomain, runOnce",
+    ]);
+    expect(await warnings("maxPods: 3\n")).toEqual([]);
+  });
+
+  test.each([
+    [
+      "more memory than there is",
+      "kubeReserved: {memory: 1Ei}",
+      /^invalid Node Allocatable configuration\. .*"memory"/,
+    ],
+    ["more PIDs than there are", "systemReserved: {pid: 1G}", /Resource "pid"/],
+    ["a CPU that is not there", "reservedSystemCPUs: '70000'", /is not a subset of online-cpus/],
+  ])("%s is reserved → one line", async (_situation, config, message) => {
+    await expect(warnings(config)).rejects.toThrow(message);
+  });
+});
+
+describe("--container-runtime docker", () => {
+  const flags = {
+    ...NAMED,
+    containerRuntime: "docker",
+    dockerEndpoint: `unix://${DOCKER.socketPath}`,
+    set: {
+      "container-runtime-endpoint": ["unix:///run/crio.sock"],
+      "runtime-request-timeout": [`${DOCKER.deadlineMs}ms`],
+    },
+  };
+
+  it("→ where it listens is shown, and that the other endpoint is not asked", () => {
+    const lines = printConfig(flags).split("\n");
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        `# --container-runtime docker --docker-endpoint ${flags.dockerEndpoint} # --container-runtime`,
+        "# ignored, since nothing here depends on it: containerRuntimeEndpoint",
+      ]),
+    );
+    expect(machineSettings({ ...NAMED, containerRuntime: "docker" }).docker).toBe("/var/run/docker.sock");
+  });
+
+  it("no Docker there → a Node that is not ready for the runtime's sake", async () => {
+    const node = parseYaml(await preview(flags)) as { status: { conditions: { type: string }[] } };
+    const message = "[container runtime status check may not have completed yet, network state unknown]";
+    expect(node.status.conditions.at(-1)).toMatchObject({ type: "Ready", status: "False", message });
+  });
+});
+
+describe("--cloud-provider file", () => {
+  const cloudMetadataFile = () => {
+    const file = join(folder.path, "cloud.yaml");
+    writeFileSync(file, "providerID: shop:///berlin/7\ninstanceType: nuc-11\nzone: berlin\n");
+    return file;
+  };
+  const flags = () => ({
+    ...NAMED,
+    cloudProvider: "file",
+    cloudMetadataFile: cloudMetadataFile(),
+    set: { "container-runtime-endpoint": [""] },
+  });
+
+  it("→ facts with what the file says, and where each was read", async () => {
+    const facts = JSON.parse(await printFacts(flags())) as Record<string, unknown>;
+    const source = join(folder.path, "cloud.yaml");
+    expect(facts).toMatchObject({
+      settings: {
+        cloudProvider: { value: "file", source: "--cloud-provider" },
+        hostnameOverridden: { value: true, source: "--hostname-override" },
+      },
+      cloud: { providerID: { value: "shop:///berlin/7", source }, zone: { value: "berlin", source } },
+    });
+  });
+
+  it("→ a Node that is in its zone", async () => {
+    const node = parseYaml(await preview(flags())) as Record<string, unknown>;
+    expect(node).toMatchObject({
+      metadata: { labels: { "topology.kubernetes.io/zone": "berlin" } },
+      spec: { providerID: "shop:///berlin/7" },
+    });
+  });
+
+  it("a file that is not there → no Node, and why", async () => {
+    const missing = { ...flags(), cloudMetadataFile: join(folder.path, "none.yaml") };
+    await expect(preview(missing)).rejects.toThrow("the cloud's metadata could not be read yet");
+  });
+});

@@ -1,0 +1,146 @@
+// install-service and uninstall-service: the unit that results, what systemd is told, and what is left.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { execFileSync, spawnSync } from "node:child_process";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { installService, type ServiceHost, uninstallService } from "../../../node-shim/service/service.ts";
+import { type Installation, MADE_BY, UNIT_NAME, unitText } from "../../../node-shim/service/unit.ts";
+import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+
+const TEMPLATE = readFileSync(join(ROOT, "infra/systemd", UNIT_NAME), "utf8");
+const installation: Installation = {
+  node: process.execPath,
+  shim: join(ROOT, "node-shim/bin/node-shim.cjs"),
+  flags: [],
+  state: "/var/lib/rollcall",
+};
+/** As systemd reads it: repeated keys are lists. */
+const values = (unit: string, key: string) =>
+  unit.split("\n").flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []));
+
+let folder: { path: string; remove: () => void };
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+describe("the unit", () => {
+  test.each<[situation: string, flags: string[], command: string]>([
+    ["no flags", [], "run $NODE_SHIM_FLAGS"],
+    [
+      "plain flags",
+      ["--max-pods=7", "--node-ip=10.0.0.1,fd00::1"],
+      "run --max-pods=7 --node-ip=10.0.0.1,fd00::1 $",
+    ],
+    ["a blank and a quote", ['--config=/a b/"c'], String.raw`run "--config=/a b/\"c" $`],
+    ["a backslash", [String.raw`--config=/a\b`], String.raw`run "--config=/a\\b" $`],
+    ["what systemd would expand", ["--config=/50%/$HOME"], 'run "--config=/50%%/$$HOME" $'],
+    ["a threshold", ["--eviction-hard=nodefs.available<5%"], 'run "--eviction-hard=nodefs.available<5%%" $'],
+  ])("%s → one command line that systemd reads back as it was", (_situation, flags, command) => {
+    const [execStart] = values(unitText(TEMPLATE, { ...installation, flags }), "ExecStart");
+    expect(execStart?.startsWith(`${process.execPath} ${installation.shim} `)).toBe(true);
+    expect(execStart).toContain(command);
+  });
+
+  it("the state folder is systemd's to make where it is the usual one, else writable", () => {
+    const usual = unitText(TEMPLATE, installation);
+    const other = unitText(TEMPLATE, { ...installation, state: "/data/rollcall" });
+    expect([values(usual, "StateDirectory"), values(other, "StateDirectory")]).toEqual([["rollcall"], []]);
+    expect(values(other, "ReadWritePaths")).toEqual(["/data/rollcall", "-/var/lib/kubelet/device-plugins"]);
+  });
+
+  it("node below a home folder → home folders can be read, and only then", () => {
+    const node = "/root/.nvm/versions/node/v22.1.0/bin/node";
+    const home = (unit: string) => values(unit, "ProtectHome");
+    expect(home(unitText(TEMPLATE, { ...installation, node }))).toEqual(["read-only"]);
+    expect(
+      home(unitText(TEMPLATE, { ...installation, node: "/usr/bin/node", shim: "/usr/lib/x.js" })),
+    ).toEqual(["yes"]);
+  });
+
+  const hasSystemdAnalyze = spawnSync("systemd-analyze", ["--version"]).status === 0;
+  test.skipIf(!hasSystemdAnalyze)(
+    "systemd-analyze → nothing to say of it, exposure at most 2.5 (needs systemd-analyze)",
+    () => {
+      const path = join(folder.path, UNIT_NAME);
+      const flags = ["--config=/a b", "--eviction-hard=nodefs.available<5%"];
+      writeFileSync(path, unitText(TEMPLATE, { ...installation, flags, state: "/data/$1 %d" }));
+      const verified = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
+      // An unknown key is only said, and changes no exit code.
+      expect({ code: verified.status, said: verified.stdout + verified.stderr }).toEqual({
+        code: 0,
+        said: "",
+      });
+      execFileSync("systemd-analyze", ["security", "--offline=true", "--threshold=25", path]);
+    },
+  );
+});
+
+describe("install-service and uninstall-service", () => {
+  let said: string[];
+  let host: ServiceHost;
+  beforeEach(() => {
+    said = [];
+    host = {
+      root: folder.path,
+      isRoot: true,
+      systemctl: async (args) => void said.push(args.join(" ")),
+    };
+    for (const path of ["run/systemd/system", "etc/systemd/system"])
+      mkdirSync(join(folder.path, path), { recursive: true });
+  });
+  const path = () => join(folder.path, "etc/systemd/system", UNIT_NAME);
+  const UNIT = unitText(TEMPLATE, installation);
+  function put(file: string, text: string): void {
+    mkdirSync(dirname(join(folder.path, file)), { recursive: true });
+    writeFileSync(join(folder.path, file), text);
+  }
+
+  it("install → the unit, enabled and started; again → the new unit; uninstall → nothing is left", async () => {
+    expect(await installService(host, UNIT)).toMatch(/is installed, enabled and started$/);
+    expect(said).toEqual(["daemon-reload", `enable ${UNIT_NAME}`, `restart ${UNIT_NAME}`]);
+    expect(readFileSync(path(), "utf8").startsWith(MADE_BY)).toBe(true);
+    const changed = unitText(TEMPLATE, { ...installation, flags: ["--max-pods=7"] });
+    await installService(host, changed);
+    expect(readFileSync(path(), "utf8")).toBe(changed);
+    said.length = 0;
+    expect(await uninstallService(host)).toMatch(/is stopped and removed; key and enrolment stay/);
+    expect(said).toEqual([`disable --now ${UNIT_NAME}`, "daemon-reload", `reset-failed ${UNIT_NAME}`]);
+    expect(readdirSync(dirname(path()))).toEqual([]);
+    expect(await uninstallService(host)).toBe("no service is installed");
+  });
+
+  it("the package has brought the unit → that one is used, and stays", async () => {
+    put(`usr/lib/systemd/system/${UNIT_NAME}`, TEMPLATE);
+    expect(await installService(host, UNIT)).toMatch(/its flags are in \/etc\/rollcall\/node-shim\.env$/);
+    expect(existsSync(path())).toBe(false);
+    expect(await uninstallService(host)).toMatch(/apt-get remove rollcall-node-shim$/);
+    expect(said.slice(-2)).toEqual([`restart ${UNIT_NAME}`, `disable --now ${UNIT_NAME}`]);
+    expect(existsSync(join(folder.path, "usr/lib/systemd/system", UNIT_NAME))).toBe(true);
+  });
+
+  it("a unit of that name that someone else wrote → neither replaced nor removed", async () => {
+    put(`etc/systemd/system/${UNIT_NAME}`, "[Service]\n");
+    await expect(installService(host, UNIT)).rejects.toThrow(/was not made by node-shim: move it away/);
+    await expect(uninstallService(host)).rejects.toThrow(/was not made by node-shim: remove it yourself/);
+    expect([readFileSync(path(), "utf8"), said]).toEqual(["[Service]\n", []]);
+  });
+
+  test.each<[situation: string, change: () => Partial<ServiceHost>, line: RegExp]>([
+    [
+      "no systemd",
+      () => ({ root: join(folder.path, "none") }),
+      /systemd does not run here: have your init system/,
+    ],
+    ["not root", () => ({ isRoot: false }), /only root can do that: sudo node-shim (un)?install-service/],
+  ])("%s → nothing is touched, and what to do", async (_situation, change, line) => {
+    await expect(installService({ ...host, ...change() }, UNIT)).rejects.toThrow(line);
+    await expect(uninstallService({ ...host, ...change() })).rejects.toThrow(line);
+    expect([existsSync(path()), said]).toEqual([false, []]);
+  });
+
+  it("systemd refuses → its words", async () => {
+    const systemctl = () => Promise.reject(new Error("systemctl enable: Unit is masked."));
+    await expect(installService({ ...host, systemctl }, UNIT)).rejects.toThrow(/Unit is masked/);
+  });
+});

@@ -1,0 +1,124 @@
+// The cloud's metadata as a report gets them: the last good ones, never waited for but once.
+import { expect, it, test } from "vitest";
+import { cloudMetadata, type CloudSource } from "../../../../node-shim/sources/cloud/metadata.ts";
+import { cloudProviderOf } from "../../../../node-shim/sources/cloud/provider.ts";
+
+const GOOD = { providerID: "aws:///z/i-1", instanceType: "m6g.large", zone: "z", region: "r", addresses: [] };
+
+/** A cloud whose answers, and the time, are the test's. */
+function cloud(deadlineMs = 60_000) {
+  const readings: { signal: AbortSignal; answer: (reading: Awaited<ReturnType<CloudSource>>) => void }[] = [];
+  const said: string[] = [];
+  const clock = { nowMs: 0 };
+  const read = cloudMetadata({
+    source: (signal) => new Promise((answer) => void readings.push({ signal, answer })),
+    where: "cloud",
+    intervalMs: 10_000,
+    deadlineMs,
+    nowMs: () => clock.nowMs,
+    warn: (source, message) => said.push(`${source}: ${message}`),
+  });
+  const answer = async (reading: { value: unknown } | { error: string }) => {
+    readings.at(-1)?.answer(reading);
+    // What follows an answer takes a few turns of the event loop.
+    await new Promise((resolve) => void setImmediate(resolve));
+  };
+  return { read, readings, said, clock, answer };
+}
+
+it("the first call waits for the first answer; later ones get the last good one at once", async () => {
+  const { read, readings, clock, answer } = cloud();
+  const first = read();
+  await answer({ value: GOOD });
+  expect(await first).toEqual(GOOD);
+  clock.nowMs = 9400;
+  expect(await read()).toEqual(GOOD);
+  expect(readings).toHaveLength(2);
+  await answer({ value: { ...GOOD, zone: "z2" } });
+  expect(await read()).toMatchObject({ zone: "z2" });
+  expect(readings).toHaveLength(2);
+});
+
+it("a cloud that fails later → the last good ones stay; each fault is said once, and again after it was gone", async () => {
+  const { read, said, clock, answer } = cloud();
+  void read();
+  await answer({ value: GOOD });
+  for (const reading of [{ error: "away" }, { error: "away" }, { value: GOOD }, { error: "away" }]) {
+    clock.nowMs += 10_000;
+    expect(await read()).toEqual(GOOD);
+    await answer(reading);
+  }
+  expect(await read()).toEqual(GOOD);
+  expect(said).toEqual(["cloud metadata: cloud: away", "cloud metadata: cloud: away"]);
+});
+
+it("a cloud that does not answer at first → none, asked again every second, one at a time", async () => {
+  const { read, readings, clock, answer } = cloud();
+  const first = read();
+  await answer({ error: "away" });
+  expect(await first).toBeUndefined();
+  clock.nowMs = 999;
+  expect(await read()).toBeUndefined();
+  expect(readings).toHaveLength(1);
+  clock.nowMs = 1000;
+  expect(await read()).toBeUndefined();
+  clock.nowMs = 60_000;
+  expect(await read()).toBeUndefined();
+  expect(readings).toHaveLength(2);
+  await answer({ value: GOOD });
+  expect(await read()).toEqual(GOOD);
+});
+
+it("a source that hangs → given up at the deadline, told to end, and not started a second time", async () => {
+  const { read, readings, said, clock } = cloud(1);
+  expect(await read()).toBeUndefined();
+  expect(said).toEqual(["cloud metadata: cloud: no answer within 0.001 s"]);
+  expect(readings[0]?.signal.aborted).toBe(true);
+  clock.nowMs = 60_000;
+  await read();
+  expect(readings).toHaveLength(1);
+});
+
+test.each([
+  ["no label's value", { ...GOOD, zone: "<html>" }, "zone: not a label's value"],
+  ["an unknown field", { ...GOOD, region2: "r" }, "region2: unknown field"],
+  [
+    "an address that is none",
+    { ...GOOD, addresses: [{ type: "InternalIP", address: "eth0" }] },
+    "addresses.0: not an IP address",
+  ],
+  ["nothing", undefined, "Invalid input: expected object, received undefined"],
+])("metadata that no Node can have (%s) → an error, and no refused facts", async (_, value, fault) => {
+  const { read, said, answer } = cloud();
+  const first = read();
+  await answer({ value });
+  expect(await first).toBeUndefined();
+  expect(said).toEqual([`cloud metadata: cloud: ${fault}`]);
+});
+
+it("an address that two interfaces have → once", async () => {
+  const { read, answer } = cloud();
+  const address = { type: "InternalDNS", address: "a.example" };
+  const first = read();
+  await answer({
+    value: { ...GOOD, addresses: [address, { ...address, type: "Hostname" }, { ...address }] },
+  });
+  expect((await first)?.addresses).toEqual([address, { ...address, type: "Hostname" }]);
+});
+
+test.each([
+  [{}, null],
+  [{ cloudProvider: "" }, null],
+  [{ cloudProvider: "external" }, "external"],
+  [{ cloudProvider: "file", cloudMetadataFile: "/f" }, "file"],
+])("%o → %s", (flags, provider) => {
+  expect(cloudProviderOf(flags)).toBe(provider);
+});
+
+test.each([
+  [{ cloudProvider: "vsphere" }, "must be one of external, aws, gce, azure, file"],
+  [{ cloudProvider: "file" }, "pass the file with --cloud-metadata-file"],
+  [{ cloudProvider: "aws", cloudMetadataFile: "/f" }, "needs --cloud-provider file"],
+])("%o → an error: %s", (flags, message) => {
+  expect(() => cloudProviderOf(flags)).toThrow(message);
+});

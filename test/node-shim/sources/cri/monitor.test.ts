@@ -1,0 +1,261 @@
+// Watching a runtime that answers, refuses, hangs and goes away; its clock and its timer are the test's.
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { CRI, type StatusAnswer } from "../../../../node-shim/sources/cri/methods.ts";
+import { runtimeMonitor, type RuntimeMonitor } from "../../../../node-shim/sources/cri/monitor.ts";
+import { runtimeClient } from "../../../../node-shim/sources/cri/runtime-client.ts";
+import { grpcServer, serve, type GrpcServer } from "../../../../node-shim/wire/grpc/server.ts";
+import { fault } from "../../../../node-shim/wire/grpc/status.ts";
+import { place, type Place } from "../../wire/grpc/socket.ts";
+
+const ready = (network: boolean): StatusAnswer => ({
+  status: {
+    conditions: [
+      { type: "RuntimeReady", status: true, reason: "", message: "" },
+      { type: "NetworkReady", status: network, reason: "Why", message: "so" },
+    ],
+  },
+  runtimeHandlers: [{ name: "runc", features: undefined }],
+  features: { supplementalGroupsPolicy: true },
+});
+const VERSION = { version: "0.1.0", runtimeName: "fake", runtimeVersion: "1.2.3", runtimeApiVersion: "v1" };
+
+/** A runtime whose answers a test can change. */
+interface Runtime {
+  status: () => StatusAnswer | Promise<StatusAnswer>;
+  version: typeof VERSION;
+  images: string[];
+  mountpoint: string;
+  asked: Record<"status" | "version" | "images" | "imageFs", number>;
+}
+
+let at: Place;
+let nowMs: number;
+let tick: (ms: number) => Promise<void>;
+let said: string[];
+let flips: number;
+let runtime: Runtime;
+
+beforeEach(() => {
+  at = place();
+  nowMs = 1_000_000;
+  said = [];
+  flips = 0;
+  runtime = {
+    status: () => ready(true),
+    version: VERSION,
+    images: ["a"],
+    mountpoint: "/var/lib/fake",
+    asked: { status: 0, version: 0, images: 0, imageFs: 0 },
+  };
+});
+afterEach(() => at.end());
+
+async function startRuntime(): Promise<GrpcServer> {
+  const { asked } = runtime;
+  const server = grpcServer([
+    serve(CRI.status, async () => {
+      asked.status++;
+      return { value: await runtime.status() };
+    }),
+    serve(CRI.version, () => {
+      asked.version++;
+      return { value: runtime.version };
+    }),
+    serve(CRI.listImages, () => {
+      asked.images++;
+      return { value: { images: runtime.images.map((id) => ({ id, repoTags: [id], size: 7 })) } };
+    }),
+    serve(CRI.imageFsInfo, () => {
+      asked.imageFs++;
+      if (runtime.mountpoint === "broken") return fault("Unknown", "no snapshotter");
+      if (runtime.mountpoint === "") return { value: {} };
+      return { value: { imageFilesystems: [{ fsId: { mountpoint: runtime.mountpoint } }] } };
+    }),
+  ]);
+  await server.listen(at.socketPath);
+  at.later(server.close);
+  return server;
+}
+
+function watch(deadlineMs = 60_000): RuntimeMonitor {
+  const { socketPath } = at;
+  const now = () => nowMs;
+  const warn = (source: string, message: string) => said.push(`${source}: ${message}`);
+  const asked = { socketPath, imageSocketPath: socketPath, deadlineMs, nowMs: now, warn };
+  const monitor = runtimeMonitor({
+    client: (onConnect) => runtimeClient({ ...asked, onConnect }),
+    nodeStatusMaxImages: 50,
+    nowMs: now,
+    every: (ms) => {
+      tick = async (times) => {
+        for (let at = 0; at < times; at += ms) {
+          nowMs += ms;
+          await monitor.refresh();
+        }
+      };
+      return () => undefined;
+    },
+    onFlip: () => flips++,
+    warn,
+  });
+  at.later(monitor.close);
+  return monitor;
+}
+
+test("a runtime that is well → everything that it says of itself", async () => {
+  await startRuntime();
+  const monitor = watch();
+  await monitor.refresh();
+  expect(monitor.snapshot()).toEqual({
+    runtime: { name: "fake", version: "1.2.3" },
+    handlers: [{ name: "runc", supportsRecursiveReadOnlyMounts: false, supportsUserNamespaces: false }],
+    features: { supplementalGroupsPolicy: true },
+    images: [{ repoDigests: [], repoTags: ["a"], sizeBytes: 7 }],
+    imageFsPath: "/var/lib/fake",
+    errors: {},
+  });
+  expect([flips, said]).toEqual([1, []]);
+});
+
+test("a minute → the status every 5 s, images every 30 s, and what only a restart changes once", async () => {
+  await startRuntime();
+  const monitor = watch();
+  await monitor.refresh();
+  await tick(60_000);
+  expect(runtime.asked).toEqual({ status: 13, version: 1, images: 3, imageFs: 1 });
+  expect(flips).toBe(1);
+});
+
+test("started again between two looks, with another version, disk and images → known when they are next asked for", async () => {
+  const before = await startRuntime();
+  const monitor = watch();
+  await monitor.refresh();
+  await before.close();
+  await startRuntime();
+  Object.assign(runtime, { images: ["b"], version: { ...VERSION, runtimeVersion: "2" }, mountpoint: "/b" });
+  await tick(30_000);
+  expect(monitor.snapshot()).toMatchObject({
+    runtime: { version: "2" },
+    images: [{ repoTags: ["b"] }],
+    imageFsPath: "/b",
+  });
+});
+
+test("the network fails and comes back → told each time, once", async () => {
+  await startRuntime();
+  const monitor = watch();
+  await monitor.refresh();
+  runtime.status = () => ready(false);
+  await tick(20_000);
+  const message = "container runtime network not ready: NetworkReady=false reason:Why message:so";
+  expect([monitor.snapshot().errors, flips]).toEqual([{ network: [message] }, 2]);
+  runtime.status = () => ready(true);
+  await tick(5000);
+  expect([monitor.snapshot().errors, flips]).toEqual([{}, 3]);
+});
+
+test("no runtime → as the kubelet before its first answer, and one line that says what to do", async () => {
+  const monitor = watch();
+  await monitor.refresh();
+  await tick(60_000);
+  expect(monitor.snapshot()).toEqual({
+    errors: {
+      runtime: ["container runtime status check may not have completed yet"],
+      network: ["network state unknown"],
+    },
+  });
+  expect(flips).toBe(0);
+  expect(said).toEqual([
+    `container runtime: ${at.socketPath}: rpc error: code = Unavailable desc = connect ENOENT ${at.socketPath}: ` +
+      'start it, or set containerRuntimeEndpoint ("" where there is none)',
+  ]);
+});
+
+test("a runtime that goes → version unknown, down after 30 s; that comes back → well; each outage is said once", async () => {
+  const server = await startRuntime();
+  const monitor = watch();
+  await monitor.refresh();
+  await server.close();
+  await tick(10_000);
+  expect(monitor.snapshot()).toMatchObject({ runtime: { name: "fake", version: "Unknown" }, errors: {} });
+  await tick(20_000);
+  expect(monitor.snapshot()).toMatchObject({
+    errors: { runtime: ["container runtime is down"] },
+    images: [{ repoTags: ["a"] }],
+    imageFsPath: "/var/lib/fake",
+  });
+  expect([flips, said.length]).toEqual([2, 1]);
+  const again = await startRuntime();
+  await tick(5000);
+  expect(monitor.snapshot()).toMatchObject({ runtime: { version: "1.2.3" }, errors: {} });
+  expect([flips, said.length]).toEqual([3, 1]);
+  await again.close();
+  await tick(5000);
+  expect(said).toHaveLength(2);
+});
+
+test("a runtime that hangs → down after 30 s of silence, while the call is still waited for; then it answers → well", async () => {
+  await startRuntime();
+  const monitor = watch();
+  await monitor.refresh();
+  const { promise: hangs, resolve: answers } = Promise.withResolvers<StatusAnswer>();
+  runtime.status = () => hangs;
+  const looks: Promise<void>[] = [];
+  for (let look = 0; look < 6; look++) {
+    nowMs += 5000;
+    looks.push(monitor.refresh());
+  }
+  expect([monitor.snapshot().errors, flips]).toEqual([{ runtime: ["container runtime is down"] }, 2]);
+  runtime.status = () => ready(true);
+  answers(ready(true));
+  await Promise.all(looks);
+  expect([monitor.snapshot().errors, flips, runtime.asked.status]).toEqual([{}, 3, 2]);
+});
+
+test("a runtime that hangs longer than its deadline → asked again", async () => {
+  await startRuntime();
+  const monitor = watch(20);
+  runtime.status = () => new Promise(() => undefined);
+  await monitor.refresh();
+  await tick(5000);
+  expect(runtime.asked.status).toBe(2);
+  expect(said[0]).toMatch(
+    /^container runtime: .*DeadlineExceeded desc = context deadline exceeded: start it/,
+  );
+});
+
+test("answers that count as none → said, and nothing is believed", async () => {
+  runtime.status = () => ({ ...ready(true), status: { conditions: [] } });
+  runtime.version = { ...VERSION, runtimeName: "", runtimeApiVersion: "" };
+  runtime.mountpoint = "";
+  await startRuntime();
+  const monitor = watch();
+  await monitor.refresh();
+  await tick(5000);
+  expect(monitor.snapshot()).toMatchObject({ errors: { network: ["network state unknown"] } });
+  expect(monitor.snapshot()).not.toHaveProperty("runtime");
+  expect(said.toSorted()).toEqual([
+    `container runtime status: ${at.socketPath}: RuntimeReady or NetworkReady condition are not set`,
+    `container runtime version: ${at.socketPath}: not all fields are set in VersionResponse (missing RuntimeName, RuntimeApiVersion)`,
+    `imagefs: ${at.socketPath}: imageFs information is unavailable`,
+  ]);
+});
+
+test("an image service that refuses → said, and the runtime is well", async () => {
+  runtime.mountpoint = "broken";
+  await startRuntime();
+  const monitor = watch();
+  await monitor.refresh();
+  expect(monitor.snapshot().errors).toEqual({});
+  expect(said).toEqual([`imagefs: ${at.socketPath}: rpc error: code = Unknown desc = no snapshotter`]);
+});
+
+test("closed while it waits → ends at once, and nothing is said", async () => {
+  await startRuntime();
+  const monitor = watch();
+  runtime.status = () => new Promise(() => undefined);
+  const look = monitor.refresh();
+  monitor.close();
+  await look;
+  expect([flips, said]).toEqual([0, []]);
+});

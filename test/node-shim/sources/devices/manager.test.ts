@@ -1,0 +1,155 @@
+// Device plugins in processes of their own, over real sockets → the facts' devices. Nothing waits for five minutes.
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import type { DeviceManager } from "../../../../node-shim/sources/devices/manager.ts";
+import { STOP_GRACE_MS } from "../../../../node-shim/sources/devices/resources.ts";
+import { FACTS_LIMITS, factsSchema } from "../../../../shared/protocol/facts.ts";
+import { gone, gpus, GPU, machine, NOTHING, pluginProcess, registered, told, TWO_AND_ONE } from "./plugin.ts";
+
+describe("a plugin", () => {
+  it("registers, changes its list, dies, is given up, comes back → as the kubelet counts it", async () => {
+    const { folder, said, pass, startShim } = machine();
+    const shim = await startShim();
+    expect(await shim.read()).toEqual(NOTHING);
+    const plugin = await registered(folder, shim);
+    plugin.list({ a: "Healthy", b: "unknown" });
+    await told(shim).toEqual(gpus(2, 1));
+    plugin.list({});
+    await told(shim).toEqual(gpus(0, 0));
+    plugin.list(TWO_AND_ONE);
+    await told(shim).toEqual(gpus(3, 2));
+    await plugin.kill();
+    await told(shim).toEqual(gpus(3, 0));
+    pass(STOP_GRACE_MS);
+    expect(await shim.read()).toEqual(gpus(3, 0));
+    pass(1);
+    expect(await shim.read()).toEqual(gone());
+    expect(await shim.read()).toEqual(gone());
+    await registered(folder, shim, "gpu2.sock");
+    expect(said).toEqual([
+      `info device plugin for ${GPU} registered`,
+      expect.stringMatching(
+        /^warn device plugin for example\.com\/gpu is gone: .*unhealthy, and 0 in 5 minutes$/,
+      ),
+      `info device plugin for ${GPU} registered`,
+    ]);
+  });
+
+  it("ends its stream → its devices are unhealthy", async () => {
+    const { folder, said, startShim } = machine();
+    const shim = await startShim();
+    const plugin = await registered(folder, shim);
+    plugin.end();
+    await told(shim).toEqual(gpus(3, 0));
+    expect(said.at(-1)).toMatch(/is gone: it ended its stream/);
+  });
+
+  it("registers again from another process → the new one counts, and the old one's end changes nothing", async () => {
+    const { folder, said, startShim } = machine();
+    const shim = await startShim();
+    const old = await registered(folder, shim, "old.sock");
+    const fresh = await pluginProcess(folder, "new.sock");
+    fresh.list({ a: "Healthy" });
+    await fresh.register(GPU);
+    await told(shim).toEqual(gpus(1, 1));
+    await old.kill();
+    fresh.list({ a: "Healthy", b: "Healthy" });
+    await told(shim).toEqual(gpus(2, 2));
+    expect(said.join()).not.toMatch(/is gone/);
+  });
+
+  test.each<[situation: string, resource: string, more: object, error: RegExp]>([
+    [
+      "another version",
+      GPU,
+      { version: "v1alpha" },
+      /^requested API version "v1alpha" is not supported by kubelet/,
+    ],
+    ["a native resource", "cpu", {}, /^the ResourceName "cpu" is invalid$/],
+    ["kubernetes.io", "kubernetes.io/gpu", {}, /^the ResourceName "kubernetes\.io\/gpu" is invalid$/],
+    ["a long name", `example.com/${"a".repeat(64)}`, {}, /is invalid$/],
+    ["a path for an endpoint", GPU, { endpoint: "../x.sock" }, /^the endpoint "\.\.\/x\.sock" is not a name/],
+    ["no endpoint", GPU, { endpoint: "" }, /^the endpoint "" is not a name/],
+    ["an endpoint nobody listens on", GPU, { endpoint: "no.sock" }, /failed to get device plugin options/],
+    ["the registration socket", GPU, { endpoint: "kubelet.sock" }, /code = Unimplemented/],
+  ])(
+    "registers with %s → refused in words, and counts for nothing",
+    async (_situation, resource, more, error) => {
+      const { folder, said, startShim } = machine();
+      const shim = await startShim();
+      const plugin = await pluginProcess(folder, "gpu.sock");
+      expect(await plugin.register(resource, more)).toMatch(error);
+      expect(await shim.read()).toEqual(NOTHING);
+      expect(said).toEqual([expect.stringMatching(/^warn device plugin refused: /)]);
+    },
+  );
+
+  it("registers 128 resources and one more → the last is refused, and the facts are accepted", async () => {
+    const { folder, startShim } = machine();
+    const shim = await startShim();
+    const plugin = await pluginProcess(folder, "many.sock");
+    plugin.list({ a: "Healthy" });
+    for (let index = 0; index < FACTS_LIMITS.extendedResources; index++)
+      expect(await plugin.register(`example.com/r${index}`)).toBeNull();
+    expect(await plugin.register(GPU)).toBe(`${GPU}: there are 128 resources already`);
+    expect(await plugin.register("example.com/r0")).toBeNull();
+    await expect.poll(async () => Object.keys((await shim.read()).capacity)).toHaveLength(128);
+    expect(factsSchema.shape.devices.safeParse(await shim.read()).error).toBeUndefined();
+  });
+});
+
+describe("another process of the shim", () => {
+  it("with the record → 0 until the plugin registers again; its socket is gone, so that it notices", async () => {
+    const { folder, stateFolder, startShim } = machine();
+    const plugin = await registered(folder, await startShim());
+    expect(readFileSync(join(stateFolder, "devices.json"), "utf8")).toContain(GPU);
+    const next = await startShim();
+    expect(await next.read()).toEqual(gpus(0, 0));
+    expect(existsSync(join(folder, "gpu.sock"))).toBe(false);
+    await plugin.kill();
+    await registered(folder, next);
+  });
+
+  it("whose plugin does not come back → removed after five minutes, and still so for the next one", async () => {
+    const { folder, pass, startShim } = machine();
+    const plugin = await registered(folder, await startShim());
+    await plugin.kill();
+    const next = await startShim();
+    pass(STOP_GRACE_MS);
+    expect(await next.read()).toEqual(gpus(0, 0));
+    pass(1);
+    expect(await next.read()).toEqual(gone());
+    expect(await (await startShim()).read()).toEqual(gone());
+  });
+
+  test.each(["{", "[]", '{"registered":["cpu"],"removed":[]}'])(
+    "a record of %j → none, said",
+    async (text) => {
+      const { stateFolder, said, startShim } = machine();
+      writeFileSync(join(stateFolder, "devices.json"), text);
+      expect(await (await startShim()).read()).toEqual(NOTHING);
+      expect(said).toEqual([expect.stringMatching(/^warn .*devices\.json is damaged: .* are 0 until/)]);
+    },
+  );
+
+  it("a record that cannot be read → one line, and no socket", async () => {
+    const { folder, stateFolder, startShim } = machine();
+    mkdirSync(join(stateFolder, "devices.json"));
+    await expect(startShim()).rejects.toThrow(/devices\.json cannot be read \(EISDIR\): run as/);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it("a record that cannot be written → the devices count, said once; written when it can be", async () => {
+    const { folder, stateFolder, said, startShim } = machine();
+    const shim: DeviceManager = await startShim();
+    mkdirSync(join(stateFolder, "devices.json", "x"), { recursive: true });
+    const plugin = await pluginProcess(folder, "gpu.sock");
+    plugin.list(TWO_AND_ONE);
+    await plugin.register(GPU);
+    await told(shim).toEqual({ ...gpus(3, 2), recorded: false });
+    expect(said.filter((line) => line.includes("cannot be written"))).toHaveLength(1);
+    rmSync(join(stateFolder, "devices.json"), { recursive: true });
+    expect(await shim.read()).toEqual(gpus(3, 2));
+  });
+});

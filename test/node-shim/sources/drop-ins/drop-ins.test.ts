@@ -1,0 +1,235 @@
+// A folder of drop-ins → what is reported of them: good ones, bad ones, hanging ones, and what becomes of them in time.
+import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { dropInFolder } from "../../../../node-shim/sources/drop-ins/drop-ins.ts";
+import { mergeDropIns } from "../../../../node-shim/sources/drop-ins/merge.ts";
+import { ownershipFault } from "../../../../node-shim/sources/drop-ins/read-one.ts";
+import { dropInSchema, dropInsSchema } from "../../../../shared/protocol/drop-ins.ts";
+import { temporaryFolder } from "../../../e2e/local-cluster.ts";
+
+let temporary: { path: string; remove: () => void };
+let folder: string;
+beforeEach(() => {
+  temporary = temporaryFolder();
+  folder = join(temporary.path, "facts.d");
+  mkdirSync(folder, { mode: 0o755 });
+});
+afterEach(() => temporary.remove());
+
+const RAID = {
+  type: "RaidDegraded",
+  status: "True",
+  reason: "MemberMissing",
+  message: "md0",
+  expiresInSeconds: 300,
+} as const;
+const WRITTEN_AT_MS = 1_700_000_000_000;
+
+function write(name: string, text: string, mode = 0o644): void {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+  utimesSync(path, WRITTEN_AT_MS / 1000, WRITTEN_AT_MS / 1000);
+}
+const writeJson = (name: string, content: unknown) => write(name, JSON.stringify(content));
+const writeProgram = (name: string, script: string) => write(name, `#!/bin/sh\n${script}\n`, 0o755);
+
+/** The times are the test's. */
+function looking(deadlineMs = 60_000) {
+  const clock = { nowMs: 0, wallMs: WRITTEN_AT_MS };
+  const read = dropInFolder({
+    folder,
+    deadlineMs,
+    uid: process.getuid?.() ?? 0,
+    nowMs: () => clock.nowMs,
+    wallMs: () => clock.wallMs,
+  });
+  return { read, clock };
+}
+
+it("a file and a program → what both say", async () => {
+  writeJson("10-rack.json", { labels: { "example.com/rack": "b7" }, resources: { "example.com/fpga": 2 } });
+  writeProgram("20-raid", `echo '${JSON.stringify({ conditions: [RAID] })}'`);
+  write(".hidden", "not a drop-in");
+  expect(await looking().read(true)).toEqual({
+    dropIns: {
+      resources: { "example.com/fpga": 2 },
+      labels: { "example.com/rack": "b7" },
+      conditions: [RAID],
+      working: 2,
+      failures: [],
+    },
+    remainingSeconds: { RaidDegraded: 300 },
+  });
+});
+
+it("no folder, or an empty one → no drop-ins", async () => {
+  expect(await looking().read(true)).toEqual({ dropIns: null });
+  rmSync(folder, { recursive: true });
+  expect(await looking().read(true)).toEqual({ dropIns: null });
+});
+
+it("the first report does not wait for them", async () => {
+  writeProgram("slow", "sleep 600");
+  expect(await looking(500).read(false)).toEqual({});
+});
+
+describe("one that does not work → named with its fault, and the others are not hurt", () => {
+  test.each<[situation: string, write: () => void, error: string | RegExp]>([
+    ["fails", () => writeProgram("bad", "echo no such array >&2; exit 2"), "ended with 2: no such array"],
+    ["hangs", () => writeProgram("bad", "sleep 600"), "did not end within 2 s"],
+    ["floods", () => writeProgram("bad", "yes"), "wrote more than 65536 bytes"],
+    ["prints no JSON", () => writeProgram("bad", "echo hello"), /^is not JSON: /],
+    ["has no interpreter", () => write("bad", "#!/no/such\n", 0o755), /ENOENT/],
+    ["cannot be run", () => write("bad", "#!/bin/sh\n"), "neither ends in .json nor is executable"],
+    ["is too large", () => write("bad.json", " ".repeat(65_537)), "is larger than 65536 bytes"],
+    ["is no JSON", () => write("bad.json", "{"), /^is not JSON: /],
+    ["has a field of its own", () => writeJson("bad.json", { taints: [] }), "/taints: unknown field"],
+    [
+      "can be written by others",
+      () => write("bad.json", "{}", 0o666),
+      "can be written by others: chmod go-w",
+    ],
+    ["is a link", () => symlinkSync("/etc/hostname", join(folder, "bad.json")), /links are not followed/],
+    ["is a folder", () => mkdirSync(join(folder, "bad.json")), /is not a file/],
+  ])("%s", async (_, write, error) => {
+    write();
+    writeJson("good.json", { labels: { "example.com/rack": "b7" } });
+    const { dropIns } = await looking(2000).read(true);
+    expect(dropIns?.failures).toHaveLength(1);
+    expect(dropIns?.failures[0]?.name).toMatch(/^bad/);
+    expect(dropIns?.failures[0]?.error).toMatch(error);
+    expect(dropIns).toMatchObject({ working: 1, labels: { "example.com/rack": "b7" } });
+    expect(dropInsSchema.safeParse(dropIns).error).toBeUndefined();
+  });
+});
+
+test.each([
+  [{ uid: 0, mode: 0o100755 }, 1000, null],
+  [{ uid: 1000, mode: 0o100700 }, 1000, null],
+  [{ uid: 1001, mode: 0o100700 }, 1000, "belongs to user 1001: chown it to root"],
+  [{ uid: 0, mode: 0o100775 }, 0, "can be written by others: chmod go-w"],
+  [{ uid: 0, mode: 0o100757 }, 0, "can be written by others: chmod go-w"],
+])("%o, looked at by user %i → %o", (stat, uid, fault) => {
+  expect(ownershipFault(stat, uid)).toBe(fault);
+});
+
+it("a folder that others may write → none is believed", async () => {
+  writeJson("rack.json", { labels: { "example.com/rack": "b7" } });
+  chmodSync(folder, 0o777);
+  expect((await looking().read(true)).dropIns).toMatchObject({
+    labels: {},
+    failures: [{ name: folder, error: "the folder can be written by others: chmod go-w" }],
+  });
+});
+
+describe("time", () => {
+  it("a condition ages from when it was said; once a minute it is said again", async () => {
+    writeProgram("raid", `echo '${JSON.stringify({ conditions: [RAID] })}'`);
+    const { read, clock } = looking();
+    await read(true);
+    clock.nowMs = 59_500;
+    expect(await read(false)).toMatchObject({ remainingSeconds: { RaidDegraded: 241 } });
+    await read(true);
+    expect(await read(false)).toMatchObject({ remainingSeconds: { RaidDegraded: 300 } });
+  });
+
+  it("a file's conditions age from when it was written, whatever the machine's clock was set to since", async () => {
+    writeJson("raid.json", { conditions: [RAID] });
+    const { read, clock } = looking();
+    clock.wallMs = WRITTEN_AT_MS + 100_000;
+    expect(await read(true)).toMatchObject({ remainingSeconds: { RaidDegraded: 200 } });
+    clock.wallMs = WRITTEN_AT_MS - 100_000;
+    expect(await read(true)).toMatchObject({ remainingSeconds: { RaidDegraded: 300 } });
+    clock.wallMs = WRITTEN_AT_MS + 999_000;
+    expect(await read(true)).toMatchObject({ remainingSeconds: { RaidDegraded: 0 } });
+  });
+
+  it("one that begins to fail → what it said stays, and its condition runs out", async () => {
+    const said = { labels: { "example.com/a": "b" }, conditions: [RAID] };
+    writeProgram("raid", `echo '${JSON.stringify(said)}'`);
+    const { read, clock } = looking();
+    await read(true);
+    writeProgram("raid", "exit 1");
+    clock.nowMs = 200_000;
+    const looked = await read(true);
+    expect(looked.dropIns).toMatchObject({ ...said, working: 0, failures: [{ name: "raid" }] });
+    expect(looked.remainingSeconds).toEqual({ RaidDegraded: 100 });
+    clock.nowMs = 301_000;
+    expect((await read(true)).remainingSeconds).toEqual({ RaidDegraded: 0 });
+  });
+
+  it("one that is taken away → nothing of it is left", async () => {
+    writeJson("rack.json", { labels: { "example.com/rack": "b7" } });
+    const { read } = looking();
+    await read(true);
+    rmSync(join(folder, "rack.json"));
+    expect(await read(true)).toEqual({ dropIns: null });
+  });
+});
+
+describe("several", () => {
+  const dropIn = (said: object) => dropInSchema.parse(said);
+
+  it("that say the same thing → the first by name counts, the other is at fault", () => {
+    const merged = mergeDropIns([
+      { name: "a", dropIn: dropIn({ labels: { "example.com/rack": "1" } }) },
+      {
+        name: "b",
+        dropIn: dropIn({ labels: { "example.com/rack": "2" }, resources: { "example.com/x": 1 } }),
+      },
+      { name: "c", dropIn: dropIn({ labels: { constructor: "x" } }) },
+    ]);
+    expect(merged.labels).toEqual({ "example.com/rack": "1", constructor: "x" });
+    expect(merged.resources).toEqual({});
+    expect(merged.failures).toEqual([{ name: "b", error: "example.com/rack is another drop-in's already" }]);
+  });
+
+  it("with 32 labels in all → taken; with one more → the last is at fault", () => {
+    const labels = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`example.com/l${from + at}`, "v"]));
+    const first = { name: "a", dropIn: dropIn({ labels: labels(0, 31) }) };
+    expect(mergeDropIns([first, { name: "b", dropIn: dropIn({ labels: labels(31, 1) }) }]).failures).toEqual(
+      [],
+    );
+    expect(mergeDropIns([first, { name: "b", dropIn: dropIn({ labels: labels(31, 2) }) }]).failures).toEqual([
+      { name: "b", error: "more than 32 labels of all drop-ins together" },
+    ]);
+  });
+
+  it("more files than are looked at → said, and the schema is kept to", async () => {
+    for (let at = 10; at < 50; at++) writeJson(`${at}.json`, {});
+    const { dropIns } = await looking().read(true);
+    expect(dropIns).toMatchObject({
+      working: 31,
+      failures: [{ name: folder, error: "9 more than are looked at are there" }],
+    });
+    expect(dropInsSchema.safeParse(dropIns).error).toBeUndefined();
+  });
+});
+
+test.each([
+  ["the kubelet's", { conditions: [{ ...RAID, type: "Ready" }] }, /not a drop-in's to set/],
+  ["rollcall's own", { conditions: [{ ...RAID, type: "DropInsFailed" }] }, /not a drop-in's to set/],
+  ["no CamelCase", { conditions: [{ ...RAID, type: "raid" }] }, /CamelCase/],
+  ["there twice", { conditions: [RAID, RAID] }, /a type twice/],
+  ["for ever", { conditions: [{ ...RAID, expiresInSeconds: 604_801 }] }, /Too big/],
+  ["without an end", { conditions: [{ ...RAID, expiresInSeconds: undefined }] }, /expected number/],
+  [
+    "a label of the cluster's",
+    { labels: { "node-role.kubernetes.io/control-plane": "" } },
+    /unknown 'kubernetes.io'/,
+  ],
+  [
+    "a label of the Node's",
+    { labels: { "kubernetes.io/hostname": "x" } },
+    /hostname is not a drop-in's to set/,
+  ],
+  ["a label of rollcall's", { labels: { "rollcall.dev/cpu-model": "x" } }, /is not a drop-in's to set/],
+  ["no label's value", { labels: { "example.com/a": "b c" } }, /invalid node labels/],
+  ["a native resource", { resources: { cpu: 1 } }, /not an extended resource/],
+  ["less than nothing", { resources: { "example.com/x": -1 } }, /Too small/],
+])("a drop-in may not say what is %s", (_, said, fault) => {
+  expect(JSON.stringify(dropInSchema.safeParse(said).error?.issues)).toMatch(fault);
+});

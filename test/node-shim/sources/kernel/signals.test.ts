@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { memoryAvailable } from "../../../../node-shim/sources/kernel/memory-signal.ts";
+import { pidAvailable } from "../../../../node-shim/sources/kernel/pid-signal.ts";
+import { rootWith, type Machine } from "./tree.ts";
+
+const error = { error: expect.any(String) };
+const missing = { ...error, missing: true };
+type Row = [situation: string, Machine, Record<string, string | null>, outcome: unknown];
+
+const VM_BYTES = 24_684_096 * 1024;
+const SERVER_BYTES = 131_072_000 * 1024;
+const V1 = "/sys/fs/cgroup/memory";
+const V2_STAT = "/sys/fs/cgroup/memory.stat";
+
+test.each<Row>([
+  [
+    "cgroup v1 → usage less inactive page cache is in use",
+    "vm",
+    {},
+    { value: [VM_BYTES - 1_000_000_000, VM_BYTES] },
+  ],
+  [
+    "cgroup v2 → anon and file less inactive page cache is in use",
+    "numa-server",
+    {},
+    { value: [SERVER_BYTES - 16_000_000_000, SERVER_BYTES] },
+  ],
+  [
+    "v1: more inactive than used → nothing is in use",
+    "vm",
+    { [`${V1}/memory.usage_in_bytes`]: "5\n" },
+    { value: [VM_BYTES, VM_BYTES] },
+  ],
+  [
+    "v1: no word of inactive page cache → all usage",
+    "vm",
+    { [`${V1}/memory.stat`]: "cache 1\n" },
+    { value: [VM_BYTES - 1_073_741_824, VM_BYTES] },
+  ],
+  [
+    "v1: more used than there is → nothing available",
+    "vm",
+    { [`${V1}/memory.usage_in_bytes`]: "99999999999\n" },
+    { value: [0, VM_BYTES] },
+  ],
+  ["v1: no usage → no signal", "vm", { [`${V1}/memory.usage_in_bytes`]: null }, missing],
+  ["v1: usage is no number → no signal", "vm", { [`${V1}/memory.usage_in_bytes`]: "max\n" }, error],
+  ["v1: no memory.stat → no signal", "vm", { [`${V1}/memory.stat`]: null }, missing],
+  ["v2: memory controller switched off → no signal", "arm-board", {}, missing],
+  [
+    "v2: memory.stat without anon → no signal",
+    "numa-server",
+    { [V2_STAT]: "inactive_anon 1\nfile 2\n" },
+    error,
+  ],
+  ["no cgroups → no signal", "vm", { "/sys/fs/cgroup": null }, missing],
+  ["no /proc/meminfo → no signal", "numa-server", { "/proc/meminfo": null }, missing],
+])("memory.available: %s", (_, machine, changes, outcome) => {
+  expect(memoryAvailable(rootWith(machine, changes))).toEqual(outcome);
+});
+
+const PID_MAX = "/proc/sys/kernel/pid_max";
+const THREADS_MAX = "/proc/sys/kernel/threads-max";
+
+test.each<Row>([
+  ["pid_max below threads-max → that is the limit", "vm", {}, { value: [32_768 - 113, 32_768] }],
+  [
+    "threads-max below pid_max → that is the limit",
+    "numa-server",
+    {},
+    { value: [1_023_455 - 3518, 1_023_455] },
+  ],
+  ["no pid_max → threads-max", "vm", { [PID_MAX]: null }, { value: [192_730 - 113, 192_730] }],
+  [
+    "no threads-max → pid_max",
+    "numa-server",
+    { [THREADS_MAX]: null },
+    { value: [4_194_304 - 3518, 4_194_304] },
+  ],
+  ["a limit that is no number → the other", "vm", { [PID_MAX]: "?\n" }, { value: [192_730 - 113, 192_730] }],
+  ["more threads than the limit → nothing available", "vm", { [PID_MAX]: "100\n" }, { value: [0, 100] }],
+  ["neither limit → no signal", "vm", { [PID_MAX]: null, [THREADS_MAX]: null }, error],
+  ["no /proc/loadavg → no signal", "vm", { "/proc/loadavg": null }, missing],
+  ["a /proc/loadavg of another shape → no signal", "vm", { "/proc/loadavg": "0.00 0.00 0.00 113\n" }, error],
+])("pid.available: %s", (_, machine, changes, outcome) => {
+  expect(pidAvailable(rootWith(machine, changes))).toEqual(outcome);
+});

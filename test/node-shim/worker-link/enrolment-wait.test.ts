@@ -1,0 +1,53 @@
+// What the shim does after an enrolment that did not succeed.
+import { describe, expect, it } from "vitest";
+import { afterEnrolment } from "../../../node-shim/worker-link/enrolment-wait.ts";
+import { type Problem, REASONS, type Reason } from "../../../shared/protocol/report.ts";
+
+const refused = (reason: Reason, retryAfterMs?: number) => ({
+  kind: "refused" as const,
+  problem: {
+    type: "about:blank",
+    status: REASONS[reason],
+    title: "Title",
+    detail: "Detail.",
+    reason,
+  } as Problem,
+  ...(retryAfterMs !== undefined && { retryAfterMs }),
+});
+
+describe("an enrolment that did not succeed", () => {
+  it.each([
+    [
+      "the name is another machine's, at the earliest",
+      refused("name-pinned"),
+      0,
+      30_000,
+      /^waiting for an operator: .*Detail/,
+    ],
+    ["the name is another machine's, at the latest", refused("name-pinned"), 0.999, 59_970, /^waiting/],
+    ["the Worker asks for longer", refused("name-pinned", 90_000), 0, 90_000, /^waiting/],
+    ["the Worker has a fault", refused("internal"), 0.5, 2500, /trying again$/],
+    ["its address is over a limit", refused("rate-limited", 60_000), 0.5, 60_000, /trying again$/],
+    ["the Worker has a fault and says when", refused("internal", 7000), 0.5, 7000, /trying again$/],
+    [
+      "the Worker cannot be reached",
+      { kind: "failed" as const, message: "no" },
+      0.5,
+      2500,
+      /failed: no; trying again$/,
+    ],
+  ])("%s → asks again then, and says so", (_, outcome, random, waitMs, say) => {
+    const next = afterEnrolment(outcome, () => random);
+    expect(next.waitMs).toBeCloseTo(waitMs);
+    expect(next.say).toMatch(say);
+  });
+
+  it.each<Reason>(["token-refused", "unauthenticated", "invalid-body"])(
+    "%s → ends with what to do",
+    (reason) => {
+      expect(() => afterEnrolment(refused(reason), Math.random)).toThrow(
+        /^enrolment refused: Title\. Detail\.$/,
+      );
+    },
+  );
+});

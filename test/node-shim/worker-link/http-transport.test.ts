@@ -1,0 +1,229 @@
+// HTTP to the Worker, against servers on loopback that behave and misbehave.
+import { createServer, type RequestListener, type Server } from "node:http";
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type Server as TcpServer,
+  type Socket,
+} from "node:net";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import type { TransportRequest } from "../../../node-shim/worker-link/reporter.ts";
+import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
+
+const REQUEST: TransportRequest = { method: "POST", path: "/v1", headers: {}, body: "{}" };
+const LONG_MS = 30_000;
+let closing: (() => void)[] = [];
+beforeEach(() => {
+  closing = [];
+});
+afterEach(() => {
+  for (const close of closing.toReversed()) close();
+});
+
+async function listen(server: Server | TcpServer): Promise<{ origin: string; sockets: Set<Socket> }> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  closing.push(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sockets };
+}
+const serve = (listener: RequestListener) => listen(createServer(listener));
+/** A server that is not held to HTTP. */
+const serveTcp = (onData: (socket: Socket) => void) =>
+  listen(createTcpServer((socket) => socket.once("data", () => onData(socket))));
+
+function transport(origin: string, deadlineMs = LONG_MS) {
+  const made = httpTransport(origin, deadlineMs);
+  closing.push(made.close);
+  return made;
+}
+
+test("method, path, headers and body arrive; status and body come back, in UTF-8", async () => {
+  const { origin } = await serve((request, response) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+    request.on("end", () => {
+      const { method, url, headers } = request;
+      response.statusCode = 412;
+      response.end(JSON.stringify([method, url, headers["x-a"], headers["content-length"], body]));
+    });
+  });
+  const answer = await transport(origin).send({
+    method: "PUT",
+    path: "/v1/x",
+    headers: { "x-a": "1" },
+    body: "ü€",
+  });
+  expect(answer).toEqual({ status: 412, body: JSON.stringify(["PUT", "/v1/x", "1", "5", "ü€"]) });
+});
+
+test("requests one after the other → one connection; after close() → another, and the first is gone", async () => {
+  const ports: (number | undefined)[] = [];
+  const { origin, sockets } = await serve((request, response) => {
+    ports.push(request.socket.remotePort);
+    response.end("{}");
+  });
+  const { send, close } = transport(origin);
+  await send(REQUEST);
+  await send(REQUEST);
+  const [first] = sockets;
+  const gone = new Promise((resolve) => first?.once("close", resolve));
+  close();
+  await gone;
+  await send(REQUEST);
+  expect(ports[1]).toBe(ports[0]);
+  expect(ports[2]).not.toBe(ports[0]);
+});
+
+test("close() while a request is on its way → it fails at once", async () => {
+  let arrived = () => {};
+  const there = new Promise<void>((resolve) => (arrived = resolve));
+  const { origin } = await serve(() => arrived());
+  const { send, close } = transport(origin);
+  const answer = send(REQUEST);
+  await Promise.all([there.then(close), expect(answer).rejects.toThrow("socket hang up")]);
+});
+
+describe("a kept-alive connection that the server ends just as a request is sent on it", () => {
+  /** Answers the first request of each connection, and resets with the second. */
+  const impatient = async () => {
+    const bodies: string[] = [];
+    const seen = new Set<Socket>();
+    const { origin } = await serve((request, response) => {
+      const { socket } = request;
+      let body = "";
+      request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+      request.on("end", () => {
+        bodies.push(body);
+        if (seen.has(socket)) socket.resetAndDestroy();
+        else response.end("{}");
+        seen.add(socket);
+      });
+    });
+    return { ...transport(origin), bodies };
+  };
+
+  it("→ sent once more, on a new one", async () => {
+    const { send, bodies } = await impatient();
+    await send(REQUEST);
+    expect(await send({ ...REQUEST, body: '{"n":2}' })).toMatchObject({ status: 200 });
+    expect(bodies).toEqual(["{}", '{"n":2}', '{"n":2}']);
+  });
+
+  it("a new connection that is reset → a failure: nothing is sent twice", async () => {
+    let connections = 0;
+    const { origin } = await serveTcp((socket) => {
+      connections++;
+      socket.resetAndDestroy();
+    });
+    await expect(transport(origin).send(REQUEST)).rejects.toThrow(/ECONNRESET/);
+    expect(connections).toBe(1);
+  });
+
+  it("closed by us → a failure at once: nothing is sent after the end", async () => {
+    let requests = 0;
+    let arrived = () => {};
+    const there = new Promise<void>((resolve) => (arrived = resolve));
+    const { origin } = await serve((_request, response) => {
+      if (++requests === 1) response.end("{}");
+      else arrived();
+    });
+    const { send, close } = transport(origin);
+    await send(REQUEST);
+    await Promise.all([there.then(close), expect(send(REQUEST)).rejects.toThrow("socket hang up")]);
+    expect(requests).toBe(2);
+  });
+});
+
+describe("no whole answer within the deadline → so it says", () => {
+  test.each<[situation: string, listener: RequestListener]>([
+    ["a server that never answers", () => undefined],
+    ["a server that stops after the headers", (_request, response) => response.flushHeaders()],
+    ["a server that stops within the body", (_request, response) => response.write("{")],
+    [
+      "a server that sends a byte now and then",
+      (_request, response) => {
+        const drip = setInterval(() => response.write(" "), 5);
+        response.once("close", () => clearInterval(drip));
+      },
+    ],
+  ])("%s", async (_situation, listener) => {
+    const { origin } = await serve(listener);
+    await expect(transport(origin, 100).send(REQUEST)).rejects.toThrow("no answer within 0.1 s");
+  });
+});
+
+describe("an answer that is none → a failure with a text of one line", () => {
+  test.each<[situation: string, onData: (socket: Socket) => void, message: RegExp]>([
+    ["the server dies before it", (socket) => socket.destroy(), /^socket hang up$|ECONNRESET/],
+    ["the server resets", (socket) => socket.resetAndDestroy(), /ECONNRESET/],
+    [
+      "the server dies midway",
+      (socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"),
+      /^aborted$/,
+    ],
+    ["it is not HTTP", (socket) => socket.end("SSH-2.0-OpenSSH\r\n"), /^Parse Error: .+$/],
+  ])("%s", async (_situation, onData, message) => {
+    const { origin } = await serveTcp(onData);
+    await expect(transport(origin).send(REQUEST)).rejects.toThrow(message);
+  });
+
+  it("nothing listens, under a name with two addresses → a text all the same", async () => {
+    const { origin } = await serve(() => undefined);
+    closing.pop()?.();
+    const localhost = origin.replace("127.0.0.1", "localhost");
+    await expect(transport(localhost).send(REQUEST)).rejects.toThrow(/ECONNREFUSED/);
+  });
+});
+
+describe("the answer's size", () => {
+  const limit = 64 * 1024;
+  test("at the limit → all of it; a byte more → refused, and its connection is dropped", async () => {
+    let size = limit;
+    const { origin, sockets } = await serve((_request, response) => response.end("x".repeat(size)));
+    const { send } = transport(origin);
+    expect((await send(REQUEST)).body).toHaveLength(limit);
+    size = limit + 1;
+    const [socket] = sockets;
+    const gone = new Promise((resolve) => socket?.once("close", resolve));
+    await expect(send(REQUEST)).rejects.toThrow("the answer is larger than any of the protocol");
+    await gone;
+  });
+
+  test("a body without end → refused long before the deadline", async () => {
+    const { origin } = await serve((_request, response) => {
+      const flood = () => {
+        while (!response.destroyed && response.write("x".repeat(16_384)));
+      };
+      response.on("drain", flood);
+      flood();
+    });
+    await expect(transport(origin).send(REQUEST)).rejects.toThrow("larger than any of the protocol");
+  });
+});
+
+describe("Retry-After", () => {
+  test.each([
+    ["7", { retryAfterMs: 7000 }],
+    ["0", {}],
+    ["-5", {}],
+    ["3600", { retryAfterMs: 3_600_000 }],
+    ["3601", { retryAfterMs: 3_600_000 }],
+    ["99999999999", { retryAfterMs: 3_600_000 }],
+    ["Wed, 21 Oct 2026 07:28:00 GMT", {}],
+  ])("%s", async (header, retry) => {
+    const { origin } = await serve((_request, response) => {
+      response.setHeader("retry-after", header);
+      response.statusCode = 503;
+      response.end("{}");
+    });
+    expect(await transport(origin).send(REQUEST)).toEqual({ status: 503, body: "{}", ...retry });
+  });
+});

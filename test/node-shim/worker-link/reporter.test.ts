@@ -1,0 +1,272 @@
+// The machine's side of the protocol against a Worker that answers by script: what is posted, and what comes of it.
+import { decodeJwt, decodeProtectedHeader } from "jose";
+import { beforeAll, describe, expect, it, test } from "vitest";
+import {
+  enrol,
+  reporter,
+  type TransportRequest,
+  type TransportResponse,
+} from "../../../node-shim/worker-link/reporter.ts";
+import { type MachineKey, makeMachineKey, sha256Base64url } from "../../../node-shim/identity/sign.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import {
+  canonicalJson,
+  type Report,
+  type ReportClaims,
+  type Vitals,
+} from "../../../shared/protocol/report.ts";
+
+const ORIGIN = "https://rollcall.example.com";
+const FACTS = { platform: { os: "linux", architecture: "amd64" } } as Facts;
+const OTHER_FACTS = { platform: { os: "linux", architecture: "arm64" } } as Facts;
+const VITALS: Vitals = { signals: {} };
+let key: MachineKey;
+beforeAll(async () => {
+  key = await makeMachineKey();
+});
+
+/** An answer, or an error instead of one. */
+type Scripted = TransportResponse | Error;
+const json = (status: number, body: unknown): Scripted => ({ status, body: JSON.stringify(body) });
+const ok = (ticket: string): Scripted =>
+  json(200, { phase: "registered", ready: true, ticket, reportInMs: 9600 });
+const stale = (ticket: string, factsWanted = false): Scripted =>
+  json(409, { status: 409, title: "", detail: "", reason: "ticket-stale", ticket, factsWanted });
+const factsUnknown = (ticket: string): Scripted =>
+  json(412, { status: 412, title: "", detail: "", reason: "facts-unknown", ticket });
+const lost = new Error("socket hang up");
+
+/** A reporter whose requests are answered in this order; what was posted, as `ticket/n`, `+facts` where it had them. */
+function scripted(...answers: Scripted[]) {
+  const requests: TransportRequest[] = [];
+  const posted: string[] = [];
+  const report = reporter({
+    name: "edge-1",
+    origin: ORIGIN,
+    key,
+    kid: "1.thumbprint.enrolment.mac",
+    startId: "start",
+    machineTime: () => "2026-01-01T00:00:00.000Z",
+    send: async (request) => {
+      requests.push(request);
+      const { ticket, n } = claimsOf(request);
+      posted.push(`${ticket}/${n}${bodyOf(request).facts === undefined ? "" : "+facts"}`);
+      const answer = answers.shift();
+      if (answer === undefined) throw new Error("one request too many");
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+  });
+  return { report, requests, posted };
+}
+const jwtOf = ({ headers }: TransportRequest) => (headers["authorization"] ?? "").replace("Bearer ", "");
+const claimsOf = (request: TransportRequest) => decodeJwt<ReportClaims>(jwtOf(request));
+const bodyOf = ({ body }: TransportRequest) => JSON.parse(body) as Report;
+
+test("a report's request: path, signature's header and claims, body, digest", async () => {
+  const { report, requests } = scripted(ok("a"));
+  await report(FACTS, VITALS);
+  const [request] = requests as [TransportRequest];
+  expect(request).toMatchObject({ method: "POST", path: "/v1/nodes/edge-1/report" });
+  expect(decodeProtectedHeader(jwtOf(request))).toEqual({
+    alg: "EdDSA",
+    typ: "rollcall-report+jwt",
+    kid: "1.thumbprint.enrolment.mac",
+  });
+  expect(claimsOf(request)).toEqual({
+    sub: "edge-1",
+    aud: ORIGIN,
+    body: sha256Base64url(request.body),
+    ticket: "",
+    n: 1,
+  });
+  expect(bodyOf(request)).toEqual({
+    protocol: 1,
+    startId: "start",
+    machineTime: "2026-01-01T00:00:00.000Z",
+    vitals: VITALS,
+    factsDigest: sha256Base64url(canonicalJson(FACTS)),
+    facts: FACTS,
+  });
+});
+
+describe("tickets and facts: what a sequence of reports posts", () => {
+  test.each<[situation: string, answers: Scripted[], reports: Facts[], posted: string[]]>([
+    [
+      "facts travel once; each answer's ticket signs the next report",
+      [ok("a"), ok("b"), ok("c")],
+      [FACTS, FACTS, FACTS],
+      ["/1+facts", "a/1", "b/1"],
+    ],
+    [
+      "the same ticket again → n counts on",
+      [ok("a"), ok("a"), ok("a")],
+      [FACTS, FACTS, FACTS],
+      ["/1+facts", "a/1", "a/2"],
+    ],
+    [
+      "other facts → they travel once",
+      [ok("a"), ok("b"), ok("c")],
+      [FACTS, OTHER_FACTS, OTHER_FACTS],
+      ["/1+facts", "a/1+facts", "b/1"],
+    ],
+    [
+      "an answer is lost → the same ticket with the next n, and facts again: they may not have arrived",
+      [ok("a"), lost, ok("b"), ok("c")],
+      [FACTS, OTHER_FACTS, OTHER_FACTS, OTHER_FACTS],
+      ["/1+facts", "a/1+facts", "a/2+facts", "b/1"],
+    ],
+    [
+      "a cold object (409) → repeated at once with its ticket, and facts only where it wants them",
+      [ok("a"), stale("b"), ok("c")],
+      [FACTS, FACTS],
+      ["/1+facts", "a/1", "b/1"],
+    ],
+    [
+      "409 that wants facts → they come with the repetition",
+      [ok("a"), stale("b", true), ok("c"), ok("d")],
+      [FACTS, FACTS, FACTS],
+      ["/1+facts", "a/1", "b/1+facts", "c/1"],
+    ],
+    [
+      "412 → repeated at once with facts",
+      [ok("a"), factsUnknown("b"), ok("c")],
+      [FACTS, FACTS],
+      ["/1+facts", "a/1", "b/1+facts"],
+    ],
+    [
+      "409, then 412 → two repetitions",
+      [ok("a"), stale("b"), factsUnknown("c"), ok("d")],
+      [FACTS, FACTS],
+      ["/1+facts", "a/1", "b/1", "c/1+facts"],
+    ],
+    [
+      "an answer between is no rollcall answer → ticket and n go on",
+      [ok("a"), { status: 502, body: "<html>" }, ok("b")],
+      [FACTS, FACTS, FACTS],
+      ["/1+facts", "a/1", "a/2"],
+    ],
+    [
+      "a refusal without a ticket → the last ticket goes on",
+      [ok("a"), json(401, { reason: "unauthenticated", title: "", detail: "" }), ok("b")],
+      [FACTS, FACTS, FACTS],
+      ["/1+facts", "a/1", "a/2"],
+    ],
+  ])("%s", async (_situation, answers, reports, posted) => {
+    const worker = scripted(...answers);
+    for (const facts of reports) await worker.report(facts, VITALS);
+    expect(worker.posted).toEqual(posted);
+  });
+
+  it("challenged a third time in a row → handed back; the next report uses the ticket it got", async () => {
+    const { report, posted } = scripted(stale("a"), stale("b"), stale("c"), ok("d"));
+    expect(await report(FACTS, VITALS)).toMatchObject({
+      kind: "refused",
+      problem: { reason: "ticket-stale" },
+    });
+    expect(posted).toEqual(["/1+facts", "a/1+facts", "b/1+facts"]);
+    expect((await report(FACTS, VITALS)).kind).toBe("ok");
+    expect(posted.at(-1)).toBe("c/1+facts");
+  });
+});
+
+describe("answers → outcomes", () => {
+  const unusable = (what: string) => ({ kind: "failed", message: `${what}: is this a rollcall Worker?` });
+  const answer = { phase: "registered", ready: true, ticket: "t", reportInMs: 9600 };
+
+  test.each<[situation: string, answer: Scripted, outcome: object]>([
+    ["200", json(200, answer), { kind: "ok", answer }],
+    ["no answer", lost, { kind: "failed", message: "socket hang up" }],
+    ["200 that is a page", { status: 200, body: "<html>" }, unusable("HTTP 200 without JSON")],
+    ["200 without a body", { status: 200, body: "" }, unusable("HTTP 200 without JSON")],
+    ["200 of null", json(200, null), unusable("an answer of another kind")],
+    [
+      "200 without when to report next",
+      json(200, { ...answer, reportInMs: undefined }),
+      unusable("an answer of another kind"),
+    ],
+    ["an hour until the next report", json(200, { ...answer, reportInMs: 3_600_000 }), { kind: "ok" }],
+    [
+      "more than an hour",
+      json(200, { ...answer, reportInMs: 3_600_001 }),
+      unusable("an answer of another kind"),
+    ],
+    ["a negative wait", json(200, { ...answer, reportInMs: -1 }), unusable("an answer of another kind")],
+    ["200 without a ticket", json(200, { ...answer, ticket: 7 }), unusable("an answer of another kind")],
+    ["a redirect", { status: 301, body: "" }, unusable("HTTP 301 without JSON")],
+    ["500 of null", json(500, null), unusable("HTTP 500 without a reason")],
+    [
+      "429 with Retry-After",
+      { status: 429, body: "slow down", retryAfterMs: 7000 },
+      { ...unusable("HTTP 429 without JSON"), retryAfterMs: 7000 },
+    ],
+    [
+      "a problem with Retry-After",
+      { status: 500, body: '{"reason":"internal"}', retryAfterMs: 7000 },
+      { kind: "refused", problem: { reason: "internal", status: 500 }, retryAfterMs: 7000 },
+    ],
+    [
+      "a problem whose own status differs → HTTP's counts",
+      json(401, { reason: "unauthenticated", status: 200 }),
+      { kind: "refused", problem: { status: 401 } },
+    ],
+  ])("%s", async (_situation, scriptedAnswer, outcome) => {
+    expect(await scripted(scriptedAnswer).report(FACTS, VITALS)).toMatchObject(outcome);
+  });
+});
+
+describe("enrolment", () => {
+  const SEED = "A".repeat(43);
+  const enrolling = {
+    name: "edge-1",
+    origin: ORIGIN,
+    joinToken: `rcj1_${SEED}\n`,
+    machineID: "machine",
+    systemUUID: "system",
+  };
+
+  it("PUT, signed by both keys over name, origin, method, path and thumbprint; the token does not travel", async () => {
+    const requests: TransportRequest[] = [];
+    const outcome = await enrol(
+      async (request) => {
+        requests.push(request);
+        return { status: 200, body: '{"kid":"k","ticket":"t"}' };
+      },
+      key,
+      enrolling,
+    );
+    expect(outcome).toEqual({ kind: "ok", answer: { kid: "k", ticket: "t" } });
+    const [request] = requests as [TransportRequest];
+    expect(request).toMatchObject({ method: "PUT", path: "/v1/nodes/edge-1/enrolment" });
+    const { proof, binding } = JSON.parse(request.body) as { proof: string; binding: string };
+    const vouched = {
+      sub: "edge-1",
+      aud: ORIGIN,
+      method: "PUT",
+      path: "/v1/nodes/edge-1/enrolment",
+      jkt: key.thumbprint,
+    };
+    expect(decodeJwt(proof)).toEqual({ ...vouched, machineID: "machine", systemUUID: "system" });
+    expect(decodeJwt(binding)).toEqual(vouched);
+    expect(decodeProtectedHeader(proof)).toEqual({
+      alg: "EdDSA",
+      typ: "rollcall-enrol+jwt",
+      jwk: key.publicJwk,
+    });
+    expect(JSON.stringify(request)).not.toContain(SEED);
+    expect(JSON.stringify(request)).not.toContain(key.jwk.d);
+  });
+
+  it("a text that is no join token → what one looks like, and nothing is sent", async () => {
+    const send = () => Promise.reject(new Error("sent"));
+    await expect(enrol(send, key, { ...enrolling, joinToken: "secret-1" })).rejects.toThrow(
+      "this is not a join token: it must read rcj1_ and 43 more characters",
+    );
+  });
+
+  test.each(["{}", '{"kid":""}', '{"kid":7}', "null"])("200 of %s → no enrolment", async (body) => {
+    expect(await enrol(async () => ({ status: 200, body }), key, enrolling)).toMatchObject({
+      kind: "failed",
+    });
+  });
+});

@@ -1,0 +1,168 @@
+// Who takes turns with one key: several machines, several processes, or nobody but a machine that changes.
+import { describe, expect, it } from "vitest";
+import {
+  believes,
+  type DoublePhase,
+  inForce,
+  isWorthARow,
+  NOTHING_SEEN,
+  sight,
+  sightFork,
+  type Sightings,
+} from "../../../shared/node/duplicate-senders.ts";
+
+const LEASE_MS = 40_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** `m b 1`: machine ID, boot ID, process. `!` before it: a request that this process has signed twice over. */
+function sequence(text: string, everyMs = 5000, before: Sightings = NOTHING_SEEN, fromMs = 0): Sightings {
+  return text.split(", ").reduce((seen, word, index) => {
+    const [machineID = "", bootID = "", startId = ""] = word.replace("!", "").split(" ");
+    const sender = { machineID, bootID, startId };
+    const nowMs = fromMs + index * everyMs;
+    return word.startsWith("!") ? sightFork(seen, sender, nowMs) : sight(seen, sender, nowMs, LEASE_MS);
+  }, before);
+}
+
+const phaseOf = (seen: Sightings) => seen.double?.phase;
+
+describe("one key, one machine", () => {
+  it.each([
+    ["steady", "m b 1, m b 1, m b 1, m b 1"],
+    ["a reboot, or kexec: another boot ID, once", "m b 1, m b 1, m c 2, m c 2"],
+    ["reboots in a row", "m a 1, m b 2, m c 3, m d 4, m e 5"],
+    ["a shim in a crash loop", "m b 1, m b 2, m b 3, m b 4, m b 5, m b 6"],
+    ["a crash loop whose last report arrives late", "m b 1, m b 2, m b 1, m b 3, m b 4"],
+    ["a new machine ID", "m b 1, n b 1, n b 1"],
+    ["a machine ID that is put right again", "m b 1, n b 1, m b 1"],
+    ["a live migration: nothing changes", "m b 1, m b 1"],
+    ["a disk that was put into another machine, and back", "m a 1, m b 2, m c 3"],
+    ["a snapshot that it was put back to", "m a 1, m b 2, m a 1, m c 3, m c 3"],
+    ["a snapshot that it was put back to within a ticket", "m a 1, !m a 1, m a 1, !m a 1, m a 1"],
+    ["a second process that was a mistake", "m b 1, m b 2, m b 1, m b 1"],
+  ])("%s → one sender", (_, text) => {
+    const seen = sequence(text);
+    expect(phaseOf(seen)).toBeUndefined();
+    expect(believes(seen, "whoever")).toBe(true);
+  });
+
+  it("that is steady → the very same sightings: no row, no memory", () => {
+    const seen = sequence("m b 1");
+    expect(sequence("m b 1, m b 1", 9600, seen, 9600)).toBe(seen);
+  });
+});
+
+describe("one key, several senders", () => {
+  it.each<[string, string, DoublePhase]>([
+    ["boot IDs in turns", "m a 1, m b 2, m a 1, m b 2", "cloned"],
+    ["machine IDs in turns", "m a 1, n a 2, m a 1, n a 2", "cloned"],
+    [
+      "machine IDs in turns, of one process (a copy of a running machine)",
+      "m a 1, n a 1, m a 1, n a 1",
+      "cloned",
+    ],
+    ["some reports in a row", "m a 1, m a 1, m b 2, m b 2, m a 1, m a 1, m b 2", "cloned"],
+    ["three machines", "m a 1, m b 2, m c 3, m a 1, m b 2", "cloned"],
+    ["a machine and a copy in a boot loop", "m a 1, m b 2, m a 1, m c 3, m a 1", "cloned"],
+    ["a machine and a copy whose shim crashes", "m a 1, m b 2, m a 1, m b 3", "cloned"],
+    ["a copy of a running machine, nothing changed", "m a 1, !m a 1, m a 1, !m a 1, !m a 1", "cloned"],
+    ["two processes", "m a 1, m a 2, m a 1, m a 2", "two shims"],
+    ["a process, and another one in a crash loop", "m a 1, m a 2, m a 1, m a 3, m a 1", "two shims"],
+    ["two processes, then also a copy", "m a 1, m a 2, m a 1, m a 2, m b 3, m a 1, m b 3", "cloned"],
+  ])("%s → %s", (_, text, phase) => {
+    expect(phaseOf(sequence(text))).toBe(phase);
+  });
+
+  it("an image for a hundred machines → cloned", () => {
+    const machines = Array.from({ length: 100 }, (_, index) => `m-${index} b-${index} ${index}`);
+    expect(phaseOf(sequence([...machines, ...machines.slice(0, 1)].join(", "), 100))).toBeUndefined();
+    expect(phaseOf(sequence([...machines, ...machines.slice(0, 2)].join(", "), 100))).toBe("cloned");
+  });
+
+  it.each<[string, string]>([
+    ["machines", "m a 1, m b 2, m a 1, m b 2"],
+    ["processes", "m a 1, m a 2, m a 1, m a 2"],
+  ])("%s, three turns in ten minutes → seen; in a moment more → not", (_, text) => {
+    const [first = "", ...turns] = text.split(", ");
+    const steady = sequence(first, 0, NOTHING_SEEN, -24 * HOUR_MS);
+    expect(phaseOf(sequence(turns.join(", "), 5 * MINUTE_MS, steady))).toBeDefined();
+    expect(phaseOf(sequence(turns.join(", "), 5 * MINUTE_MS + 1, steady))).toBeUndefined();
+  });
+
+  it("what is remembered is bounded", () => {
+    const strangers = Array.from({ length: 1000 }, (_, index) => `m b ${index}`);
+    expect(sequence(strangers.join(", "), 1).turns).toHaveLength(256);
+  });
+});
+
+describe("cloned", () => {
+  const cloned = sequence("m a 1, m b 2, m a 1, m b 2", 0);
+
+  it("→ neither is believed, nor a third one", () => {
+    expect(["1", "2", "3"].map((startId) => believes(cloned, startId))).toEqual([false, false, false]);
+  });
+
+  it("an hour without a turn → still; a moment more → over, and one turn more is no clone", () => {
+    expect(phaseOf(inForce(cloned, HOUR_MS))).toBe("cloned");
+    expect(phaseOf(inForce(cloned, HOUR_MS + 1))).toBeUndefined();
+    expect(phaseOf(sequence("m b 2", 0, cloned, HOUR_MS + 1))).toBeUndefined();
+    expect(phaseOf(sequence("m a 1", 0, cloned, HOUR_MS + 1))).toBeUndefined();
+  });
+
+  it("each turn begins the hour anew, and is counted", () => {
+    const later = sequence("m a 1", 0, cloned, HOUR_MS);
+    expect(later.double).toMatchObject({ sinceMs: 0, lastTurnMs: HOUR_MS, turns: 4 });
+    expect(phaseOf(inForce(later, 2 * HOUR_MS))).toBe("cloned");
+  });
+
+  it("one of them alone → no turn", () => {
+    expect(sequence("m b 2, m b 2, m b 2", 5000, cloned)).toBe(cloned);
+  });
+});
+
+describe("two shims", () => {
+  const two = sequence("m a 1, m a 2, m a 1, m a 2", 0);
+  const believed = (seen: Sightings) => ["1", "2", "3"].filter((startId) => believes(seen, startId));
+
+  it("→ the one that was there first is believed, also after more turns", () => {
+    expect(believed(two)).toEqual(["1"]);
+    expect(believed(sequence("m a 1, m a 2, m a 1, m a 2", 5000, two))).toEqual(["1"]);
+  });
+
+  it.each([
+    ["while the first one may still report", LEASE_MS + MINUTE_MS, ["1"]],
+    ["once the first one is gone", LEASE_MS + MINUTE_MS + 1, ["2"]],
+  ])("the second one alone, %s → believed: %s %s", (_, nowMs, expected) => {
+    expect(believed(sequence("m a 2", 0, two, nowMs))).toEqual(expected);
+  });
+
+  it("the first one starts again beside the second one → somebody is believed again", () => {
+    const after = LEASE_MS + MINUTE_MS + 1;
+    expect(believed(sequence("m a 3, m a 2, m a 3", 0, two, after))).toEqual(["3"]);
+  });
+
+  it("ten minutes without a turn → still; a moment more → over", () => {
+    expect(phaseOf(inForce(two, 10 * MINUTE_MS))).toBe("two shims");
+    expect(phaseOf(inForce(two, 10 * MINUTE_MS + 1))).toBeUndefined();
+  });
+});
+
+describe("a row", () => {
+  const normal = sequence("m a 1");
+  const cloned = sequence("m a 1, m b 2, m a 1, m b 2", 0);
+  const two = sequence("m a 1, m a 2, m a 1, m a 2", 0);
+
+  it.each<[string, Sightings | undefined, Sightings, number, boolean]>([
+    ["the first sender", undefined, normal, 0, true],
+    ["another one", normal, sequence("m b 2", 0, normal), 0, true],
+    ["the beginning", normal, cloned, 0, true],
+    ["the end", cloned, inForce(cloned, 2 * HOUR_MS), 2 * HOUR_MS, true],
+    ["a turn within a minute", cloned, sequence("m a 1", 0, cloned, MINUTE_MS - 1), MINUTE_MS - 1, false],
+    ["a turn after a minute", cloned, sequence("m a 1", 0, cloned, MINUTE_MS), MINUTE_MS, true],
+    ["a process that takes over", two, sequence("m a 2", 0, two, 2 * MINUTE_MS), 2 * MINUTE_MS, true],
+    ["the first of two shims, within a minute", two, sequence("m a 1", 0, two, 1000), 1000, false],
+  ])("is worth: %s", (_, stored, seen, nowMs, expected) => {
+    expect(isWorthARow(stored, seen, nowMs)).toBe(expected);
+  });
+});

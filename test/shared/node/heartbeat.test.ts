@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import {
+  fastNodeStatusUpdate,
+  type HeartbeatState,
+  type HeartbeatSteps,
+  isUpdateStatusPeriodExpired,
+  syncNodeStatus,
+  updateNodeStatus,
+} from "../../../shared/node/heartbeat.ts";
+import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
+import type { JsonObject } from "../../../shared/kubernetes/json.ts";
+import type { Node } from "../../../shared/kubernetes/types.ts";
+import { draftOf } from "../../../shared/node/update-node.ts";
+
+const MINUTE = 60_000;
+const known: Node = { metadata: { name: "node-1" }, status: { phase: "Pending" } };
+const unreachable: ApiError = { kind: "unanswered", message: "connection refused" };
+
+describe("isUpdateStatusPeriodExpired", () => {
+  const expired = (sinceMs: number, delayAfterNodeStatusChangeMs: number) =>
+    isUpdateStatusPeriodExpired(
+      { now: () => sinceMs, nodeStatusReportFrequencyMs: 5 * MINUTE },
+      { lastStatusReportTimeMs: 0, delayAfterNodeStatusChangeMs },
+    );
+
+  it.each([
+    { situation: "just before the period's end", sinceMs: 5 * MINUTE - 1, delayMs: 0, isExpired: false },
+    { situation: "at its end", sinceMs: 5 * MINUTE, delayMs: 0, isExpired: true },
+    {
+      situation: "a nanosecond before a longer one's end",
+      sinceMs: 6 * MINUTE,
+      delayMs: MINUTE + 1e-6,
+      isExpired: false,
+    },
+    { situation: "at a longer one's end", sinceMs: 6 * MINUTE, delayMs: MINUTE, isExpired: true },
+    { situation: "at a shorter one's end", sinceMs: 4 * MINUTE, delayMs: -MINUTE, isExpired: true },
+  ])("$situation → $isExpired", ({ sinceMs, delayMs, isExpired }) => {
+    expect(expired(sinceMs, delayMs)).toBe(isExpired);
+  });
+
+  it("never written by this process → true", () => {
+    const state = { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
+    expect(isUpdateStatusPeriodExpired({ now: () => 0, nodeStatusReportFrequencyMs: MINUTE }, state)).toBe(
+      true,
+    );
+  });
+});
+
+/** Steps over a Node that the setters want in another phase; `answers` are those to successive patches. */
+function setup(answers: (Node | ApiError)[], phase = "Running") {
+  const attempts: number[] = [];
+  const patches: JsonObject[] = [];
+  const marked: (readonly string[])[] = [];
+  let repeatedFailures = 0;
+  const steps: HeartbeatSteps = {
+    readNode: (attempt) => {
+      attempts.push(attempt);
+      return Promise.resolve({ ok: known });
+    },
+    updateNode: (original) => {
+      const node = draftOf(original);
+      const changed = node.status.phase !== phase;
+      node.status.phase = phase;
+      return { node, changed, errors: ["no images"] };
+    },
+    patchNodeStatus: (_, patch) => {
+      patches.push(patch);
+      const answer = answers.shift() ?? known;
+      return Promise.resolve(
+        "kind" in answer && "message" in answer ? { failed: answer as ApiError } : { ok: answer as Node },
+      );
+    },
+    now: () => 1000,
+    random: () => 0.75,
+    nodeStatusReportFrequencyMs: 5 * MINUTE,
+    markVolumesAsReportedInUse: (volumes) => marked.push(volumes),
+    onRepeatedHeartbeatFailure: () => {
+      repeatedFailures++;
+    },
+  };
+  const state: HeartbeatState = { lastStatusReportTimeMs: 500, delayAfterNodeStatusChangeMs: 0 };
+  return { steps, state, attempts, patches, marked, failures: () => repeatedFailures };
+}
+
+describe("updateNodeStatus", () => {
+  it("unchanged within the period → nothing is sent, the Node stays the one that was read", async () => {
+    const { steps, state, patches, marked } = setup([], "Pending");
+    expect(await updateNodeStatus(steps, state)).toEqual({
+      outcome: "unchanged",
+      node: known,
+      errors: ["no images"],
+    });
+    expect(patches).toEqual([]);
+    expect(marked).toEqual([[]]);
+    expect(state).toEqual({ lastStatusReportTimeMs: 500, delayAfterNodeStatusChangeMs: 0 });
+  });
+
+  it("changed → the difference is sent, and the next period is shifted", async () => {
+    const answer: Node = { ...known, status: { phase: "Running" } };
+    const { steps, state, patches } = setup([answer]);
+    expect(await updateNodeStatus(steps, state)).toMatchObject({ outcome: "patched", node: answer });
+    expect(patches).toEqual([{ status: { phase: "Running" } }]);
+    expect(state).toEqual({ lastStatusReportTimeMs: 1000, delayAfterNodeStatusChangeMs: 75_000 });
+  });
+
+  it("refused four times → the fifth try still counts, each from a Node read anew", async () => {
+    const { steps, state, attempts, failures } = setup(Array.from({ length: 4 }, () => unreachable));
+    expect(await updateNodeStatus(steps, state)).toMatchObject({ outcome: "patched" });
+    expect(attempts).toEqual([0, 1, 2, 3, 4]);
+    expect(failures()).toBe(3);
+  });
+
+  it("refused five times → failed, with the last error, and not written as far as we know", async () => {
+    const { steps, state, attempts, failures } = setup(Array.from({ length: 9 }, () => unreachable));
+    expect(await updateNodeStatus(steps, state)).toEqual({ outcome: "failed", error: unreachable });
+    expect(attempts).toHaveLength(5);
+    expect(failures()).toBe(4);
+    expect(state.lastStatusReportTimeMs).toBe(500);
+  });
+});
+
+describe("syncNodeStatus", () => {
+  it("not registered → no heartbeat", async () => {
+    const { steps, state, attempts } = setup([]);
+    const outcome = await syncNodeStatus(steps, state, () => Promise.resolve(false));
+    expect(outcome).toEqual({ outcome: "not registered" });
+    expect(attempts).toEqual([]);
+  });
+});
+
+describe("fastNodeStatusUpdate", () => {
+  it("a Node that has no Ready condition yet → not done, and the runtime is not asked", async () => {
+    const { steps, state } = setup([]);
+    const never = () => Promise.reject(new Error("not to be called"));
+    expect(await fastNodeStatusUpdate(steps, state, false, never, never)).toBe(false);
+  });
+});

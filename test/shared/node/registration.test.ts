@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { isAlreadyExists } from "../../../shared/kubernetes/api-error.ts";
+import type { Node } from "../../../shared/kubernetes/types.ts";
+import {
+  FIRST_REGISTRATION_DELAY_MS,
+  nextRegistrationDelayMs,
+  tryRegister,
+} from "../../../shared/node/registration.ts";
+import { createFakeApiserver } from "../../vectors/fake-apiserver.ts";
+
+const labels = { "kubernetes.io/os": "linux" };
+const initial: Node = { metadata: { name: "node-1", labels } };
+
+const verbs = (server: ReturnType<typeof createFakeApiserver>): string[] =>
+  server.takeCalls().map(({ request }) => request.verb);
+
+describe("tryRegister", () => {
+  it("a Node that is not ours → refused, and nothing is written", async () => {
+    const server = createFakeApiserver(true);
+    server.store("nodes", { metadata: { name: "node-1", uid: "theirs" } });
+    const attempt = await tryRegister(
+      server.client,
+      initial,
+      ({ metadata }) => (metadata?.uid === "theirs" ? "name taken" : null),
+      () => false,
+    );
+    expect(attempt).toMatchObject({
+      outcome: "refused",
+      reason: "name taken",
+      node: { metadata: { uid: "theirs" } },
+    });
+    expect(verbs(server)).toEqual(["create", "get"]);
+  });
+
+  it("a Node that is ours → reconciled, and the outcome is the Node as it is now", async () => {
+    const server = createFakeApiserver(true);
+    server.store("nodes", { metadata: { name: "node-1", uid: "ours" } });
+    const attempt = await tryRegister(
+      server.client,
+      initial,
+      () => null,
+      () => false,
+    );
+    expect(attempt).toMatchObject({ outcome: "found", node: { metadata: { uid: "ours", labels } } });
+    expect(verbs(server)).toEqual(["create", "get", "patch"]);
+  });
+
+  it("a failure names its step and keeps the apiserver's words", async () => {
+    const server = createFakeApiserver(true);
+    server.store("nodes", { metadata: { name: "node-1" } });
+    server.force(["ok", { network: "connection reset" }]);
+    const lost = await tryRegister(
+      server.client,
+      initial,
+      () => null,
+      () => false,
+    );
+    expect(lost).toEqual({
+      outcome: "failed",
+      step: "get",
+      error: { kind: "unanswered", message: "connection reset" },
+    });
+    server.force([{ code: 422, reason: "Invalid", message: "metadata.name: Invalid value" }]);
+    const invalid = await tryRegister(
+      server.client,
+      initial,
+      () => null,
+      () => false,
+    );
+    expect(invalid).toMatchObject({ outcome: "failed", step: "create", error: { status: { code: 422 } } });
+    expect(invalid.outcome === "failed" && isAlreadyExists(invalid.error)).toBe(false);
+  });
+});
+
+describe("nextRegistrationDelayMs", () => {
+  it("doubles from 200 ms and stays at 7 s", () => {
+    const delays = [FIRST_REGISTRATION_DELAY_MS];
+    for (let attempt = 0; attempt < 8; attempt++) delays.push(nextRegistrationDelayMs(delays.at(-1)!));
+    expect(delays.slice(1)).toEqual([200, 400, 800, 1600, 3200, 6400, 7000, 7000]);
+  });
+});

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import {
+  nodeAllocatableReservation,
+  parseReserved,
+  validateNodeAllocatable,
+} from "../../../shared/resources/allocatable.ts";
+import { parseThresholds } from "../../../shared/resources/eviction-thresholds.ts";
+import { subtractQuantities } from "../../../shared/kubernetes/quantity/arithmetic.ts";
+import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
+import { zeroQuantity } from "../../../shared/kubernetes/quantity/quantity.ts";
+import { resourceListQuantities, resourceListText } from "../../../shared/kubernetes/resource-list.ts";
+import { withReservedCpus } from "../../../shared/resources/reserved-cpus.ts";
+
+const reservations = {
+  systemReserved: parseReserved({ cpu: "100m", memory: "256Mi", "ephemeral-storage": "1Gi" }).reserved ?? {},
+  kubeReserved: parseReserved({ cpu: "200m", memory: "512Mi" }).reserved ?? {},
+  hardEvictionThresholds:
+    parseThresholds({ evictionHard: { "memory.available": "100Mi", "nodefs.available": "10%" } })
+      .thresholds ?? [],
+};
+
+test("what is left for pods is what a kubelet with the same reservations registers", () => {
+  const capacity = resourceListQuantities({
+    cpu: "2",
+    memory: "24684096Ki",
+    "ephemeral-storage": "270553174016",
+    pods: "110",
+  });
+  const kept = nodeAllocatableReservation(reservations, capacity);
+  const left = Object.entries(capacity).map(([name, amount]) => [
+    name,
+    quantityText(subtractQuantities(amount, kept[name] ?? zeroQuantity)),
+  ]);
+  expect(Object.fromEntries(left)).toEqual({
+    cpu: "1700m",
+    memory: "23795264Ki",
+    "ephemeral-storage": "242424114388",
+    pods: "110",
+  });
+});
+
+test("nothing is kept of a resource that the machine does not have", () => {
+  const kept = nodeAllocatableReservation(reservations, resourceListQuantities({ cpu: "2" }));
+  expect(resourceListText(kept)).toEqual({ cpu: "300m" });
+});
+
+describe("a reservation of all there is", () => {
+  test.each([
+    ["is fine", "300m", null],
+    [
+      "and a thousandth more is refused",
+      "299m",
+      'invalid Node Allocatable configuration. Resource "cpu" has a reservation of 300m but capacity of 299m. ' +
+        "Expected capacity >= reservation.",
+    ],
+  ])("%s", (_, cpu, error) => {
+    expect(validateNodeAllocatable(reservations, resourceListQuantities({ cpu }))).toBe(error);
+  });
+});
+
+describe("CPUs that are reserved by number", () => {
+  const reserved = { systemReserved: { memory: "1Gi", cpu: "1" }, kubeReserved: { cpu: "1", pid: "10" } };
+
+  test("replace both reservations of CPU by their count", () => {
+    expect(withReservedCpus(reserved, "0-1,3", 4)).toEqual({
+      reserved: { systemReserved: { memory: "1Gi", cpu: "3" }, kubeReserved: { pid: "10" } },
+      error: null,
+    });
+  });
+
+  test("change nothing when there are none", () => {
+    expect(withReservedCpus(reserved, "", 4)).toEqual({ reserved, error: null });
+  });
+
+  test.each([
+    ["0", "1"],
+    ["3,1", "2"],
+    ["0-3", "4"],
+    ["0-2,1-3,2", "4"],
+    ["1-1", "1"],
+  ])("%s are %s", (list, count) => {
+    expect(withReservedCpus(reserved, list, 4).reserved?.systemReserved["cpu"]).toBe(count);
+  });
+
+  test.each([
+    ["4", "reserved-cpus: 4 is not a subset of online-cpus: 0-3"],
+    ["0-4", "reserved-cpus: 0-4 is not a subset of online-cpus: 0-3"],
+    ["2-1", 'unable to parse reserved-cpus list: invalid range "2-1" (2 > 1)'],
+    ["a", 'unable to parse reserved-cpus list: strconv.Atoi: parsing "a": invalid syntax'],
+    ["1,", 'unable to parse reserved-cpus list: strconv.Atoi: parsing "": invalid syntax'],
+    ["1-2-3", 'unable to parse reserved-cpus list: strconv.Atoi: parsing "2-3": invalid syntax'],
+    ["-1", 'unable to parse reserved-cpus list: strconv.Atoi: parsing "": invalid syntax'],
+  ])("%s are refused", (list, error) => {
+    expect(withReservedCpus(reserved, list, 4)).toEqual({ reserved: null, error });
+  });
+});

@@ -1,0 +1,408 @@
+// Several senders with one key, through the front door: what they are told, what becomes of the Node, what it costs.
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  reporter,
+  type ReportOutcome,
+  rotate,
+  type Transport,
+} from "../../node-shim/worker-link/reporter.ts";
+import { makeMachineKey } from "../../node-shim/identity/sign.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Event } from "../../shared/kubernetes/types.ts";
+import type { Report, Vitals } from "../../shared/protocol/report.ts";
+import type { ListedSenders } from "../../worker/machine/duplicate-senders.ts";
+import type { AuditEntry } from "../../worker/registry/audit.ts";
+import { ORIGIN } from "../worker/support/constants.ts";
+import {
+  type EnrolledMachine,
+  enrolled,
+  enrolling,
+  facts,
+  HEALTHY,
+  kube,
+  mintToken,
+  operator,
+  requestsAbout,
+  setFault,
+  transport,
+  writesAbout,
+} from "../worker/support/machine.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const CLONED = { kind: "ok", answer: { phase: "cloned", ready: false } };
+const REGISTERED = { kind: "ok", answer: { phase: "registered", ready: true } };
+const TWO_SHIMS = { kind: "ok", answer: { phase: "two shims", ready: true } };
+const objectOf = (name: string) => env.NODES.getByName(name);
+const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+interface Say {
+  (vitals?: Vitals): Promise<ReportOutcome>;
+  /** What the last report took: status and whether facts were in it. */
+  trips: () => string[];
+}
+
+/** A process of the shim under a boot ID; five seconds pass before each of its reports. */
+function shim(machine: EnrolledMachine, startId: string, bootID: string, more: Partial<Facts> = {}): Say {
+  const { name, key, kid } = machine;
+  let trips: string[] = [];
+  const send: Transport = async (request) => {
+    const response = await transport(request);
+    const { facts } = JSON.parse(request.body) as Report;
+    trips.push(`${response.status}${facts === undefined ? "" : " facts"}`);
+    return response;
+  };
+  const machineTime = () => new Date().toISOString();
+  const report = reporter({ name, origin: ORIGIN, key, kid, startId, send, machineTime });
+  const own = facts(name, { machine: { ...facts(name).machine!, bootID }, ...more });
+  const say = (vitals = HEALTHY) => {
+    trips = [];
+    pass(5000);
+    return report(own, vitals);
+  };
+  return Object.assign(say, { trips: () => trips });
+}
+
+/** A machine and its copy, up to the report that gives them away. */
+async function twins(name: string) {
+  const machine = await enrolled(name);
+  const [original, copy] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-b")];
+  for (const say of [original, copy, original]) expect(await say()).toMatchObject(REGISTERED);
+  expect(await copy()).toMatchObject(CLONED);
+  return { machine, original, copy };
+}
+
+const rowsOf = (name: string) =>
+  runInDurableObject(objectOf(name), (_, { storage }) =>
+    storage.sql.exec("SELECT key, value FROM records").toArray(),
+  );
+const writesOf = async (name: string) =>
+  (await writesAbout(name)).filter(({ object }) => object.kind !== "Event");
+const eventsOf = async (name: string, reason: string) => {
+  const { items } = await kube<{ items: Event[] }>("GET", "/api/v1/namespaces/default/events");
+  return items.filter((event) => event.involvedObject.name === name && event.reason === reason);
+};
+const historyOf = async (name: string, kind: string) => {
+  const path = `/v1/nodes/${name}/history?kind=${kind}`;
+  const { body } = await operator<{ entries: { text: string }[] }>("GET", path);
+  return body.entries.map(({ text }) => text);
+};
+const sendersOf = async (name: string) =>
+  (await operator<ListedSenders>("GET", `/v1/nodes/${name}/clones`)).body;
+const believe = async (name: string) => (await operator("POST", `/v1/nodes/${name}/believe`)).status;
+
+describe("a machine and its copy", () => {
+  it("in turns → cloned: nothing of either is stored or written any more; event, history and operator are told", async () => {
+    const name = "cloned-nothing";
+    const { original, copy } = await twins(name);
+    const [rows, writes] = [await rowsOf(name), await writesOf(name)];
+    expect(await original({ ...HEALTHY, shuttingDown: true })).toMatchObject(CLONED);
+    expect(await copy({ signals: {}, setupError: "no room" })).toMatchObject(CLONED);
+    expect(await writesOf(name)).toEqual(writes);
+    expect(await rowsOf(name)).toEqual(rows);
+    expect(await eventsOf(name, "KubeletSetupFailed")).toEqual([]);
+    expect(await eventsOf(name, "MachineCloned")).toMatchObject([
+      { type: "Warning", message: expect.stringContaining("machine m-1, boot boot-b") },
+    ]);
+    expect(await historyOf(name, "identity")).toEqual([
+      "machine m-1, boot boot-a; machine m-1, boot boot-b: several machines report with one key, and none is believed",
+    ]);
+    expect(await sendersOf(name)).toMatchObject({
+      double: { phase: "cloned", turns: 5 },
+      senders: [
+        { machineID: "m-1", bootID: "boot-b", startId: "start-b", isBelieved: false },
+        { machineID: "m-1", bootID: "boot-a", startId: "start-a", isBelieved: false },
+      ],
+    });
+  });
+
+  it("→ a row a minute, and facts travel no more", async () => {
+    const name = "cloned-cost";
+    const { original, copy } = await twins(name);
+    await original();
+    const written = [JSON.stringify(await rowsOf(name))];
+    for (const moreMs of [0, 0, 45_000, 0]) {
+      pass(moreMs);
+      const say = written.length % 2 === 1 ? copy : original;
+      await say();
+      expect(say.trips()).toEqual(["409", "200"]);
+      written.push(JSON.stringify(await rowsOf(name)));
+    }
+    // A minute after the beginning, and not with the turns before and after.
+    expect(written.map((rows) => written.indexOf(rows))).toEqual([0, 0, 0, 3, 3]);
+  });
+
+  it.each([
+    ["warm", false],
+    ["evicted", true],
+  ])(
+    "one of which is gone → an hour after the last turn the other one is believed, object %s",
+    async (heat, cold) => {
+      const name = `cloned-hour-${heat}`;
+      const { copy } = await twins(name);
+      if (cold) await evictDurableObject(objectOf(name));
+      pass(HOUR_MS - 5000);
+      expect(await copy()).toMatchObject(CLONED);
+      pass(-4999);
+      expect(await copy()).toMatchObject(REGISTERED);
+      expect((await kube("GET", `/api/v1/nodes/${name}`)).status?.nodeInfo?.bootID).toBe("boot-b");
+      expect((await historyOf(name, "identity"))[0]).toMatch(/^no longer cloned/);
+      expect((await sendersOf(name)).double).toBeNull();
+    },
+  );
+
+  it.each([
+    ["in ten minutes → cloned", 0, CLONED],
+    ["in a moment more → not", 1, REGISTERED],
+  ])("three turns %s", async (_, moreMs, outcome) => {
+    const machine = await enrolled(`cloned-window-${moreMs}`);
+    const [original, copy] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-b")];
+    for (const say of [original, copy, original]) {
+      expect(await say()).toMatchObject(REGISTERED);
+      pass(5 * MINUTE_MS - 5000);
+    }
+    pass(moreMs);
+    expect(await copy()).toMatchObject(outcome);
+  });
+
+  it("a report of which waits for the apiserver as they are found out → is not written", async () => {
+    const name = "cloned-waiting";
+    const machine = await enrolled(name);
+    const [original, copy] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-b")];
+    for (const say of [original, copy, original, original]) expect(await say()).toMatchObject(REGISTERED);
+    const writes = await writesOf(name);
+    await requestsAbout(name);
+    await setFault(name, { kind: "hangs", of: "^PUT /apis/coordination" });
+    const waiting = [original(), original()];
+    await vi.waitFor(async () =>
+      expect(await requestsAbout(name)).toContainEqual(expect.stringMatching(/^PUT/)),
+    );
+    expect(await copy()).toMatchObject(CLONED);
+    await setFault(name, "");
+    expect((await Promise.all(waiting)).at(-1)).toMatchObject(CLONED);
+    expect(await writesOf(name)).toEqual(writes);
+  });
+
+  it("an operator's word → over at once, in the audit log; while both are there they are seen again", async () => {
+    const name = "cloned-operator";
+    const { original, copy } = await twins(name);
+    expect([await believe(name), await believe(name)]).toEqual([204, 404]);
+    const { body } = await operator<{ entries: AuditEntry[] }>("GET", "/v1/audit");
+    expect(body.entries).toContainEqual(
+      expect.objectContaining({ what: "node.believe", target: name, who: "admin secret" }),
+    );
+    for (const say of [original, copy, original]) expect(await say()).toMatchObject(REGISTERED);
+    expect(await copy()).toMatchObject(CLONED);
+  });
+
+  it("an object evicted after every report → cloned all the same", async () => {
+    const machine = await enrolled("cloned-evicted");
+    const [original, copy] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-b")];
+    for (const [index, say] of [original, copy, original, copy, original, copy].entries()) {
+      expect(await say()).toMatchObject(index < 3 ? REGISTERED : CLONED);
+      await evictDurableObject(objectOf(machine.name));
+    }
+  });
+
+  it("an alarm → renews nothing, calls nobody silent; an hour after both are gone → silent", async () => {
+    const name = "cloned-alarm";
+    await twins(name);
+    const writes = await writesOf(name);
+    pass(30 * MINUTE_MS);
+    await runDurableObjectAlarm(objectOf(name));
+    expect(await historyOf(name, "silence")).toEqual([]);
+    pass(31 * MINUTE_MS);
+    await runDurableObjectAlarm(objectOf(name));
+    expect(await historyOf(name, "silence")).toEqual([expect.stringMatching(/^silent since/)]);
+    expect(await writesOf(name)).toEqual(writes);
+  });
+
+  it("whose facts are refused → cloned", async () => {
+    const machine = await enrolled("cloned-refused");
+    const original = shim(machine, "start-a", "boot-a");
+    const copy = shim(machine, "start-b", "boot-b", {
+      platform: { os: "linux", architecture: "no label's value" },
+      machine: { ...facts(machine.name).machine!, bootID: "boot-b" },
+    });
+    for (const say of [original, copy, original]) await say();
+    expect(await copy()).toMatchObject(CLONED);
+    expect(await original()).toMatchObject(CLONED);
+  });
+
+  it("of a machine that ran, with its memory → cloned", async () => {
+    const machine = await enrolled("cloned-running");
+    const [original, copy] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-a", "boot-a")];
+    const told: string[] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      for (const say of [original, copy]) {
+        const outcome = await say();
+        if (outcome.kind === "ok") told.push(outcome.answer.phase);
+      }
+    }
+    expect(told.slice(-2)).toEqual(["cloned", "cloned"]);
+  });
+
+  it("one of which rejoins with a new key → it is believed at once, and the old key is refused", async () => {
+    const name = "cloned-rejoined";
+    const { copy } = await twins(name);
+    const joinToken = await mintToken({ names: name, rejoin: true });
+    const key = await makeMachineKey();
+    const outcome = await enrolling(name, { joinToken, key });
+    if (!("kid" in outcome)) throw new Error(outcome.reason);
+    expect(await shim({ name, key, kid: outcome.kid, ticket: "" }, "start-c", "boot-a")()).toMatchObject(
+      REGISTERED,
+    );
+    expect(await copy()).toMatchObject({ kind: "refused", problem: { status: 401 } });
+    expect((await sendersOf(name)).double).toBeNull();
+  });
+});
+
+describe("a machine that gives itself another key while it is cloned", () => {
+  it("→ the copy's is refused from its next report on, and an operator's word ends it", async () => {
+    const name = "cloned-rotated";
+    const { machine, copy } = await twins(name);
+    const next = await makeMachineKey();
+    const outcome = await rotate(transport, { ...machine, origin: ORIGIN }, next);
+    if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
+    const rotated = shim({ ...machine, key: next, kid: outcome.answer.kid }, "start-c", "boot-a");
+    expect(await rotated()).toMatchObject(CLONED);
+    expect(await copy()).toMatchObject({ kind: "refused", problem: { reason: "key-revoked" } });
+    await believe(name);
+    expect(await rotated()).toMatchObject(REGISTERED);
+  });
+});
+
+describe("two shims on one machine", () => {
+  async function two(name: string) {
+    const machine = await enrolled(name);
+    // What differs must not be written in turns either.
+    const other = { custom: { "example.com/by": "second" } };
+    const [first, second] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-a", other)];
+    for (const say of [first, second, first]) expect(await say()).toMatchObject(REGISTERED);
+    expect(await second()).toMatchObject(TWO_SHIMS);
+    expect(await first()).toMatchObject(TWO_SHIMS);
+    return { first, second };
+  }
+  const leasesOf = async (name: string) =>
+    (await writesOf(name)).filter(({ object }) => object.kind === "Lease").length;
+
+  it("→ two shims: the first one keeps the Node, the second one changes nothing, and neither restarts it", async () => {
+    const name = "two-shims";
+    const { first, second } = await two(name);
+    const [rows, starts] = [await rowsOf(name), await historyOf(name, "registration")];
+    for (let turn = 0; turn < 2; turn++) {
+      const leases = await leasesOf(name);
+      expect(await second({ ...HEALTHY, shuttingDown: true })).toMatchObject(TWO_SHIMS);
+      expect(second.trips()).toEqual(["409", "200"]);
+      expect(await leasesOf(name)).toBe(leases);
+      expect(await first()).toMatchObject(TWO_SHIMS);
+      expect(await leasesOf(name)).toBe(leases + 1);
+    }
+    expect(await rowsOf(name)).toEqual(rows);
+    expect(await historyOf(name, "registration")).toEqual(starts);
+    expect(await eventsOf(name, "TwoShims")).toMatchObject([{ type: "Warning", count: 1 }]);
+  });
+
+  it("the second one is stopped → ten minutes later all is as it was", async () => {
+    const { first } = await two("two-second-stopped");
+    pass(10 * MINUTE_MS - 5000);
+    expect(await first()).toMatchObject(TWO_SHIMS);
+    pass(-4999);
+    expect(await first()).toMatchObject(REGISTERED);
+  });
+
+  it.each([
+    ["warm", false],
+    ["evicted", true],
+  ])("the first one is stopped → the second one speaks for the machine, object %s", async (heat, cold) => {
+    const name = `two-first-stopped-${heat}`;
+    const { second } = await two(name);
+    if (cold) await evictDurableObject(objectOf(name));
+    pass(2 * MINUTE_MS);
+    expect(await second()).toMatchObject(TWO_SHIMS);
+    const leases = await leasesOf(name);
+    expect(await second()).toMatchObject(TWO_SHIMS);
+    expect(await leasesOf(name)).toBe(leases + 1);
+    expect(await sendersOf(name)).toMatchObject({
+      senders: [
+        { startId: "start-b", isBelieved: true },
+        { startId: "start-a", isBelieved: false },
+      ],
+    });
+  });
+
+  it("an operator's word → over at once", async () => {
+    const name = "two-operator";
+    const { first } = await two(name);
+    expect(await believe(name)).toBe(204);
+    expect(await first()).toMatchObject(REGISTERED);
+  });
+});
+
+describe("one machine alone is registered all the time:", () => {
+  it.each<[string, [startId: string, bootID: string][]]>([
+    [
+      "reboots",
+      [
+        ["a", "1"],
+        ["b", "2"],
+        ["c", "3"],
+        ["d", "4"],
+      ],
+    ],
+    [
+      "a shim in a crash loop",
+      [
+        ["a", "1"],
+        ["b", "1"],
+        ["c", "1"],
+        ["d", "1"],
+        ["e", "1"],
+      ],
+    ],
+    [
+      "kexec",
+      [
+        ["a", "1"],
+        ["a", "1"],
+        ["b", "2"],
+        ["b", "2"],
+      ],
+    ],
+  ])("%s", async (situation, processes) => {
+    const machine = await enrolled(`alone-${situation.replaceAll(" ", "-")}`);
+    for (const [startId, bootID] of processes)
+      expect(await shim(machine, startId, bootID)()).toMatchObject(REGISTERED);
+    expect((await sendersOf(machine.name)).double).toBeNull();
+  });
+
+  it("answers that are lost, and repeats", async () => {
+    const { name, key, kid } = await enrolled("alone-lost");
+    let requests = 0;
+    const send: Transport = async (request) => {
+      await transport(request);
+      // The same again, and every third answer is lost.
+      const response = await transport(request);
+      if (++requests % 3 === 0) throw new Error("lost");
+      return response;
+    };
+    const machineTime = () => new Date().toISOString();
+    const report = reporter({ name, origin: ORIGIN, key, kid, startId: "a", send, machineTime });
+    for (let beat = 0; beat < 6; beat++) {
+      pass(1000);
+      const outcome = await report(facts(name), HEALTHY);
+      if (outcome.kind !== "failed") expect(outcome).toMatchObject(REGISTERED);
+    }
+    expect((await sendersOf(name)).double).toBeNull();
+  });
+
+  it("nobody has the name → 404", async () => {
+    expect((await operator("GET", "/v1/nodes/clones-nobody/clones")).status).toBe(404);
+    expect(await believe("clones-nobody")).toBe(404);
+  });
+});

@@ -1,0 +1,66 @@
+// Extended resources of a machine with device plugins, from report to Node: counted, lost, reset.
+import { expect, test } from "vitest";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import { enrolled, facts, HEALTHY, kube, shimOf } from "../worker/support/machine.ts";
+
+const GPU = "example.com/gpu";
+type Devices = NonNullable<Facts["devices"]>;
+const gpus = (capacity: number, allocatable: number): Devices => ({
+  capacity: { [GPU]: capacity },
+  allocatable: { [GPU]: allocatable },
+  removed: [],
+  recorded: true,
+});
+const none = (more: Partial<Devices> = {}): Devices => ({
+  capacity: {},
+  allocatable: {},
+  removed: [],
+  ...more,
+});
+
+async function gpusOf(name: string): Promise<[string | undefined, string | undefined]> {
+  const { status } = await kube("GET", `/api/v1/nodes/${name}`);
+  return [status?.capacity?.[GPU], status?.allocatable?.[GPU]];
+}
+
+/** A machine whose Node has 4 GPUs. */
+async function withGpus(name: string) {
+  const machine = await enrolled(name);
+  await shimOf(machine)(facts(name, { devices: gpus(4, 4) }), HEALTHY);
+  expect(await gpusOf(name)).toEqual(["4", "4"]);
+  return machine;
+}
+
+test("one of four becomes unhealthy, the plugin is lost, its resource removed → 4/3, 4/0, 0/0", async () => {
+  const name = "devices-counted";
+  const report = shimOf(await withGpus(name));
+  await report(facts(name, { devices: gpus(4, 3) }), HEALTHY);
+  expect(await gpusOf(name)).toEqual(["4", "3"]);
+  await report(facts(name, { devices: gpus(4, 0) }), HEALTHY);
+  expect(await gpusOf(name)).toEqual(["4", "0"]);
+  await report(facts(name, { devices: none({ removed: [GPU], recorded: true }) }), HEALTHY);
+  expect(await gpusOf(name)).toEqual(["0", "0"]);
+});
+
+test.each<[name: string, situation: string, devices: Devices | undefined, gpus: string]>([
+  ["devices-reset", "no record of devices", none({ recorded: false }), "0"],
+  ["devices-recorded", "a record", none({ recorded: true }), "4"],
+  ["devices-older", "a machine that does not say", none(), "4"],
+  ["devices-off", "no device plugins", undefined, "4"],
+])("$0: the shim starts again with $1 → the Node has $3", async (name, _situation, devices, expected) => {
+  const report = shimOf(await withGpus(name), "start-2");
+  await report(facts(name, devices && { devices }), HEALTHY);
+  expect(await gpusOf(name)).toEqual([expected, expected]);
+});
+
+test("a reset happens at registration only → what others announce later stays", async () => {
+  const name = "devices-announced";
+  const report = shimOf(await withGpus(name), "start-2");
+  const without = facts(name, { devices: none({ recorded: false }) });
+  await report(without, HEALTHY);
+  const node = await kube("GET", `/api/v1/nodes/${name}`);
+  const capacity = { ...node.status?.capacity, [GPU]: "2" };
+  await kube("PUT", `/api/v1/nodes/${name}/status`, { ...node, status: { ...node.status, capacity } });
+  await report(without, HEALTHY);
+  expect((await gpusOf(name))[0]).toBe("2");
+});

@@ -1,0 +1,219 @@
+// Join tokens and enrolment: who gets a key pinned, and who learns nothing.
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type MachineKey, makeMachineKey, signEnrolment } from "../../node-shim/identity/sign.ts";
+import type { Problem } from "../../shared/protocol/report.ts";
+import { nameMatches } from "../../worker/identity/join-token.ts";
+import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
+import {
+  enrolling as enrollingWith,
+  facts,
+  HEALTHY,
+  mintToken,
+  send,
+  shimOf,
+} from "../worker/support/machine.ts";
+
+interface Wish {
+  joinToken: string;
+  key?: MachineKey;
+  machineID?: string;
+}
+
+async function enrolling(name: string, { joinToken, key, machineID = "m-1" }: Wish) {
+  return enrollingWith(name, { joinToken, key: key ?? (await makeMachineKey()), machineID });
+}
+
+const REFUSED = { reason: "token-refused", status: 401 };
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a join token", () => {
+  it("for the name → enrolled", async () => {
+    expect(
+      await enrolling("enrol-good", { joinToken: await mintToken({ names: "enrol-good" }) }),
+    ).toMatchObject({ kid: expect.any(String) });
+  });
+
+  it("for another name → refused", async () => {
+    expect(await enrolling("enrol-other", { joinToken: await mintToken({ names: "enrol-else" }) })).toEqual(
+      REFUSED,
+    );
+  });
+
+  it("that nobody minted → refused", async () => {
+    expect(await enrolling("enrol-forged", { joinToken: `rcj1_${"A".repeat(43)}` })).toEqual(REFUSED);
+  });
+
+  it("that has expired → refused, but for a machine that it admitted before", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const joinToken = await mintToken({ names: "enrol-late-*", uses: 2, expiresInSeconds: 60 });
+    const key = await makeMachineKey();
+    const first = await enrolling("enrol-late-1", { joinToken, key });
+    vi.setSystemTime(Date.now() + 60_000);
+    expect(await enrolling("enrol-late-2", { joinToken })).toEqual(REFUSED);
+    expect(await enrolling("enrol-late-1", { joinToken, key })).toEqual(first);
+  });
+
+  it("counts a machine once, however often it retries; one machine more than its uses → refused", async () => {
+    const joinToken = await mintToken({ names: "enrol-uses-*", uses: 2 });
+    const key = await makeMachineKey();
+    for (let retry = 0; retry < 3; retry++) {
+      expect(await enrolling("enrol-uses-1", { joinToken, key })).toMatchObject({ kid: expect.any(String) });
+    }
+    expect(await enrolling("enrol-uses-2", { joinToken })).toMatchObject({ kid: expect.any(String) });
+    expect(await enrolling("enrol-uses-3", { joinToken })).toEqual(REFUSED);
+  });
+
+  it.each([
+    ["edge-1", "edge-1", true],
+    ["edge-1", "edge-10", false],
+    ["edge-*", "edge-7", true],
+    ["edge-*", "edge-", true],
+    ["edge-*", "edge-7.example.com", false],
+    ["*.example.com", "a.example.com", true],
+    ["*.example.com", "a.b.example.com", false],
+    ["*.example.com", "axexample.com", false],
+    ["*", "anything", true],
+    ["*", "with.dot", false],
+  ])("for %s and the name %s → %s", (pattern, name, matches) => {
+    expect(nameMatches(pattern, name)).toBe(matches);
+  });
+});
+
+describe("a pinned name", () => {
+  it("with the same key → the same kid, also after an eviction", async () => {
+    const [joinToken, key] = [await mintToken({ names: "pin-same" }), await makeMachineKey()];
+    const first = await enrolling("pin-same", { joinToken, key });
+    await evictDurableObject(env.NODES.getByName("pin-same"));
+    expect(await enrolling("pin-same", { joinToken, key })).toEqual(first);
+  });
+
+  it("with another key → 409, and the pinned one still reports", async () => {
+    const [joinToken, key] = [await mintToken({ names: "pin-other", uses: 2 }), await makeMachineKey()];
+    const pinned = await enrolling("pin-other", { joinToken, key });
+    const kid = "kid" in pinned ? pinned.kid : "";
+    expect(await enrolling("pin-other", { joinToken })).toEqual({ reason: "name-pinned", status: 409 });
+    const outcome = await shimOf({ name: "pin-other", key, kid })(facts("pin-other"), HEALTHY);
+    expect(outcome).toMatchObject({ kind: "ok", answer: { phase: "registered" } });
+  });
+});
+
+describe("an enrolment that was tampered with → 401, and the name stays free", () => {
+  const signed = {
+    name: "tampered",
+    origin: ORIGIN,
+    path: "/v1/nodes/tampered/enrolment",
+    machineID: "m-1",
+    systemUUID: "s-1",
+  };
+  const put = async (body: unknown, path = signed.path) => {
+    const response = await send(path, { method: "PUT", body: JSON.stringify(body) });
+    return { status: response.status, reason: (await response.json<Problem>()).reason };
+  };
+
+  it.each<[string, (joinToken: string) => Promise<unknown>]>([
+    [
+      "the proof of another key",
+      async (joinToken) => {
+        const [one, other] = [await makeMachineKey(), await makeMachineKey()];
+        const { binding } = await signEnrolment(one, joinToken, signed);
+        const { proof } = await signEnrolment(other, joinToken, signed);
+        return { protocol: 1, proof, binding };
+      },
+    ],
+    [
+      "signed for another audience",
+      async (joinToken) => ({
+        protocol: 1,
+        ...(await signEnrolment(await makeMachineKey(), joinToken, {
+          ...signed,
+          origin: "https://evil.test",
+        })),
+      }),
+    ],
+    [
+      "signed for another path",
+      async (joinToken) => ({
+        protocol: 1,
+        ...(await signEnrolment(await makeMachineKey(), joinToken, {
+          ...signed,
+          path: "/v1/nodes/other/enrolment",
+        })),
+      }),
+    ],
+    [
+      "binding and proof swapped",
+      async (joinToken) => {
+        const { proof, binding } = await signEnrolment(await makeMachineKey(), joinToken, signed);
+        return { protocol: 1, proof: binding, binding: proof };
+      },
+    ],
+  ])("%s", async (_, make) => {
+    const joinToken = await mintToken({ names: "*", uses: 10 });
+    expect(await put(await make(joinToken))).toMatchObject({ status: 401 });
+  });
+
+  it("not the schema → 400", async () => {
+    expect(await put({ protocol: 2 })).toEqual({ status: 400, reason: "invalid-body" });
+  });
+
+  it.each(["UPPER", "-dash", "a..b", "a".repeat(254)])("for the name %s → 400", async (name) => {
+    expect(await put({}, `/v1/nodes/${name}/enrolment`)).toEqual({ status: 400, reason: "invalid-name" });
+  });
+});
+
+describe("POST /v1/tokens", () => {
+  const post = async (authorization: string | null, body: unknown) => {
+    const response = await send("/v1/tokens", {
+      method: "POST",
+      headers: authorization === null ? {} : { authorization },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: await response.json<Problem>() };
+  };
+  const GOOD = { names: "edge-*", expiresInSeconds: 60, uses: 1 };
+
+  it.each([null, "Bearer wrong", `Basic ${ADMIN_SECRET}`])(
+    "with the authorization %s → 403",
+    async (authorization) => {
+      expect(await post(authorization, GOOD)).toMatchObject({ status: 403, body: { reason: "forbidden" } });
+    },
+  );
+
+  it.each<[string, object, string]>([
+    ["no names", { names: "" }, "/names"],
+    ["a pattern with other characters", { names: "edge_*" }, "/names"],
+    ["no lifetime", { expiresInSeconds: 0 }, "/expiresInSeconds"],
+    ["more than a year", { expiresInSeconds: 31_536_001 }, "/expiresInSeconds"],
+    ["no use", { uses: 0 }, "/uses"],
+    ["too many uses", { uses: 100_001 }, "/uses"],
+  ])("%s → 400 at the fault", async (_, wish, pointer) => {
+    expect(await post(`Bearer ${ADMIN_SECRET}`, { ...GOOD, ...wish })).toMatchObject({
+      status: 400,
+      body: { pointer },
+    });
+  });
+
+  it("at the limits → 201", async () => {
+    const wish = { ...GOOD, expiresInSeconds: 31_536_000, uses: 100_000 };
+    expect((await post(`Bearer ${ADMIN_SECRET}`, wish)).status).toBe(201);
+  });
+});
+
+describe("paths that are not there", () => {
+  it.each([
+    ["PUT", "/v1/tokens", 405],
+    ["POST", "/v1/pending", 405],
+    ["DELETE", "/v1/audit", 405],
+    ["GET", "/v1/nodes/a/approve", 405],
+    ["GET", "/v1/nodes/a/report", 405],
+    ["POST", "/v1/nodes/a/other", 404],
+    ["GET", "/", 404],
+  ])("%s %s → %i", async (method, path, status) => {
+    expect((await send(path, { method })).status).toBe(status);
+  });
+});

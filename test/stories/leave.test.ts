@@ -1,0 +1,192 @@
+// Leaving: by the machine or by the operator, as often as it takes, and what is left of the machine then.
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { enrol, leave, type Transport } from "../../node-shim/worker-link/reporter.ts";
+import { makeMachineKey } from "../../node-shim/identity/sign.ts";
+import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
+import {
+  type EnrolledMachine,
+  enrolled,
+  facts,
+  HEALTHY,
+  kube,
+  mintToken,
+  send,
+  setFault,
+  shimOf,
+  transport,
+} from "../worker/support/machine.ts";
+
+const nodePath = (name: string) => `/api/v1/nodes/${name}`;
+const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
+const UNAUTHENTICATED = { kind: "refused", problem: { status: 401, reason: "unauthenticated" } };
+const LEFT = { kind: "ok", answer: { left: true } };
+const GONE = { code: 404 };
+
+async function reporting(name: string) {
+  const machine = await enrolled(name);
+  const report = shimOf(machine);
+  expect(await report(facts(name), HEALTHY)).toMatchObject({ kind: "ok", answer: { phase: "registered" } });
+  return { machine, report: () => report(facts(name), HEALTHY) };
+}
+
+async function remove(name: string, secret = ADMIN_SECRET): Promise<number> {
+  const headers = { authorization: `Bearer ${secret}` };
+  return (await send(`/v1/nodes/${name}`, { method: "DELETE", headers })).status;
+}
+
+const leaveAs = ({ name, key, kid }: EnrolledMachine, through: Transport = transport) =>
+  leave(through, { name, origin: ORIGIN, key, kid });
+
+const enrolling = ({ name, key }: Pick<EnrolledMachine, "name" | "key">, joinToken: string) =>
+  enrol(transport, key, { name, origin: ORIGIN, joinToken, machineID: "m-1", systemUUID: "s-1" });
+
+const cluster = async (name: string) => [
+  await kube("GET", nodePath(name)),
+  await kube("GET", leasePath(name)),
+];
+
+/** Rows of every table, and the alarm. */
+const storedOf = (name: string) =>
+  runInDurableObject(env.NODES.getByName(name), async (_, { storage }) => ({
+    tables: storage.sql
+      .exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'")
+      .toArray(),
+    alarm: await storage.getAlarm(),
+  }));
+
+describe.each<[string, (machine: EnrolledMachine) => Promise<unknown>, unknown]>([
+  ["the machine leaves", leaveAs, LEFT],
+  ["the operator removes it", ({ name }) => remove(name), 204],
+])("%s", (_, go, done) => {
+  const prefix = done === 204 ? "removed" : "left";
+
+  it("→ Node and lease are gone, nothing is stored, reports get 401", async () => {
+    const name = `${prefix}-gone`;
+    const { machine, report } = await reporting(name);
+    expect(await go(machine)).toMatchObject(done as object);
+    expect(await cluster(name)).toMatchObject([GONE, GONE]);
+    expect(await storedOf(name)).toEqual({ tables: [], alarm: null });
+    expect(await report()).toMatchObject(UNAUTHENTICATED);
+    expect(await cluster(name)).toMatchObject([GONE, GONE]);
+  });
+
+  it("→ its key is refused for ever, a new key with a new token is admitted", async () => {
+    const name = `${prefix}-back`;
+    const joinToken = await mintToken({ names: name, uses: 5 });
+    const key = await makeMachineKey();
+    const first = await enrolling({ name, key }, joinToken);
+    if (first.kind !== "ok") throw new Error("not enrolled");
+    await go({ name, key, ...first.answer });
+    const refused = { kind: "refused", problem: { reason: "token-refused" } };
+    expect(await enrolling({ name, key }, joinToken)).toMatchObject(refused);
+    expect(await enrolling({ name, key }, await mintToken({ names: name }))).toMatchObject(refused);
+    const again = { name, key: await makeMachineKey() };
+    const second = await enrolling(again, await mintToken({ names: name }));
+    if (second.kind !== "ok") throw new Error("not enrolled again");
+    const report = shimOf({ ...again, kid: second.answer.kid });
+    expect(await report(facts(name), HEALTHY)).toMatchObject({ kind: "ok", answer: { phase: "registered" } });
+  });
+
+  it("while the apiserver is down → not forgotten, no report accepted; again → done", async () => {
+    const name = `${prefix}-down`;
+    const { machine, report } = await reporting(name);
+    await setFault(name, "not today");
+    const failed = done === 204 ? 503 : { kind: "refused", problem: { status: 503, reason: "not-removed" } };
+    expect(await go(machine)).toMatchObject(failed as object);
+    expect(await report()).toMatchObject(UNAUTHENTICATED);
+    await setFault(name, "");
+    await evictDurableObject(env.NODES.getByName(name));
+    expect(await report()).toMatchObject(UNAUTHENTICATED);
+    expect(await go(machine)).toMatchObject(done as object);
+    expect(await cluster(name)).toMatchObject([GONE, GONE]);
+  });
+
+  it("while the apiserver is down, and nobody asks again → an alarm does it once the apiserver answers", async () => {
+    const name = `${prefix}-alarm`;
+    const { machine } = await reporting(name);
+    await setFault(name, "not today");
+    await go(machine);
+    const object = env.NODES.getByName(name);
+    await runDurableObjectAlarm(object);
+    expect(await cluster(name)).not.toMatchObject([GONE, GONE]);
+    await setFault(name, "");
+    // The object that forgets ends with it.
+    await runDurableObjectAlarm(object).catch(() => undefined);
+    expect(await cluster(name)).toMatchObject([GONE, GONE]);
+    expect(await storedOf(name)).toEqual({ tables: [], alarm: null });
+  });
+
+  it("whose Node somebody else has by now → it stays, and its lease", async () => {
+    const name = `${prefix}-foreign`;
+    const { machine } = await reporting(name);
+    await kube("DELETE", nodePath(name));
+    await kube("POST", "/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name } });
+    const { metadata } = await kube("GET", nodePath(name));
+    expect(await go(machine)).toMatchObject(done as object);
+    expect(await cluster(name)).toMatchObject([{ metadata: { uid: metadata?.uid } }, {}]);
+  });
+});
+
+describe("a removal", () => {
+  it("repeated → 204", async () => {
+    await reporting("removed-twice");
+    expect(await remove("removed-twice")).toBe(204);
+    expect(await remove("removed-twice")).toBe(204);
+  });
+
+  it("that ended before the object forgot → 204, and now it has", async () => {
+    const name = "removed-half";
+    const { report } = await reporting(name);
+    expect(await env.NODES.getByName(name).remove(name, "a test")).toMatchObject({ status: 200 });
+    await evictDurableObject(env.NODES.getByName(name));
+    expect(await report()).toMatchObject(UNAUTHENTICATED);
+    expect(await remove(name)).toBe(204);
+    expect(await storedOf(name)).toEqual({ tables: [], alarm: null });
+  });
+
+  it("repeated after the machine is back with a new key → takes the new one, too: an operator asked", async () => {
+    const name = "removed-and-new";
+    await reporting(name);
+    expect(await remove(name)).toBe(204);
+    const { report } = await reporting(name);
+    await env.NODES.getByName(name).forget();
+    expect(await report()).toMatchObject({ kind: "ok" });
+    expect(await remove(name)).toBe(204);
+    expect(await report()).toMatchObject(UNAUTHENTICATED);
+  });
+
+  it.each([
+    ["of a name that never enrolled → 404", "never-enrolled", ADMIN_SECRET, 404],
+    ["without the operator's secret → 403", "removed-403", "else", 403],
+    ["of what cannot be a name → 400", "Not_A_Name", ADMIN_SECRET, 400],
+  ])("%s", async (_, name, secret, status) => {
+    expect(await remove(name, secret)).toBe(status);
+  });
+
+  it("while a report is under way → nothing comes back", async () => {
+    const name = "removed-during";
+    const { report } = await reporting(name);
+    const [, status] = await Promise.all([report(), remove(name)]);
+    expect(status).toBe(204);
+    expect(await cluster(name)).toMatchObject([GONE, GONE]);
+  });
+});
+
+describe("a leave", () => {
+  it("without a ticket → 409 with one; a report's signature is none → 401", async () => {
+    const { machine } = await reporting("leave-signed");
+    const statuses: number[] = [];
+    const watched: Transport = async (request) => {
+      const response = await transport(request);
+      statuses.push(response.status);
+      return response;
+    };
+    const asReport: Transport = (request) => transport({ ...request, path: "/v1/nodes/leave-signed/report" });
+    expect(await leaveAs(machine, asReport)).toMatchObject(UNAUTHENTICATED);
+    expect(await leaveAs(machine, watched)).toMatchObject(LEFT);
+    expect(statuses).toEqual([409, 200]);
+    expect(await leaveAs(machine)).toMatchObject(UNAUTHENTICATED);
+  });
+});

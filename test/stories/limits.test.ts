@@ -1,0 +1,202 @@
+// How often somebody may ask: failures by address, and a machine's own requests. Whoever is good goes on beside whoever
+// is not.
+import { env, exports } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { makeMachineKey, signEnrolment } from "../../node-shim/identity/sign.ts";
+import type { Problem } from "../../shared/protocol/report.ts";
+import { FAILURE_LIMIT } from "../../worker/http/failure-limits.ts";
+import { REQUEST_LIMIT, requestRate } from "../../worker/machine/request-rate.ts";
+import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
+import { type EnrolledMachine, enrolled, mintToken, requestsAbout } from "../worker/support/machine.ts";
+import { reportBody, reportHeaders } from "../worker/support/posting.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const PERIOD_MS = FAILURE_LIMIT.seconds * 1000;
+type Attempt = (address: string) => Promise<Response>;
+
+interface Asking {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+}
+const from = (address: string, path: string, init: Asking) =>
+  exports.default.fetch(
+    new Request(ORIGIN + path, { ...init, headers: { ...init.headers, "cf-connecting-ip": address } }),
+  );
+const reasonOf = async (response: Response) => [response.status, (await response.json<Problem>()).reason];
+
+let addresses = 0;
+/** One failure more than an address may have, within one period of the platform's clock. */
+async function failing(attempt: Attempt, addressOf = () => `192.0.2.${++addresses}`) {
+  for (;;) {
+    const period = Math.floor(Date.now() / PERIOD_MS);
+    const address = addressOf();
+    const answers: Response[] = [];
+    while (answers.length <= FAILURE_LIMIT.failures) answers.push(await attempt(address));
+    if (Math.floor(Date.now() / PERIOD_MS) === period) return { address, answers };
+  }
+}
+
+/** What asks to be this machine, by another key than its own. */
+async function forged(machine: EnrolledMachine): Promise<Attempt> {
+  const body = reportBody(machine.name);
+  const headers = await reportHeaders({ ...machine, key: await makeMachineKey() }, body);
+  return (address) => from(address, `/v1/nodes/${machine.name}/report`, { method: "POST", headers, body });
+}
+
+async function enrolment(name: string, joinToken: string): Promise<Attempt> {
+  const path = `/v1/nodes/${name}/enrolment`;
+  const asking = { name, origin: ORIGIN, path, machineID: "m", systemUUID: "s" };
+  const body = JSON.stringify({
+    protocol: 1,
+    ...(await signEnrolment(await makeMachineKey(), joinToken, asking)),
+  });
+  return (address) => from(address, path, { method: "PUT", body });
+}
+
+const asOperator =
+  (secret: string): Attempt =>
+  (address) =>
+    from(address, "/v1/tokens", { headers: { authorization: `Bearer ${secret}` } });
+
+const noKid: Attempt = (address) =>
+  from(address, "/v1/nodes/limit-none/report", { method: "POST", body: "{}" });
+
+describe("failures of one address: at the limit refused as ever, just over it told to wait", () => {
+  it.each<[string, () => Promise<Attempt> | Attempt, [number, string]]>([
+    ["reports without a kid of ours", () => noKid, [401, "unauthenticated"]],
+    ["reports by another key", async () => forged(await enrolled("limit-forged")), [401, "unauthenticated"]],
+    [
+      "enrolments without a proof",
+      () => (address) =>
+        from(address, "/v1/nodes/limit-proof/enrolment", {
+          method: "PUT",
+          body: JSON.stringify({ protocol: 1, proof: "x", binding: "x" }),
+        }),
+      [401, "unauthenticated"],
+    ],
+    [
+      "enrolments with a token that nobody minted",
+      () => enrolment("limit-token", `rcj1_${"A".repeat(43)}`),
+      [401, "token-refused"],
+    ],
+    ["operators with a wrong secret", () => asOperator("wrong"), [403, "forbidden"]],
+  ])("%s", async (_, attempt, refused) => {
+    const { answers } = await failing(await attempt());
+    const last = answers.pop()!;
+    for (const answer of answers) expect(await reasonOf(answer)).toEqual(refused);
+    expect(last.headers.get("retry-after")).toBe(String(FAILURE_LIMIT.seconds));
+    expect(await reasonOf(last)).toEqual([429, "rate-limited"]);
+  });
+
+  it("IPv6: a customer has 64 bits of addresses, which count as one; the next customer is another", async () => {
+    let network = 0;
+    let host = 0;
+    const first = await failing(
+      () => noKid(`2001:db8:${network.toString(16)}:1:${(++host).toString(16)}::1`),
+      () => (network++, ""),
+    );
+    expect(first.answers.map(({ status }) => status).slice(-2)).toEqual([401, 429]);
+    expect((await noKid(`2001:db8:${network.toString(16)}:2::1`)).status).toBe(401);
+  });
+
+  it("no address, as without the platform in front → never told to wait", async () => {
+    const { answers } = await failing(() => noKid(""));
+    expect(answers.at(-1)?.status).toBe(401);
+  });
+});
+
+describe("behind an address that is over the limit", () => {
+  it("an enrolled machine reports, an operator operates; a new machine waits until the failures end", async () => {
+    const machine = await enrolled("limit-neighbour");
+    const enrol = await enrolment("limit-new", await mintToken({ names: "limit-new" }));
+    const { address } = await failing(noKid);
+    const body = reportBody(machine.name);
+    const headers = await reportHeaders(machine, body, { ticket: machine.ticket });
+    const report = await from(address, `/v1/nodes/${machine.name}/report`, { method: "POST", headers, body });
+    expect(report.status).toBe(200);
+    expect((await asOperator(ADMIN_SECRET)(address)).status).toBe(200);
+    expect(await reasonOf(await enrol(address))).toEqual([429, "rate-limited"]);
+    expect((await enrol(`192.0.2.${++addresses}`)).status).toBe(200);
+    const { now } = Date;
+    vi.spyOn(Date, "now").mockImplementation(() => now() + PERIOD_MS);
+    expect((await enrol(address)).status).toBe(200);
+  });
+
+  it("an enrolment costs no signature and asks no object", async () => {
+    const enrol = await enrolment("limit-cheap", await mintToken({ names: "limit-cheap" }));
+    const { address } = await failing(noKid);
+    const [verify, ask] = [vi.spyOn(crypto.subtle, "verify"), vi.spyOn(env.FLEET, "getByName")];
+    expect((await enrol(address)).status).toBe(429);
+    expect([verify.mock.calls.length, ask.mock.calls.length]).toEqual([0, 0]);
+    expect((await enrol(`192.0.2.${++addresses}`)).status).toBe(200);
+    expect([verify.mock.calls.length, ask.mock.calls.length]).toEqual([2, 1]);
+  });
+});
+
+/** Requests under one ticket, on a clock that stands still. */
+async function chatty(name: string) {
+  vi.spyOn(Date, "now").mockReturnValue(Date.now());
+  const machine = await enrolled(name);
+  const body = reportBody(name);
+  const post = async (n: number, ticket = machine.ticket) => {
+    const headers = await reportHeaders(machine, body, { ticket, n });
+    return exports.default.fetch(
+      new Request(`${ORIGIN}/v1/nodes/${name}/report`, { method: "POST", headers, body }),
+    );
+  };
+  return { post, later: (ms: number) => vi.spyOn(Date, "now").mockReturnValue(Date.now() + ms) };
+}
+
+describe("a machine that asks too often", () => {
+  it("at the limit → answered; just over → 429, nothing written; soon after → answered", async () => {
+    const { post, later } = await chatty("limit-chatty");
+    let n = 0;
+    while (n < REQUEST_LIMIT.atOnce) expect((await post(++n)).status).toBe(200);
+    await requestsAbout("limit-chatty");
+    const refused = await post(++n);
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect(await reasonOf(refused)).toEqual([429, "rate-limited"]);
+    expect(await reasonOf(await post(n))).toEqual([429, "rate-limited"]);
+    expect(await requestsAbout("limit-chatty")).toEqual([]);
+    later(1000 / REQUEST_LIMIT.perSecond);
+    expect((await post(++n)).status).toBe(200);
+    expect((await post(++n)).status).toBe(429);
+  });
+
+  it("whose requests somebody has recorded and sends again → has its own share still", async () => {
+    const { post } = await chatty("limit-replayed");
+    for (let replays = 0; replays <= REQUEST_LIMIT.atOnce; replays++) {
+      expect((await post(1, "an old ticket")).status).toBe(409);
+    }
+    expect((await post(1)).status).toBe(200);
+  });
+});
+
+describe("traffic of one machine → which share of it is answered", () => {
+  const every = (periodMs: number, forMs: number) =>
+    Array.from({ length: forMs / periodMs }, (_, index) => index * periodMs);
+  it.each<[string, number[], "all" | number]>([
+    ["every 100 ms for two minutes, as until the first Ready", every(100, 120_000), "all"],
+    ["every second, and two flips in each", [...every(1000, 600_000), ...every(500, 600_000)], "all"],
+    ["the shortest interval that a lease asks for", every(250, 600_000), "all"],
+    ["as many at once as it may", Array.from({ length: REQUEST_LIMIT.atOnce }, () => 0), "all"],
+    [
+      "a hundred a second for a minute",
+      every(10, 60_000),
+      REQUEST_LIMIT.atOnce + 60 * REQUEST_LIMIT.perSecond,
+    ],
+  ])("%s", (_, timesMs, expected) => {
+    const mayAsk = requestRate();
+    const times = timesMs.toSorted((a, b) => a - b);
+    const answered = times.filter((atMs) => mayAsk(atMs));
+    if (expected === "all") expect(answered).toEqual(times);
+    else expect(Math.abs(answered.length - expected)).toBeLessThan(2);
+    // Its lease lives on what is answered.
+    const gaps = answered.map((atMs, index) => atMs - (answered[index - 1] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(1000);
+  });
+});

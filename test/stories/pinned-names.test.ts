@@ -1,0 +1,335 @@
+// A name has one key: who waits for it, who takes it over, who loses it, and that nothing that is late brings one back.
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type MachineKey, makeMachineKey, signEnrolment } from "../../node-shim/identity/sign.ts";
+import type { ListedToken } from "../../shared/protocol/join-tokens.ts";
+import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";
+import { pinnedKeys } from "../../worker/machine/pinned-keys.ts";
+import { nodeRecordStore } from "../../worker/storage/records.ts";
+import { nodeTables } from "../../worker/storage/tables.ts";
+import type { PendingMachine } from "../../worker/registry/pending.ts";
+import { ORIGIN } from "../worker/support/constants.ts";
+import {
+  enrolled,
+  enrolling,
+  facts,
+  HEALTHY,
+  kube,
+  mintToken,
+  operator,
+  shimOf,
+} from "../worker/support/machine.ts";
+
+const WAITS = { reason: "name-pinned", status: 409 };
+const REFUSED = { reason: "token-refused", status: 401 };
+const HOUR_MS = 3_600_000;
+const ENROLLED = { kid: expect.any(String) };
+
+type Reporter = Parameters<typeof shimOf>[0];
+const report = (machine: Reporter, startId?: string) =>
+  shimOf(machine, startId)(facts(machine.name), HEALTHY);
+const statusOf = async (machine: Reporter) => {
+  const outcome = await report(machine);
+  return outcome.kind === "refused" ? outcome.problem.status : outcome.kind;
+};
+
+async function pendingFor(name: string): Promise<PendingMachine[]> {
+  const { body } = await operator<{ pending: PendingMachine[] }>("GET", "/v1/pending");
+  return body.pending.filter((machine) => machine.name === name);
+}
+
+async function tokenOf(id: string): Promise<ListedToken | undefined> {
+  const { body } = await operator<{ tokens: ListedToken[] }>("GET", "/v1/tokens");
+  return body.tokens.find((token) => token.id === id);
+}
+
+const decide = async (name: string, verdict: "approve" | "reject", { thumbprint }: MachineKey) =>
+  (await operator("POST", `/v1/nodes/${name}/${verdict}`, { thumbprint })).status;
+
+/** A machine that reports, and another one that asks for its name. */
+async function contested(name: string) {
+  const first = await enrolled(name);
+  expect(await statusOf(first)).toBe("ok");
+  const joinToken = await mintToken({ names: name });
+  const key = await makeMachineKey();
+  const ask = () => enrolling(name, { joinToken, key, machineID: "m-2", systemUUID: "s-2" });
+  expect(await ask()).toEqual(WAITS);
+  return { first, key, ask, joinToken };
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("another machine that asks for a pinned name", () => {
+  it("→ waits, and the operator sees what is known of both", async () => {
+    const name = "wait-shown";
+    const { first, key, ask } = await contested(name);
+    await ask();
+    expect(await pendingFor(name)).toEqual([
+      {
+        name,
+        token: expect.any(String),
+        thumbprint: key.thumbprint,
+        address: "",
+        machineID: "m-2",
+        systemUUID: "s-2",
+        askedAt: expect.any(String),
+        expiresAt: expect.any(String),
+        pinned: {
+          thumbprint: first.key.thumbprint,
+          machineID: "m-1",
+          systemUUID: "s-1",
+          address: "",
+          pinnedAt: expect.any(String),
+          hasReported: true,
+        },
+      },
+    ]);
+    expect(await statusOf(first)).toBe("ok");
+  });
+
+  it("approved → has the name at once, and the other one has lost it for ever", async () => {
+    const name = "wait-approved";
+    const { first, key, ask } = await contested(name);
+    expect(await decide(name, "approve", key)).toBe(204);
+    expect(await statusOf(first)).toBe(401);
+    const outcome = await ask();
+    if (!("kid" in outcome)) throw new Error("not enrolled");
+    expect(await report({ name, key, kid: outcome.kid }, "start-2")).toMatchObject({
+      answer: { phase: "registered" },
+    });
+    expect(await enrolling(name, { joinToken: await mintToken({ names: name }), key: first.key })).toEqual(
+      REFUSED,
+    );
+    expect(await pendingFor(name)).toEqual([]);
+    expect(await decide(name, "approve", key)).toBe(404);
+  });
+
+  it("rejected → is refused for ever, and the use of its token is free again", async () => {
+    const name = "wait-rejected";
+    const { first, key, ask, joinToken } = await contested(name);
+    expect(await decide(name, "reject", key)).toBe(204);
+    expect(await ask()).toEqual(REFUSED);
+    expect(await statusOf(first)).toBe("ok");
+    expect(await enrolling(name, { joinToken, key: await makeMachineKey() })).toEqual(WAITS);
+  });
+
+  it("keeps a use of its token: no other machine gets it meanwhile, also where the token expires", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const name = "wait-reserved";
+    await statusOf(await enrolled(name));
+    const { body } = await operator<ListedToken & { token: string }>("POST", "/v1/tokens", {
+      names: "wait-reserved*",
+      expiresInSeconds: 60,
+      uses: 1,
+    });
+    const [joinToken, key] = [body.token, await makeMachineKey()];
+    expect(await enrolling(name, { joinToken, key })).toEqual(WAITS);
+    expect(await tokenOf(body.id)).toMatchObject({ used: 0, reserved: 1, state: "used up" });
+    expect(await enrolling(`${name}-2`, { joinToken, key: await makeMachineKey() })).toEqual(REFUSED);
+    vi.setSystemTime(Date.now() + 60_000);
+    expect(await enrolling(name, { joinToken, key })).toEqual(WAITS);
+    expect(await decide(name, "approve", key)).toBe(204);
+    expect(await enrolling(name, { joinToken, key })).toMatchObject(ENROLLED);
+    expect(await tokenOf(body.id)).toMatchObject({ used: 1, reserved: 0 });
+  });
+
+  it("has the name without an operator once it is free", async () => {
+    const name = "wait-freed";
+    const { ask } = await contested(name);
+    expect((await operator("DELETE", `/v1/nodes/${name}`)).status).toBe(204);
+    expect(await ask()).toMatchObject(ENROLLED);
+    expect(await pendingFor(name)).toEqual([]);
+  });
+
+  it("one for each token, five for each name; the next → 409 and not kept", async () => {
+    const name = "wait-five";
+    await statusOf(await enrolled(name));
+    const shared = await mintToken({ names: name, uses: 9 });
+    const first = await makeMachineKey();
+    expect(await enrolling(name, { joinToken: shared, key: first })).toEqual(WAITS);
+    expect(await enrolling(name, { joinToken: shared, key: await makeMachineKey() })).toEqual(WAITS);
+    expect(await pendingFor(name)).toMatchObject([{ thumbprint: first.thumbprint }]);
+    for (let machine = 2; machine <= 6; machine++) {
+      const joinToken = await mintToken({ names: name });
+      expect(await enrolling(name, { joinToken, key: await makeMachineKey() })).toEqual(WAITS);
+    }
+    expect(await pendingFor(name)).toHaveLength(5);
+  });
+
+  it("is kept for 24 hours; asked again after, it begins anew", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const name = "wait-a-day";
+    await statusOf(await enrolled(name));
+    const [joinToken, key] = [
+      await mintToken({ names: name, expiresInSeconds: 30 * 24 * 3600 }),
+      await makeMachineKey(),
+    ];
+    await enrolling(name, { joinToken, key });
+    vi.setSystemTime(Date.now() + 24 * HOUR_MS - 1);
+    expect(await pendingFor(name)).toHaveLength(1);
+    vi.setSystemTime(Date.now() + 1);
+    expect(await pendingFor(name)).toEqual([]);
+    expect(await decide(name, "approve", key)).toBe(404);
+    expect(await enrolling(name, { joinToken, key })).toEqual(WAITS);
+    expect(await pendingFor(name)).toHaveLength(1);
+  });
+
+  it.each([
+    ["of no thumbprint", { thumbprint: "x" }],
+    ["of nobody", {}],
+  ])("a word %s → 400", async (_, body) => {
+    expect((await operator("POST", "/v1/nodes/wait-nobody/approve", body)).status).toBe(400);
+    expect((await operator("POST", "/v1/nodes/wait-nobody/reject", body)).status).toBe(400);
+  });
+
+  it("whose token is revoked → waits no longer", async () => {
+    const name = "wait-token-gone";
+    const { ask } = await contested(name);
+    const [waiting] = await pendingFor(name);
+    await operator("DELETE", `/v1/tokens/${waiting?.token}`);
+    expect(await pendingFor(name)).toEqual([]);
+    expect(await ask()).toEqual(REFUSED);
+  });
+});
+
+describe("a machine that was never heard of", () => {
+  it("has its name for 24 hours, then it is the next one's; if nobody asks it is still its own", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const [name, other] = ["never-reports", "never-asked-for"];
+    const [silent, late] = [await enrolled(name), await enrolled(other)];
+    vi.setSystemTime(Date.now() + 24 * HOUR_MS - 1);
+    const [joinToken, key] = [await mintToken({ names: name, uses: 5 }), await makeMachineKey()];
+    expect(await enrolling(name, { joinToken, key })).toEqual(WAITS);
+    vi.setSystemTime(Date.now() + 1);
+    expect(await enrolling(name, { joinToken, key })).toMatchObject(ENROLLED);
+    expect(await statusOf(silent)).toBe(401);
+    expect(await statusOf(late)).toBe("ok");
+    vi.setSystemTime(Date.now() + 24 * HOUR_MS);
+    const third = await makeMachineKey();
+    expect(await enrolling(other, { joinToken: await mintToken({ names: other }), key: third })).toEqual(
+      WAITS,
+    );
+  });
+
+  it("off for a year after it reported → comes back without a human", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const machine = await enrolled("off-for-a-year");
+    expect(await statusOf(machine)).toBe("ok");
+    vi.setSystemTime(Date.now() + 365 * 24 * HOUR_MS);
+    await evictDurableObject(env.NODES.getByName("off-for-a-year"));
+    expect(await statusOf(machine)).toBe("ok");
+  });
+});
+
+describe("a revocation", () => {
+  it("→ 403 for the machine, its Node stays; a new key with a new token has the name at once", async () => {
+    const name = "revoked-one";
+    const machine = await enrolled(name);
+    expect(await statusOf(machine)).toBe("ok");
+    expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
+    expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
+    await evictDurableObject(env.NODES.getByName(name));
+    expect(await report(machine)).toMatchObject({ problem: { status: 403, reason: "key-revoked" } });
+    expect(await kube("GET", `/api/v1/nodes/${name}`)).toMatchObject({ metadata: { name } });
+    const joinToken = await mintToken({ names: name, uses: 2 });
+    expect(await enrolling(name, { joinToken, key: machine.key })).toEqual(REFUSED);
+    const { body } = await operator<{ entries: { text: string }[] }>("GET", `/v1/nodes/${name}/history`);
+    expect(body.entries.map(({ text }) => text)).toContain("an operator revoked this machine's keys");
+    const key = await makeMachineKey();
+    const outcome = await enrolling(name, { joinToken, key });
+    if (!("kid" in outcome)) throw new Error("not enrolled");
+    expect(await report({ name, key, kid: outcome.kid }, "start-2")).toMatchObject({
+      answer: { phase: "registered" },
+    });
+  });
+
+  it("of a name that no machine ever had → 404", async () => {
+    expect((await operator("POST", "/v1/nodes/revoked-nobody/revoke")).status).toBe(404);
+  });
+
+  it("before the machine's first report → refused all the same", async () => {
+    const machine = await enrolled("revoked-early");
+    expect((await operator("POST", "/v1/nodes/revoked-early/revoke")).status).toBe(204);
+    expect(await statusOf(machine)).toBe(403);
+  });
+});
+
+describe.each([
+  ["removed", (name: string) => operator("DELETE", `/v1/nodes/${name}`)],
+  ["revoked", (name: string) => operator("POST", `/v1/nodes/${name}/revoke`)],
+])("an enrolment that was admitted before the name was %s", (word, end) => {
+  it("→ speaks for nobody after", async () => {
+    const name = `late-${word}`;
+    const key = await makeMachineKey();
+    const path = `/v1/nodes/${name}/enrolment`;
+    const joinToken = await mintToken({ names: name });
+    const { binding } = await signEnrolment(key, joinToken, {
+      name,
+      origin: ORIGIN,
+      path,
+      machineID: "m",
+      systemUUID: "s",
+    });
+    const machine = {
+      key: key.publicJwk.x,
+      thumbprint: key.thumbprint,
+      machineID: "m",
+      systemUUID: "s",
+    };
+    const request = { name, method: "PUT", path, binding, machine, address: "" };
+    const { pin } = await env.FLEET.getByName("fleet").admit(request);
+    if (!pin) throw new Error("not admitted");
+    expect((await end(name)).status).toBe(204);
+    const enrolled = await env.NODES.getByName(name).enrol(pin);
+    const macKey = parseMacKeys(env.KID_MAC_KEYS)[0]!;
+    const kid = await issueKid(macKey, name, key.thumbprint, enrolled?.id ?? "none");
+    expect([401, 403]).toContain(await statusOf({ name, key, kid }));
+    expect([401, 403]).toContain(await statusOf({ name, key, kid }));
+    expect(await kube("GET", `/api/v1/nodes/${name}`)).toMatchObject({ code: 404 });
+    expect(await enrolling(name, { joinToken, key })).toEqual(REFUSED);
+  });
+});
+
+describe("a machine's object that follows the registry", () => {
+  const pin = (generation: number, thumbprint: string) => ({
+    name: "follows",
+    thumbprint,
+    nextThumbprint: null,
+    generation,
+    token: "t",
+    machine: { key: "k", machineID: "m", systemUUID: "s", address: "" },
+    pinnedAtMs: 0,
+    reportedAtMs: null,
+    revokedAtMs: null,
+    grant: { withoutFactsOnlyTaint: false },
+  });
+  const keys = <Result>(name: string, act: (keys: ReturnType<typeof pinnedKeys>) => Result) =>
+    runInDurableObject(env.NODES.getByName(name), (_, { storage }) =>
+      act(pinnedKeys(nodeRecordStore(storage.sql, nodeTables(storage.sql)))),
+    );
+
+  it("takes the newest pin, in whatever order they come", async () => {
+    const followed = await keys("follows-order", ({ follow, enrolled }) => {
+      const taken = [pin(5, "b"), pin(4, "a"), pin(5, "b")].map((each) =>
+        follow(each, `id-${each.thumbprint}`, 0),
+      );
+      return [taken, enrolled()];
+    });
+    expect(followed).toEqual([[true, false, false], { id: "id-b", thumbprints: ["b"] }]);
+  });
+
+  it("a pin read before a removal, and taken after it → not taken; one from after it → taken", async () => {
+    const followed = await keys("follows-late", ({ follow, outdate, enrolled }) => [
+      outdate(6),
+      follow(pin(5, "b"), "old", 0),
+      enrolled(),
+      follow(pin(7, "c"), "new", 0),
+      enrolled(),
+      outdate(6),
+    ]);
+    expect(followed).toEqual([false, false, null, true, { id: "new", thumbprints: ["c"] }, false]);
+  });
+});

@@ -1,0 +1,214 @@
+// The table of docs/protocol.md: what a report gets for an answer, and what it changes.
+import { describe, expect, it } from "vitest";
+import { base64url } from "jose";
+import { sha256Base64url, signReport } from "../../../node-shim/identity/sign.ts";
+import { canonicalJson, LIMITS, type Problem, type ReportAnswer } from "../../../shared/protocol/report.ts";
+import { ORIGIN } from "../support/constants.ts";
+import { type EnrolledMachine, enrolled, facts, send } from "../support/machine.ts";
+import { reportOf } from "../support/posting.ts";
+
+interface Posting {
+  body?: string;
+  ticket?: string;
+  n?: number;
+  claims?: Record<string, unknown>;
+  kid?: string;
+  path?: string;
+  authorization?: string | null;
+}
+
+async function post(machine: EnrolledMachine, posting: Posting = {}) {
+  const { name, key, kid } = machine;
+  const body = posting.body ?? JSON.stringify(reportOf(name));
+  const claims = {
+    sub: name,
+    aud: ORIGIN,
+    body: sha256Base64url(body),
+    ticket: posting.ticket ?? "",
+    n: posting.n ?? 1,
+  };
+  const jwt = await signReport(key, posting.kid ?? kid, { ...claims, ...posting.claims });
+  const headers =
+    posting.authorization === null ? {} : { authorization: posting.authorization ?? `Bearer ${jwt}` };
+  const response = await send(posting.path ?? `/v1/nodes/${name}/report`, { method: "POST", headers, body });
+  return { status: response.status, body: await response.json<Problem & ReportAnswer>() };
+}
+
+/** A machine whose object has just answered: it holds a fresh ticket. */
+async function challenged(name: string): Promise<{ machine: EnrolledMachine; ticket: string }> {
+  const machine = await enrolled(name);
+  const { body } = await post(machine);
+  return { machine, ticket: body.ticket };
+}
+
+describe("a report that proves nothing → 401, without detail", () => {
+  it.each<[string, (machine: EnrolledMachine) => Posting]>([
+    ["no authorization", () => ({ authorization: null })],
+    ["not a JWT", () => ({ authorization: "Bearer nonsense" })],
+    ["no kid that this Worker made", () => ({ kid: "2.thumbprint.enrolment.mac" })],
+    [
+      "a kid with another MAC",
+      ({ kid }) => ({ kid: `${kid.slice(0, -2)}${kid.endsWith("A") ? "B" : "A"}A` }),
+    ],
+    ["another name's path", () => ({ path: "/v1/nodes/another-node/report" })],
+    ["a node that never enrolled", () => ({ path: "/v1/nodes/never-enrolled/report" })],
+    ["another audience", () => ({ claims: { aud: "https://evil.test" } })],
+    ["another body's digest", () => ({ claims: { body: base64url.encode(new Uint8Array(32)) } })],
+    ["another subject", () => ({ claims: { sub: "another-node" } })],
+    ["no n", () => ({ claims: { n: undefined } })],
+    ["n of 0", () => ({ claims: { n: 0 } })],
+    ["a ticket that is no text", () => ({ claims: { ticket: 7 } })],
+  ])("%s", async (situation, posting) => {
+    const machine = await enrolled(`proves-${situation.replaceAll(/[^a-z0-9]/gi, "-").toLowerCase()}`);
+    const { status, body } = await post(machine, posting(machine));
+    expect({ status, reason: body.reason, ticket: body.ticket }).toEqual({
+      status: 401,
+      reason: "unauthenticated",
+      ticket: undefined,
+    });
+  });
+
+  it("signed by another machine's key", async () => {
+    const machine = await enrolled("signed-by-another");
+    const other = await enrolled("another-machine");
+    expect((await post({ ...machine, key: other.key })).status).toBe(401);
+  });
+});
+
+describe("tickets", () => {
+  it("no ticket → 409 with one, and nothing applied", async () => {
+    const { status, body } = await post(await enrolled("ticket-none"));
+    expect(status).toBe(409);
+    expect(body).toMatchObject({
+      reason: "ticket-stale",
+      factsWanted: true,
+      ticket: expect.stringMatching(/^[\w-]{22}$/),
+    });
+  });
+
+  it("the ticket of an answer → 200, and another ticket", async () => {
+    const { machine, ticket } = await challenged("ticket-good");
+    const { status, body } = await post(machine, { ticket });
+    expect(status).toBe(200);
+    expect(body.ticket).not.toBe(ticket);
+  });
+
+  it("the same ticket, n and body → the same answer", async () => {
+    const { machine, ticket } = await challenged("ticket-same");
+    const first = await post(machine, { ticket });
+    expect(await post(machine, { ticket })).toEqual(first);
+  });
+
+  it("the same ticket and n, another body → 409", async () => {
+    const { machine, ticket } = await challenged("ticket-other-body");
+    await post(machine, { ticket });
+    const body = JSON.stringify(reportOf(machine.name, { startId: "start-2" }));
+    expect((await post(machine, { ticket, body })).status).toBe(409);
+  });
+
+  it("the ticket before the last one, with a higher n → 200, since an answer may be lost", async () => {
+    const { machine, ticket } = await challenged("ticket-lost-answer");
+    await post(machine, { ticket });
+    expect((await post(machine, { ticket, n: 2 })).status).toBe(200);
+  });
+
+  it("the ticket before the last one, once the last one was used → 409", async () => {
+    const { machine, ticket } = await challenged("ticket-superseded");
+    const { body } = await post(machine, { ticket });
+    await post(machine, { ticket: body.ticket });
+    expect((await post(machine, { ticket, n: 2 })).status).toBe(409);
+  });
+
+  it("a recorded report, replayed → 409, and the machine's own ticket stays good", async () => {
+    const { machine, ticket } = await challenged("ticket-replay");
+    const { body } = await post(machine, { ticket });
+    for (let replays = 0; replays < 5; replays++) await post(machine, { ticket: "a stale one" });
+    expect((await post(machine, { ticket: body.ticket })).status).toBe(200);
+  });
+});
+
+describe("bodies", () => {
+  const withBody = async (name: string, body: string) => {
+    const { machine, ticket } = await challenged(name);
+    return post(machine, { ticket, body });
+  };
+
+  it("not JSON → 400", async () => {
+    expect(await withBody("body-not-json", "{")).toMatchObject({
+      status: 400,
+      body: { reason: "invalid-json" },
+    });
+  });
+
+  it("not UTF-8 or not the schema → 400 with the path of the first fault", async () => {
+    const report = reportOf("body-schema", { vitals: { signals: { "memory.available": [-1, 8] } } });
+    const { status, body } = await withBody("body-schema", JSON.stringify(report));
+    expect({ status, reason: body.reason, pointer: body.pointer }).toEqual({
+      status: 400,
+      reason: "invalid-body",
+      pointer: "/vitals/signals/memory.available/0",
+    });
+  });
+
+  it("an unknown field → 400", async () => {
+    const { status } = await withBody(
+      "body-unknown",
+      JSON.stringify({ ...reportOf("body-unknown"), more: 1 }),
+    );
+    expect(status).toBe(400);
+  });
+
+  it("at the limit of bytes it is read; just over → 413", async () => {
+    const { machine, ticket } = await challenged("body-limit");
+    const body = JSON.stringify(reportOf(machine.name));
+    const atLimit = body.padEnd(LIMITS.bodyBytes, " ");
+    expect((await post(machine, { ticket, body: atLimit })).status).toBe(200);
+    expect(await post(machine, { ticket, n: 2, body: `${atLimit} ` })).toMatchObject({
+      status: 413,
+      body: { reason: "body-too-large" },
+    });
+  });
+});
+
+describe("facts", () => {
+  it("unknown and absent → 412 with a ticket", async () => {
+    const { machine, ticket } = await challenged("facts-absent");
+    const { facts: _, ...vitalsOnly } = reportOf(machine.name);
+    const { status, body } = await post(machine, { ticket, body: JSON.stringify(vitalsOnly) });
+    expect({ status, reason: body.reason }).toEqual({ status: 412, reason: "facts-unknown" });
+    expect((await post(machine, { ticket: body.ticket })).status).toBe(200);
+  });
+
+  it("known → vitals alone are enough", async () => {
+    const { machine, ticket } = await challenged("facts-known");
+    const first = await post(machine, { ticket });
+    const { facts: _, ...vitalsOnly } = reportOf(machine.name);
+    const body = JSON.stringify(vitalsOnly);
+    expect(await post(machine, { ticket: first.body.ticket, body })).toMatchObject({
+      status: 200,
+      body: { ready: true },
+    });
+  });
+
+  it("refused → named in the answer, and the last good ones stay", async () => {
+    const { machine, ticket } = await challenged("facts-refused");
+    const first = await post(machine, { ticket });
+    const bad = { ...facts(machine.name), machine: { cores: -1 } };
+    const digest = sha256Base64url(canonicalJson(bad));
+    const body = JSON.stringify(reportOf(machine.name, { facts: bad, factsDigest: digest }));
+    const { status, body: answer } = await post(machine, { ticket: first.body.ticket, body });
+    expect(status).toBe(200);
+    expect(answer).toMatchObject({
+      phase: "registered",
+      ready: true,
+      factsRefused: { path: expect.stringMatching(/^\/facts\/machine\//) },
+    });
+  });
+
+  it("whose digest is another one → refused", async () => {
+    const { machine, ticket } = await challenged("facts-digest");
+    const body = JSON.stringify(reportOf(machine.name, { factsDigest: "A".repeat(43) }));
+    const { body: answer } = await post(machine, { ticket, body });
+    expect(answer).toMatchObject({ phase: "facts refused", factsRefused: { path: "/factsDigest" } });
+  });
+});

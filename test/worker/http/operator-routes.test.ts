@@ -1,0 +1,279 @@
+// Who may operate: the admin secret, Cloudflare Access, what each may do, and what the audit log says of it.
+import { env } from "cloudflare:workers";
+import { base64url, exportJWK, generateKeyPair, SignJWT } from "jose";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { makeMachineKey } from "../../../node-shim/identity/sign.ts";
+import type { MintedToken } from "../../../shared/protocol/join-tokens.ts";
+import { operatorOf } from "../../../worker/identity/operator.ts";
+import type { AuditEntry } from "../../../worker/registry/audit.ts";
+import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
+import { enrolled, enrolling, facts, HEALTHY, operator, send, shimOf } from "../support/machine.ts";
+
+const AUD = "aud-of-the-application";
+const NOW = Math.floor(Date.now() / 1000);
+const keyOf = (pair: Promise<{ privateKey: CryptoKey; publicKey: CryptoKey }>, kid: string) =>
+  pair.then(async ({ privateKey, publicKey }) => ({
+    privateKey,
+    jwk: { ...(await exportJWK(publicKey)), kid, alg: "RS256" },
+  }));
+const [teamKey, otherKey] = await Promise.all([
+  keyOf(generateKeyPair("RS256"), "team-1"),
+  keyOf(generateKeyPair("RS256"), "team-1"),
+]);
+
+/** A team of its own for each test: its keys are fetched anew. */
+let teams = 0;
+let team = "";
+const access = () => ({
+  ...env,
+  ACCESS_TEAM: team,
+  ACCESS_AUD: AUD,
+  ACCESS_ADMINS: "alice@example.com ci.access",
+});
+const fetched: string[] = [];
+
+beforeEach(() => {
+  team = `team-${++teams}`;
+  fetched.length = 0;
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (url) => {
+    fetched.push(url instanceof Request ? url.url : url.toString());
+    return Response.json({ keys: [teamKey.jwk] });
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const claims = (more: object = {}) => ({
+  iss: `https://${team}.cloudflareaccess.com`,
+  aud: [AUD],
+  email: "alice@example.com",
+  exp: NOW + 3600,
+  ...more,
+});
+const assertion = (payload: object, key = teamKey, alg = "RS256") =>
+  new SignJWT({ ...payload }).setProtectedHeader({ alg, kid: key.jwk.kid }).sign(key.privateKey);
+const from = (jwt: string, headers: Record<string, string> = {}) =>
+  new Request(`${ORIGIN}/v1/tokens`, { headers: { "cf-access-jwt-assertion": jwt, ...headers } });
+
+describe("Cloudflare Access", () => {
+  it.each([
+    ["a person who is listed", { email: "Alice@example.com" }, { who: "Alice@example.com", role: "admin" }],
+    ["another person", { email: "bob@example.com" }, { who: "bob@example.com", role: "view" }],
+    [
+      "a service that is listed",
+      { email: undefined, common_name: "ci.access" },
+      { who: "ci.access", role: "admin" },
+    ],
+    [
+      "a service with an empty mail address",
+      { email: "", common_name: "x.access" },
+      { who: "x.access", role: "view" },
+    ],
+  ])("vouches for %s → their role", async (_, more, expected) => {
+    expect(await operatorOf(from(await assertion(claims(more))), null, access())).toEqual(expected);
+    expect(fetched).toEqual([`https://${team}.cloudflareaccess.com/cdn-cgi/access/certs`]);
+  });
+
+  it("asked twice → the team's keys are fetched once", async () => {
+    for (let request = 0; request < 2; request++) {
+      expect(await operatorOf(from(await assertion(claims())), null, access())).not.toBeNull();
+    }
+    expect(fetched).toHaveLength(1);
+  });
+
+  it.each<[string, () => Promise<string>]>([
+    ["another application's", () => assertion(claims({ aud: ["other"] }))],
+    ["another team's", () => assertion(claims({ iss: "https://evil.cloudflareaccess.com" }))],
+    ["expired", () => assertion(claims({ exp: NOW - 60 }))],
+    ["without an end", () => assertion(claims({ exp: undefined }))],
+    ["signed by another key of that name", () => assertion(claims(), otherKey)],
+    ["for nobody", () => assertion(claims({ email: undefined }))],
+    ["no JWT", () => Promise.resolve("e30.e30.e30")],
+    [
+      "unsigned",
+      () =>
+        Promise.resolve(
+          `${btoa('{"alg":"none"}').replaceAll("=", "")}.${btoa(JSON.stringify(claims())).replaceAll("=", "")}.`,
+        ),
+    ],
+  ])("an assertion that is %s → nobody", async (_, make) => {
+    expect(await operatorOf(from(await make()), null, access())).toBeNull();
+  });
+
+  it.each([
+    ["another site's page, as browsers say", { "sec-fetch-site": "cross-site" }, false],
+    ["a subdomain's page", { "sec-fetch-site": "same-site" }, false],
+    ["another origin's page", { origin: "https://evil.test" }, false],
+    ["an origin that cannot be told", { origin: "null" }, false],
+    ["a page of this origin", { "sec-fetch-site": "same-origin", origin: ORIGIN }, true],
+    ["the address bar", { "sec-fetch-site": "none" }, true],
+    ["no browser", {}, true],
+  ])("a request from %s → let in: %s", async (_, headers, isLetIn) => {
+    const operator = await operatorOf(from(await assertion(claims()), headers), null, access());
+    expect(operator !== null).toBe(isLetIn);
+  });
+
+  it.each([
+    ["no team", { ACCESS_TEAM: "" }],
+    ["no application", { ACCESS_AUD: "" }],
+  ])("that is not configured: %s → nobody, and nothing is fetched", async (_, without) => {
+    const jwt = await assertion(
+      claims("ACCESS_TEAM" in without ? { iss: "https://.cloudflareaccess.com" } : { aud: "" }),
+    );
+    expect(await operatorOf(from(jwt), null, { ...access(), ...without })).toBeNull();
+    expect(fetched).toEqual([]);
+  });
+
+  it("whose keys cannot be fetched → nobody", async () => {
+    vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("down", { status: 503 }));
+    expect(await operatorOf(from(await assertion(claims())), null, access())).toBeNull();
+  });
+});
+
+const sha256 = async (secret: string) =>
+  base64url.encode(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret))));
+const BOTH = { ADMIN_SECRET_SHA256: `${await sha256("the next one")} ${env.ADMIN_SECRET_SHA256}` };
+const VIEW = { VIEW_SECRET_SHA256: `${await sha256("to look")} ${await sha256("to look next")}` };
+const ADMIN = { who: "admin secret", role: "admin" };
+const VIEWER = { who: "view secret", role: "view" };
+
+describe("an operator's secret", () => {
+  it.each([
+    ["is the admin secret", ADMIN_SECRET, {}, ADMIN],
+    ["is another", `${ADMIN_SECRET}x`, {}, null],
+    ["is none, and none is configured", "", { ADMIN_SECRET_SHA256: "", VIEW_SECRET_SHA256: "" }, null],
+    ["is the hash", env.ADMIN_SECRET_SHA256, {}, null],
+    ["is the one before, while they change", ADMIN_SECRET, BOTH, ADMIN],
+    ["is the next one, while they change", "the next one", BOTH, ADMIN],
+    ["is both hashes", BOTH.ADMIN_SECRET_SHA256, BOTH, null],
+    ["is the view secret", "to look", VIEW, VIEWER],
+    ["is the next view secret", "to look next", VIEW, VIEWER],
+    ["is the admin secret, where there is a view secret", ADMIN_SECRET, VIEW, ADMIN],
+    ["would be the view secret, where there is none", "to look", {}, null],
+  ])("that %s", async (_, secret, more, expected) => {
+    const request = new Request(`${ORIGIN}/v1/tokens`);
+    expect(await operatorOf(request, secret, { ...env, ...more })).toEqual(expected);
+  });
+});
+
+it.each([
+  ["GET", 200],
+  ["POST", 403],
+])("the view secret: %s → %i", async (method, status) => {
+  const headers = { authorization: `Bearer ${VIEW_SECRET}` };
+  const body = JSON.stringify({ names: "viewed", uses: 1, expiresInSeconds: 60 });
+  const response = await send("/v1/tokens", { method, headers, ...(method === "POST" && { body }) });
+  expect(response.status).toBe(status);
+  if (status === 403)
+    expect(await response.json()).toMatchObject({ detail: "view secret may look, and change nothing." });
+});
+
+describe.each([
+  ["GET", "/v1/tokens"],
+  ["POST", "/v1/tokens"],
+  ["DELETE", "/v1/tokens/x"],
+  ["GET", "/v1/pending"],
+  ["GET", "/v1/audit"],
+  ["GET", "/v1/origins"],
+  ["GET", "/v1/origins/machines"],
+  ["GET", "/v1/nodes/a/history"],
+  ["POST", "/v1/nodes/a/register"],
+  ["POST", "/v1/nodes/a/approve"],
+  ["POST", "/v1/nodes/a/reject"],
+  ["POST", "/v1/nodes/a/revoke"],
+  ["DELETE", "/v1/nodes/a"],
+])("%s %s", (method, path) => {
+  it.each<[string, Record<string, string>]>([
+    ["without credentials", {}],
+    ["with another secret", { authorization: "Bearer wrong" }],
+    ["with a forged header of Access", { "cf-access-jwt-assertion": "e30.e30.e30" }],
+    [
+      "with Access's header for mail addresses alone",
+      { "cf-access-authenticated-user-email": "alice@example.com" },
+    ],
+  ])("%s → 403, and no other site may read it", async (_, headers) => {
+    const response = await send(path, { method, headers: { ...headers, origin: "https://evil.test" } });
+    expect(response.status).toBe(403);
+    expect(response.headers.get("access-control-allow-origin")).toBeNull();
+  });
+
+  it("asked for by a browser's preflight → nothing is allowed", async () => {
+    const headers = { origin: "https://evil.test", "access-control-request-method": method };
+    const response = await send(path, { method: "OPTIONS", headers });
+    expect(response.status).toBe(405);
+    expect([...response.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+});
+
+describe("the audit log", () => {
+  const about = async (target: string) => {
+    const { body } = await operator<{ entries: AuditEntry[] }>("GET", "/v1/audit?limit=1000");
+    return body.entries.filter((entry) => entry.target === target).reverse();
+  };
+
+  it("has every change with who, what and when, and no secret", async () => {
+    const name = "audited";
+    const first = await enrolled(name);
+    await shimOf(first)(facts(name), HEALTHY);
+    const { body: token } = await operator<MintedToken>("POST", "/v1/tokens", {
+      names: name,
+      uses: 2,
+      expiresInSeconds: 60,
+    });
+    const [second, third] = [await makeMachineKey(), await makeMachineKey()];
+    await enrolling(name, { joinToken: token.token, key: second });
+    await operator("POST", `/v1/nodes/${name}/reject`, { thumbprint: second.thumbprint });
+    await enrolling(name, { joinToken: token.token, key: third });
+    await operator("POST", `/v1/nodes/${name}/approve`, { thumbprint: third.thumbprint });
+    await operator("POST", `/v1/nodes/${name}/register`);
+    await operator("POST", `/v1/nodes/${name}/revoke`);
+    await operator("DELETE", `/v1/nodes/${name}`);
+    await operator("DELETE", `/v1/tokens/${token.id}`);
+    const entries = await about(name);
+    const [admin, asking] = ["admin secret", `token ${token.id}`];
+    expect(entries.map(({ who, what, detail }) => [who, what, detail])).toEqual([
+      [expect.stringMatching(/^token [\w-]{43}$/), "machine.enrol", `key ${first.key.thumbprint}`],
+      [asking, "machine.wait", `key ${second.thumbprint}`],
+      [admin, "machine.reject", `key ${second.thumbprint}`],
+      [asking, "machine.wait", `key ${third.thumbprint}`],
+      [admin, "machine.approve", `key ${third.thumbprint}`],
+      [admin, "node.register", ""],
+      [admin, "machine.revoke", ""],
+      [admin, "machine.leave", ""],
+    ]);
+    for (const { at } of entries) expect(Math.abs(Date.parse(at) - Date.now())).toBeLessThan(60_000);
+    expect((await about(token.id)).map(({ what, who }) => [what, who])).toEqual([
+      ["token.create", admin],
+      ["token.revoke", admin],
+    ]);
+    const { body } = await operator("GET", "/v1/audit?limit=1000");
+    expect(JSON.stringify(body)).not.toContain(token.token.slice("rcj1_".length));
+    expect(JSON.stringify(body)).not.toContain(ADMIN_SECRET);
+  });
+
+  it("has nothing where nothing changed", async () => {
+    await operator("POST", "/v1/nodes/audited-nobody/revoke");
+    await operator("POST", "/v1/nodes/audited-nobody/register");
+    await operator("POST", "/v1/nodes/audited-nobody/approve", { thumbprint: "A".repeat(43) });
+    await operator("DELETE", "/v1/nodes/audited-nobody");
+    await operator("DELETE", "/v1/tokens/audited-nobody");
+    expect(await about("audited-nobody")).toEqual([]);
+  });
+
+  it("is read in pages, newest first", async () => {
+    await enrolled("audited-pages");
+    const { body: all } = await operator<{ entries: AuditEntry[] }>("GET", "/v1/audit?limit=2");
+    expect(all.entries).toHaveLength(2);
+    const [newest, next] = all.entries as [AuditEntry, AuditEntry];
+    const { body } = await operator<{ entries: AuditEntry[] }>(
+      "GET",
+      `/v1/audit?limit=1&before=${newest.id}`,
+    );
+    expect(body.entries).toEqual([next]);
+  });
+
+  it.each(["limit=0", "limit=1001", "before=x", "unknown=1"])("?%s → 400", async (query) => {
+    expect((await operator("GET", `/v1/audit?${query}`)).status).toBe(400);
+  });
+});

@@ -1,0 +1,382 @@
+// A machine's object from its first report on: what the apiserver is asked, and the Node that results.
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import type { Lease } from "../../../shared/kubernetes/types.ts";
+import type { ReportAnswer } from "../../../shared/protocol/report.ts";
+import { reporter, type ReportOutcome, type Transport } from "../../../node-shim/worker-link/reporter.ts";
+import { ORIGIN } from "../support/constants.ts";
+import {
+  enrolled,
+  facts,
+  HEALTHY,
+  kube,
+  requestsAbout,
+  setFault,
+  shimOf,
+  transport,
+} from "../support/machine.ts";
+
+const GIB = 2 ** 30;
+const MACHINE_TIME = "2026-01-02T03:04:05Z";
+const UNDER_PRESSURE = {
+  signals: { ...HEALTHY.signals, "memory.available": [1024, 8 * GIB] as [number, number] },
+};
+
+const nodePath = (name: string) => `/api/v1/nodes/${name}`;
+const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
+const getNode = (name: string) => kube("GET", nodePath(name));
+const getLease = (name: string) => kube<Lease>("GET", leasePath(name));
+const objectOf = (name: string) => env.NODES.getByName(name);
+
+function answerOf(outcome: ReportOutcome): ReportAnswer {
+  if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
+  return outcome.answer;
+}
+
+/** A machine that has reported twice: registered, warm, and quiet. */
+async function steady(name: string) {
+  const machine = await enrolled(name);
+  const report = shimOf(machine);
+  await report(facts(name), HEALTHY);
+  await report(facts(name), HEALTHY);
+  await runDurableObjectAlarm(objectOf(name));
+  await requestsAbout(name);
+  return { machine, report };
+}
+
+/** Rows by key, as SQLite has them. */
+function rowsOf(name: string): Promise<Record<string, string>> {
+  return runInDurableObject(objectOf(name), (_, state) =>
+    Object.fromEntries(
+      state.storage.sql
+        .exec<{ key: string; value: string }>("SELECT key, value FROM records")
+        .toArray()
+        .map(({ key, value }) => [key, value]),
+    ),
+  );
+}
+
+describe("the first report", () => {
+  it("creates the Node with its status, and its lease", async () => {
+    const report = shimOf(await enrolled("first-report"));
+    expect(answerOf(await report(facts("first-report"), HEALTHY))).toMatchObject({
+      phase: "registered",
+      ready: true,
+    });
+    const node = await getNode("first-report");
+    expect(node.metadata?.annotations).toMatchObject({ "rollcall.dev/owner": "rollcall" });
+    expect(node.metadata?.labels).toMatchObject({
+      "kubernetes.io/hostname": "first-report",
+      "kubernetes.io/arch": "amd64",
+    });
+    expect(node.spec?.taints).toContainEqual({ key: "rollcall.dev/facts-only", effect: "NoSchedule" });
+    expect(node.status?.capacity).toMatchObject({
+      cpu: "4",
+      memory: "8Gi",
+      pods: "110",
+      "ephemeral-storage": "100Gi",
+    });
+    expect(node.status?.conditions?.map(({ type, status }) => `${type}=${status}`)).toEqual([
+      "MemoryPressure=False",
+      "DiskPressure=False",
+      "PIDPressure=False",
+      "Ready=True",
+    ]);
+    const lease = await getLease("first-report");
+    expect(lease.spec).toMatchObject({ holderIdentity: "first-report", leaseDurationSeconds: 40 });
+    expect(lease.metadata?.annotations).toMatchObject({ "rollcall.dev/owner": "rollcall" });
+    expect(lease.metadata?.ownerReferences).toEqual([
+      { apiVersion: "v1", kind: "Node", name: "first-report", uid: node.metadata?.uid },
+    ]);
+  });
+
+  it("of a new machine → two requests: what was created is not read or written again", async () => {
+    const name = "first-requests";
+    const machine = await enrolled(name);
+    const answer = answerOf(await shimOf(machine)(facts(name), HEALTHY));
+    expect(answer).toMatchObject({ phase: "registered", ready: true });
+    const leases = leasePath(name).slice(0, -name.length - 1);
+    expect(await requestsAbout(name)).toEqual(["POST /api/v1/nodes", `POST ${leases}`]);
+    // A fleet that started together spreads, and no event waits for longer than an interval.
+    expect(answer.reportInMs).toBeGreaterThanOrEqual(3760);
+    expect(answer.reportInMs).toBeLessThanOrEqual(9800);
+  });
+
+  it("of a kernel that cannot cap CPU → Ready, with the kubelet's warning", async () => {
+    const name = "no-hardcapping";
+    const without = facts(name, { cgroups: { cpuHardcapping: false } });
+    await shimOf(await enrolled(name))(without, HEALTHY);
+    expect((await getNode(name)).status?.conditions?.at(-1)).toMatchObject({
+      status: "True",
+      message: "kubelet is posting ready status. WARNING: CPU hardcapping unsupported",
+    });
+  });
+
+  it("under the enrolment's ticket → is not challenged", async () => {
+    const name = "first-ticket";
+    const machine = await enrolled(name);
+    const statuses: number[] = [];
+    const send: Transport = async (request) => {
+      const response = await transport(request);
+      statuses.push(response.status);
+      return response;
+    };
+    const report = reporter({
+      ...machine,
+      origin: ORIGIN,
+      startId: "s",
+      send,
+      machineTime: () => MACHINE_TIME,
+    });
+    await report(facts(name), HEALTHY);
+    expect(statuses).toEqual([200]);
+  });
+
+  it("finds a lease that another Node of the name has left → renews it, owned by the new Node", async () => {
+    const name = "first-lease-left";
+    const left = {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name, namespace: "kube-node-lease" },
+      spec: { holderIdentity: name, leaseDurationSeconds: 40 },
+    };
+    await kube("POST", leasePath(name).slice(0, -name.length - 1), left);
+    const report = shimOf(await enrolled(name));
+    expect(answerOf(await report(facts(name), HEALTHY))).toMatchObject({ phase: "registered", ready: true });
+    const { metadata, spec } = await getLease(name);
+    expect(metadata?.ownerReferences).toMatchObject([{ uid: (await getNode(name)).metadata?.uid }]);
+    expect(spec?.renewTime).toBeDefined();
+  });
+
+  it.each([
+    ["permits it", true, ["example.com/shop"]],
+    ["does not", false, ["rollcall.dev/facts-only", "example.com/shop"]],
+  ])(
+    "registerWithTaints replaces the facts-only taint where the token %s",
+    async (_, withoutFactsOnlyTaint, taints) => {
+      const name = `taints-${withoutFactsOnlyTaint}`;
+      const machine = await enrolled(name, { withoutFactsOnlyTaint });
+      const { settings } = facts(name);
+      const registerWithTaints = [{ key: "example.com/shop", effect: "NoSchedule" as const }];
+      await shimOf(machine)(facts(name, { settings: { ...settings, registerWithTaints } }), HEALTHY);
+      const keys = (await getNode(name)).spec?.taints?.map(({ key }) => key) ?? [];
+      expect(keys.filter((key) => !key.startsWith("node.kubernetes.io/"))).toEqual(taints);
+    },
+  );
+
+  it("of a name that somebody else's Node has → name taken, and nothing is written", async () => {
+    const name = "somebody-elses";
+    await kube("POST", "/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name } });
+    const before = await getNode(name);
+    const report = shimOf(await enrolled(name));
+    expect(answerOf(await report(facts(name), HEALTHY))).toMatchObject({ phase: "name taken", ready: false });
+    expect(await getNode(name)).toEqual(before);
+    expect(await getLease(name)).toMatchObject({ code: 404 });
+  });
+});
+
+describe("a steady heartbeat", () => {
+  it("warm → one request, a renewed lease, no row written", async () => {
+    const name = "steady-warm";
+    const { report } = await steady(name);
+    const [rows, lease] = [await rowsOf(name), await getLease(name)];
+    await report(facts(name), HEALTHY);
+    expect(await requestsAbout(name)).toEqual([`PUT ${leasePath(name)}`]);
+    expect(await rowsOf(name)).toEqual(rows);
+    expect(Date.parse((await getLease(name)).spec?.renewTime ?? "")).toBeGreaterThanOrEqual(
+      Date.parse(lease.spec?.renewTime ?? ""),
+    );
+    expect((await getLease(name)).spec?.renewTime).not.toBe(lease.spec?.renewTime);
+  });
+
+  it("to an object that was evicted in between → a challenge, the lease read and renewed, no row written", async () => {
+    const name = "steady-cold";
+    const { report } = await steady(name);
+    const [rows, node] = [await rowsOf(name), await getNode(name)];
+    await evictDurableObject(objectOf(name));
+    expect(answerOf(await report(facts(name), HEALTHY))).toMatchObject({ phase: "registered", ready: true });
+    expect(await requestsAbout(name)).toEqual([`GET ${leasePath(name)}`, `PUT ${leasePath(name)}`]);
+    expect(await rowsOf(name)).toEqual(rows);
+    expect(await getNode(name)).toEqual(node);
+  });
+});
+
+describe("a status that is written because its time has come", () => {
+  it("costs no row, and an eviction after the next renewal does not repeat it", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const name = "periodic";
+    const { report } = await steady(name);
+    const rows = await rowsOf(name);
+    // The period of 5 minutes is shifted by up to half of it; the lease is renewed all the time.
+    const status: string[] = [];
+    for (let beat = 0; beat < 46; beat++) {
+      vi.setSystemTime(Date.now() + 10_000);
+      await report(facts(name), HEALTHY);
+      status.push(...(await requestsAbout(name)).filter((request) => request.endsWith("/status")));
+    }
+    expect(status.length).toBeGreaterThanOrEqual(1);
+    expect(status.length).toBeLessThanOrEqual(3);
+    expect(await rowsOf(name)).toEqual(rows);
+    await report(facts(name), HEALTHY);
+    await evictDurableObject(objectOf(name));
+    await requestsAbout(name);
+    await report(facts(name), HEALTHY);
+    expect(await requestsAbout(name)).toEqual([`GET ${leasePath(name)}`, `PUT ${leasePath(name)}`]);
+    vi.useRealTimers();
+  });
+});
+
+describe("a clock that is put back after a status was written for its time alone", () => {
+  it.each([
+    ["warm", false],
+    ["evicted", true],
+  ])("moves no heartbeat back, object %s", async (heat, cold) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const name = `put-back-${heat}`;
+    const { report } = await steady(name);
+    const heartbeat = async () => (await getNode(name)).status?.conditions?.at(-1)?.lastHeartbeatTime ?? "";
+    const first = await heartbeat();
+    for (let beats = 0; (await heartbeat()) === first && beats < 50; beats++) {
+      vi.setSystemTime(Date.now() + 10_000);
+      await report(facts(name), HEALTHY);
+    }
+    await report(facts(name), HEALTHY);
+    const written = await heartbeat();
+    expect(written > first).toBe(true);
+    if (cold) await evictDurableObject(objectOf(name));
+    vi.setSystemTime(Date.now() - 20_000);
+    for (let beats = 0; beats < 3; beats++) {
+      await report(facts(name), UNDER_PRESSURE);
+      await report(facts(name), HEALTHY);
+      expect((await heartbeat()) >= written).toBe(true);
+    }
+    vi.useRealTimers();
+  });
+});
+
+describe("an apiserver that stays away", () => {
+  it("costs no row a report, alarms included, while the machine says nothing new", async () => {
+    const name = "stays-away";
+    const { report } = await steady(name);
+    await setFault(name, "html");
+    await report(facts(name), UNDER_PRESSURE);
+    const alarm = () => runInDurableObject(objectOf(name), (_, state) => state.storage.getAlarm());
+    const [rows, alarmAt] = [await rowsOf(name), await alarm()];
+    await report(facts(name), UNDER_PRESSURE);
+    expect(await rowsOf(name)).toEqual(rows);
+    expect(await alarm()).toBe(alarmAt);
+    expect(alarmAt).toBeGreaterThan(Date.now() + 10_000);
+    await setFault(name, "");
+  });
+});
+
+describe("a change", () => {
+  it("of a condition → one patch of the status, with the Node's uid; heard of again in the next answer", async () => {
+    const name = "flips";
+    const { report } = await steady(name);
+    await report(facts(name), UNDER_PRESSURE);
+    expect(await requestsAbout(name)).toEqual([
+      `PUT ${leasePath(name)}`,
+      `PATCH ${nodePath(name)}/status`,
+      "POST /api/v1/namespaces/default/events",
+    ]);
+    const conditions = (await getNode(name)).status?.conditions ?? [];
+    expect(conditions.find(({ type }) => type === "MemoryPressure")?.status).toBe("True");
+  });
+
+  it("of the facts → a new status; what did not change stays", async () => {
+    const name = "grows";
+    const { report } = await steady(name);
+    const { machine } = facts(name);
+    await report(facts(name, { machine: { ...machine!, memoryBytes: 16 * GIB } }), HEALTHY);
+    expect((await getNode(name)).status?.capacity).toMatchObject({ cpu: "4", memory: "16Gi" });
+  });
+
+  it.each(["machine", "storage"] as const)(
+    "of the %s's facts to unreadable ones → the last good capacity stays, and what is kept of it",
+    async (group) => {
+      const name = `unreadable-${group}`;
+      const { report } = await steady(name);
+      const { capacity, allocatable } = (await getNode(name)).status ?? {};
+      expect(capacity).toMatchObject({ cpu: "4", memory: "8Gi", "ephemeral-storage": "100Gi" });
+      const { [group]: _, ...rest } = facts(name);
+      await report(rest, HEALTHY);
+      expect((await getNode(name)).status).toMatchObject({ capacity, allocatable });
+    },
+  );
+});
+
+describe("the apiserver", () => {
+  it.each([
+    ["refuses (500)", "the database is gone", "apiserver refuses"],
+    ["is a tunnel's error page", "html", "apiserver unreachable"],
+  ])("%s → 200 with the phase; well again → registered", async (_, fault, phase) => {
+    const name = `fault-${fault.slice(0, 4).trim()}`;
+    const { report } = await steady(name);
+    await setFault(name, fault);
+    expect(answerOf(await report(facts(name), HEALTHY))).toMatchObject({ phase });
+    await setFault(name, "");
+    expect(answerOf(await report(facts(name), HEALTHY))).toMatchObject({ phase: "registered", ready: true });
+  });
+
+  it("refuses from the start → reports come sooner, and the Node is there once it is well", async () => {
+    const name = "down-from-the-start";
+    const report = shimOf(await enrolled(name));
+    await setFault(name, "not today");
+    const delays = [];
+    for (let attempt = 0; attempt < 3; attempt++)
+      delays.push(answerOf(await report(facts(name), HEALTHY)).reportInMs);
+    // Doubling, and up to a quarter earlier: a fleet does not come back in step.
+    for (const [attempt, mostMs] of [200, 400, 800].entries()) {
+      expect(delays[attempt]).toBeLessThanOrEqual(mostMs);
+      expect(delays[attempt]).toBeGreaterThanOrEqual(0.75 * mostMs);
+    }
+    await setFault(name, "");
+    expect(answerOf(await report(facts(name), HEALTHY))).toMatchObject({ phase: "registered", ready: true });
+  });
+
+  it("has lost the Node → node deleted, until the shim starts again", async () => {
+    const name = "deleted";
+    const { machine, report } = await steady(name);
+    await kube("DELETE", nodePath(name));
+    await kube("DELETE", leasePath(name));
+    expect(answerOf(await report(facts(name), HEALTHY))).toMatchObject({
+      phase: "node deleted",
+      ready: false,
+    });
+    await requestsAbout(name);
+    expect(answerOf(await report(facts(name), HEALTHY))).toMatchObject({ phase: "node deleted" });
+    expect(await requestsAbout(name)).toEqual([]);
+    const restarted = shimOf(machine, "start-2");
+    expect(answerOf(await restarted(facts(name), HEALTHY))).toMatchObject({
+      phase: "registered",
+      ready: true,
+    });
+    expect((await getNode(name)).status?.capacity).toMatchObject({ cpu: "4" });
+  });
+});
+
+describe("a restarted shim", () => {
+  it("finds its Node, reconciles, and keeps its uid", async () => {
+    const name = "restarted";
+    const { machine } = await steady(name);
+    const before = await getNode(name);
+    const restarted = shimOf(machine, "start-2");
+    expect(answerOf(await restarted(facts(name), HEALTHY))).toMatchObject({
+      phase: "registered",
+      ready: true,
+    });
+    expect((await requestsAbout(name)).slice(0, 2)).toEqual(["POST /api/v1/nodes", `GET ${nodePath(name)}`]);
+    expect((await getNode(name)).metadata?.uid).toBe(before.metadata?.uid);
+  });
+});
+
+describe("the answer", () => {
+  it("asks for the next report 2 to 6 % before the interval", async () => {
+    const { report } = await steady("next-report");
+    const { reportInMs } = answerOf(await report(facts("next-report"), HEALTHY));
+    expect(reportInMs).toBeGreaterThanOrEqual(9400);
+    expect(reportInMs).toBeLessThanOrEqual(9800);
+  });
+});

@@ -1,0 +1,160 @@
+// By which origin machines report: both are good while a domain changes, and an operator is told who still uses which.
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { FleetObject } from "../../../worker/registry/registry-object.ts";
+import { noteOrigin, type OriginMachine, type OriginUse } from "../../../worker/registry/origins.ts";
+import { ORIGIN } from "../support/constants.ts";
+import { type EnrolledMachine, enrolled, operator, send } from "../support/machine.ts";
+import { reportBody, reportHeaders } from "../support/posting.ts";
+
+const OTHER = "https://other.test";
+const GONE = "https://gone.test";
+const DAY_MS = 24 * 3600 * 1000;
+const HOUR_MS = 3600 * 1000;
+const START_MS = Date.UTC(2026, 5, 1);
+const at = (ms: number) => new Date(START_MS + ms).toISOString();
+const setClock = (ms: number) => vi.spyOn(Date, "now").mockReturnValue(START_MS + ms);
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** One report, which may be challenged first. */
+async function report(machine: EnrolledMachine, aud: string | string[] = ORIGIN): Promise<number> {
+  const body = reportBody(machine.name);
+  let { ticket } = machine;
+  for (;;) {
+    const headers = await reportHeaders(machine, body, { ticket, aud: aud as string });
+    const response = await send(`/v1/nodes/${machine.name}/report`, { method: "POST", headers, body });
+    const answer = await response.json<{ ticket?: string }>();
+    machine.ticket = answer.ticket ?? ticket;
+    if (response.status !== 409) return response.status;
+    ticket = machine.ticket;
+  }
+}
+
+const uses = async () => (await operator<{ origins: OriginUse[] }>("GET", "/v1/origins")).body.origins;
+const useOf = async (origin: string) => (await uses()).find((use) => use.origin === origin);
+async function machinesOf(origin: string, more = ""): Promise<OriginMachine[]> {
+  const path = `/v1/origins/machines?origin=${encodeURIComponent(origin)}${more}`;
+  return (await operator<{ machines: OriginMachine[] }>("GET", path)).body.machines;
+}
+const timesOf = async (name: string) =>
+  (await Promise.all([machinesOf(ORIGIN), machinesOf(OTHER)])).map(
+    (machines) => machines.find((machine) => machine.name === name)?.lastUsedAt,
+  );
+
+describe("a machine that reports", () => {
+  it("by one origin, then by the other → counts for the other one, at once; both stay good", async () => {
+    setClock(0);
+    const machine = await enrolled("origin-moves");
+    expect(await report(machine)).toBe(200);
+    expect(await timesOf("origin-moves")).toEqual([at(0), undefined]);
+    setClock(1000);
+    expect(await report(machine, OTHER)).toBe(200);
+    expect(await timesOf("origin-moves")).toEqual([undefined, at(1000)]);
+    expect(await report(machine)).toBe(200);
+  });
+
+  it("by both in turns → counts for the one it came back to within an hour, with no row for each report", async () => {
+    setClock(0);
+    const machine = await enrolled("origin-turns");
+    const settle = vi.spyOn(FleetObject.prototype, "settle");
+    const seen: (string | undefined)[][] = [];
+    for (const [ms, aud] of [
+      [0, ORIGIN],
+      [1000, OTHER],
+      [2000, ORIGIN],
+      [3000, OTHER],
+      [HOUR_MS, ORIGIN],
+      [HOUR_MS + 1000, ORIGIN],
+    ] as const) {
+      setClock(ms);
+      expect(await report(machine, aud)).toBe(200);
+      seen.push(await timesOf("origin-turns"));
+    }
+    const onOther = [undefined, at(1000)];
+    const back = [at(HOUR_MS), undefined];
+    expect(seen).toEqual([[at(0), undefined], onOther, onOther, onOther, back, back]);
+    expect(settle).toHaveBeenCalledTimes(3);
+  });
+
+  it("day after day → noted once a day, also where its object is evicted", async () => {
+    setClock(0);
+    const machine = await enrolled("origin-daily");
+    const settle = vi.spyOn(FleetObject.prototype, "settle");
+    const seen: (string | undefined)[] = [];
+    for (const ms of [0, 10_000, DAY_MS - 1, DAY_MS, DAY_MS + 10_000, 2 * DAY_MS]) {
+      setClock(ms);
+      expect(await report(machine)).toBe(200);
+      seen.push((await timesOf("origin-daily"))[0]);
+      await evictDurableObject(env.NODES.getByName("origin-daily"));
+    }
+    expect(seen).toEqual([0, 0, 0, DAY_MS, DAY_MS, 2 * DAY_MS].map(at));
+    expect(settle).toHaveBeenCalledTimes(3);
+  });
+
+  it("while the registry does not answer → is answered, and the registry is left alone for an hour", async () => {
+    setClock(0);
+    const machine = await enrolled("origin-alone");
+    await report(machine);
+    const settle = vi.spyOn(FleetObject.prototype, "settle").mockImplementation(() => {
+      throw new Error("overloaded");
+    });
+    for (const ms of [DAY_MS, DAY_MS + 10_000, DAY_MS + 20_000]) {
+      setClock(ms);
+      expect(await report(machine)).toBe(200);
+    }
+    expect(settle).toHaveBeenCalledTimes(1);
+    settle.mockRestore();
+    setClock(DAY_MS + HOUR_MS);
+    expect(await report(machine)).toBe(200);
+    expect(await timesOf("origin-alone")).toEqual([at(DAY_MS + HOUR_MS), undefined]);
+  });
+
+  it.each([
+    ["an origin that is none of ours", GONE],
+    ["a list of origins", [ORIGIN, OTHER]],
+    ["no origin", ""],
+  ])("by %s → 401", async (situation, aud) => {
+    const machine = await enrolled(`origin-${situation.replaceAll(" ", "-")}`);
+    expect(await report(machine, aud)).toBe(401);
+  });
+
+  it.each([
+    ["revoked", "POST", "/revoke"],
+    ["forgotten", "DELETE", ""],
+  ])("and is %s → counts no more", async (what, method, action) => {
+    const name = `origin-${what}`;
+    await report(await enrolled(name), OTHER);
+    await operator(method, `/v1/nodes/${name}${action}`);
+    expect(await timesOf(name)).toEqual([undefined, undefined]);
+  });
+});
+
+describe("an operator", () => {
+  it("asks about an origin that is not configured any more → who was left behind, page by page, and since when", async () => {
+    await runInDurableObject(env.FLEET.getByName("fleet"), (_, { storage }) => {
+      for (const [index, name] of ["left-1", "left-2", "left-3"].entries()) {
+        noteOrigin(storage.sql, name, GONE, START_MS + index);
+      }
+      noteOrigin(storage.sql, "left-3", ORIGIN, START_MS + DAY_MS);
+    });
+    expect(await useOf(GONE)).toEqual({ origin: GONE, isConfigured: false, lastUsedAt: at(2), machines: 2 });
+    expect((await uses()).map(({ origin }) => origin)).toEqual([ORIGIN, OTHER, GONE]);
+    expect(await machinesOf(GONE)).toEqual([
+      { name: "left-1", lastUsedAt: at(0) },
+      { name: "left-2", lastUsedAt: at(1) },
+    ]);
+    expect((await machinesOf(GONE, "&limit=1")).map(({ name }) => name)).toEqual(["left-1"]);
+    expect((await machinesOf(GONE, "&after=left-1")).map(({ name }) => name)).toEqual(["left-2"]);
+  });
+
+  it.each(["", "?origin=", "?origin=a&limit=0", "?origin=a&limit=1001", "?origin=a&more=1"])(
+    "asks for machines with %j → 400",
+    async (query) => {
+      expect((await operator("GET", `/v1/origins/machines${query}`)).status).toBe(400);
+    },
+  );
+});

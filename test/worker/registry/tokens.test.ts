@@ -1,0 +1,202 @@
+// What join tokens give, allow and forbid; how operators see and revoke them.
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { makeMachineKey } from "../../../node-shim/identity/sign.ts";
+import type { ListedToken, MintedToken } from "../../../shared/protocol/join-tokens.ts";
+import {
+  enrolled,
+  enrolling,
+  facts,
+  HEALTHY,
+  kube,
+  mintToken,
+  operator,
+  shimOf,
+} from "../support/machine.ts";
+
+const GOOD = { names: "token-*", expiresInSeconds: 60, uses: 1 };
+const NODE_TAINT = { key: "example.com/shop", value: "7", effect: "NoSchedule" as const };
+const REFUSED = { reason: "token-refused", status: 401 };
+
+async function minted(wish: object): Promise<MintedToken> {
+  const { status, body } = await operator<MintedToken>("POST", "/v1/tokens", { ...GOOD, ...wish });
+  expect(status).toBe(201);
+  return body;
+}
+
+async function listed(id: string): Promise<ListedToken | undefined> {
+  const { body } = await operator<{ tokens: ListedToken[] }>("GET", "/v1/tokens");
+  return body.tokens.find((token) => token.id === id);
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a token with labels and taints", () => {
+  it("→ the Node is created with them, and they win over the machine's own", async () => {
+    const name = "token-gives";
+    const machine = await enrolled(name, {
+      labels: { "example.com/site": "north", tier: "shop" },
+      taints: [NODE_TAINT],
+    });
+    const { settings } = facts(name);
+    const own = {
+      nodeLabels: { tier: "hq", mine: "yes" },
+      registerWithTaints: [{ ...NODE_TAINT, value: "8" }],
+    };
+    const outcome = await shimOf(machine)(facts(name, { settings: { ...settings, ...own } }), HEALTHY);
+    expect(outcome).toMatchObject({ answer: { phase: "registered" } });
+    const node = await kube("GET", `/api/v1/nodes/${name}`);
+    expect(node.metadata?.labels).toMatchObject({ "example.com/site": "north", tier: "shop", mine: "yes" });
+    const own7 = node.spec?.taints?.filter(({ key }) => key === NODE_TAINT.key);
+    expect(own7).toEqual([NODE_TAINT]);
+    expect(node.spec?.taints).toContainEqual({ key: "rollcall.dev/facts-only", effect: "NoSchedule" });
+  });
+
+  it.each<[string, object, string]>([
+    ["a label only the cluster may set", { labels: { "kubernetes.io/role": "x" } }, "/labels"],
+    ["a role", { labels: { "node-role.kubernetes.io/master": "" } }, "/labels"],
+    ["a label under node-restriction", { labels: { "node-restriction.kubernetes.io/a": "b" } }, "/labels"],
+    ["a label's value that is none", { labels: { a: "b c" } }, "/labels"],
+    [
+      "65 labels",
+      { labels: Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`l${at}`, ""])) },
+      "/labels",
+    ],
+    ["a taint twice", { taints: [NODE_TAINT, { ...NODE_TAINT, value: "9" }] }, "/taints"],
+    ["a taint without an effect", { taints: [{ key: "a" }] }, "/taints/0/effect"],
+    ["a pattern with * in its middle", { mayLabel: ["a*b"] }, "/mayLabel/0"],
+    ["a rejoin token for a pattern", { rejoin: true, names: "a-*" }, "/names"],
+    ["a rejoin token with two uses", { rejoin: true, names: "a", uses: 2 }, "/uses"],
+    ["a field that is none", { label: {} }, "/label"],
+  ])("%s → 400 at the fault", async (_, wish, pointer) => {
+    expect(await operator("POST", "/v1/tokens", { ...GOOD, ...wish })).toMatchObject({
+      status: 400,
+      body: { pointer },
+    });
+  });
+
+  it("64 labels → 201", async () => {
+    await minted({ labels: Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`l${at}`, ""])) });
+  });
+});
+
+describe.each<[string, Record<string, unknown>, object, string | null]>([
+  ["one of its keys", { mayLabel: ["tier"] }, { nodeLabels: { tier: "a" } }, null],
+  [
+    "a key that begins as it says",
+    { mayLabel: ["example.com/*"] },
+    { nodeLabels: { "example.com/a": "" } },
+    null,
+  ],
+  ["any key", { mayLabel: ["*"] }, { nodeLabels: { "example.org/a": "" } }, null],
+  ["another key", { mayLabel: ["tier"] }, { nodeLabels: { tiers: "a" } }, "/facts/settings/nodeLabels"],
+  ["any where there may be none", { mayLabel: [] }, { nodeLabels: { a: "" } }, "/facts/settings/nodeLabels"],
+  ["a taint it may", { mayTaint: ["example.com/*"] }, { registerWithTaints: [NODE_TAINT] }, null],
+  [
+    "a taint it may not",
+    { mayTaint: ["a"] },
+    { registerWithTaints: [NODE_TAINT] },
+    "/facts/settings/registerWithTaints",
+  ],
+])("a machine that sets %s", (situation, wish, own, path) => {
+  it(path === null ? "→ registered" : "→ its facts are refused there", async () => {
+    const name = `token-may-${situation.replaceAll(/[^a-z]+/g, "-")}`;
+    const machine = await enrolled(name, wish);
+    const { settings } = facts(name);
+    const outcome = await shimOf(machine)(facts(name, { settings: { ...settings, ...own } }), HEALTHY);
+    expect(outcome).toMatchObject({
+      kind: "ok",
+      answer: path === null ? { phase: "registered" } : { phase: "facts refused", factsRefused: { path } },
+    });
+  });
+});
+
+describe("GET /v1/tokens", () => {
+  it("tells what a token allows and how often it was used, and never its secret", async () => {
+    const { token, ...mintedToken } = await minted({ uses: 2, labels: { a: "b" } });
+    expect(await listed(mintedToken.id)).toEqual(mintedToken);
+    expect(mintedToken).toMatchObject({
+      names: "token-*",
+      uses: 2,
+      used: 0,
+      reserved: 0,
+      state: "valid",
+      createdBy: "admin secret",
+      rejoin: false,
+      withoutFactsOnlyTaint: false,
+      labels: { a: "b" },
+    });
+    const key = await makeMachineKey();
+    for (let retry = 0; retry < 3; retry++) await enrolling("token-used", { joinToken: token, key });
+    expect(await listed(mintedToken.id)).toMatchObject({ used: 1, state: "valid" });
+    await enrolling("token-used-2", { joinToken: token, key: await makeMachineKey() });
+    expect(await listed(mintedToken.id)).toMatchObject({ used: 2, state: "used up" });
+    const { body } = await operator("GET", "/v1/tokens");
+    expect(JSON.stringify(body)).not.toContain(token);
+    expect(JSON.stringify(body)).not.toContain(token.slice("rcj1_".length));
+  });
+
+  it("calls one expired that is", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { id } = await minted({ expiresInSeconds: 60 });
+    vi.setSystemTime(Date.now() + 59_999);
+    expect(await listed(id)).toMatchObject({ state: "valid" });
+    vi.setSystemTime(Date.now() + 1);
+    expect(await listed(id)).toMatchObject({ state: "expired" });
+  });
+});
+
+describe("DELETE /v1/tokens/:id", () => {
+  it("→ nobody enrols with it any more, also no machine that did; those go on reporting", async () => {
+    const { id, token } = await minted({ uses: 5 });
+    const [name, key] = ["token-revoked", await makeMachineKey()];
+    const first = await enrolling(name, { joinToken: token, key });
+    if (!("kid" in first)) throw new Error("not enrolled");
+    expect((await operator("DELETE", `/v1/tokens/${id}`)).status).toBe(204);
+    expect((await operator("DELETE", `/v1/tokens/${id}`)).status).toBe(204);
+    expect(await listed(id)).toMatchObject({ state: "revoked", revokedAt: expect.any(String) });
+    expect(await enrolling(name, { joinToken: token, key })).toEqual(REFUSED);
+    expect(await enrolling("token-revoked-2", { joinToken: token, key: await makeMachineKey() })).toEqual(
+      REFUSED,
+    );
+    const outcome = await shimOf({ name, key, kid: first.kid })(facts(name), HEALTHY);
+    expect(outcome).toMatchObject({ kind: "ok", answer: { phase: "registered" } });
+  });
+
+  it("that is none → 404", async () => {
+    expect((await operator("DELETE", "/v1/tokens/none")).status).toBe(404);
+  });
+});
+
+describe("a rejoin token", () => {
+  it("takes a pinned name over, once; the key that had it is refused for ever", async () => {
+    const name = "token-rejoin";
+    const [old, next] = [await makeMachineKey(), await makeMachineKey()];
+    const joinToken = await mintToken({ names: name, uses: 5 });
+    const before = await enrolling(name, { joinToken, key: old });
+    if (!("kid" in before)) throw new Error("not enrolled");
+    const oldShim = shimOf({ name, key: old, kid: before.kid });
+    expect(await oldShim(facts(name), HEALTHY)).toMatchObject({ kind: "ok" });
+
+    const { token: rejoin } = await minted({ names: name, rejoin: true });
+    const after = await enrolling(name, { joinToken: rejoin, key: next });
+    if (!("kid" in after)) throw new Error("not taken over");
+    expect(await oldShim(facts(name), HEALTHY)).toMatchObject({ problem: { status: 401 } });
+    expect(await enrolling(name, { joinToken, key: old })).toEqual(REFUSED);
+    const shim = shimOf({ name, key: next, kid: after.kid }, "start-2");
+    expect(await shim(facts(name), HEALTHY)).toMatchObject({ kind: "ok", answer: { phase: "registered" } });
+    expect(await enrolling(name, { joinToken: rejoin, key: next })).toEqual(after);
+    expect(await enrolling(name, { joinToken: rejoin, key: await makeMachineKey() })).toEqual(REFUSED);
+  });
+
+  it("→ nothing that the other machine has reported is held to be the new one's", async () => {
+    const name = "token-rejoin-facts";
+    await shimOf(await enrolled(name))(facts(name), HEALTHY);
+    const machine = await enrolled(name, { names: name, rejoin: true });
+    const bad = { ...facts(name), machine: { cores: 0 } } as never;
+    expect(await shimOf(machine, "start-2")(bad, HEALTHY)).toMatchObject({
+      answer: { phase: "facts refused" },
+    });
+  });
+});

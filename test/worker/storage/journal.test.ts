@@ -1,0 +1,328 @@
+// What a machine's object keeps of its decisions: events on their way to the apiserver, history for the operator,
+// and silence. Nothing is lost by an apiserver that is away or an eviction, and nothing is said twice.
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Event, Lease } from "../../../shared/kubernetes/types.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import type { HistoryEntry } from "../../../worker/storage/history.ts";
+import { ADMIN_SECRET } from "../support/constants.ts";
+import { enrolled, facts, HEALTHY, kube, requestsAbout, send, setFault, shimOf } from "../support/machine.ts";
+
+const GIB = 2 ** 30;
+const UNDER_PRESSURE: Vitals = { signals: { ...HEALTHY.signals, "memory.available": [1024, 8 * GIB] } };
+const SHUTTING_DOWN: Vitals = { ...HEALTHY, shuttingDown: true };
+
+const objectOf = (name: string) => env.NODES.getByName(name);
+const ring = (name: string) => runDurableObjectAlarm(objectOf(name));
+
+/** The events about a Node, in the order in which they happened: `reason ×count`. */
+async function eventsOf(name: string): Promise<string[]> {
+  const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
+  const { items } = await kube<{ items: Event[] }>("GET", path);
+  return items
+    .toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1))
+    .map(({ reason = "", count = 1 }) => (count > 1 ? `${reason} ×${count}` : reason));
+}
+
+async function historyOf(name: string, query = ""): Promise<HistoryEntry[]> {
+  const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+  const response = await send(`/v1/nodes/${name}/history${query}`, { method: "GET", headers });
+  return (await response.json<{ entries: HistoryEntry[] }>()).entries;
+}
+
+const textsOf = async (name: string, kind: string) =>
+  (await historyOf(name, `?kind=${kind}`)).map(({ text }) => text);
+
+/** Registered, its first events sent. */
+async function settled(name: string) {
+  const machine = await enrolled(name);
+  const report = shimOf(machine);
+  await report(facts(name), HEALTHY);
+  await ring(name);
+  await requestsAbout(name);
+  return { machine, report };
+}
+
+const STARTED = ["Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"];
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("a shim whose setup fails", () => {
+  const SETUP_ERROR = "Invalid Node Allocatable configuration. Resource memory has a reservation of 1Ei";
+  const FAILED: Vitals = { signals: {}, setupError: SETUP_ERROR };
+
+  it("registered before → a Warning and a line of history; neither lease nor status nor facts change", async () => {
+    const name = "setup-failed";
+    const { machine } = await settled(name);
+    const restarted = shimOf(machine, "start-2");
+    const changed = facts(name, { versions: { kernel: "6.2.0", osImage: "Test Linux" } });
+    expect(await restarted(changed, FAILED)).toMatchObject({
+      kind: "ok",
+      answer: { phase: "setup failed", ready: true },
+    });
+    expect(await requestsAbout(name)).toEqual(["POST /api/v1/namespaces/default/events"]);
+    expect(await eventsOf(name)).toEqual([...STARTED, "KubeletSetupFailed"]);
+    expect(await textsOf(name, "registration")).toContain(SETUP_ERROR);
+    expect(await textsOf(name, "version")).toEqual([]);
+  });
+
+  it("again and again → counted, as a kubelet's would be", async () => {
+    const name = "setup-failed-twice";
+    const { machine } = await settled(name);
+    await shimOf(machine, "start-2")(facts(name), FAILED);
+    await shimOf(machine, "start-3")(facts(name), FAILED);
+    expect(await eventsOf(name)).toEqual([...STARTED, "KubeletSetupFailed ×2"]);
+  });
+
+  it("it starts at last → registered and Ready, as after any restart", async () => {
+    const name = "setup-mended";
+    const machine = await enrolled(name);
+    expect(await shimOf(machine, "start-1")(facts(name), FAILED)).toMatchObject({
+      answer: { phase: "setup failed", ready: false },
+    });
+    expect(await shimOf(machine, "start-2")(facts(name), HEALTHY)).toMatchObject({
+      answer: { phase: "registered", ready: true },
+    });
+  });
+});
+
+describe("events", () => {
+  it("of a start follow the Ready Node in an alarm, in order", async () => {
+    const report = shimOf(await enrolled("events-start"));
+    await report(facts("events-start"), HEALTHY);
+    expect(await eventsOf("events-start")).toEqual([]);
+    await ring("events-start");
+    expect(await eventsOf("events-start")).toEqual(STARTED);
+  });
+
+  it("are about the Node as the kubelet says it: its name is the uid", async () => {
+    await settled("events-about");
+    const path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Devents-about";
+    const [event] = (await kube<{ items: Event[] }>("GET", path)).items;
+    expect(event).toMatchObject({
+      involvedObject: { kind: "Node", name: "events-about", uid: "events-about" },
+      source: { component: "rollcall", host: "events-about" },
+      type: "Normal",
+    });
+  });
+
+  it("of a flip leave with the report that brought it; what stays so causes none", async () => {
+    const { report } = await settled("events-flip");
+    await report(facts("events-flip"), SHUTTING_DOWN);
+    await report(facts("events-flip"), SHUTTING_DOWN);
+    expect(await eventsOf("events-flip")).toEqual([...STARTED, "Shutdown", "NodeNotReady"]);
+  });
+
+  it("of a shutdown that is cancelled: it, its cancellation; none of one that came true, after the boot", async () => {
+    const { machine, report } = await settled("events-shutdown");
+    await report(facts("events-shutdown"), SHUTTING_DOWN);
+    await report(facts("events-shutdown"), HEALTHY);
+    await report(facts("events-shutdown"), SHUTTING_DOWN);
+    const restarted = shimOf(machine, "start-2");
+    await restarted(facts("events-shutdown"), HEALTHY);
+    await restarted(facts("events-shutdown"), HEALTHY);
+    await ring("events-shutdown");
+    const path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Devents-shutdown";
+    const { items } = await kube<{ items: Event[] }>("GET", path);
+    const told = items.filter(({ reason }) => reason === "Shutdown");
+    expect(told.map(({ type, message, count }) => [type, message, count])).toEqual([
+      ["Normal", "Shutdown manager detected shutdown event", 2],
+      ["Normal", "Shutdown manager detected shutdown cancellation", 1],
+    ]);
+  });
+
+  it("of a reboot: Rebooted, once", async () => {
+    const { machine } = await settled("events-reboot");
+    const booted = facts("events-reboot");
+    booted.machine!.bootID = "b-2";
+    const restarted = shimOf(machine, "start-2");
+    await restarted(booted, HEALTHY);
+    await restarted(booted, HEALTHY);
+    await ring("events-reboot");
+    const events = await eventsOf("events-reboot");
+    expect(events.filter((event) => event.startsWith("Rebooted"))).toEqual(["Rebooted"]);
+  });
+
+  it("of an image filesystem without capacity: InvalidDiskCapacity, once; again after it had one", async () => {
+    const name = "no-image-capacity";
+    const { report } = await settled(name);
+    const withImages = (bytes: [number, number]) => ({
+      signals: { ...HEALTHY.signals, "imagefs.available": bytes },
+    });
+    for (const bytes of [0, 0, GIB, 0]) await report(facts(name), withImages([bytes, bytes]));
+    const events = await eventsOf(name);
+    expect(events.filter((event) => event.startsWith("Invalid"))).toEqual(["InvalidDiskCapacity ×2"]);
+  });
+
+  it("that happen while the apiserver is away: every one once and in order, and the cluster gets the last state", async () => {
+    const name = "events-away";
+    const { report } = await settled(name);
+    await setFault(name, "away");
+    for (const vitals of [SHUTTING_DOWN, HEALTHY, SHUTTING_DOWN, HEALTHY, UNDER_PRESSURE]) {
+      await report(facts(name), vitals);
+      await report(facts(name), vitals);
+      await evictDurableObject(objectOf(name));
+    }
+    expect(await eventsOf(name)).toEqual(STARTED);
+    await setFault(name, "");
+    await report(facts(name), UNDER_PRESSURE);
+    await ring(name);
+    const events = await eventsOf(name);
+    expect(events.slice(0, STARTED.length)).toEqual(STARTED);
+    expect(events.slice(STARTED.length)).toEqual([
+      "Shutdown ×2",
+      "NodeNotReady ×2",
+      "Shutdown ×2",
+      "NodeReady ×2",
+      "NodeHasInsufficientMemory",
+    ]);
+    expect(await textsOf(name, "condition")).toHaveLength(4 + 5);
+  });
+
+  it("of an object that is evicted before they are sent → are sent later", async () => {
+    const name = "events-evicted";
+    const report = shimOf(await enrolled(name));
+    await report(facts(name), HEALTHY);
+    await evictDurableObject(objectOf(name));
+    await report(facts(name), HEALTHY);
+    await ring(name);
+    expect(await eventsOf(name)).toEqual(STARTED);
+  });
+});
+
+describe("GET /v1/nodes/:name/history", () => {
+  it("tells what happened, newest first", async () => {
+    const { report } = await settled("history-told");
+    await report(facts("history-told"), SHUTTING_DOWN);
+    const [newest, ...older] = await historyOf("history-told");
+    expect(newest).toMatchObject({
+      kind: "condition",
+      text: "Ready: True → False (KubeletNotReady: node is shutting down)",
+      at: expect.stringMatching(/Z$/),
+    });
+    expect(older.map(({ text }) => text)).toContain("Node created");
+  });
+
+  it.each([
+    ["reboot", "boot ID: b-1 → b-2", { bootID: "b-2" }],
+    ["capacity", `memory bytes: ${8 * GIB} → ${4 * GIB}`, { memoryBytes: 4 * GIB }],
+  ])("of new facts: %s", async (kind, text, change) => {
+    const name = `history-${kind}`;
+    const { report } = await settled(name);
+    const changed = facts(name);
+    Object.assign(changed.machine!, change);
+    await report(changed, HEALTHY);
+    expect(await textsOf(name, kind)).toEqual([text]);
+  });
+
+  it("of an apiserver that was away and is back", async () => {
+    const { report } = await settled("history-away");
+    await setFault("history-away", "html");
+    await report(facts("history-away"), HEALTHY);
+    await setFault("history-away", "");
+    await report(facts("history-away"), HEALTHY);
+    expect(await textsOf("history-away", "apiserver")).toEqual([
+      "apiserver unreachable → registered",
+      "registered → apiserver unreachable",
+    ]);
+  });
+
+  it.each([
+    ["?limit=0", 400],
+    ["?limit=1000", 200],
+    ["?limit=1001", 400],
+    ["?kind=nonsense", 400],
+    ["?since=yesterday", 400],
+    ["?more=1", 400],
+  ])("with the query %s → %i", async (query, status) => {
+    const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+    await enrolled(`history-query-${query.length}-${status}`).catch(() => undefined);
+    const path = `/v1/nodes/history-query-${query.length}-${status}/history${query}`;
+    expect((await send(path, { method: "GET", headers })).status).toBe(status);
+  });
+
+  it("without the operator's secret → 403; of a machine that never enrolled → 404", async () => {
+    expect((await send("/v1/nodes/never-seen/history", { method: "GET" })).status).toBe(403);
+    const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+    expect((await send("/v1/nodes/never-seen/history", { method: "GET", headers })).status).toBe(404);
+  });
+});
+
+describe("silence", () => {
+  const leasePath = (name: string) =>
+    `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
+
+  it("of a machine that its object remembers → noted by the alarm, with its last words; heard of again → noted", async () => {
+    const name = "silent-warm";
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const { report } = await settled(name);
+    await report(facts(name), SHUTTING_DOWN);
+    vi.setSystemTime(Date.now() + 5 * 60_000);
+    await ring(name);
+    expect(await textsOf(name, "silence")).toEqual([
+      expect.stringMatching(/^silent since .*Z; last said: Ready False: node is shutting down$/),
+    ]);
+    await report(facts(name), HEALTHY);
+    expect(await textsOf(name, "silence")).toEqual([
+      "heard of again after 300 s",
+      expect.stringMatching(/^silent/),
+    ]);
+  });
+
+  it("of a machine whose object was evicted → decided by its lease", async () => {
+    const name = "silent-cold";
+    await settled(name);
+    await evictDurableObject(objectOf(name));
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 5 * 60_000);
+    await ring(name);
+    expect(await textsOf(name, "silence")).toHaveLength(1);
+  });
+
+  it("is none within a lease duration, and an alarm renews no lease", async () => {
+    const name = "silent-not";
+    vi.useFakeTimers({ toFake: ["Date"] });
+    await settled(name);
+    const before = await kube<Lease>("GET", leasePath(name));
+    vi.setSystemTime(Date.now() + 39_000);
+    await ring(name);
+    expect(await textsOf(name, "silence")).toEqual([]);
+    expect(await kube<Lease>("GET", leasePath(name))).toEqual(before);
+  });
+
+  it("cannot be told while the apiserver is away, nor within a lease duration of its return", async () => {
+    const name = "silent-away";
+    const { report } = await settled(name);
+    await setFault(name, "html");
+    await report(facts(name), HEALTHY);
+    await evictDurableObject(objectOf(name));
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + 5 * 60_000);
+    await ring(name);
+    expect(await textsOf(name, "silence")).toEqual([]);
+    await setFault(name, "");
+    await ring(name);
+    expect(await textsOf(name, "silence")).toEqual([]);
+    vi.setSystemTime(Date.now() + 41_000);
+    await ring(name);
+    expect(await textsOf(name, "silence")).toHaveLength(1);
+  });
+});
+
+describe("POST /v1/nodes/:name/register", () => {
+  it("registers a Node that was deleted again with the next report", async () => {
+    const name = "register-again";
+    const { report } = await settled(name);
+    await kube("DELETE", `/api/v1/nodes/${name}`);
+    await kube("DELETE", `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`);
+    expect(await report(facts(name), HEALTHY)).toMatchObject({ answer: { phase: "node deleted" } });
+    const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+    expect((await send(`/v1/nodes/${name}/register`, { method: "POST", headers })).status).toBe(204);
+    expect(await report(facts(name), HEALTHY)).toMatchObject({
+      answer: { phase: "registered", ready: true },
+    });
+  });
+});

@@ -1,0 +1,49 @@
+// The Worker as hostile input meets it: its rows are counted, and all that is random in it comes from a seed, so that
+// the traffic that is recorded, and what is made of it, is the same again.
+import type { Environment } from "../../../worker/env.ts";
+import { insertToken } from "../../../worker/registry/tokens.ts";
+import measured, {
+  FleetObject as MeasuredFleetObject,
+  NodeObject as MeasuredNodeObject,
+} from "./measured.ts";
+import { MAC_KEYS, ORIGIN, PLANT_PATH, type Planted } from "../../hostile/agreed.ts";
+import { randomOf } from "../../hostile/random.ts";
+
+/** Outlives the objects: all run in this one isolate. */
+const random = { of: randomOf(0, 0) };
+Object.defineProperty(crypto, "getRandomValues", {
+  value: (array: Uint8Array) => {
+    array.set(random.of.bytes(array.length));
+    return array;
+  },
+});
+
+const known = (env: Environment): Environment => ({ ...env, ORIGINS: ORIGIN, KID_MAC_KEYS: MAC_KEYS });
+
+export class NodeObject extends MeasuredNodeObject {
+  constructor(ctx: DurableObjectState, env: Environment) {
+    super(ctx, known(env));
+  }
+}
+
+export class FleetObject extends MeasuredFleetObject {
+  constructor(ctx: DurableObjectState, env: Environment) {
+    super(ctx, known(env));
+  }
+
+  plant(token: Planted): void {
+    insertToken(this.ctx.storage.sql, { ...token, createdBy: "recording", nowMs: Date.now() });
+  }
+}
+
+// oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
+export default {
+  async fetch(request: Request, env: Environment, context: ExecutionContext): Promise<Response> {
+    const { pathname, search } = new URL(request.url);
+    if (pathname !== PLANT_PATH) return measured.fetch(request, known(env), context);
+    random.of = randomOf(Number(search.slice(1)), -1);
+    const fleet = env.FLEET.getByName("fleet") as unknown as DurableObjectStub<FleetObject>;
+    await fleet.plant(await request.json<Planted>());
+    return new Response(null, { status: 204 });
+  },
+};

@@ -1,0 +1,119 @@
+// A tick outside of its object: the embedded apiserver with something in between that may answer, delay or look on.
+import { env } from "cloudflare:workers";
+import type { Report, Vitals } from "../../../shared/protocol/report.ts";
+import type { NodeRecords, NodeRecordStore } from "../../../worker/storage/records.ts";
+import { decidedConditions } from "../../../shared/node/decided.ts";
+import type { Journal } from "../../../worker/storage/journal.ts";
+import { tick, type TickMemory, type TickOutcome } from "../../../worker/tick/tick.ts";
+import { facts, HEALTHY } from "./machine.ts";
+
+const { KUBE } = env as unknown as { KUBE: Fetcher };
+
+/** An answer in the apiserver's place, or undefined: ask it. */
+type InBetween = (
+  method: string,
+  path: string,
+  ask: () => Promise<Response>,
+) => Response | undefined | Promise<Response | undefined>;
+
+export function statusResponse(code: number, reason: string, more: object = {}): Response {
+  const status = { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message: reason };
+  return Response.json({ ...status, ...more }, { status: code });
+}
+
+/** Records as the object keeps them, which count what is written. */
+function countingRecords(): NodeRecordStore & { writes: number } {
+  const texts = new Map<string, string>();
+  return {
+    writes: 0,
+    get(key) {
+      const text = texts.get(key);
+      return text === undefined ? undefined : JSON.parse(text);
+    },
+    holds: (key, value) => texts.get(key) === JSON.stringify(value),
+    put(key, value) {
+      const text = JSON.stringify(value);
+      if (texts.get(key) === text) return;
+      texts.set(key, text);
+      this.writes++;
+    },
+    remove(key) {
+      if (texts.delete(key)) this.writes++;
+    },
+  };
+}
+
+/** A machine's object without identity: `report` runs one tick, `evict` forgets what is in memory. */
+export function tickingMachine(name: string) {
+  const records = countingRecords();
+  const machine = {
+    records,
+    memory: {} as TickMemory,
+    nowMs: Date.parse("2026-02-03T04:05:06Z"),
+    /** Since the last report: ["PUT /apis/…", …]. */
+    requests: [] as string[],
+    inBetween: undefined as InBetween | undefined,
+    /** Reasons of the events that decisions caused, in order. */
+    events: [] as string[],
+    journal: {
+      decide: ({ node, memory, events }) => {
+        records.put("decided", decidedConditions(node));
+        records.put("memory", memory);
+        machine.events.push(...events.map(({ reason }) => reason));
+      },
+      begin: (startId) => {
+        records.put("process", { startId });
+        records.put("decided", []);
+      },
+      warn: (reason) => void machine.events.push(reason),
+      note: () => undefined,
+    } as Journal,
+    evict() {
+      machine.memory = {};
+    },
+    setFacts(more: Parameters<typeof facts>[1] = {}) {
+      records.put("facts", { digest: "d", facts: facts(name, more) });
+    },
+    report(vitals: Vitals = HEALTHY, startId = "start-1"): Promise<TickOutcome> {
+      machine.requests = [];
+      const report: Report = {
+        protocol: 1,
+        startId,
+        machineTime: "2026-01-02T03:04:05Z",
+        vitals,
+        factsDigest: "d",
+      };
+      const fetch = async (url: string, init: RequestInit) => {
+        const { pathname, search } = new URL(url);
+        const method = init.method ?? "GET";
+        const path = pathname + (method === "GET" ? search : "");
+        machine.requests.push(`${method} ${path}`);
+        const ask = () => KUBE.fetch(url, init);
+        return (await machine.inBetween?.(method, path, ask)) ?? ask();
+      };
+      const enrolment: NodeRecords["enrolment"] = {
+        id: "e",
+        name,
+        key: "k",
+        thumbprint: "t",
+        machineID: "m-1",
+        systemUUID: "s-1",
+        token: "j",
+        withoutFactsOnlyTaint: false,
+        pinnedAtMs: 0,
+      };
+      return tick({
+        env: { ...env, KUBE: { fetch } as unknown as Fetcher },
+        enrolment,
+        report,
+        records,
+        journal: machine.journal,
+        memory: machine.memory,
+        nowMs: () => machine.nowMs,
+        random: () => 0.5,
+      });
+    },
+  };
+  machine.setFacts();
+  return machine;
+}

@@ -1,0 +1,189 @@
+// A machine and an operator as the Worker's tests need them: real keys, real requests, whatever they say.
+import { exports, env } from "cloudflare:workers";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import type { Node } from "../../../shared/kubernetes/types.ts";
+import {
+  enrol,
+  reporter,
+  type Transport,
+  type TransportRequest,
+} from "../../../node-shim/worker-link/reporter.ts";
+import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/sign.ts";
+import {
+  ADMIN_SECRET,
+  FAULTS_PATH,
+  KUBE_TOKEN,
+  KUBE_URL,
+  ORIGIN,
+  REQUESTS_PATH,
+  WRITES_PATH,
+} from "./constants.ts";
+import type { Fault, Write } from "./fault.ts";
+
+const GIB = 2 ** 30;
+
+// wrangler.toml does not know of it: a deployment may or may not have one.
+const { KUBE } = env as unknown as { KUBE: Fetcher };
+
+export function facts(name: string, more: Partial<Facts> = {}): Facts {
+  return {
+    settings: {
+      hostname: name,
+      nodeStatusUpdateFrequencyMs: 10_000,
+      nodeStatusReportFrequencyMs: 300_000,
+      nodeLeaseDurationSeconds: 40,
+      registerWithTaints: null,
+      maxPods: 110,
+    },
+    platform: { os: "linux", architecture: "amd64" },
+    machine: {
+      machineID: "m-1",
+      systemUUID: "s-1",
+      bootID: "b-1",
+      cores: 4,
+      memoryBytes: 8 * GIB,
+      swapBytes: 0,
+      hugePages: [{ pageSizeKiB: 2048, pages: 0 }],
+    },
+    versions: { kernel: "6.1.0", osImage: "Test Linux" },
+    runtime: null,
+    addresses: { nodeIPs: [], lookup: [], onInterface: [], defaultRoute: { ipv4: "10.0.0.5" } },
+    storage: { nodefsCapacityBytes: 100 * GIB },
+    ...more,
+  };
+}
+
+export const HEALTHY: Vitals = {
+  signals: {
+    "memory.available": [4 * GIB, 8 * GIB],
+    "nodefs.available": [50 * GIB, 100 * GIB],
+    "pid.available": [30_000, 32_768],
+  },
+};
+
+export const send = (path: string, init: RequestInit): Promise<Response> =>
+  exports.default.fetch(new Request(ORIGIN + path, init));
+
+/** The shim's transport, without a network. */
+export const transport: Transport = async ({ method, path, headers, body }: TransportRequest) => {
+  const response = await send(path, { method, headers, body });
+  return { status: response.status, body: await response.text() };
+};
+
+export async function mintToken(wish: Record<string, unknown> = {}): Promise<string> {
+  const body = JSON.stringify({ names: "*", expiresInSeconds: 600, uses: 1, ...wish });
+  const headers = { authorization: `Bearer ${ADMIN_SECRET}`, "content-type": "application/json" };
+  const response = await send("/v1/tokens", { method: "POST", headers, body });
+  const { token } = await response.json<{ token: string }>();
+  return token;
+}
+
+interface Answered<Body> {
+  status: number;
+  body: Body;
+}
+
+/** What the Worker answers the operator with the admin secret. */
+export async function operator<Body = Record<string, unknown>>(
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Answered<Body>> {
+  const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+  const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  const response = await send(path, init);
+  const text = await response.text();
+  return { status: response.status, body: (text === "" ? null : JSON.parse(text)) as Body };
+}
+
+/** An enrolment's outcome, as far as tests tell them apart. */
+export async function enrolling(
+  name: string,
+  { joinToken, key, machineID = "m-1", systemUUID = "s-1" }: EnrolmentWish,
+): Promise<{ kid: string } | { reason: string; status: number }> {
+  const outcome = await enrol(transport, key, { name, origin: ORIGIN, joinToken, machineID, systemUUID });
+  if (outcome.kind === "failed") throw new Error(outcome.message);
+  return outcome.kind === "ok"
+    ? { kid: outcome.answer.kid }
+    : { reason: outcome.problem.reason, status: outcome.problem.status };
+}
+
+interface EnrolmentWish {
+  joinToken: string;
+  key: MachineKey;
+  machineID?: string;
+  systemUUID?: string;
+}
+
+export interface EnrolledMachine {
+  name: string;
+  key: MachineKey;
+  kid: string;
+  /** For the first report. */
+  ticket: string;
+}
+
+export async function enrolled(
+  name: string,
+  tokenWish: Record<string, unknown> = {},
+): Promise<EnrolledMachine> {
+  const key = await makeMachineKey();
+  const joinToken = await mintToken({ names: name, ...tokenWish });
+  const outcome = await enrol(transport, key, {
+    name,
+    origin: ORIGIN,
+    joinToken,
+    machineID: "m-1",
+    systemUUID: "s-1",
+  });
+  if (outcome.kind !== "ok") throw new Error(`enrolment of ${name}: ${JSON.stringify(outcome)}`);
+  return { name, key, ...outcome.answer };
+}
+
+/** A process of the shim on an enrolled machine. */
+export function shimOf(
+  { name, key, kid }: Omit<EnrolledMachine, "ticket">,
+  startId = "start-1",
+): ReturnType<typeof reporter> {
+  return reporter({
+    name,
+    origin: ORIGIN,
+    key,
+    kid,
+    startId,
+    send: transport,
+    machineTime: () => "2026-01-02T03:04:05Z",
+  });
+}
+
+/** What the apiserver answers its administrator. */
+export async function kube<T = Node>(method: string, path: string, body?: unknown): Promise<T> {
+  const headers = { authorization: `Bearer ${KUBE_TOKEN}`, "content-type": "application/json" };
+  const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  return (await KUBE.fetch(KUBE_URL + path, init)).json<T>();
+}
+
+/** Makes the apiserver fail for a Node (a text: 500 with that message; "html": as a tunnel does), or, with "", work again. */
+export async function setFault(name: string, fault: Fault | string): Promise<void> {
+  const { href } = new URL(`${FAULTS_PATH}?${new URLSearchParams({ name }).toString()}`, KUBE_URL);
+  await KUBE.fetch(href, { method: "POST", body: JSON.stringify(faultNamed(fault)) });
+}
+
+function faultNamed(fault: Fault | string): Fault | null {
+  if (typeof fault !== "string") return fault;
+  if (fault === "") return null;
+  return fault === "html" ? { kind: "html" } : { kind: "status", code: 500, message: fault };
+}
+
+/** The Worker's writes about a Node that took effect, oldest first. */
+export async function writesAbout(name: string): Promise<Write[]> {
+  const query = new URLSearchParams({ name }).toString();
+  return (await KUBE.fetch(`${KUBE_URL}${WRITES_PATH}?${query}`)).json<Write[]>();
+}
+
+/** What the Worker asked the apiserver about a Node since the last call: `["PUT /apis/…", …]`. */
+export async function requestsAbout(name: string): Promise<string[]> {
+  const query = new URLSearchParams({ name }).toString();
+  return (await KUBE.fetch(`${KUBE_URL}${REQUESTS_PATH}?${query}`)).json<string[]>();
+}

@@ -1,0 +1,82 @@
+// The Worker as the benchmarks measure it: SQLite's own counters of rows, eviction when it is asked for, and a clock
+// and an alarm that the benchmark moves. All else is the Worker itself. No test of its own.
+import type { Environment } from "../../../worker/env.ts";
+import type { Measured } from "./measured-rows.ts";
+import worker, {
+  FleetObject as RealFleetObject,
+  NodeObject as RealNodeObject,
+} from "../../../worker/index.ts";
+
+// Outlives the objects, which are evicted: all run in this one isolate.
+const clock: { ms: number | undefined } = { ms: undefined };
+const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
+const alarms = { setForMs: null as number | null, set: 0 };
+const realNow = Date.now.bind(Date);
+Date.now = () => clock.ms ?? realNow();
+
+/** workerd's cursors know what they have cost once they have been read. Setting the alarm is a row, as it is billed. */
+function measure(storage: DurableObjectStorage): void {
+  const { sql } = storage;
+  const exec = sql.exec.bind(sql);
+  const counted = (...args: Parameters<typeof exec>) => {
+    const cursor = exec(...args);
+    cursors.push(cursor);
+    return cursor;
+  };
+  Object.defineProperty(sql, "exec", { value: counted });
+  const setAlarm = (atMs: number) => {
+    alarms.setForMs = atMs;
+    alarms.set++;
+    return Promise.resolve();
+  };
+  Object.defineProperty(storage, "setAlarm", { value: setAlarm });
+  Object.defineProperty(storage, "getAlarm", { value: () => Promise.resolve(alarms.setForMs) });
+}
+
+function measured(): Measured {
+  const rowsWritten = cursors.reduce((sum, cursor) => sum + cursor.rowsWritten, alarms.set);
+  const rowsRead = cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0);
+  cursors.length = 0;
+  alarms.set = 0;
+  return { rowsWritten, rowsRead, alarmMs: alarms.setForMs };
+}
+
+export class NodeObject extends RealNodeObject {
+  constructor(ctx: DurableObjectState, env: Environment) {
+    measure(ctx.storage);
+    super(ctx, env);
+  }
+
+  async ring(): Promise<void> {
+    alarms.setForMs = null;
+    await this.alarm();
+  }
+
+  async evict(): Promise<void> {
+    await this.ctx.storage.sync();
+    this.ctx.abort("evicted");
+  }
+}
+
+export class FleetObject extends RealFleetObject {
+  constructor(ctx: DurableObjectState, env: Environment) {
+    measure(ctx.storage);
+    super(ctx, env);
+  }
+}
+
+// oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
+export default {
+  async fetch(request: Request, env: Environment, context: ExecutionContext): Promise<Response> {
+    const now = request.headers.get("x-now-ms");
+    if (now !== null) clock.ms = Number(now);
+    const { pathname } = new URL(request.url);
+    const [, what, name = ""] = /^\/measured\/(ring|evict|rows)\/(.+)$/.exec(pathname) ?? [];
+    if (what === undefined) return worker.fetch(request, env, context);
+    const node = env.NODES.getByName(name) as unknown as DurableObjectStub<NodeObject>;
+    if (what === "ring") await node.ring();
+    // An object that is aborted answers nobody.
+    if (what === "evict") await node.evict().catch(() => undefined);
+    return Response.json(measured());
+  },
+};

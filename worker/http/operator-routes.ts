@@ -1,0 +1,134 @@
+// The operators' routes: tokens, machines that wait, what is done to a machine, the audit log. GET needs the role
+// view, everything else admin.
+import { Hono } from "hono";
+import { createMiddleware } from "hono/factory";
+import * as z from "zod/mini";
+import { tokenRequestSchema } from "../../shared/protocol/join-tokens.ts";
+import type { Environment } from "../env.ts";
+import { refuseUnproven } from "./failure-limits.ts";
+import { historyQuerySchema } from "../storage/history.ts";
+import { answered, type App, bearer, fleet, forget, invalidBody, json, refuse } from "./responses.ts";
+import { operatorOf } from "../identity/operator.ts";
+import type { NodeObject } from "../machine/node-object.ts";
+import { auditQuerySchema } from "../registry/audit.ts";
+import { originMachinesQuerySchema } from "../registry/origins.ts";
+
+/** RFC 7638, SHA-256. */
+const thumbprintSchema = z.strictObject({
+  thumbprint: z.string().check(z.regex(/^[\w-]{43}$/, "must be a key's thumbprint")),
+});
+
+const operator = createMiddleware<App>(async (c, next) => {
+  const operator = await operatorOf(c.req.raw, bearer(c.req.header("authorization")), c.env);
+  if (!operator) return refuseUnproven(c, "forbidden");
+  if (operator.role !== "admin" && c.req.method !== "GET") {
+    return refuse("forbidden", { detail: `${operator.who} may look, and change nothing.` });
+  }
+  c.set("operator", operator);
+  await next();
+  return undefined;
+});
+
+export const operatorRoutes = new Hono<App>();
+
+operatorRoutes.post("/v1/tokens", operator, async (c) => {
+  const request = tokenRequestSchema.safeParse(await json(c.req.raw));
+  if (!request.success) return invalidBody(request.error);
+  return c.json(await fleet(c.env).mintToken(request.data, c.var.operator.who), 201);
+});
+
+operatorRoutes.get("/v1/tokens", operator, async (c) => c.json({ tokens: await fleet(c.env).listTokens() }));
+
+operatorRoutes.delete("/v1/tokens/:id", operator, async (c) => {
+  const isRevoked = await fleet(c.env).revokeToken(c.req.param("id"), c.var.operator.who);
+  return isRevoked ? c.body(null, 204) : refuse("not-found");
+});
+
+operatorRoutes.get("/v1/pending", operator, async (c) =>
+  c.json({ pending: await fleet(c.env).listPending() }),
+);
+
+operatorRoutes.get("/v1/audit", operator, async (c) => {
+  const query = auditQuerySchema.safeParse(c.req.query());
+  if (!query.success) return invalidBody(query.error);
+  return c.json({ entries: await fleet(c.env).audit(query.data) });
+});
+
+operatorRoutes.get("/v1/origins", operator, async (c) =>
+  c.json({ origins: await fleet(c.env).listOrigins() }),
+);
+
+operatorRoutes.get("/v1/origins/machines", operator, async (c) => {
+  const query = originMachinesQuerySchema.safeParse(c.req.query());
+  if (!query.success) return invalidBody(query.error);
+  return c.json({ machines: await fleet(c.env).listOriginMachines(query.data) });
+});
+
+operatorRoutes.get("/v1/nodes/:name/history", operator, async (c) => {
+  const query = historyQuerySchema.safeParse(c.req.query());
+  if (!query.success) return invalidBody(query.error);
+  const node = await knownNode(c.env, c.req.param("name"));
+  return node ? c.json({ entries: await node.history(query.data) }) : refuse("not-found");
+});
+
+operatorRoutes.post("/v1/nodes/:name/register", operator, async (c) => {
+  const name = c.req.param("name");
+  const record = { who: c.var.operator.who, what: "node.register", target: name } as const;
+  if (!(await fleet(c.env).noteAbout(record))) return refuse("not-found");
+  return (await c.env.NODES.getByName(name).registerAgain()) ? c.body(null, 204) : refuse("not-found");
+});
+
+operatorRoutes.get("/v1/nodes/:name/clones", operator, async (c) => {
+  const node = await knownNode(c.env, c.req.param("name"));
+  return node ? c.json(await node.clones()) : refuse("not-found");
+});
+
+operatorRoutes.post("/v1/nodes/:name/believe", operator, async (c) => {
+  const name = c.req.param("name");
+  const record = { who: c.var.operator.who, what: "node.believe", target: name } as const;
+  if (!(await fleet(c.env).noteAbout(record))) return refuse("not-found");
+  return (await c.env.NODES.getByName(name).believe()) ? c.body(null, 204) : refuse("not-found");
+});
+
+operatorRoutes.post("/v1/nodes/:name/approve", operator, async (c) => {
+  const body = thumbprintSchema.safeParse(await json(c.req.raw));
+  if (!body.success) return invalidBody(body.error);
+  const name = c.req.param("name");
+  const pin = await fleet(c.env).approve(name, body.data.thumbprint, c.var.operator.who);
+  if (!pin) return refuse("not-found");
+  // The machine that had the name ends now, and not when the new one comes.
+  await c.env.NODES.getByName(name).enrol(pin);
+  return c.body(null, 204);
+});
+
+operatorRoutes.post("/v1/nodes/:name/reject", operator, async (c) => {
+  const body = thumbprintSchema.safeParse(await json(c.req.raw));
+  if (!body.success) return invalidBody(body.error);
+  const isRejected = await fleet(c.env).reject(c.req.param("name"), body.data.thumbprint, c.var.operator.who);
+  return isRejected ? c.body(null, 204) : refuse("not-found");
+});
+
+/** Repeatable, as a removal is: a first one may not have reached the machine's object. */
+operatorRoutes.post("/v1/nodes/:name/revoke", operator, async (c) => {
+  const name = c.req.param("name");
+  const generation = await fleet(c.env).unpin(name, "machine.revoke", c.var.operator.who);
+  if (generation === null) return refuse("not-found");
+  await c.env.NODES.getByName(name).revoke(generation);
+  return c.body(null, 204);
+});
+
+/** Repeatable: what a first one left half done is done then. */
+operatorRoutes.delete("/v1/nodes/:name", operator, async (c) => {
+  const name = c.req.param("name");
+  if (!(await fleet(c.env).knew(name))) return refuse("not-found");
+  const node = c.env.NODES.getByName(name);
+  const answer = await node.remove(name, c.var.operator.who);
+  if (answer.status !== 200) return answered(c, answer);
+  await forget(node);
+  return c.body(null, 204);
+});
+
+/** The object of a machine that is enrolled; no other is woken. */
+async function knownNode(env: Environment, name: string): Promise<DurableObjectStub<NodeObject> | null> {
+  return (await fleet(env).knows(name)) ? env.NODES.getByName(name) : null;
+}

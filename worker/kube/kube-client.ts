@@ -1,0 +1,192 @@
+// The only place that speaks to the apiserver. One request function; every call has a deadline; an error keeps the
+// apiserver's Status.
+import type { Answer, ApiError } from "../../shared/kubernetes/api-error.ts";
+import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
+import { isJsonObject, type JsonObject } from "../../shared/kubernetes/json.ts";
+import type { Event, Lease, Node, Status } from "../../shared/kubernetes/types.ts";
+
+export interface KubeConnection {
+  /** `KUBE.fetch`, or fetch. */
+  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** https://kube.example.com:6443 */
+  url: string;
+  /** The ServiceAccount's bearer token. */
+  token: string;
+  /** rollcall.<deployment> */
+  fieldManager: string;
+  /** A step has one deadline for all of its calls: this long after the client was made. */
+  withinMs: number;
+  /** Date.now */
+  nowMs: () => number;
+}
+
+export interface KubeClient extends NodeClient, LeaseClient, EventClient {
+  /** PATCHes with a strategic merge patch, which brings its own preconditions. */
+  patchNode: (original: Node, patch: JsonObject) => Promise<Answer<Node>>;
+  /** DELETEs what has this uid; one that has another is a conflict. */
+  deleteNode: (name: string, uid: string) => Promise<Answer<unknown>>;
+  deleteLease: (namespace: string, name: string, uid: string) => Promise<Answer<unknown>>;
+}
+
+const STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json";
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces";
+const NODES = "/api/v1/nodes";
+const eventsOf = ({ metadata }: Event) => `/api/v1/namespaces/${metadata.namespace}/events`;
+
+export function kubeClient(connection: KubeConnection): KubeClient {
+  const startedMs = connection.nowMs();
+  const call = <T>(method: string, path: string, body?: unknown, contentType = "application/json") =>
+    answered<T>(connection, startedMs, { method, path, body, contentType });
+  return {
+    createNode: (node) => call<Node>("POST", NODES, { apiVersion: "v1", kind: "Node", ...node }),
+    getNode: (name, fromCache = false) =>
+      call<Node>("GET", `${NODES}/${name}${fromCache ? "?resourceVersion=0" : ""}`),
+    patchNodeStatus: ({ metadata }, patch) =>
+      call<Node>(
+        "PATCH",
+        `${NODES}/${metadata?.name}/status`,
+        withUid(patch, metadata?.uid),
+        STRATEGIC_MERGE_PATCH,
+      ),
+    patchNode: ({ metadata }, patch) =>
+      call<Node>("PATCH", `${NODES}/${metadata?.name}`, patch, STRATEGIC_MERGE_PATCH),
+    deleteNode: (name, uid) => call("DELETE", `${NODES}/${name}`, deleteOptions(uid)),
+    deleteLease: (namespace, name, uid) =>
+      call("DELETE", `${LEASES}/${namespace}/leases/${name}`, deleteOptions(uid)),
+    getLease: (namespace, name) => call<Lease>("GET", `${LEASES}/${namespace}/leases/${name}`),
+    createLease: (lease) =>
+      call<Lease>("POST", `${LEASES}/${lease.metadata?.namespace}/leases`, typedLease(lease)),
+    updateLease: (lease) =>
+      call<Lease>(
+        "PUT",
+        `${LEASES}/${lease.metadata?.namespace}/leases/${lease.metadata?.name}`,
+        typedLease(lease),
+      ),
+    createEvent: (event) =>
+      call<Event>("POST", eventsOf(event), { apiVersion: "v1", kind: "Event", ...event }),
+    patchEvent: (event, patch) =>
+      call<Event>("PATCH", `${eventsOf(event)}/${event.metadata.name}`, patch, STRATEGIC_MERGE_PATCH),
+  };
+}
+
+/** The Node's uid as precondition: a Node that was deleted and made anew is not the one that was decided about. */
+function withUid(patch: JsonObject, uid: string | undefined): JsonObject {
+  if (uid === undefined) return patch;
+  const metadata = isJsonObject(patch["metadata"]) ? patch["metadata"] : {};
+  return { ...patch, metadata: { ...metadata, uid } };
+}
+
+function typedLease(lease: Lease): Lease {
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", ...lease };
+}
+
+function deleteOptions(uid: string): JsonObject {
+  return { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid } };
+}
+
+interface Call {
+  method: string;
+  path: string;
+  body: unknown;
+  contentType: string;
+}
+
+/** What a request yields; `retryAfterMs` where the apiserver asks for patience. */
+type Attempt<T> = Answer<T> & { retryAfterMs?: number };
+
+const NO_ANSWER = "no answer in time";
+
+/** Asks until there is an answer or no time: an apiserver that says when to come again is asked again (as in client-go). */
+async function answered<T>(connection: KubeConnection, startedMs: number, call: Call): Promise<Answer<T>> {
+  for (;;) {
+    // A clock that was put back must not make the deadline longer.
+    const leftMs = connection.withinMs - Math.max(0, connection.nowMs() - startedMs);
+    if (leftMs <= 0) return { failed: { kind: "unanswered", message: NO_ANSWER } };
+    const { retryAfterMs, ...answer } = await withDeadline(leftMs, (signal) =>
+      request<T>(connection, call, signal),
+    );
+    if (retryAfterMs === undefined || retryAfterMs >= leftMs) return answer;
+    await new Promise((resolve) => void setTimeout(resolve, retryAfterMs));
+  }
+}
+
+/** Ends in time, whatever becomes of the request: a tick that hangs would hold up every report after it. */
+async function withDeadline<T>(
+  leftMs: number,
+  work: (signal: AbortSignal) => Promise<Attempt<T>>,
+): Promise<Attempt<T>> {
+  const abort = new AbortController();
+  // Not AbortSignal.timeout: a timer that is left behind keeps the object awake.
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<Attempt<T>>((resolve) => {
+    timer = setTimeout(() => {
+      resolve({ failed: { kind: "unanswered", message: NO_ANSWER } });
+      abort.abort(new Error(NO_ANSWER));
+    }, leftMs);
+  });
+  try {
+    return await Promise.race([work(abort.signal), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Never rejects. */
+async function request<T>(
+  connection: KubeConnection,
+  { method, path, body, contentType }: Call,
+  signal: AbortSignal,
+): Promise<Attempt<T>> {
+  const query = method === "GET" ? "" : `?fieldManager=${encodeURIComponent(connection.fieldManager)}`;
+  const headers: Record<string, string> = {
+    accept: "application/json",
+    authorization: `Bearer ${connection.token}`,
+    "user-agent": "rollcall",
+  };
+  if (body !== undefined) headers["content-type"] = contentType;
+  try {
+    const response = await connection.fetch(`${connection.url}${path}${query}`, {
+      method,
+      headers,
+      signal,
+      redirect: "manual",
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { ...answerOf<T>(method, response.status, await response.text()), ...patience(response) };
+  } catch (error) {
+    return {
+      failed: { kind: "unanswered", message: error instanceof Error ? error.message : String(error) },
+    };
+  }
+}
+
+/** Retry-After in seconds, of an apiserver that has too much to do: at least one. */
+function patience({ status, headers }: Response): { retryAfterMs?: number } {
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  const isBusy = status === 429 || status >= 500;
+  return isBusy && seconds >= 0 ? { retryAfterMs: Math.max(1, seconds) * 1000 } : {};
+}
+
+/** An object of the apiserver's, its Status, or, where something else answered, that. */
+function answerOf<T>(method: string, code: number, text: string): Answer<T> {
+  const body = parseObject(text);
+  const ok = code >= 200 && code < 300;
+  // Of what is deleted at once nothing is left to answer with.
+  const isExpected = method === "DELETE" || body?.["kind"] !== "Status";
+  if (ok && isExpected && typeof body?.["metadata"] === "object") return { ok: body as T };
+  if (!ok && body?.["kind"] === "Status") return { failed: statusError({ ...(body as Status), code }) };
+  return { failed: { kind: "unanswered", message: `HTTP ${code} without an object of the apiserver's` } };
+}
+
+function statusError(status: Status): ApiError {
+  return { kind: "status", status };
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === "object" && body !== null ? (body as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}

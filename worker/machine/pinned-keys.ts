@@ -1,0 +1,137 @@
+// Which keys speak for this machine, in its object's records: follows the registry's pins, verifies what they signed.
+// Asks nobody: what the registry says is an argument.
+import type { CryptoKey } from "jose";
+import type { Reason } from "../../shared/protocol/report.ts";
+import type { Enrolment, NodeRecordStore, PublicKey } from "../storage/records.ts";
+import type { GrantedPin } from "../registry/pins.ts";
+import type { TicketUse } from "./tickets.ts";
+import { importPublicKey, type MachineAction, sha256Base64url, verifyRequest } from "../identity/jwt.ts";
+
+export interface SignedRequest {
+  name: string;
+  kid: string;
+  /** The JWT. */
+  token: string;
+  body: Uint8Array<ArrayBuffer>;
+}
+
+export type Verified =
+  /** `origin`: the one of ours that it was signed for. */
+  | { kind: "signed"; by: string; origin: string; use: TicketUse }
+  | { kind: "refused"; reason: Extract<Reason, "unauthenticated" | "key-revoked"> };
+
+/** Who is enrolled. */
+export interface Enrolled {
+  id: string;
+  /** Of the keys that may speak for it. */
+  thumbprints: string[];
+}
+
+export interface PinnedKeys {
+  /** Takes over a pin that is newer than all that is known; true: another machine has the name now. */
+  follow: (pin: GrantedPin, newId: string, nowMs: number) => boolean;
+  /** What was pinned before this generation is out of date; true: that goes for the machine that is enrolled. */
+  outdate: (generation: number) => boolean;
+  /** The same, by an operator: its keys are refused from now on; true: until now they were not. */
+  revoke: (generation: number) => boolean;
+  /** The enrolment, and the keys that may speak for it; null: nobody is enrolled, or no more. */
+  enrolled: () => Enrolled | null;
+  /** The pin and key in use, as a text that another one differs from; null: nobody is enrolled. */
+  settling: () => string | null;
+  /** This key takes over with its first report. */
+  prepare: (next: PublicKey) => void;
+  /** Something fresh came from this key: if it is the next one, it takes over. */
+  promote: (thumbprint: string) => void;
+  /** Did one of this machine's keys sign exactly this? */
+  verify: (request: SignedRequest, action: MachineAction, origins: string[]) => Promise<Verified>;
+}
+
+const UNAUTHENTICATED = { kind: "refused", reason: "unauthenticated" } as const;
+const REVOKED = { kind: "refused", reason: "key-revoked" } as const;
+
+/** The keys of one machine's object; imported ones are kept while it is awake. */
+export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
+  const imported = new Map<string, Promise<CryptoKey>>();
+  const importOnce = (key: string) => {
+    const found = imported.get(key) ?? importPublicKey(key);
+    imported.set(key, found);
+    return found;
+  };
+  const generationOf = (enrolment: Enrolment | undefined) => enrolment?.generation ?? 0;
+
+  const outdate = (generation: number) => {
+    records.put("outdated", Math.max(generation, records.get("outdated") ?? 0));
+    const enrolment = records.get("enrolment");
+    return enrolment !== undefined && generationOf(enrolment) < generation;
+  };
+
+  return {
+    follow(pin, newId, nowMs) {
+      const { generation, name, thumbprint, token, machine, grant } = pin;
+      const known = records.get("enrolment");
+      if (generation <= (records.get("outdated") ?? -1)) return false;
+      if (known && generation <= generationOf(known)) return false;
+      const { key, machineID, systemUUID } = machine;
+      const who = { name, key, thumbprint, machineID, systemUUID };
+      records.put("enrolment", { id: newId, ...who, token, ...grant, generation, pinnedAtMs: nowMs });
+      // What another machine has said is not this one's.
+      for (const record of ["isLeaving", "facts", "nextKey", "formerKey"] as const) records.remove(record);
+      return true;
+    },
+    outdate,
+    revoke(generation) {
+      const isEnrolled = outdate(generation);
+      const enrolment = records.get("enrolment");
+      if (!enrolment || !isEnrolled || enrolment.isRevoked) return false;
+      records.put("enrolment", { ...enrolment, isRevoked: true });
+      return true;
+    },
+    enrolled() {
+      const enrolment = records.get("enrolment");
+      if (!enrolment || enrolment.isRevoked || records.get("isLeaving")) return null;
+      const next = records.get("nextKey");
+      return {
+        id: enrolment.id,
+        thumbprints: [enrolment, ...(next ? [next] : [])].map(({ thumbprint }) => thumbprint),
+      };
+    },
+    settling() {
+      const enrolment = records.get("enrolment");
+      return enrolment ? `${generationOf(enrolment)} ${enrolment.thumbprint}` : null;
+    },
+    prepare(next) {
+      records.put("nextKey", next);
+    },
+    promote(thumbprint) {
+      const [enrolment, next] = [records.get("enrolment"), records.get("nextKey")];
+      if (!enrolment || next?.thumbprint !== thumbprint) return;
+      // One transaction of SQLite, since nothing is awaited.
+      records.put("formerKey", { key: enrolment.key, thumbprint: enrolment.thumbprint });
+      records.put("enrolment", { ...enrolment, ...next });
+      records.remove("nextKey");
+    },
+    verify: (request, action, origins) => verify({ records, importOnce }, request, { action, origins }),
+  };
+}
+
+async function verify(
+  { records, importOnce }: { records: NodeRecordStore; importOnce: (key: string) => Promise<CryptoKey> },
+  { name, kid, token, body }: SignedRequest,
+  { action, origins }: { action: MachineAction; origins: string[] },
+): Promise<Verified> {
+  const enrolment = records.get("enrolment");
+  const [, thumbprint, enrolmentId] = kid.split(".");
+  const former = records.get("formerKey");
+  const keys = [enrolment, records.get("nextKey"), former];
+  const signer = keys.find((known) => known?.thumbprint === thumbprint);
+  if (!enrolment || !signer || enrolment.id !== enrolmentId) return UNAUTHENTICATED;
+  const bodyDigest = await sha256Base64url(body);
+  const expected = { action, name, bodyDigest, origins };
+  const claims = await verifyRequest(token, await importOnce(signer.key), expected);
+  if (!claims) return UNAUTHENTICATED;
+  // As it is now: other requests may have run meanwhile.
+  const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;
+  if (isFormer || records.get("enrolment")?.isRevoked) return REVOKED;
+  const { aud: origin, ticket, n } = claims;
+  return { kind: "signed", by: signer.thumbprint, origin, use: { ticket, n, body: bodyDigest } };
+}

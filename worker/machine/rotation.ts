@@ -1,0 +1,23 @@
+// From the bytes of a verified rotation to the key that follows: its possession is proven here. Pins nothing.
+import { rotationSchema } from "../../shared/protocol/report.ts";
+import type { PublicKey } from "../storage/records.ts";
+import { verifyNextKey } from "../identity/jwt.ts";
+import type { SignedRequest } from "./pinned-keys.ts";
+
+/** null for anything but a proof by another key that it follows `previous` on this machine. */
+export async function parseRotation(
+  { name, body }: SignedRequest,
+  { path, previous, origins }: { path: string; previous: string; origins: string[] },
+): Promise<PublicKey | null> {
+  const parsed = rotationSchema.safeParse(parseJson(body));
+  if (!parsed.success) return null;
+  return verifyNextKey(parsed.data.proof, { name, method: "POST", path, origins, previous });
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+// What a decision leaves behind, in one transaction: what was decided, what the setters remember, the events it
+// causes, and a line of history for each thing that changed.
+import { decidedConditions, type DecidedCondition } from "../../shared/node/decided.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
+import type { History, HistoryKind } from "./history.ts";
+import type { NodeRecordStore } from "./records.ts";
+import type { OccurredEvent, Outbox } from "./outbox.ts";
+
+export interface Decision {
+  /** The Node as it should be now. */
+  node: Node;
+  /** In the form that SQLite keeps. */
+  memory: ReportedMemory;
+  events: readonly OccurredEvent[];
+  nowMs: number;
+}
+
+export interface Journal {
+  /** In SQLite before it returns; nothing is written where nothing was decided anew. */
+  decide: (decision: Decision) => void;
+  /** A process of the shim has started: what is said once per process may be said again. */
+  begin: (startId: string, nowMs: number) => void;
+  /** A line of history (of the registration where nothing else is said), and a Warning to the cluster. */
+  warn: (reason: string, text: string, nowMs: number, kind?: HistoryKind) => void;
+  /** A line of history. */
+  note: (kind: HistoryKind, text: string, nowMs: number) => void;
+}
+
+export function journal(
+  storage: DurableObjectStorage,
+  records: NodeRecordStore,
+  outbox: Pick<Outbox, "add">,
+  history: Pick<History, "add">,
+): Journal {
+  return {
+    decide({ node, memory, events, nowMs }) {
+      const decided = decidedConditions(node);
+      // Almost every heartbeat: a transaction costs something even where it writes nothing.
+      if (events.length === 0 && records.holds("decided", decided) && records.holds("memory", memory)) return;
+      storage.transactionSync(() => {
+        const before = records.get("decided") ?? [];
+        records.put("decided", decided);
+        records.put("memory", memory);
+        outbox.add(events, nowMs);
+        history.add("condition", transitions(before, decided), nowMs);
+      });
+    },
+    begin(startId, nowMs) {
+      storage.transactionSync(() => {
+        records.put("process", { startId });
+        // An object that is new has none: a row less to write.
+        records.remove("decided");
+        outbox.add([{ type: "Normal", reason: "Starting", message: "Starting kubelet." }], nowMs);
+        history.add("registration", ["the shim started"], nowMs);
+      });
+    },
+    warn(reason, text, nowMs, kind = "registration") {
+      storage.transactionSync(() => {
+        outbox.add([{ type: "Warning", reason, message: text }], nowMs);
+        history.add(kind, [text], nowMs);
+      });
+    },
+    note(kind, text, nowMs) {
+      history.add(kind, [text], nowMs);
+    },
+  };
+}
+
+/** `Ready: True → False (KubeletNotReady: node is shutting down)` */
+export function transitions(
+  before: readonly DecidedCondition[],
+  after: readonly DecidedCondition[],
+): string[] {
+  return after.flatMap(({ type, status, reason, message }) => {
+    const was = before.find((condition) => condition.type === type)?.status;
+    if (was === status) return [];
+    return `${type}: ${was === undefined ? "" : `${was} → `}${status} (${reason ?? ""}: ${message ?? ""})`;
+  });
+}

@@ -1,0 +1,124 @@
+// Events on their way to the apiserver: a row each, written with the decision that caused it, gone once the apiserver
+// has it. Order is kept; what repeats is counted and combined as client-go does.
+import type { KubeClient } from "../kube/kube-client.ts";
+import type { NodeRecordStore } from "./records.ts";
+import type { Tables } from "./tables.ts";
+import { correlateEvent, type EventCorrelator, newEventCorrelator } from "../../shared/events/correlator.ts";
+import { makeEvent, recordEvent } from "../../shared/events/events.ts";
+import { type ApiError, isAlreadyExists } from "../../shared/kubernetes/api-error.ts";
+
+/** As a decision causes it. */
+export interface OccurredEvent {
+  type: string;
+  reason: string;
+  message: string;
+}
+
+export interface Outbox {
+  /** Call it in the transaction of the decision. The oldest events go when there are too many. */
+  add: (events: readonly OccurredEvent[], nowMs: number) => void;
+  isEmpty: () => boolean;
+  /** Sends what is waiting, oldest first, until something fails for now; that failure is returned. */
+  flush: (client: KubeClient, nodeName: string, nowMs: () => number) => Promise<ApiError | null>;
+}
+
+/** More than an hour of one flip a second would ever make, after correlation; DESIGN's bound. */
+export const MAX_OUTBOX_EVENTS = 1000;
+
+type Row = { id: number; at_micros: number; type: string; reason: string; message: string };
+
+/** A statement costs more than a row: one for all. */
+const INSERT = `INSERT INTO outbox (at_micros, type, reason, message)
+  SELECT ? + key, value ->> 'type', value ->> 'reason', value ->> 'message' FROM json_each(?)`;
+
+/** `records` keeps what correlation has learnt, and how many events were dropped. */
+export function eventOutbox(storage: DurableObjectStorage, tables: Tables, records: NodeRecordStore): Outbox {
+  const { sql } = storage;
+  const count = "SELECT COUNT(*) AS waiting, MAX(at_micros) AS last FROM outbox";
+  let { waiting, last } = tables.exist()
+    ? sql.exec<{ waiting: number; last: number | null }>(count).one()
+    : { waiting: 0, last: null };
+  let flushing: Promise<ApiError | null> | undefined;
+  const after = (id: number) =>
+    sql.exec<Row>("SELECT * FROM outbox WHERE id > ? ORDER BY id LIMIT 1", id).toArray()[0];
+
+  function removeUntil(id: number): void {
+    waiting -= sql.exec("DELETE FROM outbox WHERE id <= ? RETURNING id", id).toArray().length;
+  }
+
+  /** What has left is removed at the end: an object that is gone before has it sent again, under the same names. */
+  async function flush(client: KubeClient, nodeName: string, nowMs: () => number): Promise<ApiError | null> {
+    let known = records.get("correlator") ?? newEventCorrelator();
+    let sent = 0;
+    let failed: ApiError | null = null;
+    for (let row = after(sent); row; row = after(sent)) {
+      const learnt = structuredClone(known);
+      failed = await send(client, nodeName, row, learnt, nowMs() * 1000);
+      if (failed) break;
+      [known, sent] = [learnt, row.id];
+    }
+    if (sent === 0) return failed;
+    storage.transactionSync(() => {
+      removeUntil(sent);
+      records.put("correlator", known);
+    });
+    return failed;
+  }
+
+  function dropOldest(): void {
+    const surplus = waiting - MAX_OUTBOX_EVENTS;
+    const nth = "SELECT id FROM outbox ORDER BY id LIMIT 1 OFFSET ?";
+    removeUntil(sql.exec<{ id: number }>(nth, surplus - 1).one().id);
+    records.put("eventsDropped", (records.get("eventsDropped") ?? 0) + surplus);
+  }
+
+  return {
+    add(events, nowMs) {
+      if (events.length === 0) return;
+      tables.make();
+      // Events of one moment get names of their own; this clock stands still while an object runs.
+      const first = Math.max(nowMs * 1000, (last ?? 0) + 1);
+      sql.exec(INSERT, first, JSON.stringify(events));
+      last = first + events.length - 1;
+      waiting += events.length;
+      if (waiting > MAX_OUTBOX_EVENTS) dropOldest();
+    },
+    isEmpty: () => waiting === 0,
+    // One at a time: a report and an alarm must not send the same event.
+    flush: (client, nodeName, nowMs) =>
+      (flushing ??= flush(client, nodeName, nowMs).finally(() => (flushing = undefined))),
+  };
+}
+
+/** null: the event has left (sent, combined away, or never to be taken). */
+async function send(
+  client: KubeClient,
+  nodeName: string,
+  { at_micros, type, reason, message }: Row,
+  learnt: EventCorrelator,
+  nowMicros: number,
+): Promise<ApiError | null> {
+  // As the kubelet has it, whose reference to its Node carries the name as uid.
+  const involvedObject = { kind: "Node", name: nodeName, uid: nodeName };
+  const source = { component: "rollcall", host: nodeName };
+  const event = makeEvent(
+    involvedObject,
+    source,
+    type,
+    reason,
+    message,
+    at_micros,
+    () => `${nodeName}.${at_micros}`,
+  );
+  const correlated = event && correlateEvent(learnt, event, nowMicros);
+  if (!correlated) return null;
+  const outcome = await recordEvent(client, learnt, correlated);
+  if (outcome.outcome === "recorded" || isAlreadyExists(outcome.error)) return null;
+  return isForGood(outcome.error) ? null : outcome.error;
+}
+
+/** Will the same request be refused again? Access, load and the server's own faults may mend. */
+function isForGood(error: ApiError): boolean {
+  const code = error.kind === "status" ? (error.status.code ?? 0) : 0;
+  return code >= 400 && code < 500 && ![401, 403, 408, 429].includes(code);
+}

@@ -1,0 +1,133 @@
+// What a node object remembers, in SQLite: a row per thing, read once when the object wakes, written on change.
+import type { Sightings } from "../../shared/node/duplicate-senders.ts";
+import type { DecidedCondition } from "../../shared/node/decided.ts";
+import type { EventCorrelator } from "../../shared/events/correlator.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Grant } from "../../shared/protocol/join-tokens.ts";
+import type { Phase } from "../../shared/protocol/report.ts";
+import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
+import type { LostPhase } from "../tick/own-node.ts";
+import type { Tables } from "./tables.ts";
+
+/** The pinned key, what came with it, and what its join token allows. */
+export interface Enrolment extends Grant {
+  id: string;
+  /** The Node's name. */
+  name: string;
+  /** `x` of the machine's public JWK. */
+  key: string;
+  thumbprint: string;
+  machineID: string;
+  systemUUID: string;
+  /** ID of the join token. */
+  token: string;
+  pinnedAtMs: number;
+  /** Of the registry's pin that this follows; absent: from before there were any. */
+  generation?: number;
+  /** An operator has revoked its keys. */
+  isRevoked?: true;
+}
+
+export interface PublicKey {
+  /** `x` of its JWK. */
+  key: string;
+  thumbprint: string;
+}
+
+interface KnownNode extends HeartbeatState {
+  node: Node;
+  /** The apiserver's may be another one by now: read it before relying on this. */
+  readAgain: boolean;
+  /** What was sent since it was read, and came to no known end: the apiserver may have this as well. */
+  sent?: DecidedCondition[];
+}
+
+/** Keys are rows. */
+export interface NodeRecords {
+  enrolment: Enrolment;
+  /** It leaves, or was told to: nothing more is reported for it. */
+  isLeaving: true;
+  /** It takes over with its first report. */
+  nextKey: PublicKey;
+  /** It was rotated out. */
+  formerKey: PublicKey;
+  /** Pins of the registry up to this generation are out of date. */
+  outdated: number;
+  /** The pin and key that the registry knows to have reported, and when it was told so last, by origin. */
+  settled: { key: string; toldAtMs: Record<string, number> };
+  facts: { digest: string; facts: Facts };
+  /** Who reports with this machine's key. */
+  sightings: Sightings;
+  /** What came of registering, and for which process of the shim. */
+  registration: { startId: string; phase: "registered" | LostPhase | "waiting for Node" };
+  /** The last known Node, and when its status was written: one row for one write. */
+  node: KnownNode;
+  /** What the setters remember from run to run. */
+  memory: ReportedMemory;
+  /** The process of the shim that is known to have started. */
+  process: { startId: string };
+  /** The conditions as they were decided last, whether or not the apiserver has them. */
+  decided: DecidedCondition[];
+  /** What the correlation of events has learnt from those that were sent. */
+  correlator: EventCorrelator;
+  /** How many events had to go because the apiserver was away for too long. */
+  eventsDropped: number;
+  /** What the machine was told last. */
+  phase: Phase;
+  /** Is the machine's clock further off than it may be? */
+  isSkewed: boolean;
+  /** When an alarm found that an apiserver that was away answers again. */
+  apiserverBackSinceMs: number;
+  /** When the machine was found silent, in milliseconds since 1970; null: it is not. */
+  silentSinceMs: number | null;
+}
+
+export interface NodeRecordStore {
+  get<Key extends keyof NodeRecords>(key: Key): NodeRecords[Key] | undefined;
+  /** Is this equal to the stored value? */
+  holds<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): boolean;
+  /** In SQLite before it returns; a value that is equal to the stored one is not written. */
+  put<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): void;
+  /** A record that is not there costs nothing. */
+  remove(key: keyof NodeRecords): void;
+}
+
+/** The store over a Durable Object's SQLite. Values are JSON and must not be changed by those who read them. */
+export function nodeRecordStore(sql: SqlStorage, tables: Tables): NodeRecordStore {
+  const texts = new Map<string, string>();
+  const values = new Map<string, unknown>();
+  if (tables.exist()) {
+    for (const row of sql.exec<{ key: string; value: string }>("SELECT key, value FROM records"))
+      texts.set(row.key, row.value);
+  }
+  // Not all of them are needed each time that an object wakes up.
+  const valueOf = (key: string) => {
+    const text = texts.get(key);
+    if (text !== undefined && !values.has(key)) values.set(key, JSON.parse(text));
+    return values.get(key);
+  };
+  return {
+    get: (key) => valueOf(key) as never,
+    holds: (key, value) => values.get(key) === value || texts.get(key) === JSON.stringify(value),
+    put(key, value) {
+      if (values.get(key) === value) return;
+      const text = JSON.stringify(value);
+      if (texts.get(key) === text) return;
+      tables.make();
+      sql.exec(
+        "INSERT INTO records VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        key,
+        text,
+      );
+      texts.set(key, text);
+      values.set(key, value);
+    },
+    remove(key) {
+      if (!texts.delete(key)) return;
+      values.delete(key);
+      sql.exec("DELETE FROM records WHERE key = ?", key);
+    },
+  };
+}

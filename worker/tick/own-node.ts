@@ -1,0 +1,99 @@
+// Reads this machine's Node, and tells when it is no longer the one that was registered, or no longer ours. Writes
+// nothing to the apiserver: what becomes of such a Node is not this machine's to decide.
+import { type Answer, type ApiError, isNotFound } from "../../shared/kubernetes/api-error.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import { claimNode } from "../../shared/from-report/reported-node.ts";
+import { foreignHeartbeat } from "./other-writers.ts";
+import type { KubeClient } from "../kube/kube-client.ts";
+import type { NodeRecordStore } from "../storage/records.ts";
+import type { TickContext } from "./tick.ts";
+
+/** Why nothing more is written for a Node. */
+export type LostPhase = "node deleted" | "name taken";
+
+export interface Loss {
+  phase: LostPhase;
+  /** For the log, history and an event. */
+  reason: string;
+}
+
+/**
+ * The Node as the apiserver has it, where it is the one that was registered and still ours. Else a failure, also
+ * without asking once more, and `context.lost` says what it is.
+ */
+export async function readOwnNode(
+  context: TickContext,
+  client: KubeClient,
+  fromCache = false,
+): Promise<Answer<Node>> {
+  if (context.lost) return loss(context, context.lost);
+  const found = await client.getNode(context.name, fromCache);
+  if ("failed" in found) {
+    const isGone = isNodeMissing(found.failed, context.name);
+    return isGone ? loss(context, { phase: "node deleted", reason: "the Node is gone" }) : found;
+  }
+  const lost = lossOf(found.ok, context);
+  return lost === null ? found : loss(context, lost);
+}
+
+/** A Node with another uid is another one, whoever made it. */
+function lossOf(found: Node, { records, deployment }: TickContext): Loss | null {
+  const known = records.get("node")?.node;
+  if (found.metadata?.uid !== known?.metadata?.uid) {
+    return { phase: "node deleted", reason: "a Node of another uid has the name" };
+  }
+  const refusal = claimNode(found, deployment);
+  if (refusal !== null) return { phase: "name taken", reason: refusal };
+  const other = known ? foreignHeartbeat(found, known, deployment) : null;
+  return other === null ? null : { phase: "name taken", reason: `${other} writes the Node's heartbeat` };
+}
+
+export function registeredUid(records: NodeRecordStore): string | undefined {
+  return records.get("node")?.node.metadata?.uid;
+}
+
+/** A namespace, a path or an API that is missing answers 404 as well. */
+export function isNodeMissing(error: ApiError, name: string): boolean {
+  if (error.kind !== "status" || !isNotFound(error)) return false;
+  const { details } = error.status;
+  return details?.kind === "nodes" && details.name === name;
+}
+
+/** The answer of every step once the Node is lost. */
+export function loss(context: TickContext, lost: Loss): { failed: ApiError } {
+  context.lost = lost;
+  return { failed: { kind: "unanswered", message: `${lost.phase}: ${lost.reason}` } };
+}
+
+/**
+ * Deleted stays so until the shim restarts: the Node of a kubelet stays deleted, too. One that is never created here
+ * is waited for, and one that was taken is looked at now and then.
+ */
+export function recordLoss(
+  context: TickContext,
+  { phase: lost, reason }: Loss,
+): LostPhase | "waiting for Node" {
+  const { records, report, journal, memory, log, facts } = context;
+  const phase = lost === "node deleted" && facts.settings.registerNode === false ? "waiting for Node" : lost;
+  const nowMs = context.nowMs();
+  const known = records.get("registration");
+  if (known?.phase !== phase || known.startId !== report.startId) {
+    log(`the Node is lost: ${phase}: ${reason}`);
+    if (phase === "name taken")
+      journal.warn("NodeNameTaken", `The Node is no longer written: ${reason}`, nowMs);
+    else journal.note("registration", `the Node is lost: ${reason}`, nowMs);
+  }
+  records.put("registration", { startId: report.startId, phase });
+  memory.lookedAtMs = nowMs;
+  return phase;
+}
+
+/**
+ * From here on the Node is read before it is relied on: a write came to an unknown end, or the node controller may
+ * have spoken. In SQLite, since a later renewal of the lease would hide it from an object that was evicted.
+ */
+export function distrustKnownNode(records: NodeRecordStore): void {
+  const known = records.get("node");
+  if (!known || known.readAgain) return;
+  records.put("node", { ...known, readAgain: true });
+}

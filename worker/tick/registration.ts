@@ -1,0 +1,165 @@
+// Registration of a Node, once for each process of the shim: one attempt a report, sooner reports after a failure.
+import {
+  FIRST_REGISTRATION_DELAY_MS,
+  nextRegistrationDelayMs,
+  registerExisting,
+  type RegistrationOutcome,
+  tryRegister,
+} from "../../shared/node/registration.ts";
+import type { Phase } from "../../shared/protocol/report.ts";
+import { claimNode, OWNER_ANNOTATION, reportedInitialNode } from "../../shared/from-report/reported-node.ts";
+import { calculateDelayMs } from "../../shared/node/heartbeat.ts";
+import { decidedConditions, overDecisions } from "../../shared/node/decided.ts";
+import type { DraftNode } from "../../shared/setters/setter.ts";
+import type { OccurredEvent } from "../storage/outbox.ts";
+import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
+import { claimingClient } from "./claim.ts";
+import type { Journal } from "../storage/journal.ts";
+import type { NodeRecordStore } from "../storage/records.ts";
+import { isNodeMissing, recordLoss } from "./own-node.ts";
+import { phaseOf, type TickContext } from "./tick.ts";
+import { tell } from "../machine/contact.ts";
+
+type Registered = Extract<RegistrationOutcome, { outcome: "created" | "found" }>;
+
+interface Registration {
+  phase: Phase;
+  /** For the machine's operator. */
+  message?: string;
+  /** Present when the attempt failed. */
+  retryInMs?: number;
+}
+
+/** How often a name that is taken is looked at. */
+const LOOK_EVERY_MS = 60_000;
+
+/** The phase "registered" once the Node is known to be there and ours. A name that was taken may be free again. */
+export async function register(context: TickContext, deadlineMs: number): Promise<Registration> {
+  const { records, report, memory, deployment } = context;
+  const known = records.get("registration");
+  const nowMs = context.nowMs();
+  if (known?.startId === report.startId && isSettled(known.phase, memory.lookedAtMs, nowMs)) {
+    return { phase: known.phase };
+  }
+  if (records.get("process")?.startId !== report.startId) {
+    context.journal.begin(report.startId, nowMs);
+    records.remove("memory");
+    delete memory.setters;
+  }
+  const node = initialNode(context, nowMs);
+  if ("error" in node) {
+    context.log(`registration waits: ${node.error}`);
+    return { phase: "registering", message: node.error, retryInMs: nextDelayMs(context) };
+  }
+  node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
+  const attempt = await tryToRegister(context, node, deadlineMs);
+  if (attempt.outcome === "refused") context.lost = { phase: "name taken", reason: attempt.reason };
+  if (context.lost) return { phase: recordLoss(context, context.lost) };
+  if (context.facts.settings.registerNode === false && isMissing(attempt, context.name)) {
+    records.put("registration", { startId: report.startId, phase: "waiting for Node" });
+    return { phase: "waiting for Node" };
+  }
+  if (attempt.outcome === "refused") throw new Error("a refusal that is no loss");
+  if (attempt.outcome === "failed") {
+    context.log(`registration failed: ${attempt.step}`, attempt.error);
+    return { phase: phaseOf(attempt.error), retryInMs: nextDelayMs(context) };
+  }
+  delete memory.registrationDelayMs;
+  context.log(`Node ${attempt.outcome}`);
+  context.journal.note("registration", `Node ${attempt.outcome}`, nowMs);
+  remember(context, attempt);
+  return { phase: "registered" };
+}
+
+/** The next report registers, whatever came of it before; false: there was no registration yet. */
+export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs: number): boolean {
+  if (!records.get("registration")) return false;
+  records.put("registration", { startId: "", phase: "registered" });
+  journal.note("registration", "an operator asked to register again", nowMs);
+  return true;
+}
+
+/** One transaction of SQLite, since nothing is awaited. */
+function remember(context: TickContext, { outcome, node }: Registered): void {
+  const { records, memory, report, facts, random, journal } = context;
+  const nowMs = context.nowMs();
+  // From here on events tell what differs from the Node that is there.
+  records.put("decided", decidedConditions(node));
+  // A creation writes the whole status; the lease of a Node that was found still carries what an earlier process wrote.
+  const { nodeStatusReportFrequencyMs } = facts.settings;
+  const status =
+    outcome === "created"
+      ? {
+          lastStatusReportTimeMs: nowMs,
+          delayAfterNodeStatusChangeMs: calculateDelayMs({ random, nodeStatusReportFrequencyMs }),
+        }
+      : { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
+  memory.status = status;
+  if (outcome === "created") context.created = node;
+  records.put("node", { node, ...status, readAgain: false });
+  records.put("registration", { startId: report.startId, phase: "registered" });
+  tell({ records, journal, nowMs }, "registered");
+}
+
+function nextDelayMs({ memory, random }: TickContext): number {
+  memory.registrationDelayMs = nextRegistrationDelayMs(
+    memory.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
+  );
+  // A fleet that an apiserver's restart has held up does not come back in step.
+  return Math.round(memory.registrationDelayMs * (1 - 0.25 * random()));
+}
+
+/** Is there nothing to ask the apiserver now? */
+function isSettled(phase: Phase, lookedAtMs: number | undefined, nowMs: number): boolean {
+  if (phase === "waiting for Node") return false;
+  if (phase !== "name taken") return true;
+  const sinceMs = lookedAtMs === undefined ? LOOK_EVERY_MS : nowMs - lookedAtMs;
+  // A clock that was put back must not make it longer.
+  return sinceMs >= 0 && sinceMs < LOOK_EVERY_MS;
+}
+
+/** A Node that may not be created here, or whose name was taken, is looked for first. */
+async function tryToRegister(
+  context: TickContext,
+  node: DraftNode,
+  deadlineMs: number,
+): Promise<RegistrationOutcome> {
+  const { deployment, name, records, facts } = context;
+  const client = claimingClient(context, context.client(deadlineMs));
+  const claim = (existing: Parameters<typeof claimNode>[0]) => claimNode(existing, deployment);
+  const mayCreate = facts.settings.registerNode !== false;
+  const shouldReset = () => facts.devices?.recorded === false;
+  if (!mayCreate || records.get("registration")?.phase === "name taken") {
+    const found = await registerExisting(client, node, claim, shouldReset);
+    if (!mayCreate || !isMissing(found, name)) return found;
+  }
+  return tryRegister(client, node, claim, shouldReset);
+}
+
+function isMissing(attempt: RegistrationOutcome, name: string): boolean {
+  return attempt.outcome === "failed" && attempt.step === "get" && isNodeMissing(attempt.error, name);
+}
+
+/** What the machine registers with. Decided once for each process: a further attempt causes no event again. */
+function initialNode(context: TickContext, nowMs: number): DraftNode | { error: string } {
+  const { records, report, enrolment } = context;
+  const memory = structuredClone(NOTHING_REMEMBERED);
+  const events: OccurredEvent[] = [];
+  const reported = {
+    name: context.name,
+    facts: context.facts,
+    vitals: report.vitals,
+    nowMs,
+    memory,
+    recordEvent: (type: string, reason: string, message: string) =>
+      void events.push({ type, reason, message }),
+  };
+  const decided = records.get("decided") ?? [];
+  const initial = reportedInitialNode(reported, enrolment, (setters) =>
+    overDecisions(setters, undefined, decided),
+  );
+  if ("error" in initial) return initial;
+  const { node } = initial;
+  context.journal.decide({ node, memory: records.get("memory") ?? NOTHING_REMEMBERED, events, nowMs });
+  return node;
+}

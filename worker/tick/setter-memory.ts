@@ -1,0 +1,21 @@
+// What the setters remember, between SQLite and the tick. Decides nothing: it keeps a pressure that lasts from being
+// a change with every report.
+import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/from-report/reported-status.ts";
+
+/** In SQLite: met when the machine was last heard of. */
+const MET_AT_LAST_REPORT = Number.MAX_SAFE_INTEGER;
+
+/** For SQLite. `nowMs` is when the setters ran: a threshold that was met then is left without a time. */
+export function storedMemory(memory: ReportedMemory, nowMs: number): ReportedMemory {
+  return withMetTimes(memory, (at) => (at === nowMs ? MET_AT_LAST_REPORT : at));
+}
+
+/** Out of SQLite, for setters to change. `heardMs` is when the machine was last heard of. */
+export function recalledMemory(stored: ReportedMemory | undefined, heardMs: number): ReportedMemory {
+  return withMetTimes(structuredClone({ ...NOTHING_REMEMBERED, ...stored }), (at) => Math.min(at, heardMs));
+}
+
+function withMetTimes(memory: ReportedMemory, change: (atMs: number) => number): ReportedMemory {
+  const times = Object.entries(memory.eviction.lastMetAt).map(([condition, at]) => [condition, change(at)]);
+  return { ...memory, eviction: { ...memory.eviction, lastMetAt: Object.fromEntries(times) } };
+}
