@@ -79,7 +79,7 @@ export const requestMutants = [
     ],
     [
       "a cap on what is read",
-      "worker/index.ts",
+      "worker/http/machine-routes.ts",
       'if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");',
       "",
       "worker/http/hostile.test.ts",

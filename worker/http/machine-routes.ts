@@ -1,0 +1,83 @@
+// The machines' routes: cap, parse, authenticate cheaply, hand over to the object that decides.
+import { type Context, Hono } from "hono";
+import { type EnrolmentAnswer, enrolmentSchema, LIMITS } from "../../shared/protocol/report.ts";
+import type { Answer } from "../machine/answer.ts";
+import { origins } from "../env.ts";
+import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
+import { answered, type App, bearer, fleet, forget, invalidBody, json, refuse } from "./responses.ts";
+import { claimedKid, verifyProof } from "../identity/jwt.ts";
+import { newKid, parseMacKeys, verifyKid } from "../identity/kid.ts";
+import type { SignedRequest } from "../machine/pinned-keys.ts";
+
+export const machineRoutes = new Hono<App>();
+
+/** A machine's request whose kid is one of ours, or why not; no object is woken for that. */
+async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<SignedRequest | Response> {
+  const name = c.req.param("name");
+  const token = bearer(c.req.header("authorization"));
+  const kid = token && claimedKid(token);
+  if (!kid || !(await verifyKid(parseMacKeys(c.env.KID_MAC_KEYS), name, kid)))
+    return refuseUnproven(c, "unauthenticated");
+  const body = new Uint8Array(await c.req.raw.arrayBuffer());
+  // bodyLimit believes content-length.
+  if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");
+  return { name, kid, token, body };
+}
+
+/** A kid may be known to somebody who has not the key. */
+async function answeredMachine(c: Context<App>, answer: Answer): Promise<Response> {
+  return answer.status === 401 ? refuseUnproven(c, "unauthenticated") : answered(c, answer);
+}
+
+machineRoutes.post("/v1/nodes/:name/report", async (c) => {
+  const request = await signedRequest(c);
+  if (request instanceof Response) return request;
+  return answeredMachine(c, await c.env.NODES.getByName(request.name).report(request));
+});
+
+machineRoutes.post("/v1/nodes/:name/rotate", async (c) => {
+  const request = await signedRequest(c);
+  if (request instanceof Response) return request;
+  return answeredMachine(c, await c.env.NODES.getByName(request.name).rotate(request, c.req.path));
+});
+
+machineRoutes.post("/v1/nodes/:name/leave", async (c) => {
+  const request = await signedRequest(c);
+  if (request instanceof Response) return request;
+  const node = c.env.NODES.getByName(request.name);
+  const answer = await node.leave(request);
+  if (answer.status === 200) await forget(node);
+  return answeredMachine(c, answer);
+});
+
+machineRoutes.put("/v1/nodes/:name/enrolment", async (c) => {
+  // Signatures are dear, and the registry is one for all: machines that want to enrol wait for their neighbours' failures.
+  const early = refuseEarly(c);
+  if (early) return early;
+  const name = c.req.param("name");
+  const body = enrolmentSchema.safeParse(await json(c.req.raw));
+  if (!body.success) return invalidBody(body.error);
+  const request = { name, method: c.req.method, path: c.req.path, origins: origins(c.env) };
+  const machine = await verifyProof(body.data.proof, request);
+  if (!machine) return refuseUnproven(c, "unauthenticated");
+  const { method, path } = request;
+  const { binding } = body.data;
+  const address = c.req.header("cf-connecting-ip") ?? "";
+  const admitted = await fleet(c.env).admit({ name, method, path, binding, machine, address });
+  const { admission, pin } = admitted;
+  if (admission === "pending" || admission === "full") {
+    return refuse("name-pinned", { detail: WAITING[admission](machine.thumbprint) });
+  }
+  const enrolled = pin && (await c.env.NODES.getByName(name).enrol(pin));
+  // Refused, or taken over since it was admitted.
+  if (!enrolled?.thumbprints.includes(machine.thumbprint)) return refuseUnproven(c, "token-refused");
+  const { thumbprint } = machine;
+  const kid = await newKid(c.env.KID_MAC_KEYS, name, { thumbprint, id: enrolled.id });
+  return c.json({ kid, ticket: enrolled.ticket } satisfies EnrolmentAnswer);
+});
+
+/** For the operator of a machine that has to wait. */
+const WAITING = {
+  pending: (thumbprint: string) => `An operator has to approve this machine's key ${thumbprint}.`,
+  full: () => "An operator has to approve one of the machines that wait for it before others can.",
+};
