@@ -60,16 +60,16 @@ export async function recordEvent(
   { event, patch }: CorrelatedEvent,
 ): Promise<RecordOutcome> {
   let answer = patch === null ? null : await client.patchEvent(event, patch);
-  if (answer === null || ("failed" in answer && isGone(answer.failed))) {
+  if (answer === null || (!answer.ok && isGone(answer.error))) {
     const { resourceVersion: _, ...metadata } = event.metadata;
     answer = await client.createEvent({ ...event, metadata });
   }
-  if ("failed" in answer) {
-    const outcome = answer.failed.kind === "status" ? "rejected" : "unanswered";
-    return { outcome, error: answer.failed };
+  if (!answer.ok) {
+    const outcome = answer.error.kind === "status" ? "rejected" : "unanswered";
+    return { outcome, error: answer.error };
   }
-  rememberRecorded(correlator, answer.ok);
-  return { outcome: "recorded", event: answer.ok };
+  rememberRecorded(correlator, answer.value);
+  return { outcome: "recorded", event: answer.value };
 }
 
 /** Upstream IsKeyNotFoundError: by code alone. */

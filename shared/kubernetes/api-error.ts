@@ -1,11 +1,12 @@
 // Why a request to the apiserver failed, and what kind of failure that is. Makes no request.
+import type { Result } from "../result.ts";
 import type { Status } from "./types.ts";
 
 /** The apiserver's refusal in its own words, or the text of what kept the request from being sent or answered. */
 export type ApiError = { kind: "status"; status: Status } | { kind: "unanswered"; message: string };
 
 /** What a request yields. */
-export type Answer<T> = { ok: T } | { failed: ApiError };
+export type ApiResult<T> = Result<T, ApiError>;
 
 /** For a log, a history or an operator; holds what the apiserver said. */
 export function apiErrorText(error: ApiError): string {

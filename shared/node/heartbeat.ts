@@ -1,10 +1,11 @@
 // Keeps a Node's status true: decides when it has to be written, writes it, tries again.
 // Mirrors syncNodeStatus and what it calls in upstream's kubelet_node_status.go.
-import type { Answer, ApiError } from "../kubernetes/api-error.ts";
+import type { ApiError, ApiResult } from "../kubernetes/api-error.ts";
 import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
 import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { NodeUpdate } from "./update-node.ts";
+import { failure } from "../result.ts";
 
 /** Upstream nodeStatusUpdateRetry. */
 const NODE_STATUS_UPDATE_TRIES = 5;
@@ -19,7 +20,7 @@ export interface HeartbeatState {
 
 export interface HeartbeatSteps {
   /** The Node to start from. The first try, 0, may use what is known; the others have to ask the apiserver. */
-  readNode(attempt: number): Promise<Answer<Node>>;
+  readNode(attempt: number): Promise<ApiResult<Node>>;
   /** Typically update-node's `updateNode` with the setters; called once per try. */
   updateNode(original: Node): NodeUpdate;
   patchNodeStatus: NodeClient["patchNodeStatus"];
@@ -66,8 +67,8 @@ export async function tryUpdateNodeStatus(
   attempt: number,
 ): Promise<HeartbeatOutcome> {
   const read = await steps.readNode(attempt);
-  if ("failed" in read) return { outcome: "failed", error: read.failed };
-  const original = read.ok;
+  if (!read.ok) return { outcome: "failed", error: read.error };
+  const original = read.value;
   const { node, changed, errors } = steps.updateNode(original);
   if (!changed && !isUpdateStatusPeriodExpired(steps, state)) {
     markVolumesFromNode(steps, node);
@@ -76,9 +77,9 @@ export async function tryUpdateNodeStatus(
   const isPeriodic = !changed && state.lastStatusReportTimeMs !== null;
   state.delayAfterNodeStatusChangeMs = isPeriodic ? 0 : calculateDelayMs(steps);
   const patched = await patchNodeStatus(steps, state, original, node);
-  if ("failed" in patched) return { outcome: "failed", error: patched.failed };
-  markVolumesFromNode(steps, patched.ok);
-  return { outcome: "patched", node: patched.ok, errors };
+  if (!patched.ok) return { outcome: "failed", error: patched.error };
+  markVolumesFromNode(steps, patched.value);
+  return { outcome: "patched", node: patched.value, errors };
 }
 
 /** Whether the status has to be written although nothing changed. */
@@ -104,11 +105,11 @@ async function patchNodeStatus(
   state: HeartbeatState,
   original: Node,
   node: Node,
-): Promise<Answer<Node>> {
+): Promise<ApiResult<Node>> {
   const patch = createNodeStatusPatch(original, node);
-  if ("error" in patch) return { failed: { kind: "unanswered", message: patch.error } };
+  if ("error" in patch) return failure({ kind: "unanswered", message: patch.error });
   const patched = await steps.patchNodeStatus(original, patch.result);
-  if ("ok" in patched) state.lastStatusReportTimeMs = steps.now();
+  if (patched.ok) state.lastStatusReportTimeMs = steps.now();
   return patched;
 }
 
@@ -134,14 +135,14 @@ export async function fastNodeStatusUpdate(
 ): Promise<boolean> {
   if (timeout) return true;
   const read = await steps.readNode(0);
-  if ("failed" in read) return false;
-  const readyBefore = readyConditionOf(read.ok)?.status;
+  if (!read.ok) return false;
+  const readyBefore = readyConditionOf(read.value)?.status;
   if (readyBefore === undefined || readyBefore === "True") return readyBefore !== undefined;
   await updateRuntimeUp();
-  const { node, changed } = steps.updateNode(read.ok);
+  const { node, changed } = steps.updateNode(read.value);
   const readyNow = readyConditionOf(node)?.status;
   if (!changed || readyNow === undefined || readyNow === "False") return false;
-  const patched = await patchNodeStatus(steps, state, read.ok, node);
-  if ("failed" in patched) await syncNodeStatus();
+  const patched = await patchNodeStatus(steps, state, read.value, node);
+  if (!patched.ok) await syncNodeStatus();
   return true;
 }

@@ -1,7 +1,7 @@
 // Keeps a machine's lease renewed. Decides when to give up; waits only where the caller lets it.
 // Mirrors component-helpers/apimachinery/lease, with the kubelet's SetNodeOwnerFunc.
 import {
-  type Answer,
+  type ApiResult,
   type ApiError,
   isAlreadyExists,
   isConflict,
@@ -10,6 +10,7 @@ import {
 import type { LeaseClient } from "../kubernetes/client.ts";
 import { formatMicroTime, parseMicroTime } from "../kubernetes/micro-time.ts";
 import type { Lease, Node } from "../kubernetes/types.ts";
+import { success } from "../result.ts";
 
 export const NODE_LEASE_NAMESPACE = "kube-node-lease";
 /** Upstream maxUpdateRetries. */
@@ -33,7 +34,7 @@ export interface LeaseSteps {
   /** MicroTime of the renewal that follows `base`; upstream: now. See nextRenewTime. */
   renewTime(base: Lease | null): string;
   /** The Node that shall own the lease; asked while the lease has no owner. Upstream GETs it. */
-  readOwner(): Promise<Answer<Node>>;
+  readOwner(): Promise<ApiResult<Node>>;
   /** No lease is expected, since the Node is new: creating it needs no GET before. Upstream: false. */
   isNew: boolean;
   /** How many PUTs in a row; upstream: MAX_LEASE_UPDATES. */
@@ -114,31 +115,29 @@ async function backoffEnsureLease(steps: LeaseSteps): Promise<EnsuredLease> {
   let error: ApiError | null = null;
   for (let delayMs = FIRST_BACK_OFF_MS; ; delayMs = Math.min(delayMs * 2, MAX_BACK_OFF_MS)) {
     const ensured = await ensureLease(steps);
-    if (!("failed" in ensured)) return { ...ensured, error: ensured.error ?? error, gaveUp: false };
-    error = ensured.failed;
+    if (ensured.ok) return { ...ensured.value, error: ensured.value.error ?? error, gaveUp: false };
+    error = ensured.error;
     if (!(await steps.backOff(delayMs))) return { lease: null, created: false, error, gaveUp: true };
   }
 }
 
 /** A lease that is missing and cannot be prepared is no failure: the next sync tries again. */
-async function ensureLease(
-  steps: LeaseSteps,
-): Promise<{ lease: Lease | null; created: boolean; error: ApiError | null } | { failed: ApiError }> {
+async function ensureLease(steps: LeaseSteps): Promise<ApiResult<Omit<EnsuredLease, "gaveUp">>> {
   const { leaseName, leaseNamespace } = steps.options;
   if (steps.isNew) {
     const created = await createLease(steps);
-    if (!("failed" in created) || !isAlreadyExists(created.failed)) return created;
+    if (created.ok || !isAlreadyExists(created.error)) return created;
   }
   const found = await steps.client.getLease(leaseNamespace, leaseName);
-  if ("ok" in found) return { lease: found.ok, created: false, error: null };
-  return isNotFound(found.failed) ? createLease(steps) : found;
+  if (found.ok) return success({ lease: found.value, created: false, error: null });
+  return isNotFound(found.error) ? createLease(steps) : found;
 }
 
 async function createLease(steps: LeaseSteps): ReturnType<typeof ensureLease> {
   const prepared = await prepareLease(steps, null);
-  if ("failed" in prepared) return { lease: null, created: false, error: prepared.failed };
-  const creation = await steps.client.createLease(prepared.ok);
-  return "ok" in creation ? { lease: creation.ok, created: true, error: null } : creation;
+  if (!prepared.ok) return success({ lease: null, created: false, error: prepared.error });
+  const creation = await steps.client.createLease(prepared.value);
+  return creation.ok ? success({ lease: creation.value, created: true, error: null }) : creation;
 }
 
 async function retryUpdateLease(steps: LeaseSteps, latest: Lease): Promise<UpdatedLease> {
@@ -146,10 +145,10 @@ async function retryUpdateLease(steps: LeaseSteps, latest: Lease): Promise<Updat
   let error: ApiError | null = null;
   for (let attempt = 0; attempt < steps.maxUpdates; attempt++) {
     const prepared = await prepareLease(steps, base);
-    const updated = "ok" in prepared ? await steps.client.updateLease(prepared.ok) : prepared;
-    if ("ok" in updated) return { latest: updated.ok, renewed: true, error, gaveUp: false };
-    error = updated.failed;
-    if ("ok" in prepared && isConflict(error)) {
+    const updated = prepared.ok ? await steps.client.updateLease(prepared.value) : prepared;
+    if (updated.ok) return { latest: updated.value, renewed: true, error, gaveUp: false };
+    error = updated.error;
+    if (prepared.ok && isConflict(error)) {
       const ensured = await backoffEnsureLease(steps);
       if (ensured.gaveUp) return { latest, renewed: false, error: ensured.error, gaveUp: true };
       base = ensured.lease;
@@ -159,9 +158,9 @@ async function retryUpdateLease(steps: LeaseSteps, latest: Lease): Promise<Updat
 }
 
 /** A lease without an owner is not written: deleting the Node would leave it behind. */
-async function prepareLease(steps: LeaseSteps, base: Lease | null): Promise<Answer<Lease>> {
+async function prepareLease(steps: LeaseSteps, base: Lease | null): Promise<ApiResult<Lease>> {
   const lease = newLease(base, steps.options, steps.renewTime(base));
-  if ((lease.metadata?.ownerReferences ?? []).length > 0) return { ok: lease };
+  if ((lease.metadata?.ownerReferences ?? []).length > 0) return success(lease);
   const owner = await steps.readOwner();
-  return "ok" in owner ? { ok: withOwner(lease, owner.ok) } : owner;
+  return owner.ok ? success(withOwner(lease, owner.value)) : owner;
 }

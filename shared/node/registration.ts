@@ -35,9 +35,9 @@ export async function tryRegister(
   shouldResetExtendedResources: () => boolean, // asked for an existing Node only
 ): Promise<RegistrationOutcome> {
   const creation = await client.createNode(initial);
-  if ("ok" in creation) return { outcome: "created", node: creation.ok };
-  const mayExist = isAlreadyExists(creation.failed) || isForbidden(creation.failed);
-  if (!mayExist) return { outcome: "failed", step: "create", error: creation.failed };
+  if (creation.ok) return { outcome: "created", node: creation.value };
+  const mayExist = isAlreadyExists(creation.error) || isForbidden(creation.error);
+  if (!mayExist) return { outcome: "failed", step: "create", error: creation.error };
 
   return registerExisting(client, initial, claim, shouldResetExtendedResources);
 }
@@ -50,10 +50,10 @@ export async function registerExisting(
   shouldResetExtendedResources: () => boolean,
 ): Promise<RegistrationOutcome> {
   const found = await client.getNode(initial.metadata?.name ?? "");
-  if ("failed" in found) return { outcome: "failed", step: "get", error: found.failed };
-  const reason = claim(found.ok);
-  if (reason !== null) return { outcome: "refused", reason, node: found.ok };
-  return reconcile(client, initial, found.ok, shouldResetExtendedResources());
+  if (!found.ok) return { outcome: "failed", step: "get", error: found.error };
+  const reason = claim(found.value);
+  if (reason !== null) return { outcome: "refused", reason, node: found.value };
+  return reconcile(client, initial, found.value, shouldResetExtendedResources());
 }
 
 async function reconcile(
@@ -69,6 +69,6 @@ async function reconcile(
     return { outcome: "failed", step: "reconcile", error: { kind: "unanswered", message: patch.error } };
   }
   const updated = await client.patchNodeStatus(existing, patch.result);
-  if ("failed" in updated) return { outcome: "failed", step: "reconcile", error: updated.failed };
-  return { outcome: "found", node: updated.ok };
+  if (!updated.ok) return { outcome: "failed", step: "reconcile", error: updated.error };
+  return { outcome: "found", node: updated.value };
 }

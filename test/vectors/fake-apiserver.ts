@@ -1,6 +1,6 @@
 // An apiserver of a few lines for the recordings: it stores what is sent, answers as told, and writes down every
 // request with its answer as the recordings do.
-import type { Answer } from "../../shared/kubernetes/api-error.ts";
+import type { ApiResult } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import type { JsonObject } from "../../shared/kubernetes/json.ts";
 import { nodeSchema } from "../../shared/kubernetes/patch/node-schema.ts";
@@ -9,6 +9,7 @@ import type { PatchSchema } from "../../shared/kubernetes/patch/schema.ts";
 import { applyStrategicMergePatch } from "../../shared/kubernetes/patch/strategic-merge-patch.ts";
 import { wireForm } from "../../shared/kubernetes/patch/wire-form.ts";
 import type { Json } from "./family.ts";
+import { failure, success } from "../../shared/result.ts";
 
 /** What becomes of the next request: "ok", `{ code, reason, message }` or `{ network }`. */
 type Outcome = Json;
@@ -100,20 +101,20 @@ export function createFakeApiserver(answersInFull: boolean): FakeApiserver {
     return { code: 200, body: updated };
   }
 
-  function send(request: Request): Promise<Answer<Json>> {
+  function send(request: Request): Promise<ApiResult<Json>> {
     const { resource, ...rest } = request;
     const outcome = outcomes.shift() ?? "ok";
     const sent = { subresource: "", ...rest, resource: resource.name };
     if (outcome.network) {
       calls.push({ request: sent, response: { networkError: outcome.network } });
-      return Promise.resolve({ failed: { kind: "unanswered", message: outcome.network } });
+      return Promise.resolve(failure({ kind: "unanswered", message: outcome.network }));
     }
     const { code, body } =
       outcome === "ok" ? act(request) : refusal(outcome.code, outcome.reason, outcome.message);
     const isSuccess = code < 300;
     calls.push({ request: sent, response: isSuccess && !answersInFull ? { code } : { code, body } });
     const answer = structuredClone(body);
-    return Promise.resolve(isSuccess ? { ok: answer } : { failed: { kind: "status", status: answer } });
+    return Promise.resolve(isSuccess ? success(answer) : failure({ kind: "status", status: answer }));
   }
 
   const client = {

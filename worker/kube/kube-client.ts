@@ -1,9 +1,10 @@
 // The only place that speaks to the apiserver. One request function; every call has a deadline; an error keeps the
 // apiserver's Status.
-import type { Answer, ApiError } from "../../shared/kubernetes/api-error.ts";
+import type { ApiError, ApiResult } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import { isJsonObject, type JsonObject } from "../../shared/kubernetes/json.ts";
 import type { Event, Lease, Node, Status } from "../../shared/kubernetes/types.ts";
+import { failure, success } from "../../shared/result.ts";
 
 export interface KubeConnection {
   /** `KUBE.fetch`, or fetch. */
@@ -22,10 +23,10 @@ export interface KubeConnection {
 
 export interface KubeClient extends NodeClient, LeaseClient, EventClient {
   /** PATCHes with a strategic merge patch, which brings its own preconditions. */
-  patchNode: (original: Node, patch: JsonObject) => Promise<Answer<Node>>;
+  patchNode: (original: Node, patch: JsonObject) => Promise<ApiResult<Node>>;
   /** DELETEs what has this uid; one that has another is a conflict. */
-  deleteNode: (name: string, uid: string) => Promise<Answer<unknown>>;
-  deleteLease: (namespace: string, name: string, uid: string) => Promise<Answer<unknown>>;
+  deleteNode: (name: string, uid: string) => Promise<ApiResult<unknown>>;
+  deleteLease: (namespace: string, name: string, uid: string) => Promise<ApiResult<unknown>>;
 }
 
 const STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json";
@@ -92,16 +93,16 @@ interface Call {
 }
 
 /** What a request yields; `retryAfterMs` where the apiserver asks for patience. */
-type Attempt<T> = Answer<T> & { retryAfterMs?: number };
+type Attempt<T> = ApiResult<T> & { retryAfterMs?: number };
 
 const NO_ANSWER = "no answer in time";
 
 /** Asks until there is an answer or no time: an apiserver that says when to come again is asked again (as in client-go). */
-async function answered<T>(connection: KubeConnection, startedMs: number, call: Call): Promise<Answer<T>> {
+async function answered<T>(connection: KubeConnection, startedMs: number, call: Call): Promise<ApiResult<T>> {
   for (;;) {
     // A clock that was put back must not make the deadline longer.
     const leftMs = connection.withinMs - Math.max(0, connection.nowMs() - startedMs);
-    if (leftMs <= 0) return { failed: { kind: "unanswered", message: NO_ANSWER } };
+    if (leftMs <= 0) return failure({ kind: "unanswered", message: NO_ANSWER });
     const { retryAfterMs, ...answer } = await withDeadline(leftMs, (signal) =>
       request<T>(connection, call, signal),
     );
@@ -120,7 +121,7 @@ async function withDeadline<T>(
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<Attempt<T>>((resolve) => {
     timer = setTimeout(() => {
-      resolve({ failed: { kind: "unanswered", message: NO_ANSWER } });
+      resolve(failure({ kind: "unanswered", message: NO_ANSWER }));
       abort.abort(new Error(NO_ANSWER));
     }, leftMs);
   });
@@ -154,9 +155,10 @@ async function request<T>(
     });
     return { ...answerOf<T>(method, response.status, await response.text()), ...patience(response) };
   } catch (error) {
-    return {
-      failed: { kind: "unanswered", message: error instanceof Error ? error.message : String(error) },
-    };
+    return failure({
+      kind: "unanswered",
+      message: error instanceof Error ? error.message : String(error),
+    });
   }
 }
 
@@ -168,14 +170,14 @@ function patience({ status, headers }: Response): { retryAfterMs?: number } {
 }
 
 /** An object of the apiserver's, its Status, or, where something else answered, that. */
-function answerOf<T>(method: string, code: number, text: string): Answer<T> {
+function answerOf<T>(method: string, code: number, text: string): ApiResult<T> {
   const body = parseObject(text);
   const ok = code >= 200 && code < 300;
   // Of what is deleted at once nothing is left to answer with.
   const isExpected = method === "DELETE" || body?.["kind"] !== "Status";
-  if (ok && isExpected && typeof body?.["metadata"] === "object") return { ok: body as T };
-  if (!ok && body?.["kind"] === "Status") return { failed: statusError({ ...(body as Status), code }) };
-  return { failed: { kind: "unanswered", message: `HTTP ${code} without an object of the apiserver's` } };
+  if (ok && isExpected && typeof body?.["metadata"] === "object") return success(body as T);
+  if (!ok && body?.["kind"] === "Status") return failure(statusError({ ...(body as Status), code }));
+  return failure({ kind: "unanswered", message: `HTTP ${code} without an object of the apiserver's` });
 }
 
 function statusError(status: Status): ApiError {

@@ -1,6 +1,6 @@
 // Takes a machine's lease and Node out of the cluster, where they are this deployment's. Safe to repeat: what is gone
 // already is fine.
-import { type Answer, type ApiError, isNotFound } from "../../shared/kubernetes/api-error.ts";
+import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { claimNode } from "../../shared/from-report/reported-node.ts";
 import type { Environment } from "../env.ts";
@@ -28,15 +28,15 @@ export async function removeFromCluster({ env, records, name, nowMs }: Removing)
   if (env.KUBE_URL === "" && knownUid === undefined) return null;
   const client = kubeOf(env, nowMs)(WITHIN_MS);
   const node = await client.getNode(name);
-  if ("failed" in node && !isNodeMissing(node.failed, name)) return node.failed;
+  if (!node.ok && !isNodeMissing(node.error, name)) return node.error;
   const lease = await client.getLease(NODE_LEASE_NAMESPACE, name);
-  if ("failed" in lease && !isNotFound(lease.failed)) return lease.failed;
+  if (!lease.ok && !isNotFound(lease.error)) return lease.error;
   // Somebody keeps this Node alive: it is theirs by now.
-  if ("ok" in lease && foreignRenewer(lease.ok, deployment, nowMs()) !== null) return null;
+  if (lease.ok && foreignRenewer(lease.value, deployment, nowMs()) !== null) return null;
 
-  const ourUid = "ok" in node && claimNode(node.ok, deployment) === null ? node.ok.metadata?.uid : undefined;
-  if ("ok" in lease) {
-    const { uid = "", ownerReferences = [] } = lease.ok.metadata ?? {};
+  const ourUid = node.ok && claimNode(node.value, deployment) === null ? node.value.metadata?.uid : undefined;
+  if (lease.ok) {
+    const { uid = "", ownerReferences = [] } = lease.value.metadata ?? {};
     const isOurs = ownerReferences.some((owner) => owner.uid === (ourUid ?? knownUid));
     const failed = isOurs ? failureOf(await client.deleteLease(NODE_LEASE_NAMESPACE, name, uid)) : null;
     if (failed) return failed;
@@ -44,6 +44,6 @@ export async function removeFromCluster({ env, records, name, nowMs }: Removing)
   return ourUid === undefined ? null : failureOf(await client.deleteNode(name, ourUid));
 }
 
-function failureOf(deletion: Answer<unknown>): ApiError | null {
-  return "ok" in deletion || isNotFound(deletion.failed) ? null : deletion.failed;
+function failureOf(deletion: ApiResult<unknown>): ApiError | null {
+  return deletion.ok || isNotFound(deletion.error) ? null : deletion.error;
 }

@@ -37,9 +37,8 @@ export async function hearingFromLease(
 ): Promise<Hearing> {
   const { nowMs, leaseDurationMs, apiserver } = listening;
   const found = await client.getLease(NODE_LEASE_NAMESPACE, name);
-  if ("failed" in found)
-    return { kind: "unknown", askAgainMs: nowMs + SILENCE_CHECK_MS, apiserverAnswers: false };
-  const renewTime = found.ok.spec?.renewTime;
+  if (!found.ok) return { kind: "unknown", askAgainMs: nowMs + SILENCE_CHECK_MS, apiserverAnswers: false };
+  const renewTime = found.value.spec?.renewTime;
   const renewedMs = renewTime === undefined ? 0 : parseMicroTime(renewTime) / 1000;
   const heard = hearing(renewedMs, nowMs, leaseDurationMs);
   if (heard.kind === "heard" || !apiserver.wasAway) return heard;

@@ -1,7 +1,7 @@
 // Before a Node that exists is registered: is it ours, offered to us, kept alive by someone else? An offered one is
 // adopted here; nothing else is written.
 import { adoptionPatch, isOfferedTo } from "../../shared/node/adoption.ts";
-import { type Answer, isNotFound } from "../../shared/kubernetes/api-error.ts";
+import { type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { claimNode } from "../../shared/from-report/reported-node.ts";
@@ -19,25 +19,25 @@ export function claimingClient(context: TickContext, client: KubeClient): KubeCl
     ...client,
     async getNode(name) {
       const found = await client.getNode(name);
-      if ("failed" in found) return found;
-      const isOurs = claimNode(found.ok, context.deployment) === null;
-      const isOffered = isOfferedTo(found.ok, context.deployment);
+      if (!found.ok) return found;
+      const isOurs = claimNode(found.value, context.deployment) === null;
+      const isOffered = isOfferedTo(found.value, context.deployment);
       if (!isOurs && !isOffered) return found;
       const lease = await readLease(context, context.client(LEASE_LOOK_MS));
       if (context.lost) return loss(context, context.lost);
-      if (!isOurs) return adopt(context, client, found.ok, lease);
+      if (!isOurs) return adopt(context, client, found.value, lease);
       // The renewal that follows needs no other GET.
-      if ("ok" in lease) context.memory.lease = lease.ok;
+      if (lease.ok) context.memory.lease = lease.value;
       return found;
     },
   };
 }
 
 /** The lease as the apiserver has it; one that someone else renews fails, with `context.lost`. */
-export async function readLease(context: TickContext, client: KubeClient): Promise<Answer<Lease>> {
+export async function readLease(context: TickContext, client: KubeClient): Promise<ApiResult<Lease>> {
   const found = await client.getLease(NODE_LEASE_NAMESPACE, context.name);
-  if ("failed" in found) return found;
-  const other = foreignRenewer(found.ok, context.deployment, context.nowMs());
+  if (!found.ok) return found;
+  const other = foreignRenewer(found.value, context.deployment, context.nowMs());
   if (other === null) return found;
   return loss(context, { phase: "name taken", reason: `${other} renews the lease` });
 }
@@ -47,11 +47,11 @@ async function adopt(
   context: TickContext,
   client: KubeClient,
   node: Node,
-  lease: Answer<Lease>,
-): Promise<Answer<Node>> {
+  lease: ApiResult<Lease>,
+): Promise<ApiResult<Node>> {
   const { deployment, enrolment } = context;
-  if ("failed" in lease && !isNotFound(lease.failed)) return lease;
-  if ("ok" in lease && !isRenewedBy(lease.ok, deployment)) {
+  if (!lease.ok && !isNotFound(lease.error)) return lease;
+  if (lease.ok && !isRenewedBy(lease.value, deployment)) {
     return loss(context, {
       phase: "name taken",
       reason: "the Node is offered, but its lease is still there",
@@ -61,6 +61,6 @@ async function adopt(
     node,
     adoptionPatch(node, deployment, enrolment.withoutFactsOnlyTaint),
   );
-  if ("ok" in adopted) context.journal.note("registration", "Node adopted", context.nowMs());
+  if (adopted.ok) context.journal.note("registration", "Node adopted", context.nowMs());
   return adopted;
 }

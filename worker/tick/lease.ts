@@ -10,6 +10,7 @@ import { readLease } from "./claim.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { distrustKnownNode, readOwnNode, registeredUid } from "./own-node.ts";
 import type { TickContext } from "./tick.ts";
+import { success } from "../../shared/result.ts";
 
 export interface Renewal {
   renewed: boolean;
@@ -57,7 +58,7 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
         leaseDurationSeconds: facts.settings.nodeLeaseDurationSeconds,
       },
       renewTime,
-      readOwner: async () => (created ? { ok: created } : readOwnNode(context, client)),
+      readOwner: async () => (created ? success(created) : readOwnNode(context, client)),
       isNew: created !== undefined,
       maxUpdates: MAX_UPDATES,
       // The next report tries again; nothing waits here.
@@ -90,9 +91,9 @@ function leaseClient(context: TickContext, client: KubeClient, uid: string | und
     createLease: (lease) => client.createLease(withStatusReport(lease, status())),
     getLease: async () => {
       const found = await readLease(context, client);
-      if ("failed" in found || isOwnedBy(found.ok, uid)) return found;
-      const { ownerReferences: _, ...metadata } = found.ok.metadata ?? {};
-      return { ok: { ...found.ok, metadata } };
+      if (!found.ok || isOwnedBy(found.value, uid)) return found;
+      const { ownerReferences: _, ...metadata } = found.value.metadata ?? {};
+      return success({ ...found.value, metadata });
     },
     // A PUT without a resourceVersion would write over whatever is there.
     updateLease: (lease) => {

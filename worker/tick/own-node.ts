@@ -1,12 +1,13 @@
 // Reads this machine's Node, and tells when it is no longer the one that was registered, or no longer ours. Writes
 // nothing to the apiserver: what becomes of such a Node is not this machine's to decide.
-import { type Answer, type ApiError, isNotFound } from "../../shared/kubernetes/api-error.ts";
+import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { claimNode } from "../../shared/from-report/reported-node.ts";
 import { foreignHeartbeat } from "./other-writers.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import type { TickContext } from "./tick.ts";
+import { failure, type Failure } from "../../shared/result.ts";
 
 /** Why nothing more is written for a Node. */
 export type LostPhase = "node deleted" | "name taken";
@@ -25,14 +26,14 @@ export async function readOwnNode(
   context: TickContext,
   client: KubeClient,
   fromCache = false,
-): Promise<Answer<Node>> {
+): Promise<ApiResult<Node>> {
   if (context.lost) return loss(context, context.lost);
   const found = await client.getNode(context.name, fromCache);
-  if ("failed" in found) {
-    const isGone = isNodeMissing(found.failed, context.name);
+  if (!found.ok) {
+    const isGone = isNodeMissing(found.error, context.name);
     return isGone ? loss(context, { phase: "node deleted", reason: "the Node is gone" }) : found;
   }
-  const lost = lossOf(found.ok, context);
+  const lost = lossOf(found.value, context);
   return lost === null ? found : loss(context, lost);
 }
 
@@ -60,9 +61,9 @@ export function isNodeMissing(error: ApiError, name: string): boolean {
 }
 
 /** The answer of every step once the Node is lost. */
-export function loss(context: TickContext, lost: Loss): { failed: ApiError } {
+export function loss(context: TickContext, lost: Loss): Failure<ApiError> {
   context.lost = lost;
-  return { failed: { kind: "unanswered", message: `${lost.phase}: ${lost.reason}` } };
+  return failure({ kind: "unanswered", message: `${lost.phase}: ${lost.reason}` });
 }
 
 /**

@@ -14,6 +14,7 @@ import type { OccurredEvent } from "../storage/outbox.ts";
 import { distrustKnownNode, readOwnNode } from "./own-node.ts";
 import { recalledMemory, storedMemory } from "./setter-memory.ts";
 import type { TickContext } from "./tick.ts";
+import { success } from "../../shared/result.ts";
 
 export interface StatusWritten {
   error: ApiError | null;
@@ -43,11 +44,11 @@ export async function writeStatus(
   const written = await updateNodeStatus(
     {
       readNode: async (attempt) => {
-        if (attempt === 0 && isKnownEnough) return { ok: known.node };
+        if (attempt === 0 && isKnownEnough) return success(known.node);
         // A periodic write looks for what others changed, and a moment does not matter; doubt asks for the truth.
         const read = await readOwnNode(context, client, attempt === 0 && isSound);
         // What the machine says is decided, and history, also where nobody can be asked.
-        if (attempt === 0 && "failed" in read && !context.lost) decisions.decide(known.node);
+        if (attempt === 0 && !read.ok && !context.lost) decisions.decide(known.node);
         return read;
       },
       updateNode: decisions.decide,

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
 import { type Grant, tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
-import type { Answer } from "../../../shared/kubernetes/api-error.ts";
+import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { labelValue } from "../../../shared/protocol/settings.ts";
@@ -165,7 +165,7 @@ async function register(
   return "node" in registered ? registered.node : null;
 }
 
-function taken<T>(answer: Answer<T>): T {
-  if ("failed" in answer) throw new Error(JSON.stringify(answer.failed));
-  return answer.ok;
+function taken<T>(answer: ApiResult<T>): T {
+  if (!answer.ok) throw new Error(JSON.stringify(answer.error));
+  return answer.value;
 }

@@ -11,6 +11,7 @@ import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
 import type { JsonObject } from "../../../shared/kubernetes/json.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { draftOf } from "../../../shared/node/update-node.ts";
+import { failure, success } from "../../../shared/result.ts";
 
 const MINUTE = 60_000;
 const known: Node = { metadata: { name: "node-1" }, status: { phase: "Pending" } };
@@ -55,7 +56,7 @@ function setup(answers: (Node | ApiError)[], phase = "Running") {
   const steps: HeartbeatSteps = {
     readNode: (attempt) => {
       attempts.push(attempt);
-      return Promise.resolve({ ok: known });
+      return Promise.resolve(success(known));
     },
     updateNode: (original) => {
       const node = draftOf(original);
@@ -67,7 +68,7 @@ function setup(answers: (Node | ApiError)[], phase = "Running") {
       patches.push(patch);
       const answer = answers.shift() ?? known;
       return Promise.resolve(
-        "kind" in answer && "message" in answer ? { failed: answer as ApiError } : { ok: answer as Node },
+        "kind" in answer && "message" in answer ? failure(answer as ApiError) : success(answer as Node),
       );
     },
     now: () => 1000,

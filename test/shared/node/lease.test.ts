@@ -3,6 +3,7 @@ import { formatMicroTime, parseMicroTime } from "../../../shared/kubernetes/micr
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import { type LeaseSteps, MAX_LEASE_UPDATES, nextRenewTime, syncLease } from "../../../shared/node/lease.ts";
 import { createFakeApiserver } from "../../vectors/fake-apiserver.ts";
+import { success } from "../../../shared/result.ts";
 
 const NOW = parseMicroTime("2026-03-14T15:09:26Z");
 const renewedAt = (renewTime: string): Lease => ({ spec: { renewTime } });
@@ -99,7 +100,7 @@ describe("syncLease where it may not wait", () => {
 
   it("the owner is known without asking → a lease that is missing costs two requests", async () => {
     const owner = { metadata: { name: "node-1", uid: "node-uid" } };
-    const { steps, verbs } = setup({ readOwner: () => Promise.resolve({ ok: owner }) });
+    const { steps, verbs } = setup({ readOwner: () => Promise.resolve(success(owner)) });
     expect(await syncLease(steps, null)).toMatchObject({
       renewed: true,
       latest: { metadata: { ownerReferences: [{ kind: "Node", uid: "node-uid" }] } },

@@ -28,8 +28,8 @@ async function runNewLease(given: Json): Promise<Json> {
   if (hasOwner) return { lease: renewed, error: null, calls: [] };
   const owner = await server.client.getNode(given.holderIdentity);
   const calls = server.takeCalls();
-  if ("failed" in owner) return { lease: renewed, error: apiErrorText(owner.failed), calls };
-  return { lease: withOwner(renewed, owner.ok), error: null, calls };
+  if (!owner.ok) return { lease: renewed, error: apiErrorText(owner.error), calls };
+  return { lease: withOwner(renewed, owner.value), error: null, calls };
 }
 
 async function runSyncs(given: Json): Promise<Json> {

@@ -6,7 +6,7 @@ import {
   syncNodeStatus,
 } from "../../../shared/node/heartbeat.ts";
 import { initialNode } from "../../../shared/node/initial-node.ts";
-import type { Answer } from "../../../shared/kubernetes/api-error.ts";
+import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import { parseIpSloppy } from "../../../shared/kubernetes/ip.ts";
 import { mustParseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
@@ -16,6 +16,7 @@ import { updateNode } from "../../../shared/node/update-node.ts";
 import { createFakeApiserver, type FakeApiserver } from "../fake-apiserver.ts";
 import type { Family, Json } from "../family.ts";
 import { builtNode, registerWithApiserver } from "../registration-loop.ts";
+import { failure, success } from "../../../shared/result.ts";
 
 /** A kubelet's memory, and what the current step has heard of it so far. */
 interface Kubelet {
@@ -154,7 +155,7 @@ function heartbeatSteps(kubelet: Kubelet) {
       updateNode(original, (cidrs) => updatePodCIDR(kubelet, cidrs), "linux", "amd64", setters(kubelet)),
     patchNodeStatus: async (...request: Parameters<typeof server.client.patchNodeStatus>) => {
       const patched = await server.client.patchNodeStatus(...request);
-      const isReady = "ok" in patched && readyConditionOf(patched.ok)?.status === "True";
+      const isReady = patched.ok && readyConditionOf(patched.value)?.status === "True";
       if (isReady) heard.tracker.push("nodeReady");
       return patched;
     },
@@ -168,10 +169,10 @@ function heartbeatSteps(kubelet: Kubelet) {
   };
 }
 
-function listed({ lister, given }: Kubelet): Answer<Node> {
-  if (lister !== null) return { ok: lister };
+function listed({ lister, given }: Kubelet): ApiResult<Node> {
+  if (lister !== null) return success(lister);
   const message = `node ${JSON.stringify(given.nodeName)} not found`;
-  return { failed: { kind: "status", status: { code: 404, reason: "NotFound", message } } };
+  return failure({ kind: "status", status: { code: 404, reason: "NotFound", message } });
 }
 
 /** Upstream Kubelet.updatePodCIDR. */

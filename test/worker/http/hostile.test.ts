@@ -35,6 +35,7 @@ import {
   send,
   shimOf,
 } from "../support/machine.ts";
+import { failure, success } from "../../../shared/result.ts";
 
 async function posted(machine: EnrolledMachine, body: string, ticket: string) {
   const { name, key, kid } = machine;
@@ -330,7 +331,7 @@ describe("the apiserver's client", () => {
     withinMs: 20,
     nowMs,
   });
-  const LATE = { failed: { kind: "unanswered", message: "no answer in time" } };
+  const LATE = failure({ kind: "unanswered", message: "no answer in time" });
 
   it("whose request never ends → no answer, in time", async () => {
     expect(await kubeClient(connection(() => new Promise(() => undefined))).getNode("a")).toEqual(LATE);
@@ -358,7 +359,8 @@ describe("the apiserver's client", () => {
     const fetch = () =>
       Promise.resolve(Response.json(status, { status: 429, headers: { "retry-after": "1" } }));
     expect(await kubeClient(connection(fetch)).getNode("a")).toMatchObject({
-      failed: { status: { code: 429 } },
+      ok: false,
+      error: { status: { code: 429 } },
     });
   });
 
@@ -368,7 +370,7 @@ describe("the apiserver's client", () => {
       Response.json({ kind: "Node", metadata: { name: "a" } }),
     ];
     const client = kubeClient({ ...connection(() => Promise.resolve(answers.shift()!)), withinMs: 3000 });
-    expect(await client.getNode("a")).toMatchObject({ ok: { metadata: { name: "a" } } });
+    expect(await client.getNode("a")).toMatchObject(success({ metadata: { name: "a" } }));
   });
 });
 

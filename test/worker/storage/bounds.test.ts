@@ -2,13 +2,14 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Answer } from "../../../shared/kubernetes/api-error.ts";
+import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import type { Event } from "../../../shared/kubernetes/types.ts";
 import { machineHistory, MAX_HISTORY_ENTRIES } from "../../../worker/storage/history.ts";
 import type { KubeClient } from "../../../worker/kube/kube-client.ts";
 import { nodeRecordStore } from "../../../worker/storage/records.ts";
 import { eventOutbox, MAX_OUTBOX_EVENTS } from "../../../worker/storage/outbox.ts";
 import { nodeTables } from "../../../worker/storage/tables.ts";
+import { failure, success } from "../../../shared/result.ts";
 
 const NOW_MS = Date.parse("2026-02-03T04:05:06Z");
 const DAY_MS = 24 * 3600 * 1000;
@@ -61,10 +62,10 @@ const events = (count: number) => Array.from({ length: count }, (_, index) => ev
 /** Takes the first of the events that it is sent. */
 function eventsClient(takes: number) {
   const sent: string[] = [];
-  const createEvent = async (created: Event): Promise<Answer<Event>> => {
-    if (sent.length >= takes) return { failed: { kind: "unanswered", message: "away" } };
+  const createEvent = async (created: Event): Promise<ApiResult<Event>> => {
+    if (sent.length >= takes) return failure({ kind: "unanswered", message: "away" });
     sent.push(created.reason ?? "");
-    return { ok: created };
+    return success(created);
   };
   return { sent, client: { createEvent } as KubeClient };
 }
