@@ -1,4 +1,5 @@
-// What wrangler cannot know of this Worker's environment: bindings that a deployment may or may not have.
+// The Worker's environment: what wrangler cannot know of it (bindings that a deployment may or may not have), and how
+// its variables and bindings are read. Reads no request.
 
 export interface Environment extends Omit<Env, "FAILURES"> {
   /** Counts failed attempts by address; the platform has it, workerd by itself does not. */
@@ -13,3 +14,6 @@ export interface Environment extends Omit<Env, "FAILURES"> {
 export function origins(env: Environment): string[] {
   return env.ORIGINS.split(/\s+/).filter((origin) => origin !== "");
 }
+
+/** The registry is one object. Its name is from when it was called the fleet: stored state is found by it. */
+export const registry = (env: Environment) => env.REGISTRY.getByName("fleet");

@@ -7,7 +7,7 @@ import { machineRoutes } from "./http/machine-routes.ts";
 import { operatorRoutes } from "./http/operator-routes.ts";
 import { type App, refuse } from "./http/responses.ts";
 
-export { FleetObject } from "./registry/registry-object.ts";
+export { RegistryObject } from "./registry/registry-object.ts";
 export { NodeObject } from "./machine/node-object.ts";
 
 const app = new Hono<App>();

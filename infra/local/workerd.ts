@@ -87,13 +87,14 @@ const worker :Workerd.Worker = (
   compatibilityDate = ${text(compatibilityDate)},
   bindings = [
     (name = "NODES", durableObjectNamespace = "NodeObject"),
-    (name = "FLEET", durableObjectNamespace = "FleetObject"),
+    (name = "REGISTRY", durableObjectNamespace = "RegistryObject"),
     (name = "KUBE", service = "kube"),
     ${bindings.join(",\n    ")},
   ],
+  # Objects are stored under the unique key: it stays, whatever the class is called.
   durableObjectNamespaces = [
     (className = "NodeObject", uniqueKey = "rollcall-node", enableSql = true),
-    (className = "FleetObject", uniqueKey = "rollcall-fleet", enableSql = true),
+    (className = "RegistryObject", uniqueKey = "rollcall-fleet", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "objects"),
 );

@@ -129,7 +129,7 @@ describe("behind an address that is over the limit", () => {
   it("an enrolment costs no signature and asks no object", async () => {
     const enrol = await enrolment("limit-cheap", await mintToken({ names: "limit-cheap" }));
     const { address } = await failing(noKid);
-    const [verify, ask] = [vi.spyOn(crypto.subtle, "verify"), vi.spyOn(env.FLEET, "getByName")];
+    const [verify, ask] = [vi.spyOn(crypto.subtle, "verify"), vi.spyOn(env.REGISTRY, "getByName")];
     expect((await enrol(address)).status).toBe(429);
     expect([verify.mock.calls.length, ask.mock.calls.length]).toEqual([0, 0]);
     expect((await enrol(`192.0.2.${++addresses}`)).status).toBe(200);

@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type MachineKey, makeMachineKey, signEnrolment } from "../../node-shim/identity/sign.ts";
 import type { ListedToken } from "../../shared/protocol/join-tokens.ts";
+import { registry } from "../../worker/env.ts";
 import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";
 import { pinnedKeys } from "../../worker/machine/pinned-keys.ts";
 import { nodeRecordStore } from "../../worker/storage/records.ts";
@@ -280,7 +281,7 @@ describe.each([
       systemUUID: "s",
     };
     const request = { name, method: "PUT", path, binding, machine, address: "" };
-    const { pin } = await env.FLEET.getByName("fleet").admit(request);
+    const { pin } = await registry(env).admit(request);
     if (!pin) throw new Error("not admitted");
     expect((await end(name)).status).toBe(204);
     const enrolled = await env.NODES.getByName(name).enrol(pin);

@@ -2,9 +2,9 @@
 import { type Context, Hono } from "hono";
 import { type EnrolmentAnswer, enrolmentSchema, LIMITS } from "../../shared/protocol/report.ts";
 import type { Answer } from "../machine/answer.ts";
-import { origins } from "../env.ts";
+import { origins, registry } from "../env.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
-import { answered, type App, bearer, fleet, forget, invalidBody, json, refuse } from "./responses.ts";
+import { answered, type App, bearer, forget, invalidBody, json, refuse } from "./responses.ts";
 import { claimedKid, verifyProof } from "../identity/jwt.ts";
 import { newKid, parseMacKeys, verifyKid } from "../identity/kid.ts";
 import type { SignedRequest } from "../machine/pinned-keys.ts";
@@ -63,7 +63,7 @@ machineRoutes.put("/v1/nodes/:name/enrolment", async (c) => {
   const { method, path } = request;
   const { binding } = body.data;
   const address = c.req.header("cf-connecting-ip") ?? "";
-  const admitted = await fleet(c.env).admit({ name, method, path, binding, machine, address });
+  const admitted = await registry(c.env).admit({ name, method, path, binding, machine, address });
   const { admission, pin } = admitted;
   if (admission === "pending" || admission === "full") {
     return refuse("name-pinned", { detail: WAITING[admission](machine.thumbprint) });

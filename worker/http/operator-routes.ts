@@ -4,10 +4,10 @@ import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import * as z from "zod/mini";
 import { tokenRequestSchema } from "../../shared/protocol/join-tokens.ts";
-import type { Environment } from "../env.ts";
+import { type Environment, registry } from "../env.ts";
 import { refuseUnproven } from "./failure-limits.ts";
 import { historyQuerySchema } from "../storage/history.ts";
-import { answered, type App, bearer, fleet, forget, invalidBody, json, refuse } from "./responses.ts";
+import { answered, type App, bearer, forget, invalidBody, json, refuse } from "./responses.ts";
 import { operatorOf } from "../identity/operator.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 import { auditQuerySchema } from "../registry/audit.ts";
@@ -34,34 +34,36 @@ export const operatorRoutes = new Hono<App>();
 operatorRoutes.post("/v1/tokens", operator, async (c) => {
   const request = tokenRequestSchema.safeParse(await json(c.req.raw));
   if (!request.success) return invalidBody(request.error);
-  return c.json(await fleet(c.env).mintToken(request.data, c.var.operator.who), 201);
+  return c.json(await registry(c.env).mintToken(request.data, c.var.operator.who), 201);
 });
 
-operatorRoutes.get("/v1/tokens", operator, async (c) => c.json({ tokens: await fleet(c.env).listTokens() }));
+operatorRoutes.get("/v1/tokens", operator, async (c) =>
+  c.json({ tokens: await registry(c.env).listTokens() }),
+);
 
 operatorRoutes.delete("/v1/tokens/:id", operator, async (c) => {
-  const isRevoked = await fleet(c.env).revokeToken(c.req.param("id"), c.var.operator.who);
+  const isRevoked = await registry(c.env).revokeToken(c.req.param("id"), c.var.operator.who);
   return isRevoked ? c.body(null, 204) : refuse("not-found");
 });
 
 operatorRoutes.get("/v1/pending", operator, async (c) =>
-  c.json({ pending: await fleet(c.env).listPending() }),
+  c.json({ pending: await registry(c.env).listPending() }),
 );
 
 operatorRoutes.get("/v1/audit", operator, async (c) => {
   const query = auditQuerySchema.safeParse(c.req.query());
   if (!query.success) return invalidBody(query.error);
-  return c.json({ entries: await fleet(c.env).audit(query.data) });
+  return c.json({ entries: await registry(c.env).audit(query.data) });
 });
 
 operatorRoutes.get("/v1/origins", operator, async (c) =>
-  c.json({ origins: await fleet(c.env).listOrigins() }),
+  c.json({ origins: await registry(c.env).listOrigins() }),
 );
 
 operatorRoutes.get("/v1/origins/machines", operator, async (c) => {
   const query = originMachinesQuerySchema.safeParse(c.req.query());
   if (!query.success) return invalidBody(query.error);
-  return c.json({ machines: await fleet(c.env).listOriginMachines(query.data) });
+  return c.json({ machines: await registry(c.env).listOriginMachines(query.data) });
 });
 
 operatorRoutes.get("/v1/nodes/:name/history", operator, async (c) => {
@@ -74,7 +76,7 @@ operatorRoutes.get("/v1/nodes/:name/history", operator, async (c) => {
 operatorRoutes.post("/v1/nodes/:name/register", operator, async (c) => {
   const name = c.req.param("name");
   const record = { who: c.var.operator.who, what: "node.register", target: name } as const;
-  if (!(await fleet(c.env).noteAbout(record))) return refuse("not-found");
+  if (!(await registry(c.env).noteAbout(record))) return refuse("not-found");
   return (await c.env.NODES.getByName(name).registerAgain()) ? c.body(null, 204) : refuse("not-found");
 });
 
@@ -86,7 +88,7 @@ operatorRoutes.get("/v1/nodes/:name/clones", operator, async (c) => {
 operatorRoutes.post("/v1/nodes/:name/believe", operator, async (c) => {
   const name = c.req.param("name");
   const record = { who: c.var.operator.who, what: "node.believe", target: name } as const;
-  if (!(await fleet(c.env).noteAbout(record))) return refuse("not-found");
+  if (!(await registry(c.env).noteAbout(record))) return refuse("not-found");
   return (await c.env.NODES.getByName(name).believe()) ? c.body(null, 204) : refuse("not-found");
 });
 
@@ -94,7 +96,7 @@ operatorRoutes.post("/v1/nodes/:name/approve", operator, async (c) => {
   const body = thumbprintSchema.safeParse(await json(c.req.raw));
   if (!body.success) return invalidBody(body.error);
   const name = c.req.param("name");
-  const pin = await fleet(c.env).approve(name, body.data.thumbprint, c.var.operator.who);
+  const pin = await registry(c.env).approve(name, body.data.thumbprint, c.var.operator.who);
   if (!pin) return refuse("not-found");
   // The machine that had the name ends now, and not when the new one comes.
   await c.env.NODES.getByName(name).enrol(pin);
@@ -104,14 +106,18 @@ operatorRoutes.post("/v1/nodes/:name/approve", operator, async (c) => {
 operatorRoutes.post("/v1/nodes/:name/reject", operator, async (c) => {
   const body = thumbprintSchema.safeParse(await json(c.req.raw));
   if (!body.success) return invalidBody(body.error);
-  const isRejected = await fleet(c.env).reject(c.req.param("name"), body.data.thumbprint, c.var.operator.who);
+  const isRejected = await registry(c.env).reject(
+    c.req.param("name"),
+    body.data.thumbprint,
+    c.var.operator.who,
+  );
   return isRejected ? c.body(null, 204) : refuse("not-found");
 });
 
 /** Repeatable, as a removal is: a first one may not have reached the machine's object. */
 operatorRoutes.post("/v1/nodes/:name/revoke", operator, async (c) => {
   const name = c.req.param("name");
-  const generation = await fleet(c.env).unpin(name, "machine.revoke", c.var.operator.who);
+  const generation = await registry(c.env).unpin(name, "machine.revoke", c.var.operator.who);
   if (generation === null) return refuse("not-found");
   await c.env.NODES.getByName(name).revoke(generation);
   return c.body(null, 204);
@@ -120,7 +126,7 @@ operatorRoutes.post("/v1/nodes/:name/revoke", operator, async (c) => {
 /** Repeatable: what a first one left half done is done then. */
 operatorRoutes.delete("/v1/nodes/:name", operator, async (c) => {
   const name = c.req.param("name");
-  if (!(await fleet(c.env).knew(name))) return refuse("not-found");
+  if (!(await registry(c.env).knew(name))) return refuse("not-found");
   const node = c.env.NODES.getByName(name);
   const answer = await node.remove(name, c.var.operator.who);
   if (answer.status !== 200) return answered(c, answer);
@@ -130,5 +136,5 @@ operatorRoutes.delete("/v1/nodes/:name", operator, async (c) => {
 
 /** The object of a machine that is enrolled; no other is woken. */
 async function knownNode(env: Environment, name: string): Promise<DurableObjectStub<NodeObject> | null> {
-  return (await fleet(env).knows(name)) ? env.NODES.getByName(name) : null;
+  return (await registry(env).knows(name)) ? env.NODES.getByName(name) : null;
 }

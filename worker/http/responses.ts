@@ -13,9 +13,6 @@ export interface App {
   Variables: { operator: Operator };
 }
 
-/** The registry: one object. */
-export const fleet = (env: Environment) => env.FLEET.getByName("fleet");
-
 export const refuse = (...args: Parameters<typeof problem>) => problemResponse(problem(...args));
 
 export function answered(c: Context, answer: Answer): Response {

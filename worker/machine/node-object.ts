@@ -5,7 +5,7 @@ import type { Phase, Report, ReportAnswer } from "../../shared/protocol/report.t
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import { type Answer, FORGOTTEN } from "./answer.ts";
 import { type Clones, type ListedSenders, machineClones, type ToldDouble } from "./duplicate-senders.ts";
-import { type Environment, origins } from "../env.ts";
+import { type Environment, origins, registry } from "../env.ts";
 import { type Enrolled, type PinnedKeys, pinnedKeys, type SignedRequest } from "./pinned-keys.ts";
 import type { GrantedPin } from "../registry/pins.ts";
 import { type History, type HistoryEntry, type HistoryQuery, machineHistory } from "../storage/history.ts";
@@ -193,7 +193,7 @@ export class NodeObject extends DurableObject<Environment> {
   }
 
   #registry() {
-    return this.env.FLEET.getByName("fleet");
+    return registry(this.env);
   }
 
   #removeFromCluster(name: string): Promise<ApiError | null> {

@@ -1,6 +1,6 @@
 // What a machine's object has to ask the registry about its own keys, and to tell it: once after each enrolment and
 // rotation, once for an origin and day, and never else.
-import type { FleetObject } from "../registry/registry-object.ts";
+import type { RegistryObject } from "../registry/registry-object.ts";
 import type { NodeRecordStore, PublicKey } from "../storage/records.ts";
 import { newKid } from "../identity/kid.ts";
 import type { PinnedKeys } from "./pinned-keys.ts";
@@ -23,7 +23,7 @@ const BACK_AGAIN_MS = 3600 * 1000;
 /** A registry that has no answer is not asked by its whole fleet again and again. */
 const ASK_AGAIN_MS = 3600 * 1000;
 
-type Registry = Pick<DurableObjectStub<FleetObject>, "settle" | "rotate">;
+type Registry = Pick<DurableObjectStub<RegistryObject>, "settle" | "rotate">;
 
 export function standing(records: NodeRecordStore, keys: PinnedKeys, registry: () => Registry): Standing {
   let askAgainAtMs = 0;

@@ -47,7 +47,7 @@ export interface Admitted {
   pin: GrantedPin | null;
 }
 
-export class FleetObject extends DurableObject<Environment> {
+export class RegistryObject extends DurableObject<Environment> {
   readonly #sql: SqlStorage;
 
   constructor(ctx: DurableObjectState, env: Environment) {

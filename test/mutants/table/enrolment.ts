@@ -3,7 +3,7 @@ import { mutantsOf } from "../mutant.ts";
 
 const JWT = "worker/identity/jwt.ts";
 const KEYS = "worker/machine/pinned-keys.ts";
-const FLEET = "worker/registry/registry-object.ts";
+const REGISTRY = "worker/registry/registry-object.ts";
 const ADMISSION = "worker/registry/admission.ts";
 const PENDING = "worker/registry/pending.ts";
 const PINS = "worker/registry/pins.ts";
@@ -20,7 +20,7 @@ export const enrolmentMutants = [
   ...mutantsOf("somebody on the internet", [
     [
       "the token before the name",
-      FLEET,
+      REGISTRY,
       'if (!isBound) return { admission: "refused", pin: null };',
       'if (!isBound) return { admission: findPin(this.#sql, name) ? "full" : "refused", pin: null };',
       DEFENCES,
@@ -94,7 +94,7 @@ export const enrolmentMutants = [
   ...mutantsOf("a thief of a join token", [
     [
       "a token's key",
-      FLEET,
+      REGISTRY,
       'if (!isBound) return { admission: "refused", pin: null };',
       "",
       ENROLMENT_TEST,
@@ -102,7 +102,7 @@ export const enrolmentMutants = [
     ],
     [
       "a token's names",
-      FLEET,
+      REGISTRY,
       "!token || !nameMatches(token.names, name)",
       "!token",
       ENROLMENT_TEST,
@@ -210,7 +210,7 @@ export const enrolmentMutants = [
     ],
     [
       "no rotation to a buried key",
-      FLEET,
+      REGISTRY,
       " || isBuried(this.#sql, thumbprint)) return",
       ") return",
       ROTATION_TEST,
@@ -250,7 +250,7 @@ export const enrolmentMutants = [
     ],
     [
       "a late enrolment speaks for nobody",
-      FLEET,
+      REGISTRY,
       "if (pin?.generation !== generation || pin.revokedAtMs !== null) return false;",
       "if (pin === undefined) return true;",
       DEFENCES,

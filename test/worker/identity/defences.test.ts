@@ -11,6 +11,7 @@ import {
   signReport,
 } from "../../../node-shim/identity/sign.ts";
 import { canonicalJson, JWT_TYPES, type Problem } from "../../../shared/protocol/report.ts";
+import { registry } from "../../../worker/env.ts";
 import { verifyBinding, verifyNextKey, verifyProof } from "../../../worker/identity/jwt.ts";
 import { issueKid, parseMacKeys } from "../../../worker/identity/kid.ts";
 import { operatorRoutes } from "../../../worker/http/operator-routes.ts";
@@ -107,7 +108,7 @@ it("a ticket before the one that was just used → stale, also while that reques
 
 it("a machine's object that missed its revocation → learns of it with the first report", async () => {
   const machine = await enrolled("revocation-missed");
-  await env.FLEET.getByName("fleet").unpin(machine.name, "machine.revoke", "a test");
+  await registry(env).unpin(machine.name, "machine.revoke", "a test");
   expect(await shimOf(machine)(facts(machine.name), HEALTHY)).toMatchObject({ problem: { status: 403 } });
 });
 

@@ -2,7 +2,8 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { FleetObject } from "../../../worker/registry/registry-object.ts";
+import { registry } from "../../../worker/env.ts";
+import { RegistryObject } from "../../../worker/registry/registry-object.ts";
 import { noteOrigin, type OriginMachine, type OriginUse } from "../../../worker/registry/origins.ts";
 import { ORIGIN } from "../support/constants.ts";
 import { type EnrolledMachine, enrolled, operator, send } from "../support/machine.ts";
@@ -60,7 +61,7 @@ describe("a machine that reports", () => {
   it("by both in turns → counts for the one it came back to within an hour, with no row for each report", async () => {
     setClock(0);
     const machine = await enrolled("origin-turns");
-    const settle = vi.spyOn(FleetObject.prototype, "settle");
+    const settle = vi.spyOn(RegistryObject.prototype, "settle");
     const seen: (string | undefined)[][] = [];
     for (const [ms, aud] of [
       [0, ORIGIN],
@@ -83,7 +84,7 @@ describe("a machine that reports", () => {
   it("day after day → noted once a day, also where its object is evicted", async () => {
     setClock(0);
     const machine = await enrolled("origin-daily");
-    const settle = vi.spyOn(FleetObject.prototype, "settle");
+    const settle = vi.spyOn(RegistryObject.prototype, "settle");
     const seen: (string | undefined)[] = [];
     for (const ms of [0, 10_000, DAY_MS - 1, DAY_MS, DAY_MS + 10_000, 2 * DAY_MS]) {
       setClock(ms);
@@ -99,7 +100,7 @@ describe("a machine that reports", () => {
     setClock(0);
     const machine = await enrolled("origin-alone");
     await report(machine);
-    const settle = vi.spyOn(FleetObject.prototype, "settle").mockImplementation(() => {
+    const settle = vi.spyOn(RegistryObject.prototype, "settle").mockImplementation(() => {
       throw new Error("overloaded");
     });
     for (const ms of [DAY_MS, DAY_MS + 10_000, DAY_MS + 20_000]) {
@@ -135,7 +136,7 @@ describe("a machine that reports", () => {
 
 describe("an operator", () => {
   it("asks about an origin that is not configured any more → who was left behind, page by page, and since when", async () => {
-    await runInDurableObject(env.FLEET.getByName("fleet"), (_, { storage }) => {
+    await runInDurableObject(registry(env), (_, { storage }) => {
       for (const [index, name] of ["left-1", "left-2", "left-3"].entries()) {
         noteOrigin(storage.sql, name, GONE, START_MS + index);
       }

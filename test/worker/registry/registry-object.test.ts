@@ -8,7 +8,7 @@ import { migrate } from "../../../worker/registry/schema.ts";
 import { findToken } from "../../../worker/registry/tokens.ts";
 
 const within = <Result>(name: string, act: (storage: DurableObjectStorage) => Result) =>
-  runInDurableObject(env.FLEET.getByName(name), (_, { storage }) => act(storage));
+  runInDurableObject(env.REGISTRY.getByName(name), (_, { storage }) => act(storage));
 
 /** As registries were before they had pins. */
 const OLD_REGISTRY = `

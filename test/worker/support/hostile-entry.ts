@@ -1,9 +1,9 @@
 // The Worker as hostile input meets it: its rows are counted, and all that is random in it comes from a seed, so that
 // the traffic that is recorded, and what is made of it, is the same again.
-import type { Environment } from "../../../worker/env.ts";
+import { type Environment, registry } from "../../../worker/env.ts";
 import { insertToken } from "../../../worker/registry/tokens.ts";
 import measured, {
-  FleetObject as MeasuredFleetObject,
+  RegistryObject as MeasuredRegistryObject,
   NodeObject as MeasuredNodeObject,
 } from "./measured.ts";
 import { MAC_KEYS, ORIGIN, PLANT_PATH, type Planted } from "../../hostile/agreed.ts";
@@ -26,7 +26,7 @@ export class NodeObject extends MeasuredNodeObject {
   }
 }
 
-export class FleetObject extends MeasuredFleetObject {
+export class RegistryObject extends MeasuredRegistryObject {
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, known(env));
   }
@@ -42,8 +42,8 @@ export default {
     const { pathname, search } = new URL(request.url);
     if (pathname !== PLANT_PATH) return measured.fetch(request, known(env), context);
     random.of = randomOf(Number(search.slice(1)), -1);
-    const fleet = env.FLEET.getByName("fleet") as unknown as DurableObjectStub<FleetObject>;
-    await fleet.plant(await request.json<Planted>());
+    const planted = registry(env) as unknown as DurableObjectStub<RegistryObject>;
+    await planted.plant(await request.json<Planted>());
     return new Response(null, { status: 204 });
   },
 };

@@ -3,7 +3,7 @@
 import type { Environment } from "../../../worker/env.ts";
 import type { Measured } from "./measured-rows.ts";
 import worker, {
-  FleetObject as RealFleetObject,
+  RegistryObject as RealRegistryObject,
   NodeObject as RealNodeObject,
 } from "../../../worker/index.ts";
 
@@ -58,7 +58,7 @@ export class NodeObject extends RealNodeObject {
   }
 }
 
-export class FleetObject extends RealFleetObject {
+export class RegistryObject extends RealRegistryObject {
   constructor(ctx: DurableObjectState, env: Environment) {
     measure(ctx.storage);
     super(ctx, env);
