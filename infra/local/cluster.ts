@@ -6,8 +6,8 @@ import {
   type LoadedConfiguration,
   readConfiguration,
 } from "../../node-shim/config/config.ts";
-import { socketPathOf } from "../../node-shim/sources/cri/endpoint.ts";
-import { nodeName } from "../../node-shim/machine/machine.ts";
+import { socketPathOf } from "../../node-shim/config/endpoint.ts";
+import { nodeName } from "../../node-shim/machine/settings.ts";
 import { type Apiserver, startApiserver } from "./cluster-apiserver.ts";
 import { mintToken } from "./admin.ts";
 import { applyFile, workerToken } from "./kubernetes.ts";

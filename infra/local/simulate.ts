@@ -9,7 +9,7 @@ import { faultOf } from "../../node-shim/base/fault.ts";
 import { systemClock } from "../../node-shim/base/clock.ts";
 import { startLoop } from "../../node-shim/loop/loop.ts";
 import { enrol, reporter, type Transport } from "../../node-shim/worker-link/reporter.ts";
-import { machineKey, makeMachineKey } from "../../node-shim/identity/sign.ts";
+import { machineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { simulatedFacts, simulatedVitals } from "./simulated-facts.ts";
 

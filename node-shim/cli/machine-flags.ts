@@ -2,9 +2,9 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { CONFIGURATION_FLAGS, type ConfigurationFlag, type FlagTexts } from "../config/flags.ts";
-import { DOCKER_ENDPOINT } from "../sources/container-runtime.ts";
+import { DOCKER_ENDPOINT } from "../machine/container-runtime.ts";
 import { FACTS_FOLDER } from "../machine/extras.ts";
-import { DEVICE_PLUGINS_FOLDER, type MachineFlags, ROOT_DIR } from "../machine/machine.ts";
+import { DEVICE_PLUGINS_FOLDER, type MachineFlags, ROOT_DIR } from "../machine/settings.ts";
 
 const collect = (text: string, before: string[] = []) => [...before, text];
 const configurationFlags = Object.entries(CONFIGURATION_FLAGS).map(([name, [field, shape]]) => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { LOG_FORMATS } from "../base/log.ts";
-import { machineSettings, type MachineFlags } from "../machine/machine.ts";
+import { machineSettings, type MachineFlags } from "../machine/settings.ts";
 import { installService, thisHost, uninstallService } from "../service/service.ts";
 import { UNIT_NAME, unitText } from "../service/unit.ts";
 import { machineFlags, givenFlags, withSet } from "./machine-flags.ts";

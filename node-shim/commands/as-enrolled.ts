@@ -2,7 +2,7 @@
 // enrolment, and a connection to the Worker.
 import { loadEnrolment, loadOrMakeKey } from "../identity/identity.ts";
 import { lockFolder } from "../identity/lock.ts";
-import { nodeName } from "../machine/machine.ts";
+import { nodeName } from "../machine/settings.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
 import type { Enrolled, Transport } from "../worker-link/reporter.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";

@@ -4,10 +4,10 @@ import { gatherMachine } from "../machine/facts.ts";
 import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "../identity/identity.ts";
 import { readJoinToken } from "../identity/join-token.ts";
 import { lockFolder } from "../identity/lock.ts";
-import { type MachineFlags, machineSettings } from "../machine/machine.ts";
+import { type MachineFlags, machineSettings } from "../machine/settings.ts";
 import { findOrigin } from "../worker-link/origin.ts";
 import { enrol, type Outcome } from "../worker-link/reporter.ts";
-import type { MachineKey } from "../identity/sign.ts";
+import type { MachineKey } from "../identity/machine-key.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 
 export interface JoinFlags extends MachineFlags {

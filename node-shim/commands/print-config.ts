@@ -4,7 +4,7 @@ import { defaultLabels } from "../../shared/node/initial-node.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
 import { architecture } from "../sources/kernel/platform.ts";
 import { API_VERSION, type Field, KIND } from "../config/schema.ts";
-import { ignoredFields, type MachineFlags, machineSettings, ROOT_DIR } from "../machine/machine.ts";
+import { ignoredFields, type MachineFlags, machineSettings, ROOT_DIR } from "../machine/settings.ts";
 
 /** YAML. What is no field of a KubeletConfiguration stands in comments below it. */
 export function printConfig(flags: MachineFlags): string {

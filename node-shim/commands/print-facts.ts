@@ -1,6 +1,7 @@
 // node-shim facts: what this machine would report of itself, and where each fact was read. Offline.
 import type { Facts } from "../../shared/protocol/facts.ts";
-import { type MachineFlags, thisMachine } from "../machine/machine.ts";
+import { thisMachine } from "../machine/machine.ts";
+import { type MachineFlags } from "../machine/settings.ts";
 
 /** Of facts that come from one place only; the others are noted while they are gathered. */
 const SOURCES: Record<string, string> = {

@@ -2,7 +2,7 @@
 // what the kubelet refuses when it starts). Looks at no machine.
 import { parseDuration } from "../../shared/go/duration.ts";
 import { SETTINGS_LIMITS, textFault } from "../../shared/protocol/settings.ts";
-import { socketPathOf } from "../sources/cri/endpoint.ts";
+import { socketPathOf } from "./endpoint.ts";
 import type { Field, KubeletConfiguration } from "./schema.ts";
 
 export interface ConfigurationFault {

@@ -1,6 +1,6 @@
 // node-shim doctor: looks at everything that a shim needs, and says what to do. Changes nothing, enrols nobody.
 import { faultOf } from "../base/fault.ts";
-import { type MachineFlags, nodeName } from "../machine/machine.ts";
+import { type MachineFlags, nodeName } from "../machine/settings.ts";
 import { findOrigin } from "../worker-link/origin.ts";
 import { fail, type Finding, findingsText, ok } from "./finding.ts";
 import { checkIdentity } from "./identity-checks.ts";

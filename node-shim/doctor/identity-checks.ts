@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { codeOf, faultOf } from "../base/fault.ts";
 import { loadEnrolment, loadKey } from "../identity/identity.ts";
 import { readJoinToken } from "../identity/join-token.ts";
-import { joinTokenFault } from "../identity/sign.ts";
+import { joinTokenFault } from "../identity/join-token.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 export interface IdentityFlags {

@@ -1,7 +1,7 @@
 // Would the Node be what its operator wants? Configuration, sources, conditions: all of it made, nothing sent.
 import { faultOf } from "../base/fault.ts";
-import type { MachineFlags } from "../machine/machine.ts";
-import { previewNode, type PreviewedNode } from "../commands/preview.ts";
+import type { MachineFlags } from "../machine/settings.ts";
+import { previewNode, type PreviewedNode } from "../machine/preview-node.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 const TODO: Record<string, string> = {

@@ -1,10 +1,10 @@
 // The machine's key and enrolment in its state folder: 0600, on disk before they are used.
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import type { JWK } from "jose";
 import * as z from "zod/mini";
-import { codeOf } from "../base/fault.ts";
-import { type MachineKey, machineKey, makeMachineKey } from "./sign.ts";
+import { parseJson, readIfThere, writeDurably } from "../base/state-file.ts";
+import { type MachineKey, machineKey, makeMachineKey } from "./machine-key.ts";
 
 export const enrolmentFile = z.strictObject({
   name: z.string(),
@@ -72,51 +72,4 @@ export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment):
 export function forgetIdentity(stateFolder: string): void {
   for (const file of ["next.json", "enrolment.json", "key.json"])
     rmSync(join(stateFolder, file), { force: true });
-}
-
-/** Written beside, fsynced, renamed, and the folder fsynced: after a power cut the old or the new one is there. */
-export function writeDurably(path: string, text: string): void {
-  const beside = `${path}.new`;
-  try {
-    writeSynced(beside, text);
-    renameSync(beside, path);
-    const folder = openSync(dirname(path), "r");
-    fsyncSync(folder);
-    closeSync(folder);
-  } catch (error) {
-    throw new Error(
-      `${path} cannot be written (${codeOf(error)}): make room and let this user write there, or pass another --state`,
-      { cause: error },
-    );
-  }
-}
-
-function writeSynced(path: string, text: string): void {
-  const file = openSync(path, "w", 0o600);
-  try {
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-export function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return null;
-    throw new Error(
-      `${path} cannot be read (${codeOf(error)}): run as the user that made it, or pass another --state`,
-      { cause: error },
-    );
-  }
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

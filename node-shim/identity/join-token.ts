@@ -1,6 +1,7 @@
-// Where a join token comes from: a file, standard input, or the environment. Never the command line, which every
-// user of the machine can read.
+// A join token: where it comes from (a file, standard input or the environment; never the command line, which every user
+// of the machine can read), and the key that it is.
 import { createReadStream } from "node:fs";
+import { base64url, calculateJwkThumbprint, type CryptoKey, exportJWK, importPKCS8, type JWK } from "jose";
 import { codeOf } from "../base/fault.ts";
 
 /** A token has 48 characters: what is larger by far is another file. */
@@ -36,4 +37,25 @@ async function readAll(file: string, stream: AsyncIterable<Buffer | string>): Pr
     );
   }
   return text.trim();
+}
+
+const JOIN_TOKEN = /^rcj1_([\w-]{43})$/;
+/** What PKCS #8 (RFC 8410) puts before the 32 bytes of an Ed25519 seed. */
+const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
+
+/** null where the text has a join token's form. */
+export function joinTokenFault(token: string): string | null {
+  if (JOIN_TOKEN.test(token.trim())) return null;
+  return "this is not a join token: it must read rcj1_ and 43 more characters";
+}
+
+/** The key whose seed a join token is; throws with what to do about a text that is none. */
+export async function joinTokenKey(token: string): Promise<{ signing: CryptoKey; id: string }> {
+  const seed = JOIN_TOKEN.exec(token.trim())?.[1];
+  if (!seed) throw new Error(joinTokenFault(token) ?? "");
+  const der = Buffer.concat([PKCS8_PREFIX, base64url.decode(seed)]).toString("base64");
+  const pem = `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----`;
+  const signing = await importPKCS8(pem, "EdDSA", { extractable: true });
+  const { kty, crv, x } = await exportJWK(signing);
+  return { signing, id: await calculateJwkThumbprint({ kty, crv, x } as JWK) };
 }

@@ -3,15 +3,9 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
-import {
-  enrolmentFile,
-  parseJson,
-  readIfThere,
-  storeEnrolment,
-  type StoredEnrolment,
-  writeDurably,
-} from "./identity.ts";
-import { type MachineKey, machineKey, makeMachineKey } from "./sign.ts";
+import { enrolmentFile, storeEnrolment, type StoredEnrolment } from "./identity.ts";
+import { parseJson, readIfThere, writeDurably } from "../base/state-file.ts";
+import { type MachineKey, machineKey, makeMachineKey } from "./machine-key.ts";
 
 const nextFile = z.strictObject({
   jwk: z.looseObject({}),

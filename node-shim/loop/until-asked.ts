@@ -4,7 +4,7 @@ import type { Vitals } from "../../shared/protocol/report.ts";
 import { type LoopDependencies, startLoop } from "./loop.ts";
 import type { Machine } from "../machine/machine.ts";
 import { inhibitShutdown } from "../shutdown/inhibitor.ts";
-import { type ShutdownWatch, watchShutdown } from "../shutdown/watch.ts";
+import { type ShutdownWatch, watchShutdown } from "../shutdown/shutdown.ts";
 import { systemClock } from "../base/clock.ts";
 import { watchProbe, watchSuspend } from "./watch.ts";
 

@@ -1,14 +1,7 @@
 // Looks at the machine between two reports, and hands on what was seen. What it means is not decided here.
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type Clock, wakeableWait } from "../base/clock.ts";
-
-/** Something of this machine that a condition depends on. */
-export interface Probe {
-  /** From the end of one look to the next. null: until the Node's first Ready, every 100 ms; others look after it then. */
-  everyMs: number | null;
-  /** May take its time: it holds up no report and no other probe. Never rejects. */
-  look: () => Promise<Partial<Vitals>>;
-}
+import type { Probe } from "../machine/probe.ts";
 
 interface Watching {
   clock: Clock;

@@ -8,7 +8,7 @@ import { memory } from "../sources/kernel/memory.ts";
 import { osImage } from "../sources/kernel/os-image.ts";
 import { architecture } from "../sources/kernel/platform.ts";
 import type { Reading } from "../base/reading.ts";
-import { runtimeFacts, type RuntimeReader } from "../sources/kernel/runtime.ts";
+import { runtimeFacts, type RuntimeReader } from "../sources/cri/runtime-facts.ts";
 import type { FileSystemReader } from "../sources/kernel/storage.ts";
 import { orWarn, type Warn } from "../base/warn.ts";
 

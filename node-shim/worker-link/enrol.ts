@@ -7,7 +7,7 @@ import { readJoinToken } from "../identity/join-token.ts";
 import type { Log } from "../base/log.ts";
 import type { Machine } from "../machine/machine.ts";
 import { enrol, type Transport } from "./reporter.ts";
-import type { MachineKey } from "../identity/sign.ts";
+import type { MachineKey } from "../identity/machine-key.ts";
 
 interface Enrolling {
   flags: { state: string; joinTokenFile?: string };

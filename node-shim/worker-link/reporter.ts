@@ -14,13 +14,8 @@ import {
   type Vitals,
 } from "../../shared/protocol/report.ts";
 import { faultOf } from "../base/fault.ts";
-import {
-  type MachineKey,
-  sha256Base64url,
-  signEnrolment,
-  signNextKey,
-  signReport,
-} from "../identity/sign.ts";
+import { sha256Base64url, signEnrolment, signNextKey, signReport } from "./sign.ts";
+import { type MachineKey } from "../identity/machine-key.ts";
 
 export interface TransportRequest {
   method: "POST" | "PUT";

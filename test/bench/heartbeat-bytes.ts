@@ -1,7 +1,7 @@
 // What a steady heartbeat puts on the wire: the body and the token that signs it, as the shim posts them.
 import { randomBytes } from "node:crypto";
 import { reporter, type TransportRequest } from "../../node-shim/worker-link/reporter.ts";
-import { makeMachineKey } from "../../node-shim/identity/sign.ts";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { ReportAnswer } from "../../shared/protocol/report.ts";
 import { issueKid } from "../../worker/identity/kid.ts";
 import type { Benchmark } from "./benchmark.ts";

@@ -3,7 +3,7 @@
 // signed beforehand (under one ticket n may count up).
 import { Agent, request as httpRequest } from "node:http";
 import { reporter, type Transport, type TransportRequest } from "../../node-shim/worker-link/reporter.ts";
-import { sha256Base64url, signReport } from "../../node-shim/identity/sign.ts";
+import { sha256Base64url, signReport } from "../../node-shim/worker-link/sign.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import type { Benchmark, Progress } from "./benchmark.ts";
 import { startCountingKube } from "./counting-kube.ts";

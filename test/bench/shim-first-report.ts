@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { makeMachineKey } from "../../node-shim/identity/sign.ts";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { containerd } from "../node-shim/sources/cri/containerd.ts";
 import { nodes } from "../node-shim/nodes.ts";
 import type { Benchmark } from "./benchmark.ts";

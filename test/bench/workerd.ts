@@ -13,7 +13,7 @@ import { freePort } from "../../infra/local/ports.ts";
 import { prepareWorker } from "../../infra/local/workerd.ts";
 import type { Connection } from "../../infra/operator/client.ts";
 import { enrol, type Transport } from "../../node-shim/worker-link/reporter.ts";
-import { type MachineKey, makeMachineKey } from "../../node-shim/identity/sign.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

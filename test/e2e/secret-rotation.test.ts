@@ -9,7 +9,7 @@ import { applyFile, workerToken, writeKubeconfig } from "../../infra/local/kuber
 import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
 import { enrol, reporter } from "../../node-shim/worker-link/reporter.ts";
-import { makeMachineKey } from "../../node-shim/identity/sign.ts";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { type RunningApiserver, startApiserver } from "../../infra/local/apiserver/serve.ts";
 import { ROOT, temporaryFolder } from "./local-cluster.ts";

@@ -1,6 +1,6 @@
 // Machines that enrol, report, rotate, leave and are revoked, and all that they sent, as a thief has it for whom TLS is
 // not there; some of it never arrived. The keys stay here; the generator gets the requests.
-import { machineKey, type MachineKey } from "../../node-shim/identity/sign.ts";
+import { machineKey, type MachineKey } from "../../node-shim/identity/machine-key.ts";
 import {
   enrol,
   type Enrolled,

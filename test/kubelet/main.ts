@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { givenFlags, machineFlags, withSet } from "../../node-shim/cli/machine-flags.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
-import type { MachineFlags } from "../../node-shim/machine/machine.ts";
-import { previewNode } from "../../node-shim/commands/preview.ts";
+import type { MachineFlags } from "../../node-shim/machine/settings.ts";
+import { previewNode } from "../../node-shim/machine/preview-node.ts";
 import { compareNodes, comparisonText, type NodeJson } from "./compare.ts";
 import { missingForKubelet, startRealKubelet } from "./real-kubelet.ts";
 

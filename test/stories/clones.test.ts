@@ -8,7 +8,7 @@ import {
   rotate,
   type Transport,
 } from "../../node-shim/worker-link/reporter.ts";
-import { makeMachineKey } from "../../node-shim/identity/sign.ts";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Event } from "../../shared/kubernetes/types.ts";
 import type { Report, Vitals } from "../../shared/protocol/report.ts";

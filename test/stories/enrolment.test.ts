@@ -2,7 +2,8 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type MachineKey, makeMachineKey, signEnrolment } from "../../node-shim/identity/sign.ts";
+import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Problem } from "../../shared/protocol/report.ts";
 import { nameMatches } from "../../worker/identity/join-token.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";

@@ -3,7 +3,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { enrol, leave, type Transport } from "../../node-shim/worker-link/reporter.ts";
-import { makeMachineKey } from "../../node-shim/identity/sign.ts";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
 import {
   type EnrolledMachine,

@@ -2,7 +2,8 @@
 // is not.
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { makeMachineKey, signEnrolment } from "../../node-shim/identity/sign.ts";
+import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Problem } from "../../shared/protocol/report.ts";
 import { FAILURE_LIMIT } from "../../worker/http/failure-limits.ts";
 import { REQUEST_LIMIT, requestRate } from "../../worker/machine/request-rate.ts";

@@ -2,7 +2,8 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type MachineKey, makeMachineKey, signEnrolment } from "../../node-shim/identity/sign.ts";
+import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { ListedToken } from "../../shared/protocol/join-tokens.ts";
 import { registry } from "../../worker/env.ts";
 import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";

@@ -3,7 +3,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { rotate, type Transport } from "../../node-shim/worker-link/reporter.ts";
-import { type MachineKey, makeMachineKey } from "../../node-shim/identity/sign.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
   enrolled,

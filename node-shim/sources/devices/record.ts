@@ -1,12 +1,10 @@
 // Which resources device plugins had announced, in the state folder: upstream's checkpoint. What a machine without one
 // had before is not known.
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
 import { isExtendedResourceName } from "../../../shared/kubernetes/resource-names.ts";
-import { codeOf } from "../../base/fault.ts";
-import { writeDurably } from "../../identity/identity.ts";
+import { parseJson, readIfThere, writeDurably } from "../../base/state-file.ts";
 import type { KnownResources } from "./resources.ts";
 
 const names = z
@@ -23,16 +21,8 @@ export function readRecord(
   warn: (message: string) => void, // told of a damaged one
 ): KnownResources | null {
   const path = pathOf(stateFolder);
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return null;
-    throw new Error(
-      `${path} cannot be read (${codeOf(error)}): run as the user that made it, or pass another --state`,
-      { cause: error },
-    );
-  }
+  const text = readIfThere(path);
+  if (text === null) return null;
   const parsed = recordSchema.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
   warn(`${path} is damaged: the Node's extended resources are 0 until their device plugins register`);
@@ -46,12 +36,4 @@ export function writeRecord(stateFolder: string, known: KnownResources): void {
 
 function pathOf(stateFolder: string): string {
   return join(stateFolder, "devices.json");
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { parse as parseYaml } from "yaml";
 import type { Report } from "../../../shared/protocol/report.ts";
-import { makeMachineKey } from "../../../node-shim/identity/sign.ts";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import shim from "../../../node-shim/package.json" with { type: "json" };
 import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
 import { nodes } from "../nodes.ts";

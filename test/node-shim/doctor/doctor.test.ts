@@ -9,7 +9,7 @@ import { type DoctorFlags, examine } from "../../../node-shim/doctor/doctor.ts";
 import { nodeFindings } from "../../../node-shim/doctor/node-checks.ts";
 import { type Finding, findingsText } from "../../../node-shim/doctor/finding.ts";
 import { checkWorker, type WorkerProbes, workerProbes } from "../../../node-shim/doctor/worker-checks.ts";
-import { makeMachineKey } from "../../../node-shim/identity/sign.ts";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");

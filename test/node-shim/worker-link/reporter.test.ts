@@ -7,7 +7,8 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from "../../../node-shim/worker-link/reporter.ts";
-import { type MachineKey, makeMachineKey, sha256Base64url } from "../../../node-shim/identity/sign.ts";
+import { sha256Base64url } from "../../../node-shim/worker-link/sign.ts";
+import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import {
   canonicalJson,

@@ -3,12 +3,8 @@
 import { base64url, calculateJwkThumbprint, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
-import {
-  makeMachineKey,
-  sha256Base64url,
-  signEnrolment,
-  signReport,
-} from "../../../node-shim/identity/sign.ts";
+import { sha256Base64url, signEnrolment, signReport } from "../../../node-shim/worker-link/sign.ts";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
 import {
   canonicalJson,

@@ -1,7 +1,7 @@
 // The table of docs/protocol.md: what a report gets for an answer, and what it changes.
 import { describe, expect, it } from "vitest";
 import { base64url } from "jose";
-import { sha256Base64url, signReport } from "../../../node-shim/identity/sign.ts";
+import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
 import { canonicalJson, LIMITS, type Problem, type ReportAnswer } from "../../../shared/protocol/report.ts";
 import { ORIGIN } from "../support/constants.ts";
 import { type EnrolledMachine, enrolled, facts, send } from "../support/machine.ts";

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { base64url, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/sign.ts";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { MintedToken } from "../../../shared/protocol/join-tokens.ts";
 import { operatorOf } from "../../../worker/identity/operator.ts";
 import type { AuditEntry } from "../../../worker/registry/audit.ts";

@@ -3,13 +3,8 @@ import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import {
-  makeMachineKey,
-  type MachineKey,
-  sha256Base64url,
-  signEnrolment,
-  signReport,
-} from "../../../node-shim/identity/sign.ts";
+import { sha256Base64url, signEnrolment, signReport } from "../../../node-shim/worker-link/sign.ts";
+import { makeMachineKey, type MachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { canonicalJson, JWT_TYPES, type Problem } from "../../../shared/protocol/report.ts";
 import { registry } from "../../../worker/env.ts";
 import { verifyBinding, verifyNextKey, verifyProof } from "../../../worker/identity/jwt.ts";

@@ -1,6 +1,6 @@
 // What join tokens give, allow and forbid; how operators see and revoke them.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/sign.ts";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { ListedToken, MintedToken } from "../../../shared/protocol/join-tokens.ts";
 import {
   enrolled,

@@ -9,7 +9,7 @@ import {
   type Transport,
   type TransportRequest,
 } from "../../../node-shim/worker-link/reporter.ts";
-import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/sign.ts";
+import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import {
   ADMIN_SECRET,
   FAULTS_PATH,

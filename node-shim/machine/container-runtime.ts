@@ -2,11 +2,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { KubeletConfiguration } from "../config/schema.ts";
-import { socketPathOf } from "./cri/endpoint.ts";
-import { runtimeMonitor } from "./cri/monitor.ts";
-import { runtimeClient } from "./cri/runtime-client.ts";
-import { dockerClient } from "./docker/client.ts";
-import type { RuntimeReader } from "./kernel/runtime.ts";
+import { socketPathOf } from "../config/endpoint.ts";
+import { runtimeMonitor } from "../sources/cri/monitor.ts";
+import { runtimeClient } from "../sources/cri/runtime-client.ts";
+import { dockerClient } from "../sources/docker/client.ts";
+import type { RuntimeReader } from "../sources/cri/runtime-facts.ts";
 import type { Warn } from "../base/warn.ts";
 
 /** A runtime that works answers in a few milliseconds; the first report waits no longer than this for one that does not. */

@@ -1,7 +1,7 @@
 // What is known of the container runtime, as facts and vitals. Asks nobody: the monitor of node-shim/cri does.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
-import type { RuntimeSnapshot } from "../cri/monitor.ts";
+import type { RuntimeSnapshot } from "./monitor.ts";
 
 /** The latest of the runtime; null on a machine that has none. Typically the monitor's. */
 export type RuntimeReader = () => RuntimeSnapshot | null;

@@ -1,0 +1,27 @@
+// Has this machine what its configuration keeps of it? Looked at once, before the first report.
+import { machineInfoOf } from "../../shared/from-report/reported-status.ts";
+import { reservationFault } from "../../shared/from-report/settings-in-force.ts";
+import { pidAvailable } from "../sources/kernel/pid-signal.ts";
+import { type FactsOptions, gatherMachine } from "./facts.ts";
+
+/** As the kubelet's container manager at its start: throws what to change. What cannot be read is said when it is gathered. */
+export async function requireReservations({
+  root,
+  settings,
+  nodefsPath,
+  readFileSystem,
+}: Pick<FactsOptions, "root" | "settings" | "nodefsPath" | "readFileSystem">): Promise<void> {
+  const machine = await gatherMachine(root, () => undefined);
+  if (machine === undefined) return;
+  const fileSystem = await readFileSystem(nodefsPath);
+  const nodefs = "value" in fileSystem ? fileSystem.value.bytes : fileSystem;
+  const pids = pidAvailable(root);
+  const fault = reservationFault(
+    settings,
+    machineInfoOf(machine),
+    "value" in nodefs ? nodefs.value[1] : undefined,
+    "value" in pids ? pids.value[1] : undefined,
+  );
+  if (fault !== null)
+    throw new Error(`${fault} Change kubeReserved, systemReserved, reservedSystemCPUs or evictionHard.`);
+}

@@ -1,0 +1,57 @@
+// The JWTs that a machine signs (docs/protocol.md). Knows nothing of files or networks.
+import { createHash } from "node:crypto";
+import { SignJWT } from "jose";
+import {
+  type EnrolmentClaims,
+  JWT_TYPES,
+  type NextKeyClaims,
+  type ReportClaims,
+} from "../../shared/protocol/report.ts";
+import { joinTokenKey } from "../identity/join-token.ts";
+import type { MachineKey } from "../identity/machine-key.ts";
+
+export function sha256Base64url(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+/** The two JWTs of an enrolment: by the machine's key and by the token's, which itself never travels. */
+export async function signEnrolment(
+  key: MachineKey,
+  joinToken: string,
+  request: { name: string; origin: string; path: string; machineID: string; systemUUID: string },
+): Promise<{ proof: string; binding: string }> {
+  const token = await joinTokenKey(joinToken);
+  const { name, origin, path, machineID, systemUUID } = request;
+  const vouched = { sub: name, aud: origin, method: "PUT", path, jkt: key.thumbprint } as const;
+  const claims: EnrolmentClaims = { ...vouched, machineID, systemUUID };
+  return {
+    proof: await new SignJWT({ ...claims })
+      .setProtectedHeader({ alg: "EdDSA", typ: JWT_TYPES.enrol, jwk: key.publicJwk })
+      .sign(key.signing),
+    binding: await new SignJWT({ ...vouched })
+      .setProtectedHeader({ alg: "EdDSA", typ: JWT_TYPES.join, kid: token.id })
+      .sign(token.signing),
+  };
+}
+
+/** By the next key: that it follows `previous` (a thumbprint) on this machine. */
+export function signNextKey(
+  next: MachineKey,
+  { name, origin, path, previous }: { name: string; origin: string; path: string; previous: string },
+): Promise<string> {
+  const vouched = { sub: name, aud: origin, method: "POST", path, jkt: next.thumbprint } as const;
+  const claims: NextKeyClaims = { ...vouched, previous };
+  return new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: "EdDSA", typ: JWT_TYPES.nextKey, jwk: next.publicJwk })
+    .sign(next.signing);
+}
+
+/** A report, a leave, or a rotation: their claims are the same. */
+export function signReport(
+  key: MachineKey,
+  kid: string,
+  claims: ReportClaims,
+  typ: string = JWT_TYPES.report,
+): Promise<string> {
+  return new SignJWT({ ...claims }).setProtectedHeader({ alg: "EdDSA", typ, kid }).sign(key.signing);
+}
