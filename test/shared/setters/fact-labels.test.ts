@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { factLabels } from "../../../shared/setters/fact-labels.ts";
+import { runSetter } from "./run-setter.ts";
+
+const LISTED = "rollcall.dev/fact-labels";
+type Labels = Record<string, string>;
+
+interface Situation {
+  name: string;
+  wanted: Labels;
+  before?: Labels;
+  /** The annotation, as the last run left it. */
+  listed?: string;
+  after: Labels;
+  listedAfter?: string;
+}
+
+const situations: Situation[] = [
+  {
+    name: "a fact of the machine → a label beside the others, and it is remembered whose it is",
+    wanted: { "example.com/rack": "b7" },
+    before: { site: "oslo" },
+    after: { site: "oslo", "example.com/rack": "b7" },
+    listedAfter: "example.com/rack",
+  },
+  {
+    name: "the fact changes → so does the label",
+    wanted: { "example.com/rack": "c1" },
+    before: { "example.com/rack": "b7" },
+    listed: "example.com/rack",
+    after: { "example.com/rack": "c1" },
+    listedAfter: "example.com/rack",
+  },
+  {
+    name: "the fact is gone → its label goes, the cluster's stay",
+    wanted: {},
+    before: { "example.com/rack": "b7", site: "oslo" },
+    listed: "example.com/rack",
+    after: { site: "oslo" },
+  },
+  {
+    name: "one fact instead of another → one label instead of the other",
+    wanted: { b: "2" },
+    before: { a: "1" },
+    listed: "a",
+    after: { b: "2" },
+    listedAfter: "b",
+  },
+  {
+    name: "somebody wrote a label into the annotation that no fact may set → it stays",
+    wanted: {},
+    before: { "kubernetes.io/hostname": "node-1", a: "1" },
+    listed: "a,kubernetes.io/hostname",
+    after: { "kubernetes.io/hostname": "node-1" },
+  },
+  {
+    name: "no facts, none before → the labels stay",
+    wanted: {},
+    before: { site: "oslo" },
+    after: { site: "oslo" },
+  },
+];
+
+describe("factLabels", () => {
+  test.each(situations)("$name", ({ wanted, before = {}, listed, after, listedAfter }) => {
+    const annotations = listed === undefined ? {} : { annotations: { [LISTED]: listed } };
+    const outcome = runSetter(() => factLabels(wanted, (key) => !key.startsWith("kubernetes.io/")), {
+      metadata: { labels: before, ...annotations },
+    });
+    expect(outcome).toMatchObject({ error: null, events: [] });
+    expect(outcome.node.metadata.labels).toEqual(after);
+    expect(outcome.node.metadata.annotations?.[LISTED]).toBe(listedAfter);
+  });
+});

@@ -1,0 +1,90 @@
+// What the three pressure conditions have in common; their own words are in the tables of each.
+import { describe, expect, test } from "vitest";
+import type { NodeCondition } from "../../../shared/kubernetes/types.ts";
+import { pressureCondition } from "../../../shared/setters/pressure-condition.ts";
+import { BEFORE, condition, NOW, runSetter } from "./run-setter.ts";
+
+const TYPE = "HeatPressure";
+const WORDINGS = {
+  pressure: { reason: "Hot", message: "it is hot", event: "NodeIsHot" },
+  none: { reason: "Cool", message: "it is cool", event: "NodeIsCool" },
+};
+const hot = { type: TYPE, status: "True", reason: "Hot", message: "it is hot" };
+const cool = { type: TYPE, status: "False", reason: "Cool", message: "it is cool" };
+const since = (text: typeof hot, lastTransitionTime: string): NodeCondition => ({
+  ...text,
+  lastHeartbeatTime: NOW,
+  lastTransitionTime,
+});
+const ready = condition("Ready", "True", "KubeletReady");
+
+interface Situation {
+  name: string;
+  before: NodeCondition[] | undefined;
+  pressure: boolean;
+  after: NodeCondition[];
+  events: string[];
+}
+
+const situations: Situation[] = [
+  {
+    name: "a Node without conditions → the first one, and its event",
+    before: undefined,
+    pressure: false,
+    after: [since(cool, NOW)],
+    events: ["Normal NodeIsCool"],
+  },
+  {
+    name: "other conditions are there → appended after them, also after Ready",
+    before: [ready],
+    pressure: true,
+    after: [ready, since(hot, NOW)],
+    events: ["Normal NodeIsHot"],
+  },
+  {
+    name: "pressure lasts → a heartbeat alone: the transition time stays, no event",
+    before: [{ ...condition(TYPE, "True", "Hot", "it is hot") }],
+    pressure: true,
+    after: [since(hot, BEFORE)],
+    events: [],
+  },
+  {
+    name: "another release worded the same status otherwise → its words stay until the status changes",
+    before: [condition(TYPE, "False", "OldWord", "old words")],
+    pressure: false,
+    after: [since({ ...cool, reason: "OldWord", message: "old words" }, BEFORE)],
+    events: [],
+  },
+  {
+    name: "transition to pressure → status, words and transition time change in place, with an event",
+    before: [condition(TYPE, "False", "Cool"), ready],
+    pressure: true,
+    after: [since(hot, NOW), ready],
+    events: ["Normal NodeIsHot"],
+  },
+  {
+    name: "the node controller wrote Unknown meanwhile → the status is known again, with an event",
+    before: [condition(TYPE, "Unknown", "NodeStatusUnknown"), ready],
+    pressure: false,
+    after: [since(cool, NOW), ready],
+    events: ["Normal NodeIsCool"],
+  },
+  {
+    name: "two conditions of the type → the last one is kept up to date, the first one stays",
+    before: [condition(TYPE, "True", "First"), ready, condition(TYPE, "True", "Hot")],
+    pressure: false,
+    after: [condition(TYPE, "True", "First"), ready, since(cool, NOW)],
+    events: ["Normal NodeIsCool"],
+  },
+];
+
+describe("pressureCondition", () => {
+  test.each(situations)("$name", ({ before, pressure, after, events }) => {
+    const outcome = runSetter(
+      ({ recordStatusEvent }) => pressureCondition(TYPE, NOW, () => pressure, recordStatusEvent, WORDINGS),
+      before ? { status: { conditions: before } } : {},
+    );
+    expect(outcome).toMatchObject({ error: null, events });
+    expect(outcome.node.status).toEqual({ conditions: after });
+  });
+});

@@ -1,0 +1,69 @@
+// Runs one setter on one Node, for the tables of situations beside this file. Knows no setter.
+import { expect } from "vitest";
+import { parseIp, type Ip } from "../../../shared/kubernetes/ip.ts";
+import type { Node, NodeCondition } from "../../../shared/kubernetes/types.ts";
+import { draftOf } from "../../../shared/node/update-node.ts";
+import type { DraftNode, RecordEvent, RecordStatusEvent, Setter } from "../../../shared/setters/setter.ts";
+
+/** When the Node was last updated. */
+export const BEFORE = "2026-01-01T00:00:00Z";
+/** When the setter runs. */
+export const NOW = "2026-01-01T00:00:10Z";
+
+export interface Recorders {
+  recordEvent: RecordEvent;
+  recordStatusEvent: RecordStatusEvent;
+}
+
+export interface Outcome {
+  node: DraftNode;
+  /** Why the setter failed, or null. */
+  error: string | null;
+  /** `Normal NodeReady`, or `Warning Rebooted: Node node-1 has been rebooted` where the setter words it itself. */
+  events: string[];
+}
+
+/** Runs the setter. A setter that changes what the Node held before throws: that belongs to the last known Node. */
+export function runSetter(make: (recorders: Recorders) => Setter, before: Node = {}): Outcome {
+  const events: string[] = [];
+  const setter = make({
+    recordEvent: (type, reason, message) => events.push(`${type} ${reason}: ${message}`),
+    recordStatusEvent: (type, reason) => events.push(`${type} ${reason}`),
+  });
+  const node = draftOf(frozen(structuredClone(before)));
+  return { node, error: setter(node), events };
+}
+
+/** What a table expects of a setter; what is not given must be as it was: no error and no event. */
+export interface Expected {
+  status?: Node["status"];
+  error?: string | null;
+  events?: readonly string[];
+}
+
+/** Compares the whole status, so that a setter is seen to set nothing else. */
+export function expectOutcome(
+  { node, error, events }: Outcome,
+  { status = {}, error: wanted = null, events: recorded = [] }: Expected,
+): void {
+  expect({ status: node.status, error, events }).toEqual({ status, error: wanted, events: recorded });
+}
+
+/** A condition as the last update left it. */
+export function condition(type: string, status: string, reason: string, message = "..."): NodeCondition {
+  return { type, status, reason, message, lastHeartbeatTime: BEFORE, lastTransitionTime: BEFORE };
+}
+
+export function ip(text: string): Ip {
+  const parsed = parseIp(text);
+  if (parsed === null) throw new Error(`${text} is no IP address`);
+  return parsed;
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null) {
+    Object.values(value).forEach(frozen);
+    Object.freeze(value);
+  }
+  return value;
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import type { Node } from "../../../shared/kubernetes/types.ts";
+import { failure, success } from "../../../shared/result.ts";
+import { versionInfo } from "../../../shared/setters/version-info.ts";
+import { nodeInfo } from "./node-info.ts";
+import { expectOutcome, runSetter } from "./run-setter.ts";
+
+const versions = {
+  kernelVersion: "6.1.0",
+  osImage: "Debian GNU/Linux 12",
+  containerRuntimeVersion: "containerd://2.1.9",
+  kubeletVersion: "v1.36.0-rollcall-v1",
+  kubeProxyVersion: "",
+};
+
+interface Situation {
+  name: string;
+  before?: Node;
+  /** A text: why they cannot be read. */
+  read?: string;
+  /** Null: the runtime does not say it. */
+  runtimeVersion?: string | null;
+  after: Node["status"];
+  error?: string;
+}
+
+const situations: Situation[] = [
+  { name: "first status → all versions", after: { nodeInfo: nodeInfo(versions) } },
+  {
+    name: "the machine was updated → the new versions; whose Node it is stays",
+    before: { status: { nodeInfo: nodeInfo({ ...versions, kernelVersion: "5.10.0", machineID: "m" }) } },
+    after: { nodeInfo: nodeInfo({ ...versions, machineID: "m" }) },
+  },
+  {
+    name: "the runtime does not say its version → Unknown, after its name",
+    runtimeVersion: null,
+    after: { nodeInfo: nodeInfo({ ...versions, containerRuntimeVersion: "containerd://Unknown" }) },
+  },
+  {
+    name: "kernel and OS cannot be read → the setter fails, and what was known stays",
+    before: { status: { nodeInfo: nodeInfo({ kernelVersion: "5.10.0" }) } },
+    read: "no such file",
+    after: { nodeInfo: nodeInfo({ kernelVersion: "5.10.0" }) },
+    error: "error getting version info: no such file",
+  },
+  {
+    name: "an older kubelet had set kubeProxyVersion → cleared, as it is deprecated",
+    before: { status: { nodeInfo: nodeInfo({ ...versions, kubeProxyVersion: "v1.30.0" }) } },
+    after: { nodeInfo: nodeInfo(versions) },
+  },
+];
+
+const setter = ({ read, runtimeVersion = "2.1.9" }: Partial<Situation>) =>
+  versionInfo(
+    () =>
+      read === undefined
+        ? success({ kernelVersion: "6.1.0", osImage: "Debian GNU/Linux 12" })
+        : failure(read),
+    () => "containerd",
+    () => (runtimeVersion === null ? failure("timeout") : success(runtimeVersion)),
+    "v1.36.0-rollcall-v1",
+  );
+
+describe("versionInfo", () => {
+  test.each(situations)("$name", ({ before, after, error, ...given }) => {
+    const outcome = runSetter(() => setter(given), before);
+    expectOutcome(outcome, { status: after, ...(error !== undefined && { error }) });
+  });
+
+  test("nothing has changed → the same object, so that comparing stays cheap", () => {
+    const first = runSetter(() => setter({})).node;
+    const second = runSetter(() => setter({}), first).node;
+    const third = { ...second, status: { ...second.status } };
+    setter({})(third);
+    expect(third.status.nodeInfo).toBe(second.status.nodeInfo);
+  });
+});
