@@ -1,5 +1,5 @@
-import { setCondition } from "../../../shared/kubernetes/conditions.ts";
-import type { CustomSetter } from "../../../shared/setters/custom.ts";
+import { setCondition } from "../shared/kubernetes/conditions.ts";
+import type { CustomSetter } from "../shared/setters/custom.ts";
 
 /** A machine whose software has a licence: the condition LicenceExpired, and an event when it changes. */
 export const licenceCondition: CustomSetter =
