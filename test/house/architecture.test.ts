@@ -1,0 +1,64 @@
+// docs/architecture.md keeps up with the tree: each folder has its line, each answer names a function that is there.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import { pages, root, tableRows } from "./markdown.ts";
+
+const page = pages().find(({ path }) => path === "docs/architecture.md")!;
+const codeIn = (cell = "") => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
+
+describe("folders", () => {
+  const described = new Set(tableRows(page, "folder").flatMap(([folder]) => codeIn(folder)));
+
+  it.each(["worker", "node-shim", "shared", "infra", "test"])("each folder of %s has its line", (part) => {
+    const missing = foldersBelow(part, 2).filter((folder) => !described.has(`${folder}/`));
+    expect(missing).toEqual([]);
+  });
+
+  it("each line is of a folder that is there", () => {
+    expect([...described].filter((folder) => !existsSync(join(root, folder)))).toEqual([]);
+  });
+});
+
+/** Folders so many levels below this one, from the root; not what npm and the build make. */
+function foldersBelow(folder: string, levels: number): string[] {
+  if (levels === 0) return [];
+  const entries = readdirSync(join(root, folder), { withFileTypes: true });
+  const folders = entries
+    .filter((entry) => entry.isDirectory() && !["node_modules", "dist"].includes(entry.name))
+    .map(({ name }) => `${folder}/${name}`);
+  return folders.flatMap((each) => [each, ...foldersBelow(each, levels - 1)]);
+}
+
+describe("where do I find", () => {
+  const answers = tableRows(page, "question");
+
+  it("the ten questions of newcomers are answered", () => {
+    expect(answers.map(([question]) => question)).toEqual(
+      expect.arrayContaining([
+        "the ticket check",
+        "the lease PUT",
+        "the Ready condition",
+        "the reboot event",
+        "the memory-pressure threshold",
+        "the CRI client",
+        "the join token's permission check",
+        "the status patch",
+        "the 409 answer",
+        "the shutdown inhibitor",
+      ]),
+    );
+  });
+
+  test.each(answers)("%s → in %s the function %s", (_question, file, name) => {
+    const [[path = ""], [identifier = ""]] = [codeIn(file), codeIn(name)];
+    const source = readFileSync(join(root, path), "utf8");
+    // Declared there: a function, a constant, or a method of a class or an object.
+    expect(source).toMatch(
+      new RegExp(
+        `(function|const|class) #?${identifier}\\b|^ +(async |static )*#?${identifier}(<[^>]*>)?\\(.*[{,(]$`,
+        "m",
+      ),
+    );
+  });
+});
