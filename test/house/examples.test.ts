@@ -1,5 +1,5 @@
 // The examples work as they are: the shim reads the drop-ins and the configuration. The setter has its own test in
-// test/shared/setters/custom-setters.test.ts.
+// test/shared/setters/custom.test.ts.
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

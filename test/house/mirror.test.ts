@@ -1,0 +1,77 @@
+// test/ mirrors the source by name: whoever has a file open knows where its tests are, and the other way round.
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import { root } from "./markdown.ts";
+
+/** Those that are of no single file or folder, and why they stand there all the same. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  "test/infra/local/apiserver/contract.test.ts": "what an apiserver promises; a real one has to pass it too",
+  "test/node-shim/wire/grpc/protobuf.test.ts": "encode and decode together",
+  "test/node-shim/sources/kernel/machine.test.ts": "several small sources over the same fixtures",
+  "test/node-shim/sources/kernel/names.test.ts": "several small sources over the same fixtures",
+  "test/node-shim/sources/kernel/signals.test.ts": "several small sources over the same fixtures",
+  "test/node-shim/sources/docker/dockerd.test.ts": "beside a real Docker",
+  "test/node-shim/sources/cri/containerd.test.ts": "beside a real containerd",
+  "test/node-shim/sources/cloud/sources.test.ts": "all clouds",
+  "test/node-shim/shutdown/bundle.test.ts": "the shim as it is installed",
+  "test/node-shim/loop/plugs.test.ts": "all sources",
+  "test/node-shim/loop/waits.test.ts": "the loop in time",
+  "test/worker/identity/defences.test.ts": "defences behind others",
+  "test/worker/http/hostile.test.ts": "requests and facts made to break something",
+  "test/shared/go/text.test.ts": "durations, floats, strings",
+};
+
+describe("each test stands at the path of what it tests", () => {
+  const tests = globSync("test/{shared,worker,node-shim,infra}/**/*.test.ts", { cwd: root });
+  const known = tests.filter((path) => !(path in EXCEPTIONS));
+
+  it("of a file, of a folder, or (named after it, in it) of a folder as a whole", () => {
+    expect(known.length).toBeGreaterThan(100);
+    expect(known.filter((path) => !isMirrored(path))).toEqual([]);
+  });
+
+  test.each([
+    ["test/shared/setters/ready.test.ts", true],
+    ["test/shared/setters.test.ts", true],
+    ["test/infra/rbac/rbac.test.ts", true],
+    ["test/shared/setters/steady.test.ts", false],
+    ["test/shared/setter/setter.test.ts", false],
+  ])("%s → %s", (path, mirrored) => {
+    expect(isMirrored(path)).toBe(mirrored);
+  });
+});
+
+function isMirrored(path: string): boolean {
+  const source = path.replace(/^test\//, "").replace(/\.test\.ts$/, "");
+  const [name, folder] = source.split("/").toReversed();
+  const isOfWholeFolder = name === folder && existsSync(join(root, source, ".."));
+  return existsSync(join(root, `${source}.ts`)) || existsSync(join(root, source)) || isOfWholeFolder;
+}
+
+describe("each setter has its table of situations", () => {
+  /** Functions that make a setter, or all of them; and what decides without being one. */
+  const SETTER =
+    /^export function \w+(<[^>]*>)?\([^]*?\): Setter(\[\])? \{$|^export function validateNodeIP\(/m;
+  const files = globSync("shared/setters/*.ts", { cwd: root });
+  const setters = files.filter((file) => SETTER.test(firstSignatures(file)));
+
+  it("they are found", () => {
+    expect(setters).toEqual(
+      expect.arrayContaining(["ready", "pipeline", "custom"].map((name) => `shared/setters/${name}.ts`)),
+    );
+    expect(setters.length).toBeGreaterThan(20);
+  });
+
+  test.each(setters)("%s", (file) => {
+    const table = `test/${file.replace(/\.ts$/, ".test.ts")}`;
+    expect(existsSync(join(root, table)), `${table} is missing`).toBe(true);
+    expect(readFileSync(join(root, table), "utf8")).toMatch(/\btest\.each\b|\bit\.each\b|pipeline/);
+  });
+});
+
+/** Each exported function up to its body, so that no match goes over several of them. */
+function firstSignatures(file: string): string {
+  const text = readFileSync(join(root, file), "utf8");
+  return [...text.matchAll(/^export function [^]*?\{$/gm)].map(([signature]) => signature).join("\n\n");
+}
