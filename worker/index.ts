@@ -1,11 +1,12 @@
 // The Worker's entry: all routes put together, and the Durable Object classes. Answers nothing itself.
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/report.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { operatorRoutes } from "./http/operator-routes.ts";
-import { type App, refuse } from "./http/responses.ts";
+import { type App, refuse, refuseMethod } from "./http/responses.ts";
 
 export { RegistryObject } from "./registry/registry-object.ts";
 export { NodeObject } from "./machine/node-object.ts";
@@ -13,6 +14,7 @@ export { NodeObject } from "./machine/node-object.ts";
 const app = new Hono<App>();
 
 app.use(bodyLimit({ maxSize: LIMITS.bodyBytes, onError: () => refuse("body-too-large") }));
+app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, allowed) => refuseMethod(allowed) }));
 app.notFound(() => refuse("not-found"));
 app.onError((error) => {
   console.error(JSON.stringify({ message: "request failed", error: error.stack ?? String(error) }));
@@ -36,23 +38,6 @@ app.use("/v1/nodes/:name/*", async (c, next) => {
 
 app.route("/", machineRoutes);
 app.route("/", operatorRoutes);
-
-const MACHINE_RESOURCES = ["report", "leave", "rotate", "enrolment"];
-const OPERATOR_RESOURCES = ["history", "register", "clones", "believe", "approve", "reject", "revoke"];
-for (const resource of [...MACHINE_RESOURCES, ...OPERATOR_RESOURCES]) {
-  app.all(`/v1/nodes/:name/${resource}`, () => refuse("method-not-allowed"));
-}
-app.all("/v1/nodes/:name", () => refuse("method-not-allowed"));
-for (const path of [
-  "/v1/tokens",
-  "/v1/tokens/:id",
-  "/v1/pending",
-  "/v1/audit",
-  "/v1/origins",
-  "/v1/origins/machines",
-]) {
-  app.all(path, () => refuse("method-not-allowed"));
-}
 
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default app;

@@ -15,6 +15,13 @@ export interface App {
 
 export const refuse = (...args: Parameters<typeof problem>) => problemResponse(problem(...args));
 
+/** `allowed`: what the path takes instead. */
+export function refuseMethod(allowed: readonly string[]): Response {
+  const response = refuse("method-not-allowed");
+  response.headers.set("allow", allowed.join(", "));
+  return response;
+}
+
 export function answered(c: Context, answer: Answer): Response {
   return answer.status === 200 ? c.json(answer.body) : problemResponse(answer.body as Problem);
 }

@@ -1,0 +1,65 @@
+// Which methods a path takes, and what is answered to another one. Every route is in this table.
+import { describe, expect, it } from "vitest";
+import worker from "../../../worker/index.ts";
+import { send } from "../support/machine.ts";
+
+const TAKEN: [path: string, allow: string][] = [
+  ["/livez", "GET, HEAD"],
+  ["/v1/nodes/:name/report", "POST"],
+  ["/v1/nodes/:name/rotate", "POST"],
+  ["/v1/nodes/:name/leave", "POST"],
+  ["/v1/nodes/:name/enrolment", "PUT"],
+  ["/v1/tokens", "POST, GET, HEAD"],
+  ["/v1/tokens/:id", "DELETE"],
+  ["/v1/pending", "GET, HEAD"],
+  ["/v1/audit", "GET, HEAD"],
+  ["/v1/origins", "GET, HEAD"],
+  ["/v1/origins/machines", "GET, HEAD"],
+  ["/v1/nodes/:name/history", "GET, HEAD"],
+  ["/v1/nodes/:name/register", "POST"],
+  ["/v1/nodes/:name/clones", "GET, HEAD"],
+  ["/v1/nodes/:name/believe", "POST"],
+  ["/v1/nodes/:name/approve", "POST"],
+  ["/v1/nodes/:name/reject", "POST"],
+  ["/v1/nodes/:name/revoke", "POST"],
+  ["/v1/nodes/:name", "DELETE"],
+];
+const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"];
+
+const pathOf = (route: string) => route.replace(":name", "methods-1").replace(":id", "x");
+const others = (allow: string) => METHODS.filter((method) => !allow.split(", ").includes(method));
+
+it("the table has every route of the Worker", () => {
+  const routes = worker.routes.filter(({ method }) => method !== "ALL").map(({ path }) => path);
+  expect(new Set(TAKEN.map(([path]) => path))).toEqual(new Set(routes));
+});
+
+describe.each(TAKEN)("%s, by another method", (route, allow) => {
+  it.each(others(allow))(`%s → 405, and what is allowed: ${allow}`, async (method) => {
+    const response = await send(pathOf(route), { method });
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe(allow);
+    expect(response.headers.get("content-type")).toBe("application/problem+json");
+    if (method !== "HEAD") expect(await response.json()).toMatchObject({ reason: "method-not-allowed" });
+  });
+});
+
+it.each([
+  "/",
+  "/v1",
+  "/v1/nodes",
+  "/v1/tokens/",
+  "/v1/tokens/x/y",
+  "/v1/nodes/methods-1/reports",
+  "/v2/tokens",
+])("%s, which is no path of ours, by any method → 404", async (path) => {
+  for (const method of METHODS) {
+    const response = await send(path, { method });
+    expect([method, response.status, response.headers.get("allow")]).toEqual([method, 404, null]);
+  }
+});
+
+it("a name that is none, by another method → 400, as by any", async () => {
+  const response = await send("/v1/nodes/Upper/report", { method: "GET" });
+  expect([response.status, await response.json()]).toMatchObject([400, { reason: "invalid-name" }]);
+});
