@@ -1,5 +1,6 @@
 // The join tokens of a local cluster, minted through the same API that every operator uses.
-import { ask } from "../operator/client.ts";
+import { mintedTokenSchema } from "../../shared/protocol/operator-api.ts";
+import { ask, readAnswer } from "../operator/client.ts";
 
 export interface TokenWish {
   names: string;
@@ -14,6 +15,8 @@ const EXPIRES_IN_SECONDS = 3600;
 export async function mintToken(workerUrl: string, adminSecret: string, wish: TokenWish): Promise<string> {
   const connection = { url: workerUrl, headers: { authorization: `Bearer ${adminSecret}` } };
   const body = { ...wish, expiresInSeconds: EXPIRES_IN_SECONDS };
-  const { token } = (await ask(connection, "POST", "/v1/tokens", body)) as { token: string };
-  return token;
+  const answer = await ask(connection, { method: "POST", path: "/v1/tokens", body });
+  const minted = answer.ok ? readAnswer(mintedTokenSchema, answer.value) : answer;
+  if (!minted.ok) throw new Error(minted.error);
+  return minted.value.token;
 }

@@ -1,8 +1,11 @@
 // The operator's side of the Worker's API: one request function, and what went wrong in words that say what to do.
 // Reads its credentials from environment and files, and never prints them.
 import { readFileSync } from "node:fs";
+import * as z from "zod/mini";
 import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
 import { originOf } from "../../node-shim/worker-link/origin.ts";
+import { firstFault } from "../../shared/protocol/report.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
 
 export interface Connection {
   /** The Worker's origin: `https://rollcall.example.com`. */
@@ -20,74 +23,115 @@ export interface OperatorEnvironment {
   CF_ACCESS_CLIENT_SECRET?: string | undefined;
 }
 
-/** Flags beat the environment. Throws, with what to do, where something is missing. */
+/** Flags beat the environment. The error says what to do where something is missing. */
 export function connectionOf(
   flags: { url?: string; secretFile?: string },
   environment: OperatorEnvironment,
-): Connection {
+): Result<Connection> {
   const url = flags.url ?? environment.ROLLCALL_URL;
-  if (!url) throw new Error("which Worker? Pass --url https://HOST or set ROLLCALL_URL");
+  if (!url) return failure("which Worker? Pass --url https://HOST or set ROLLCALL_URL");
   const secret = secretOf(flags.secretFile, environment);
-  const { CF_ACCESS_CLIENT_ID: id, CF_ACCESS_CLIENT_SECRET: accessSecret } = environment;
-  const headers: Record<string, string> = {};
-  if (secret) headers["authorization"] = `Bearer ${secret}`;
-  if (id && accessSecret) {
-    headers["cf-access-client-id"] = id;
-    headers["cf-access-client-secret"] = accessSecret;
-  }
+  if (!secret.ok) return secret;
+  const headers = credentials(secret.value, environment);
   if (Object.keys(headers).length === 0) {
-    throw new Error(
+    return failure(
       "no credentials: pass --secret-file, set ROLLCALL_ADMIN_SECRET or ROLLCALL_ADMIN_SECRET_FILE, or set " +
         "CF_ACCESS_CLIENT_ID and CF_ACCESS_CLIENT_SECRET for a service token of Cloudflare Access",
     );
   }
-  return { url: originOf(url, flags.url === undefined ? "ROLLCALL_URL" : "--url"), headers };
+  try {
+    return success({
+      url: originOf(url, flags.url === undefined ? "ROLLCALL_URL" : "--url"),
+      headers,
+    });
+  } catch (error) {
+    return failure(faultOf(error));
+  }
 }
 
-function secretOf(secretFile: string | undefined, environment: OperatorEnvironment): string | undefined {
+function credentials(secret: string | undefined, environment: OperatorEnvironment): Record<string, string> {
+  const { CF_ACCESS_CLIENT_ID: id, CF_ACCESS_CLIENT_SECRET: accessSecret } = environment;
+  return {
+    ...(secret && { authorization: `Bearer ${secret}` }),
+    ...(id && accessSecret && { "cf-access-client-id": id, "cf-access-client-secret": accessSecret }),
+  };
+}
+
+/** undefined: none is named. */
+function secretOf(
+  secretFile: string | undefined,
+  environment: OperatorEnvironment,
+): Result<string | undefined> {
   const file =
     secretFile ?? (environment.ROLLCALL_ADMIN_SECRET ? undefined : environment.ROLLCALL_ADMIN_SECRET_FILE);
-  if (file === undefined) return environment.ROLLCALL_ADMIN_SECRET;
+  if (file === undefined) return success(environment.ROLLCALL_ADMIN_SECRET);
   try {
-    return readFileSync(file, "utf8").trim();
+    return success(readFileSync(file, "utf8").trim());
   } catch (error) {
-    throw new Error(`the admin secret's file ${file} cannot be read (${codeOf(error)})`, { cause: error });
+    return failure(`the admin secret's file ${file} cannot be read (${codeOf(error)})`);
   }
+}
+
+export interface OperatorRequest {
+  method: "GET" | "POST" | "DELETE";
+  path: string;
+  body?: unknown;
 }
 
 /** A call that hangs must not hang a script. */
 const DEADLINE_MS = 30_000;
 
-/** The answer's body, null where it has none. Throws with the Worker's own words where it refuses. */
-export async function ask(
-  { url, headers }: Connection,
-  method: "GET" | "POST" | "DELETE",
-  path: string,
-  body?: unknown,
-): Promise<unknown> {
-  const init = body === undefined ? {} : { body: JSON.stringify(body) };
-  let response: Response;
-  let text: string;
-  try {
-    // A redirect (Access's login page) must not be given the secret.
-    const signal = AbortSignal.timeout(DEADLINE_MS);
-    response = await fetch(url + path, { method, headers, redirect: "manual", signal, ...init });
-    text = await response.text();
-  } catch (error) {
-    const { cause } = error as Error;
-    throw new Error(`${url} cannot be reached: ${faultOf(cause ?? error)}`, { cause: error });
-  }
-  if (response.status >= 300 && response.status < 400) {
-    throw new Error(
+/** The answer's body as the Worker sent it, null where it has none; or, where it refuses, the Worker's own words. */
+export async function ask(connection: Connection, request: OperatorRequest): Promise<Result<unknown>> {
+  const { url } = connection;
+  const response = await send(connection, request);
+  if (!response.ok) return response;
+  const { status, text } = response.value;
+  if (status >= 300 && status < 400) {
+    return failure(
       `${url} wants a login (Cloudflare Access): set CF_ACCESS_CLIENT_ID and CF_ACCESS_CLIENT_SECRET`,
     );
   }
-  const parsed = text === "" ? null : parseJson(text);
-  if (response.ok && parsed !== undefined) return parsed;
-  const { title, detail, pointer } = (parsed ?? {}) as { title?: string; detail?: string; pointer?: string };
-  if (!title)
-    throw new Error(`${url} answered HTTP ${response.status} without a reason: is this a rollcall Worker?`);
-  throw new Error(`${title}. ${detail ?? ""}${pointer ? ` (at ${pointer})` : ""}`);
+  const body = text === "" ? null : parseJson(text);
+  if (status < 300 && body !== undefined) return success(body);
+  const { data: problem } = problemSchema.safeParse(body);
+  if (!problem) return failure(`${url} answered HTTP ${status} without a reason: is this a rollcall Worker?`);
+  const { title, detail = "", pointer } = problem;
+  return failure(`${title}. ${detail}${pointer ? ` (at ${pointer})` : ""}`);
+}
+
+async function send(
+  { url, headers }: Connection,
+  { method, path, body }: OperatorRequest,
+): Promise<Result<{ status: number; text: string }>> {
+  const init = body === undefined ? {} : { body: JSON.stringify(body) };
+  try {
+    // A redirect (Access's login page) must not be given the secret.
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const response = await fetch(url + path, { method, headers, redirect: "manual", signal, ...init });
+    return success({ status: response.status, text: await response.text() });
+  } catch (error) {
+    const { cause } = error as Error;
+    return failure(`${url} cannot be reached: ${faultOf(cause ?? error)}`);
+  }
+}
+
+/** What of a problem document (RFC 9457) is printed. */
+const problemSchema = z.object({
+  title: z.string().check(z.minLength(1)),
+  detail: z.optional(z.string()),
+  pointer: z.optional(z.string()),
+});
+
+/** The answer as this schema has it; an error where the Worker is of a version that answers otherwise. */
+export function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): Result<T> {
+  const read = schema.safeParse(answer);
+  if (read.success) return success(read.data);
+  const { path, message } = firstFault(read.error);
+  return failure(
+    `the Worker answers otherwise than this command line understands (at ${path || "/"}: ${message}): ` +
+      "use the one of the Worker's version, or --json",
+  );
 }
 
 function parseJson(text: string): unknown {

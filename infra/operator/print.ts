@@ -1,47 +1,14 @@
 // What the operator's command line prints: tables for people. Every text that came from a machine is made harmless to
 // a terminal.
-import type { ListedToken } from "../../shared/protocol/join-tokens.ts";
-
-/** As GET /v1/pending lists them. */
-export interface ListedPending {
-  name: string;
-  thumbprint: string;
-  machineID: string;
-  systemUUID: string;
-  address: string;
-  askedAt: string;
-  pinned: {
-    thumbprint: string;
-    machineID: string;
-    systemUUID: string;
-    address: string;
-    hasReported: boolean;
-  } | null;
-}
-
-/** As GET /v1/nodes/{name}/clones lists them. */
-export interface ListedSenders {
-  double: { phase: string; since: string; lastTurn: string; turns: number } | null;
-  senders: { machineID: string; bootID: string; startId: string; since: string; isBelieved: boolean }[];
-}
-
-/** As GET /v1/origins lists them. */
-export interface ListedOrigin {
-  origin: string;
-  isConfigured: boolean;
-  lastUsedAt: string | null;
-  machines: number;
-}
-
-export interface ListedEntry {
-  at: string;
-  who?: string;
-  what?: string;
-  target?: string;
-  detail?: string;
-  kind?: string;
-  text?: string;
-}
+import type {
+  AuditEntry,
+  HistoryEntry,
+  ListedSenders,
+  ListedToken,
+  OriginMachine,
+  OriginUse,
+  PendingMachine,
+} from "../../shared/protocol/operator-api.ts";
 
 export function tokenTable(tokens: readonly ListedToken[]): string {
   const rows = tokens.map(({ id, names, state, used, reserved, uses, expiresAt, createdBy, rejoin }) => [
@@ -56,7 +23,7 @@ export function tokenTable(tokens: readonly ListedToken[]): string {
 }
 
 /** Two lines for a machine that waits: itself, and who has the name. */
-export function pendingTable(pending: readonly ListedPending[]): string {
+export function pendingTable(pending: readonly PendingMachine[]): string {
   const rows = pending.flatMap(({ name, thumbprint, machineID, systemUUID, address, askedAt, pinned }) => [
     [name, "asks", thumbprint, machineID, systemUUID, address, askedAt],
     pinned
@@ -89,7 +56,7 @@ export function sendersTable({ double, senders }: ListedSenders): string {
   return phase + table(["MACHINE-ID", "BOOT-ID", "PROCESS", "SINCE", "BELIEVED"], rows);
 }
 
-export function originTable(origins: readonly ListedOrigin[]): string {
+export function originTable(origins: readonly OriginUse[]): string {
   const rows = origins.map(({ origin, isConfigured, lastUsedAt, machines }) => [
     origin,
     isConfigured ? "yes" : "no",
@@ -99,7 +66,7 @@ export function originTable(origins: readonly ListedOrigin[]): string {
   return table(["ORIGIN", "CONFIGURED", "MACHINES", "LAST USED"], rows);
 }
 
-export function originMachineTable(machines: readonly { name: string; lastUsedAt: string }[]): string {
+export function originMachineTable(machines: readonly OriginMachine[]): string {
   return table(
     ["NODE", "LAST USED"],
     machines.map(({ name, lastUsedAt }) => [name, lastUsedAt]),
@@ -107,17 +74,17 @@ export function originMachineTable(machines: readonly { name: string; lastUsedAt
 }
 
 /** Oldest first, as logs are read. */
-export function auditTable(entries: readonly ListedEntry[]): string {
+export function auditTable(entries: readonly AuditEntry[]): string {
   const rows = entries
     .toReversed()
-    .map(({ at, who = "", what = "", target = "", detail = "" }) => [at, who, what, target, detail]);
+    .map(({ at, who, what, target, detail }) => [at, who, what, target, detail]);
   return table(["WHEN", "WHO", "WHAT", "TARGET", ""], rows);
 }
 
-export function historyTable(entries: readonly ListedEntry[]): string {
+export function historyTable(entries: readonly HistoryEntry[]): string {
   return table(
     ["WHEN", "KIND", ""],
-    entries.toReversed().map(({ at, kind = "", text = "" }) => [at, kind, text]),
+    entries.toReversed().map(({ at, kind, text }) => [at, kind, text]),
   );
 }
 

@@ -19,7 +19,7 @@ const keyPatterns = z.array(keyPattern).check(z.maxLength(SETTINGS_LIMITS.nodeLa
 export const MAX_TOKEN_SECONDS = 31_536_000;
 export const MAX_TOKEN_USES = 100_000;
 
-const grantShape = {
+export const grantShape = {
   /** May its machines replace the taint rollcall.dev/facts-only by registerWithTaints? */
   withoutFactsOnlyTaint: z._default(z.boolean(), false),
   /** What its machines' Nodes are created with; these win over the machine's own. */
@@ -59,30 +59,6 @@ export const tokenRequestSchema = z
     }),
   );
 export type TokenRequest = z.infer<typeof tokenRequestSchema>;
-
-/** A token as it is listed: never its secret. */
-export interface ListedToken extends Grant {
-  /** RFC 7638 thumbprint of the token's public key. */
-  id: string;
-  names: string;
-  rejoin: boolean;
-  uses: number;
-  /** Machines that enrolled with it; a machine counts once. */
-  used: number;
-  /** Uses that are kept for machines that wait for an operator. */
-  reserved: number;
-  state: "valid" | "used up" | "expired" | "revoked";
-  /** RFC 3339. */
-  createdAt: string;
-  createdBy: string;
-  expiresAt: string;
-  revokedAt?: string;
-}
-
-/** The answer to a request for a token: the only one that holds the secret. */
-export interface MintedToken extends ListedToken {
-  token: string;
-}
 
 /** What of a machine's settings goes beyond its token: a JSON Pointer into the settings, and a text; null: nothing. */
 export function grantFault(

@@ -79,7 +79,8 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
   taken(await leave(recorder, left));
 
   await beatOf(await machine("revoked"), recorder, requests)();
-  await ask(worker.operator, "POST", "/v1/nodes/revoked/revoke");
+  const revoked = await ask(worker.operator, { method: "POST", path: "/v1/nodes/revoked/revoke" });
+  if (!revoked.ok) throw new Error(revoked.error);
 
   // Waits for an operator who never comes.
   await enrol(recorder, await keyOf(random), enrolling("live-1", joinToken));

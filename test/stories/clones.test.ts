@@ -13,7 +13,7 @@ import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Event } from "../../shared/kubernetes/types.ts";
 import type { Report, Vitals } from "../../shared/protocol/report.ts";
 import type { ListedSenders } from "../../worker/machine/duplicate-senders.ts";
-import type { AuditEntry } from "../../worker/registry/audit.ts";
+import type { AuditEntry } from "../../shared/protocol/operator-api.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
   type EnrolledMachine,

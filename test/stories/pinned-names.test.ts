@@ -4,13 +4,12 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
-import type { ListedToken } from "../../shared/protocol/join-tokens.ts";
+import type { ListedToken, PendingMachine } from "../../shared/protocol/operator-api.ts";
 import { registry } from "../../worker/env.ts";
 import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";
 import { pinnedKeys } from "../../worker/machine/pinned-keys.ts";
 import { nodeRecordStore } from "../../worker/storage/records.ts";
 import { nodeTables } from "../../worker/storage/tables.ts";
-import type { PendingMachine } from "../../worker/registry/pending.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
   enrolled,

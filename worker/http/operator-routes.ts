@@ -2,21 +2,18 @@
 // view, everything else admin.
 import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
-import * as z from "zod/mini";
 import { tokenRequestSchema } from "../../shared/protocol/join-tokens.ts";
+import {
+  auditQuerySchema,
+  historyQuerySchema,
+  originMachinesQuerySchema,
+  thumbprintSchema,
+} from "../../shared/protocol/operator-api.ts";
 import { type Environment, registry } from "../env.ts";
 import { refuseUnproven } from "./failure-limits.ts";
-import { historyQuerySchema } from "../storage/history.ts";
 import { answered, type App, bearer, forget, invalidBody, json, refuse } from "./responses.ts";
 import { operatorOf } from "../identity/operator.ts";
 import type { NodeObject } from "../machine/node-object.ts";
-import { auditQuerySchema } from "../registry/audit.ts";
-import { originMachinesQuerySchema } from "../registry/origins.ts";
-
-/** RFC 7638, SHA-256. */
-const thumbprintSchema = z.strictObject({
-  thumbprint: z.string().check(z.regex(/^[\w-]{43}$/, "must be a key's thumbprint")),
-});
 
 const operator = createMiddleware<App>(async (c, next) => {
   const operator = await operatorOf(c.req.raw, bearer(c.req.header("authorization")), c.env);

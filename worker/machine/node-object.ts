@@ -8,7 +8,8 @@ import { type Clones, type ListedSenders, machineClones, type ToldDouble } from 
 import { type Environment, origins, registry } from "../env.ts";
 import { type Enrolled, type PinnedKeys, pinnedKeys, type SignedRequest } from "./pinned-keys.ts";
 import type { GrantedPin } from "../registry/pins.ts";
-import { type History, type HistoryEntry, type HistoryQuery, machineHistory } from "../storage/history.ts";
+import type { HistoryEntry, HistoryQuery } from "../../shared/protocol/operator-api.ts";
+import { type History, machineHistory } from "../storage/history.ts";
 import { type Journal, journal } from "../storage/journal.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { type KnownFacts, knownFacts } from "./known-facts.ts";
@@ -61,7 +62,7 @@ export class NodeObject extends DurableObject<Environment> {
     const tables = nodeTables(sql);
     this.#records = nodeRecordStore(sql, tables);
     this.#keys = pinnedKeys(this.#records);
-    this.#standing = standing(this.#records, this.#keys, () => this.#registry());
+    this.#standing = standing(this.#records, this.#keys, () => registry(env));
     this.#outbox = eventOutbox(ctx.storage, tables, this.#records);
     this.#history = machineHistory(sql, tables);
     this.#journal = journal(ctx.storage, this.#records, this.#outbox, this.#history);
@@ -159,7 +160,7 @@ export class NodeObject extends DurableObject<Environment> {
   }
 
   async #remove(name: string, who: string): Promise<Answer> {
-    const generation = await this.#registry().unpin(name, "machine.leave", who);
+    const generation = await registry(this.env).unpin(name, "machine.leave", who);
     if (generation === null) return LEFT;
     const isEnrolled = this.#keys.outdate(generation);
     // A machine that came after stays.
@@ -190,10 +191,6 @@ export class NodeObject extends DurableObject<Environment> {
   revoke(generation: number): void {
     if (!this.#keys.revoke(generation)) return;
     this.#journal.note("registration", "an operator revoked this machine's keys", Date.now());
-  }
-
-  #registry() {
-    return registry(this.env);
   }
 
   #removeFromCluster(name: string): Promise<ApiError | null> {

@@ -1,6 +1,6 @@
 // The audit log: who changed what in the registry, and when. Written in the transaction of the change itself; holds
 // no secret.
-import * as z from "zod/mini";
+import type { AuditEntry, AuditQuery } from "../../shared/protocol/operator-api.ts";
 
 export type AuditedAction =
   | "token.create"
@@ -25,20 +25,7 @@ export interface AuditRecord {
   detail?: string;
 }
 
-export interface AuditEntry extends AuditRecord {
-  id: number;
-  /** RFC 3339. */
-  at: string;
-  detail: string;
-}
-
-/** The query of GET /v1/audit. */
-export const auditQuerySchema = z.strictObject({
-  /** Only what came before the entry of this ID: the next page. */
-  before: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),
-  limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(1000)), 100),
-});
-export type AuditQuery = z.infer<typeof auditQuerySchema>;
+type AuditRow = Omit<AuditEntry, "at"> & { at_ms: number };
 
 export const MAX_AUDIT_ENTRIES = 100_000;
 /** Old entries go in small portions, with an entry that comes. */
@@ -62,17 +49,12 @@ export function audit(sql: SqlStorage, { who, what, target, detail = "" }: Audit
 }
 
 /** Newest first. */
-export function readAudit(
-  sql: SqlStorage,
-  { before = null, limit }: { before?: number | null | undefined; limit: number },
-): AuditEntry[] {
-  const rows = sql.exec<{
-    id: number;
-    at_ms: number;
-    who: string;
-    what: AuditedAction;
-    target: string;
-    detail: string;
-  }>("SELECT * FROM audit WHERE (? IS NULL OR id < ?) ORDER BY id DESC LIMIT ?", before, before, limit);
+export function readAudit(sql: SqlStorage, { before, limit }: AuditQuery): AuditEntry[] {
+  const rows = sql.exec<AuditRow>(
+    "SELECT * FROM audit WHERE (? IS NULL OR id < ?) ORDER BY id DESC LIMIT ?",
+    before ?? null,
+    before ?? null,
+    limit,
+  );
   return rows.toArray().map(({ at_ms, ...entry }) => ({ ...entry, at: new Date(at_ms).toISOString() }));
 }

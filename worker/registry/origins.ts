@@ -1,30 +1,5 @@
 // By which origin each machine reports, to the day: an operator who wants to give a domain up asks who still uses it.
-import * as z from "zod/mini";
-
-export interface OriginUse {
-  origin: string;
-  /** Is it one of ORIGINS? Machines that know only others are refused. */
-  isConfigured: boolean;
-  /** RFC 3339, to within a day; null: no machine ever has. */
-  lastUsedAt: string | null;
-  /** How many machines used it last, of all origins. */
-  machines: number;
-}
-
-export interface OriginMachine {
-  name: string;
-  /** RFC 3339, to within a day. */
-  lastUsedAt: string;
-}
-
-/** The query of GET /v1/origins/machines. */
-export const originMachinesQuerySchema = z.strictObject({
-  origin: z.string().check(z.minLength(1)),
-  /** Only names that sort behind this one: the next page. */
-  after: z._default(z.string(), ""),
-  limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(1000)), 100),
-});
-export type OriginMachinesQuery = z.infer<typeof originMachinesQuerySchema>;
+import type { OriginMachine, OriginMachinesQuery, OriginUse } from "../../shared/protocol/operator-api.ts";
 
 /** The origin that each machine used last: SQLite takes it from the row that has the maximum. */
 const LATEST = "SELECT name, origin, MAX(at_ms) AS at_ms FROM origin_uses GROUP BY name";

@@ -1,4 +1,5 @@
 // Machines that ask for a name that another key has: kept for a day, for an operator to approve or reject by key.
+import type { PendingMachine, ShownMachine } from "../../shared/protocol/operator-api.ts";
 import { audit } from "./audit.ts";
 import { type Asking, type AskingMachine, bury, findPin } from "./pins.ts";
 import { PENDING_MS } from "./tokens.ts";
@@ -8,25 +9,6 @@ export const MAX_PENDING = 5;
 
 /** `full`: nobody else can wait for the name now, or with this token. */
 export type PendingOutcome = "pending" | "full" | "refused";
-
-/** What operators are told of a machine. */
-interface ShownMachine {
-  thumbprint: string;
-  machineID: string;
-  systemUUID: string;
-  address: string;
-}
-
-export interface PendingMachine extends ShownMachine {
-  name: string;
-  /** ID of the join token. */
-  token: string;
-  /** RFC 3339. */
-  askedAt: string;
-  expiresAt: string;
-  /** The machine that has the name now; null: it is free by now. */
-  pinned: (ShownMachine & { pinnedAt: string; hasReported: boolean }) | null;
-}
 
 type PendingRow = { token: string; name: string; thumbprint: string; machine: string; asked_at_ms: number };
 

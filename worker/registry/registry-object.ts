@@ -1,22 +1,25 @@
 // The registry: join tokens, who has which name, who waits for one, and the audit log. One object, a thin shell around
 // worker/registry; it knows public keys only.
 import { DurableObject } from "cloudflare:workers";
-import type { ListedToken, MintedToken, TokenRequest } from "../../shared/protocol/join-tokens.ts";
+import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
+import type {
+  AuditEntry,
+  AuditQuery,
+  ListedToken,
+  MintedToken,
+  OriginMachine,
+  OriginMachinesQuery,
+  OriginUse,
+  PendingMachine,
+} from "../../shared/protocol/operator-api.ts";
 import type { Environment } from "../env.ts";
 import { origins } from "../env.ts";
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
 import { type Admission, admit, takeOver } from "./admission.ts";
-import { audit, type AuditEntry, type AuditQuery, type AuditRecord, readAudit } from "./audit.ts";
-import {
-  listOriginMachines,
-  listOrigins,
-  noteOrigin,
-  type OriginMachine,
-  type OriginMachinesQuery,
-  type OriginUse,
-} from "./origins.ts";
-import { findPending, listPending, type PendingMachine, rejectPending } from "./pending.ts";
+import { audit, type AuditRecord, readAudit } from "./audit.ts";
+import { listOriginMachines, listOrigins, noteOrigin } from "./origins.ts";
+import { findPending, listPending, rejectPending } from "./pending.ts";
 import {
   findPin,
   forgetPin,

@@ -1,10 +1,17 @@
 // Join tokens in the registry: public keys, what they allow, how often they were used. Verifies no signature.
-import type { Grant, ListedToken, TokenRequest } from "../../shared/protocol/join-tokens.ts";
+import type { Grant, TokenRequest } from "../../shared/protocol/join-tokens.ts";
+import type { ListedToken } from "../../shared/protocol/operator-api.ts";
 
 /** How long a machine waits for an operator's word; asking again after it begins anew. */
 export const PENDING_MS = 24 * 3600 * 1000;
 
-export interface Token extends Omit<ListedToken, keyof Grant | "createdAt" | "expiresAt" | "revokedAt"> {
+export type TokenState = "valid" | "used up" | "expired" | "revoked";
+
+export interface Token extends Omit<
+  ListedToken,
+  keyof Grant | "state" | "createdAt" | "expiresAt" | "revokedAt"
+> {
+  state: TokenState;
   /** `x` of its public JWK. */
   key: string;
   grant: Grant;
@@ -110,7 +117,7 @@ function tokenOf(row: TokenRow, nowMs: number): Token {
   };
 }
 
-function stateOf(row: TokenRow, nowMs: number): ListedToken["state"] {
+function stateOf(row: TokenRow, nowMs: number): TokenState {
   if (row.revoked_at_ms !== null) return "revoked";
   if (row.expires_at_ms <= nowMs) return "expired";
   return row.used + row.reserved >= row.uses ? "used up" : "valid";

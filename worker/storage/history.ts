@@ -1,43 +1,8 @@
 // What changed on a machine and when, kept in its object: the newest 10,000 entries, at most 90 days. Written on
 // change only.
 
-import * as z from "zod/mini";
+import type { HistoryEntry, HistoryKind, HistoryQuery } from "../../shared/protocol/operator-api.ts";
 import type { Tables } from "./tables.ts";
-
-export const HISTORY_KINDS = [
-  "registration",
-  "identity",
-  "phase",
-  "condition",
-  "reboot",
-  "version",
-  "capacity",
-  "address",
-  "runtime",
-  "cloud",
-  "hardware",
-  "silence",
-  "apiserver",
-  "clock",
-] as const;
-export type HistoryKind = (typeof HISTORY_KINDS)[number];
-
-export interface HistoryEntry {
-  /** RFC 3339 with milliseconds. */
-  at: string;
-  kind: HistoryKind;
-  /** For people: `Ready became False: node is shutting down`. */
-  text: string;
-}
-
-/** The query of GET /v1/nodes/{name}/history. */
-export const historyQuerySchema = z.strictObject({
-  /** RFC 3339: only what came after. */
-  since: z.optional(z.iso.datetime({ offset: true })),
-  kind: z.optional(z.enum(HISTORY_KINDS)),
-  limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(1000)), 100),
-});
-export type HistoryQuery = z.infer<typeof historyQuerySchema>;
 
 export interface History {
   add: (kind: HistoryKind, texts: readonly string[], nowMs: number) => void;

@@ -3,7 +3,8 @@
 import { decidedConditions, type DecidedCondition } from "../../shared/node/decided.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
-import type { History, HistoryKind } from "./history.ts";
+import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
+import type { History } from "./history.ts";
 import type { NodeRecordStore } from "./records.ts";
 import type { OccurredEvent, Outbox } from "./outbox.ts";
 

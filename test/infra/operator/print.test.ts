@@ -5,13 +5,14 @@ import { auditTable, historyTable, pendingTable, tokenTable } from "../../../inf
 const EVIL = "a\u001B[2J\r\u202Eb";
 const at = "2026-01-02T03:04:05Z";
 const machine = { thumbprint: EVIL, machineID: EVIL, systemUUID: EVIL, address: EVIL };
-const pending = { name: EVIL, ...machine, askedAt: at, pinned: { ...machine, hasReported: true } };
+const pinned = { ...machine, pinnedAt: at, hasReported: true };
+const pending = { name: EVIL, token: EVIL, ...machine, askedAt: at, expiresAt: at, pinned };
 const token = { id: "i", names: EVIL, state: "valid" as const, used: 0, reserved: 0, uses: 1, expiresAt: at };
 const more = { createdBy: EVIL, createdAt: at, rejoin: false, withoutFactsOnlyTaint: false };
 
 it.each([
   ["machines that wait", pendingTable([pending])],
-  ["the audit log", auditTable([{ at, who: EVIL, what: EVIL, target: EVIL, detail: EVIL }])],
+  ["the audit log", auditTable([{ id: 1, at, who: EVIL, what: EVIL, target: EVIL, detail: EVIL }])],
   ["a history", historyTable([{ at, kind: EVIL, text: EVIL }])],
   ["tokens", tokenTable([{ ...token, ...more }])],
 ])("%s: control characters are replaced, the text stays", (_, table) => {

@@ -3,9 +3,8 @@ import { env } from "cloudflare:workers";
 import { base64url, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
-import type { MintedToken } from "../../../shared/protocol/join-tokens.ts";
+import type { AuditEntry, MintedToken } from "../../../shared/protocol/operator-api.ts";
 import { operatorOf } from "../../../worker/identity/operator.ts";
-import type { AuditEntry } from "../../../worker/registry/audit.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { enrolled, enrolling, facts, HEALTHY, operator, send, shimOf } from "../support/machine.ts";
 

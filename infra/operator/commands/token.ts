@@ -1,0 +1,64 @@
+// rollcall token …: join tokens.
+import type { Command } from "commander";
+import { mintedTokenSchema, tokensSchema } from "../../../shared/protocol/operator-api.ts";
+import { answer, done, shown } from "../answer.ts";
+import { tokenTable } from "../print.ts";
+import { collect, label, seconds, taint, type TokenFlags, tokenWish, wholeNumber } from "../token-wish.ts";
+
+export function tokenCommands(program: Command): void {
+  const token = program.command("token").description("Join tokens: what lets machines enrol.");
+  createCommand(program, token);
+  token
+    .command("list")
+    .description("All tokens, newest first; used+kept/uses counts machines.")
+    .action(() =>
+      answer(
+        program,
+        { method: "GET", path: "/v1/tokens" },
+        shown(tokensSchema, ({ tokens }) => tokenTable(tokens)),
+      ),
+    );
+  token
+    .command("revoke <id>")
+    .description("Nobody enrols with it any more. Machines that did go on: revoke those by name.")
+    .action((id: string) =>
+      answer(
+        program,
+        { method: "DELETE", path: `/v1/tokens/${encodeURIComponent(id)}` },
+        done(`token ${id} is revoked`),
+      ),
+    );
+}
+
+function createCommand(program: Command, token: Command): void {
+  token
+    .command("create")
+    .description("Mint a token and print it, once and alone, so that it can go into a file.")
+    .requiredOption("--names <pattern>", "one Node's name, or a pattern: * stands for anything without a dot")
+    .option("--expires <duration>", "how long machines may enrol with it", seconds, 3600)
+    .option("--uses <n>", "how many machines may enrol with it", wholeNumber, 1)
+    .option("--label <key=value>", "a label that its Nodes are created with; repeatable", label)
+    .option("--taint <key=value:effect>", "a taint that its Nodes are created with; repeatable", taint)
+    .option(
+      "--may-label <key>",
+      "a label that a machine may set, example.com/* for many, '' for none; repeatable",
+      collect,
+    )
+    .option("--may-taint <key>", "a taint that a machine may set, as above; repeatable", collect)
+    .option("--rejoin", "take the name over from the machine that has it (one name, one use)")
+    .option(
+      "--without-facts-only-taint",
+      "its machines may replace rollcall.dev/facts-only by their own taints",
+    )
+    .addHelpText(
+      "after",
+      "\nExamples:\n  token create --names 'edge-*' --uses 50 --expires 24h --label site=north\n  token create --names edge-7 --rejoin",
+    )
+    .action((flags: TokenFlags) =>
+      answer(
+        program,
+        { method: "POST", path: "/v1/tokens", body: tokenWish(flags) },
+        shown(mintedTokenSchema, (minted) => `${minted.token}\n`),
+      ),
+    );
+}

@@ -1,0 +1,175 @@
+// What the operator's command line makes of an answer, and what it says of one that it cannot read.
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ZodMiniType } from "zod/mini";
+import { ask, connectionOf, readAnswer } from "../../../infra/operator/client.ts";
+import {
+  auditSchema,
+  historySchema,
+  mintedTokenSchema,
+  originMachinesSchema,
+  originsSchema,
+  pendingSchema,
+  sendersSchema,
+  tokensSchema,
+} from "../../../shared/protocol/operator-api.ts";
+import type { Result } from "../../../shared/result.ts";
+
+const at = "2026-01-02T03:04:05.000Z";
+const token = {
+  id: "i",
+  names: "edge-*",
+  rejoin: false,
+  uses: 2,
+  used: 1,
+  reserved: 0,
+  state: "valid",
+  createdAt: at,
+  createdBy: "admin secret",
+  expiresAt: at,
+  withoutFactsOnlyTaint: false,
+};
+const machine = { thumbprint: "k", machineID: "m", systemUUID: "s", address: "" };
+const pending = { name: "edge-7", token: "i", ...machine, askedAt: at, expiresAt: at };
+const double = { phase: "cloned", since: at, lastTurn: at, turns: 3 };
+const sender = { machineID: "m", bootID: "b", startId: "p", since: at, isBelieved: true };
+
+const reading =
+  <T>(schema: ZodMiniType<T>) =>
+  (answered: unknown): Result<unknown> =>
+    readAnswer(schema, answered);
+
+describe.each([
+  ["a minted token", reading(mintedTokenSchema), { ...token, token: "rcj1_x" }, { ...token }, "/token"],
+  [
+    "tokens",
+    reading(tokensSchema),
+    { tokens: [token] },
+    { tokens: [{ ...token, uses: "2" }] },
+    "/tokens/0/uses",
+  ],
+  [
+    "machines that wait",
+    reading(pendingSchema),
+    {
+      pending: [
+        { ...pending, pinned: null },
+        { ...pending, pinned: { ...machine, pinnedAt: at, hasReported: true } },
+      ],
+    },
+    { pending: [pending] },
+    "/pending/0/pinned",
+  ],
+  [
+    "the audit log",
+    reading(auditSchema),
+    { entries: [{ id: 1, at, who: "admin secret", what: "node.invented", target: "edge-7", detail: "" }] },
+    { entries: {} },
+    "/entries",
+  ],
+  [
+    "origins",
+    reading(originsSchema),
+    { origins: [{ origin: "https://a.test", isConfigured: true, lastUsedAt: null, machines: 0 }] },
+    {},
+    "/origins",
+  ],
+  [
+    "an origin's machines",
+    reading(originMachinesSchema),
+    { machines: [{ name: "edge-7", lastUsedAt: at }] },
+    { machines: [null] },
+    "/machines/0",
+  ],
+  [
+    "a history",
+    reading(historySchema),
+    { entries: [{ at, kind: "invented", text: "t" }] },
+    { entries: [{ at }] },
+    "/entries/0/kind",
+  ],
+  ["senders", reading(sendersSchema), { double, senders: [sender] }, { double, senders: null }, "/senders"],
+] as const)("%s", (_, read, answer, other, pointer) => {
+  it("as this version has it → read as it is", () => {
+    expect(read(answer)).toEqual({ ok: true, value: answer });
+  });
+
+  it("of a newer version, which has more to say → read", () => {
+    expect(read({ ...answer, more: 1 })).toEqual({ ok: true, value: answer });
+  });
+
+  it.each([
+    ["of a version that says it otherwise", other, pointer],
+    ["that is none", null, "/"],
+  ])("%s → an error that names the first difference, and what to do", (__, answered, where) => {
+    const outcome = read(answered);
+    expect(outcome).toMatchObject({ ok: false, error: expect.stringContaining(`(at ${where}: `) });
+    expect(outcome).toMatchObject({ error: expect.stringMatching(/Worker's version, or --json$/) });
+  });
+});
+
+describe("a connection", () => {
+  const url = "https://rollcall.example.com";
+
+  it.each([
+    [{ ROLLCALL_ADMIN_SECRET: "s" }, { authorization: "Bearer s" }],
+    [
+      { CF_ACCESS_CLIENT_ID: "i", CF_ACCESS_CLIENT_SECRET: "a" },
+      { "cf-access-client-id": "i", "cf-access-client-secret": "a" },
+    ],
+    [{ ROLLCALL_ADMIN_SECRET: "s", CF_ACCESS_CLIENT_ID: "i" }, { authorization: "Bearer s" }],
+  ])("with %o → these headers", (environment, headers) => {
+    expect(connectionOf({ url }, environment)).toEqual({ ok: true, value: { url, headers } });
+  });
+
+  it.each([
+    ["no URL", {}, {}, /^which Worker\?/],
+    ["no credentials", { url }, {}, /^no credentials/],
+    ["half of a service token", { url }, { CF_ACCESS_CLIENT_ID: "i" }, /^no credentials/],
+    ["a file that is missing", { url, secretFile: "/nowhere" }, {}, /\/nowhere cannot be read \(ENOENT\)$/],
+    ["a URL in the clear", { url: "http://a.test" }, { ROLLCALL_ADMIN_SECRET: "s" }, /^--url .*only https/],
+  ])("%s → an error that says what to do", (_, flags, environment, error) => {
+    expect(connectionOf(flags, environment)).toEqual({ ok: false, error: expect.stringMatching(error) });
+  });
+});
+
+describe("what is answered", () => {
+  let server: Server;
+  let answer: { status: number; body: string };
+  let url: string;
+
+  beforeAll(async () => {
+    server = createServer((_, response) => response.writeHead(answer.status).end(answer.body));
+    await new Promise<void>((ready) => void server.listen(0, "127.0.0.1", ready));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => void server.close());
+
+  it.each([
+    ["a body → as it was sent", 200, '{"a":1}', { ok: true, value: { a: 1 } }],
+    ["no body → null", 204, "", { ok: true, value: null }],
+    [
+      "a problem → its words",
+      400,
+      '{"title":"The body does not follow the protocol","detail":"too long","pointer":"/names"}',
+      { ok: false, error: "The body does not follow the protocol. too long (at /names)" },
+    ],
+    [
+      "a page → is this a Worker?",
+      502,
+      "<html>",
+      { ok: false, error: expect.stringMatching(/HTTP 502 .*a rollcall Worker\?/) },
+    ],
+    [
+      "a page with 200 → is this a Worker?",
+      200,
+      "<html>",
+      { ok: false, error: expect.stringMatching(/HTTP 200 without/) },
+    ],
+    ["a login → says so", 302, "", { ok: false, error: expect.stringContaining("CF_ACCESS_CLIENT_ID") }],
+  ])("%s", async (_, status, body, outcome) => {
+    answer = { status, body };
+    expect(await ask({ url, headers: {} }, { method: "GET", path: "/v1/tokens" })).toEqual(outcome);
+  });
+});
