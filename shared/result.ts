@@ -20,3 +20,13 @@ export function success<T>(value: T): Success<T> {
 export function failure<E>(error: E): Failure<E> {
   return { ok: false, error };
 }
+
+/** The value, or what stands in for it. */
+export function valueOr<T, F>(result: Result<T, unknown>, fallback: F): T | F {
+  return result.ok ? result.value : fallback;
+}
+
+/** The error, or null: for lists of what is wrong. */
+export function errorOrNull<E>(result: Result<unknown, E>): E | null {
+  return result.ok ? null : result.error;
+}

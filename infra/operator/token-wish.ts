@@ -3,6 +3,7 @@
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
+import { valueOr } from "../../shared/result.ts";
 
 export interface TokenFlags {
   names: string;
@@ -37,8 +38,8 @@ const patterns = (texts: string[]) => texts.filter((text) => text !== "");
 
 /** `90m`, `24h`: whole seconds. */
 export function seconds(text: string): number {
-  const { durationMs } = parseDuration(text);
-  if (durationMs !== null && durationMs >= 1000 && durationMs % 1000 === 0) return durationMs / 1000;
+  const durationMs = valueOr(parseDuration(text), 0);
+  if (durationMs >= 1000 && durationMs % 1000 === 0) return durationMs / 1000;
   throw new InvalidArgumentError("must be a duration such as 90m or 24h.");
 }
 

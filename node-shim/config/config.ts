@@ -19,6 +19,7 @@ import {
 } from "./schema.ts";
 import { configurationFault } from "./validation.ts";
 import { codeOf, faultOf } from "../base/fault.ts";
+import { valueOr } from "../../shared/result.ts";
 
 /** What the facts carry of it. Of what may be absent, only what was set is there. */
 export type Configuration = Omit<Settings, "hostname">;
@@ -160,5 +161,5 @@ function settingsOf(inForce: KubeletConfiguration, sources: Record<Field, string
 }
 
 function milliseconds(duration: string): number {
-  return Math.round(parseDuration(duration).durationMs ?? 0);
+  return Math.round(valueOr(parseDuration(duration), 0));
 }

@@ -3,6 +3,7 @@ import { parseDuration } from "../../shared/go/duration.ts";
 import { effectiveEvictionHard } from "../../shared/resources/eviction-thresholds.ts";
 import { DEFAULT_SETTINGS } from "../../shared/protocol/settings.ts";
 import type { Field, Given, KubeletConfiguration } from "./schema.ts";
+import { valueOr } from "../../shared/result.ts";
 
 const {
   podsPerCore,
@@ -73,5 +74,5 @@ export function withDefaults(given: Given): { values: KubeletConfiguration; set:
 
 function isUnset(field: Field, value: unknown): boolean {
   if (!ZERO_IS_UNSET.has(field)) return false;
-  return typeof value === "string" ? parseDuration(value).durationMs === 0 : value === 0;
+  return typeof value === "string" ? valueOr(parseDuration(value), null) === 0 : value === 0;
 }

@@ -83,9 +83,9 @@ function readList(texts: string[]): string[] {
 }
 
 function readTaints(texts: string[]) {
-  const { taints, error } = parseTaintsFlag(last(texts));
-  if (error !== null) throw new Error(error);
-  return taints;
+  const parsed = parseTaintsFlag(last(texts));
+  if (!parsed.ok) throw new Error(parsed.error);
+  return parsed.value.taints;
 }
 
 function readAssignments(texts: string[]): Record<string, string> {

@@ -18,7 +18,7 @@ const textWithout = (fault: (text: string) => string | undefined) =>
 
 /** Go's duration text: `10s`, `5m`, `1m30s`, `500ms`. */
 const duration = textWithout((text) =>
-  parseDuration(text).error === null ? undefined : `"${text}" is not a duration such as 10s or 5m`,
+  parseDuration(text).ok ? undefined : `"${text}" is not a duration such as 10s or 5m`,
 );
 const int32 = z.int().check(z.minimum(-(2 ** 31)), z.maximum(2 ** 31 - 1));
 const texts = z.record(z.string(), z.string());

@@ -4,6 +4,7 @@ import { parseDuration } from "../../shared/go/duration.ts";
 import { SETTINGS_LIMITS, textFault } from "../../shared/protocol/settings.ts";
 import { socketPathOf } from "./endpoint.ts";
 import type { Field, KubeletConfiguration } from "./schema.ts";
+import { valueOr } from "../../shared/result.ts";
 
 export interface ConfigurationFault {
   field: Field;
@@ -52,7 +53,7 @@ const RULES: readonly Rule[] = [
   ),
   must(
     "runtimeRequestTimeout",
-    (timeout) => (parseDuration(timeout).durationMs ?? 0) >= 1,
+    (timeout) => valueOr(parseDuration(timeout), 0) >= 1,
     "must be a millisecond at least",
   ),
 ];
@@ -80,7 +81,7 @@ function isZeroOrASecond(text: string): boolean {
 }
 
 function milliseconds(duration: string): number {
-  return parseDuration(duration).durationMs ?? 0;
+  return valueOr(parseDuration(duration), 0);
 }
 
 /** The protocol's bounds, which keep a machine from wearing the apiserver out; the kubelet has none. */
@@ -89,8 +90,8 @@ function durationWithin(
   [least, most]: readonly [number, number],
 ): Rule {
   return ({ [field]: text }) => {
-    const { durationMs } = parseDuration(text);
-    if (durationMs !== null && durationMs >= least && durationMs <= most) return null;
+    const durationMs = valueOr(parseDuration(text), Number.NaN);
+    if (durationMs >= least && durationMs <= most) return null;
     return { field, message: `must be between ${least / 1000}s and ${most / 1000}s, not ${text}` };
   };
 }

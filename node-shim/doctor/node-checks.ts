@@ -1,7 +1,8 @@
 // Would the Node be what its operator wants? Configuration, sources, conditions: all of it made, nothing sent.
 import { faultOf } from "../base/fault.ts";
 import type { MachineFlags } from "../machine/settings.ts";
-import { previewNode, type PreviewedNode } from "../machine/preview-node.ts";
+import { previewNode } from "../machine/preview-node.ts";
+import type { InitialNode } from "../../shared/node/initial-node.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 const TODO: Record<string, string> = {
@@ -19,7 +20,7 @@ export async function checkNode(flags: MachineFlags): Promise<Finding[]> {
     unread.push(
       warn(source, message, source === "configuration" ? "remove them, or keep them for a kubelet" : SOURCE),
     );
-  let previewed: PreviewedNode;
+  let previewed: InitialNode;
   try {
     previewed = await previewNode(flags, note);
   } catch (error) {
@@ -37,7 +38,7 @@ export async function checkNode(flags: MachineFlags): Promise<Finding[]> {
 const SOURCE = "the Node lacks what depends on it; `node-shim facts` shows what there is";
 
 /** What the conditions of a Node say to whoever sets a machine up. */
-export function nodeFindings({ node, errors }: PreviewedNode): Finding[] {
+export function nodeFindings({ node, errors }: InitialNode): Finding[] {
   const findings = errors.map((error) => warn("Node", error, SOURCE));
   for (const { type, status, message = "" } of node.status?.conditions ?? []) {
     const isGood = (status === "True") === (type === "Ready");

@@ -8,6 +8,7 @@ import { runtimeClient } from "../sources/cri/runtime-client.ts";
 import { dockerClient } from "../sources/docker/client.ts";
 import type { RuntimeReader } from "../sources/cri/runtime-facts.ts";
 import type { Warn } from "../base/warn.ts";
+import { valueOr } from "../../shared/result.ts";
 
 /** A runtime that works answers in a few milliseconds; the first report waits no longer than this for one that does not. */
 const FIRST_LOOK_MS = 1000;
@@ -63,7 +64,7 @@ export function watchContainerRuntime(
   onFlip: () => void,
 ): ContainerRuntime {
   if (docker === null && containerRuntimeEndpoint === "") return NONE;
-  const deadlineMs = parseDuration(runtimeRequestTimeout).durationMs ?? 0;
+  const deadlineMs = valueOr(parseDuration(runtimeRequestTimeout), 0);
   const nowMs = () => performance.now();
   const monitor = runtimeMonitor({
     client: (onConnect) =>

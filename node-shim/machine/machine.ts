@@ -16,6 +16,7 @@ import { requireReservations } from "./reservations.ts";
 import { ignoredFields, type MachineFlags, machineSettings } from "./settings.ts";
 import { sayOnce, type Warn, withoutEcho } from "../base/warn.ts";
 import type { Probe } from "./probe.ts";
+import { valueOr } from "../../shared/result.ts";
 
 /** Upstream evictionMonitoringPeriod. */
 const SIGNALS_EVERY_MS = 10_000;
@@ -86,7 +87,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     configuration,
     sources,
     settings,
-    shutdownGracePeriodMs: parseDuration(shutdownGracePeriod).durationMs ?? 0,
+    shutdownGracePeriodMs: valueOr(parseDuration(shutdownGracePeriod), 0),
     setUp: () => requireReservations(options),
     gather,
     probes: [

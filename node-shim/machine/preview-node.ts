@@ -1,14 +1,13 @@
 // The Node that this machine would be, made by the setters that the Worker runs. Nothing is sent.
+import type { InitialNode } from "../../shared/node/initial-node.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
 import type { Warn } from "../base/warn.ts";
 import { thisMachine } from "./machine.ts";
 import { type MachineFlags } from "./settings.ts";
 
-export type PreviewedNode = Exclude<ReturnType<typeof reportedInitialNode>, { error: string }>;
-
 /** The Node, and what its setters could not set. `warn` hears of what could not be read. Throws as thisMachine does. */
-export async function previewNode(flags: MachineFlags, warn: Warn): Promise<PreviewedNode> {
+export async function previewNode(flags: MachineFlags, warn: Warn): Promise<InitialNode> {
   // Looking at the hardware takes its time, and only its labels are in a Node.
   const seen = flags.inventoryLabels ? flags : { ...flags, inventory: "off" };
   const machine = await thisMachine(seen, warn);
@@ -23,6 +22,6 @@ export async function previewNode(flags: MachineFlags, warn: Warn): Promise<Prev
     recordEvent: () => undefined,
   };
   const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
-  if ("error" in initial) throw new Error(initial.error);
-  return initial;
+  if (!initial.ok) throw new Error(initial.error);
+  return initial.value;
 }

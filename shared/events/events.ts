@@ -1,7 +1,7 @@
 // Makes the Kubernetes events that decisions cause, and writes one. Does not wait or try again by itself.
 // Mirrors the recorder and the sink of client-go/tools/record.
 import { type CorrelatedEvent, type EventCorrelator, eventName, rememberRecorded } from "./correlator.ts";
-import type { ApiError } from "../kubernetes/api-error.ts";
+import type { ApiError, ApiResult } from "../kubernetes/api-error.ts";
 import type { EventClient } from "../kubernetes/client.ts";
 import { formatSeconds } from "../kubernetes/micro-time.ts";
 import type { Event, ObjectReference } from "../kubernetes/types.ts";
@@ -49,27 +49,22 @@ export function makeEvent(
   };
 }
 
-/** `rejected`: the apiserver will never take it. `unanswered`: try again later. */
-export type RecordOutcome =
-  { outcome: "recorded"; event: Event } | { outcome: "rejected" | "unanswered"; error: ApiError };
-
-/** Upstream recordEvent: patches or creates an event, once; one to patch that is gone is created. */
+/**
+ * Upstream recordEvent: patches or creates an event, once; one to patch that is gone is created. Upstream tries again
+ * what was not answered, and never what the apiserver refused.
+ */
 export async function recordEvent(
   client: EventClient,
   correlator: EventCorrelator,
   { event, patch }: CorrelatedEvent,
-): Promise<RecordOutcome> {
+): Promise<ApiResult<Event>> {
   let answer = patch === null ? null : await client.patchEvent(event, patch);
   if (answer === null || (!answer.ok && isGone(answer.error))) {
     const { resourceVersion: _, ...metadata } = event.metadata;
     answer = await client.createEvent({ ...event, metadata });
   }
-  if (!answer.ok) {
-    const outcome = answer.error.kind === "status" ? "rejected" : "unanswered";
-    return { outcome, error: answer.error };
-  }
-  rememberRecorded(correlator, answer.value);
-  return { outcome: "recorded", event: answer.value };
+  if (answer.ok) rememberRecorded(correlator, answer.value);
+  return answer;
 }
 
 /** Upstream IsKeyNotFoundError: by code alone. */

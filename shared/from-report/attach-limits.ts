@@ -2,17 +2,17 @@
 import { sha1 } from "@noble/hashes/legacy.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Facts } from "../protocol/facts.ts";
-import type { Reading } from "../setters/setter.ts";
 import type { VolumeLimits } from "../setters/volume-limits.ts";
+import { type Result, success } from "../result.ts";
 
 const PREFIX = "attachable-volumes-csi-";
 /** Upstream ResourceNameLengthLimit. */
 const NAME_LENGTH = 63;
 
 /** What the setter volumeLimits reads: one reading for each driver that has a limit. */
-export function csiVolumeLimits(limits: Facts["attachLimits"]): Reading<VolumeLimits>[] {
+export function csiVolumeLimits(limits: Facts["attachLimits"]): Result<VolumeLimits>[] {
   return Object.entries(limits ?? {}).flatMap(([driver, limit]) =>
-    limit > 0 ? { value: { [attachLimitResource(driver)]: limit } } : [],
+    limit > 0 ? success({ [attachLimitResource(driver)]: limit }) : [],
   );
 }
 

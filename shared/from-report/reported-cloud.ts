@@ -2,6 +2,7 @@
 import type { Facts } from "../protocol/facts.ts";
 import type { CloudFacts } from "../node/initial-node.ts";
 import type { StatusSources } from "../setters/pipeline.ts";
+import { failure, success } from "../result.ts";
 
 const NOT_YET = "the cloud's metadata could not be read yet";
 
@@ -20,11 +21,11 @@ export function cloudFactsOf(facts: Facts): CloudFacts | null {
   if (!hasMetadata(facts)) return null;
   const { cloud } = facts;
   if (!cloud)
-    return { instances: { providerID: { error: NOT_YET }, instanceType: { error: NOT_YET } }, zone: null };
+    return { instances: { providerID: failure(NOT_YET), instanceType: failure(NOT_YET) }, zone: null };
   const { providerID, instanceType, zone = "", region = "" } = cloud;
   return {
-    instances: { providerID: { value: providerID }, instanceType: { value: instanceType } },
-    zone: { value: { failureDomain: zone, region } },
+    instances: { providerID: success(providerID), instanceType: success(instanceType) },
+    zone: success({ failureDomain: zone, region }),
   };
 }
 
@@ -34,6 +35,6 @@ export function cloudAddressesOf(facts: Facts): StatusSources["addresses"]["clou
   if (!hasMetadata(facts) || (cloud && !cloud.addresses)) return undefined;
   return {
     hostnameOverridden: settings.hostnameOverridden ?? false,
-    nodeAddresses: () => (cloud ? { value: cloud.addresses ?? [] } : { error: NOT_YET }),
+    nodeAddresses: () => (cloud ? success(cloud.addresses ?? []) : failure(NOT_YET)),
   };
 }

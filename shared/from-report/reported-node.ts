@@ -1,5 +1,5 @@
 // The Node that a reporting machine registers with: the kubelet's initial Node, and what rollcall adds to it.
-import { EXTERNAL_CLOUD_TAINT, initialNode, isSameTaint } from "../node/initial-node.ts";
+import { EXTERNAL_CLOUD_TAINT, type InitialNode, initialNode, isSameTaint } from "../node/initial-node.ts";
 import type { Node, Taint } from "../kubernetes/types.ts";
 import { nodeStatusSetters } from "../setters/pipeline.ts";
 import type { Facts } from "../protocol/facts.ts";
@@ -13,6 +13,7 @@ import { setNodeInfo } from "../setters/node-info.ts";
 import { shutdownEvent } from "../setters/shutdown-event.ts";
 import { imageFilesystemEvent } from "../setters/image-filesystem-event.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
+import type { Result } from "../result.ts";
 
 /** Whose Node it is: the deployment that created or adopted it. */
 export const OWNER_ANNOTATION = "rollcall.dev/owner";
@@ -44,14 +45,14 @@ function withoutContainerRuntime(node: DraftNode): null {
 }
 
 /**
- * The error: what keeps the machine from registering yet (its cloud's metadata). `grant`: what the machine's join
+ * Fails while something keeps the machine from registering: its cloud's metadata. `grant`: what the machine's join
  * token gives and allows.
  */
 export function reportedInitialNode(
   reported: ReportedStatus,
   grant: Pick<Grant, "withoutFactsOnlyTaint" | "labels" | "taints">,
   over: (setters: readonly Setter[]) => readonly Setter[] = (setters) => setters, // typically overDecisions
-): { node: DraftNode; errors: string[] } | { error: string } {
+): Result<InitialNode> {
   const { settings, platform } = reported.facts;
   const cloud = cloudFactsOf(reported.facts);
   const isExternal = isExternalCloud(reported.facts);

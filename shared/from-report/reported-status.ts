@@ -19,9 +19,10 @@ import type { ImageFilesystemState } from "../setters/image-filesystem-event.ts"
 import type { RebootEvent } from "../setters/machine-info.ts";
 import type { ResolveAddress } from "../setters/node-address.ts";
 import type { SchedulableState } from "../setters/record-node-schedulable-event.ts";
-import type { Reading, RecordEvent } from "../setters/setter.ts";
+import type { RecordEvent } from "../setters/setter.ts";
 import type { ShutdownState } from "../setters/shutdown-event.ts";
 import { validateNodeIP } from "../setters/validate-node-ip.ts";
+import { failure, type Result, success } from "../result.ts";
 
 /** The version that the Node shows as its kubelet's; version parsers accept it. */
 export const KUBELET_VERSION = "v1.36.0-rollcall-v0.1.0";
@@ -72,7 +73,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
     machine: {
       maxPods: settings.maxPods,
       podsPerCore: settings.podsPerCore ?? DEFAULT_SETTINGS.podsPerCore,
-      info: () => (machine ? { value: machine } : { error: "machine info is missing" }),
+      info: () => (machine ? success(machine) : failure("machine info is missing")),
       capacity: () => capacity,
       devicePluginResources: () => ({
         capacity: counts(devices?.capacity),
@@ -85,8 +86,8 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
     },
     versions: () =>
       facts.versions
-        ? { value: { kernelVersion: facts.versions.kernel, osImage: facts.versions.osImage } }
-        : { error: "versions are missing" },
+        ? success({ kernelVersion: facts.versions.kernel, osImage: facts.versions.osImage })
+        : failure("versions are missing"),
     kubeletVersion: KUBELET_VERSION,
     daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
     nodeStatusMaxImages: settings.nodeStatusMaxImages ?? DEFAULT_SETTINGS.nodeStatusMaxImages,
@@ -173,14 +174,14 @@ function counts(resources: Record<string, number> = {}): Quantities {
 
 /** A machine without a container runtime has no images, and that is no error. */
 function imagesOf({ images, runtime }: Facts): ReturnType<StatusSources["images"]> {
-  if (images) return { value: images };
-  return runtime === null ? { value: null } : { error: "images are missing" };
+  if (images) return success(images);
+  return runtime === null ? success(null) : failure("images are missing");
 }
 
 function addressSources(facts: Facts): StatusSources["addresses"] {
   const { nodeIPs = [], lookup = [], onInterface = [], defaultRoute = {} } = facts.addresses ?? {};
   const cloud = cloudAddressesOf(facts);
-  const own = { value: onInterface.flatMap((ip) => parseIpSloppy(ip) ?? []) };
+  const own = success(onInterface.flatMap((ip) => parseIpSloppy(ip) ?? []));
   return {
     nodeIPs: nodeIPs.map((ip) => parseIpSloppy(ip)),
     validateNodeIP: (ip) => validateNodeIP(ip, () => own),
@@ -201,13 +202,13 @@ function resolveAddress({
 }): ResolveAddress {
   return (ip) => {
     const chosen = ip !== null && !isIpv4(ip) ? (ipv6 ?? ipv4) : (ipv4 ?? ipv6);
-    return chosen === undefined ? { error: "no default routes found" } : { value: parseIpSloppy(chosen) };
+    return chosen === undefined ? failure("no default routes found") : success(parseIpSloppy(chosen));
   };
 }
 
 /** Upstream kuberuntime's newRuntimeVersion. */
-function runtimeVersion(runtime: Facts["runtime"]): Reading<string> {
-  if (!runtime) return { error: "no container runtime" };
+function runtimeVersion(runtime: Facts["runtime"]): Result<string> {
+  if (!runtime) return failure("no container runtime");
   const value = canonicalVersion(runtime.version);
-  return value === null ? { error: `could not parse "${runtime.version}" as version` } : { value };
+  return value === null ? failure(`could not parse "${runtime.version}" as version`) : success(value);
 }

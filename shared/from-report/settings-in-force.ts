@@ -11,6 +11,7 @@ import type { Quantities } from "../kubernetes/resource-list.ts";
 import { capacityQuantities, type MachineInfo } from "../resources/machine-capacity.ts";
 import { withReservedCpus } from "../resources/reserved-cpus.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../protocol/settings.ts";
+import type { Result } from "../result.ts";
 
 interface SettingsInForce {
   /** Hard and soft ones. */
@@ -43,29 +44,26 @@ function readSettings(settings: Settings): SettingsInForce {
     // Whether the machine has these CPUs is checked where they are configured, once, as the kubelet does.
     Infinity,
   );
-  const { thresholds, error } = parseThresholds({
+  const thresholds = parseThresholds({
     evictionHard,
     evictionSoft,
     evictionSoftGracePeriod,
     evictionMinimumReclaim,
   });
   // As the container manager gets them: no reclaim, no soft ones.
-  const hard = parseThresholds({ evictionHard });
-  if (error !== null || hard.error !== null || texts.error !== null) {
-    throw new Error(error ?? hard.error ?? texts.error ?? "");
-  }
+  const hardEvictionThresholds = accepted(parseThresholds({ evictionHard }));
+  const { systemReserved, kubeReserved } = accepted(texts);
   const reservations = {
-    systemReserved: reserved(texts.reserved.systemReserved),
-    kubeReserved: reserved(texts.reserved.kubeReserved),
-    hardEvictionThresholds: hard.thresholds,
+    systemReserved: accepted(parseReserved(systemReserved)),
+    kubeReserved: accepted(parseReserved(kubeReserved)),
+    hardEvictionThresholds,
   };
-  return { thresholds, reservations };
+  return { thresholds: accepted(thresholds), reservations };
 }
 
-function reserved(texts: Record<string, string>): Quantities {
-  const { reserved, error } = parseReserved(texts);
-  if (error !== null) throw new Error(error);
-  return reserved;
+function accepted<T>(result: Result<T>): T {
+  if (!result.ok) throw new Error(result.error);
+  return result.value;
 }
 
 /** What the container manager knows of a machine: GetCapacity. Without isolation, storage is not a resource. */
@@ -90,7 +88,7 @@ export function reservationFault(
 ): string | null {
   const { systemReserved = {}, kubeReserved = {}, reservedSystemCPUs = "" } = settings;
   const cpus = withReservedCpus({ systemReserved, kubeReserved }, reservedSystemCPUs, machine.numCores);
-  if (cpus.error !== null) return cpus.error;
+  if (!cpus.ok) return cpus.error;
   const { localStorageCapacityIsolation = DEFAULT_SETTINGS.localStorageCapacityIsolation } = settings;
   const capacity = capacityOf(machine, nodefsCapacityBytes, localStorageCapacityIsolation);
   if (maxPids !== undefined) capacity["pid"] = newQuantity(maxPids, "DecimalSI");

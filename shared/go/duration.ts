@@ -1,7 +1,5 @@
 // Reads durations as Go does (time.ParseDuration): "10s", "1h30m", "1.5h", "-1s", "0".
-
-/** Milliseconds, with a fraction for what is shorter; exact in nanoseconds up to 104 days. */
-export type DurationResult = { durationMs: number; error: null } | { durationMs: null; error: string };
+import { failure, type Result, success } from "../result.ts";
 
 const NANOSECONDS: ReadonlyMap<string, bigint> = new Map([
   ["ns", 1n],
@@ -15,12 +13,14 @@ const NANOSECONDS: ReadonlyMap<string, bigint> = new Map([
 ]);
 const LIMIT = 2n ** 63n;
 
-/** Reads a duration; errors are Go's texts. */
-export function parseDuration(text: string): DurationResult {
+/**
+ * Milliseconds, with a fraction for what is shorter; exact in nanoseconds up to 104 days. Errors are Go's texts.
+ */
+export function parseDuration(text: string): Result<number> {
   const negative = text.startsWith("-");
   const unsigned = negative || text.startsWith("+") ? text.slice(1) : text;
-  if (unsigned === "0") return { durationMs: 0, error: null };
-  const invalid: DurationResult = { durationMs: null, error: `time: invalid duration ${quoted(text)}` };
+  if (unsigned === "0") return success(0);
+  const invalid = failure(`time: invalid duration ${quoted(text)}`);
   if (unsigned === "") return invalid;
   let total = 0n;
   for (let at = 0; at < unsigned.length;) {
@@ -33,14 +33,14 @@ export function parseDuration(text: string): DurationResult {
     const [whole = "", fraction = ""] = number.split(".");
     if (BigInt(whole) > LIMIT) return invalid;
     const scale = NANOSECONDS.get(unit);
-    if (scale === undefined) return { durationMs: null, error: unitFault(unit, text) };
+    if (scale === undefined) return failure(unitFault(unit, text));
     const value = BigInt(whole) * scale + fractionOf(fraction, scale);
     total = BigInt.asUintN(64, total + value);
     if (BigInt(whole) > LIMIT / scale || value > LIMIT || total > LIMIT) return invalid;
     at = unitEnd;
   }
   if (!negative && total === LIMIT) return invalid;
-  return { durationMs: Number(negative ? -total : total) / 1e6, error: null };
+  return success(Number(negative ? -total : total) / 1e6);
 }
 
 /** The end of `digits[.digits]` from `at`. */

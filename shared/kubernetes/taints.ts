@@ -1,10 +1,12 @@
 // Reads and writes taints as texts, "key=value:Effect" (pkg/util/taints and --register-with-taints).
 import type { Taint } from "./types.ts";
 import { labelKeyErrors, labelValueErrors } from "./validation.ts";
+import { failure, type Result, success } from "../result.ts";
 
-export type TaintsResult =
-  | { taints: Taint[]; taintsToRemove: Taint[]; error: null }
-  | { taints: null; taintsToRemove: null; error: string };
+export interface ParsedTaints {
+  taints: Taint[];
+  taintsToRemove: Taint[];
+}
 
 const EFFECTS: ReadonlySet<string> = new Set(["NoSchedule", "PreferNoSchedule", "NoExecute"]);
 
@@ -12,29 +14,29 @@ const EFFECTS: ReadonlySet<string> = new Set(["NoSchedule", "PreferNoSchedule", 
  * Upstream ParseTaints: "key=value:Effect" and "key:Effect" add a taint, a "-" behind them or behind "key" removes
  * one. Errors are upstream's texts.
  */
-export function parseTaints(specs: readonly string[]): TaintsResult {
+export function parseTaints(specs: readonly string[]): Result<ParsedTaints> {
   const taints: Taint[] = [];
   const taintsToRemove: Taint[] = [];
   for (const spec of specs) {
     const removes = spec.endsWith("-");
     const parsed = parseTaint(removes ? spec.slice(0, -1) : spec);
-    if (typeof parsed === "string") return failed(parsed);
-    const { key, effect } = parsed;
+    if (!parsed.ok) return parsed;
+    const { key, effect } = parsed.value;
     if (removes) {
       taintsToRemove.push({ key, effect });
       continue;
     }
-    if (effect === "") return failed(`invalid taint spec: ${spec}`);
+    if (effect === "") return failure(`invalid taint spec: ${spec}`);
     if (taints.some((taint) => taint.key === key && taint.effect === effect)) {
-      return failed(`duplicated taints with the same key and effect: ${spec}`);
+      return failure(`duplicated taints with the same key and effect: ${spec}`);
     }
-    taints.push(parsed);
+    taints.push(parsed.value);
   }
-  return { taints, taintsToRemove, error: null };
+  return success({ taints, taintsToRemove });
 }
 
 /** Reads --register-with-taints: comma separated, what would be removed is ignored. */
-export function parseTaintsFlag(flag: string): TaintsResult {
+export function parseTaintsFlag(flag: string): Result<ParsedTaints> {
   return parseTaints(flag === "" ? [] : flag.split(","));
 }
 
@@ -43,24 +45,20 @@ export function taintsFlag(taints: readonly Taint[]): string {
   return taints.map(({ key, value, effect }) => `${key}=${value ?? ""}:${effect}`).join(",");
 }
 
-function failed(error: string): TaintsResult {
-  return { taints: null, taintsToRemove: null, error };
-}
-
-/** Upstream parseTaint: the taint, or what is wrong with it. An effect of "" is only good for removing. */
-function parseTaint(text: string): Taint | string {
+/** Upstream parseTaint. An effect of "" is only good for removing. */
+function parseTaint(text: string): Result<Taint> {
   const [subject = "", effect, ...more] = text.split(":");
-  if (more.length > 0) return `invalid taint spec: ${text}`;
-  if (effect === undefined) return keyFault(text, subject) ?? { key: subject, effect: "" };
-  if (!EFFECTS.has(effect)) return `invalid taint effect: ${effect}, unsupported taint effect`;
+  if (more.length > 0) return failure(`invalid taint spec: ${text}`);
+  if (effect === undefined) return withKey(text, { key: subject, effect: "" });
+  if (!EFFECTS.has(effect)) return failure(`invalid taint effect: ${effect}, unsupported taint effect`);
   const [key = "", value, ...rest] = subject.split("=");
-  if (rest.length > 0) return `invalid taint spec: ${text}`;
+  if (rest.length > 0) return failure(`invalid taint spec: ${text}`);
   const valueErrors = labelValueErrors(value ?? "");
-  if (valueErrors.length > 0) return `invalid taint spec: ${text}, ${valueErrors.join("; ")}`;
-  return keyFault(text, key) ?? { key, ...(value ? { value } : {}), effect };
+  if (valueErrors.length > 0) return failure(`invalid taint spec: ${text}, ${valueErrors.join("; ")}`);
+  return withKey(text, { key, ...(value ? { value } : {}), effect });
 }
 
-function keyFault(text: string, key: string): string | null {
-  const errors = labelKeyErrors(key);
-  return errors.length > 0 ? `invalid taint spec: ${text}, ${errors.join("; ")}` : null;
+function withKey(text: string, taint: Taint): Result<Taint> {
+  const errors = labelKeyErrors(taint.key);
+  return errors.length > 0 ? failure(`invalid taint spec: ${text}, ${errors.join("; ")}`) : success(taint);
 }

@@ -1,11 +1,11 @@
 // Keeps a Node's status true: decides when it has to be written, writes it, tries again.
 // Mirrors syncNodeStatus and what it calls in upstream's kubelet_node_status.go.
-import type { ApiError, ApiResult } from "../kubernetes/api-error.ts";
+import type { ApiResult } from "../kubernetes/api-error.ts";
 import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
 import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { NodeUpdate } from "./update-node.ts";
-import { failure } from "../result.ts";
+import { failure, success } from "../result.ts";
 
 /** Upstream nodeStatusUpdateRetry. */
 const NODE_STATUS_UPDATE_TRIES = 5;
@@ -33,17 +33,21 @@ export interface HeartbeatSteps {
   onRepeatedHeartbeatFailure(): void;
 }
 
-/** `node` is the Node as the apiserver has it; `errors` are the texts of setters that failed. */
-export type HeartbeatOutcome =
-  { outcome: "unchanged" | "patched"; node: Node; errors: string[] } | { outcome: "failed"; error: ApiError };
+export interface Heartbeat {
+  outcome: "unchanged" | "patched";
+  /** As the apiserver has it. */
+  node: Node;
+  /** The texts of the setters that failed. */
+  errors: string[];
+}
 
 /** Upstream syncNodeStatus: registers first where that is still to be done, and updates only then. */
 export async function syncNodeStatus(
   steps: HeartbeatSteps,
   state: HeartbeatState,
   ensureRegistered: () => Promise<boolean>, // true at once where nothing is to be registered
-): Promise<HeartbeatOutcome | { outcome: "not registered" }> {
-  if (!(await ensureRegistered())) return { outcome: "not registered" };
+): Promise<ApiResult<Heartbeat> | "not registered"> {
+  if (!(await ensureRegistered())) return "not registered";
   return updateNodeStatus(steps, state);
 }
 
@@ -51,11 +55,11 @@ export async function syncNodeStatus(
 export async function updateNodeStatus(
   steps: HeartbeatSteps,
   state: HeartbeatState,
-): Promise<HeartbeatOutcome> {
+): Promise<ApiResult<Heartbeat>> {
   let tried = await tryUpdateNodeStatus(steps, state, 0);
-  for (let attempt = 1; attempt < NODE_STATUS_UPDATE_TRIES && tried.outcome === "failed"; attempt++) {
+  for (let attempt = 1; attempt < NODE_STATUS_UPDATE_TRIES && !tried.ok; attempt++) {
     tried = await tryUpdateNodeStatus(steps, state, attempt);
-    if (tried.outcome === "failed") steps.onRepeatedHeartbeatFailure();
+    if (!tried.ok) steps.onRepeatedHeartbeatFailure();
   }
   return tried;
 }
@@ -65,21 +69,21 @@ export async function tryUpdateNodeStatus(
   steps: HeartbeatSteps,
   state: HeartbeatState,
   attempt: number,
-): Promise<HeartbeatOutcome> {
+): Promise<ApiResult<Heartbeat>> {
   const read = await steps.readNode(attempt);
-  if (!read.ok) return { outcome: "failed", error: read.error };
+  if (!read.ok) return read;
   const original = read.value;
   const { node, changed, errors } = steps.updateNode(original);
   if (!changed && !isUpdateStatusPeriodExpired(steps, state)) {
     markVolumesFromNode(steps, node);
-    return { outcome: "unchanged", node: original, errors };
+    return success({ outcome: "unchanged", node: original, errors });
   }
   const isPeriodic = !changed && state.lastStatusReportTimeMs !== null;
   state.delayAfterNodeStatusChangeMs = isPeriodic ? 0 : calculateDelayMs(steps);
   const patched = await patchNodeStatus(steps, state, original, node);
-  if (!patched.ok) return { outcome: "failed", error: patched.error };
+  if (!patched.ok) return patched;
   markVolumesFromNode(steps, patched.value);
-  return { outcome: "patched", node: patched.value, errors };
+  return success({ outcome: "patched", node: patched.value, errors });
 }
 
 /** Whether the status has to be written although nothing changed. */
@@ -107,8 +111,8 @@ async function patchNodeStatus(
   node: Node,
 ): Promise<ApiResult<Node>> {
   const patch = createNodeStatusPatch(original, node);
-  if ("error" in patch) return failure({ kind: "unanswered", message: patch.error });
-  const patched = await steps.patchNodeStatus(original, patch.result);
+  if (!patch.ok) return failure({ kind: "unanswered", message: patch.error });
+  const patched = await steps.patchNodeStatus(original, patch.value);
   if (patched.ok) state.lastStatusReportTimeMs = steps.now();
   return patched;
 }

@@ -1,8 +1,9 @@
 // The Node that a machine registers with. Asks nobody and sends nothing.
 import type { Taint } from "../kubernetes/types.ts";
 import { nodeInfoOf } from "../setters/node-info.ts";
-import type { DraftNode, Reading, Setter } from "../setters/setter.ts";
+import type { DraftNode, Setter } from "../setters/setter.ts";
 import { setNodeStatus } from "./update-node.ts";
+import { failure, type Result, success } from "../result.ts";
 
 export const ATTACH_DETACH_ANNOTATION = "volumes.kubernetes.io/controller-managed-attach-detach";
 const KEEP_TERMINATED_POD_VOLUMES_ANNOTATION = "volumes.kubernetes.io/keep-terminated-pod-volumes";
@@ -45,18 +46,19 @@ export interface OlderOptions {
 
 /** A group is null where the cloud has no such service. */
 export interface CloudFacts {
-  instances: { providerID: Reading<string>; instanceType: Reading<string> } | null;
-  zone: Reading<{ failureDomain: string; region: string }> | null;
+  instances: { providerID: Result<string>; instanceType: Result<string> } | null;
+  zone: Result<{ failureDomain: string; region: string }> | null;
 }
 
-/**
- * Upstream Kubelet.initialNode: the Node after all setters ran, and the texts of those that failed; or the error
- * that keeps it from being built (only a cloud has one).
- */
-export function initialNode(
-  options: InitialNodeOptions,
-  setters: readonly Setter[],
-): { node: DraftNode; errors: string[] } | { error: string } {
+export interface InitialNode {
+  /** After all setters ran. */
+  node: DraftNode;
+  /** The texts of the setters that failed. */
+  errors: string[];
+}
+
+/** Upstream Kubelet.initialNode. Only a cloud keeps it from being built. */
+export function initialNode(options: InitialNodeOptions, setters: readonly Setter[]): Result<InitialNode> {
   const { older, declaredFeatures } = options;
   const node: DraftNode = {
     metadata: { name: options.nodeName, labels: { ...defaultLabels(options), ...options.nodeLabels } },
@@ -70,11 +72,11 @@ export function initialNode(
   if (options.providerID !== "") node.spec.providerID = options.providerID;
   if (older) {
     const error = applyOlderOptions(node, older);
-    if (error !== null) return { error };
+    if (error !== null) return failure(error);
   }
   const errors = setNodeStatus(node, setters);
   if (declaredFeatures && declaredFeatures.length > 0) node.status.declaredFeatures = [...declaredFeatures];
-  return { node, errors };
+  return success({ node, errors });
 }
 
 /** The labels that every Node gets, unless it brings its own. */
@@ -136,14 +138,14 @@ function networkUnavailable(now: string) {
 function applyCloudFacts(node: DraftNode, { instances, zone }: CloudFacts): string | null {
   if (instances === null) return "failed to get instances from cloud provider";
   if (!node.spec.providerID) {
-    if ("error" in instances.providerID) return providerIDError(instances.providerID.error);
+    if (!instances.providerID.ok) return providerIDError(instances.providerID.error);
     if (instances.providerID.value !== "") node.spec.providerID = instances.providerID.value;
   }
-  if ("error" in instances.instanceType) return instances.instanceType.error;
+  if (!instances.instanceType.ok) return instances.instanceType.error;
   const labels = { ...node.metadata.labels };
   setUnlessEmpty(labels, instances.instanceType.value, INSTANCE_TYPE_LABELS);
   if (zone !== null) {
-    if ("error" in zone) return `failed to get zone from cloud provider: ${zone.error}`;
+    if (!zone.ok) return `failed to get zone from cloud provider: ${zone.error}`;
     setUnlessEmpty(labels, zone.value.failureDomain, ZONE_LABELS);
     setUnlessEmpty(labels, zone.value.region, REGION_LABELS);
   }

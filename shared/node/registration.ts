@@ -4,6 +4,7 @@ import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
 import type { Node } from "../kubernetes/types.ts";
 import { reconcileExistingNode } from "./reconcile.ts";
+import { failure, type Result, success } from "../result.ts";
 
 /** Upstream registerWithAPIServer: it also waits this long before the first attempt. */
 export const FIRST_REGISTRATION_DELAY_MS = 100;
@@ -14,15 +15,17 @@ export function nextRegistrationDelayMs(previousDelayMs: number): number {
   return Math.min(previousDelayMs * 2, MAX_REGISTRATION_DELAY_MS);
 }
 
-/**
- * `created` and `found` are success, with the Node as the apiserver has it now. `refused` carries `claim`'s reason,
- * `failed` the apiserver's error and at which step.
- */
-export type RegistrationOutcome =
-  | { outcome: "created"; node: Node }
-  | { outcome: "found"; node: Node }
-  | { outcome: "refused"; reason: string; node: Node }
-  | { outcome: "failed"; step: "create" | "get" | "reconcile"; error: ApiError };
+export type Registration = Result<RegisteredNode, RegistrationFailure>;
+
+export interface RegisteredNode {
+  outcome: "created" | "found";
+  /** As the apiserver has it now. */
+  node: Node;
+}
+
+export type RegistrationFailure =
+  | { reason: "not ours"; message: string }
+  | { reason: "request failed"; step: "create" | "get" | "reconcile"; error: ApiError };
 
 /**
  * Upstream tryRegisterWithAPIServer: creates the Node, or reconciles the one that exists. Whoever may not create
@@ -31,28 +34,28 @@ export type RegistrationOutcome =
 export async function tryRegister(
   client: NodeClient,
   initial: Node,
-  claim: (existing: Node) => string | null, // null: it is ours to write; else why not. Upstream takes every Node.
+  ownershipFault: (existing: Node) => string | null, // why it is not ours to write; upstream takes every Node
   shouldResetExtendedResources: () => boolean, // asked for an existing Node only
-): Promise<RegistrationOutcome> {
+): Promise<Registration> {
   const creation = await client.createNode(initial);
-  if (creation.ok) return { outcome: "created", node: creation.value };
+  if (creation.ok) return success({ outcome: "created", node: creation.value });
   const mayExist = isAlreadyExists(creation.error) || isForbidden(creation.error);
-  if (!mayExist) return { outcome: "failed", step: "create", error: creation.error };
+  if (!mayExist) return failed("create", creation.error);
 
-  return registerExisting(client, initial, claim, shouldResetExtendedResources);
+  return registerExisting(client, initial, ownershipFault, shouldResetExtendedResources);
 }
 
 /** The same without creating the Node: a missing one fails at the step `get`. */
 export async function registerExisting(
   client: NodeClient,
   initial: Node,
-  claim: (existing: Node) => string | null, // as above
+  ownershipFault: (existing: Node) => string | null, // as above
   shouldResetExtendedResources: () => boolean,
-): Promise<RegistrationOutcome> {
+): Promise<Registration> {
   const found = await client.getNode(initial.metadata?.name ?? "");
-  if (!found.ok) return { outcome: "failed", step: "get", error: found.error };
-  const reason = claim(found.value);
-  if (reason !== null) return { outcome: "refused", reason, node: found.value };
+  if (!found.ok) return failed("get", found.error);
+  const message = ownershipFault(found.value);
+  if (message !== null) return failure({ reason: "not ours", message });
   return reconcile(client, initial, found.value, shouldResetExtendedResources());
 }
 
@@ -61,14 +64,16 @@ async function reconcile(
   initial: Node,
   existing: Node,
   shouldResetExtendedResources: boolean,
-): Promise<RegistrationOutcome> {
+): Promise<Registration> {
   const { node, requiresUpdate } = reconcileExistingNode(initial, existing, shouldResetExtendedResources);
-  if (!requiresUpdate) return { outcome: "found", node: existing };
+  if (!requiresUpdate) return success({ outcome: "found", node: existing });
   const patch = createNodeStatusPatch(existing, node);
-  if ("error" in patch) {
-    return { outcome: "failed", step: "reconcile", error: { kind: "unanswered", message: patch.error } };
-  }
-  const updated = await client.patchNodeStatus(existing, patch.result);
-  if (!updated.ok) return { outcome: "failed", step: "reconcile", error: updated.error };
-  return { outcome: "found", node: updated.value };
+  if (!patch.ok) return failed("reconcile", { kind: "unanswered", message: patch.error });
+  const updated = await client.patchNodeStatus(existing, patch.value);
+  if (!updated.ok) return failed("reconcile", updated.error);
+  return success({ outcome: "found", node: updated.value });
+}
+
+function failed(step: "create" | "get" | "reconcile", error: ApiError): Registration {
+  return failure({ reason: "request failed", step, error });
 }

@@ -1,7 +1,8 @@
 // Builds the Node that a machine should have now out of the one that was last known. Sends nothing.
 import type { Node } from "../kubernetes/types.ts";
 import { nodeStatusHasChanged } from "./node-status-changed.ts";
-import type { DraftNode, Reading, Setter } from "../setters/setter.ts";
+import type { DraftNode, Setter } from "../setters/setter.ts";
+import type { Result } from "../result.ts";
 
 const LABEL_OS = "kubernetes.io/os";
 const LABEL_ARCH = "kubernetes.io/arch";
@@ -20,7 +21,7 @@ export interface NodeUpdate {
  */
 export function updateNode(
   original: Node,
-  updatePodCIDR: (podCIDRs: string) => Reading<boolean>, // the Node's ranges, comma-separated; are they new?
+  updatePodCIDR: (podCIDRs: string) => Result<boolean>, // the Node's ranges, comma-separated; are they new?
   goos: string,
   goarch: string,
   setters: readonly Setter[],
@@ -32,8 +33,8 @@ export function updateNode(
   if (podCIDRs.length > 0) {
     const outcome = updatePodCIDR(podCIDRs.join(","));
     // Upstream is on the safe side: a range that could not be set counts as changed.
-    podCIDRChanged = "error" in outcome || outcome.value;
-    if ("error" in outcome) errors.push(outcome.error);
+    podCIDRChanged = !outcome.ok || outcome.value;
+    if (!outcome.ok) errors.push(outcome.error);
   }
   setRequiredLabels(node, goos, goarch);
   errors.push(...setNodeStatus(node, setters));

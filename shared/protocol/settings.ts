@@ -7,6 +7,7 @@ import { parseThresholds } from "../resources/eviction-thresholds.ts";
 import { labelKeyErrors, labelValueErrors } from "../kubernetes/validation.ts";
 import { validateNodeLabels } from "../node/labels.ts";
 import { withReservedCpus } from "../resources/reserved-cpus.ts";
+import { errorOrNull } from "../result.ts";
 
 // Of zod's two faces the one that weighs a third: the shim lives with it for years. Its words are asked for.
 z.config(en());
@@ -174,11 +175,11 @@ export function textFault(texts: Texts): { field: keyof Texts; message: string }
     ["evictionSoftGracePeriod", thresholdsError({ evictionSoftGracePeriod })],
     ["evictionSoft", thresholdsError({ evictionSoft, evictionSoftGracePeriod })],
     ["evictionMinimumReclaim", thresholdsError({ evictionMinimumReclaim })],
-    ["systemReserved", parseReserved(systemReserved).error],
-    ["kubeReserved", parseReserved(kubeReserved).error],
+    ["systemReserved", errorOrNull(parseReserved(systemReserved))],
+    ["kubeReserved", errorOrNull(parseReserved(kubeReserved))],
     [
       "reservedSystemCPUs",
-      withReservedCpus({ systemReserved, kubeReserved }, reservedSystemCPUs, Infinity).error,
+      errorOrNull(withReservedCpus({ systemReserved, kubeReserved }, reservedSystemCPUs, Infinity)),
     ],
   ];
   for (const [field, message] of errors) {
@@ -189,7 +190,7 @@ export function textFault(texts: Texts): { field: keyof Texts; message: string }
 
 function thresholdsError(texts: Texts): string | null {
   const given = Object.entries(texts).filter(([, value]) => value !== undefined);
-  return parseThresholds(Object.fromEntries(given)).error;
+  return errorOrNull(parseThresholds(Object.fromEntries(given)));
 }
 
 /** Upstream validateNodeTaints. */

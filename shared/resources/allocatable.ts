@@ -14,6 +14,7 @@ import {
   zeroQuantity,
 } from "../kubernetes/quantity/quantity.ts";
 import type { Quantities } from "../kubernetes/resource-list.ts";
+import { failure, type Result, success } from "../result.ts";
 
 /** What a node's configuration keeps from pods. */
 export interface Reservations {
@@ -23,29 +24,24 @@ export interface Reservations {
   hardEvictionThresholds: readonly Threshold[];
 }
 
-export type ReservedResult = { reserved: Quantities; error: null } | { reserved: null; error: string };
-
 const RESERVABLE: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage", "pid"]);
 
 /** Reads --kube-reserved or --system-reserved (upstream parseResourceList). Errors are upstream's texts. */
-export function parseReserved(texts: Record<string, string>): ReservedResult {
+export function parseReserved(texts: Record<string, string>): Result<Quantities> {
   const reserved: Quantities = {};
   for (const name of Object.keys(texts).sort()) {
     const text = texts[name] ?? "";
-    if (!RESERVABLE.has(name)) return { reserved: null, error: `cannot reserve ${quote(name)} resource` };
-    const { quantity, error } = parseQuantity(text);
-    if (error !== null) {
-      return {
-        reserved: null,
-        error: `failed to parse quantity ${quote(text)} for ${quote(name)} resource: ${error}`,
-      };
+    if (!RESERVABLE.has(name)) return failure(`cannot reserve ${quote(name)} resource`);
+    const parsed = parseQuantity(text);
+    if (!parsed.ok) {
+      return failure(`failed to parse quantity ${quote(text)} for ${quote(name)} resource: ${parsed.error}`);
     }
-    if (signOf(quantity) < 0) {
-      return { reserved: null, error: `resource quantity for ${quote(name)} cannot be negative: ${text}` };
+    if (signOf(parsed.value) < 0) {
+      return failure(`resource quantity for ${quote(name)} cannot be negative: ${text}`);
     }
-    reserved[name] = quantity;
+    reserved[name] = parsed.value;
   }
-  return { reserved, error: null };
+  return success(reserved);
 }
 
 /**

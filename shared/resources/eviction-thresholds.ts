@@ -6,6 +6,7 @@ import { type Integer, MIN_INT64 } from "../kubernetes/quantity/integer.ts";
 import { parseQuantity } from "../kubernetes/quantity/parse.ts";
 import { quantityText } from "../kubernetes/quantity/text.ts";
 import { isZero, newQuantity, type Quantity, signOf } from "../kubernetes/quantity/quantity.ts";
+import { failure, type Result, success } from "../result.ts";
 
 /** What is watched, and which condition it causes (upstream signalToNodeCondition). */
 export const CONDITION_OF_SIGNAL = {
@@ -69,24 +70,19 @@ export function effectiveEvictionHard(
   return mergeDefaults ? { ...DEFAULT_EVICTION_HARD, ...evictionHard } : evictionHard;
 }
 
-/** A value, or why there is none. */
-type Read<T> = { value: T; error: null } | { value: null; error: string };
-
-export type ThresholdsResult = { thresholds: Threshold[]; error: null } | { thresholds: null; error: string };
-
 /**
  * Upstream ParseThresholdConfig: hard thresholds, soft ones, then those of the pods' memory. Upstream takes the
  * signals in no order, here they are sorted. Errors are upstream's texts.
  */
-export function parseThresholds(settings: EvictionSettings): ThresholdsResult {
+export function parseThresholds(settings: EvictionSettings): Result<Threshold[]> {
   const hard = readThresholds(settings.evictionHard);
-  if (hard.error !== null) return failed(hard.error);
+  if (!hard.ok) return hard;
   const soft = readThresholds(settings.evictionSoft);
-  if (soft.error !== null) return failed(soft.error);
+  if (!soft.ok) return soft;
   const gracePeriods = readEach(settings.evictionSoftGracePeriod, readGracePeriod);
-  if (gracePeriods.error !== null) return failed(gracePeriods.error);
+  if (!gracePeriods.ok) return gracePeriods;
   const minReclaims = readEach(settings.evictionMinimumReclaim, readMinReclaim);
-  if (minReclaims.error !== null) return failed(minReclaims.error);
+  if (!minReclaims.ok) return minReclaims;
   const thresholds: Threshold[] = [];
   const add = (source: string, signal: Signal, value: ThresholdValue, gracePeriodMs: number) => {
     const minReclaim = minReclaims.value.get(signal) ?? null;
@@ -96,19 +92,12 @@ export function parseThresholds(settings: EvictionSettings): ThresholdsResult {
   for (const [signal, value] of soft.value) {
     const gracePeriodMs = gracePeriods.value.get(signal);
     if (gracePeriodMs === undefined) {
-      return failed(`grace period must be specified for the soft eviction threshold ${signal}`);
+      return failure(`grace period must be specified for the soft eviction threshold ${signal}`);
     }
     add("soft", signal, value, gracePeriodMs);
   }
-  if (!settings.enforceNodeAllocatable?.includes("pods")) return { thresholds, error: null };
-  return {
-    thresholds: [...thresholds, ...copies(thresholds, "memory.available", "allocatableMemory.available")],
-    error: null,
-  };
-}
-
-function failed(error: string): ThresholdsResult {
-  return { thresholds: null, error };
+  if (!settings.enforceNodeAllocatable?.includes("pods")) return success(thresholds);
+  return success([...thresholds, ...copies(thresholds, "memory.available", "allocatableMemory.available")]);
 }
 
 function copies(thresholds: readonly Threshold[], from: Signal, to: Signal): Threshold[] {
@@ -135,73 +124,68 @@ function isSignal(name: string): name is Signal {
 
 function readEach<T>(
   statements: Statements | undefined,
-  read: (signal: Signal, text: string) => Read<T>,
-): Read<Map<Signal, T>> {
+  read: (signal: Signal, text: string) => Result<T>,
+): Result<Map<Signal, T>> {
   const values = new Map<Signal, T>();
   for (const name of Object.keys(statements ?? {}).sort()) {
-    if (!isSignal(name)) return { value: null, error: `unsupported eviction signal ${name}` };
-    const { value, error } = read(name, statements?.[name] ?? "");
-    if (error !== null) return { value: null, error };
-    values.set(name, value);
+    if (!isSignal(name)) return failure(`unsupported eviction signal ${name}`);
+    const value = read(name, statements?.[name] ?? "");
+    if (!value.ok) return value;
+    values.set(name, value.value);
   }
-  return { value: values, error: null };
+  return success(values);
 }
 
 /** Upstream parseThresholdStatements, without the thresholds that are switched off by 0% or 100%. */
-function readThresholds(statements: Statements | undefined): Read<Map<Signal, ThresholdValue>> {
+function readThresholds(statements: Statements | undefined): Result<Map<Signal, ThresholdValue>> {
   const on = Object.entries(statements ?? {}).filter(([name, text]) => !isSignal(name) || !isOff(text));
   return readEach(Object.fromEntries(on), readThreshold);
 }
 
 const isOff = (text: string): boolean => text === "0%" || text === "100%";
 
-function readThreshold(signal: Signal, text: string): Read<ThresholdValue> {
+function readThreshold(signal: Signal, text: string): Result<ThresholdValue> {
   const read = readValue(text);
-  if (read.error !== null) return read;
+  if (!read.ok) return read;
   const { quantity, percentage } = read.value;
   if (quantity === null) {
-    if (percentage < 0) return fault(`eviction percentage threshold ${signal} must be >= 0%: ${text}`);
-    if (percentage > 1) return fault(`eviction percentage threshold ${signal} must be <= 100%: ${text}`);
+    if (percentage < 0) return failure(`eviction percentage threshold ${signal} must be >= 0%: ${text}`);
+    if (percentage > 1) return failure(`eviction percentage threshold ${signal} must be <= 100%: ${text}`);
   } else if (signOf(quantity) < 0 || isZero(quantity)) {
-    return fault(`eviction threshold ${signal} must be positive: ${quantityText(quantity)}`);
+    return failure(`eviction threshold ${signal} must be positive: ${quantityText(quantity)}`);
   }
   return read;
 }
 
-function readMinReclaim(signal: Signal, text: string): Read<ThresholdValue> {
+function readMinReclaim(signal: Signal, text: string): Result<ThresholdValue> {
   const read = readValue(text);
-  if (read.error !== null) return read;
+  if (!read.ok) return read;
   const { quantity, percentage } = read.value;
   if (quantity === null && percentage <= 0) {
-    return fault(`eviction percentage minimum reclaim ${signal} must be positive: ${text}`);
+    return failure(`eviction percentage minimum reclaim ${signal} must be positive: ${text}`);
   }
   if (quantity !== null && signOf(quantity) < 0) {
-    return fault(`negative eviction minimum reclaim specified for ${signal}`);
+    return failure(`negative eviction minimum reclaim specified for ${signal}`);
   }
   return read;
 }
 
-function readGracePeriod(_signal: Signal, text: string): Read<number> {
-  const { durationMs, error } = parseDuration(text);
-  if (error !== null) return { value: null, error };
-  if (durationMs < 0)
-    return fault(`invalid eviction grace period specified: ${text}, must be a positive value`);
-  return { value: durationMs, error: null };
-}
-
-function fault(error: string): { value: null; error: string } {
-  return { value: null, error };
+function readGracePeriod(_signal: Signal, text: string): Result<number> {
+  const duration = parseDuration(text);
+  if (duration.ok && duration.value < 0)
+    return failure(`invalid eviction grace period specified: ${text}, must be a positive value`);
+  return duration;
 }
 
 /** "10%" or a quantity. */
-function readValue(text: string): Read<ThresholdValue> {
+function readValue(text: string): Result<ThresholdValue> {
   if (text.endsWith("%")) {
     const percent = parseFloat32(text.replace(/%+$/, ""));
-    if (!percent.ok) return fault(percent.error);
-    return { value: { quantity: null, percentage: Math.fround(percent.value / 100) }, error: null };
+    if (!percent.ok) return percent;
+    return success({ quantity: null, percentage: Math.fround(percent.value / 100) });
   }
-  const { quantity, error } = parseQuantity(text);
-  return error === null ? { value: { quantity, percentage: null }, error } : fault(error);
+  const quantity = parseQuantity(text);
+  return quantity.ok ? success({ quantity: quantity.value, percentage: null }) : quantity;
 }
 
 /** Upstream GetThresholdQuantity: the amount that a value stands for, given a capacity in whole units. */

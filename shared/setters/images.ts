@@ -1,6 +1,7 @@
 // Setter: the images on the machine.
 import type { NodeStatus } from "../kubernetes/types.ts";
-import type { Reading, Setter } from "./setter.ts";
+import type { Setter } from "./setter.ts";
+import type { Result } from "../result.ts";
 
 /** An image as the container runtime lists it. */
 export interface ContainerImage {
@@ -20,11 +21,11 @@ const MAX_NAMES_PER_IMAGE = 5;
  */
 export function images(
   nodeStatusMaxImages: number, // typically 50
-  imageList: () => Reading<readonly ContainerImage[] | null>, // typically the facts' images
+  imageList: () => Result<readonly ContainerImage[] | null>, // typically the facts' images
 ): Setter {
   return (node) => {
     const list = imageList();
-    const all = ("error" in list ? null : list.value) ?? [];
+    const all = (!list.ok ? null : list.value) ?? [];
     const shown = nodeStatusMaxImages < 0 ? all : all.slice(0, nodeStatusMaxImages);
     const listed = node.status.images ?? [];
     if (shown.length === 0) delete node.status.images;
@@ -34,7 +35,7 @@ export function images(
     ) {
       node.status.images = shown.map(nodeImage);
     }
-    return "error" in list ? `error getting image list: ${list.error}` : null;
+    return !list.ok ? `error getting image list: ${list.error}` : null;
   };
 }
 

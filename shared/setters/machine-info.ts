@@ -12,7 +12,8 @@ import { isExtendedResourceName, isHugePageResourceName } from "../kubernetes/re
 import type { ResourceList } from "../kubernetes/types.ts";
 import { capacityQuantities, type MachineInfo } from "../resources/machine-capacity.ts";
 import { nodeInfoOf, setNodeInfo } from "./node-info.ts";
-import type { DraftNode, Reading, RecordEvent, Setter } from "./setter.ts";
+import type { DraftNode, RecordEvent, Setter } from "./setter.ts";
+import type { Result } from "../result.ts";
 
 /** What device plugins announce; `removed` are resources whose plugin is gone. */
 export interface DevicePluginResources {
@@ -36,7 +37,7 @@ export function machineInfo(
   nodeName: string,
   maxPods: number,
   podsPerCore: number, // 0: no limit
-  readMachineInfo: () => Reading<MachineInfo>, // typically the last good reading of the facts' machine
+  readMachineInfo: () => Result<MachineInfo>, // typically the last good reading of the facts' machine
   readCapacity: (localStorageCapacityIsolation: boolean) => Quantities, // of them ephemeral-storage counts
   devicePluginResources: () => DevicePluginResources, // typically the facts' devices
   nodeAllocatableReservation: () => Quantities, // what system, kubelet and eviction keep for themselves
@@ -48,7 +49,7 @@ export function machineInfo(
     let read: Quantities;
     let deviceAllocatable: Quantities = {};
     const info = readMachineInfo();
-    if ("error" in info) read = { cpu: NONE, memory: NONE, pods: newQuantity(maxPods, "DecimalSI") };
+    if (!info.ok) read = { cpu: NONE, memory: NONE, pods: newQuantity(maxPods, "DecimalSI") };
     else {
       const { numCores } = info.value;
       const pods = podsPerCore > 0 ? Math.min(numCores * podsPerCore, maxPods) : maxPods;

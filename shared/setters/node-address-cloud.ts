@@ -9,7 +9,8 @@ import {
   type ValidateNodeIP,
 } from "./node-address.ts";
 import { setProvidedNodeIP } from "./provided-node-ip.ts";
-import type { Reading, Setter } from "./setter.ts";
+import type { Setter } from "./setter.ts";
+import { type Result, success } from "../result.ts";
 
 /** The older nodestatus.NodeAddress (1.16). It knows one node IP, and an unspecified one is an address like others. */
 export function nodeAddressCloud(
@@ -18,7 +19,7 @@ export function nodeAddressCloud(
   hostname: string,
   hostnameOverridden: boolean, // was it configured, not found?
   externalCloudProvider: boolean,
-  nodeAddresses: (() => Reading<readonly NodeAddress[] | null>) | null, // null: no cloud provider is built in
+  nodeAddresses: (() => Result<readonly NodeAddress[] | null>) | null, // null: no cloud provider is built in
   chooseHostInterface: ResolveAddress,
   lookupIP: LookupIP,
 ): Setter {
@@ -31,13 +32,13 @@ export function nodeAddressCloud(
       if (node.status.addresses && node.status.addresses.length > 0) return null;
     }
     if (!nodeAddresses) {
-      const found: Reading<Ip | null> = nodeIP
-        ? { value: nodeIP }
+      const found: Result<Ip | null> = nodeIP
+        ? success(nodeIP)
         : findAddress(node, null, parseIp(hostname), validateNodeIP, chooseHostInterface, lookupIP);
       return setFoundAddress(node, found, hostname);
     }
     const fromCloud = nodeAddresses();
-    if ("error" in fromCloud) return fromCloud.error;
+    if (!fromCloud.ok) return fromCloud.error;
     const all = fromCloud.value ?? [];
     const enforced = nodeIP ? enforceNodeIP(all, nodeIP) : all;
     if (!enforced) return `failed to get node address from cloud provider that matches ip: ${nodeIP}`;

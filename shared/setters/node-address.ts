@@ -1,14 +1,15 @@
 // Setter: the Node's addresses. Looks nothing up itself.
 import { type Ip, isIpv4, isUnspecified, parseIpSloppy } from "../kubernetes/ip.ts";
 import { removeProvidedNodeIP, setProvidedNodeIP } from "./provided-node-ip.ts";
-import type { DraftNode, Reading, Setter } from "./setter.ts";
+import type { DraftNode, Setter } from "./setter.ts";
+import { type Result, success } from "../result.ts";
 
 /** What is wrong with an address, or null. */
 export type ValidateNodeIP = (ip: Ip) => string | null;
 /** What DNS says of a name, in its order; none when it fails. */
 export type LookupIP = (host: string) => readonly Ip[];
 /** The address of the default route's interface, of the family of the (unspecified) address it is given. */
-export type ResolveAddress = (ip: Ip | null) => Reading<Ip | null>;
+export type ResolveAddress = (ip: Ip | null) => Result<Ip | null>;
 
 /**
  * Upstream nodestatus.NodeAddress, with the DNS lookup that it makes itself as an argument. An external cloud
@@ -45,8 +46,8 @@ export function nodeAddress(
       setAddresses(node, [primary, secondary], hostname);
       return null;
     }
-    const found: Reading<Ip | null> = primary
-      ? { value: primary }
+    const found: Result<Ip | null> = primary
+      ? success(primary)
       : findAddress(node, nodeIP, parseIpSloppy(hostname), validateNodeIP, resolveAddress, lookupIP);
     return setFoundAddress(node, found, hostname);
   };
@@ -60,22 +61,21 @@ export function findAddress(
   validateNodeIP: ValidateNodeIP,
   resolveAddress: ResolveAddress,
   lookupIP: LookupIP,
-): Reading<Ip | null> {
-  if (hostnameIP) return { value: hostnameIP };
+): Result<Ip | null> {
+  if (hostnameIP) return success(hostnameIP);
   const preferIpv4 = nodeIP === null || isIpv4(nodeIP);
   let other: Ip | null = null;
   for (const ip of lookupIP(node.metadata.name ?? "")) {
     if (validateNodeIP(ip) !== null) continue;
-    if (isIpv4(ip) === preferIpv4) return { value: ip };
+    if (isIpv4(ip) === preferIpv4) return success(ip);
     other ??= ip;
   }
-  return other ? { value: other } : resolveAddress(nodeIP);
+  return other ? success(other) : resolveAddress(nodeIP);
 }
 
 /** Sets the one address that was found. */
-export function setFoundAddress(node: DraftNode, found: Reading<Ip | null>, hostname: string): string | null {
-  if ("error" in found)
-    return `can't get ip address of node ${node.metadata.name ?? ""}. error: ${found.error}`;
+export function setFoundAddress(node: DraftNode, found: Result<Ip | null>, hostname: string): string | null {
+  if (!found.ok) return `can't get ip address of node ${node.metadata.name ?? ""}. error: ${found.error}`;
   if (!found.value) return `can't get ip address of node ${node.metadata.name ?? ""}. error: <nil>`;
   setAddresses(node, [found.value], hostname);
   return null;

@@ -18,10 +18,11 @@ import { type Errors, readyCondition } from "./ready.ts";
 import { recordNodeSchedulableEvent, type SchedulableState } from "./record-node-schedulable-event.ts";
 import { recordNodeStatusEvent } from "./record-node-status-event.ts";
 import { type RuntimeHandler, runtimeHandlers } from "./runtime-handlers.ts";
-import type { Reading, Setter } from "./setter.ts";
+import type { Setter } from "./setter.ts";
 import { type VersionInfo, versionInfo } from "./version-info.ts";
 import { type VolumeLimits, volumeLimits } from "./volume-limits.ts";
 import { volumesInUse } from "./volumes-in-use.ts";
+import type { Result } from "../result.ts";
 
 /** Where the setters read from. The functions are asked when the setters run, each at most once a run. */
 export interface StatusSources extends CustomSources {
@@ -34,29 +35,29 @@ export interface StatusSources extends CustomSources {
     resolveAddress: ResolveAddress;
     lookupIP: LookupIP;
     /** Present with a built-in cloud provider. */
-    cloud?: { hostnameOverridden: boolean; nodeAddresses: () => Reading<readonly NodeAddress[] | null> };
+    cloud?: { hostnameOverridden: boolean; nodeAddresses: () => Result<readonly NodeAddress[] | null> };
   };
   machine: {
     maxPods: number;
     podsPerCore: number;
-    info: () => Reading<MachineInfo>;
+    info: () => Result<MachineInfo>;
     capacity: (localStorageCapacityIsolation: boolean) => Quantities;
     devicePluginResources: () => DevicePluginResources;
     allocatableReservation: () => Quantities;
     localStorageCapacityIsolation: boolean;
   };
-  versions: () => Reading<VersionInfo>;
+  versions: () => Result<VersionInfo>;
   kubeletVersion: string;
   daemonEndpoints: NonNullable<NodeStatus["daemonEndpoints"]>;
   nodeStatusMaxImages: number;
-  images: () => Reading<readonly ContainerImage[] | null>;
+  images: () => Result<readonly ContainerImage[] | null>;
   goos: string;
   goarch: string;
   /** Present where the Node shall carry volume limits, as older kubelets had it. */
-  volumePluginLimits?: () => readonly Reading<VolumeLimits>[];
+  volumePluginLimits?: () => readonly Result<VolumeLimits>[];
   runtime: {
     type: () => string;
-    version: () => Reading<string>;
+    version: () => Result<string>;
     handlers: () => readonly RuntimeHandler[] | null;
     features: () => RuntimeFeatures | null;
   };

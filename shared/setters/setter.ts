@@ -15,9 +15,6 @@ export interface DraftNode extends Node {
 /** Sets one noun of the Node. Returns the error's text, or null; whatever it had set by then stays, as upstream. */
 export type Setter = (node: DraftNode) => string | null;
 
-/** What a callback of a setter could read, or the text of its failure. */
-export type Reading<T> = { value: T } | { error: string };
-
 /** An event that a decision causes: `("Normal" | "Warning", reason, message)`. */
 export type RecordEvent = (type: string, reason: string, message: string) => void;
 

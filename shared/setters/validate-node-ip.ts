@@ -1,11 +1,11 @@
 // Is an address fit to be a Node's? Asks no interface itself.
 import { type Ip, isLinkLocalUnicast, isLoopback, isMulticast, isUnspecified } from "../kubernetes/ip.ts";
-import type { Reading } from "./setter.ts";
+import type { Result } from "../result.ts";
 
 /** Upstream validateNodeIP: what is wrong with the address, or null. */
 export function validateNodeIP(
   nodeIP: Ip | null,
-  interfaceAddrs: () => Reading<readonly Ip[]>, // typically the facts' addresses.onInterface
+  interfaceAddrs: () => Result<readonly Ip[]>, // typically the facts' addresses.onInterface
 ): string | null {
   if (nodeIP === null) return "nodeIP must be a valid IP address";
   if (isLoopback(nodeIP)) return "nodeIP can't be loopback address";
@@ -13,7 +13,7 @@ export function validateNodeIP(
   if (isLinkLocalUnicast(nodeIP)) return "nodeIP can't be a link-local unicast address";
   if (isUnspecified(nodeIP)) return "nodeIP can't be an all zeros address";
   const addresses = interfaceAddrs();
-  if ("error" in addresses) return addresses.error;
+  if (!addresses.ok) return addresses.error;
   if (addresses.value.includes(nodeIP)) return null;
   return `node IP: "${nodeIP}" not found in the host's network interfaces`;
 }

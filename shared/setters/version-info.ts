@@ -1,6 +1,7 @@
 // Setter: kernel, OS image, container runtime and kubelet version.
 import { setNodeInfo } from "./node-info.ts";
-import type { Reading, Setter } from "./setter.ts";
+import type { Setter } from "./setter.ts";
+import type { Result } from "../result.ts";
 
 export interface VersionInfo {
   kernelVersion: string;
@@ -9,19 +10,19 @@ export interface VersionInfo {
 
 /** Upstream nodestatus.VersionInfo, whose kubelet version is the one it was built as. */
 export function versionInfo(
-  readVersionInfo: () => Reading<VersionInfo>, // typically the facts' versions
+  readVersionInfo: () => Result<VersionInfo>, // typically the facts' versions
   runtimeType: () => string, // typically the name that CRI Version answers
-  runtimeVersion: () => Reading<string>, // typically the version that CRI Version answers
+  runtimeVersion: () => Result<string>, // typically the version that CRI Version answers
   kubeletVersion: string, // typically v1.36.0-rollcall-v<version>
 ): Setter {
   return (node) => {
     const versions = readVersionInfo();
-    if ("error" in versions) return `error getting version info: ${versions.error}`;
+    if (!versions.ok) return `error getting version info: ${versions.error}`;
     const runtime = runtimeVersion();
     setNodeInfo(node, {
       kernelVersion: versions.value.kernelVersion,
       osImage: versions.value.osImage,
-      containerRuntimeVersion: `${runtimeType()}://${"error" in runtime ? "Unknown" : runtime.value}`,
+      containerRuntimeVersion: `${runtimeType()}://${runtime.ok ? runtime.value : "Unknown"}`,
       kubeletVersion,
       // Deprecated; cleared where an older kubelet had set it.
       kubeProxyVersion: "",

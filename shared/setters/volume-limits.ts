@@ -1,19 +1,20 @@
 // Setter: how many volumes of each kind can be attached. Kubelets from 1.17 on leave it to CSINode.
 import { newQuantity } from "../kubernetes/quantity/quantity.ts";
 import { quantityText } from "../kubernetes/quantity/text.ts";
-import type { Reading, Setter } from "./setter.ts";
+import type { Setter } from "./setter.ts";
+import type { Result } from "../result.ts";
 
 /** What one volume plugin allows, by resource name: `{ "attachable-volumes-csi-ebs.csi.aws.com": 25 }`. */
 export type VolumeLimits = Readonly<Record<string, number>>;
 
 /** The older nodestatus.VolumeLimits (1.16). A plugin that cannot say is skipped; the later one wins. */
 export function volumeLimits(
-  volumePluginLimits: () => readonly Reading<VolumeLimits>[], // typically CSI NodeGetInfo of each plugin
+  volumePluginLimits: () => readonly Result<VolumeLimits>[], // typically CSI NodeGetInfo of each plugin
 ): Setter {
   return (node) => {
     const limits: Record<string, string> = {};
     for (const plugin of volumePluginLimits()) {
-      if ("error" in plugin) continue;
+      if (!plugin.ok) continue;
       for (const [resource, limit] of Object.entries(plugin.value)) {
         limits[resource] = quantityText(newQuantity(limit, "DecimalSI"));
       }

@@ -6,6 +6,7 @@ import { reportedSetters } from "../../shared/from-report/reported-node.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import { type NodeUpdate, updateNode } from "../../shared/node/update-node.ts";
 import { asReceived, machineVitals, NAME, registeredNode, REPORTS, WRITTEN_AT_MS } from "./machine.ts";
+import { success } from "../../shared/result.ts";
 
 /** What is there when a report has been parsed. Facts and Node are those in the object's memory, the rest is new. */
 export interface Reported {
@@ -19,7 +20,7 @@ export interface Reported {
 export function decide({ facts, original, vitals, memory, nowMs }: Reported): NodeUpdate {
   const { os, architecture } = facts.platform;
   const setters = reportedSetters({ name: NAME, facts, vitals, nowMs, memory, recordEvent: () => undefined });
-  return updateNode(original, () => ({ value: false }), os, architecture, setters);
+  return updateNode(original, () => success(false), os, architecture, setters);
 }
 
 /** Reports in which nothing has changed. */

@@ -88,8 +88,8 @@ export function registeredNode(facts: Facts, vitals: Vitals): { node: Node; memo
   const memory = structuredClone(NOTHING_REMEMBERED);
   const reported = { name: NAME, facts, vitals, nowMs: WRITTEN_AT_MS, memory, recordEvent: () => undefined };
   const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
-  if ("error" in initial) throw new Error(initial.error);
-  const { node, errors } = initial;
+  if (!initial.ok) throw new Error(initial.error);
+  const { node, errors } = initial.value;
   if (errors.length > 0) throw new Error(errors.join("; "));
   const known = draftOf(node);
   Object.assign(known.metadata, {

@@ -31,7 +31,10 @@ export const quantityParse: Benchmark = {
       (run) => batches[run % BATCHES] ?? [],
       (quantities) => {
         let sum = 0;
-        for (const text of quantities) sum += Number(parseQuantity(text).quantity?.unscaled);
+        for (const text of quantities) {
+          const parsed = parseQuantity(text);
+          if (parsed.ok) sum += Number(parsed.value.unscaled);
+        }
         return sum;
       },
     );

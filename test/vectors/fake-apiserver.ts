@@ -182,8 +182,8 @@ function bodyOf({ apiVersion, kind, schema }: Resource, object: Json) {
 
 function patched(object: Json, patch: Json, schema: PatchSchema): Json {
   const applied = applyStrategicMergePatch(object, patch, schema);
-  if ("error" in applied) throw new Error(`the fake apiserver cannot apply a patch: ${applied.error}`);
-  return applied.result;
+  if (!applied.ok) throw new Error(`the fake apiserver cannot apply a patch: ${applied.error}`);
+  return applied.value;
 }
 
 function refusal(code: number, reason: string, message: string): { code: number; body: Json } {

@@ -4,23 +4,21 @@ import type { Node } from "../../shared/kubernetes/types.ts";
 import {
   FIRST_REGISTRATION_DELAY_MS,
   nextRegistrationDelayMs,
-  type RegistrationOutcome,
+  type Registration,
   tryRegister,
 } from "../../shared/node/registration.ts";
+import type { Result } from "../../shared/result.ts";
 
 /** A kubelet takes every Node of its name. */
 export const mine = (): null => null;
 
-export const isRegistered = ({ outcome }: RegistrationOutcome): boolean =>
-  outcome === "created" || outcome === "found";
+/** What a kubelet's startup latency tracker is told of an attempt. */
+export const trackerCalls = (attempt: Registration): string[] =>
+  attempt.ok && attempt.value.outcome === "created" ? ["registeredNew"] : [];
 
-/** What a kubelet's startup latency tracker hears of an attempt. */
-export const trackerCalls = ({ outcome }: RegistrationOutcome): string[] =>
-  outcome === "created" ? ["registeredNew"] : [];
-
-export function builtNode<T>(built: { node: T } | { error: string }): T {
-  if ("error" in built) throw new Error(`the initial Node cannot be built: ${built.error}`);
-  return built.node;
+export function builtNode<T>(built: Result<{ node: T }>): T {
+  if (!built.ok) throw new Error(`the initial Node cannot be built: ${built.error}`);
+  return built.value.node;
 }
 
 /** Upstream registerWithAPIServer; instead of sleeping it writes down for how long. */
@@ -34,6 +32,6 @@ export async function registerWithApiserver(
     sleepsMs.push(delayMs);
     const attempt = await tryRegister(client, buildNode(), mine, () => false);
     tracker.push(...trackerCalls(attempt));
-    if (isRegistered(attempt)) return { sleepsMs, tracker };
+    if (attempt.ok) return { sleepsMs, tracker };
   }
 }

@@ -112,9 +112,9 @@ async function send(
   );
   const correlated = event && correlateEvent(learnt, event, nowMicros);
   if (!correlated) return null;
-  const outcome = await recordEvent(client, learnt, correlated);
-  if (outcome.outcome === "recorded" || isAlreadyExists(outcome.error)) return null;
-  return isForGood(outcome.error) ? null : outcome.error;
+  const recorded = await recordEvent(client, learnt, correlated);
+  if (recorded.ok || isAlreadyExists(recorded.error)) return null;
+  return isForGood(recorded.error) ? null : recorded.error;
 }
 
 /** Will the same request be refused again? Access, load and the server's own faults may mend. */

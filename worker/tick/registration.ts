@@ -3,7 +3,8 @@ import {
   FIRST_REGISTRATION_DELAY_MS,
   nextRegistrationDelayMs,
   registerExisting,
-  type RegistrationOutcome,
+  type RegisteredNode,
+  type Registration,
   tryRegister,
 } from "../../shared/node/registration.ts";
 import type { Phase } from "../../shared/protocol/report.ts";
@@ -19,10 +20,9 @@ import type { NodeRecordStore } from "../storage/records.ts";
 import { isNodeMissing, recordLoss } from "./own-node.ts";
 import { phaseOf, type TickContext } from "./tick.ts";
 import { tell } from "../machine/contact.ts";
+import { type Result, success } from "../../shared/result.ts";
 
-type Registered = Extract<RegistrationOutcome, { outcome: "created" | "found" }>;
-
-interface Registration {
+interface RegisterOutcome {
   phase: Phase;
   /** For the machine's operator. */
   message?: string;
@@ -34,7 +34,7 @@ interface Registration {
 const LOOK_EVERY_MS = 60_000;
 
 /** The phase "registered" once the Node is known to be there and ours. A name that was taken may be free again. */
-export async function register(context: TickContext, deadlineMs: number): Promise<Registration> {
+export async function register(context: TickContext, deadlineMs: number): Promise<RegisterOutcome> {
   const { records, report, memory, deployment } = context;
   const known = records.get("registration");
   const nowMs = context.nowMs();
@@ -46,28 +46,33 @@ export async function register(context: TickContext, deadlineMs: number): Promis
     records.remove("memory");
     delete memory.setters;
   }
-  const node = initialNode(context, nowMs);
-  if ("error" in node) {
-    context.log(`registration waits: ${node.error}`);
-    return { phase: "registering", message: node.error, retryInMs: nextDelayMs(context) };
+  const initial = initialNode(context, nowMs);
+  if (!initial.ok) {
+    context.log(`registration waits: ${initial.error}`);
+    return { phase: "registering", message: initial.error, retryInMs: nextDelayMs(context) };
   }
+  const node = initial.value;
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
   const attempt = await tryToRegister(context, node, deadlineMs);
-  if (attempt.outcome === "refused") context.lost = { phase: "name taken", reason: attempt.reason };
+  if (!attempt.ok && attempt.error.reason === "not ours") {
+    context.lost = { phase: "name taken", reason: attempt.error.message };
+  }
   if (context.lost) return { phase: recordLoss(context, context.lost) };
   if (context.facts.settings.registerNode === false && isMissing(attempt, context.name)) {
     records.put("registration", { startId: report.startId, phase: "waiting for Node" });
     return { phase: "waiting for Node" };
   }
-  if (attempt.outcome === "refused") throw new Error("a refusal that is no loss");
-  if (attempt.outcome === "failed") {
-    context.log(`registration failed: ${attempt.step}`, attempt.error);
-    return { phase: phaseOf(attempt.error), retryInMs: nextDelayMs(context) };
+  if (!attempt.ok) {
+    if (attempt.error.reason === "not ours") throw new Error("a refusal that is no loss");
+    const { step, error } = attempt.error;
+    context.log(`registration failed: ${step}`, error);
+    return { phase: phaseOf(error), retryInMs: nextDelayMs(context) };
   }
   delete memory.registrationDelayMs;
-  context.log(`Node ${attempt.outcome}`);
-  context.journal.note("registration", `Node ${attempt.outcome}`, nowMs);
-  remember(context, attempt);
+  const { outcome } = attempt.value;
+  context.log(`Node ${outcome}`);
+  context.journal.note("registration", `Node ${outcome}`, nowMs);
+  remember(context, attempt.value);
   return { phase: "registered" };
 }
 
@@ -80,7 +85,7 @@ export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs:
 }
 
 /** One transaction of SQLite, since nothing is awaited. */
-function remember(context: TickContext, { outcome, node }: Registered): void {
+function remember(context: TickContext, { outcome, node }: RegisteredNode): void {
   const { records, memory, report, facts, random, journal } = context;
   const nowMs = context.nowMs();
   // From here on events tell what differs from the Node that is there.
@@ -123,7 +128,7 @@ async function tryToRegister(
   context: TickContext,
   node: DraftNode,
   deadlineMs: number,
-): Promise<RegistrationOutcome> {
+): Promise<Registration> {
   const { deployment, name, records, facts } = context;
   const client = claimingClient(context, context.client(deadlineMs));
   const claim = (existing: Parameters<typeof claimNode>[0]) => claimNode(existing, deployment);
@@ -136,12 +141,13 @@ async function tryToRegister(
   return tryRegister(client, node, claim, shouldReset);
 }
 
-function isMissing(attempt: RegistrationOutcome, name: string): boolean {
-  return attempt.outcome === "failed" && attempt.step === "get" && isNodeMissing(attempt.error, name);
+function isMissing(attempt: Registration, name: string): boolean {
+  if (attempt.ok || attempt.error.reason !== "request failed") return false;
+  return attempt.error.step === "get" && isNodeMissing(attempt.error.error, name);
 }
 
 /** What the machine registers with. Decided once for each process: a further attempt causes no event again. */
-function initialNode(context: TickContext, nowMs: number): DraftNode | { error: string } {
+function initialNode(context: TickContext, nowMs: number): Result<DraftNode> {
   const { records, report, enrolment } = context;
   const memory = structuredClone(NOTHING_REMEMBERED);
   const events: OccurredEvent[] = [];
@@ -158,8 +164,8 @@ function initialNode(context: TickContext, nowMs: number): DraftNode | { error: 
   const initial = reportedInitialNode(reported, enrolment, (setters) =>
     overDecisions(setters, undefined, decided),
   );
-  if ("error" in initial) return initial;
-  const { node } = initial;
+  if (!initial.ok) return initial;
+  const { node } = initial.value;
   context.journal.decide({ node, memory: records.get("memory") ?? NOTHING_REMEMBERED, events, nowMs });
-  return node;
+  return success(node);
 }

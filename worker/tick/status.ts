@@ -64,8 +64,7 @@ export async function writeStatus(
     state,
   );
   memory.status = state;
-  if (written.outcome === "patched") memory.heartbeatMs = lastHeartbeatMs(written.node);
-  if (written.outcome === "failed") {
+  if (!written.ok) {
     // What somebody else has made of the Node is remembered: it must not cause its events with every try.
     const remembered = records.get("node") ?? known;
     if (decisions.lastRead() !== known.node)
@@ -74,13 +73,15 @@ export async function writeStatus(
     context.log("status not written", written.error);
     return { error: written.error };
   }
-  const errors = written.errors.join("; ");
+  const { outcome, node } = written.value;
+  if (outcome === "patched") memory.heartbeatMs = lastHeartbeatMs(node);
+  const errors = written.value.errors.join("; ");
   if (errors !== (memory.setterErrors ?? ""))
     context.log(errors === "" ? "setters: well" : `setters: ${errors}`);
   memory.setterErrors = errors;
   // Also where a later try found that an unanswered one had been applied.
-  if (records.get("node")?.readAgain || !isSameButForTimes(written.node, known.node)) {
-    records.put("node", { node: written.node, ...state, readAgain: false });
+  if (records.get("node")?.readAgain || !isSameButForTimes(node, known.node)) {
+    records.put("node", { node, ...state, readAgain: false });
   }
   return { error: null };
 }
@@ -131,7 +132,7 @@ function decider(context: TickContext, known: Node, heardMs: number): Decider {
         records.get("decided") ?? [],
         records.get("node")?.sent,
       );
-      const update = updateNode(original, () => ({ value: false }), os, architecture, setters);
+      const update = updateNode(original, () => success(false), os, architecture, setters);
       context.memory.setters = memory;
       // An event tells when it happened by this clock: the moment of the last write has given a name to another one.
       const atMs = context.nowMs();

@@ -26,7 +26,7 @@ function fail(message: string): never {
 function durationMs(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const parsed = parseDuration(text);
-  if (parsed.error === null && parsed.durationMs > 0) return parsed.durationMs;
+  if (parsed.ok && parsed.value > 0) return parsed.value;
   return fail(`--${flag} ${text} is not a duration such as 50s`);
 }
 

@@ -141,8 +141,8 @@ function applyPatch(
   if (!isJsonObject(patch) && patch !== null)
     return undecodable(kind, fields, mismatch(patch, "map[string]interface {}"));
   const applied = applyStrategicMergePatch(current, patch ?? {}, type.schema);
-  if ("error" in applied) return { refused: refuse.strategicPatchError(applied.error) };
-  return { ok: { result: applied.result, strict, printed: () => mapText(patch ?? {}) } };
+  if (!applied.ok) return { refused: refuse.strategicPatchError(applied.error) };
+  return { ok: { result: applied.value, strict, printed: () => mapText(patch ?? {}) } };
 }
 
 /** A patch may say that the object is of another kind, which only a strategic merge patch gets away with. */

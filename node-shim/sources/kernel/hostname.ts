@@ -8,5 +8,5 @@ export function hostname(
   ownName: () => string, // typically os.hostname
 ): Reading<string> {
   const name = getHostname(override === "" ? ownName() : override);
-  return name.error === null ? { value: name.hostname } : { error: name.error };
+  return name.ok ? { value: name.value } : { error: name.error };
 }

@@ -2,9 +2,10 @@
 // shares what it adds with the modified object. Mirrors apimachinery/pkg/util/strategicpatch.
 import { isJsonObject, type Json, jsonEqual, type JsonObject, ownValue } from "../json.ts";
 import { identity, missingMergeKey, sortByOrder, withoutDuplicates } from "./list-order.ts";
-import { DELETE_FROM_LIST, DIRECTIVE, type Outcome, SET_ELEMENT_ORDER } from "./directives.ts";
+import { DELETE_FROM_LIST, DIRECTIVE, SET_ELEMENT_ORDER } from "./directives.ts";
 import { fieldSchema, type ListSchema, type PatchSchema, type StructSchema } from "./schema.ts";
 import { canonicalQuantity, isEmpty, knownField, present, wireForm } from "./wire-form.ts";
+import { failure, type Result, success } from "../../result.ts";
 
 /**
  * The patch from `original` to `modified`, `{}` when they are equal (upstream: CreateTwoWayMergePatch, diffMaps).
@@ -14,18 +15,18 @@ export function createStrategicMergePatch(
   original: JsonObject,
   modified: JsonObject,
   schema: PatchSchema,
-): Outcome<JsonObject> {
+): Result<JsonObject> {
   const patch: JsonObject = {};
   for (const key in modified) {
     const error = diffField(patch, key, original, modified, schema);
-    if (error !== null) return { error };
+    if (error !== null) return failure(error);
   }
   for (const key in original) {
     const field = knownField(schema, key);
     const isGone = present(original[key], field) !== undefined && present(modified[key], field) === undefined;
     if (isGone) patch[key] = null;
   }
-  return { result: patch };
+  return success(patch);
 }
 
 /** Adds what differs in one field to the patch; returns an error's text or null. */
@@ -55,14 +56,15 @@ function diffObjects(
   after: JsonObject,
   schema: PatchSchema,
 ): string | null {
-  const field = fieldSchema(schema, key);
-  if ("error" in field) return jsonEqual(before, after) ? null : field.error;
+  const found = fieldSchema(schema, key);
+  if (!found.ok) return jsonEqual(before, after) ? null : found.error;
+  const field = found.value;
   const changes =
     field.kind === "map" && field.quantities
-      ? { result: diffQuantities(before, after) }
+      ? success(diffQuantities(before, after))
       : createStrategicMergePatch(before, after, field);
-  if ("error" in changes) return changes.error;
-  if (!isEmpty(changes.result)) patch[key] = changes.result;
+  if (!changes.ok) return changes.error;
+  if (!isEmpty(changes.value)) patch[key] = changes.value;
   return null;
 }
 
@@ -86,8 +88,9 @@ function diffLists(
   after: Json[],
   schema: PatchSchema,
 ): string | null {
-  const field = fieldSchema(schema, key);
-  if ("error" in field) return jsonEqual(before, after) ? null : field.error;
+  const found = fieldSchema(schema, key);
+  if (!found.ok) return jsonEqual(before, after) ? null : found.error;
+  const field = found.value;
   if (field.kind !== "list") return `expected slice or array type, but got: ${field.kind}`;
   if (field.merge === "set") diffSets(patch, key, before, after);
   else if (field.merge === "key")
@@ -140,8 +143,8 @@ function diffKeyed(
   const missing = missingMergeKey(key, before) ?? missingMergeKey(key, after);
   if (missing !== null) return missing;
   const changed = diffItems(sortByKey(before, key), sortByKey(after, key), key, item);
-  if ("error" in changed) return changed.error;
-  const { changes, deletions } = changed.result;
+  if (!changed.ok) return changed.error;
+  const { changes, deletions } = changed.value;
   const items = [...sortByOrder(changes, after, key), ...deletions];
   if (items.length > 0) patch[field] = items;
   if (items.length > 0 || !inSameOrder(before, after, key)) {
@@ -166,7 +169,7 @@ function diffItems(
   after: JsonObject[],
   key: string,
   schema: StructSchema,
-): Outcome<{ changes: JsonObject[]; deletions: JsonObject[] }> {
+): Result<{ changes: JsonObject[]; deletions: JsonObject[] }> {
   const changes: JsonObject[] = [];
   const deletions: JsonObject[] = [];
   let next = 0;
@@ -182,11 +185,11 @@ function diffItems(
     next++;
     if (original === modified) continue;
     const changed = createStrategicMergePatch(original, modified, schema);
-    if ("error" in changed) return changed;
-    if (!isEmpty(changed.result)) changes.push({ ...changed.result, [key]: id });
+    if (!changed.ok) return changed;
+    if (!isEmpty(changed.value)) changes.push({ ...changed.value, [key]: id });
   }
   changes.push(...after.slice(next));
-  return { result: { changes, deletions } };
+  return success({ changes, deletions });
 }
 
 function inSameOrder(before: Json[], after: Json[], key: string): boolean {

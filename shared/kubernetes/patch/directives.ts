@@ -10,9 +10,6 @@ export const DELETE_FROM_LIST = "$deleteFromPrimitiveList";
 /** `$setElementOrder/conditions` lists the order that a merged list shall have. */
 export const SET_ELEMENT_ORDER = "$setElementOrder";
 
-/** What a step of a merge yields: its result, or the text of an error in the patch. */
-export type Outcome<T> = { result: T } | { error: string };
-
 /** `$prefix/field` → `field`; null when the key is not of that form (upstream: extractKey). */
 export function withoutPrefix(key: string, prefix: string): string | null {
   return key.startsWith(`${prefix}/`) ? key.slice(prefix.length + 1) : null;

@@ -2,8 +2,9 @@
 // Never changes its arguments. Mirrors mergeSlice of apimachinery/pkg/util/strategicpatch.
 import { isJsonObject, type Json, type JsonObject, ownValue } from "../json.ts";
 import { missingMergeKey, noMergeKey, orderMerged, withoutDuplicates } from "./list-order.ts";
-import { DIRECTIVE, type Outcome, unknownDirective } from "./directives.ts";
+import { DIRECTIVE, unknownDirective } from "./directives.ts";
 import type { ListSchema, StructSchema } from "./schema.ts";
+import { failure, type Result, success } from "../../result.ts";
 
 /**
  * A merged list, and what the memory of the original list holds afterwards: upstream merges in place, and then
@@ -15,11 +16,7 @@ export interface MergedList {
 }
 
 /** Merges one object of a list into the one that has the same key. */
-export type MergeItem = (
-  current: JsonObject,
-  change: JsonObject,
-  schema: StructSchema,
-) => Outcome<JsonObject>;
+export type MergeItem = (current: JsonObject, change: JsonObject, schema: StructSchema) => Result<JsonObject>;
 
 /** Merges two lists that are not replaced as a whole; with `isDeletion`, `change` lists scalars to delete. */
 export function mergeLists(
@@ -28,40 +25,40 @@ export function mergeLists(
   list: ListSchema,
   isDeletion: boolean,
   mergeItem: MergeItem,
-): Outcome<MergedList> {
-  if (current.length === 0 && change.length === 0) return { result: { merged: current, memory: current } };
+): Result<MergedList> {
+  if (current.length === 0 && change.length === 0) return success({ merged: current, memory: current });
   const type = elementType([...current, ...change]);
-  if ("error" in type) return type;
-  if (type.result === "object") {
-    if (list.merge !== "key") return { error: "cannot merge lists without merge key" };
+  if (!type.ok) return type;
+  if (type.value === "object") {
+    if (list.merge !== "key") return failure("cannot merge lists without merge key");
     return mergeKeyedLists(current, change.filter(isJsonObject), list.key, (currentItem, item) =>
       mergeItem(currentItem, item, list.item),
     );
   }
   if (isDeletion) {
     const deleted = new Set(change);
-    return { result: { merged: current.filter((item) => !deleted.has(item)), memory: current } };
+    return success({ merged: current.filter((item) => !deleted.has(item)), memory: current });
   }
-  if (list.merge === "key") return { error: `expected a map, but received a ${type.result}` };
+  if (list.merge === "key") return failure(`expected a map, but received a ${type.value}`);
   // Where `current` has duplicates already, upstream's order depends on the capacity Go gave the slice.
   const merged = withoutDuplicates([...current, ...change]);
-  return { result: { merged: orderMerged(merged, change, current, null), memory: current } };
+  return success({ merged: orderMerged(merged, change, current, null), memory: current });
 }
 
 function mergeKeyedLists(
   current: Json[],
   change: JsonObject[],
   key: string,
-  mergeItem: (current: JsonObject, change: JsonObject) => Outcome<JsonObject>,
-): Outcome<MergedList> {
+  mergeItem: (current: JsonObject, change: JsonObject) => Result<JsonObject>,
+): Result<MergedList> {
   const memory = [...current];
   const split = applyItemDirectives(memory, change, key);
-  if ("error" in split) return split;
-  const { remaining, additions, replaced } = split.result;
+  if (!split.ok) return split;
+  const { remaining, additions, replaced } = split.value;
   const serverOrder = replaced ? additions : memory.slice(0, remaining);
   const missing = missingMergeKey(key, [...serverOrder, ...additions]);
-  if (missing !== null) return { error: missing };
-  if (replaced) return { result: { merged: orderMerged(additions, [], additions, key), memory } };
+  if (missing !== null) return failure(missing);
+  if (replaced) return success({ merged: orderMerged(additions, [], additions, key), memory });
   let length = remaining;
   for (const addition of additions) {
     const place = findByKey(memory, length, key, ownValue(addition, key));
@@ -71,14 +68,14 @@ function mergeKeyedLists(
       continue;
     }
     const outcome = mergeItem(found, addition);
-    if ("error" in outcome) return outcome;
-    memory[place] = outcome.result;
+    if (!outcome.ok) return outcome;
+    memory[place] = outcome.value;
   }
   const items = memory.slice(0, length);
   const lost = missingMergeKey(key, items);
-  if (lost !== null) return { error: lost };
+  if (lost !== null) return failure(lost);
   const merged = orderMerged(items, additions, serverOrder, key);
-  return { result: { merged, memory: memory.slice(0, current.length) } };
+  return success({ merged, memory: memory.slice(0, current.length) });
 }
 
 /** Deletes what the patch deletes from `memory` and lists what is left to merge (mergeSliceWithSpecialElements). */
@@ -86,7 +83,7 @@ function applyItemDirectives(
   memory: Json[],
   change: JsonObject[],
   key: string,
-): Outcome<{ remaining: number; additions: JsonObject[]; replaced: boolean }> {
+): Result<{ remaining: number; additions: JsonObject[]; replaced: boolean }> {
   const additions: JsonObject[] = [];
   let remaining = memory.length;
   let replaced = false;
@@ -96,11 +93,11 @@ function applyItemDirectives(
     else if (directive === "replace") replaced = true;
     else if (directive === "delete") {
       const deleted = ownValue(item, key);
-      if (deleted === undefined) return { error: noMergeKey(item, key) };
+      if (deleted === undefined) return failure(noMergeKey(item, key));
       remaining = removeByKey(memory, remaining, key, deleted);
-    } else return { error: unknownDirective(item, directive) };
+    } else return failure(unknownDirective(item, directive));
   }
-  return { result: { remaining, additions, replaced } };
+  return success({ remaining, additions, replaced });
 }
 
 /** The place of the item with that key among the first `length`, or −1 (findMapInSliceBasedOnKeyValue). */
@@ -125,15 +122,15 @@ function removeByKey(items: Json[], length: number, key: string, value: Json): n
 }
 
 /** The one type that all items have, or an error's text (upstream: sliceElementType). */
-export function elementType(items: Json[]): Outcome<string> {
+export function elementType(items: Json[]): Result<string> {
   const [first, ...others] = items;
-  if (first === undefined) return { error: "no elements in any of the given slices" };
+  if (first === undefined) return failure("no elements in any of the given slices");
   const type = typeName(first);
-  if (type === "list") return { error: "lists of lists are not supported" };
+  if (type === "list") return failure("lists of lists are not supported");
   if (type === "null" || others.some((item) => typeName(item) !== type)) {
-    return { error: `list element types are not identical: ${JSON.stringify(items)}` };
+    return failure(`list element types are not identical: ${JSON.stringify(items)}`);
   }
-  return { result: type };
+  return success(type);
 }
 
 /** The type that Go decodes the value to. */

@@ -3,15 +3,16 @@
 import { createStrategicMergePatch } from "./create-patch.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { nodeSchema } from "./node-schema.ts";
-import { DIRECTIVE, type Outcome } from "./directives.ts";
+import { DIRECTIVE } from "./directives.ts";
 import type { Node, NodeAddress } from "../types.ts";
+import { type Result, success } from "../../result.ts";
 
 /**
  * The strategic merge patch from `oldNode` to `newNode`, `{}` when nothing differs. Differences in `spec` are
  * left out; quantities are canonical. Addresses that change are replaced as a whole: merging them by type, as
  * their schema says, would lose all but one of a type.
  */
-export function createNodeStatusPatch(oldNode: Node, newNode: Node): Outcome<JsonObject> {
+export function createNodeStatusPatch(oldNode: Node, newNode: Node): Result<JsonObject> {
   const before = oldNode.status?.addresses ?? [];
   const after = newNode.status?.addresses ?? [];
   const replaceAddresses = before.length > 0 && !sameAddresses(before, after);
@@ -19,13 +20,13 @@ export function createNodeStatusPatch(oldNode: Node, newNode: Node): Outcome<Jso
   const modified: Node = oldNode.spec === undefined ? rest : { ...rest, spec: oldNode.spec };
   if (replaceAddresses) modified.status = { ...newNode.status, addresses: before };
   const created = createStrategicMergePatch(oldNode, modified, nodeSchema);
-  if ("error" in created || !replaceAddresses) return created;
-  const changes = isJsonObject(created.result.status) ? created.result.status : {};
+  if (!created.ok || !replaceAddresses) return created;
+  const changes = isJsonObject(created.value.status) ? created.value.status : {};
   const status = {
     ...changes,
     addresses: [...after, { [DIRECTIVE]: "replace" }],
   };
-  return { result: { ...created.result, status } };
+  return success({ ...created.value, status });
 }
 
 function sameAddresses(before: NodeAddress[], after: NodeAddress[]): boolean {

@@ -1,5 +1,6 @@
 // What a strategic merge patch has to know about a type: which fields it has and how each list merges.
 // Describes no type itself: see node-schema.ts and object-schemas.ts.
+import { failure, type Result, success } from "../../result.ts";
 
 /** Mirrors the `patchStrategy` and `patchMergeKey` tags of upstream's Go types. */
 export type PatchSchema = ScalarSchema | MapSchema | StructSchema | ListSchema;
@@ -47,18 +48,21 @@ export function scalars(...names: string[]): Record<string, PatchSchema> {
   return Object.fromEntries(names.map((name) => [name, scalar]));
 }
 
-/** The schema of one field, or an error's text (upstream: LookupPatchMetadataForStruct). */
-export function fieldSchema(schema: PatchSchema, field: string): PatchSchema | { error: string } {
+/** The schema of one field (upstream: LookupPatchMetadataForStruct). */
+export function fieldSchema(schema: PatchSchema, field: string): Result<PatchSchema> {
   if (schema.kind !== "struct") {
-    return { error: `merging an object in json but data type is not struct, instead is: ${schema.kind}` };
+    return failure(`merging an object in json but data type is not struct, instead is: ${schema.kind}`);
   }
-  if (Object.hasOwn(schema.fields, field)) return schema.fields[field]!;
-  return { error: `unable to find api field in struct ${schema.name} for the json field "${field}"` };
+  if (Object.hasOwn(schema.fields, field)) return success(schema.fields[field]!);
+  return failure(`unable to find api field in struct ${schema.name} for the json field "${field}"`);
 }
 
-/** The schema of a field that holds a list, or an error's text (upstream: LookupPatchMetadataForSlice). */
-export function listSchema(schema: PatchSchema, field: string): ListSchema | { error: string } {
+/** The schema of a field that holds a list (upstream: LookupPatchMetadataForSlice). */
+export function listSchema(schema: PatchSchema, field: string): Result<ListSchema> {
   const found = fieldSchema(schema, field);
-  if ("error" in found || found.kind === "list") return found;
-  return { error: `expected slice or array type, but got: ${found.kind}` };
+  if (!found.ok) return found;
+  const { value } = found;
+  return value.kind === "list"
+    ? success(value)
+    : failure(`expected slice or array type, but got: ${value.kind}`);
 }

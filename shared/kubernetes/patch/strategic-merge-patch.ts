@@ -8,7 +8,6 @@ import {
   DIRECTIVE,
   isDirective,
   itemsWithoutDirectives,
-  type Outcome,
   RETAIN_KEYS,
   SET_ELEMENT_ORDER,
   unknownDirective,
@@ -17,51 +16,52 @@ import {
   withoutPrefix,
 } from "./directives.ts";
 import { fieldSchema, type ListSchema, listSchema, type PatchSchema } from "./schema.ts";
+import { failure, type Result, success } from "../../result.ts";
 
 /** Applies `patch` to `original`; the error's text when the patch is malformed (upstream: StrategicMergePatch). */
 export function applyStrategicMergePatch(
   original: JsonObject,
   patch: JsonObject,
   schema: PatchSchema,
-): Outcome<JsonObject> {
+): Result<JsonObject> {
   const directive = ownValue(patch, DIRECTIVE);
   if (directive !== undefined) return applyDirective(patch, directive);
   const changes = { ...patch };
   const retained = retainKeys(original, changes);
-  if ("error" in retained) return retained;
-  const merged = retained.result;
+  if (!retained.ok) return retained;
+  const merged = retained.value;
   for (const key of Object.keys(changes).filter((key) => key.startsWith(SET_ELEMENT_ORDER))) {
     const error = mergeOrderedList(merged, changes, key, schema);
-    if (error !== null) return { error };
+    if (error !== null) return failure(error);
   }
   for (const [key, change] of Object.entries(changes)) {
     const error = change === undefined ? null : mergeField(merged, key, change, schema);
-    if (error !== null) return { error };
+    if (error !== null) return failure(error);
   }
-  return { result: merged };
+  return success(merged);
 }
 
 /** upstream: handleDirectiveInMergeMap */
-function applyDirective(patch: JsonObject, directive: Json): Outcome<JsonObject> {
-  if (directive === "delete") return { result: {} };
-  if (directive !== "replace") return { error: unknownDirective(patch, directive) };
+function applyDirective(patch: JsonObject, directive: Json): Result<JsonObject> {
+  if (directive === "delete") return success({});
+  if (directive !== "replace") return failure(unknownDirective(patch, directive));
   const { [DIRECTIVE]: _, ...replacement } = patch;
-  return { result: replacement };
+  return success(replacement);
 }
 
 /** A copy of `original` to merge into, of all its keys or those of `$retainKeys` (applyRetainKeysDirective). */
-function retainKeys(original: JsonObject, changes: JsonObject): Outcome<JsonObject> {
+function retainKeys(original: JsonObject, changes: JsonObject): Result<JsonObject> {
   const retained = ownValue(changes, RETAIN_KEYS);
-  if (retained === undefined) return { result: { ...original } };
+  if (retained === undefined) return success({ ...original });
   delete changes[RETAIN_KEYS];
-  if (!Array.isArray(retained)) return { error: "invalid patch format of retainKeys" };
+  if (!Array.isArray(retained)) return failure("invalid patch format of retainKeys");
   const keys = new Set(retained);
   for (const [key, change] of Object.entries(changes)) {
     const isParallelList = key.startsWith(DELETE_FROM_LIST) || key.startsWith(SET_ELEMENT_ORDER);
     if (change === null || change === undefined || isParallelList || keys.has(key)) continue;
-    return { error: "invalid patch format of retainKeys" };
+    return failure("invalid patch format of retainKeys");
   }
-  return { result: Object.fromEntries(Object.entries(original).filter(([key]) => keys.has(key))) };
+  return success(Object.fromEntries(Object.entries(original).filter(([key]) => keys.has(key))));
 }
 
 /** Merges one field of the patch into `merged`; returns an error's text or null (upstream: mergeMap's loop). */
@@ -79,8 +79,8 @@ function mergeField(merged: JsonObject, patchKey: string, change: Json, schema: 
     return null;
   }
   const outcome = mergeValue(current, change, key, schema, isDeletion);
-  if ("error" in outcome) return outcome.error;
-  merged[key] = outcome.result;
+  if (!outcome.ok) return outcome.error;
+  merged[key] = outcome.value;
   return null;
 }
 
@@ -95,19 +95,20 @@ function mergeValue(
   key: string,
   schema: PatchSchema,
   isDeletion: boolean,
-): Outcome<Json> {
+): Result<Json> {
   if (isJsonObject(current) && isJsonObject(change)) {
     const field = fieldSchema(schema, key);
-    return "error" in field ? field : applyStrategicMergePatch(current, change, field);
+    return field.ok ? applyStrategicMergePatch(current, change, field.value) : field;
   }
   if (Array.isArray(current) && Array.isArray(change)) {
-    const list = listSchema(schema, key);
-    if ("error" in list) return list;
-    if (list.merge === "atomic" && !isDeletion) return { result: change };
+    const found = listSchema(schema, key);
+    if (!found.ok) return found;
+    const list = found.value;
+    if (list.merge === "atomic" && !isDeletion) return success(change);
     const outcome = mergeLists(current, change, list, isDeletion, applyStrategicMergePatch);
-    return "error" in outcome ? outcome : { result: outcome.result.merged };
+    return outcome.ok ? success(outcome.value.merged) : outcome;
   }
-  return { result: change };
+  return success(change);
 }
 
 /**
@@ -129,15 +130,16 @@ function mergeOrderedList(
   if (current !== undefined && !Array.isArray(current)) return `expected a list in the field ${key}`;
   if (change !== undefined && !Array.isArray(change))
     return `expected a list in the patch of the field ${key}`;
-  const list = listSchema(schema, key);
-  if ("error" in list) return list.error;
+  const found = listSchema(schema, key);
+  if (!found.ok) return found.error;
+  const list = found.value;
   const mergeKey = list.merge === "key" ? list.key : null;
   const invalid = orderMismatch(change ?? [], order, mergeKey);
   if (invalid !== null) return invalid;
   if (current === undefined && change === undefined) return null;
   const outcome = mergeForOrder(current, change, list);
-  if ("error" in outcome) return outcome.error;
-  const { merged: items, memory } = outcome.result;
+  if (!outcome.ok) return outcome.error;
+  const { merged: items, memory } = outcome.value;
   const missing = mergeKey === null ? null : missingMergeKey(mergeKey, [...items, ...order, ...memory]);
   if (missing !== null) return missing;
   merged[key] = orderMerged(items, order, memory, mergeKey);
@@ -149,13 +151,13 @@ function mergeForOrder(
   current: Json[] | undefined,
   change: Json[] | undefined,
   list: ListSchema,
-): Outcome<MergedList> {
+): Result<MergedList> {
   const type = elementType([...(current ?? []), ...(change ?? [])]);
-  if ("error" in type) return type;
-  if (type.result === "object" && list.merge !== "key") return { error: "cannot order a list of maps" };
-  if (current === undefined) return { result: { merged: itemsWithoutDirectives(change ?? []), memory: [] } };
-  if (change === undefined) return { result: { merged: current, memory: current } };
-  if (list.merge === "atomic") return { result: { merged: change, memory: current } };
+  if (!type.ok) return type;
+  if (type.value === "object" && list.merge !== "key") return failure("cannot order a list of maps");
+  if (current === undefined) return success({ merged: itemsWithoutDirectives(change ?? []), memory: [] });
+  if (change === undefined) return success({ merged: current, memory: current });
+  if (list.merge === "atomic") return success({ merged: change, memory: current });
   return mergeLists(current, change, list, false, applyStrategicMergePatch);
 }
 

@@ -40,6 +40,6 @@ export function wireForm(value: Json, schema: PatchSchema | undefined): Json {
 /** A quantity in canonical notation; anything else as it is. */
 export function canonicalQuantity(quantity: Json | undefined): Json | undefined {
   if (typeof quantity !== "string") return quantity;
-  const parsed = parseQuantity(quantity).quantity;
-  return parsed === null ? quantity : quantityText(parsed);
+  const parsed = parseQuantity(quantity);
+  return parsed.ok ? quantityText(parsed.value) : quantity;
 }

@@ -3,8 +3,7 @@ import { trimSpace } from "../../go/strings.ts";
 import { compareQuantities } from "./arithmetic.ts";
 import { dividedByPowerOf10, MAX_INT64, MAX_PLACES_APART, shortest, timesPowerOf10 } from "./integer.ts";
 import { type Quantity, type QuantityFormat, zeroQuantity } from "./quantity.ts";
-
-export type QuantityResult = { quantity: Quantity; error: null } | { quantity: null; error: string };
+import { failure, type Result, success } from "../../result.ts";
 
 const WRONG_FORMAT =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
@@ -12,29 +11,29 @@ const NOT_NUMERIC = "unable to parse numeric part of quantity";
 const WRONG_SUFFIX = "unable to parse quantity's suffix";
 
 /** Reads one quantity. Errors are upstream's texts. */
-export function parseQuantity(text: string): QuantityResult {
+export function parseQuantity(text: string): Result<Quantity> {
   const plain = parsePlain(text);
-  return plain === null ? parseAny(text) : { quantity: plain, error: null };
+  return plain === null ? parseAny(text) : success(plain);
 }
 
 /** A text known to be a quantity; one that is none is a bug of the caller, and throws. */
 export function mustParseQuantity(text: string): Quantity {
-  const { quantity, error } = parseQuantity(text);
-  if (error !== null) throw new Error(`cannot parse '${text}': ${error}`);
-  return quantity;
+  const parsed = parseQuantity(text);
+  if (!parsed.ok) throw new Error(`cannot parse '${text}': ${parsed.error}`);
+  return parsed.value;
 }
 
 /** Whether two texts mean the same amount. Texts that are no quantities equal only themselves. */
 export function quantitiesEqual(a: string, b: string): boolean {
   if (a === b) return true;
-  const left = parseQuantity(a).quantity;
-  const right = parseQuantity(b).quantity;
-  return left !== null && right !== null && compareQuantities(left, right) === 0;
+  const left = parseQuantity(a);
+  const right = parseQuantity(b);
+  return left.ok && right.ok && compareQuantities(left.value, right.value) === 0;
 }
 
 /** Reads a JSON value given as its text, quoted or not; null leaves upstream's zero value. */
-export function parseQuantityJson(json: string): QuantityResult {
-  if (json === "null") return { quantity: zeroQuantity, error: null };
+export function parseQuantityJson(json: string): Result<Quantity> {
+  if (json === "null") return success(zeroQuantity);
   const quoted = json.length >= 2 && json.startsWith('"') && json.endsWith('"');
   return parseQuantity(trimSpace(quoted ? json.slice(1, -1) : json));
 }
@@ -97,13 +96,13 @@ interface Unit {
   format: QuantityFormat;
 }
 
-function parseAny(text: string): QuantityResult {
+function parseAny(text: string): Result<Quantity> {
   const parts = text === "" ? null : splitText(text);
-  if (parts === null) return { quantity: null, error: WRONG_FORMAT };
+  if (parts === null) return failure(WRONG_FORMAT);
   const unit = unitOf(parts.suffix);
-  if (unit === null) return { quantity: null, error: WRONG_SUFFIX };
+  if (unit === null) return failure(WRONG_SUFFIX);
   const quantity = asInt64Quantity(parts, unit, text) ?? asWideQuantity(parts, unit);
-  return quantity === null ? { quantity, error: NOT_NUMERIC } : { quantity, error: null };
+  return quantity === null ? failure(NOT_NUMERIC) : success(quantity);
 }
 
 /** Upstream's parseQuantityString; null where it reports a wrong format. */

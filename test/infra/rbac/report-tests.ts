@@ -30,6 +30,7 @@ import { updateNode } from "../../../shared/node/update-node.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
 import type { TestServer } from "../local/apiserver/test-server.ts";
 import { anyOf, type Hints } from "./any-value.ts";
+import { success } from "../../../shared/result.ts";
 
 const FEW = 40;
 const runs = Number(process.env["REPORTS"] ?? FEW);
@@ -119,14 +120,14 @@ export function describeReports(started: () => { server: TestServer; token: stri
             if (created === null) return;
             const update = updateNode(
               created,
-              () => ({ value: false }),
+              () => success(false),
               next.platform.os,
               next.platform.architecture,
               [...reportedSetters(after), ...reportedEvents(after)],
             );
             const patch = createNodeStatusPatch(created, update.node);
-            if ("error" in patch) throw new Error(patch.error);
-            const patched = taken(await client().patchNodeStatus(created, patch.result));
+            if (!patch.ok) throw new Error(patch.error);
+            const patched = taken(await client().patchNodeStatus(created, patch.value));
             await register(client(), after, grant);
             taken(await client().deleteNode(name, patched.metadata?.uid ?? ""));
           },
@@ -152,8 +153,8 @@ async function register(
   grant: Grant,
 ): Promise<Node | null> {
   const initial = reportedInitialNode(reported, grant);
-  if ("error" in initial) return null;
-  const { node } = initial;
+  if (!initial.ok) return null;
+  const { node } = initial.value;
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: "rollcall" };
   const registered = await tryRegister(
     client,
@@ -161,8 +162,8 @@ async function register(
     (existing) => claimNode(existing, "rollcall"),
     () => reported.facts.devices?.recorded === false,
   );
-  expect(registered).toMatchObject({ node: { metadata: { name: reported.name } } });
-  return "node" in registered ? registered.node : null;
+  expect(registered).toMatchObject(success({ node: { metadata: { name: reported.name } } }));
+  return registered.ok ? registered.value.node : null;
 }
 
 function taken<T>(answer: ApiResult<T>): T {

@@ -24,6 +24,7 @@ import { rootWith } from "../sources/kernel/tree.ts";
 import { place } from "../wire/grpc/socket.ts";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { success } from "../../../shared/result.ts";
 
 const DISK = { bsize: 4096, frsize: 4096, blocks: 1_000_000, bavail: 450_000, files: 64, ffree: 60 };
 const CLOUD = { providerID: "shop:///berlin/7", instanceType: "nuc-11", zone: "berlin" };
@@ -57,10 +58,10 @@ function cluster() {
       recordEvent: () => undefined,
     };
     const initial = reportedInitialNode(said, { withoutFactsOnlyTaint: false });
-    if ("error" in initial) throw new Error(initial.error);
+    if (!initial.ok) throw new Error(initial.error);
     node = node
-      ? updateNode(node, () => ({ value: false }), "linux", "amd64", reportedSetters(said)).node
-      : initial.node;
+      ? updateNode(node, () => success(false), "linux", "amd64", reportedSetters(said)).node
+      : initial.value.node;
     return node;
   };
 }

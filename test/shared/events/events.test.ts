@@ -5,6 +5,7 @@ import { parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import type { Event } from "../../../shared/kubernetes/types.ts";
 import { tryAccept } from "../../../shared/events/token-bucket.ts";
 import { createFakeApiserver } from "../../vectors/fake-apiserver.ts";
+import { failure } from "../../../shared/result.ts";
 
 const NOW = parseMicroTime("2026-03-14T15:09:26Z");
 const SECOND = 1_000_000;
@@ -85,21 +86,23 @@ describe("correlateEvent", () => {
 
 describe("recordEvent", () => {
   it.each([
-    { situation: "answered", forced: [], outcome: "recorded" },
+    { situation: "answered", forced: [], outcome: { ok: true } },
     {
       situation: "refused",
       forced: [{ code: 403, reason: "Forbidden", message: "no" }],
-      outcome: "rejected",
+      outcome: failure({ kind: "status" }),
     },
-    { situation: "no answer", forced: [{ network: "connection refused" }], outcome: "unanswered" },
+    {
+      situation: "no answer",
+      forced: [{ network: "connection refused" }],
+      outcome: failure({ kind: "unanswered" }),
+    },
   ])("$situation → $outcome", async ({ forced, outcome }) => {
     const server = createFakeApiserver(true);
     server.force(forced);
     const correlator = newEventCorrelator();
     const correlated = correlateEvent(correlator, event("a"), NOW);
-    expect(correlated && (await recordEvent(server.client, correlator, correlated))).toMatchObject({
-      outcome,
-    });
+    expect(correlated && (await recordEvent(server.client, correlator, correlated))).toMatchObject(outcome);
   });
 });
 

@@ -54,11 +54,11 @@ test.each<[volumeLimits: boolean | undefined, limits: Facts["attachLimits"], res
     { ...reported, facts: facts(volumeLimits, limits) },
     { withoutFactsOnlyTaint: false },
   );
-  if ("error" in made) throw new Error(made.error);
+  if (!made.ok) throw new Error(made.error);
   const attachable = (list: Record<string, string> = {}) =>
     Object.fromEntries(Object.entries(list).filter(([name]) => name.startsWith("attachable-")));
-  expect(attachable(made.node.status.capacity)).toEqual(resources);
-  expect(attachable(made.node.status.allocatable)).toEqual(resources);
+  expect(attachable(made.value.node.status.capacity)).toEqual(resources);
+  expect(attachable(made.value.node.status.allocatable)).toEqual(resources);
 });
 
 test.each<[situation: string, limits: object, accepted: boolean]>([

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { parseDuration } from "../../../shared/go/duration.ts";
 import { parseFloat32 } from "../../../shared/go/float.ts";
-import { failure, success } from "../../../shared/result.ts";
 import { quote, toLower, trimSpace } from "../../../shared/go/strings.ts";
+import { failure, success } from "../../../shared/result.ts";
 
 describe("duration", () => {
   test.each([
@@ -15,7 +15,7 @@ describe("duration", () => {
     ["0", 0],
     ["2562047h47m16.854775807s", 9_223_372_036_854.775],
   ])("%s is %d ms", (text, ms) => {
-    expect(parseDuration(text)).toEqual({ durationMs: ms, error: null });
+    expect(parseDuration(text)).toEqual(success(ms));
   });
 
   test.each([
@@ -26,7 +26,7 @@ describe("duration", () => {
     ["2562047h47m16.854775808s", 'time: invalid duration "2562047h47m16.854775808s"'],
     ["1é\n", String.raw`time: unknown unit "\xc3\xa9\x0a" in duration "1\xc3\xa9\x0a"`],
   ])("%j is none", (text, error) => {
-    expect(parseDuration(text)).toEqual({ durationMs: null, error });
+    expect(parseDuration(text)).toEqual(failure(error));
   });
 });
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { isAlreadyExists } from "../../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import {
   FIRST_REGISTRATION_DELAY_MS,
@@ -7,6 +6,7 @@ import {
   tryRegister,
 } from "../../../shared/node/registration.ts";
 import { createFakeApiserver } from "../../vectors/fake-apiserver.ts";
+import { failure, success } from "../../../shared/result.ts";
 
 const labels = { "kubernetes.io/os": "linux" };
 const initial: Node = { metadata: { name: "node-1", labels } };
@@ -24,11 +24,7 @@ describe("tryRegister", () => {
       ({ metadata }) => (metadata?.uid === "theirs" ? "name taken" : null),
       () => false,
     );
-    expect(attempt).toMatchObject({
-      outcome: "refused",
-      reason: "name taken",
-      node: { metadata: { uid: "theirs" } },
-    });
+    expect(attempt).toEqual(failure({ reason: "not ours", message: "name taken" }));
     expect(verbs(server)).toEqual(["create", "get"]);
   });
 
@@ -41,7 +37,7 @@ describe("tryRegister", () => {
       () => null,
       () => false,
     );
-    expect(attempt).toMatchObject({ outcome: "found", node: { metadata: { uid: "ours", labels } } });
+    expect(attempt).toMatchObject(success({ outcome: "found", node: { metadata: { uid: "ours", labels } } }));
     expect(verbs(server)).toEqual(["create", "get", "patch"]);
   });
 
@@ -55,11 +51,13 @@ describe("tryRegister", () => {
       () => null,
       () => false,
     );
-    expect(lost).toEqual({
-      outcome: "failed",
-      step: "get",
-      error: { kind: "unanswered", message: "connection reset" },
-    });
+    expect(lost).toEqual(
+      failure({
+        reason: "request failed",
+        step: "get",
+        error: { kind: "unanswered", message: "connection reset" },
+      }),
+    );
     server.force([{ code: 422, reason: "Invalid", message: "metadata.name: Invalid value" }]);
     const invalid = await tryRegister(
       server.client,
@@ -67,8 +65,9 @@ describe("tryRegister", () => {
       () => null,
       () => false,
     );
-    expect(invalid).toMatchObject({ outcome: "failed", step: "create", error: { status: { code: 422 } } });
-    expect(invalid.outcome === "failed" && isAlreadyExists(invalid.error)).toBe(false);
+    expect(invalid).toMatchObject(
+      failure({ reason: "request failed", step: "create", error: { status: { code: 422 } } }),
+    );
   });
 });
 

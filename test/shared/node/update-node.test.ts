@@ -1,18 +1,19 @@
 import { describe, expect, test } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import type { Reading, Setter } from "../../../shared/setters/setter.ts";
+import type { Setter } from "../../../shared/setters/setter.ts";
 import { updateNode } from "../../../shared/node/update-node.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
 
 const labels = { "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", zone: "a" };
-const unchanged = (): Reading<boolean> => ({ value: false });
+const unchanged = (): Result<boolean> => success(false);
 const nothing: Setter = () => null;
 
 describe("pod CIDR", () => {
   const node: Node = { metadata: { labels }, spec: { podCIDRs: ["10.0.0.0/24", "2001:db8::/64"] } };
-  test.each<[string, Reading<boolean>, boolean, string[]]>([
-    ["known: nothing to tell", { value: false }, false, []],
-    ["new: changed", { value: true }, true, []],
-    ["cannot be set: changed, to be on the safe side", { error: "no runtime" }, true, ["no runtime"]],
+  test.each<[string, Result<boolean>, boolean, string[]]>([
+    ["known: nothing to tell", success(false), false, []],
+    ["new: changed", success(true), true, []],
+    ["cannot be set: changed, to be on the safe side", failure("no runtime"), true, ["no runtime"]],
   ])("%s", (_, outcome, changed, errors) => {
     const asked: string[] = [];
     const update = updateNode(
@@ -30,7 +31,7 @@ describe("pod CIDR", () => {
   });
 
   test("a Node without one does not ask", () => {
-    const ask = (): Reading<boolean> => ({ error: "asked" });
+    const ask = (): Result<boolean> => failure("asked");
     expect(updateNode({ metadata: { labels } }, ask, "linux", "amd64", []).errors).toEqual([]);
   });
 });

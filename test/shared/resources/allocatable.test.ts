@@ -10,13 +10,15 @@ import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
 import { zeroQuantity } from "../../../shared/kubernetes/quantity/quantity.ts";
 import { resourceListQuantities, resourceListText } from "../../../shared/kubernetes/resource-list.ts";
 import { withReservedCpus } from "../../../shared/resources/reserved-cpus.ts";
+import { failure, success, valueOr } from "../../../shared/result.ts";
 
 const reservations = {
-  systemReserved: parseReserved({ cpu: "100m", memory: "256Mi", "ephemeral-storage": "1Gi" }).reserved ?? {},
-  kubeReserved: parseReserved({ cpu: "200m", memory: "512Mi" }).reserved ?? {},
-  hardEvictionThresholds:
-    parseThresholds({ evictionHard: { "memory.available": "100Mi", "nodefs.available": "10%" } })
-      .thresholds ?? [],
+  systemReserved: valueOr(parseReserved({ cpu: "100m", memory: "256Mi", "ephemeral-storage": "1Gi" }), {}),
+  kubeReserved: valueOr(parseReserved({ cpu: "200m", memory: "512Mi" }), {}),
+  hardEvictionThresholds: valueOr(
+    parseThresholds({ evictionHard: { "memory.available": "100Mi", "nodefs.available": "10%" } }),
+    [],
+  ),
 };
 
 test("what is left for pods is what a kubelet with the same reservations registers", () => {
@@ -62,14 +64,13 @@ describe("CPUs that are reserved by number", () => {
   const reserved = { systemReserved: { memory: "1Gi", cpu: "1" }, kubeReserved: { cpu: "1", pid: "10" } };
 
   test("replace both reservations of CPU by their count", () => {
-    expect(withReservedCpus(reserved, "0-1,3", 4)).toEqual({
-      reserved: { systemReserved: { memory: "1Gi", cpu: "3" }, kubeReserved: { pid: "10" } },
-      error: null,
-    });
+    expect(withReservedCpus(reserved, "0-1,3", 4)).toEqual(
+      success({ systemReserved: { memory: "1Gi", cpu: "3" }, kubeReserved: { pid: "10" } }),
+    );
   });
 
   test("change nothing when there are none", () => {
-    expect(withReservedCpus(reserved, "", 4)).toEqual({ reserved, error: null });
+    expect(withReservedCpus(reserved, "", 4)).toEqual(success(reserved));
   });
 
   test.each([
@@ -79,7 +80,7 @@ describe("CPUs that are reserved by number", () => {
     ["0-2,1-3,2", "4"],
     ["1-1", "1"],
   ])("%s are %s", (list, count) => {
-    expect(withReservedCpus(reserved, list, 4).reserved?.systemReserved["cpu"]).toBe(count);
+    expect(withReservedCpus(reserved, list, 4)).toMatchObject(success({ systemReserved: { cpu: count } }));
   });
 
   test.each([
@@ -91,6 +92,6 @@ describe("CPUs that are reserved by number", () => {
     ["1-2-3", 'unable to parse reserved-cpus list: strconv.Atoi: parsing "2-3": invalid syntax'],
     ["-1", 'unable to parse reserved-cpus list: strconv.Atoi: parsing "": invalid syntax'],
   ])("%s are refused", (list, error) => {
-    expect(withReservedCpus(reserved, list, 4)).toEqual({ reserved: null, error });
+    expect(withReservedCpus(reserved, list, 4)).toEqual(failure(error));
   });
 });

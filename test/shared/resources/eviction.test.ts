@@ -17,9 +17,9 @@ const PERIOD_MS = 300_000;
 const START = Date.UTC(2026, 0, 1);
 
 const thresholdsOf = (settings: EvictionSettings) => {
-  const { thresholds, error } = parseThresholds(settings);
-  if (error !== null) throw new Error(error);
-  return thresholds;
+  const thresholds = parseThresholds(settings);
+  if (!thresholds.ok) throw new Error(thresholds.error);
+  return thresholds.value;
 };
 
 /** The conditions after each look, ten seconds apart unless said otherwise. */

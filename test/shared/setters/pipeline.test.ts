@@ -7,6 +7,7 @@ import type { Node, NodeCondition } from "../../../shared/kubernetes/types.ts";
 import { nodeStatusSetters, type StatusSources } from "../../../shared/setters/pipeline.ts";
 import type { CustomSetter } from "../../../shared/setters/custom.ts";
 import { updateNode } from "../../../shared/node/update-node.ts";
+import { failure, success } from "../../../shared/result.ts";
 
 const NOW = "2026-01-01T00:00:00Z";
 const LATER = "2026-01-01T00:00:10Z";
@@ -40,7 +41,7 @@ const quiet: Facts = {
 
 function sources(now: string, facts: Facts, events: string[] = []): StatusSources {
   const devices = { "example.com/gpu": newQuantity(facts.devices, "DecimalSI") };
-  const failing = <T>(value: T | null) => (value === null ? { error: "not known" } : { value });
+  const failing = <T>(value: T | null) => (value === null ? failure("not known") : success(value));
   return {
     now,
     custom: {},
@@ -51,14 +52,14 @@ function sources(now: string, facts: Facts, events: string[] = []): StatusSource
       nodeIPs: [],
       validateNodeIP: () => null,
       externalCloudProvider: facts.external,
-      resolveAddress: () => ({ value: ADDRESS }),
+      resolveAddress: () => success(ADDRESS),
       lookupIP: () => [],
     },
     machine: {
       maxPods: 110,
       podsPerCore: 0,
-      info: () => ({
-        value: {
+      info: () =>
+        success({
           machineID: "m",
           systemUUID: "u",
           bootID: "b",
@@ -66,8 +67,7 @@ function sources(now: string, facts: Facts, events: string[] = []): StatusSource
           memoryCapacityBytes: facts.memoryBytes,
           swapCapacityBytes: facts.memoryBytes,
           hugePages: [{ pageSizeKiB: 2048n, numPages: facts.hugePages }],
-        },
-      }),
+        }),
       capacity: () => ({ "ephemeral-storage": newQuantity(1e10, "BinarySI") }),
       devicePluginResources: () => ({
         capacity: devices,
@@ -77,17 +77,17 @@ function sources(now: string, facts: Facts, events: string[] = []): StatusSource
       allocatableReservation: () => ({ cpu: newQuantity(1, "DecimalSI") }),
       localStorageCapacityIsolation: true,
     },
-    versions: () => ({ value: { kernelVersion: "6.1.0", osImage: "Debian" } }),
+    versions: () => success({ kernelVersion: "6.1.0", osImage: "Debian" }),
     kubeletVersion: "v1.36.0-rollcall-v0.1.0",
     daemonEndpoints: {},
     nodeStatusMaxImages: 2,
     images: () => failing(facts.images),
     goos: "linux",
     goarch: "amd64",
-    volumePluginLimits: () => [{ value: { "attachable-volumes-x": facts.limits } }],
+    volumePluginLimits: () => [success({ "attachable-volumes-x": facts.limits })],
     runtime: {
       type: () => "containerd",
-      version: () => ({ value: "2.1.9" }),
+      version: () => success("2.1.9"),
       handlers: () => [{ name: "", supportsRecursiveReadOnlyMounts: true, supportsUserNamespaces: false }],
       features: () => ({ supplementalGroupsPolicy: true }),
     },
@@ -109,7 +109,7 @@ function sources(now: string, facts: Facts, events: string[] = []): StatusSource
 }
 
 const run = (node: Node, from: StatusSources, custom: CustomSetter[] = []) =>
-  updateNode(node, () => ({ value: false }), "linux", "amd64", nodeStatusSetters(from, custom));
+  updateNode(node, () => success(false), "linux", "amd64", nodeStatusSetters(from, custom));
 
 const types = (node: Node) => node.status?.conditions?.map(({ type }) => type);
 
@@ -135,7 +135,7 @@ describe("a machine's first status", () => {
     const from = sources(NOW, quiet);
     from.addresses.cloud = {
       hostnameOverridden: false,
-      nodeAddresses: () => ({ value: [{ type: "ExternalIP", address: "192.0.2.1" }] }),
+      nodeAddresses: () => success([{ type: "ExternalIP", address: "192.0.2.1" }]),
     };
     expect(run(node, from).node.status.addresses).toEqual([{ type: "ExternalIP", address: "192.0.2.1" }]);
   });

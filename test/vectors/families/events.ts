@@ -38,8 +38,8 @@ async function recordToSink(
   event: CorrelatedEvent,
 ): Promise<void> {
   for (let attempt = 0; attempt < MAX_TRIES_PER_EVENT; attempt++) {
-    const { outcome } = await recordEvent(client, correlator, event);
-    if (outcome !== "unanswered") return;
+    const recorded = await recordEvent(client, correlator, event);
+    if (recorded.ok || recorded.error.kind === "status") return;
   }
 }
 

@@ -16,6 +16,7 @@ import {
 import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
 import { newQuantity } from "../../../shared/kubernetes/quantity/quantity.ts";
 import type { Family, Json } from "../family.ts";
+import { valueOr } from "../../../shared/result.ts";
 
 const printedValue = ({ quantity, percentage }: ThresholdValue): Json => ({
   quantity: quantity && quantityText(quantity),
@@ -29,16 +30,16 @@ const hardFirst = (a: Threshold, b: Threshold): number =>
   Number(a.gracePeriodMs > 0) - Number(b.gracePeriodMs > 0) || bySignal(a, b);
 
 function parseSettings(given: Json): Json {
-  const { thresholds, error } = parseThresholds(given);
-  if (error !== null) return { thresholds: null, error };
-  const printed = thresholds.sort(hardFirst).map(({ signal, value, gracePeriodMs, minReclaim }) => ({
+  const thresholds = parseThresholds(given);
+  if (!thresholds.ok) return { thresholds: null, error: thresholds.error };
+  const printed = thresholds.value.sort(hardFirst).map(({ signal, value, gracePeriodMs, minReclaim }) => ({
     signal,
     operator: "LessThan",
     value: printedValue(value),
     gracePeriodMs,
     minReclaim: minReclaim && printedValue(minReclaim),
   }));
-  return { error, thresholds: printed };
+  return { error: null, thresholds: printed };
 }
 
 /** Decimal strings become bigints. */
@@ -66,8 +67,9 @@ function printedObservations(observations: Observations): Json {
 }
 
 function runSteps(given: Json): Json {
-  const { thresholds: configured, error } = parseThresholds(given);
-  if (error !== null) return { error };
+  const parsed = parseThresholds(given);
+  if (!parsed.ok) return { error: parsed.error };
+  const configured = parsed.value;
   const thresholds = withContainerFsThresholds(configured, given.dedicatedImageFs, given.splitContainerFs);
   const first = thresholdsOfFirstLook(configured, thresholds, given);
   // What only the first look knew stays in force for as long as it is met.
@@ -123,7 +125,7 @@ function thresholdsOfFirstLook(
 
 /** How many thresholds fit where Go keeps the list, by the order in which ParseThresholdConfig appends to it. */
 function placesInGo(configured: readonly Threshold[], given: Json): number {
-  const hard = parseThresholds({ evictionHard: given.evictionHard }).thresholds?.length ?? 0;
+  const hard = valueOr(parseThresholds({ evictionHard: given.evictionHard }), []).length;
   const copied = given.enforceNodeAllocatable.includes("pods") ? copies(configured) : 0;
   const length = configured.length - copied;
   const places = appended(appended(0, 0, hard), hard, length - hard);

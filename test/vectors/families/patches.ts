@@ -10,13 +10,13 @@ import type { Family, Json } from "../family.ts";
 const patchNodeStatus: Family = {
   run({ oldNode, newNode }) {
     const created = createNodeStatusPatch(oldNode, newNode);
-    if ("error" in created) return { error: created.error };
+    if (!created.ok) return { error: created.error };
     const old = wireForm(oldNode, nodeSchema) as JsonObject;
-    const applied = applyStrategicMergePatch(old, created.result, nodeSchema);
+    const applied = applyStrategicMergePatch(old, created.value, nodeSchema);
     return {
       error: null,
-      patch: created.result,
-      applied: "error" in applied ? applied.error : applied.result,
+      patch: created.value,
+      applied: applied.ok ? applied.value : applied.error,
     };
   },
   comparable: ({ error, patch, applied }: Json, want: Json) => ({
@@ -30,9 +30,7 @@ const patchNodeStatus: Family = {
 const applyStatusPatch: Family = {
   run({ original, patch }) {
     const applied = applyStrategicMergePatch(original, patch, nodeSchema);
-    return "error" in applied
-      ? { result: null, error: applied.error }
-      : { result: applied.result, error: null };
+    return !applied.ok ? { result: null, error: applied.error } : { result: applied.value, error: null };
   },
   comparable: ({ result, error }: Json) => ({ result, isError: error !== null }),
 };

@@ -11,14 +11,15 @@ import {
   updateDefaultResources,
 } from "../../../shared/node/reconcile.ts";
 import { tryRegister } from "../../../shared/node/registration.ts";
-import type { DraftNode, Reading } from "../../../shared/setters/setter.ts";
+import type { DraftNode } from "../../../shared/setters/setter.ts";
 import { draftOf } from "../../../shared/node/update-node.ts";
 import { createFakeApiserver } from "../fake-apiserver.ts";
 import type { Family, Json } from "../family.ts";
-import { builtNode, isRegistered, mine, registerWithApiserver, trackerCalls } from "../registration-loop.ts";
+import { builtNode, mine, registerWithApiserver, trackerCalls } from "../registration-loop.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
 
-function reading<T>(value: T, error: string | null): Reading<T> {
-  return error === null ? { value } : { error };
+function reading<T>(value: T, error: string | null): Result<T> {
+  return error === null ? success(value) : failure(error);
 }
 
 /** As recordings have it; times of conditions that are not set are null there. */
@@ -32,8 +33,8 @@ function wireNode(node: DraftNode): Json {
 const initial: Family = {
   run(given) {
     const built = initialNode(given, []);
-    if ("error" in built) return { node: null, error: built.error };
-    return { node: wireNode(built.node), error: null };
+    if (!built.ok) return { node: null, error: built.error };
+    return { node: wireNode(built.value.node), error: null };
   },
 };
 
@@ -86,7 +87,7 @@ const tryRegisterFamily: Family = {
     if (existingNode) server.store("nodes", existingNode);
     server.force(outcomes);
     const attempt = await tryRegister(server.client, node, mine, () => shouldReset);
-    return { registered: isRegistered(attempt), tracker: trackerCalls(attempt), calls: server.takeCalls() };
+    return { registered: attempt.ok, tracker: trackerCalls(attempt), calls: server.takeCalls() };
   },
 };
 

@@ -48,6 +48,7 @@ import { capacityQuantities } from "../../../shared/resources/machine-capacity.t
 import { getHostname, validateNodeName } from "../../../shared/node/node-name.ts";
 import type { Family, Json } from "../family.ts";
 import { evictions } from "./evictions.ts";
+import { errorOrNull, valueOr } from "../../../shared/result.ts";
 
 const described = (quantity: Quantity): Json => ({
   error: null,
@@ -71,8 +72,8 @@ const operands = ({ a, b }: Json): [Quantity, Quantity] => [mustParseQuantity(a)
 
 const quantityOperations: Record<string, (given: Json) => Json> = {
   parse({ string }) {
-    const { quantity, error } = parseQuantity(string);
-    return error === null ? described(quantity) : { error };
+    const parsed = parseQuantity(string);
+    return parsed.ok ? described(parsed.value) : { error: parsed.error };
   },
   add: (given) => outcome(addQuantities(...operands(given))),
   sub: (given) => outcome(subtractQuantities(...operands(given))),
@@ -96,8 +97,9 @@ const quantityOperations: Record<string, (given: Json) => Json> = {
     return { exact, string: quantityText(quantity) };
   },
   json({ json }) {
-    const { quantity, error } = parseQuantityJson(json);
-    return error === null ? { error, format: quantity.format, json: quantityJson(quantity) } : { error };
+    const parsed = parseQuantityJson(json);
+    if (!parsed.ok) return { error: parsed.error };
+    return { error: null, format: parsed.value.format, json: quantityJson(parsed.value) };
   },
 };
 
@@ -119,13 +121,13 @@ function allocatable(given: Json): Json {
   const kube = parseReserved(given.kubeReserved);
   const system = parseReserved(given.systemReserved);
   const hard = parseThresholds({ evictionHard: given.evictionHard });
-  if (kube.error !== null) return { parseError: kube.error };
-  if (system.error !== null) return { parseError: system.error };
-  if (hard.error !== null) return { parseError: hard.error };
+  if (!kube.ok) return { parseError: kube.error };
+  if (!system.ok) return { parseError: system.error };
+  if (!hard.ok) return { parseError: hard.error };
   const reservations = {
-    kubeReserved: kube.reserved,
-    systemReserved: system.reserved,
-    hardEvictionThresholds: hard.thresholds,
+    kubeReserved: kube.value,
+    systemReserved: system.value,
+    hardEvictionThresholds: hard.value,
   };
   const amounts = resourceListQuantities(given.capacity);
   return {
@@ -138,13 +140,17 @@ function allocatable(given: Json): Json {
 
 const taintOperations: Record<string, (given: Json) => Json> = {
   parseTaints({ spec }) {
-    const { taints, taintsToRemove, error } = parseTaints(spec);
-    return { taints: taints ?? [], taintsToRemove: taintsToRemove ?? [], error };
+    const parsed = parseTaints(spec);
+    return { ...valueOr(parsed, { taints: [], taintsToRemove: [] }), error: errorOrNull(parsed) };
   },
   registerWithTaintsFlag({ value }) {
-    const { taints, error } = parseTaintsFlag(value);
-    const set = taints !== null && taints.length > 0 ? taints : null;
-    return { taints: set, error, string: taintsFlag(set ?? []) };
+    const parsed = parseTaintsFlag(value);
+    const taints = parsed.ok ? parsed.value.taints : [];
+    return {
+      taints: taints.length > 0 ? taints : null,
+      error: errorOrNull(parsed),
+      string: taintsFlag(taints),
+    };
   },
 };
 
@@ -167,7 +173,10 @@ const labelOperations: Record<string, (given: Json) => Json> = {
 };
 
 const nameOperations: Record<string, (given: Json) => Json> = {
-  hostname: ({ hostnameOverride }) => getHostname(hostnameOverride),
+  hostname({ hostnameOverride }) {
+    const hostname = getHostname(hostnameOverride);
+    return { hostname: valueOr(hostname, null), error: errorOrNull(hostname) };
+  },
   validateNodeName: ({ name }) => ({ errors: validateNodeName(name) }),
 };
 

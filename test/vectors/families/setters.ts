@@ -22,13 +22,14 @@ import { readyCondition } from "../../../shared/setters/ready.ts";
 import { recordNodeSchedulableEvent } from "../../../shared/setters/record-node-schedulable-event.ts";
 import { recordNodeStatusEvent } from "../../../shared/setters/record-node-status-event.ts";
 import { runtimeHandlers } from "../../../shared/setters/runtime-handlers.ts";
-import type { Reading, RecordEvent, RecordStatusEvent, Setter } from "../../../shared/setters/setter.ts";
+import type { RecordEvent, RecordStatusEvent, Setter } from "../../../shared/setters/setter.ts";
 import { validateNodeIP } from "../../../shared/setters/validate-node-ip.ts";
 import { versionInfo } from "../../../shared/setters/version-info.ts";
 import { volumeLimits } from "../../../shared/setters/volume-limits.ts";
 import { volumesInUse } from "../../../shared/setters/volumes-in-use.ts";
 import { draftOf } from "../../../shared/node/update-node.ts";
 import type { Family, Json } from "../family.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
 
 interface Outcome {
   node: Node;
@@ -57,8 +58,8 @@ const canonical = (list: ResourceList): ResourceList => resourceListText(resourc
 
 const quantities = (list: ResourceList | null): Quantities => resourceListQuantities(list ?? {});
 
-function reading<T>(value: T, error: string | null | undefined): Reading<T> {
-  return typeof error === "string" ? { error } : { value };
+function reading<T>(value: T, error: string | null | undefined): Result<T> {
+  return typeof error === "string" ? failure(error) : success(value);
 }
 
 const ip = (text: string | null): Ip | null => (text === null ? null : parseIpSloppy(text));
@@ -106,7 +107,7 @@ const machineInfoFamily: Family = {
       given.maxPods,
       given.podsPerCore,
       () =>
-        given.machineInfo ? { value: readMachineInfo(given.machineInfo) } : { error: given.machineInfoError },
+        given.machineInfo ? success(readMachineInfo(given.machineInfo)) : failure(given.machineInfoError),
       (isolation) => {
         capacityFuncArg = isolation;
         return quantities(given.capacity);
@@ -133,8 +134,8 @@ const legacyMachineInfoFamily: Family = {
       given.podsPerCore,
       () =>
         given.machineInfo
-          ? { value: { ...readMachineInfo(given.machineInfo), swapCapacityBytes: 0n } }
-          : { error: given.machineInfoError },
+          ? success({ ...readMachineInfo(given.machineInfo), swapCapacityBytes: 0n })
+          : failure(given.machineInfoError),
       (isolation) => quantities(isolation ? given.capacity : null),
       () => devicePlugins(given),
       () => quantities(given.nodeAllocatableReservation),

@@ -11,12 +11,12 @@ import { parseIpSloppy } from "../../../shared/kubernetes/ip.ts";
 import { mustParseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { nodeStatusSetters, type StatusSources } from "../../../shared/setters/pipeline.ts";
-import type { Reading, Setter } from "../../../shared/setters/setter.ts";
+import type { Setter } from "../../../shared/setters/setter.ts";
 import { updateNode } from "../../../shared/node/update-node.ts";
 import { createFakeApiserver, type FakeApiserver } from "../fake-apiserver.ts";
 import type { Family, Json } from "../family.ts";
 import { builtNode, registerWithApiserver } from "../registration-loop.ts";
-import { failure, success } from "../../../shared/result.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
 
 /** A kubelet's memory, and what the current step has heard of it so far. */
 interface Kubelet {
@@ -176,13 +176,13 @@ function listed({ lister, given }: Kubelet): ApiResult<Node> {
 }
 
 /** Upstream Kubelet.updatePodCIDR. */
-function updatePodCIDR(kubelet: Kubelet, cidrs: string): Reading<boolean> {
-  if (kubelet.podCIDR === cidrs) return { value: false };
+function updatePodCIDR(kubelet: Kubelet, cidrs: string): Result<boolean> {
+  if (kubelet.podCIDR === cidrs) return success(false);
   kubelet.heard.podCIDRUpdates.push(cidrs);
   const error = kubelet.facts.updatePodCIDRError;
-  if (error !== null) return { error: `failed to update pod CIDR: ${error}` };
+  if (error !== null) return failure(`failed to update pod CIDR: ${error}`);
   kubelet.podCIDR = cidrs;
-  return { value: true };
+  return success(true);
 }
 
 function setters({ given, facts, nowMs, memory, heard }: Kubelet): Setter[] {
@@ -203,22 +203,22 @@ function setters({ given, facts, nowMs, memory, heard }: Kubelet): Setter[] {
       machine: {
         maxPods: facts.maxPods,
         podsPerCore: 0,
-        info: () => ({ value: machineInfo(facts.machineInfo) }),
+        info: () => success(machineInfo(facts.machineInfo)),
         capacity: () => ({ "ephemeral-storage": mustParseQuantity(facts.ephemeralStorage) }),
         devicePluginResources: () => ({ capacity: {}, allocatable: {}, removed: [] }),
         allocatableReservation: () => ({}),
         localStorageCapacityIsolation: true,
       },
-      versions: () => ({ value: { kernelVersion: facts.kernelVersion, osImage: facts.osImage } }),
+      versions: () => success({ kernelVersion: facts.kernelVersion, osImage: facts.osImage }),
       kubeletVersion: facts.kubeletVersion,
       daemonEndpoints: { kubeletEndpoint: { Port: facts.kubeletPort } },
       nodeStatusMaxImages: facts.nodeStatusMaxImages,
-      images: () => ({ value: facts.images.map((image: Json) => ({ ...image, sizeBytes: image.size })) }),
+      images: () => success(facts.images.map((image: Json) => ({ ...image, sizeBytes: image.size }))),
       goos: "linux",
       goarch: "amd64",
       runtime: {
         type: () => facts.runtimeType,
-        version: () => ({ value: facts.runtimeVersion }),
+        version: () => success(facts.runtimeVersion),
         handlers: () => [],
         features: () => null,
       },

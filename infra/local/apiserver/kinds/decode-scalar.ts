@@ -72,8 +72,8 @@ const milliScale = -3;
 /** SetDefaults_ResourceList rounds to thousandths on the way in. */
 function decodeQuantity(value: Json, reading: Reading): string | undefined {
   const parsed = parseQuantity(typeof value === "string" ? value.trim() : JSON.stringify(value));
-  if (parsed.quantity === null) return fail(reading, parsed.error);
-  return quantityText(roundUpQuantity(parsed.quantity, milliScale).quantity);
+  if (!parsed.ok) return fail(reading, parsed.error);
+  return quantityText(roundUpQuantity(parsed.value, milliScale).quantity);
 }
 
 function decodeTime(value: Json, type: GoScalar, reading: Reading): string | undefined {

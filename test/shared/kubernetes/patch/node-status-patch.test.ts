@@ -75,9 +75,10 @@ const spec = object(
 
 function patched(oldNode: Node, newNode: Node): JsonObject {
   const patch = createNodeStatusPatch(oldNode, newNode);
-  if ("error" in patch) return patch;
-  const applied = applyStrategicMergePatch({ ...oldNode }, patch.result, nodeSchema);
-  return "error" in applied ? applied : applied.result;
+  if (!patch.ok) throw new Error(patch.error);
+  const applied = applyStrategicMergePatch({ ...oldNode }, patch.value, nodeSchema);
+  if (!applied.ok) throw new Error(applied.error);
+  return applied.value;
 }
 
 describe("createNodeStatusPatch", () => {

@@ -10,6 +10,7 @@ import {
 } from "../../../../shared/kubernetes/patch/object-schemas.ts";
 import type { PatchSchema } from "../../../../shared/kubernetes/patch/schema.ts";
 import { applyStrategicMergePatch } from "../../../../shared/kubernetes/patch/strategic-merge-patch.ts";
+import { failure, success } from "../../../../shared/result.ts";
 
 interface Example {
   situation: string;
@@ -85,14 +86,16 @@ function deepFreeze<T>(value: T): T {
 
 describe("applyStrategicMergePatch", () => {
   it.each(examples)("$situation", ({ schema, original, patch, result }) => {
-    expect(applyStrategicMergePatch(deepFreeze(original), deepFreeze(patch), schema)).toEqual({ result });
+    expect(applyStrategicMergePatch(deepFreeze(original), deepFreeze(patch), schema)).toEqual(
+      success(result),
+    );
   });
 
   it("shares with the original what the patch leaves alone", () => {
     const original = { metadata: { labels: { a: "1" } }, status: { images: [{ names: ["x"] }], phase: "" } };
     const applied = applyStrategicMergePatch(original, { status: { phase: "Running" } }, nodeSchema);
-    expect(applied).toMatchObject({ result: { status: { phase: "Running" } } });
-    expect("result" in applied && applied.result.metadata).toBe(original.metadata);
+    expect(applied).toMatchObject(success({ status: { phase: "Running" } }));
+    expect(applied.ok && applied.value.metadata).toBe(original.metadata);
   });
 });
 
@@ -104,51 +107,49 @@ describe("createStrategicMergePatch", () => {
       situation: "a list that is empty, or null, is absent",
       original: { status: { conditions: [], images: null, volumesInUse: ["a"] } },
       modified: { status: { volumesInUse: [] } },
-      outcome: { result: { status: { volumesInUse: null } } },
+      outcome: success({ status: { volumesInUse: null } }),
     },
     {
       situation: "an undefined field is absent",
       original: { status: { phase: "Running", config: undefined } },
       modified: { status: { phase: undefined } },
-      outcome: { result: { status: { phase: null } } },
+      outcome: success({ status: { phase: null } }),
     },
     {
       situation: "a quantity in another notation is no change",
       original: { status: { capacity: { memory: "1Gi", cpu: "1" } } },
       modified: { status: { capacity: { memory: "1024Mi", cpu: "1500m" } } },
-      outcome: { result: { status: { capacity: { cpu: "1500m" } } } },
+      outcome: success({ status: { capacity: { cpu: "1500m" } } }),
     },
     {
       situation: "a status that is new is written as Go writes it",
       original: {},
       modified: { status: { capacity: { cpu: "1000m" }, images: [], phase: "Running" } },
-      outcome: { result: { status: { capacity: { cpu: "1" }, phase: "Running" } } },
+      outcome: success({ status: { capacity: { cpu: "1" }, phase: "Running" } }),
     },
     {
       situation: "a field that the type does not have and that stays as it is",
       original: unknown(1),
       modified: unknown(1),
-      outcome: { result: {} },
+      outcome: success({}),
     },
     {
       situation: "a field that the type does not have and that changes is an error",
       original: unknown(1),
       modified: unknown(2),
-      outcome: {
-        error: 'unable to find api field in struct NodeStatus for the json field "newInNextRelease"',
-      },
+      outcome: failure('unable to find api field in struct NodeStatus for the json field "newInNextRelease"'),
     },
     {
       situation: "finalizers that are not sorted get their order sent, changed or not, as upstream does",
       original: { metadata: { finalizers: ["b", "a"] } },
       modified: { metadata: { finalizers: ["b", "a"] } },
-      outcome: { result: { metadata: { "$setElementOrder/finalizers": ["b", "a"] } } },
+      outcome: success({ metadata: { "$setElementOrder/finalizers": ["b", "a"] } }),
     },
     {
       situation: "a condition without a type is an error",
       original: { status: { conditions: [{ type: "Ready" }] } },
       modified: { status: { conditions: [{ status: "True" }] } },
-      outcome: { error: 'map: {"status":"True"} does not contain declared merge key: type' },
+      outcome: failure('map: {"status":"True"} does not contain declared merge key: type'),
     },
   ])("$situation", ({ original, modified, outcome }) => {
     expect(createStrategicMergePatch(deepFreeze(original), deepFreeze(modified), nodeSchema)).toEqual(
