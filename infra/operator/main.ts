@@ -2,10 +2,10 @@
 import { Command } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { fail } from "./answer.ts";
-import { auditCommand } from "./commands/audit.ts";
-import { nodeCommands } from "./commands/node.ts";
-import { originCommands } from "./commands/origin.ts";
-import { tokenCommands } from "./commands/token.ts";
+import { auditCommand } from "./audit-commands.ts";
+import { nodeCommands } from "./node-commands.ts";
+import { originCommands } from "./origin-commands.ts";
+import { tokenCommands } from "./token-commands.ts";
 
 const HELP = `
 Environment:

@@ -1,7 +1,7 @@
 // Which methods a path takes, and what is answered to another one. Every route is in this table.
 import { describe, expect, it } from "vitest";
-import worker from "../../../worker/index.ts";
-import { send } from "../support/machine.ts";
+import worker from "../../worker/index.ts";
+import { send } from "./support/machine.ts";
 
 const TAKEN: [path: string, allow: string][] = [
   ["/livez", "GET, HEAD"],

@@ -1,9 +1,9 @@
 // rollcall audit: who changed what.
 import type { Command } from "commander";
-import { auditSchema } from "../../../shared/protocol/operator-api.ts";
-import { answer, shown } from "../answer.ts";
-import { auditTable } from "../print.ts";
-import { wholeNumber } from "../token-wish.ts";
+import { auditSchema } from "../../shared/protocol/operator-api.ts";
+import { answer, shown } from "./answer.ts";
+import { auditTable } from "./print.ts";
+import { wholeNumber } from "./token-wish.ts";
 
 export function auditCommand(program: Command): void {
   program

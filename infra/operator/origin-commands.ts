@@ -1,9 +1,9 @@
 // rollcall origin …: by which origins machines report.
 import type { Command } from "commander";
-import { originMachinesSchema, originsSchema } from "../../../shared/protocol/operator-api.ts";
-import { answer, shown } from "../answer.ts";
-import { originMachineTable, originTable } from "../print.ts";
-import { wholeNumber } from "../token-wish.ts";
+import { originMachinesSchema, originsSchema } from "../../shared/protocol/operator-api.ts";
+import { answer, shown } from "./answer.ts";
+import { originMachineTable, originTable } from "./print.ts";
+import { wholeNumber } from "./token-wish.ts";
 
 export function originCommands(program: Command): void {
   const origin = program

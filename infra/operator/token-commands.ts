@@ -1,9 +1,9 @@
 // rollcall token …: join tokens.
 import type { Command } from "commander";
-import { mintedTokenSchema, tokensSchema } from "../../../shared/protocol/operator-api.ts";
-import { answer, done, shown } from "../answer.ts";
-import { tokenTable } from "../print.ts";
-import { collect, label, seconds, taint, type TokenFlags, tokenWish, wholeNumber } from "../token-wish.ts";
+import { mintedTokenSchema, tokensSchema } from "../../shared/protocol/operator-api.ts";
+import { answer, done, shown } from "./answer.ts";
+import { tokenTable } from "./print.ts";
+import { collect, label, seconds, taint, type TokenFlags, tokenWish, wholeNumber } from "./token-wish.ts";
 
 export function tokenCommands(program: Command): void {
   const token = program.command("token").description("Join tokens: what lets machines enrol.");

@@ -1,10 +1,10 @@
 // rollcall node …: machines, by their Node's name.
 import type { Command } from "commander";
-import { historySchema, pendingSchema, sendersSchema } from "../../../shared/protocol/operator-api.ts";
-import { answer, done, shown } from "../answer.ts";
-import type { OperatorRequest } from "../client.ts";
-import { historyTable, pendingTable, sendersTable } from "../print.ts";
-import { wholeNumber } from "../token-wish.ts";
+import { historySchema, pendingSchema, sendersSchema } from "../../shared/protocol/operator-api.ts";
+import { answer, done, shown } from "./answer.ts";
+import type { OperatorRequest } from "./client.ts";
+import { historyTable, pendingTable, sendersTable } from "./print.ts";
+import { wholeNumber } from "./token-wish.ts";
 
 export function nodeCommands(program: Command): void {
   const node = program.command("node").description("Machines, by their Node's name.");
