@@ -2,7 +2,6 @@
 // the pin of the highest generation that it has seen.
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import { forgetOrigins } from "./origins.ts";
-import { nextGeneration } from "./schema.ts";
 
 /** What is known of a machine that asked for a name. */
 export interface AskingMachine {
@@ -86,6 +85,11 @@ export function findPin(sql: SqlStorage, name: string): Pin | undefined {
     reportedAtMs: row.reported_at_ms,
     revokedAtMs: row.revoked_at_ms,
   };
+}
+
+/** A number above all before it: what comes later to a machine's object, and carries less, is out of date. */
+export function nextGeneration(sql: SqlStorage): number {
+  return sql.exec<{ value: number }>("UPDATE generation SET value = value + 1 RETURNING value").one().value;
 }
 
 /** Gives the name to this key, whoever had it. */

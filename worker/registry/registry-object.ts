@@ -16,6 +16,7 @@ import type { Environment } from "../env.ts";
 import { origins } from "../env.ts";
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
+import { migrate } from "../storage/migrations.ts";
 import { type Admission, admit, takeOver } from "./admission.ts";
 import { audit, type AuditRecord, readAudit } from "./audit.ts";
 import { listOriginMachines, listOrigins, noteOrigin } from "./origins.ts";
@@ -26,12 +27,13 @@ import {
   type GrantedPin,
   isBuried,
   isPinned,
+  nextGeneration,
   revokePin,
   setNext,
   settle,
   wasPinned,
 } from "./pins.ts";
-import { migrate, nextGeneration } from "./schema.ts";
+import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
 
 export interface AdmissionRequest {
@@ -55,7 +57,7 @@ export class RegistryObject extends DurableObject<Environment> {
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
-    migrate(ctx.storage);
+    migrate(ctx.storage, REGISTRY_MIGRATIONS);
     this.#sql = ctx.storage.sql;
   }
 

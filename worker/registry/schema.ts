@@ -1,7 +1,7 @@
-// The registry's tables, and how an older registry becomes this one. Reads and writes nothing else.
+// The registry's tables, and how an older registry becomes this one (storage/migrations.ts runs it).
 
-/** Each runs once, in order, and is never changed: a registry that exists has run some of them. */
-const MIGRATIONS: readonly string[] = [
+/** Never changed, only added to: a registry that exists has run some of them. */
+export const REGISTRY_MIGRATIONS: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS tokens (
      id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
      uses INTEGER NOT NULL, used INTEGER NOT NULL, without_facts_only_taint INTEGER NOT NULL
@@ -48,22 +48,3 @@ const MIGRATIONS: readonly string[] = [
      name TEXT NOT NULL, origin TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (name, origin)
    ) WITHOUT ROWID;`,
 ];
-
-/** Brings the registry's tables up to date; safe to repeat. */
-export function migrate(storage: DurableObjectStorage): void {
-  const { sql } = storage;
-  sql.exec("CREATE TABLE IF NOT EXISTS migrations (id INTEGER PRIMARY KEY)");
-  const done = sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM migrations").one().count;
-  for (const [id, migration] of MIGRATIONS.entries()) {
-    if (id < done) continue;
-    storage.transactionSync(() => {
-      sql.exec(migration);
-      sql.exec("INSERT INTO migrations VALUES (?)", id);
-    });
-  }
-}
-
-/** A number above all before it: what comes later to a machine's object, and carries less, is out of date. */
-export function nextGeneration(sql: SqlStorage): number {
-  return sql.exec<{ value: number }>("UPDATE generation SET value = value + 1 RETURNING value").one().value;
-}

@@ -4,8 +4,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { audit, MAX_AUDIT_ENTRIES, readAudit } from "../../../worker/registry/audit.ts";
 import { findPin } from "../../../worker/registry/pins.ts";
-import { migrate } from "../../../worker/registry/schema.ts";
+import { REGISTRY_MIGRATIONS } from "../../../worker/registry/schema.ts";
 import { findToken } from "../../../worker/registry/tokens.ts";
+import { migrate } from "../../../worker/storage/migrations.ts";
 
 const within = <Result>(name: string, act: (storage: DurableObjectStorage) => Result) =>
   runInDurableObject(env.REGISTRY.getByName(name), (_, { storage }) => act(storage));
@@ -32,8 +33,8 @@ describe("a registry from before there were pins", () => {
   it("→ its tokens go on, and a name is the key's that had it first", async () => {
     const found = await within("old-registry", (storage) => {
       storage.sql.exec(OLD_REGISTRY);
-      migrate(storage);
-      migrate(storage);
+      migrate(storage, REGISTRY_MIGRATIONS);
+      migrate(storage, REGISTRY_MIGRATIONS);
       const { sql } = storage;
       return { t1: findToken(sql, "t1", 2000), t2: findToken(sql, "t2", 2000), pin: findPin(sql, "edge-1") };
     });
