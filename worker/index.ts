@@ -7,12 +7,18 @@ import { LIMITS } from "../shared/protocol/report.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { operatorRoutes } from "./http/operator-routes.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";
+import { newIsolate } from "./isolate.ts";
 
 export { RegistryObject } from "./registry/registry-object.ts";
 export { NodeObject } from "./machine/node-object.ts";
 
+const isolate = newIsolate((url, init) => fetch(url, init));
 const app = new Hono<App>();
 
+app.use((c, next) => {
+  c.set("isolate", isolate);
+  return next();
+});
 app.use(bodyLimit({ maxSize: LIMITS.bodyBytes, onError: () => refuse("body-too-large") }));
 app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, allowed) => refuseMethod(allowed) }));
 app.notFound(() => refuse("not-found"));

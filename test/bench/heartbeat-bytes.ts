@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { reporter, type TransportRequest } from "../../node-shim/worker-link/reporter.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { ReportAnswer } from "../../shared/protocol/report.ts";
-import { issueKid } from "../../worker/identity/kid.ts";
+import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { machineFacts, machineVitals, NAME } from "./machine.ts";
 
@@ -23,7 +23,7 @@ export const heartbeatBytes: Benchmark = {
 async function steadyHeartbeat(): Promise<TransportRequest> {
   const sent: TransportRequest[] = [];
   const key = await makeMachineKey();
-  const macKey = { id: "2026-01", secret: new Uint8Array(randomBytes(32)) };
+  const macKey = parseMacKeys(`2026-01:${randomBytes(32).toString("base64url")}`)[0]!;
   const report = reporter({
     name: NAME,
     origin: "https://rollcall.example.com",

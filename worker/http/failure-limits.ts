@@ -5,16 +5,10 @@ import { network, parseIp } from "../../shared/kubernetes/ip.ts";
 import type { Reason } from "../../shared/protocol/report.ts";
 import { type App, refuse } from "./responses.ts";
 
-/** What the binding FAILURES counts, as wrangler.toml has it. */
+/** What the binding FAILURES counts: the same numbers as in wrangler.toml, as a test sees to. */
 export const FAILURE_LIMIT = { failures: 100, seconds: 60 } as const;
 /** So many addresses are remembered; then the oldest goes. */
 const MAX_ADDRESSES = 1000;
-
-/**
- * Until when an address is over the limit, as far as this isolate has seen: the platform's counter cannot be asked
- * without counting.
- */
-const overUntilMs = new Map<string, number>();
 
 /** Refuses somebody who has proven nothing. */
 export async function refuseUnproven(
@@ -25,14 +19,15 @@ export async function refuseUnproven(
   if (address === null || !c.env.FAILURES) return refuse(reason);
   const { success } = await c.env.FAILURES.limit({ key: address });
   if (success) return refuse(reason);
-  if (overUntilMs.size >= MAX_ADDRESSES) overUntilMs.delete(overUntilMs.keys().next().value!);
-  overUntilMs.set(address, Date.now() + FAILURE_LIMIT.seconds * 1000);
+  const { overLimitUntilMs } = c.get("isolate");
+  if (overLimitUntilMs.size >= MAX_ADDRESSES) overLimitUntilMs.delete(overLimitUntilMs.keys().next().value!);
+  overLimitUntilMs.set(address, Date.now() + FAILURE_LIMIT.seconds * 1000);
   return tooManyFailures();
 }
 
 /** For what is dear to verify: the refusal of an address that is known to be over the limit, or null. */
 export function refuseEarly(c: Context<App>): Response | null {
-  const untilMs = overUntilMs.get(addressOf(c) ?? "") ?? 0;
+  const untilMs = c.get("isolate").overLimitUntilMs.get(addressOf(c) ?? "") ?? 0;
   return untilMs > Date.now() ? tooManyFailures() : null;
 }
 

@@ -6,7 +6,7 @@ import { origins, registry } from "../env.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { answered, type App, bearer, forget, invalidBody, json, refuse } from "./responses.ts";
 import { claimedKid, verifyProof } from "../identity/jwt.ts";
-import { newKid, parseMacKeys, verifyKid } from "../identity/kid.ts";
+import { isIssuedKid, newKid } from "../identity/kid.ts";
 import type { SignedRequest } from "../machine/pinned-keys.ts";
 
 export const machineRoutes = new Hono<App>();
@@ -16,7 +16,7 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   const name = c.req.param("name");
   const token = bearer(c.req.header("authorization"));
   const kid = token && claimedKid(token);
-  if (!kid || !(await verifyKid(parseMacKeys(c.env.KID_MAC_KEYS), name, kid)))
+  if (!kid || !(await isIssuedKid(c.get("isolate").macKeys(c.env.KID_MAC_KEYS), name, kid)))
     return refuseUnproven(c, "unauthenticated");
   const body = new Uint8Array(await c.req.raw.arrayBuffer());
   // bodyLimit believes content-length.

@@ -16,8 +16,14 @@ import { operatorOf } from "../identity/operator.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 
 const operator = createMiddleware<App>(async (c, next) => {
-  const operator = await operatorOf(c.req.raw, bearer(c.req.header("authorization")), c.env);
-  if (!operator) return refuseUnproven(c, "forbidden");
+  const secret = bearer(c.req.header("authorization"));
+  const found = await operatorOf(c.req.raw, secret, c.env, c.get("isolate").accessKeys);
+  if (!found.ok) {
+    if (found.error.reason === "assertion refused")
+      console.log(JSON.stringify({ message: "Access assertion refused", error: found.error.error }));
+    return refuseUnproven(c, "forbidden");
+  }
+  const operator = found.value;
   if (operator.role !== "admin" && c.req.method !== "GET") {
     return refuse("forbidden", { detail: `${operator.who} may look, and change nothing.` });
   }

@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { firstFault, type Problem } from "../../shared/protocol/report.ts";
 import type { Environment } from "../env.ts";
+import type { Isolate } from "../isolate.ts";
 import { type Answer, FORGOTTEN } from "../machine/answer.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 import type { Operator } from "../identity/operator.ts";
@@ -9,8 +10,8 @@ import { problem, problemResponse } from "./problems.ts";
 
 export interface App {
   Bindings: Environment;
-  /** `operator` is there behind the middleware of that name. */
-  Variables: { operator: Operator };
+  /** `operator` is there behind the middleware of that name, `isolate` everywhere. */
+  Variables: { isolate: Isolate; operator: Operator };
 }
 
 export const refuse = (...args: Parameters<typeof problem>) => problemResponse(problem(...args));

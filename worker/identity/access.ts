@@ -7,44 +7,39 @@ import {
   jwtVerify,
   type JWTVerifyGetKey,
 } from "jose";
+import { failure, type Result, success } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
 
 type AccessSettings = Pick<Environment, "ACCESS_TEAM" | "ACCESS_AUD">;
 
-/** The team's keys as they were fetched for an earlier request: jose keeps them for ten minutes. */
-const known = { team: "", keys: undefined as JWTVerifyGetKey | undefined };
-
-/**
- * The person's mail address, or the service token's client ID; null where Access is not configured or vouches for
- * nobody. `fetch` is the global one.
- */
+/** The person's mail address, or the service token's client ID. What is wrong is for the Worker's operator alone. */
 export async function accessIdentity(
   assertion: string,
   { ACCESS_TEAM: team, ACCESS_AUD: audience }: AccessSettings,
-  fetch: FetchImplementation,
-): Promise<string | null> {
-  if (team === "" || audience === "") return null;
-  const issuer = `https://${team}.cloudflareaccess.com`;
+  keysOf: (team: string) => JWTVerifyGetKey, // accessKeys, kept
+): Promise<Result<string>> {
+  if (team === "" || audience === "") return failure("Access is not configured");
   try {
-    const { payload } = await jwtVerify(assertion, teamKeys(team, issuer, fetch), {
+    const { payload } = await jwtVerify(assertion, keysOf(team), {
       algorithms: ["RS256"],
-      issuer,
+      issuer: issuerOf(team),
       audience,
       requiredClaims: ["exp"],
     });
     const { email, common_name: service } = payload;
     const who = email || service;
-    return typeof who === "string" && who !== "" ? who : null;
+    return typeof who === "string" && who !== "" ? success(who) : failure("it vouches for nobody");
   } catch (error) {
-    // What is wrong with an assertion is for the Worker's operator alone.
-    console.log(JSON.stringify({ message: "Access assertion refused", error: String(error) }));
-    return null;
+    return failure(String(error));
   }
 }
 
-function teamKeys(team: string, issuer: string, fetch: FetchImplementation): JWTVerifyGetKey {
-  if (known.team === team && known.keys) return known.keys;
-  const keys = createRemoteJWKSet(new URL(`${issuer}/cdn-cgi/access/certs`), { [customFetch]: fetch });
-  Object.assign(known, { team, keys });
-  return keys;
+/** The team's public keys; what they were fetched as is kept for ten minutes. */
+export function accessKeys(
+  team: string,
+  fetch: FetchImplementation, // the global one
+): JWTVerifyGetKey {
+  return createRemoteJWKSet(new URL(`${issuerOf(team)}/cdn-cgi/access/certs`), { [customFetch]: fetch });
 }
+
+const issuerOf = (team: string) => `https://${team}.cloudflareaccess.com`;

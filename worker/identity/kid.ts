@@ -9,35 +9,29 @@ export interface Kid {
   enrolment: string;
 }
 
-/** A MAC key and its ID. The first of the configured ones signs; all of them verify, for ever. */
+/** The first of the configured keys signs; all of them verify, for ever. */
 export interface MacKey {
   id: string;
-  secret: Uint8Array<ArrayBuffer>;
+  /** Imported with its first use, and once. */
+  hmac: () => Promise<CryptoKey>;
 }
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
-/** What was parsed and imported for an earlier request: the same for every one, and a tenth of its time. */
-const known = { configured: "", keys: [] as MacKey[], imported: new WeakMap<MacKey, Promise<CryptoKey>>() };
-
 /** Reads `id:base64url id:base64url …`. */
 export function parseMacKeys(configured: string): MacKey[] {
-  if (known.configured !== configured) Object.assign(known, { configured, keys: readMacKeys(configured) });
-  return known.keys;
-}
-
-function readMacKeys(configured: string): MacKey[] {
   return configured.split(/\s+/).flatMap((entry) => {
     const [id, secret] = entry.split(":");
-    return id && secret ? [{ id, secret: new Uint8Array(base64url.decode(secret)) }] : [];
+    return id && secret ? [macKey(id, new Uint8Array(base64url.decode(secret)))] : [];
   });
 }
 
-function hmacKey(key: MacKey): Promise<CryptoKey> {
-  const imported =
-    known.imported.get(key) ?? crypto.subtle.importKey("raw", key.secret, HMAC, false, ["sign", "verify"]);
-  known.imported.set(key, imported);
-  return imported;
+function macKey(id: string, secret: Uint8Array<ArrayBuffer>): MacKey {
+  let imported: Promise<CryptoKey> | undefined;
+  return {
+    id,
+    hmac: () => (imported ??= crypto.subtle.importKey("raw", secret, HMAC, false, ["sign", "verify"])),
+  };
 }
 
 function macInput(name: string, kid: Kid): Uint8Array<ArrayBuffer> {
@@ -53,8 +47,7 @@ export async function issueKid(
   enrolment: string,
 ): Promise<string> {
   const kid: Kid = { macKeyId: key.id, thumbprint, enrolment };
-  const hmac = await hmacKey(key);
-  const mac = await crypto.subtle.sign(HMAC, hmac, macInput(name, kid));
+  const mac = await crypto.subtle.sign(HMAC, await key.hmac(), macInput(name, kid));
   return `${key.id}.${thumbprint}.${enrolment}.${base64url.encode(new Uint8Array(mac))}`;
 }
 
@@ -69,24 +62,23 @@ export async function newKid(
   return issueKid(macKey, name, thumbprint, id);
 }
 
-/** The parts of a kid that one of these keys issued for this name; null for any other text. */
-export async function verifyKid(keys: MacKey[], name: string, text: string): Promise<Kid | null> {
+/** Did one of these keys issue this kid for this name? */
+export async function isIssuedKid(keys: readonly MacKey[], name: string, text: string): Promise<boolean> {
   const [macKeyId, thumbprint, enrolment, mac, ...rest] = text.split(".");
   const key = keys.find(({ id }) => id === macKeyId);
-  if (!key || !thumbprint || !enrolment || !mac || rest.length > 0) return null;
-  const kid: Kid = { macKeyId: key.id, thumbprint, enrolment };
+  if (!key || !thumbprint || !enrolment || !mac || rest.length > 0) return false;
   const bytes = decodeBase64url(mac);
-  if (!bytes) return null;
-  const hmac = await hmacKey(key);
-  return (await crypto.subtle.verify(HMAC, hmac, bytes, macInput(name, kid))) ? kid : null;
+  if (!bytes) return false;
+  const input = macInput(name, { macKeyId: key.id, thumbprint, enrolment });
+  return crypto.subtle.verify(HMAC, await key.hmac(), bytes, input);
 }
 
-/** null for text that is not base64url in its one canonical spelling. */
-function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | null {
+/** undefined: this is not base64url in its one canonical spelling. */
+function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const bytes = new Uint8Array(base64url.decode(text));
-    return base64url.encode(bytes) === text ? bytes : null;
+    return base64url.encode(bytes) === text ? bytes : undefined;
   } catch {
-    return null;
+    return undefined;
   }
 }

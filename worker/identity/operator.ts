@@ -1,6 +1,7 @@
 // Who an operator is and what they may do: by a secret of their role, or as a person or service that Cloudflare Access
 // vouches for. There are no default credentials: what is not configured lets nobody in.
-import { base64url } from "jose";
+import { base64url, type JWTVerifyGetKey } from "jose";
+import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
 import { accessIdentity } from "./access.ts";
 
@@ -16,22 +17,33 @@ export interface Operator {
 /** The header that Access puts on what it lets through. */
 const ASSERTION = "cf-access-jwt-assertion";
 
-/** The operator who sent this; null: none, or a page of another site sent it in their browser. */
+/** For the log alone: who is no operator is told nothing. */
+export type NoOperator =
+  /** `another site`: its page sent this in an operator's browser. */
+  | { reason: "no credentials" | "another secret" | "another site" }
+  | { reason: "assertion refused"; error: string };
+
+/** The operator who sent this. `secret`: its bearer token, or null. */
 export async function operatorOf(
   request: Request,
   secret: string | null,
   env: Environment,
-): Promise<Operator | null> {
+  accessKeysOf: (team: string) => JWTVerifyGetKey, // accessKeys, kept
+): Promise<Result<Operator, NoOperator>> {
   if (secret !== null) {
-    if (await isSecret(secret, env.ADMIN_SECRET_SHA256)) return { who: "admin secret", role: "admin" };
-    if (await isSecret(secret, env.VIEW_SECRET_SHA256 ?? "")) return { who: "view secret", role: "view" };
-    return null;
+    if (await isSecret(secret, env.ADMIN_SECRET_SHA256))
+      return success({ who: "admin secret", role: "admin" });
+    if (await isSecret(secret, env.VIEW_SECRET_SHA256 ?? ""))
+      return success({ who: "view secret", role: "view" });
+    return failure({ reason: "another secret" });
   }
   const assertion = request.headers.get(ASSERTION);
+  if (assertion === null) return failure({ reason: "no credentials" });
   // Access knows a browser by its cookie, which other sites' pages send as well.
-  if (assertion === null || isCrossSite(request, origins(env))) return null;
-  const who = await accessIdentity(assertion, env, (url, init) => fetch(url, init));
-  return who === null ? null : { who, role: isAdmin(who, env.ACCESS_ADMINS) ? "admin" : "view" };
+  if (isCrossSite(request, origins(env))) return failure({ reason: "another site" });
+  const who = await accessIdentity(assertion, env, accessKeysOf);
+  if (!who.ok) return failure({ reason: "assertion refused", error: who.error });
+  return success({ who: who.value, role: isAdmin(who.value, env.ACCESS_ADMINS) ? "admin" : "view" });
 }
 
 /**

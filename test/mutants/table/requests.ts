@@ -48,8 +48,8 @@ export const requestMutants = [
     [
       "a kid's MAC",
       "worker/identity/kid.ts",
-      "bytes, macInput(name, kid))) ? kid : null",
-      "bytes, macInput(name, kid))) ? kid : kid",
+      "return crypto.subtle.verify(HMAC, await key.hmac(), bytes, input);",
+      "return bytes !== input;",
       DEFENCES,
       "a kid that this Worker made for another",
     ],

@@ -99,7 +99,7 @@ export const rightsMutants = [
     [
       "who is no admin looks",
       OPERATOR,
-      'isAdmin(who, env.ACCESS_ADMINS) ? "admin" : "view"',
+      'isAdmin(who.value, env.ACCESS_ADMINS) ? "admin" : "view"',
       '"admin"',
       OPERATORS_TEST,
       "another person",
@@ -132,7 +132,7 @@ export const rightsMutants = [
     ],
   ]),
   ...mutantsOf("whoever forges Access's headers", [
-    ["Access's team", ACCESS, "      issuer,\n", "", OPERATORS_TEST, "another team's"],
+    ["Access's team", ACCESS, "      issuer: issuerOf(team),\n", "", OPERATORS_TEST, "another team's"],
     ["Access's application", ACCESS, "      audience,\n", "", OPERATORS_TEST, "another application's"],
     ["an assertion's end", ACCESS, '      requiredClaims: ["exp"],\n', "", OPERATORS_TEST, "without an end"],
     [

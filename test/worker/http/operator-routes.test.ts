@@ -4,7 +4,9 @@ import { base64url, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { AuditEntry, MintedToken } from "../../../shared/protocol/operator-api.ts";
+import { failure, success } from "../../../shared/result.ts";
 import { operatorOf } from "../../../worker/identity/operator.ts";
+import { type Isolate, newIsolate } from "../../../worker/isolate.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { enrolled, enrolling, facts, HEALTHY, operator, send, shimOf } from "../support/machine.ts";
 
@@ -20,19 +22,16 @@ const [teamKey, otherKey] = await Promise.all([
   keyOf(generateKeyPair("RS256"), "team-1"),
 ]);
 
-/** A team of its own for each test: its keys are fetched anew. */
-let teams = 0;
-let team = "";
+const TEAM = "the-team";
 const access = () => ({
   ...env,
-  ACCESS_TEAM: team,
+  ACCESS_TEAM: TEAM,
   ACCESS_AUD: AUD,
   ACCESS_ADMINS: "alice@example.com ci.access",
 });
 const fetched: string[] = [];
 
 beforeEach(() => {
-  team = `team-${++teams}`;
   fetched.length = 0;
   vi.spyOn(globalThis, "fetch").mockImplementation(async (url) => {
     fetched.push(url instanceof Request ? url.url : url.toString());
@@ -44,7 +43,7 @@ afterEach(() => {
 });
 
 const claims = (more: object = {}) => ({
-  iss: `https://${team}.cloudflareaccess.com`,
+  iss: `https://${TEAM}.cloudflareaccess.com`,
   aud: [AUD],
   email: "alice@example.com",
   exp: NOW + 3600,
@@ -54,6 +53,11 @@ const assertion = (payload: object, key = teamKey, alg = "RS256") =>
   new SignJWT({ ...payload }).setProtectedHeader({ alg, kid: key.jwk.kid }).sign(key.privateKey);
 const from = (jwt: string, headers: Record<string, string> = {}) =>
   new Request(`${ORIGIN}/v1/tokens`, { headers: { "cf-access-jwt-assertion": jwt, ...headers } });
+
+/** Who sent this: the isolate may have fetched a team's keys before. */
+const asked = (request: Request, isolate: Isolate, more: object = {}) =>
+  operatorOf(request, null, { ...access(), ...more }, isolate.accessKeys);
+const freshIsolate = () => newIsolate((url, init) => fetch(url, init));
 
 describe("Cloudflare Access", () => {
   it.each([
@@ -70,15 +74,28 @@ describe("Cloudflare Access", () => {
       { who: "x.access", role: "view" },
     ],
   ])("vouches for %s → their role", async (_, more, expected) => {
-    expect(await operatorOf(from(await assertion(claims(more))), null, access())).toEqual(expected);
-    expect(fetched).toEqual([`https://${team}.cloudflareaccess.com/cdn-cgi/access/certs`]);
+    expect(await asked(from(await assertion(claims(more))), freshIsolate())).toEqual(success(expected));
+    expect(fetched).toEqual([`https://${TEAM}.cloudflareaccess.com/cdn-cgi/access/certs`]);
   });
 
-  it("asked twice → the team's keys are fetched once", async () => {
-    for (let request = 0; request < 2; request++) {
-      expect(await operatorOf(from(await assertion(claims())), null, access())).not.toBeNull();
+  it.each([
+    ["by one isolate → the team's keys are fetched once", [freshIsolate()].flatMap((one) => [one, one]), 1],
+    ["by two isolates → by each of them", [freshIsolate(), freshIsolate()], 2],
+  ])("asked twice %s", async (_, isolates, times) => {
+    for (const isolate of isolates) {
+      expect(await asked(from(await assertion(claims())), isolate)).toMatchObject({ ok: true });
     }
-    expect(fetched).toHaveLength(1);
+    expect(fetched).toHaveLength(times);
+  });
+
+  it("of another team from now on → its keys are fetched, and the former team vouches for nobody", async () => {
+    const isolate = freshIsolate();
+    const former = from(await assertion(claims()));
+    expect(await asked(former, isolate)).toMatchObject({ ok: true });
+    expect(await asked(former, isolate, { ACCESS_TEAM: "another" })).toMatchObject({ ok: false });
+    expect(fetched.map((url) => new URL(url).host)).toEqual(
+      [TEAM, "another"].map((name) => `${name}.cloudflareaccess.com`),
+    );
   });
 
   it.each<[string, () => Promise<string>]>([
@@ -97,7 +114,10 @@ describe("Cloudflare Access", () => {
         ),
     ],
   ])("an assertion that is %s → nobody", async (_, make) => {
-    expect(await operatorOf(from(await make()), null, access())).toBeNull();
+    expect(await asked(from(await make()), freshIsolate())).toMatchObject({
+      ok: false,
+      error: { reason: "assertion refused" },
+    });
   });
 
   it.each([
@@ -109,8 +129,8 @@ describe("Cloudflare Access", () => {
     ["the address bar", { "sec-fetch-site": "none" }, true],
     ["no browser", {}, true],
   ])("a request from %s → let in: %s", async (_, headers, isLetIn) => {
-    const operator = await operatorOf(from(await assertion(claims()), headers), null, access());
-    expect(operator !== null).toBe(isLetIn);
+    const operator = await asked(from(await assertion(claims()), headers), freshIsolate());
+    expect(operator.ok).toBe(isLetIn);
   });
 
   it.each([
@@ -120,13 +140,13 @@ describe("Cloudflare Access", () => {
     const jwt = await assertion(
       claims("ACCESS_TEAM" in without ? { iss: "https://.cloudflareaccess.com" } : { aud: "" }),
     );
-    expect(await operatorOf(from(jwt), null, { ...access(), ...without })).toBeNull();
+    expect(await asked(from(jwt), freshIsolate(), without)).toMatchObject({ ok: false });
     expect(fetched).toEqual([]);
   });
 
   it("whose keys cannot be fetched → nobody", async () => {
     vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("down", { status: 503 }));
-    expect(await operatorOf(from(await assertion(claims())), null, access())).toBeNull();
+    expect(await asked(from(await assertion(claims())), freshIsolate())).toMatchObject({ ok: false });
   });
 });
 
@@ -152,7 +172,8 @@ describe("an operator's secret", () => {
     ["would be the view secret, where there is none", "to look", {}, null],
   ])("that %s", async (_, secret, more, expected) => {
     const request = new Request(`${ORIGIN}/v1/tokens`);
-    expect(await operatorOf(request, secret, { ...env, ...more })).toEqual(expected);
+    const found = await operatorOf(request, secret, { ...env, ...more }, freshIsolate().accessKeys);
+    expect(found).toEqual(expected === null ? failure({ reason: "another secret" }) : success(expected));
   });
 });
 

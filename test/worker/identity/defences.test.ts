@@ -1,6 +1,7 @@
 // Defences that stand behind others, or that no answer shows: each by itself.
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { Hono } from "hono";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sha256Base64url, signEnrolment, signReport } from "../../../node-shim/worker-link/sign.ts";
@@ -10,6 +11,8 @@ import { registry } from "../../../worker/env.ts";
 import { verifyBinding, verifyNextKey, verifyProof } from "../../../worker/identity/jwt.ts";
 import { issueKid, parseMacKeys } from "../../../worker/identity/kid.ts";
 import { operatorRoutes } from "../../../worker/http/operator-routes.ts";
+import type { App } from "../../../worker/http/responses.ts";
+import { newIsolate } from "../../../worker/isolate.ts";
 import { offerTicket, type Tickets, useTicket } from "../../../worker/machine/tickets.ts";
 import { ORIGIN } from "../support/constants.ts";
 import {
@@ -185,9 +188,15 @@ it("a viewer whom Access lets in may look, and change nothing", async () => {
     .setExpirationTime("1h")
     .sign(privateKey);
   const access = { ...env, ACCESS_TEAM: "viewers", ACCESS_AUD: "app", ACCESS_ADMINS: "alice@example.com" };
+  const app = new Hono<App>()
+    .use((c, next) => {
+      c.set("isolate", newIsolate(fetch));
+      return next();
+    })
+    .route("/", operatorRoutes);
   const ask = (method: string, path: string) => {
     const headers = { "cf-access-jwt-assertion": assertion };
-    return operatorRoutes.fetch(new Request(ORIGIN + path, { method, headers }), access);
+    return app.fetch(new Request(ORIGIN + path, { method, headers }), access);
   };
   expect((await ask("GET", "/v1/tokens")).status).toBe(200);
   for (const [method, path] of [
