@@ -120,7 +120,7 @@ async function startShim(
 function isWithoutRuntime({ inForce, sources }: LoadedConfiguration): boolean {
   if (sources.containerRuntimeEndpoint !== "default") return false;
   const socket = socketPathOf(inForce.containerRuntimeEndpoint);
-  return !("path" in socket && existsSync(socket.path));
+  return !(socket.ok && existsSync(socket.value));
 }
 
 async function startSimulation(

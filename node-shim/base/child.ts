@@ -1,7 +1,7 @@
 // Runs a short-lived program that may hang, fail or say too much. Nothing of it outlives its deadline.
+import { failure, type Result, success } from "../../shared/result.ts";
 import { spawn } from "node:child_process";
 import { faultOf } from "./fault.ts";
-import type { Reading } from "./reading.ts";
 
 export interface ChildOptions {
   program: string;
@@ -16,7 +16,7 @@ export interface ChildOptions {
 const MAX_ERROR_CHARACTERS = 512;
 
 /** What it wrote to its standard output, once it has ended with 0. Never rejects. */
-export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions): Promise<Reading<string>> {
+export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions): Promise<Result<string>> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       // A group of its own, so that all of it can be killed.
@@ -29,7 +29,7 @@ export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions):
     let bytes = 0;
     let errors = "";
     const kill = () => killGroup(child.pid);
-    const end = (reading: Reading<string>) => {
+    const end = (reading: Result<string>) => {
       clearTimeout(timer);
       process.off("exit", kill);
       // Who has left the group may hold the pipes open.
@@ -39,11 +39,11 @@ export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions):
     };
     const stop = (error: string) => {
       kill();
-      end({ error });
+      end(failure(error));
     };
     const timer = setTimeout(() => stop(`did not end within ${deadlineMs / 1000} s`), deadlineMs);
     process.once("exit", kill);
-    child.on("error", (error) => end({ error: faultOf(error) }));
+    child.on("error", (error) => end(failure(faultOf(error))));
     child.stdout.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > maxBytes) stop(`wrote more than ${maxBytes} bytes`);
@@ -52,10 +52,10 @@ export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions):
     child.stderr.setEncoding("utf8");
     child.stderr.on("data", (text: string) => (errors = (errors + text).slice(-MAX_ERROR_CHARACTERS)));
     child.on("close", (code, signal) => {
-      if (code === 0) return end({ value: Buffer.concat(chunks).toString() });
+      if (code === 0) return end(success(Buffer.concat(chunks).toString()));
       const said = errors.trimEnd().split("\n").at(-1) ?? "";
       const how = signal === null ? `ended with ${code}` : `was ended by ${signal}`;
-      return end({ error: said === "" ? how : `${how}: ${said}` });
+      return end(failure(said === "" ? how : `${how}: ${said}`));
     });
   });
 }

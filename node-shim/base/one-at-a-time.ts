@@ -1,5 +1,6 @@
 // Keeps a call that may hang from hanging its caller, or from eating the thread pool. Knows nothing of what is called.
-import { unread, type Reading } from "./reading.ts";
+import { success } from "../../shared/result.ts";
+import { type Reading, unread, unreadable } from "./reading.ts";
 
 /**
  * `call`, one at a time and given up after `giveUpMs`. A call that was given up still holds a thread of libuv's
@@ -18,7 +19,7 @@ export function oneAtATime<R>(
     const answer = settle(call, argument);
     const first = await Promise.race([answer, after(giveUpMs, answer)]);
     if (first !== "late") return first;
-    hung = { error: `${name} ${argument} has not returned within ${giveUpMs} ms`, late: true };
+    hung = unreadable(`${name} ${argument} has not returned within ${giveUpMs} ms`, "late");
     void answer.then(() => {
       hung = null;
     });
@@ -34,7 +35,7 @@ export function oneAtATime<R>(
 
 async function settle<R>(call: (argument: string) => Promise<R>, argument: string): Promise<Reading<R>> {
   try {
-    return { value: await call(argument) };
+    return success(await call(argument));
   } catch (error) {
     return unread(error);
   }

@@ -2,30 +2,31 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type Failure, failure, type Success, success } from "../../shared/result.ts";
 
-/**
- * A fact, or why there is none; `missing` when nothing was there to read, `late` when no answer came in time. `source` where it
- * may be one of several.
- */
-export type Reading<T> = { value: T; source?: string } | Unread;
-interface Unread {
-  error: string;
-  missing?: true;
-  late?: true;
+/** A fact, or why there is none. `source` where it may be one of several. */
+export type Reading<T> = (Success<T> & { source?: string }) | Failure<Unread>;
+
+export interface Unread {
+  /** missing: nothing was there to read. late: no answer came in time. */
+  reason: "missing" | "late" | "failed";
+  message: string;
+}
+
+export function unreadable(message: string, reason: Unread["reason"] = "failed"): Failure<Unread> {
+  return failure({ reason, message });
 }
 
 /** What a failed call says, as a reading. */
-export function unread(error: unknown): Unread {
-  if (!(error instanceof Error)) return { error: String(error) };
-  return "code" in error && error.code === "ENOENT"
-    ? { error: error.message, missing: true }
-    : { error: error.message };
+export function unread(error: unknown): Failure<Unread> {
+  if (!(error instanceof Error)) return unreadable(String(error));
+  return unreadable(error.message, "code" in error && error.code === "ENOENT" ? "missing" : "failed");
 }
 
 /** A file of /proc or /sys. These are answered from the kernel's memory, so that waiting for them is cheapest. */
 export function readKernelFile(root: string, path: string): Reading<string> {
   try {
-    return { value: readFileSync(join(root, path), "utf8") };
+    return success(readFileSync(join(root, path), "utf8"));
   } catch (error) {
     return unread(error);
   }
@@ -34,7 +35,7 @@ export function readKernelFile(root: string, path: string): Reading<string> {
 /** The names in a folder of /proc or /sys, in the order of Go's os.ReadDir. */
 export function listKernelFolder(root: string, path: string): Reading<string[]> {
   try {
-    return { value: readdirSync(join(root, path)).sort() };
+    return success(readdirSync(join(root, path)).sort());
   } catch (error) {
     return unread(error);
   }
@@ -43,7 +44,7 @@ export function listKernelFolder(root: string, path: string): Reading<string[]> 
 /** A file on a disk, which may take its time. */
 export async function readDiskFile(root: string, path: string): Promise<Reading<string>> {
   try {
-    return { value: await readFile(join(root, path), "utf8") };
+    return success(await readFile(join(root, path), "utf8"));
   } catch (error) {
     return unread(error);
   }

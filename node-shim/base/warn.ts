@@ -1,5 +1,6 @@
 // How gathering says that a source failed. Where the words end up is the caller's choice.
-import type { Reading } from "./reading.ts";
+import type { Result } from "../../shared/result.ts";
+import type { Unread } from "./reading.ts";
 
 /** Told when a fact or signal is left out: where it would have come from, and why it did not. */
 export type Warn = (source: string, message: string) => void;
@@ -23,8 +24,8 @@ export function withoutEcho(warn: Warn): Warn {
 }
 
 /** The fact, or undefined after a warning. */
-export function orWarn<T>(reading: Reading<T>, source: string, warn: Warn): T | undefined {
-  if ("value" in reading) return reading.value;
-  warn(source, reading.error);
+export function orWarn<T>(reading: Result<T, string | Unread>, source: string, warn: Warn): T | undefined {
+  if (reading.ok) return reading.value;
+  warn(source, typeof reading.error === "string" ? reading.error : reading.error.message);
   return undefined;
 }

@@ -100,7 +100,7 @@ function durationWithin(
 function socket(field: "containerRuntimeEndpoint" | "imageServiceEndpoint"): Rule {
   return ({ [field]: endpoint }) => {
     const socket = endpoint === "" ? null : socketPathOf(endpoint);
-    return socket && "error" in socket ? { field, message: socket.error } : null;
+    return socket && !socket.ok ? { field, message: socket.error } : null;
   };
 }
 

@@ -52,7 +52,7 @@ export function dockerSocket({ containerRuntime = "remote", dockerEndpoint }: Ru
   if (containerRuntime !== "docker")
     throw new Error(`--container-runtime ${containerRuntime}: must be remote (CRI) or docker`);
   const socket = socketPathOf(dockerEndpoint ?? DOCKER_ENDPOINT);
-  if ("path" in socket) return socket.path;
+  if (socket.ok) return socket.value;
   throw new Error(`--docker-endpoint ${dockerEndpoint}: must be a socket's path, as in ${DOCKER_ENDPOINT}`);
 }
 
@@ -94,6 +94,6 @@ export function watchContainerRuntime(
 /** The configuration was checked before. */
 function validPath(endpoint: string): string {
   const socket = socketPathOf(endpoint);
-  if ("error" in socket) throw new Error(`"${endpoint}" ${socket.error}`);
-  return socket.path;
+  if (!socket.ok) throw new Error(`"${endpoint}" ${socket.error}`);
+  return socket.value;
 }

@@ -44,7 +44,7 @@ export async function gatherFacts(options: FactsOptions): Promise<Facts> {
     options.volumes(),
     options.attachLimits(),
   ]);
-  const nodefs = orWarn("value" in fileSystem ? fileSystem.value.bytes : fileSystem, "nodefs", warn);
+  const nodefs = orWarn(fileSystem.ok ? fileSystem.value.bytes : fileSystem, "nodefs", warn);
   noted(image, "/versions/osImage", note);
   return {
     settings,
@@ -80,6 +80,6 @@ export async function gatherMachine(root: string, warn: Warn, note?: Note): Prom
 }
 
 function noted<T>(reading: Reading<T>, pointer: string, note: Note | undefined): Reading<T> {
-  if ("value" in reading && reading.source !== undefined) note?.(pointer, reading.source);
+  if (reading.ok && reading.source !== undefined) note?.(pointer, reading.source);
   return reading;
 }

@@ -14,13 +14,13 @@ export async function requireReservations({
   const machine = await gatherMachine(root, () => undefined);
   if (machine === undefined) return;
   const fileSystem = await readFileSystem(nodefsPath);
-  const nodefs = "value" in fileSystem ? fileSystem.value.bytes : fileSystem;
+  const nodefs = fileSystem.ok ? fileSystem.value.bytes : fileSystem;
   const pids = pidAvailable(root);
   const fault = reservationFault(
     settings,
     machineInfoOf(machine),
-    "value" in nodefs ? nodefs.value[1] : undefined,
-    "value" in pids ? pids.value[1] : undefined,
+    nodefs.ok ? nodefs.value[1] : undefined,
+    pids.ok ? pids.value[1] : undefined,
   );
   if (fault !== null)
     throw new Error(`${fault} Change kubeReserved, systemReserved, reservedSystemCPUs or evictionHard.`);

@@ -105,7 +105,7 @@ export function ignoredFields(ignored: string[]): string {
 /** The host name is the Node's name, as it is the kubelet's without a cloud provider. */
 export function nodeName({ hostnameOverride = "" }: MachineFlags): string {
   const name = hostname(hostnameOverride, osHostname);
-  if ("error" in name) throw new Error(`${name.error}: pass --hostname-override`);
+  if (!name.ok) throw new Error(`${name.error}: pass --hostname-override`);
   const [fault] = validateNodeName(name.value);
   if (fault !== undefined)
     throw new Error(`"${name.value}" cannot be a Node's name: ${fault}; pass --hostname-override`);

@@ -49,7 +49,7 @@ function fileSystemSignals(
   fileSystem: Reading<FileSystem>,
 ): [SignalName, Observation][] {
   return [
-    [`${name}.available`, "value" in fileSystem ? fileSystem.value.bytes : fileSystem],
-    [`${name}.inodesFree`, "value" in fileSystem ? fileSystem.value.inodes : fileSystem],
+    [`${name}.available`, fileSystem.ok ? fileSystem.value.bytes : fileSystem],
+    [`${name}.inodesFree`, fileSystem.ok ? fileSystem.value.inodes : fileSystem],
   ];
 }

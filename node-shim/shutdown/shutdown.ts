@@ -1,5 +1,6 @@
 // Is this machine shutting down? logind says so (PrepareForShutdown) and waits for the inhibitor, which is held until a
 // report has said it. Upstream's node shutdown manager, without pods to end.
+import { failure, type Result, success } from "../../shared/result.ts";
 import { type Bus, connectBus, ownerOf, subscribe } from "../wire/dbus/bus.ts";
 import type { Message } from "../wire/dbus/wire.ts";
 import type { Log } from "../base/log.ts";
@@ -118,7 +119,7 @@ async function followLogind({ address, clock, stop, prepare, hold, say }: Follow
   const { wait } = wakeableWait(clock, stop);
   while (!stop.aborted) {
     const bus = await connectBus(address, (signal, from) => void hear(signal, from, prepare));
-    const lost = "error" in bus ? bus.error : await listen(bus, stop, prepare, hold);
+    const lost = bus.ok ? await listen(bus.value, stop, prepare, hold) : bus.error;
     if (stop.aborted) return;
     say(`a shutdown of this machine would not be noticed: ${lost}`);
     await wait(RECONNECT_MS);
@@ -136,11 +137,11 @@ async function listen(
   stop.addEventListener("abort", close, { once: true });
   try {
     const subscribed = await subscribe(bus, RULE);
-    if ("error" in subscribed) return subscribed.error;
+    if (!subscribed.ok) return subscribed.error;
     const now = await isPreparing(bus);
-    if (typeof now === "string") return now;
-    if (!now) hold();
-    prepare(now);
+    if (!now.ok) return now.error;
+    if (!now.value) hold();
+    prepare(now.value);
     return await bus.ended;
   } finally {
     stop.removeEventListener("abort", close);
@@ -149,7 +150,7 @@ async function listen(
 }
 
 /** logind's property, or why it cannot be read. */
-async function isPreparing({ call }: Bus): Promise<boolean | string> {
+async function isPreparing({ call }: Bus): Promise<Result<boolean>> {
   const answer = await call({
     destination: LOGIN1,
     path: LOGIN1_PATH,
@@ -157,9 +158,11 @@ async function isPreparing({ call }: Bus): Promise<boolean | string> {
     member: "Get",
     body: [MANAGER, "PreparingForShutdown"],
   });
-  if ("error" in answer) return answer.error;
-  const [value] = answer.values;
-  return typeof value === "boolean" ? value : "logind's PreparingForShutdown is not a boolean";
+  if (!answer.ok) return answer;
+  const [value] = answer.value;
+  return typeof value === "boolean"
+    ? success(value)
+    : failure("logind's PreparingForShutdown is not a boolean");
 }
 
 /** Anybody on the bus may send such a signal to anybody: whose it is, the bus knows. */
@@ -172,7 +175,7 @@ async function hear(
   if (path !== LOGIN1_PATH || of !== MANAGER || member !== "PrepareForShutdown") return;
   if (typeof isShuttingDown !== "boolean") return;
   const owner = await ownerOf(bus, LOGIN1);
-  if ("values" in owner && owner.values[0] === sender) prepare(isShuttingDown);
+  if (owner.ok && owner.value[0] === sender) prepare(isShuttingDown);
 }
 
 /** Each text when it is another than the one before. */

@@ -26,7 +26,7 @@ export function awsSource(baseUrl: string): CloudSource {
       const askOnce = () => ask(path, { headers: { "x-aws-ec2-metadata-token": token } });
       if (token === "") await renewToken();
       let answer = await askOnce();
-      if ("value" in answer && answer.value.status === 401) {
+      if (answer.ok && answer.value.status === 401) {
         await renewToken();
         answer = await askOnce();
       }

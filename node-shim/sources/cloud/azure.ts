@@ -1,4 +1,5 @@
 // Azure's Instance Metadata Service. Asks for one document, in a version that does not hold user data yet.
+import { failure } from "../../../shared/result.ts";
 import * as z from "zod/mini";
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
 import { addressesOf, type CloudAddress } from "./addresses.ts";
@@ -66,6 +67,6 @@ function addresses(
     ...addressesOf("InternalIP", [privateIpAddress]),
     ...addressesOf("ExternalIP", [publicIpAddress]),
   ]);
-  if (found.length === 0) return required({ error: `GET ${PATH}: it holds no IP address` });
+  if (found.length === 0) return required(failure(`GET ${PATH}: it holds no IP address`));
   return [...addressesOf("Hostname", [(osProfile.computerName || name).toLowerCase()]), ...found];
 }

@@ -1,9 +1,9 @@
 // A file in the place of a metadata server, for clouds that have none. Reads it; what it says is checked elsewhere.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { parse as parseYaml } from "yaml";
 import { codeOf, faultOf } from "../../base/fault.ts";
-import type { Reading } from "../../base/reading.ts";
 import type { CloudSource } from "./metadata.ts";
 
 const MAX_FILE_BYTES = 64 * 1024;
@@ -12,31 +12,31 @@ const MAX_FILE_BYTES = 64 * 1024;
 export function fileSource(path: string): CloudSource {
   return async () => {
     const text = await readSmallFile(path);
-    if ("error" in text) return text;
+    if (!text.ok) return text;
     try {
       const document: unknown = parseYaml(text.value, { logLevel: "error" });
       if (typeof document !== "object" || document === null || Array.isArray(document))
-        return { error: "holds no fields such as providerID, instanceType, zone, region, addresses" };
-      return { value: { providerID: "", instanceType: "", ...document } };
+        return failure("holds no fields such as providerID, instanceType, zone, region, addresses");
+      return success({ providerID: "", instanceType: "", ...document });
     } catch (error) {
-      return { error: `not YAML: ${faultOf(error)}` };
+      return failure(`not YAML: ${faultOf(error)}`);
     }
   };
 }
 
-async function readSmallFile(path: string): Promise<Reading<string>> {
+async function readSmallFile(path: string): Promise<Result<string>> {
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // of a FIFO it would wait for a writer
     try {
       const stat = await file.stat();
       // Whatever else has a path may never end.
-      if (!stat.isFile()) return { error: "not a file" };
-      if (stat.size > MAX_FILE_BYTES) return { error: `larger than ${MAX_FILE_BYTES} bytes` };
-      return { value: await file.readFile("utf8") };
+      if (!stat.isFile()) return failure("not a file");
+      if (stat.size > MAX_FILE_BYTES) return failure(`larger than ${MAX_FILE_BYTES} bytes`);
+      return success(await file.readFile("utf8"));
     } finally {
       await file.close();
     }
   } catch (error) {
-    return { error: `cannot be read (${codeOf(error)})` };
+    return failure(`cannot be read (${codeOf(error)})`);
   }
 }

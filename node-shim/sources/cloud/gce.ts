@@ -1,4 +1,5 @@
 // Google Cloud's instance metadata. Asks for single values: the whole tree holds start-up scripts and keys.
+import { failure } from "../../../shared/result.ts";
 import * as z from "zod/mini";
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
 import { addressesOf, type CloudAddress } from "./addresses.ts";
@@ -26,8 +27,8 @@ export function gceSource(baseUrl: string): CloudSource {
     const get: Get = async (name, wish) => {
       const path = METADATA + name;
       const answer = await ask(path, { headers: { "metadata-flavor": FLAVOR } });
-      if ("value" in answer && answer.value.headers["metadata-flavor"] !== FLAVOR)
-        return required({ error: `GET ${path}: the answer is not of a metadata server of Google Cloud` });
+      if (answer.ok && answer.value.headers["metadata-flavor"] !== FLAVOR)
+        return required(failure(`GET ${path}: the answer is not of a metadata server of Google Cloud`));
       return required(wish === "optional" ? optionalBodyOf(path, answer) : bodyOf(path, answer));
     };
     return settled(() => read(get));

@@ -1,7 +1,7 @@
 // HTTP to a cloud's metadata server. Follows no redirect and knows no proxy: what is asked never leaves the link.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { request as httpRequest } from "node:http";
 import { faultOf } from "../../base/fault.ts";
-import type { Reading } from "../../base/reading.ts";
 
 /** Where AWS, Google Cloud and Azure serve metadata. A name would have to be resolved first, by who knows whom. */
 export const LINK_LOCAL_URL = "http://169.254.169.254";
@@ -21,7 +21,7 @@ export interface MetadataRequest {
 }
 
 /** Asks for a path. An error is one of the connection; any status is an answer. Never rejects. */
-export type AskServer = (path: string, request?: MetadataRequest) => Promise<Reading<MetadataAnswer>>;
+export type AskServer = (path: string, request?: MetadataRequest) => Promise<Result<MetadataAnswer>>;
 
 export function metadataServer(
   baseUrl: string, // typically LINK_LOCAL_URL
@@ -31,7 +31,7 @@ export function metadataServer(
     new Promise((resolve) => {
       const fail = (error: Error) => {
         const why = signal.aborted ? "no answer in time" : faultOf(error);
-        resolve({ error: `${method} ${path}: ${why}` });
+        resolve(failure(`${method} ${path}: ${why}`));
       };
       // An agent of its own: the global one may have been told of a proxy by the environment.
       const options = { method, headers, signal, agent: false as const };
@@ -47,7 +47,7 @@ export function metadataServer(
         response.on("error", fail);
         response.on("end", () => {
           const { statusCode: status = 0, headers } = response;
-          resolve({ value: { status, headers, body: Buffer.concat(chunks).toString() } });
+          resolve(success({ status, headers, body: Buffer.concat(chunks).toString() }));
         });
       });
       request.on("error", fail);
@@ -56,31 +56,31 @@ export function metadataServer(
 }
 
 /** The body of a 200; any other status is an error. */
-export function bodyOf(path: string, answer: Reading<MetadataAnswer>): Reading<string> {
-  if ("error" in answer) return answer;
+export function bodyOf(path: string, answer: Result<MetadataAnswer>): Result<string> {
+  if (!answer.ok) return answer;
   const { status, body } = answer.value;
-  return status === 200 ? { value: body.trim() } : { error: `GET ${path}: status ${status}` };
+  return status === 200 ? success(body.trim()) : failure(`GET ${path}: status ${status}`);
 }
 
 /** As bodyOf, but a 404 says that the instance has no such thing: "". */
-export function optionalBodyOf(path: string, answer: Reading<MetadataAnswer>): Reading<string> {
-  return "value" in answer && answer.value.status === 404 ? { value: "" } : bodyOf(path, answer);
+export function optionalBodyOf(path: string, answer: Result<MetadataAnswer>): Result<string> {
+  return answer.ok && answer.value.status === 404 ? success("") : bodyOf(path, answer);
 }
 
 /** The value of a reading whose failure ends the whole: caught by `settled`. */
-export function required<T>(reading: Reading<T>): T {
-  if ("error" in reading) throw new UnreadError(reading.error);
+export function required<T>(reading: Result<T>): T {
+  if (!reading.ok) throw new UnreadError(reading.error);
   return reading.value;
 }
 
 class UnreadError extends Error {}
 
 /** What `read` comes to; what `required` has ended is an error, and anything else thrown is a bug. */
-export async function settled<T>(read: () => Promise<T>): Promise<Reading<T>> {
+export async function settled<T>(read: () => Promise<T>): Promise<Result<T>> {
   try {
-    return { value: await read() };
+    return success(await read());
   } catch (error) {
-    if (error instanceof UnreadError) return { error: error.message };
+    if (error instanceof UnreadError) return failure(error.message);
     throw error;
   }
 }

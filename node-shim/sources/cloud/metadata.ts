@@ -1,12 +1,12 @@
 // Keeps the last good metadata of the cloud that the machine runs in, refreshed behind the reports' back. A source that
 // hangs or fails costs a line in the log.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { cloudSchema, type CloudMetadata } from "../../../shared/protocol/facts.ts";
 import { firstFault } from "../../../shared/protocol/report.ts";
-import type { Reading } from "../../base/reading.ts";
 import type { Warn } from "../../base/warn.ts";
 
 /** Reads the metadata once; what is under way ends with `signal`. Never rejects. */
-export type CloudSource = (signal: AbortSignal) => Promise<Reading<unknown>>;
+export type CloudSource = (signal: AbortSignal) => Promise<Result<unknown>>;
 
 export interface CloudMetadataOptions {
   source: CloudSource;
@@ -40,8 +40,8 @@ export function cloudMetadata(options: CloudMetadataOptions): () => Promise<Clou
   const refresh = async () => {
     isReading = true;
     const reading = await readOnce(options, () => (isReading = false));
-    if ("value" in reading) good = reading.value;
-    const fault = "error" in reading ? reading.error : "";
+    if (reading.ok) good = reading.value;
+    const fault = !reading.ok ? reading.error : "";
     if (fault !== "" && fault !== said) warn("cloud metadata", `${where}: ${fault}`);
     said = fault;
   };
@@ -62,26 +62,26 @@ export function cloudMetadata(options: CloudMetadataOptions): () => Promise<Clou
 async function readOnce(
   { source, deadlineMs }: CloudMetadataOptions,
   ended: () => void,
-): Promise<Reading<CloudMetadata>> {
+): Promise<Result<CloudMetadata>> {
   const giveUp = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Reading<unknown>>((resolve) => {
+  const late = new Promise<Result<unknown>>((resolve) => {
     timer = setTimeout(() => {
       giveUp.abort();
-      resolve({ error: `no answer within ${deadlineMs / 1000} s` });
+      resolve(failure(`no answer within ${deadlineMs / 1000} s`));
     }, deadlineMs);
   });
   const first = await Promise.race([source(giveUp.signal).finally(ended), late]);
   clearTimeout(timer);
-  return "error" in first ? first : checked(first.value);
+  return !first.ok ? first : checked(first.value);
 }
 
 /** A Node's or an error: no answer of a metadata server may get the machine's facts refused. */
-function checked(found: unknown): Reading<CloudMetadata> {
+function checked(found: unknown): Result<CloudMetadata> {
   const parsed = cloudSchema.safeParse(withoutRepetition(found));
-  if (parsed.success) return { value: parsed.data };
+  if (parsed.success) return success(parsed.data);
   const { path, message } = firstFault(parsed.error);
-  return { error: `${path === "" ? "" : `${path.slice(1).replaceAll("/", ".")}: `}${message}` };
+  return failure(`${path === "" ? "" : `${path.slice(1).replaceAll("/", ".")}: `}${message}`);
 }
 
 /** Two interfaces may share a name; the apiserver refuses an address that is there twice. */

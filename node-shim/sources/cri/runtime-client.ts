@@ -65,9 +65,9 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
     missing: (answer: Message<A>) => string | null = () => null,
   ): Promise<Message<A> | null> {
     const answer = await client.unary(method, {}, deadlineMs);
-    if ("fault" in answer) {
-      const text = `${socketPath}: ${faultText(answer.fault)}`;
-      if (WHOLE_SERVICE.has(answer.fault.code))
+    if (!answer.ok) {
+      const text = `${socketPath}: ${faultText(answer.error)}`;
+      if (WHOLE_SERVICE.has(answer.error.code))
         sayOnce(
           socketPath,
           "container runtime",

@@ -3,8 +3,8 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import type { Result } from "../../../shared/result.ts";
 import { codeOf } from "../../base/fault.ts";
-import type { Reading } from "../../base/reading.ts";
 import type { Warn } from "../../base/warn.ts";
 import { askDriver, type Driver } from "./driver.ts";
 
@@ -16,7 +16,7 @@ const FIRST_WAIT_MS = 500;
 interface Registered {
   /** Tells a socket from the next one of its name. */
   stamp: string;
-  answer: Reading<Driver | null>;
+  answer: Result<Driver | null>;
   askedMs: number;
 }
 
@@ -58,7 +58,7 @@ export function attachLimits(options: AttachLimitsOptions): AttachLimits {
 function limitsOf(registered: ReadonlyMap<string, Registered>, warn: Warn): Facts["attachLimits"] {
   const limits = new Map<string, number>();
   for (const { answer } of registered.values()) {
-    if ("value" in answer && answer.value) limits.set(answer.value.name, answer.value.maxVolumes);
+    if (answer.ok && answer.value) limits.set(answer.value.name, answer.value.maxVolumes);
   }
   if (limits.size === 0) return undefined;
   const most = FACTS_LIMITS.attachLimits;
@@ -79,12 +79,11 @@ async function askAll(
   }
   const ask = async ([path, stamp]: [path: string, stamp: string]) => {
     const known = registered.get(path);
-    const isFresh =
-      known?.stamp === stamp && ("value" in known.answer || nowMs() - known.askedMs < ASK_AGAIN_MS);
+    const isFresh = known?.stamp === stamp && (known.answer.ok || nowMs() - known.askedMs < ASK_AGAIN_MS);
     if (isFresh) return;
     const answer = await askDriver(path, nowMs, stop);
     if (stop.aborted) return;
-    if ("error" in answer) warn(`CSI driver at ${path}`, answer.error);
+    if (!answer.ok) warn(`CSI driver at ${path}`, answer.error);
     registered.set(path, { stamp, answer, askedMs: nowMs() });
   };
   await Promise.all([...sockets].map(ask));

@@ -1,9 +1,9 @@
 // Asks one CSI driver, through the socket it registers with, who it is and how many volumes it can attach here. Does
 // not register it: that is a kubelet's business.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { isAbsolute } from "node:path";
 import { FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
 import { labelValueErrors } from "../../../shared/kubernetes/validation.ts";
-import type { Reading } from "../../base/reading.ts";
 import { grpcClient, type GrpcClient } from "../../wire/grpc/client.ts";
 import { faultText } from "../../wire/grpc/status.ts";
 import { CSI_PLUGIN, GET_INFO, NODE_GET_INFO } from "./api.ts";
@@ -24,23 +24,23 @@ export async function askDriver(
   socketPath: string,
   nowMs: () => number, // monotonic: typically performance.now
   stop: AbortSignal,
-): Promise<Reading<Driver | null>> {
+): Promise<Result<Driver | null>> {
   const withClient = clientOf(nowMs, stop);
   const info = await withClient(socketPath, (client) => client.unary(GET_INFO, {}, GET_INFO_DEADLINE_MS));
-  if ("fault" in info) return { error: `GetInfo: ${faultText(info.fault)}` };
+  if (!info.ok) return failure(`GetInfo: ${faultText(info.error)}`);
   const { type, name, endpoint } = info.value;
-  if (type !== CSI_PLUGIN) return { value: null };
+  if (type !== CSI_PLUGIN) return success(null);
   if (name === "" || labelValueErrors(name).length > 0)
-    return { error: `${JSON.stringify(name.slice(0, 100))} is not a driver's name` };
+    return failure(`${JSON.stringify(name.slice(0, 100))} is not a driver's name`);
   if (endpoint !== "" && !isAbsolute(endpoint))
-    return { error: `its endpoint ${JSON.stringify(endpoint.slice(0, 200))} is not an absolute path` };
+    return failure(`its endpoint ${JSON.stringify(endpoint.slice(0, 200))} is not an absolute path`);
   const node = await withClient(endpoint || socketPath, (client) =>
     client.unary(NODE_GET_INFO, {}, NODE_GET_INFO_DEADLINE_MS),
   );
-  if ("fault" in node) return { error: `NodeGetInfo of ${name}: ${faultText(node.fault)}` };
+  if (!node.ok) return failure(`NodeGetInfo of ${name}: ${faultText(node.error)}`);
   // As nodeinfomanager.updateCSINode: none when not positive, and an int32.
   const maxVolumes = Math.min(Math.max(node.value.maxVolumesPerNode, 0), FACTS_LIMITS.attachLimit);
-  return { value: { name, maxVolumes } };
+  return success({ name, maxVolumes });
 }
 
 /** A client for one call, which ends early when it is to stop. */

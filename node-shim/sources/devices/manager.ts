@@ -1,10 +1,11 @@
 // Serves the device plugins of this machine: what a kubelet's device manager does, without giving a device to anyone.
+import { type Result, success } from "../../../shared/result.ts";
 import { isExtendedResourceName } from "../../../shared/kubernetes/resource-names.ts";
 import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
 import { faultOf } from "../../base/fault.ts";
 import type { Message } from "../../wire/grpc/schema.ts";
 import { serve } from "../../wire/grpc/server.ts";
-import { type Answer, fault } from "../../wire/grpc/status.ts";
+import { type Fault, fault } from "../../wire/grpc/status.ts";
 import type { Log } from "../../base/log.ts";
 import { REGISTER, VERSION } from "./api.ts";
 import { connectPlugin, type Plugin } from "./plugin.ts";
@@ -85,12 +86,12 @@ function stopServing(serving: Serving): void {
 async function register(
   request: Message<typeof REGISTER.request>,
   serving: Serving,
-): Promise<Answer<object>> {
+): Promise<Result<object, Fault>> {
   const { resourceName } = request;
   const wrong = registrationFault(request) ?? (await addPlugin(request, serving));
   if (wrong === null) {
     serving.log("info", `device plugin for ${resourceName} registered`);
-    return { value: {} };
+    return success({});
   }
   serving.log("warn", `device plugin refused: ${wrong}`);
   return fault("Unknown", wrong);
@@ -120,17 +121,17 @@ async function addPlugin(
       );
     },
   });
-  if ("error" in plugin) return `${resourceName}: ${plugin.error}`;
+  if (!plugin.ok) return `${resourceName}: ${plugin.error}`;
   const refusal = serving.open ? roomFault(resourceName, resources) : "the shim is ending";
   if (refusal !== null) {
-    plugin.close();
+    plugin.value.close();
     return refusal;
   }
   // A plugin that registers again has restarted.
   plugins.get(resourceName)?.close();
-  plugins.set(resourceName, plugin);
+  plugins.set(resourceName, plugin.value);
   resources.connected(resourceName);
-  plugin.watch();
+  plugin.value.watch();
   return null;
 }
 

@@ -1,4 +1,5 @@
 // One device plugin: from its registration to the loss of its stream. Keeps no count of devices.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { join } from "node:path";
 import { type Fault, faultText } from "../../wire/grpc/status.ts";
 import { grpcClient } from "../../wire/grpc/client.ts";
@@ -27,16 +28,16 @@ export interface Plugin {
 }
 
 /** Upstream client.Connect: waits until the plugin answers, or says why it does not. */
-export async function connectPlugin(options: PluginOptions): Promise<Plugin | { error: string }> {
+export async function connectPlugin(options: PluginOptions): Promise<Result<Plugin>> {
   const { folder, endpoint, nowMs, sleep } = options;
   const client = grpcClient({ socketPath: join(folder, endpoint), nowMs });
   const fault = await dial(() => client.unary(GET_OPTIONS, {}, DIAL_GIVE_UP_MS), nowMs, sleep);
   if (fault) {
     client.close();
-    return { error: `failed to get device plugin options: ${faultText(fault)}` };
+    return failure(`failed to get device plugin options: ${faultText(fault)}`);
   }
   let open = true;
-  return {
+  return success({
     watch() {
       client.serverStream(
         LIST_AND_WATCH,
@@ -58,21 +59,20 @@ export async function connectPlugin(options: PluginOptions): Promise<Plugin | { 
       open = false;
       client.close();
     },
-  };
+  });
 }
 
 /** Upstream's dial blocks: only nobody at the socket is tried again. null: the plugin answers. */
 async function dial(
-  call: () => Promise<{ fault: Fault } | { value: unknown }>,
+  call: () => Promise<Result<unknown, Fault>>,
   nowMs: () => number,
   sleep: (ms: number) => Promise<void>,
 ): Promise<Fault | null> {
   const startMs = nowMs();
   for (;;) {
     const answer = await call();
-    if ("value" in answer) return null;
-    const { fault } = answer;
-    if (fault.code !== "Unavailable" || nowMs() - startMs >= DIAL_GIVE_UP_MS) return fault;
+    if (answer.ok) return null;
+    if (answer.error.code !== "Unavailable" || nowMs() - startMs >= DIAL_GIVE_UP_MS) return answer.error;
     await sleep(DIAL_EVERY_MS);
   }
 }

@@ -1,10 +1,10 @@
 // Looks at the drop-ins once a minute, one after the other and behind the reports' back, and remembers what each said
 // last. None of them can keep a report from being sent.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { readdir, stat } from "node:fs/promises";
 import { DROP_IN_LIMITS, type DropIns } from "../../../shared/protocol/drop-ins.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { codeOf } from "../../base/fault.ts";
-import type { Reading } from "../../base/reading.ts";
 import { mergeDropIns } from "./merge.ts";
 import { ownershipFault, readDropIn, type Said } from "./read-one.ts";
 
@@ -62,7 +62,7 @@ async function lookAt(
 ): Promise<ReadonlyMap<string, Remembered>> {
   const { folder, deadlineMs, uid, wallMs, nowMs } = options;
   const names = await namesIn(options);
-  if ("error" in names) {
+  if (!names.ok) {
     // What they said stands, until it expires: a folder that cannot be read says nothing about the machine.
     return new Map([...before, [folder, { saidMs: nowMs(), error: names.error }]]);
   }
@@ -71,7 +71,7 @@ async function lookAt(
     const reading = await readDropIn(name, { folder, deadlineMs, uid, nowMs: wallMs });
     known.set(
       name,
-      "value" in reading
+      reading.ok
         ? { ...reading.value, saidMs: nowMs() }
         : { saidMs: nowMs(), ...before.get(name), error: reading.error },
     );
@@ -82,15 +82,15 @@ async function lookAt(
 }
 
 /** Sorted. Hidden files are no drop-ins; no folder at all is one without any. */
-async function namesIn({ folder, uid }: DropInsOptions): Promise<Reading<string[]>> {
+async function namesIn({ folder, uid }: DropInsOptions): Promise<Result<string[]>> {
   try {
     const fault = ownershipFault(await stat(folder), uid);
-    if (fault !== null) return { error: `the folder ${fault}` };
+    if (fault !== null) return failure(`the folder ${fault}`);
     const names = await readdir(folder);
-    return { value: names.filter((name) => !name.startsWith(".")).sort() };
+    return success(names.filter((name) => !name.startsWith(".")).sort());
   } catch (error) {
     const code = codeOf(error);
-    return code === "ENOENT" ? { value: [] } : { error: `the folder cannot be read (${code})` };
+    return code === "ENOENT" ? success([]) : failure(`the folder cannot be read (${code})`);
   }
 }
 

@@ -1,11 +1,11 @@
 // One drop-in → what it says, or what is wrong with it. Believes no file that others than root or this user can change.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { lstat, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DROP_IN_LIMITS, type DropIn, dropInSchema } from "../../../shared/protocol/drop-ins.ts";
 import { firstFault } from "../../../shared/protocol/report.ts";
 import { type ChildOptions, runChild } from "../../base/child.ts";
 import { codeOf, faultOf } from "../../base/fault.ts";
-import type { Reading } from "../../base/reading.ts";
 
 /** What it says, and how long ago it was said. */
 export interface Said {
@@ -25,23 +25,23 @@ export interface ReadDropInOptions {
 const MAX_BYTES = 64 * 1024;
 
 /** A file that ends in .json is read, anything else is run. Never rejects. */
-export async function readDropIn(name: string, options: ReadDropInOptions): Promise<Reading<Said>> {
+export async function readDropIn(name: string, options: ReadDropInOptions): Promise<Result<Said>> {
   const path = join(options.folder, name);
   try {
     const stat = await lstat(path);
-    if (!stat.isFile()) return { error: "is not a file (links are not followed)" };
+    if (!stat.isFile()) return failure("is not a file (links are not followed)");
     const fault = ownershipFault(stat, options.uid);
-    if (fault !== null) return { error: fault };
+    if (fault !== null) return failure(fault);
     if (!name.endsWith(".json")) {
-      if ((stat.mode & 0o111) === 0) return { error: "neither ends in .json nor is executable" };
+      if ((stat.mode & 0o111) === 0) return failure("neither ends in .json nor is executable");
       return await run({ program: path, args: [], deadlineMs: options.deadlineMs, maxBytes: MAX_BYTES });
     }
-    if (stat.size > MAX_BYTES) return { error: `is larger than ${MAX_BYTES} bytes` };
+    if (stat.size > MAX_BYTES) return failure(`is larger than ${MAX_BYTES} bytes`);
     const dropIn = parsed(await readFile(path, "utf8"));
-    if ("error" in dropIn) return dropIn;
-    return { value: { dropIn: dropIn.value, agedMs: Math.max(0, options.nowMs() - stat.mtimeMs) } };
+    if (!dropIn.ok) return dropIn;
+    return success({ dropIn: dropIn.value, agedMs: Math.max(0, options.nowMs() - stat.mtimeMs) });
   } catch (error) {
-    return { error: `cannot be read (${codeOf(error)})` };
+    return failure(`cannot be read (${codeOf(error)})`);
   }
 }
 
@@ -51,22 +51,22 @@ export function ownershipFault({ uid, mode }: { uid: number; mode: number }, own
   return (mode & 0o022) === 0 ? null : "can be written by others: chmod go-w";
 }
 
-async function run(options: ChildOptions): Promise<Reading<Said>> {
+async function run(options: ChildOptions): Promise<Result<Said>> {
   const output = await runChild(options);
-  if ("error" in output) return output;
+  if (!output.ok) return output;
   const dropIn = parsed(output.value);
-  return "error" in dropIn ? dropIn : { value: { dropIn: dropIn.value, agedMs: 0 } };
+  return !dropIn.ok ? dropIn : success({ dropIn: dropIn.value, agedMs: 0 });
 }
 
-function parsed(text: string): Reading<DropIn> {
+function parsed(text: string): Result<DropIn> {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (error) {
-    return { error: `is not JSON: ${faultOf(error)}`.slice(0, DROP_IN_LIMITS.messageLength) };
+    return failure(`is not JSON: ${faultOf(error)}`.slice(0, DROP_IN_LIMITS.messageLength));
   }
   const dropIn = dropInSchema.safeParse(json);
-  if (dropIn.success) return { value: dropIn.data };
+  if (dropIn.success) return success(dropIn.data);
   const { path, message } = firstFault(dropIn.error);
-  return { error: `${path === "" ? "" : `${path}: `}${message}` };
+  return failure(`${path === "" ? "" : `${path}: `}${message}`);
 }

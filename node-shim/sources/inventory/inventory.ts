@@ -1,14 +1,14 @@
 // Keeps the last good inventory of the machine's hardware: looked at by a child process, soon after the start and then
 // hourly. The shim's own process loads nothing for it.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { fileURLToPath } from "node:url";
 import { type Inventory, inventorySchema } from "../../../shared/protocol/inventory.ts";
 import { firstFault } from "../../../shared/protocol/report.ts";
 import { runChild } from "../../base/child.ts";
-import type { Reading } from "../../base/reading.ts";
 import type { Warn } from "../../base/warn.ts";
 
 export interface InventoryOptions {
-  look: () => Promise<Reading<Inventory>>; // typically hardware
+  look: () => Promise<Result<Inventory>>; // typically hardware
   /** performance.now: it never goes back. */
   nowMs: () => number;
   warn: Warn;
@@ -35,7 +35,7 @@ export function keptInventory({
     isLooking = true;
     const found = await look();
     isLooking = false;
-    if ("value" in found) good = found.value;
+    if (found.ok) good = found.value;
     else warn("inventory", found.error);
   };
 
@@ -60,7 +60,7 @@ export async function hardware(
   withSerials: boolean,
   program: URL = PROGRAM,
   deadlineMs: number = DEADLINE_MS,
-): Promise<Reading<Inventory>> {
+): Promise<Result<Inventory>> {
   const args = [fileURLToPath(program), ...(withSerials ? ["--serials"] : [])];
   const output = await runChild({
     program: process.execPath,
@@ -68,17 +68,17 @@ export async function hardware(
     deadlineMs,
     maxBytes: MAX_OUTPUT_BYTES,
   });
-  if ("error" in output) return { error: `the hardware could not be looked at: it ${output.error}` };
+  if (!output.ok) return failure(`the hardware could not be looked at: it ${output.error}`);
   return inventoryIn(output.value);
 }
 
-function inventoryIn(text: string): Reading<Inventory> {
+function inventoryIn(text: string): Result<Inventory> {
   try {
     const parsed = inventorySchema.safeParse(JSON.parse(text));
-    if (parsed.success) return { value: parsed.data };
+    if (parsed.success) return success(parsed.data);
     const { path, message } = firstFault(parsed.error);
-    return { error: `what was found cannot be reported: ${path}: ${message}` };
+    return failure(`what was found cannot be reported: ${path}: ${message}`);
   } catch {
-    return { error: "what was found is not JSON" };
+    return failure("what was found is not JSON");
   }
 }

@@ -1,4 +1,5 @@
 // Everything that the Node's address is chosen from. The choice is shared/setters/node-address.ts's.
+import { success } from "../../../shared/result.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { isUnspecified, parseIpSloppy } from "../../../shared/kubernetes/ip.ts";
 import { hostIPs, interfaceIPs, type Interfaces } from "./host-ip.ts";
@@ -41,13 +42,14 @@ export async function addresses(sources: AddressSources, warn: Warn): Promise<Fa
   if (interfaces === undefined) return undefined;
   const found = await lookupIfNeeded(sources);
   // A name that nobody knows is no fault of the machine's.
-  if ("error" in found && found.late) warn("resolver", `${found.error}: see to it, or pass --node-ip`);
+  if (!found.ok && found.error.reason === "late")
+    warn("resolver", `${found.error.message}: see to it, or pass --node-ip`);
   const own = interfaceIPs(interfaces);
-  const candidates = [...sources.nodeIPs, ...("value" in found ? found.value : [])];
+  const candidates = [...sources.nodeIPs, ...(found.ok ? found.value : [])];
   const ips = new Set(candidates.flatMap((text) => parseIpSloppy(text) ?? []));
   return {
     nodeIPs: sources.nodeIPs,
-    lookup: "value" in found ? found.value : { error: found.error },
+    lookup: found.ok ? found.value : { error: found.error.message },
     onInterface: [...ips].filter((ip) => own.has(ip)),
     defaultRoute: orWarn(hostIPs(sources.root, interfaces), "default route", warn) ?? {},
   };
@@ -55,7 +57,7 @@ export async function addresses(sources: AddressSources, warn: Warn): Promise<Fa
 
 function listInterfaces(networkInterfaces: () => Interfaces): Reading<Interfaces> {
   try {
-    return { value: networkInterfaces() };
+    return success(networkInterfaces());
   } catch (error) {
     return unread(error);
   }
@@ -70,7 +72,7 @@ async function lookupIfNeeded({
 }: AddressSources): Promise<Reading<string[]>> {
   const nodeIP = parseIpSloppy(nodeIPs[0] ?? "");
   const isGiven = nodeIP !== null && !isUnspecified(nodeIP);
-  return isGiven || parseIpSloppy(hostname) !== null ? { value: [] } : lookup(nodeName);
+  return isGiven || parseIpSloppy(hostname) !== null ? success([]) : lookup(nodeName);
 }
 
 /** Go's net.IP has no zone (`fe80::1%eth0`). */

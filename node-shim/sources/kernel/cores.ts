@@ -1,7 +1,8 @@
 // Counts logical CPUs as cAdvisor does: those that are online, whatever this process may run on.
+import { success } from "../../../shared/result.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { listKernelFolder, readKernelFile, type Reading } from "../../base/reading.ts";
+import { listKernelFolder, type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
 
 const NODES = "/sys/devices/system/node";
 const CPUS = "/sys/devices/system/cpu";
@@ -13,9 +14,9 @@ const CPUS = "/sys/devices/system/cpu";
 export function logicalCores(root: string): Reading<number> {
   const nodes = numbered(root, NODES, /^node\d+$/);
   const source = nodes.length === 0 ? CPUS : NODES;
-  const cores = nodes.length === 0 ? numbered(root, CPUS, CPU).length : coresOfNodes(root, nodes);
-  if (typeof cores === "object") return cores;
-  return cores > 0 ? { value: cores, source } : { error: "no CPU is online" };
+  const cores = nodes.length === 0 ? success(numbered(root, CPUS, CPU).length) : coresOfNodes(root, nodes);
+  if (!cores.ok) return cores;
+  return cores.value > 0 ? { ...cores, source } : unreadable("no CPU is online");
 }
 
 const CPU = /^cpu\d+$/;
@@ -23,20 +24,20 @@ const CPU = /^cpu\d+$/;
 /** Paths in a folder that match; none where it cannot be read, like Go's filepath.Glob. */
 function numbered(root: string, folder: string, pattern: RegExp): string[] {
   const names = listKernelFolder(root, folder);
-  if ("error" in names) return [];
+  if (!names.ok) return [];
   return names.value.filter((name) => pattern.test(name)).map((name) => `${folder}/${name}`);
 }
 
-function coresOfNodes(root: string, nodes: string[]): number | { error: string } {
+function coresOfNodes(root: string, nodes: string[]): Reading<number> {
   const online = onlineCPUs(root);
-  if (online !== null && "error" in online) return online;
+  if (online !== null && !online.ok) return online;
   let cores = 0;
   for (const cpu of nodes.flatMap((node) => numbered(root, node, CPU))) {
     const id = Number(cpu.slice(cpu.lastIndexOf("/cpu") + 4));
     if (online !== null && !online.value.some(([first, last]) => first <= id && id <= last)) continue;
     if (hasTopology(root, cpu)) cores++;
   }
-  return cores;
+  return success(cores);
 }
 
 /** A CPU without these is not counted (cAdvisor sysinfo.getCoresInfo). */
@@ -48,13 +49,13 @@ function hasTopology(root: string, cpu: string): boolean {
 /** The ranges of `cpu/online`, such as `0-3,5`; null where CPUs cannot be taken offline (cAdvisor IsCPUOnline). */
 function onlineCPUs(root: string): Reading<[first: number, last: number][]> | null {
   const file = readKernelFile(root, `${CPUS}/online`);
-  if ("error" in file) return file.missing ? null : file;
+  if (!file.ok) return file.error.reason === "missing" ? null : file;
   const ranges: [number, number][] = [];
   for (const part of file.value.trim().split(",")) {
     const range = /^(\d+)(?:-(\d+))?$/.exec(part);
     if (range === null)
-      return { error: `${CPUS}/online is not a list of CPUs: ${JSON.stringify(file.value)}` };
+      return unreadable(`${CPUS}/online is not a list of CPUs: ${JSON.stringify(file.value)}`);
     ranges.push([Number(range[1]), Number(range[2] ?? range[1])]);
   }
-  return { value: ranges };
+  return success(ranges);
 }

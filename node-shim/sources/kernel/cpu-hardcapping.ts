@@ -5,7 +5,7 @@ import { readKernelFile } from "../../base/reading.ts";
 /** undefined: nothing tells, since no cgroup file system with the CPU controller is mounted. */
 export function cpuHardcapping(root: string): boolean | undefined {
   const mounts = readKernelFile(root, "proc/mounts");
-  if (!("value" in mounts)) return undefined;
+  if (!mounts.ok) return undefined;
   for (const line of mounts.value.split("\n")) {
     const [, folder = "", type, options = ""] = line.split(" ");
     // Upstream: the unified hierarchy always can.
@@ -17,6 +17,6 @@ export function cpuHardcapping(root: string): boolean | undefined {
 
 function hasQuotaFiles(root: string, folder: string): boolean {
   return ["cpu.cfs_period_us", "cpu.cfs_quota_us"].every(
-    (file) => "value" in readKernelFile(root, `${folder.slice(1)}/${file}`),
+    (file) => readKernelFile(root, `${folder.slice(1)}/${file}`).ok,
   );
 }

@@ -1,5 +1,6 @@
 // Which interfaces have a default route. Parses the kernel's route tables; chooses no address.
-import { readKernelFile, type Reading } from "../../base/reading.ts";
+import { success } from "../../../shared/result.ts";
+import { type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
 
 const IPV4_ROUTES = "/proc/net/route";
 const IPV6_ROUTES = "/proc/net/ipv6_route";
@@ -17,12 +18,12 @@ interface DefaultRoutes {
  */
 export function defaultRoutes(root: string): Reading<DefaultRoutes> {
   const table4 = readKernelFile(root, IPV4_ROUTES);
-  if ("error" in table4) return table4;
+  if (!table4.ok) return table4;
   const ipv4 = ipv4Interfaces(table4.value);
-  if (ipv4 === null) return { error: `${IPV4_ROUTES} has a line that is not a route` };
+  if (ipv4 === null) return unreadable(`${IPV4_ROUTES} has a line that is not a route`);
   const table6 = readKernelFile(root, IPV6_ROUTES);
-  const ipv6 = "value" in table6 ? ipv6Interfaces(table6.value) : null;
-  return { value: { ipv4, ipv6: ipv6 ?? [] } };
+  const ipv6 = table6.ok ? ipv6Interfaces(table6.value) : null;
+  return success({ ipv4, ipv6: ipv6 ?? [] });
 }
 
 /** Columns: interface, destination, gateway. Null if a line is malformed (getIPv4DefaultRoutes). */

@@ -1,4 +1,5 @@
 // The machine's own address in each family, as apimachinery's util/net ResolveBindAddress finds it. Asks no network.
+import { success } from "../../../shared/result.ts";
 import {
   isIpv4,
   isLinkLocalUnicast,
@@ -32,14 +33,14 @@ type Family = keyof HostIPs;
  */
 export function hostIPs(root: string, interfaces: Interfaces): Reading<HostIPs> {
   const routes = defaultRoutes(root);
-  if ("error" in routes && !routes.missing) return routes;
+  if (!routes.ok && routes.error.reason !== "missing") return routes;
   const choose = (family: Family): Ip | undefined =>
-    "value" in routes
+    routes.ok
       ? fromRoutes(routes.value[family], interfaces, family)
       : fromAnyInterface(root, interfaces, family);
   const ipv4 = choose("ipv4");
   const ipv6 = choose("ipv6");
-  return { value: { ...(ipv4 && { ipv4 }), ...(ipv6 && { ipv6 }) } };
+  return success({ ...(ipv4 && { ipv4 }), ...(ipv6 && { ipv6 }) });
 }
 
 /** All addresses of the machine's interfaces. */
@@ -87,7 +88,7 @@ const IFF_POINTOPOINT = 0x10;
 
 function isPointToPoint(root: string, name: string): boolean {
   const flags = readKernelFile(root, `/sys/class/net/${name.split(":", 1)[0]}/flags`);
-  return "value" in flags && (Number.parseInt(flags.value, 16) & IFF_POINTOPOINT) !== 0;
+  return flags.ok && (Number.parseInt(flags.value, 16) & IFF_POINTOPOINT) !== 0;
 }
 
 /** getMatchingGlobalIP */

@@ -13,9 +13,9 @@ export function bootID(root: string): Reading<string> {
 /** The first that can be read counts, even when it is empty (cAdvisor getInfoFromFiles, `machine_id_file`). */
 export async function machineID(root: string): Promise<Reading<string>> {
   const systemd = await readDiskFile(root, MACHINE_ID);
-  if ("value" in systemd) return trimmed(systemd, MACHINE_ID);
+  if (systemd.ok) return trimmed(systemd, MACHINE_ID);
   const dbus = await readDiskFile(root, DBUS_MACHINE_ID);
-  return "value" in dbus ? trimmed(dbus, DBUS_MACHINE_ID) : systemd;
+  return dbus.ok ? trimmed(dbus, DBUS_MACHINE_ID) : systemd;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function systemUUID(root: string): Promise<Reading<string>> {
     "/proc/device-tree/vm,uuid",
   ]) {
     const file = readKernelFile(root, path);
-    if ("value" in file) return trimmed(file, path);
+    if (file.ok) return trimmed(file, path);
   }
   return trimmed(await readDiskFile(root, MACHINE_ID), MACHINE_ID);
 }
@@ -37,5 +37,5 @@ export async function systemUUID(root: string): Promise<Reading<string>> {
 /** Without white space, and without the NUL that ends a text in a device tree. */
 function trimmed(file: Reading<string>, source: string): Reading<string> {
   // oxlint-disable-next-line no-control-regex -- the NUL is what is looked for
-  return "value" in file ? { value: file.value.replace(/\0+$/, "").trim(), source } : file;
+  return file.ok ? { ok: true, value: file.value.replace(/\0+$/, "").trim(), source } : file;
 }

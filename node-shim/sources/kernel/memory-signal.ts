@@ -1,6 +1,7 @@
 // The eviction signal memory.available. What it means for the Node is not decided here.
+import { success } from "../../../shared/result.ts";
 import { memory } from "./memory.ts";
-import { readKernelFile, type Reading } from "../../base/reading.ts";
+import { type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
 
 const CGROUPS = "/sys/fs/cgroup";
 
@@ -10,38 +11,38 @@ const CGROUPS = "/sys/fs/cgroup";
  */
 export function memoryAvailable(root: string): Reading<[available: number, capacity: number]> {
   const total = memory(root);
-  if ("error" in total) return total;
+  if (!total.ok) return total;
   const working = workingSetBytes(root);
-  if ("error" in working) return working;
+  if (!working.ok) return working;
   const { memoryBytes } = total.value;
-  return { value: [Math.max(0, memoryBytes - working.value), memoryBytes] };
+  return success([Math.max(0, memoryBytes - working.value), memoryBytes]);
 }
 
 /** What is in use, less the page cache that nothing has touched lately. */
 function workingSetBytes(root: string): Reading<number> {
-  const isUnified = "value" in readKernelFile(root, `${CGROUPS}/cgroup.controllers`);
+  const isUnified = readKernelFile(root, `${CGROUPS}/cgroup.controllers`).ok;
   return isUnified ? workingSetOfV2(root) : workingSetOfV1(root);
 }
 
 /** The root has no memory.current in cgroup v2: runc's rootStatsFromMeminfo adds up its parts instead. */
 function workingSetOfV2(root: string): Reading<number> {
   const stat = readKernelFile(root, `${CGROUPS}/memory.stat`);
-  if ("error" in stat) return stat;
+  if (!stat.ok) return stat;
   const anon = field(stat.value, "anon");
   const file = field(stat.value, "file");
   if (anon === undefined || file === undefined)
-    return { error: `${CGROUPS}/memory.stat has no anon or no file` };
-  return { value: Math.max(0, anon + file - (field(stat.value, "inactive_file") ?? 0)) };
+    return unreadable(`${CGROUPS}/memory.stat has no anon or no file`);
+  return success(Math.max(0, anon + file - (field(stat.value, "inactive_file") ?? 0)));
 }
 
 function workingSetOfV1(root: string): Reading<number> {
   const usage = readKernelFile(root, `${CGROUPS}/memory/memory.usage_in_bytes`);
-  if ("error" in usage) return usage;
+  if (!usage.ok) return usage;
   const stat = readKernelFile(root, `${CGROUPS}/memory/memory.stat`);
-  if ("error" in stat) return stat;
+  if (!stat.ok) return stat;
   if (!/^\d+\n?$/.test(usage.value))
-    return { error: `${CGROUPS}/memory/memory.usage_in_bytes is not a number` };
-  return { value: Math.max(0, Number(usage.value) - (field(stat.value, "total_inactive_file") ?? 0)) };
+    return unreadable(`${CGROUPS}/memory/memory.usage_in_bytes is not a number`);
+  return success(Math.max(0, Number(usage.value) - (field(stat.value, "total_inactive_file") ?? 0)));
 }
 
 /** The number after a name in a file of lines `name number`. */

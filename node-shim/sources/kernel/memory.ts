@@ -1,5 +1,6 @@
 // How much memory and swap the machine has, from /proc/meminfo. How much is in use is memory-signal.ts.
-import { readKernelFile, type Reading } from "../../base/reading.ts";
+import { success } from "../../../shared/result.ts";
+import { type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
 
 /** In bytes. */
 interface Memory {
@@ -10,9 +11,9 @@ interface Memory {
 /** MemTotal and SwapTotal; without either there is no reading (cAdvisor GetMachineMemoryCapacity, …SwapCapacity). */
 export function memory(root: string): Reading<Memory> {
   const file = readKernelFile(root, "/proc/meminfo");
-  if ("error" in file) return file;
+  if (!file.ok) return file;
   const total = /MemTotal:\s*(\d+) kB/.exec(file.value);
   const swap = /SwapTotal:\s*(\d+) kB/.exec(file.value);
-  if (total === null || swap === null) return { error: "/proc/meminfo has no MemTotal or no SwapTotal" };
-  return { value: { memoryBytes: Number(total[1]) * 1024, swapBytes: Number(swap[1]) * 1024 } };
+  if (total === null || swap === null) return unreadable("/proc/meminfo has no MemTotal or no SwapTotal");
+  return success({ memoryBytes: Number(total[1]) * 1024, swapBytes: Number(swap[1]) * 1024 });
 }

@@ -5,11 +5,11 @@ import { readDiskFile, type Reading } from "../../base/reading.ts";
 export async function osImage(root: string): Promise<Reading<string>> {
   let source = "/etc/os-release";
   let file = await readDiskFile(root, source);
-  if ("error" in file && file.missing) {
+  if (!file.ok && file.error.reason === "missing") {
     source = "/usr/lib/os-release";
     file = await readDiskFile(root, source);
   }
-  if ("error" in file) return file;
+  if (!file.ok) return file;
   const name = /PRETTY_NAME=([^\n]*)/.exec(file.value)?.[1];
-  return { value: name === undefined ? "Linux" : name.replace(/^"+|"+$/g, ""), source };
+  return { ok: true, value: name === undefined ? "Linux" : name.replace(/^"+|"+$/g, ""), source };
 }

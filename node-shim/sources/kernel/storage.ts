@@ -1,7 +1,8 @@
 // The size and the free space of a file system, as cAdvisor's fs.getVfsStats has them. Looks at no files.
+import { success } from "../../../shared/result.ts";
 import { dirname } from "node:path";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
-import type { Reading } from "../../base/reading.ts";
+import { type Reading, unreadable } from "../../base/reading.ts";
 
 /** A hung network file system costs this once, and is then refused at once. */
 const STATFS_GIVE_UP_MS = 2000;
@@ -57,6 +58,6 @@ function fileSystem(stat: StatFs): FileSystem {
 /** Some file systems in user space answer 2^64 − 1; such a one must not get a whole report refused. */
 function countable(unit: string, available: number, capacity: number): FileSystem["bytes"] {
   if (Number.isSafeInteger(available) && Number.isSafeInteger(capacity))
-    return { value: [available, capacity] };
-  return { error: `${available} of ${capacity} ${unit} is more than can be reported` };
+    return success([available, capacity]);
+  return unreadable(`${available} of ${capacity} ${unit} is more than can be reported`);
 }

@@ -1,12 +1,12 @@
 // The CSI volumes that are mounted on this machine, from what a kubelet writes beside them. Follows no link, and
 // decides nothing about a volume.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { constants } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
 import { codeOf } from "../../base/fault.ts";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
-import type { Reading } from "../../base/reading.ts";
 import type { Warn } from "../../base/warn.ts";
 
 /** Upstream saveVolumeData writes seven short texts. */
@@ -26,7 +26,7 @@ type Volumes = NonNullable<Facts["volumes"]>;
 /** What was read of a file, and what tells whether it is still the same one. */
 interface Known {
   stamp: string;
-  volume: Reading<string>;
+  volume: Result<string>;
 }
 
 /**
@@ -45,8 +45,8 @@ export function volumeScanner(
 
   return async () => {
     const found = await scan(join(rootDir, "plugins", PLUGIN));
-    if ("error" in found) {
-      warn("volumes", found.error);
+    if (!found.ok) {
+      warn("volumes", found.error.message);
       return last;
     }
     known = found.value;
@@ -59,7 +59,7 @@ function inUse(known: ReadonlyMap<string, Known>, warn: Warn): string[] {
   const names = new Set<string>();
   let faults = 0;
   for (const [path, { volume }] of known) {
-    if ("value" in volume) names.add(volume.value);
+    if (volume.ok) names.add(volume.value);
     else if (faults++ < FAULTS_NAMED) warn(`volume ${path}`, `left out: ${volume.error}`);
   }
   const reported = firstThatFit([...names].sort());
@@ -122,35 +122,35 @@ async function readVolume(path: string, known: Known | undefined): Promise<Known
     const code = codeOf(error);
     if (code === "ENOENT") return null;
     // Tried again with the next scan.
-    return { stamp: "", volume: { error: code === "ELOOP" ? "it is a symbolic link" : code } };
+    return { stamp: "", volume: failure(code === "ELOOP" ? "it is a symbolic link" : code) };
   }
 }
 
 /** What is no plain file is not waited for, and a large one not read. */
-async function readSmallFile(path: string): Promise<Reading<string>> {
+async function readSmallFile(path: string): Promise<Result<string>> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stat = await file.stat();
-    if (!stat.isFile()) return { error: "it is not a file" };
+    if (!stat.isFile()) return failure("it is not a file");
     const buffer = Buffer.alloc(VOLUME_DATA_BYTES + 1);
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
-    if (bytesRead > VOLUME_DATA_BYTES) return { error: `it has more than ${VOLUME_DATA_BYTES} bytes` };
-    return { value: buffer.toString("utf8", 0, bytesRead) };
+    if (bytesRead > VOLUME_DATA_BYTES) return failure(`it has more than ${VOLUME_DATA_BYTES} bytes`);
+    return success(buffer.toString("utf8", 0, bytesRead));
   } finally {
     await file.close();
   }
 }
 
 /** Upstream csiPlugin.GetVolumeName and GetUniqueVolumeName. */
-function volumeName(text: Reading<string>): Reading<string> {
-  if ("error" in text) return text;
+function volumeName(text: Result<string>): Result<string> {
+  if (!text.ok) return text;
   const { driverName, volumeHandle } = parseVolumeData(text.value);
   if (!isName(driverName) || !isName(volumeHandle))
-    return { error: "it is not JSON with driverName and volumeHandle" };
+    return failure("it is not JSON with driverName and volumeHandle");
   const name = `${PLUGIN}/${driverName}^${volumeHandle}`;
   if (name.length > FACTS_LIMITS.textLength || !name.isWellFormed())
-    return { error: `its volume's name cannot be reported: at most ${FACTS_LIMITS.textLength} characters` };
-  return { value: name };
+    return failure(`its volume's name cannot be reported: at most ${FACTS_LIMITS.textLength} characters`);
+  return success(name);
 }
 
 function parseVolumeData(text: string): Record<string, unknown> {

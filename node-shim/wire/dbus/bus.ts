@@ -1,4 +1,5 @@
 // A connection to a message bus: calls with texts for arguments, and signals. Calls nobody by itself but the bus.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { createConnection, type Socket } from "node:net";
 import { faultOf } from "../../base/fault.ts";
 import { messageReader } from "./message-reader.ts";
@@ -13,12 +14,11 @@ export interface Call {
   body?: readonly string[];
 }
 
-/** What an answer's body holds, or why there is none. */
-export type Answered = { values: readonly Value[] } | { error: string };
+type Answer = Result<readonly Value[]>;
 
 export interface Bus {
-  /** Never rejects. */
-  call: (call: Call) => Promise<Answered>;
+  /** What the answer's body holds, or why there is none. Never rejects. */
+  call: (call: Call) => Promise<Answer>;
   close: () => void;
   /** Resolves once the connection has ended, with the reason. */
   ended: Promise<string>;
@@ -34,25 +34,25 @@ const DBUS = { destination: "org.freedesktop.DBus", path: "/org/freedesktop/DBus
 export async function connectBus(
   address: string | undefined, // typically DBUS_SYSTEM_BUS_ADDRESS; without one, the system's
   onSignal: (signal: Message, bus: Bus) => void,
-): Promise<Bus | { error: string }> {
+): Promise<Result<Bus>> {
   const path = socketPath(address ?? SYSTEM_BUS);
-  if (path === null) return { error: `${address} is no address of a unix socket` };
+  if (path === null) return failure(`${address} is no address of a unix socket`);
   const socket = createConnection({ path });
   const bus = busOn(socket, onSignal);
   const hello = { ...DBUS, interface: DBUS.destination, member: "Hello" };
   const answer = await bus.call(hello);
-  if ("values" in answer) return bus;
+  if (answer.ok) return success(bus);
   bus.close();
-  return { error: `${path.replace("\0", "@")}: ${answer.error}` };
+  return failure(`${path.replace("\0", "@")}: ${answer.error}`);
 }
 
 /** Has the bus pass on the signals that a rule names. */
-export function subscribe({ call }: Bus, rule: string): Promise<Answered> {
+export function subscribe({ call }: Bus, rule: string): Promise<Answer> {
   return call({ ...DBUS, interface: DBUS.destination, member: "AddMatch", body: [rule] });
 }
 
 /** The unique name of whoever has this name now. */
-export function ownerOf({ call }: Bus, name: string): Promise<Answered> {
+export function ownerOf({ call }: Bus, name: string): Promise<Answer> {
   return call({ ...DBUS, interface: DBUS.destination, member: "GetNameOwner", body: [name] });
 }
 
@@ -68,23 +68,23 @@ export function socketPath(address: string): string | null {
 }
 
 function busOn(socket: Socket, onSignal: (signal: Message, bus: Bus) => void): Bus {
-  const waiting = new Map<number, (answer: Answered) => void>();
+  const waiting = new Map<number, (answer: Answer) => void>();
   const { promise: ended, resolve: end } = resolvable<string>();
   let serial = 0;
   /** Calls until this user is let in. */
   let unsent: Buffer[] | null = [];
   const over = (why: string) => {
     end(why);
-    for (const answer of waiting.values()) answer({ error: why });
+    for (const answer of waiting.values()) answer(failure(why));
     socket.destroy();
   };
   const bus: Bus = {
     call: ({ body = [], ...call }) =>
       new Promise((resolve) => {
-        if (socket.destroyed) return resolve({ error: "the connection was closed" });
+        if (socket.destroyed) return resolve(failure("the connection was closed"));
         const mine = ++serial;
-        const timer = setTimeout(() => answered({ error: "no answer" }), ANSWER_WITHIN_MS).unref();
-        const answered = (answer: Answered) => {
+        const timer = setTimeout(() => answered(failure("no answer")), ANSWER_WITHIN_MS).unref();
+        const answered = (answer: Answer) => {
           clearTimeout(timer);
           waiting.delete(mine);
           resolve(answer);
@@ -123,9 +123,9 @@ function busOn(socket: Socket, onSignal: (signal: Message, bus: Bus) => void): B
   return bus;
 }
 
-function answerOf({ type, body, errorName }: Message): Answered {
-  if (type === MESSAGE.answer) return { values: body };
-  return { error: typeof body[0] === "string" ? body[0] : (errorName ?? "an error without a name") };
+function answerOf({ type, body, errorName }: Message): Answer {
+  if (type === MESSAGE.answer) return success(body);
+  return failure(typeof body[0] === "string" ? body[0] : (errorName ?? "an error without a name"));
 }
 
 /** Windows, where there is no system bus, has no user IDs. */

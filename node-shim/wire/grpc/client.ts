@@ -1,12 +1,13 @@
 // A gRPC client on a unix socket, over node:http2: calls with one answer, and calls with a stream of them. Small on
 // purpose: a whole gRPC library costs ten times its memory. Every expected failure is a result.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { startCall } from "./call.ts";
 import { connection } from "./connection.ts";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
 import { MAX_MESSAGE_BYTES } from "./frames.ts";
 import type { Given, Message, Schema } from "./schema.ts";
-import { type Answer, type Fault, fault } from "./status.ts";
+import { type Fault, fault } from "./status.ts";
 import { WireError } from "./wire.ts";
 
 /** A method of a service, as client and server know it. */
@@ -31,7 +32,7 @@ export interface GrpcClient {
     method: Method<Q, A>,
     request: Given<Q>,
     deadlineMs: number,
-  ) => Promise<Answer<Message<A>>>;
+  ) => Promise<Result<Message<A>, Fault>>;
   /** One request, many answers. What is returned cancels the call. */
   serverStream: <Q extends Schema, A extends Schema>(
     method: Method<Q, A>,
@@ -63,47 +64,51 @@ export function grpcClient({
 
   const serverStream: GrpcClient["serverStream"] = (method, request, { onMessage, onEnd, deadlineMs }) => {
     const session = peer.session();
-    if ("fault" in session) {
+    if (!session.ok) {
       // In a turn of its own: whoever asks again and again must not keep the process from everything else.
-      setImmediate(() => onEnd(session.fault));
+      setImmediate(() => onEnd(session.error));
       return () => undefined;
     }
-    const cancel = startCall(session, {
+    const cancel = startCall(session.value, {
       path: method.path,
       request: encode(method.request, request),
       deadlineMs: deadlineMs ?? null,
       limitBytes,
       onMessage: (bytes) => {
         const message = decoded(method.answer, bytes);
-        if ("value" in message) onMessage(message.value);
-        else cancel(message.fault);
+        if (message.ok) onMessage(message.value);
+        else cancel(message.error);
       },
       onEnd,
-      sessionLoss: () => peer.lossOf(session),
+      sessionLoss: () => peer.lossOf(session.value),
     });
     return () => cancel();
   };
 
   const unary: GrpcClient["unary"] = (method, request, deadlineMs) =>
     new Promise((resolve) => {
-      let answer: Answer<Message<typeof method.answer>> = fault("Internal", "no answer to a unary call");
+      let answer: Result<Message<typeof method.answer>, Fault> = fault(
+        "Internal",
+        "no answer to a unary call",
+      );
       let answers = 0;
       const cancel = serverStream(method, request, {
         deadlineMs,
         onMessage: (value) => {
-          answer = answers++ === 0 ? { value } : fault("Internal", "more than one answer to a unary call");
+          answer =
+            answers++ === 0 ? success(value) : fault("Internal", "more than one answer to a unary call");
           if (answers > 1) cancel();
         },
-        onEnd: (wrong) => resolve(wrong && answers < 2 ? { fault: wrong } : answer),
+        onEnd: (wrong) => resolve(wrong && answers < 2 ? failure(wrong) : answer),
       });
     });
 
   return { unary, serverStream, close: peer.close };
 }
 
-function decoded<S extends Schema>(schema: S, bytes: Buffer): Answer<Message<S>> {
+function decoded<S extends Schema>(schema: S, bytes: Buffer): Result<Message<S>, Fault> {
   try {
-    return { value: decode(schema, bytes) };
+    return success(decode(schema, bytes));
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     return fault("Internal", `grpc: failed to unmarshal the received message: ${error.message}`);

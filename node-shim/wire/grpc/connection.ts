@@ -1,4 +1,5 @@
 // One HTTP/2 connection to a unix socket, made when it is needed and made anew when it is lost. Knows no calls.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { connect as connectSocket } from "node:net";
 import { faultOf } from "../../base/fault.ts";
@@ -10,7 +11,7 @@ const MAX_BACKOFF_MS = 3000;
 
 export interface Connection {
   /** A session on which streams can be opened, or why there is none. After a failure the next is not made at once. */
-  session: () => ClientHttp2Session | { fault: Fault };
+  session: () => Result<ClientHttp2Session, Fault>;
   /** Why a session of this connection was lost. */
   lossOf: (session: ClientHttp2Session) => Fault | undefined;
   /** Drops the session and all that is on it, for good. */
@@ -61,10 +62,10 @@ export function connection(socketPath: string, nowMs: () => number, onConnect: (
   return {
     session: () => {
       if (closed) return fault("Canceled", "grpc: the client connection is closing");
-      if (current && !current.closed && !current.destroyed) return current;
-      if (nowMs() < notBeforeMs) return { fault: lastFault };
+      if (current && !current.closed && !current.destroyed) return success(current);
+      if (nowMs() < notBeforeMs) return failure(lastFault);
       current = open();
-      return current;
+      return success(current);
     },
     lossOf: (session) => losses.get(session),
     close: () => {

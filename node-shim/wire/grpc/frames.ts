@@ -66,6 +66,6 @@ export function deframer(onMessage: (message: Buffer) => void, limitBytes: numbe
   }
 
   const end = () =>
-    heldBytes === 0 ? null : fault("Internal", "grpc: the stream ended within a message").fault;
+    heldBytes === 0 ? null : fault("Internal", "grpc: the stream ended within a message").error;
   return { push, end };
 }

@@ -1,5 +1,6 @@
 // A gRPC server on a unix socket, over node:http2, for methods with one request and one answer. It serves local
 // processes that may be broken: what they send is bounded, and a fault of theirs ends their call alone.
+import { failure, type Result, success } from "../../../shared/result.ts";
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -11,7 +12,7 @@ import { encode } from "./encode.ts";
 import type { Method } from "./client.ts";
 import { deframer, frame } from "./frames.ts";
 import type { Given, Message, Schema } from "./schema.ts";
-import { type Answer, type Fault, statusHeaders } from "./status.ts";
+import { type Fault, statusHeaders } from "./status.ts";
 import { WireError } from "./wire.ts";
 
 /** What grpc-go accepts of a request unless told otherwise. */
@@ -23,7 +24,7 @@ const MAX_CONCURRENT_STREAMS = 100;
 /** A method with its handler, ready to be served: see `serve`. */
 export interface Served {
   path: string;
-  answer: (request: Buffer) => Promise<Answer<Buffer>>;
+  answer: (request: Buffer) => Promise<Result<Buffer, Fault>>;
 }
 
 export interface GrpcServer {
@@ -36,15 +37,15 @@ export interface GrpcServer {
 /** A handler that throws answers Unknown with the error's text, as one that returns an error does in Go. */
 export function serve<Q extends Schema, A extends Schema>(
   method: Method<Q, A>,
-  handle: (request: Message<Q>) => Answer<Given<A>> | Promise<Answer<Given<A>>>,
+  handle: (request: Message<Q>) => Result<Given<A>, Fault> | Promise<Result<Given<A>, Fault>>,
 ): Served {
-  const answer = async (bytes: Buffer): Promise<Answer<Buffer>> => {
+  const answer = async (bytes: Buffer): Promise<Result<Buffer, Fault>> => {
     try {
       const answer = await handle(decode(method.request, bytes));
-      return "fault" in answer ? answer : { value: encode(method.answer, answer.value) };
+      return !answer.ok ? answer : success(encode(method.answer, answer.value));
     } catch (error) {
       const code = error instanceof WireError ? "Internal" : "Unknown";
-      return { fault: { code, message: error instanceof Error ? error.message : String(error) } };
+      return failure({ code, message: error instanceof Error ? error.message : String(error) });
     }
   };
   return { path: method.path, answer };
@@ -129,8 +130,8 @@ function refuse(stream: ServerHttp2Stream, fault: Fault): void {
 async function answer(stream: ServerHttp2Stream, method: Served, request: Buffer): Promise<void> {
   const answer = await method.answer(request);
   if (stream.destroyed || stream.headersSent) return;
-  if ("fault" in answer) {
-    refuse(stream, answer.fault);
+  if (!answer.ok) {
+    refuse(stream, answer.error);
     return;
   }
   stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });

@@ -1,4 +1,5 @@
 // gRPC's status codes and how they travel: headers, percent-encoding, HTTP and HTTP/2 codes. Sends nothing.
+import { type Failure, failure } from "../../../shared/result.ts";
 import { constants } from "node:http2";
 
 /** By number, with the names that Go prints. */
@@ -29,11 +30,8 @@ export interface Fault {
   message: string;
 }
 
-/** What came of a call that gets one answer. */
-export type Answer<T> = { value: T } | { fault: Fault };
-
-export function fault(code: Code, message: string): { fault: Fault } {
-  return { fault: { code, message } };
+export function fault(code: Code, message: string): Failure<Fault> {
+  return failure({ code, message });
 }
 
 /** As Go's status.Error prints it. */

@@ -1,3 +1,5 @@
+import { unreadable } from "../../../node-shim/base/reading.ts";
+import { success } from "../../../shared/result.ts";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { oneAtATime } from "../../../node-shim/base/one-at-a-time.ts";
 
@@ -25,7 +27,7 @@ test("an answer in time → the answer, and no timer is left", async () => {
   const reading = oneAtATime("statfs", call, 2000)("/data");
   await vi.advanceTimersByTimeAsync(1999);
   started[0]?.answer("free");
-  expect(await reading).toEqual({ value: "free" });
+  expect(await reading).toEqual(success("free"));
   expect(vi.getTimerCount()).toBe(0);
 });
 
@@ -34,7 +36,7 @@ test("a failure → its text", async () => {
   const reading = oneAtATime("statfs", call, 2000)("/data");
   await settled();
   started[0]?.fail(new Error("EIO"));
-  expect(await reading).toEqual({ error: "EIO" });
+  expect(await reading).toEqual(unreadable("EIO"));
 });
 
 test("a call that throws → its text, and the next one runs", async () => {
@@ -46,8 +48,8 @@ test("a call that throws → its text, and the next one runs", async () => {
     },
     2000,
   );
-  expect(await read("bad")).toEqual({ error: "bad path" });
-  expect(await read("good")).toEqual({ value: "good" });
+  expect(await read("bad")).toEqual(unreadable("bad path"));
+  expect(await read("good")).toEqual(success("good"));
 });
 
 test("two at once → the second starts when the first has answered", async () => {
@@ -59,7 +61,7 @@ test("two at once → the second starts when the first has answered", async () =
   started[0]?.answer("a");
   await settled();
   started[1]?.answer("b");
-  expect(await both).toEqual([{ value: "a" }, { value: "b" }]);
+  expect(await both).toEqual([success("a"), success("b")]);
 });
 
 test("no answer in time → given up; refused at once until it returns, then called again", async () => {
@@ -67,8 +69,8 @@ test("no answer in time → given up; refused at once until it returns, then cal
   const read = oneAtATime("statfs", call, 2000);
   const first = read("/hung");
   await vi.advanceTimersByTimeAsync(2000);
-  expect(await first).toEqual({ error: "statfs /hung has not returned within 2000 ms", late: true });
-  expect(await read("/other")).toEqual({ error: "statfs /hung has not returned within 2000 ms", late: true });
+  expect(await first).toEqual(unreadable("statfs /hung has not returned within 2000 ms", "late"));
+  expect(await read("/other")).toEqual(unreadable("statfs /hung has not returned within 2000 ms", "late"));
   expect(started).toHaveLength(1);
 
   started[0]?.answer("late");
@@ -76,5 +78,5 @@ test("no answer in time → given up; refused at once until it returns, then cal
   const next = read("/hung");
   await settled();
   started[1]?.answer("free");
-  expect(await next).toEqual({ value: "free" });
+  expect(await next).toEqual(success("free"));
 });

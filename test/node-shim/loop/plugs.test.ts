@@ -75,14 +75,14 @@ async function runningMachine() {
   ending.push(at.end);
   const condition = (type: string) => ({ type, status: true, reason: "", message: "" });
   const runtime = grpcServer([
-    serve(CRI.status, () => ({
-      value: { status: { conditions: [condition("RuntimeReady"), condition("NetworkReady")] } },
-    })),
-    serve(CRI.version, () => ({
-      value: { version: "0.1.0", runtimeName: "fake", runtimeVersion: "1.2.3", runtimeApiVersion: "v1" },
-    })),
-    serve(CRI.listImages, () => ({ value: { images: [{ id: "a", repoTags: ["a:1"], size: 7 }] } })),
-    serve(CRI.imageFsInfo, () => ({ value: { imageFilesystems: [{ fsId: { mountpoint: "/images" } }] } })),
+    serve(CRI.status, () =>
+      success({ status: { conditions: [condition("RuntimeReady"), condition("NetworkReady")] } }),
+    ),
+    serve(CRI.version, () =>
+      success({ version: "0.1.0", runtimeName: "fake", runtimeVersion: "1.2.3", runtimeApiVersion: "v1" }),
+    ),
+    serve(CRI.listImages, () => success({ images: [{ id: "a", repoTags: ["a:1"], size: 7 }] })),
+    serve(CRI.imageFsInfo, () => success({ imageFilesystems: [{ fsId: { mountpoint: "/images" } }] })),
   ]);
   await runtime.listen(at.socketPath);
   at.later(runtime.close);
@@ -102,7 +102,7 @@ async function runningMachine() {
     runtime,
     statfs: () => Promise.resolve(DISK),
     resolve: () => Promise.resolve([{ address: "198.51.100.7" }]),
-    metadata: () => Promise.resolve({ value: CLOUD }),
+    metadata: () => Promise.resolve(success(CLOUD)),
   };
   const options = {
     root: sources.root,

@@ -1,4 +1,5 @@
 // The cloud's metadata as a report gets them: the last good ones, never waited for but once.
+import { failure, type Result, success } from "../../../../shared/result.ts";
 import { expect, it, test } from "vitest";
 import { cloudMetadata, type CloudSource } from "../../../../node-shim/sources/cloud/metadata.ts";
 import { cloudProviderOf } from "../../../../node-shim/sources/cloud/provider.ts";
@@ -18,7 +19,7 @@ function cloud(deadlineMs = 60_000) {
     nowMs: () => clock.nowMs,
     warn: (source, message) => said.push(`${source}: ${message}`),
   });
-  const answer = async (reading: { value: unknown } | { error: string }) => {
+  const answer = async (reading: Result<unknown>) => {
     readings.at(-1)?.answer(reading);
     // What follows an answer takes a few turns of the event loop.
     await new Promise((resolve) => void setImmediate(resolve));
@@ -29,12 +30,12 @@ function cloud(deadlineMs = 60_000) {
 it("the first call waits for the first answer; later ones get the last good one at once", async () => {
   const { read, readings, clock, answer } = cloud();
   const first = read();
-  await answer({ value: GOOD });
+  await answer(success(GOOD));
   expect(await first).toEqual(GOOD);
   clock.nowMs = 9400;
   expect(await read()).toEqual(GOOD);
   expect(readings).toHaveLength(2);
-  await answer({ value: { ...GOOD, zone: "z2" } });
+  await answer(success({ ...GOOD, zone: "z2" }));
   expect(await read()).toMatchObject({ zone: "z2" });
   expect(readings).toHaveLength(2);
 });
@@ -42,8 +43,8 @@ it("the first call waits for the first answer; later ones get the last good one 
 it("a cloud that fails later → the last good ones stay; each fault is said once, and again after it was gone", async () => {
   const { read, said, clock, answer } = cloud();
   void read();
-  await answer({ value: GOOD });
-  for (const reading of [{ error: "away" }, { error: "away" }, { value: GOOD }, { error: "away" }]) {
+  await answer(success(GOOD));
+  for (const reading of [failure("away"), failure("away"), success(GOOD), failure("away")]) {
     clock.nowMs += 10_000;
     expect(await read()).toEqual(GOOD);
     await answer(reading);
@@ -55,7 +56,7 @@ it("a cloud that fails later → the last good ones stay; each fault is said onc
 it("a cloud that does not answer at first → none, asked again every second, one at a time", async () => {
   const { read, readings, clock, answer } = cloud();
   const first = read();
-  await answer({ error: "away" });
+  await answer(failure("away"));
   expect(await first).toBeUndefined();
   clock.nowMs = 999;
   expect(await read()).toBeUndefined();
@@ -65,7 +66,7 @@ it("a cloud that does not answer at first → none, asked again every second, on
   clock.nowMs = 60_000;
   expect(await read()).toBeUndefined();
   expect(readings).toHaveLength(2);
-  await answer({ value: GOOD });
+  await answer(success(GOOD));
   expect(await read()).toEqual(GOOD);
 });
 
@@ -91,7 +92,7 @@ test.each([
 ])("metadata that no Node can have (%s) → an error, and no refused facts", async (_, value, fault) => {
   const { read, said, answer } = cloud();
   const first = read();
-  await answer({ value });
+  await answer(success(value));
   expect(await first).toBeUndefined();
   expect(said).toEqual([`cloud metadata: cloud: ${fault}`]);
 });
@@ -100,9 +101,7 @@ it("an address that two interfaces have → once", async () => {
   const { read, answer } = cloud();
   const address = { type: "InternalDNS", address: "a.example" };
   const first = read();
-  await answer({
-    value: { ...GOOD, addresses: [address, { ...address, type: "Hostname" }, { ...address }] },
-  });
+  await answer(success({ ...GOOD, addresses: [address, { ...address, type: "Hostname" }, { ...address }] }));
   expect((await first)?.addresses).toEqual([address, { ...address, type: "Hostname" }]);
 });
 

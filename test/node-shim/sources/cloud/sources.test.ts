@@ -1,4 +1,5 @@
 // What each cloud's metadata server says → provider ID, instance type, zone, region, addresses; and what misbehaves.
+import { type Failure, failure, success } from "../../../../shared/result.ts";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, test } from "vitest";
@@ -37,8 +38,8 @@ const EC2 = {
 describe("EC2", () => {
   it("an instance with two interfaces → what the kubelet's provider made of it, device order kept", async () => {
     const { url } = await ec2(EC2);
-    expect(await read(awsSource(url))).toEqual({
-      value: {
+    expect(await read(awsSource(url))).toEqual(
+      success({
         providerID: "aws:///eu-west-1a/i-0123456789abcdef0",
         instanceType: "m6g.large",
         zone: "eu-west-1a",
@@ -54,8 +55,8 @@ describe("EC2", () => {
           { type: "InternalDNS", address: "ip-10-0-0-5.shop.example" },
           { type: "ExternalDNS", address: "ec2-203-0-113-9.eu-west-1.compute.amazonaws.com" },
         ],
-      },
-    });
+      }),
+    );
   });
 
   it.each([
@@ -65,7 +66,7 @@ describe("EC2", () => {
   ])("a server that knows no region, zone %s → region %s", async (zone, region) => {
     const { "placement/region": _region, "public-ipv4": _public, ...older } = EC2;
     const { url } = await ec2({ ...older, "placement/availability-zone": zone });
-    expect(await read(awsSource(url))).toMatchObject({ value: { zone, region } });
+    expect(await read(awsSource(url))).toMatchObject(success({ zone, region }));
   });
 
   it("a token is asked for once, and again when it is refused", async () => {
@@ -82,13 +83,13 @@ describe("EC2", () => {
 
   it("metadata that are switched off (403) → an error, not an instance without a name", async () => {
     const url = await serve((_, response) => reply(response, 403, ""));
-    expect(await read(awsSource(url))).toEqual({ error: "GET /latest/api/token: status 403" });
+    expect(await read(awsSource(url))).toEqual(failure("GET /latest/api/token: status 403"));
   });
 
   it("no instance ID → an error that names it", async () => {
     const { "instance-id": _id, ...without } = EC2;
     const { url } = await ec2(without);
-    expect(await read(awsSource(url))).toEqual({ error: "GET /latest/meta-data/instance-id: status 404" });
+    expect(await read(awsSource(url))).toEqual(failure("GET /latest/meta-data/instance-id: status 404"));
   });
 });
 
@@ -106,8 +107,8 @@ const GOOGLE = {
 
 describe("Google Cloud", () => {
   it("an instance with two interfaces → what the kubelet's provider made of it", async () => {
-    expect(await read(gceSource(await google(GOOGLE)))).toEqual({
-      value: {
+    expect(await read(gceSource(await google(GOOGLE)))).toEqual(
+      success({
         providerID: "gce://shops/europe-west1-b/shop-7",
         instanceType: "e2-small",
         zone: "europe-west1-b",
@@ -119,22 +120,23 @@ describe("Google Cloud", () => {
           { type: "InternalDNS", address: "shop-7.europe-west1-b.c.shops.internal" },
           { type: "Hostname", address: "shop-7.europe-west1-b.c.shops.internal" },
         ],
-      },
-    });
+      }),
+    );
   });
 
   it("somebody else answers (no Metadata-Flavor) → an error", async () => {
     const url = await serve((_, response) => reply(response, 200, "welcome to this hotel's network"));
-    expect(await read(gceSource(url))).toEqual({
-      error:
+    expect(await read(gceSource(url))).toEqual(
+      failure(
         "GET /computeMetadata/v1/project/project-id: the answer is not of a metadata server of Google Cloud",
-    });
+      ),
+    );
   });
 
   it("interfaces that are no JSON → an error", async () => {
     const path = "instance/network-interfaces/?recursive=true";
     const url = await google({ ...GOOGLE, [path]: "0/\n" });
-    expect(await read(gceSource(url))).toEqual({ error: `GET ${path}: the answer is not JSON` });
+    expect(await read(gceSource(url))).toEqual(failure(`GET ${path}: the answer is not JSON`));
   });
 });
 
@@ -166,8 +168,8 @@ const AZURE = {
 
 describe("Azure", () => {
   it("a machine in a zone → what the kubelet's provider made of it: the group in lower case, one interface", async () => {
-    expect(await read(azureSource(await azure(AZURE)))).toEqual({
-      value: {
+    expect(await read(azureSource(await azure(AZURE)))).toEqual(
+      success({
         providerID:
           "azure:///subscriptions/8d10/resourceGroups/shops-rg/providers/Microsoft.Compute/virtualMachines/shop-7",
         instanceType: "Standard_B2s",
@@ -179,31 +181,31 @@ describe("Azure", () => {
           { type: "ExternalIP", address: "203.0.113.5" },
           { type: "InternalIP", address: "2001:db8::7" },
         ],
-      },
-    });
+      }),
+    );
   });
 
   it("a machine of a scale set, outside of zones → its instance, and its fault domain", async () => {
     const resourceId = `${RESOURCE}/virtualMachineScaleSets/Pool/virtualMachines/3`;
     const url = await azure({ ...AZURE, compute: { ...AZURE.compute, zone: "", resourceId } });
-    expect(await read(azureSource(url))).toMatchObject({
-      value: {
+    expect(await read(azureSource(url))).toMatchObject(
+      success({
         providerID:
           "azure:///subscriptions/8d10/resourceGroups/shops-rg/providers/Microsoft.Compute/virtualMachineScaleSets/Pool/virtualMachines/3",
         zone: "0",
-      },
-    });
+      }),
+    );
   });
 
   it("a document without compute → an error that names it", async () => {
     const url = await azure({ network: AZURE.network });
-    const { error } = (await read(azureSource(url))) as { error: string };
+    const { error } = (await read(azureSource(url))) as Failure<string>;
     expect(error).toMatch(/^GET \/metadata\/instance\S+: \/compute: /);
   });
 
   it("no address at all → an error, as it was the kubelet's", async () => {
     const network = { interface: [{ ipv4: {}, ipv6: {} }] };
-    const { error } = (await read(azureSource(await azure({ ...AZURE, network })))) as { error: string };
+    const { error } = (await read(azureSource(await azure({ ...AZURE, network })))) as Failure<string>;
     expect(error).toMatch(/holds no IP address/);
   });
 });
@@ -238,14 +240,14 @@ describe.each(Object.entries(SOURCES))("%s: a server that misbehaves", (_, sourc
       asked++;
       answer(other)(request, response);
     });
-    expect(((await read(source(url))) as { error: string }).error).toMatch(error);
+    expect(((await read(source(url))) as Failure<string>).error).toMatch(error);
     expect(asked).toBe(1);
   });
 
   it("never answers → over when it is given up", async () => {
     const giveUp = new AbortController();
     const url = await serve(() => giveUp.abort());
-    expect(((await source(url)(giveUp.signal)) as { error: string }).error).toMatch(/no answer in time/);
+    expect(((await source(url)(giveUp.signal)) as Failure<string>).error).toMatch(/no answer in time/);
   });
 });
 
@@ -264,16 +266,16 @@ describe("a file", () => {
       zone: "shop",
       addresses: [{ type: "ExternalIP", address: "203.0.113.1" }],
     };
-    expect(await read(fileSource(path))).toEqual({ value });
+    expect(await read(fileSource(path))).toEqual(success(value));
     expect(cloudSchema.safeParse(value).success).toBe(true);
   });
 
   it("is read anew each time", async () => {
     const path = file("zone: a");
     const source = fileSource(path);
-    expect(await read(source)).toMatchObject({ value: { zone: "a" } });
+    expect(await read(source)).toMatchObject(success({ zone: "a" }));
     file("zone: b");
-    expect(await read(source)).toMatchObject({ value: { zone: "b" } });
+    expect(await read(source)).toMatchObject(success({ zone: "b" }));
   });
 
   mkdirSync(join(folder.path, "folder"));
@@ -284,6 +286,6 @@ describe("a file", () => {
     ["is no map", () => file("- zone"), /holds no fields such as/],
     ["is not YAML", () => file("a: [\n"), /not YAML/],
   ])("%s → an error that says so", async (_, path, error) => {
-    expect(((await read(fileSource(path()))) as { error: string }).error).toMatch(error);
+    expect(((await read(fileSource(path()))) as Failure<string>).error).toMatch(error);
   });
 });

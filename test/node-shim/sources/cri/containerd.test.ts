@@ -1,4 +1,5 @@
 // The runtime's facts and errors beside a real containerd: imported images, a network that comes, a stop and a return.
+import { success } from "../../../../shared/result.ts";
 import { statfsSync } from "node:fs";
 import { join } from "node:path";
 import { execFileSync } from "node:child_process";
@@ -72,9 +73,9 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     expect(snapshot.imageFsPath?.startsWith(join(runtime.root, "io.containerd.snapshotter.v1."))).toBe(true);
     const read = fileSystemReader((path) => Promise.resolve(statfsSync(path)));
     const fileSystem = await read(snapshot.imageFsPath ?? "");
-    expect("value" in fileSystem && fileSystem.value.bytes).toMatchObject({
-      value: [expect.any(Number), expect.any(Number)],
-    });
+    expect(fileSystem.ok && fileSystem.value.bytes).toMatchObject(
+      success([expect.any(Number), expect.any(Number)]),
+    );
     expect(said).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 // Watching a runtime that answers, refuses, hangs and goes away; its clock and its timer are the test's.
+import { success } from "../../../../shared/result.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { CRI, type StatusAnswer } from "../../../../node-shim/sources/cri/methods.ts";
 import { runtimeMonitor, type RuntimeMonitor } from "../../../../node-shim/sources/cri/monitor.ts";
@@ -55,21 +56,21 @@ async function startRuntime(): Promise<GrpcServer> {
   const server = grpcServer([
     serve(CRI.status, async () => {
       asked.status++;
-      return { value: await runtime.status() };
+      return success(await runtime.status());
     }),
     serve(CRI.version, () => {
       asked.version++;
-      return { value: runtime.version };
+      return success(runtime.version);
     }),
     serve(CRI.listImages, () => {
       asked.images++;
-      return { value: { images: runtime.images.map((id) => ({ id, repoTags: [id], size: 7 })) } };
+      return success({ images: runtime.images.map((id) => ({ id, repoTags: [id], size: 7 })) });
     }),
     serve(CRI.imageFsInfo, () => {
       asked.imageFs++;
       if (runtime.mountpoint === "broken") return fault("Unknown", "no snapshotter");
-      if (runtime.mountpoint === "") return { value: {} };
-      return { value: { imageFilesystems: [{ fsId: { mountpoint: runtime.mountpoint } }] } };
+      if (runtime.mountpoint === "") return success({});
+      return success({ imageFilesystems: [{ fsId: { mountpoint: runtime.mountpoint } }] });
     }),
   ]);
   await server.listen(at.socketPath);

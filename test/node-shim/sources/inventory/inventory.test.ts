@@ -1,4 +1,5 @@
 // The hardware inventory: what is found → what is reported; when it is looked at; and the child process that looks.
+import { type Failure, failure, type Result, success } from "../../../../shared/result.ts";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -67,18 +68,18 @@ describe("what is found → what is reported", () => {
 const FOUND: Inventory = { cpu: { model: "EPYC" } };
 
 describe("when it is looked at", () => {
-  function kept(readings: ({ value: Inventory } | { error: string })[]) {
+  function kept(readings: Result<Inventory>[]) {
     const clock = { nowMs: 0 };
     const said: string[] = [];
     let looks = 0;
-    const look = () => Promise.resolve(readings[looks++] ?? { error: "no more" });
+    const look = () => Promise.resolve(readings[looks++] ?? failure("no more"));
     const read = keptInventory({ look, nowMs: () => clock.nowMs, warn: (_, message) => said.push(message) });
     return { read, clock, said, looks: () => looks };
   }
   const settled = () => new Promise((resolve) => void setImmediate(resolve));
 
   it("5 s after the start and an hour later, behind the reports' back", async () => {
-    const { read, clock, looks } = kept([{ value: FOUND }, { value: {} }]);
+    const { read, clock, looks } = kept([success(FOUND), success({})]);
     clock.nowMs = 4999;
     expect([await read(false), looks()]).toEqual([undefined, 0]);
     clock.nowMs = 5000;
@@ -93,7 +94,7 @@ describe("when it is looked at", () => {
   });
 
   it("a look that fails → the last good one stays, and it is said", async () => {
-    const { read, clock, said } = kept([{ value: FOUND }, { error: "away" }]);
+    const { read, clock, said } = kept([success(FOUND), failure("away")]);
     expect(await read(true)).toEqual(FOUND);
     clock.nowMs = 4_000_000;
     await read(false);
@@ -112,7 +113,7 @@ describe("the child process", () => {
 
   it("of the package, on this machine → an inventory with its processor", async () => {
     const found = await hardware(false, pathToFileURL(join(ROOT, "node-shim/dist/inventory.js")));
-    expect(found).toMatchObject({ value: { cpu: { model: expect.any(String) as string } } });
+    expect(found).toMatchObject(success({ cpu: { model: expect.any(String) as string } }));
   });
 
   test.each<[situation: string, script: string, error: RegExp]>([
@@ -127,6 +128,6 @@ describe("the child process", () => {
     ["floods", "console.log('x'.repeat(200000))", /it wrote more than 131072 bytes/],
   ])("%s → an error that says so", async (situation, script, error) => {
     const found = await hardware(false, program(script), situation === "hangs" ? 1000 : 60_000);
-    expect((found as { error: string }).error).toMatch(error);
+    expect((found as Failure<string>).error).toMatch(error);
   });
 });

@@ -1,3 +1,5 @@
+import { success } from "../../../../shared/result.ts";
+import { unreadable } from "../../../../node-shim/base/reading.ts";
 import { expect, test } from "vitest";
 import {
   addresses,
@@ -63,7 +65,7 @@ test.each<[situation: string, Machine, Interfaces, outcome: object]>([
     { ipv4: "192.168.1.20" },
   ],
 ])("host IPs: %s", (_, machine, interfaces, outcome) => {
-  expect(hostIPs(rootOf(machine), interfaces)).toEqual({ value: outcome });
+  expect(hostIPs(rootOf(machine), interfaces)).toEqual(success(outcome));
 });
 
 const ROUTE = "/proc/net/route";
@@ -71,13 +73,13 @@ const ZERO = "0".repeat(32);
 const HEADER = "Iface\tDestination\tGateway \tFlags\n";
 
 test.each<[situation: string, Record<string, string | null>, Interfaces, outcome: object]>([
-  ["no default route → none", { [ROUTE]: HEADER, "/proc/net/ipv6_route": null }, VM, { value: {} }],
-  ["no IPv6 table → IPv4 only", { "/proc/net/ipv6_route": null }, VM, { value: { ipv4: "198.51.100.7" } }],
+  ["no default route → none", { [ROUTE]: HEADER, "/proc/net/ipv6_route": null }, VM, success({})],
+  ["no IPv6 table → IPv4 only", { "/proc/net/ipv6_route": null }, VM, success({ ipv4: "198.51.100.7" })],
   [
     "a broken IPv6 table → IPv4 only",
     { "/proc/net/ipv6_route": "?\n" },
     VM,
-    { value: { ipv4: "198.51.100.7" } },
+    success({ ipv4: "198.51.100.7" }),
   ],
   [
     "an IPv6 default route without gateway → none",
@@ -86,25 +88,25 @@ test.each<[situation: string, Record<string, string | null>, Interfaces, outcome
       "/proc/net/ipv6_route": `${ZERO} 00 ${ZERO} 00 ${ZERO} 00000400 00000002 00000000 00000001 eth0\n`,
     },
     VM,
-    { value: {} },
+    success({}),
   ],
   [
     "a gateway that is no address → error",
     { [ROUTE]: `${HEADER}eth0\t00000000\tnone\n` },
     VM,
-    { error: expect.any(String) },
+    unreadable(expect.any(String) as string),
   ],
   [
     "a broken IPv4 table → error",
     { [ROUTE]: `${HEADER}eth0\t0000\t00000000\n` },
     VM,
-    { error: expect.any(String) },
+    unreadable(expect.any(String) as string),
   ],
   [
     "no route tables → the first interface that is neither loopback nor point to point",
     { [ROUTE]: null, "/sys/class/net/tun0/flags": "0x10d1\n" },
     { lo: loopback("203.0.113.1"), tun0: on("10.8.0.2"), eth0: on("198.51.100.7") },
-    { value: { ipv4: "198.51.100.7" } },
+    success({ ipv4: "198.51.100.7" }),
   ],
 ])("host IPs: %s", (_, changes, interfaces, outcome) => {
   expect(hostIPs(rootWith("vm", changes), interfaces)).toEqual(outcome);

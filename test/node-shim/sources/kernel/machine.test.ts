@@ -1,3 +1,5 @@
+import { success } from "../../../../shared/result.ts";
+import { unreadable } from "../../../../node-shim/base/reading.ts";
 import { expect, test } from "vitest";
 import { logicalCores } from "../../../../node-shim/sources/kernel/cores.ts";
 import { hugePages } from "../../../../node-shim/sources/kernel/huge-pages.ts";
@@ -5,31 +7,37 @@ import { memory } from "../../../../node-shim/sources/kernel/memory.ts";
 import { architecture } from "../../../../node-shim/sources/kernel/platform.ts";
 import { rootOf, rootWith, type Machine } from "./tree.ts";
 
-const error = { error: expect.any(String) };
+const error = unreadable(expect.any(String) as string);
+const missing = unreadable(expect.any(String) as string, "missing");
 const ONLINE = "/sys/devices/system/cpu/online";
 
 test.each<[situation: string, Machine, Record<string, string | null>, outcome: object]>([
-  ["all CPUs of one NUMA node online → all", "vm", {}, { value: 2, source: "/sys/devices/system/node" }],
-  ["two NUMA nodes, three of eight CPUs offline → five", "numa-server", {}, { value: 5 }],
-  ["a kernel that cannot take CPUs offline → all", "numa-server", { [ONLINE]: null }, { value: 8 }],
+  [
+    "all CPUs of one NUMA node online → all",
+    "vm",
+    {},
+    { ok: true, value: 2, source: "/sys/devices/system/node" },
+  ],
+  ["two NUMA nodes, three of eight CPUs offline → five", "numa-server", {}, success(5)],
+  ["a kernel that cannot take CPUs offline → all", "numa-server", { [ONLINE]: null }, success(8)],
   [
     "no NUMA nodes → all CPUs there are, offline ones too, as cAdvisor counts them",
     "arm-board",
     {},
-    { value: 4, source: "/sys/devices/system/cpu" },
+    { ok: true, value: 4, source: "/sys/devices/system/cpu" },
   ],
-  ["CPU numbers with gaps → as many as there are", "ipv6-only", {}, { value: 2 }],
+  ["CPU numbers with gaps → as many as there are", "ipv6-only", {}, success(2)],
   [
     "a CPU without topology → not counted",
     "vm",
     { "/sys/devices/system/node/node0/cpu1/topology/core_id": null },
-    { value: 1 },
+    success(1),
   ],
   [
     "a NUMA node without CPUs → counts nothing",
     "vm",
     { "/sys/devices/system/node/node1/meminfo": "" },
-    { value: 2 },
+    success(2),
   ],
   ["no list of online CPUs in the file → error", "vm", { [ONLINE]: "0-1-2\n" }, error],
   ["an empty list of online CPUs → error", "vm", { [ONLINE]: "" }, error],
@@ -40,14 +48,14 @@ test.each<[situation: string, Machine, Record<string, string | null>, outcome: o
 });
 
 test.each<[situation: string, Machine, meminfo: string | null | undefined, outcome: unknown]>([
-  ["no swap → 0", "vm", undefined, { value: { memoryBytes: 24_684_096 * 1024, swapBytes: 0 } }],
+  ["no swap → 0", "vm", undefined, success({ memoryBytes: 24_684_096 * 1024, swapBytes: 0 })],
   [
     "swap → its size",
     "numa-server",
     undefined,
-    { value: { memoryBytes: 134_217_728_000, swapBytes: 8_589_930_496 } },
+    success({ memoryBytes: 134_217_728_000, swapBytes: 8_589_930_496 }),
   ],
-  ["no /proc/meminfo → error", "vm", null, { ...error, missing: true }],
+  ["no /proc/meminfo → error", "vm", null, missing],
   ["no MemTotal → error", "vm", "SwapTotal: 0 kB\n", error],
   ["no SwapTotal → error", "vm", "MemTotal: 1024 kB\n", error],
   ["a MemTotal in no known unit → error", "vm", "MemTotal: 1024 MB\nSwapTotal: 0 kB\n", error],
@@ -64,37 +72,28 @@ test.each<[situation: string, Machine, Record<string, string | null>, outcome: u
     "sizes without pages → reported with 0",
     "vm",
     {},
-    {
-      value: [
-        { pageSizeKiB: 1_048_576, pages: 0 },
-        { pageSizeKiB: 2048, pages: 0 },
-      ],
-    },
+    success([
+      { pageSizeKiB: 1_048_576, pages: 0 },
+      { pageSizeKiB: 2048, pages: 0 },
+    ]),
   ],
   [
     "pages of 1Gi and 2Mi → both",
     "numa-server",
     {},
-    {
-      value: [
-        { pageSizeKiB: 1_048_576, pages: 4 },
-        { pageSizeKiB: 2048, pages: 1024 },
-      ],
-    },
+    success([
+      { pageSizeKiB: 1_048_576, pages: 4 },
+      { pageSizeKiB: 2048, pages: 1024 },
+    ]),
   ],
-  ["a kernel without huge pages → none, and no error", "arm-board", {}, { value: [] }],
+  ["a kernel without huge pages → none, and no error", "arm-board", {}, success([])],
   [
     "other names in the folder → passed over",
     "vm",
     { [`${PAGES}/hugepages-1048576kB`]: null, [`${PAGES}/other`]: "" },
-    { value: [{ pageSizeKiB: 2048, pages: 0 }] },
+    success([{ pageSizeKiB: 2048, pages: 0 }]),
   ],
-  [
-    "a count that is missing → error",
-    "vm",
-    { [`${PAGES}/hugepages-2048kB/nr_hugepages`]: null },
-    { ...error, missing: true },
-  ],
+  ["a count that is missing → error", "vm", { [`${PAGES}/hugepages-2048kB/nr_hugepages`]: null }, missing],
   [
     "a count that is no number → error",
     "vm",

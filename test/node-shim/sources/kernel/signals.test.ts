@@ -1,10 +1,12 @@
+import { success } from "../../../../shared/result.ts";
+import { unreadable } from "../../../../node-shim/base/reading.ts";
 import { expect, test } from "vitest";
 import { memoryAvailable } from "../../../../node-shim/sources/kernel/memory-signal.ts";
 import { pidAvailable } from "../../../../node-shim/sources/kernel/pid-signal.ts";
 import { rootWith, type Machine } from "./tree.ts";
 
-const error = { error: expect.any(String) };
-const missing = { ...error, missing: true };
+const error = unreadable(expect.any(String) as string);
+const missing = unreadable(expect.any(String) as string, "missing");
 type Row = [situation: string, Machine, Record<string, string | null>, outcome: unknown];
 
 const VM_BYTES = 24_684_096 * 1024;
@@ -17,31 +19,31 @@ test.each<Row>([
     "cgroup v1 → usage less inactive page cache is in use",
     "vm",
     {},
-    { value: [VM_BYTES - 1_000_000_000, VM_BYTES] },
+    success([VM_BYTES - 1_000_000_000, VM_BYTES]),
   ],
   [
     "cgroup v2 → anon and file less inactive page cache is in use",
     "numa-server",
     {},
-    { value: [SERVER_BYTES - 16_000_000_000, SERVER_BYTES] },
+    success([SERVER_BYTES - 16_000_000_000, SERVER_BYTES]),
   ],
   [
     "v1: more inactive than used → nothing is in use",
     "vm",
     { [`${V1}/memory.usage_in_bytes`]: "5\n" },
-    { value: [VM_BYTES, VM_BYTES] },
+    success([VM_BYTES, VM_BYTES]),
   ],
   [
     "v1: no word of inactive page cache → all usage",
     "vm",
     { [`${V1}/memory.stat`]: "cache 1\n" },
-    { value: [VM_BYTES - 1_073_741_824, VM_BYTES] },
+    success([VM_BYTES - 1_073_741_824, VM_BYTES]),
   ],
   [
     "v1: more used than there is → nothing available",
     "vm",
     { [`${V1}/memory.usage_in_bytes`]: "99999999999\n" },
-    { value: [0, VM_BYTES] },
+    success([0, VM_BYTES]),
   ],
   ["v1: no usage → no signal", "vm", { [`${V1}/memory.usage_in_bytes`]: null }, missing],
   ["v1: usage is no number → no signal", "vm", { [`${V1}/memory.usage_in_bytes`]: "max\n" }, error],
@@ -63,22 +65,22 @@ const PID_MAX = "/proc/sys/kernel/pid_max";
 const THREADS_MAX = "/proc/sys/kernel/threads-max";
 
 test.each<Row>([
-  ["pid_max below threads-max → that is the limit", "vm", {}, { value: [32_768 - 113, 32_768] }],
+  ["pid_max below threads-max → that is the limit", "vm", {}, success([32_768 - 113, 32_768])],
   [
     "threads-max below pid_max → that is the limit",
     "numa-server",
     {},
-    { value: [1_023_455 - 3518, 1_023_455] },
+    success([1_023_455 - 3518, 1_023_455]),
   ],
-  ["no pid_max → threads-max", "vm", { [PID_MAX]: null }, { value: [192_730 - 113, 192_730] }],
+  ["no pid_max → threads-max", "vm", { [PID_MAX]: null }, success([192_730 - 113, 192_730])],
   [
     "no threads-max → pid_max",
     "numa-server",
     { [THREADS_MAX]: null },
-    { value: [4_194_304 - 3518, 4_194_304] },
+    success([4_194_304 - 3518, 4_194_304]),
   ],
-  ["a limit that is no number → the other", "vm", { [PID_MAX]: "?\n" }, { value: [192_730 - 113, 192_730] }],
-  ["more threads than the limit → nothing available", "vm", { [PID_MAX]: "100\n" }, { value: [0, 100] }],
+  ["a limit that is no number → the other", "vm", { [PID_MAX]: "?\n" }, success([192_730 - 113, 192_730])],
+  ["more threads than the limit → nothing available", "vm", { [PID_MAX]: "100\n" }, success([0, 100])],
   ["neither limit → no signal", "vm", { [PID_MAX]: null, [THREADS_MAX]: null }, error],
   ["no /proc/loadavg → no signal", "vm", { "/proc/loadavg": null }, missing],
   ["a /proc/loadavg of another shape → no signal", "vm", { "/proc/loadavg": "0.00 0.00 0.00 113\n" }, error],

@@ -1,4 +1,5 @@
 // The gRPC client, against grpc-js and against servers that are no good.
+import { failure } from "../../../../shared/result.ts";
 import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
 import { createServer as createSocketServer, type Socket } from "node:net";
 import * as grpc from "@grpc/grpc-js";
@@ -94,7 +95,7 @@ const ask = async (text = "hello", deadlineMs = LONG_MS, from = client()) =>
   from.unary(ECHO, { text }, deadlineMs);
 const said = async (answer: ReturnType<typeof ask>) => {
   const result = await answer;
-  return "fault" in result ? faultText(result.fault) : result.value.text;
+  return result.ok ? result.value.text : faultText(result.error);
 };
 
 describe("beside grpc-js", () => {
@@ -118,7 +119,7 @@ describe("beside grpc-js", () => {
   test("a method that is not served → Unimplemented, trailers only", async () => {
     await grpcJsServer(echo);
     const answer = await client().unary({ ...ECHO, path: "/test.Test/Other" }, {}, LONG_MS);
-    expect(answer).toMatchObject({ fault: { code: "Unimplemented" } });
+    expect(answer).toMatchObject(failure({ code: "Unimplemented" }));
   });
 
   test("no answer by the deadline → DeadlineExceeded on both sides", async () => {
@@ -141,7 +142,7 @@ describe("beside grpc-js", () => {
     await grpcJsServer((call, callback) => callback(null, { text: "x".repeat(Number(call.request.text)) }));
     const made = client();
     const most = await ask(String(LIMIT_BYTES - overhead), LONG_MS, made);
-    expect("value" in most && most.value.text.length).toBe(LIMIT_BYTES - overhead);
+    expect(most.ok && most.value.text.length).toBe(LIMIT_BYTES - overhead);
     expect(await said(ask(String(LIMIT_BYTES - overhead + 1), LONG_MS, made))).toBe(
       "rpc error: code = ResourceExhausted desc = " +
         "grpc: received message larger than max (16777217 vs. 16777216)",

@@ -1,4 +1,5 @@
 // The gRPC server, called by grpc-js and by clients that are no good.
+import { failure, success } from "../../../../shared/result.ts";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import * as grpc from "@grpc/grpc-js";
@@ -22,8 +23,8 @@ let at: Place;
 beforeEach(async () => {
   at = place();
   const server = grpcServer([
-    serve(method("Echo"), ({ text }) => ({ value: { text } })),
-    serve(method("Refuse"), () => ({ fault: { code: "InvalidArgument", message: "100 % größer\n✗" } })),
+    serve(method("Echo"), ({ text }) => success({ text })),
+    serve(method("Refuse"), () => failure({ code: "InvalidArgument", message: "100 % größer\n✗" })),
     serve(method("Throw"), () => {
       throw new Error("broken");
     }),
@@ -123,9 +124,9 @@ test("bytes that are no HTTP/2 → dropped, and the next call is answered", asyn
 test("called by the client of the same kind → answered", async () => {
   const made = grpcClient({ socketPath: at.socketPath, nowMs: () => 0 });
   at.later(made.close);
-  expect(await made.unary(method("Echo"), { text: "a" }, 60_000)).toEqual({ value: { text: "a" } });
+  expect(await made.unary(method("Echo"), { text: "a" }, 60_000)).toEqual(success({ text: "a" }));
   const refused = await made.unary(method("Refuse"), {}, 60_000);
-  expect("fault" in refused && faultText(refused.fault)).toBe(
+  expect(!refused.ok && faultText(refused.error)).toBe(
     "rpc error: code = InvalidArgument desc = 100 % größer\n✗",
   );
 });
