@@ -17,7 +17,7 @@ export interface ExtraFlags extends CloudFlags {
 }
 
 export interface Extras {
-  facts: Pick<Facts, "cloud" | "inventory" | "dropIns">;
+  facts: Pick<Facts, "cloud" | "inventory" | "dropIns" | "custom">;
   vitals: Pick<Vitals, "remainingSeconds">;
 }
 
@@ -42,15 +42,17 @@ export function machineExtras(
   if (cloud) note?.("/cloud", cloud.where);
   note?.("/inventory", look ? "systeminformation, in a process of its own" : "--inventory off");
   note?.("/dropIns", folder);
+  note?.("/custom", folder);
   return async (wait) => {
     const metadata = await cloud?.read();
     const inventory = look === null ? null : await look(wait === "wait");
-    const { dropIns, remainingSeconds } = await dropInsOf(wait === "wait");
+    const { dropIns, custom, remainingSeconds } = await dropInsOf(wait === "wait");
     return {
       facts: {
         ...(metadata && { cloud: metadata }),
         ...(inventory !== undefined && { inventory }),
         ...(dropIns !== undefined && { dropIns }),
+        ...(custom && { custom }),
       },
       vitals: remainingSeconds ? { remainingSeconds } : {},
     };

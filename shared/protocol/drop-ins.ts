@@ -1,6 +1,7 @@
 // What an operator's own programs and files may add to a machine's facts: the schema of one of them, and of all that a
 // report carries. Where they are, and whether they work, is the shim's to find.
 import * as z from "zod/mini";
+import { customSchema } from "./custom.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { validateNodeLabels } from "../node/labels.ts";
 import { wellFormed } from "./settings.ts";
@@ -91,10 +92,12 @@ export const dropInSchema = z.strictObject({
   resources: z._default(resources, {}),
   labels: z._default(labels, {}),
   conditions: z._default(conditions, []),
+  /** In a report they are facts of their own (`custom`): a Worker that knows no drop-ins with them takes them as well. */
+  custom: z._default(customSchema, {}),
 });
 export type DropIn = z.infer<typeof dropInSchema>;
 
-/** What all of them say, in a report's facts. */
+/** What all of them say but `custom`, in a report's facts. */
 export const dropInsSchema = z.strictObject({
   resources,
   labels,

@@ -1,6 +1,7 @@
 // What a machine says about itself that rarely changes: the schema and its limits. Normative, with docs/protocol.md.
 // Decides nothing.
 import * as z from "zod/mini";
+import { customSchema } from "./custom.ts";
 import { dropInsSchema } from "./drop-ins.ts";
 import { inventorySchema } from "./inventory.ts";
 import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
@@ -28,8 +29,6 @@ export const FACTS_LIMITS = {
   /** int32: more is no limit to anyone. */
   attachLimit: 2 ** 31 - 1,
   runtimeHandlers: 64,
-  customEntries: 64,
-  customValueLength: 1024,
 } as const;
 
 const text = wellFormed(FACTS_LIMITS.textLength);
@@ -188,15 +187,8 @@ export const factsSchema = z.strictObject({
   runtimeFeatures: z.optional(z.strictObject({ supplementalGroupsPolicy: z.boolean() })),
   /** Whether the kernel can cap the CPU of a group of processes (CFS quota). */
   cgroups: z.optional(z.strictObject({ cpuHardcapping: z.boolean() })),
-  /** For setters that users add: see docs/custom-setters.md. */
-  custom: z.optional(
-    z
-      .record(
-        z.string().check(z.minLength(1), z.maxLength(253)),
-        z.union([z.string().check(z.maxLength(FACTS_LIMITS.customValueLength)), z.number(), z.boolean()]),
-      )
-      .check(z.refine((map) => Object.keys(map).length <= FACTS_LIMITS.customEntries, "too many entries")),
-  ),
+  /** What drop-ins say for setters that users add (docs/custom-setters.md). Absent: nothing, or not looked at yet. */
+  custom: z.optional(customSchema),
 });
 export type Facts = z.infer<typeof factsSchema>;
 

@@ -4,7 +4,7 @@ import type { RecordEvent, Setter } from "./setter.ts";
 
 /** What a custom setter decides from; it reads nothing else. */
 export interface CustomSources {
-  /** The facts' `custom` map: what the machine's operator lets the shim report, of bounded size. */
+  /** The facts' `custom` map: what the machine's drop-ins say, of bounded size. */
   custom: Readonly<NonNullable<Facts["custom"]>>;
   /** RFC 3339, UTC, whole seconds. */
   now: string;

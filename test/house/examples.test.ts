@@ -5,12 +5,18 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { readConfiguration } from "../../node-shim/config/config.ts";
-import { dropInFolder } from "../../node-shim/sources/drop-ins/drop-ins.ts";
+import { dropInFolder, type LookedAt } from "../../node-shim/sources/drop-ins/drop-ins.ts";
+import { licenceCondition } from "../../examples/licence-condition.ts";
+import { NOTHING_REMEMBERED, reportedSources } from "../../shared/from-report/reported-status.ts";
+import { draftOf } from "../../shared/node/update-node.ts";
+import { factsSchema } from "../../shared/protocol/facts.ts";
+import { nodeStatusSetters } from "../../shared/setters/pipeline.ts";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
 
 const examples = fileURLToPath(new URL("../../examples/", import.meta.url));
 
-test("the drop-ins, copied as their page says → both work", async () => {
+/** What the shim reads of examples/facts.d, copied as its page says. */
+async function exampleDropIns(): Promise<LookedAt> {
   const temporary = temporaryFolder();
   const folder = join(temporary.path, "facts.d");
   mkdirSync(folder, { mode: 0o755 });
@@ -27,15 +33,38 @@ test("the drop-ins, copied as their page says → both work", async () => {
     wallMs: nowMs,
     nowMs,
   });
-  const { dropIns } = await read(true);
-  temporary.remove();
+  return read(true).finally(temporary.remove);
+}
+
+test("the drop-ins, copied as their page says → all work", async () => {
+  const { dropIns } = await exampleDropIns();
   expect(dropIns).toMatchObject({
     failures: [],
-    working: 2,
+    working: 3,
     labels: { "example.com/rack": "b7" },
     resources: { "example.com/fpga": 2 },
     conditions: [{ type: "RaidDegraded", message: "as /proc/mdstat says", expiresInSeconds: 300 }],
   });
+});
+
+test("the drop-in with a custom fact, and the setter of one's own → its condition on the Node", async () => {
+  const { custom, dropIns } = await exampleDropIns();
+  const settings = { hostname: "shop-7", ...readConfiguration(undefined, {}).configuration };
+  const platform = { os: "linux", architecture: "amd64" };
+  const facts = factsSchema.parse({ settings, platform, dropIns, custom });
+  const node = draftOf({});
+  const sources = reportedSources({
+    name: "shop-7",
+    facts,
+    vitals: { signals: {} },
+    nowMs: Date.parse("2031-03-01T00:00:00Z"),
+    memory: structuredClone(NOTHING_REMEMBERED),
+    recordEvent: () => undefined,
+  });
+  for (const setter of nodeStatusSetters(sources, [licenceCondition])) setter(node);
+  expect(node.status.conditions).toContainEqual(
+    expect.objectContaining({ type: "LicenceExpired", status: "True", reason: "LicenceHasExpired" }),
+  );
 });
 
 test("the configuration → every field of it means something", () => {

@@ -1,6 +1,11 @@
 // Drop-ins in a Node: resources, labels and conditions that come, change, expire and go.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { Facts } from "../../shared/protocol/facts.ts";
 import type { DropIns } from "../../shared/protocol/drop-ins.ts";
+import { nodeRecordStore } from "../../worker/storage/records.ts";
+import { nodeTables } from "../../worker/storage/tables.ts";
 import { enrolled, facts, HEALTHY, kube, setFault, shimOf } from "../worker/support/machine.ts";
 
 const RAID = { type: "RaidDegraded", status: "False", reason: "AllMembers", message: "md0" } as const;
@@ -157,4 +162,20 @@ it("a resource that a device plugin announces → the plugin's count", async () 
   const { status } = await getNode(name);
   expect(status?.capacity).toMatchObject({ "example.com/fpga": "8" });
   expect(status?.allocatable).toMatchObject({ "example.com/fpga": "7" });
+});
+
+it("custom facts → stay while no drop-in was looked at, and go with the one that said them", async () => {
+  const name = "drop-in-custom";
+  const report = shimOf(await enrolled(name));
+  const customOf = async (sent: Partial<Facts>) => {
+    await report(facts(name, sent), FRESH);
+    return runInDurableObject(
+      env.NODES.getByName(name),
+      (_, { storage }) => nodeRecordStore(storage.sql, nodeTables(storage.sql)).get("facts")?.facts.custom,
+    );
+  };
+  const custom = { licenceUntil: "2031-03-01T00:00:00Z" };
+  expect(await customOf({ dropIns: SAID, custom })).toEqual(custom);
+  expect(await customOf({})).toEqual(custom);
+  expect(await customOf({ dropIns: SAID })).toBeUndefined();
 });

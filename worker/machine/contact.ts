@@ -27,12 +27,15 @@ export function storeFacts({ records, journal, nowMs }: Witness, digest: string,
   const storage = sent.storage ?? before?.storage;
   const inventory = sent.inventory === undefined ? before?.inventory : sent.inventory;
   const dropIns = sent.dropIns === undefined ? before?.dropIns : sent.dropIns;
+  // Drop-ins say them: while none was looked at, what they last said stays.
+  const custom = sent.dropIns === undefined ? (sent.custom ?? before?.custom) : sent.custom;
   const facts = {
     ...sent,
     ...(machine && { machine }),
     ...(storage && { storage }),
     ...(inventory !== undefined && { inventory }),
     ...(dropIns !== undefined && { dropIns }),
+    ...(custom && { custom }),
   };
   records.put("facts", { digest, facts });
   for (const { kind, text } of factsChanges(before, facts)) journal.note(kind, text, nowMs);

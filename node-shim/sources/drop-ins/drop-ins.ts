@@ -2,6 +2,7 @@
 // last. None of them can keep a report from being sent.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { readdir, stat } from "node:fs/promises";
+import type { CustomFacts } from "../../../shared/protocol/custom.ts";
 import { DROP_IN_LIMITS, type DropIns } from "../../../shared/protocol/drop-ins.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { codeOf } from "../../base/fault.ts";
@@ -23,6 +24,8 @@ export interface DropInsOptions {
 export interface LookedAt {
   /** null: there are none. Absent: none was looked at yet. */
   dropIns?: DropIns | null;
+  /** For setters of one's own; absent where no drop-in has any. */
+  custom?: CustomFacts;
   remainingSeconds?: NonNullable<Vitals["remainingSeconds"]>;
 }
 
@@ -98,7 +101,7 @@ function told(known: ReadonlyMap<string, Remembered> | undefined, nowMs: number)
   if (known === undefined) return {};
   if (known.size === 0) return { dropIns: null };
   const all = [...known].map(([name, { dropIn, error }]) => ({ name, dropIn, error }));
-  const dropIns = mergeDropIns(all);
+  const { custom, ...dropIns } = mergeDropIns(all);
   const remaining = new Map<string, number>();
   for (const { dropIn, agedMs = 0, saidMs } of known.values()) {
     for (const { type, expiresInSeconds } of dropIn?.conditions ?? []) {
@@ -108,5 +111,9 @@ function told(known: ReadonlyMap<string, Remembered> | undefined, nowMs: number)
     }
   }
   const reported = dropIns.conditions.map(({ type }) => [type, remaining.get(type) ?? 0] as const);
-  return { dropIns, remainingSeconds: Object.fromEntries(reported) };
+  return {
+    dropIns,
+    ...(Object.keys(custom).length > 0 && { custom }),
+    remainingSeconds: Object.fromEntries(reported),
+  };
 }

@@ -1,4 +1,5 @@
 // What all drop-ins say, put together. Of two that say the same thing the first by name counts, and the other has failed.
+import { CUSTOM_LIMITS, type CustomFacts } from "../../../shared/protocol/custom.ts";
 import { DROP_IN_LIMITS, type DropIn, type DropIns } from "../../../shared/protocol/drop-ins.ts";
 
 /** What is known of one drop-in: what it said last, where it ever did, and what is wrong with it now. */
@@ -8,9 +9,28 @@ export interface Known {
   error?: string | undefined;
 }
 
+export interface MergedDropIns extends DropIns {
+  custom: CustomFacts;
+}
+
+/** What is counted in all, and its name in a fault. */
+const KINDS = [
+  ["resources", DROP_IN_LIMITS.resources, "resources"],
+  ["labels", DROP_IN_LIMITS.labels, "labels"],
+  ["conditions", DROP_IN_LIMITS.conditions, "conditions"],
+  ["custom", CUSTOM_LIMITS.entries, "custom facts"],
+] as const;
+
 /** In the order in which they are given. */
-export function mergeDropIns(known: readonly Known[]): DropIns {
-  const merged: DropIns = { resources: {}, labels: {}, conditions: [], working: 0, failures: [] };
+export function mergeDropIns(known: readonly Known[]): MergedDropIns {
+  const merged: MergedDropIns = {
+    resources: {},
+    labels: {},
+    conditions: [],
+    custom: {},
+    working: 0,
+    failures: [],
+  };
   for (const { name, dropIn, error } of known) {
     const fault = (dropIn && add(merged, dropIn)) ?? error;
     if (fault === undefined) merged.working++;
@@ -20,20 +40,21 @@ export function mergeDropIns(known: readonly Known[]): DropIns {
 }
 
 /** Adds all of it, or nothing and says why. */
-function add(merged: DropIns, { resources, labels, conditions }: DropIn): string | undefined {
+function add(merged: MergedDropIns, { resources, labels, conditions, custom }: DropIn): string | undefined {
   const taken =
     Object.keys(resources).find((name) => Object.hasOwn(merged.resources, name)) ??
     Object.keys(labels).find((key) => Object.hasOwn(merged.labels, key)) ??
-    conditions.find(({ type }) => merged.conditions.some((other) => other.type === type))?.type;
+    conditions.find(({ type }) => merged.conditions.some((other) => other.type === type))?.type ??
+    Object.keys(custom).find((name) => Object.hasOwn(merged.custom, name));
   if (taken !== undefined) return `${taken} is another drop-in's already`;
   const sum = {
     resources: { ...merged.resources, ...resources },
     labels: { ...merged.labels, ...labels },
     conditions: [...merged.conditions, ...conditions],
+    custom: { ...merged.custom, ...custom },
   };
-  for (const kind of ["resources", "labels", "conditions"] as const) {
-    if (Object.keys(sum[kind]).length > DROP_IN_LIMITS[kind])
-      return `more than ${DROP_IN_LIMITS[kind]} ${kind} of all drop-ins together`;
+  for (const [kind, most, name] of KINDS) {
+    if (Object.keys(sum[kind]).length > most) return `more than ${most} ${name} of all drop-ins together`;
   }
   Object.assign(merged, sum);
   return undefined;

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { dropInFolder } from "../../../../node-shim/sources/drop-ins/drop-ins.ts";
 import { mergeDropIns } from "../../../../node-shim/sources/drop-ins/merge.ts";
 import { ownershipFault } from "../../../../node-shim/sources/drop-ins/read-one.ts";
+import { customSchema } from "../../../../shared/protocol/custom.ts";
 import { dropInSchema, dropInsSchema } from "../../../../shared/protocol/drop-ins.ts";
 import { temporaryFolder } from "../../../e2e/local-cluster.ts";
 
@@ -62,6 +63,14 @@ it("a file and a program → what both say", async () => {
     },
     remainingSeconds: { RaidDegraded: 300 },
   });
+});
+
+it("custom facts → beside the drop-ins, as facts of their own", async () => {
+  writeJson("10-licence.json", { custom: { licenceUntil: "2031-03-01T00:00:00Z", seats: 7 } });
+  writeJson("20-door.json", { custom: { isOpen: false } });
+  const { dropIns, custom } = await looking().read(true);
+  expect(custom).toEqual({ licenceUntil: "2031-03-01T00:00:00Z", seats: 7, isOpen: false });
+  expect(dropIns).toEqual({ resources: {}, labels: {}, conditions: [], working: 2, failures: [] });
 });
 
 it("no folder, or an empty one → no drop-ins", async () => {
@@ -198,6 +207,27 @@ describe("several", () => {
     ]);
   });
 
+  it("that have a custom fact of the same name → the first by name counts, the other is at fault", () => {
+    const merged = mergeDropIns([
+      { name: "a", dropIn: dropIn({ custom: { isOpen: true } }) },
+      { name: "b", dropIn: dropIn({ custom: { isOpen: false, seats: 7 } }) },
+    ]);
+    expect(merged.custom).toEqual({ isOpen: true });
+    expect(merged.failures).toEqual([{ name: "b", error: "isOpen is another drop-in's already" }]);
+  });
+
+  it("with 64 custom facts in all → taken; with one more → the last is at fault", () => {
+    const custom = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`fact${from + at}`, at]));
+    const first = { name: "a", dropIn: dropIn({ custom: custom(0, 63) }) };
+    const failuresWith = (count: number) =>
+      mergeDropIns([first, { name: "b", dropIn: dropIn({ custom: custom(63, count) }) }]).failures;
+    expect(failuresWith(1)).toEqual([]);
+    expect(failuresWith(2)).toEqual([
+      { name: "b", error: "more than 64 custom facts of all drop-ins together" },
+    ]);
+  });
+
   it("more files than are looked at → said, and the schema is kept to", async () => {
     for (let at = 10; at < 50; at++) writeJson(`${at}.json`, {});
     const { dropIns } = await looking().read(true);
@@ -229,7 +259,30 @@ test.each([
   ["a label of rollcall's", { labels: { "rollcall.dev/cpu-model": "x" } }, /is not a drop-in's to set/],
   ["no label's value", { labels: { "example.com/a": "b c" } }, /invalid node labels/],
   ["a native resource", { resources: { cpu: 1 } }, /not an extended resource/],
+  [
+    "65 custom facts",
+    {
+      custom: Object.fromEntries(
+        Array(65)
+          .fill(0)
+          .map((_, at) => [`f${at}`, at]),
+      ),
+    },
+    /too many/,
+  ],
+  ["a custom fact without a name", { custom: { "": 1 } }, /Too small/],
+  ["a custom fact with a name too long", { custom: { ["n".repeat(254)]: 1 } }, /Too big/],
+  ["a custom text too long", { custom: { text: "t".repeat(1025) } }, /Too big/],
+  ["a list of custom facts", { custom: { list: [1] } }, /Invalid input/],
   ["less than nothing", { resources: { "example.com/x": -1 } }, /Too small/],
 ])("a drop-in may not say what is %s", (_, said, fault) => {
   expect(JSON.stringify(dropInSchema.safeParse(said).error?.issues)).toMatch(fault);
+});
+
+it("a custom fact at its limits → taken", () => {
+  const custom = Object.fromEntries(
+    Array.from({ length: 64 }, (_, at) => [`n${at}`.padEnd(253, "n"), "t".repeat(1024)]),
+  );
+  expect(dropInSchema.safeParse({ custom }).error).toBeUndefined();
+  expect(customSchema.safeParse(custom).error).toBeUndefined();
 });
