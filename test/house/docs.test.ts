@@ -134,7 +134,7 @@ describe("commands", () => {
   /** Where the tools that npm runs have their help from. */
   const sourcesOf = {
     start: "infra/local/*.ts",
-    rollcall: "infra/operator/*.ts",
+    rollcall: "infra/operator/**/*.ts",
     bench: "test/bench/*.ts",
     hostile: "test/hostile/*.ts",
   };
