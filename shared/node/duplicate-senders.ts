@@ -1,7 +1,7 @@
-// Do several machines or processes report with one key? Decided by who took turns lately. Pure: what a report says of
-// its sender, and when it came, are arguments.
+// Decides whether several machines or processes report with one key, by who took turns lately: a copied disk, or two
+// shims on one machine. Acts on nothing.
 
-/** Who sent a report, by its own words. */
+/** Who sent a report, as the report itself says. */
 export interface Sender {
   machineID: string;
   bootID: string;
@@ -13,87 +13,96 @@ interface Turn extends Sender {
   sinceMs: number;
 }
 
-export type DoublePhase = "cloned" | "two shims";
+export type DuplicatePhase = "cloned" | "two shims";
 
-/** Several senders with one key. */
-export interface Double {
-  phase: DoublePhase;
+/** Several senders with one key. Field names are those of rows that older versions stored. */
+export interface Duplicates {
+  phase: DuplicatePhase;
   sinceMs: number;
   lastTurnMs: number;
   /** How often the sender has changed since. */
   turns: number;
-  /** Of two shims: the process that speaks for the machine, and when it was heard of. */
+  /** Of two shims: the startId of the trusted process, whose reports count, and the time of its last report. */
   believed: string;
   heardMs: number;
 }
 
-export interface Sightings {
-  /** Those of the last ten minutes and the one before, oldest first. A sender twice in a row is one process in two places. */
+export interface SeenSenders {
+  /**
+   * The turns of the last ten minutes and the one before them, oldest first. The same sender twice in a row is one
+   * process in two places.
+   */
   turns: readonly Turn[];
-  /** Absent: one sender, as far as is known. */
-  double?: Double;
+  /** Absent while one sender is all that is known. */
+  double?: Duplicates;
 }
 
-export const NOTHING_SEEN: Sightings = { turns: [] };
+export const NO_SENDERS: SeenSenders = { turns: [] };
 
-/** Nobody comes back twice within it but who was there all the time: a boot ID and a startId are never used again. */
+/** Boot IDs and startIds are never used again: who comes back twice within this time was there all the time. */
 const WINDOW_MS = 10 * 60_000;
-/** Who was left and is seen again: A B A B has two. */
+/** So many returns to an earlier sender make duplicates: A B A B has two. */
 const RETURNS = 2;
-/** Requests that one process cannot have signed twice; a machine that is put back to a snapshot may send one. */
+/** So many requests that one process cannot have signed twice make a clone; a restored snapshot may send one. */
 const FORKS = 3;
-/** Without another turn it is over. Two shims are one machine, whose Node is kept: nobody has to be sure. */
-const OVER_AFTER_MS: Record<DoublePhase, number> = { cloned: 60 * 60_000, "two shims": WINDOW_MS };
-/** What changes with each turn costs a row this often. */
+/** Without another turn it is over. Two shims end sooner: they are one machine, whose Node is kept. */
+const OVER_AFTER_MS: Record<DuplicatePhase, number> = { cloned: 60 * 60_000, "two shims": WINDOW_MS };
+/** What changes with each turn is stored this often at most: each time costs a row. */
 const NOTED_EVERY_MS = 60_000;
-/** An image with a key in it may have been given to many machines: all of them are seen before the first one again. */
+/** An image with a key in it may run on many machines, all of which report before the first one does again. */
 const MAX_TURNS = 256;
 
-/** A report that counts. `leaseMs`: a believed process that was not heard of for this long is gone. Else `before` itself. */
-export function sight(before: Sightings, sender: Sender, nowMs: number, leaseMs: number): Sightings {
-  const known = inForce(before, nowMs);
+/**
+ * After a fresh report; `before` itself where nothing changes. `leaseMs`: a trusted process that has not reported for
+ * this long is gone, and the next one is trusted.
+ */
+export function noteSender(before: SeenSenders, sender: Sender, nowMs: number, leaseMs: number): SeenSenders {
+  const known = currentSenders(before, nowMs);
   const last = known.turns.at(-1);
   const isTurn = last === undefined || !isSame(last, sender);
   const seen = isTurn ? turned(known, sender, nowMs) : known;
-  return seen.double?.phase === "two shims" ? heard(seen, seen.double, sender, nowMs, leaseMs) : seen;
+  return seen.double?.phase === "two shims"
+    ? withTrustedSender(seen, seen.double, sender, nowMs, leaseMs)
+    : seen;
 }
 
 /**
- * A request that only a second holder of the key can have made: another one of the same ticket and number was there
- * before. Of a machine that was copied while it ran, nothing else differs.
+ * After a request whose ticket and number another request had before: only a second holder of the key can have signed
+ * it. Nothing else tells a machine that was copied while it ran from its copy.
  */
-export function sightFork(before: Sightings, sender: Sender, nowMs: number): Sightings {
-  const known = inForce(before, nowMs);
+export function noteForkedRequest(before: SeenSenders, sender: Sender, nowMs: number): SeenSenders {
+  const known = currentSenders(before, nowMs);
   const last = known.turns.at(-1);
-  // Of two senders that can be told apart the next report is a turn anyway.
+  // A sender that differs needs no mark: its next report is a turn.
   return last && isSame(last, sender) ? turned(known, sender, nowMs) : known;
 }
 
-/** Without what is over. */
-export function inForce(known: Sightings, nowMs: number): Sightings {
+/** The senders without duplicates that are over. */
+export function currentSenders(known: SeenSenders, nowMs: number): SeenSenders {
   const { double } = known;
   if (!double || nowMs - double.lastTurnMs <= OVER_AFTER_MS[double.phase]) return known;
   return { turns: known.turns };
 }
 
-export function believes({ double }: Sightings, startId: string): boolean {
+/** Do the reports of this process count? Of clones nobody's do. */
+export function isTrusted({ double }: SeenSenders, startId: string): boolean {
   return !double || (double.phase === "two shims" && double.believed === startId);
 }
 
-/** What differs from the stored row is worth another one at once, or after a minute. */
-export function isWorthARow(stored: Sightings | undefined, seen: Sightings, nowMs: number): boolean {
+/** Another phase or another trusted process is stored at once, a further turn after a minute. */
+export function isWorthStoring(stored: SeenSenders | undefined, seen: SeenSenders, nowMs: number): boolean {
   const [was, is] = [stored?.double, seen.double];
   if (!was || !is || was.phase !== is.phase || was.believed !== is.believed) return true;
   return nowMs - Math.max(was.lastTurnMs, was.heardMs) >= NOTED_EVERY_MS;
 }
 
-/** With each heartbeat: nothing is made for it. */
+/** Called with each heartbeat, so it allocates nothing. */
 const isSame = (a: Sender, b: Sender) =>
   a.startId === b.startId && a.bootID === b.bootID && a.machineID === b.machineID;
 const machineOf = ({ machineID, bootID }: Sender) => JSON.stringify([machineID, bootID]);
 const processOf = (sender: Sender) => machineOf(sender) + sender.startId;
 
-function turned({ turns: before, double }: Sightings, sender: Sender, nowMs: number): Sightings {
+function turned({ turns: before, double }: SeenSenders, sender: Sender, nowMs: number): SeenSenders {
   const firstRecent = before.findIndex(({ sinceMs }) => nowMs - sinceMs <= WINDOW_MS);
   const recent = before.slice(firstRecent === -1 ? -1 : Math.max(0, firstRecent - 1));
   const turns = [...recent, { ...sender, sinceMs: nowMs }].slice(-MAX_TURNS);
@@ -109,7 +118,7 @@ function turned({ turns: before, double }: Sightings, sender: Sender, nowMs: num
   };
 }
 
-function phaseOf(turns: readonly Turn[]): DoublePhase | undefined {
+function phaseOf(turns: readonly Turn[]): DuplicatePhase | undefined {
   const forks = turns.filter((turn, index) => index > 0 && isSame(turn, turns[index - 1]!)).length;
   if (forks >= FORKS || returns(turns.map(machineOf)) >= RETURNS) return "cloned";
   return returns(turns.map(processOf)) >= RETURNS ? "two shims" : undefined;
@@ -120,14 +129,14 @@ function returns(keys: readonly string[]): number {
   return runs.length - new Set(runs).size;
 }
 
-/** One of two shims speaks for the machine: the one that was there first, until it is gone. */
-function heard(
-  seen: Sightings,
-  double: Double,
+/** Of two shims the first one is trusted until it is gone. */
+function withTrustedSender(
+  seen: SeenSenders,
+  double: Duplicates,
   { startId }: Sender,
   nowMs: number,
   leaseMs: number,
-): Sightings {
+): SeenSenders {
   const isGone = nowMs - double.heardMs > leaseMs + NOTED_EVERY_MS;
   if (startId !== double.believed && !isGone) return seen;
   return { ...seen, double: { ...double, believed: startId, heardMs: nowMs } };

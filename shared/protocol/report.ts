@@ -179,26 +179,24 @@ export interface LeaveAnswer {
   left: true;
 }
 
-/** The stable `reason` of a problem document (RFC 9457), and its HTTP status. */
-export const REASONS = {
-  "invalid-json": 400,
-  "invalid-body": 400,
-  "invalid-name": 400,
-  unauthenticated: 401,
-  "token-refused": 401,
-  forbidden: 403,
-  "key-revoked": 403,
-  "not-found": 404,
-  "method-not-allowed": 405,
-  "ticket-stale": 409,
-  "name-pinned": 409,
-  "facts-unknown": 412,
-  "body-too-large": 413,
-  "rate-limited": 429,
-  internal: 500,
-  "not-removed": 503,
-} as const;
-export type Reason = keyof typeof REASONS;
+/** The stable `reason` of a problem document (RFC 9457). */
+export type Reason =
+  | "invalid-json"
+  | "invalid-body"
+  | "invalid-name"
+  | "unauthenticated"
+  | "token-refused"
+  | "forbidden"
+  | "key-revoked"
+  | "not-found"
+  | "method-not-allowed"
+  | "ticket-stale"
+  | "name-pinned"
+  | "facts-unknown"
+  | "body-too-large"
+  | "rate-limited"
+  | "internal"
+  | "not-removed";
 
 /** RFC 9457, served as application/problem+json. */
 export interface Problem {

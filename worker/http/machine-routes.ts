@@ -1,7 +1,7 @@
 // The machines' routes: cap, parse, authenticate cheaply, hand over to the object that decides.
 import { type Context, Hono } from "hono";
 import { type EnrolmentAnswer, enrolmentSchema, LIMITS } from "../../shared/protocol/report.ts";
-import type { Answer } from "../machine/answer.ts";
+import type { MachineAnswer } from "../machine/answers.ts";
 import { origins, registry } from "../env.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { answered, type App, bearer, forget, invalidBody, json, refuse } from "./responses.ts";
@@ -25,8 +25,10 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
 }
 
 /** A kid may be known to somebody who has not the key. */
-async function answeredMachine(c: Context<App>, answer: Answer): Promise<Response> {
-  return answer.status === 401 ? refuseUnproven(c, "unauthenticated") : answered(c, answer);
+async function answeredMachine(c: Context<App>, answer: MachineAnswer): Promise<Response> {
+  return !answer.ok && answer.error.reason === "unauthenticated"
+    ? refuseUnproven(c, "unauthenticated")
+    : answered(c, answer);
 }
 
 machineRoutes.post("/v1/nodes/:name/report", async (c) => {
@@ -46,7 +48,7 @@ machineRoutes.post("/v1/nodes/:name/leave", async (c) => {
   if (request instanceof Response) return request;
   const node = c.env.NODES.getByName(request.name);
   const answer = await node.leave(request);
-  if (answer.status === 200) await forget(node);
+  if (answer.ok) await forget(node);
   return answeredMachine(c, answer);
 });
 

@@ -132,7 +132,7 @@ operatorRoutes.delete("/v1/nodes/:name", operator, async (c) => {
   if (!(await registry(c.env).knew(name))) return refuse("not-found");
   const node = c.env.NODES.getByName(name);
   const answer = await node.remove(name, c.var.operator.who);
-  if (answer.status !== 200) return answered(c, answer);
+  if (!answer.ok) return answered(c, answer);
   await forget(node);
   return c.body(null, 204);
 });

@@ -1,58 +1,81 @@
-// From a reason to what goes over the wire: generic words for the machine's operator, nothing about the cluster.
-import { type Problem, REASONS, type Reason } from "../../shared/protocol/report.ts";
+// From a reason to what goes over HTTP: the status, and generic words for the machine's operator; nothing about the cluster.
+// No other folder of the Worker knows a status.
+import { LIMITS, type Problem, type Reason } from "../../shared/protocol/report.ts";
+import type { Refusal } from "../machine/answers.ts";
 
-const TITLES: Record<Reason, [title: string, detail: string]> = {
-  "invalid-json": ["The body is not JSON", "Send the body as UTF-8 JSON."],
+const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> = {
+  "invalid-json": [400, "The body is not JSON", "Send the body as UTF-8 JSON."],
   "invalid-body": [
+    400,
     "The body does not follow the protocol",
     "See docs/protocol.md; `pointer` names the first fault.",
   ],
   "invalid-name": [
+    400,
     "This cannot be a Node's name",
     "Use lower case letters, digits, '-' and '.'; at most 253 characters.",
   ],
   unauthenticated: [
+    401,
     "The request's signature was not accepted",
     "Keep the key and try again once a minute, or enrol again with a new join token.",
   ],
   "token-refused": [
+    401,
     "The join token was not accepted",
     "Ask for a new join token: this one is unknown, expired, used up, or for other names.",
   ],
   "key-revoked": [
+    403,
     "This machine's key is not valid any more",
     "An operator revoked it, or it was rotated out; to come back, leave the state folder empty and enrol with a new join token.",
   ],
   forbidden: [
+    403,
     "This needs the operator's credentials",
     "Send the admin secret as a bearer token, or come through Cloudflare Access.",
   ],
-  "not-found": ["There is nothing here", "See docs/protocol.md for the paths."],
-  "method-not-allowed": ["This path does not take that method", "See docs/protocol.md for the methods."],
-  "ticket-stale": ["The ticket is not the current one", "Repeat at once with the ticket of this answer."],
+  "not-found": [404, "There is nothing here", "See docs/protocol.md for the paths."],
+  "method-not-allowed": [405, "This path does not take that method", "See docs/protocol.md for the methods."],
+  "ticket-stale": [
+    409,
+    "The ticket is not the current one",
+    "Repeat at once with the ticket of this answer.",
+  ],
   "name-pinned": [
+    409,
     "Another machine's key has this name",
     "An operator has to approve this machine's key; it waits until then.",
   ],
   "facts-unknown": [
+    412,
     "These facts are not known here",
     "Repeat at once with the facts and the ticket of this answer.",
   ],
-  "body-too-large": ["The body is too large", "A body may have at most 262144 bytes."],
-  "rate-limited": ["These are too many requests", "Wait as long as Retry-After says, then try again."],
-  "not-removed": ["The Node could not be removed from the cluster", "Nothing is forgotten yet; try again."],
-  internal: ["Something went wrong here", "Try again; the Worker's log has more."],
+  "body-too-large": [413, "The body is too large", `A body may have at most ${LIMITS.bodyBytes} bytes.`],
+  "rate-limited": [429, "These are too many requests", "Wait as long as Retry-After says, then try again."],
+  "not-removed": [
+    503,
+    "The Node could not be removed from the cluster",
+    "Nothing is forgotten yet; try again.",
+  ],
+  internal: [500, "Something went wrong here", "Try again; the Worker's log has more."],
 };
 
 /** The problem document of a reason; `more` overrides or adds members. */
 export function problem(reason: Reason, more: Partial<Problem> = {}): Problem {
-  const [title, detail] = TITLES[reason];
-  return { type: "about:blank", status: REASONS[reason], title, detail, reason, ...more };
+  const [status, title, detail] = PROBLEMS[reason];
+  return { type: "about:blank", status, title, detail, reason, ...more };
 }
 
-/** The same, with the status that it is served with. */
-export function refusal(reason: Reason, more: Partial<Problem> = {}): { status: number; body: Problem } {
-  return { status: REASONS[reason], body: problem(reason, more) };
+/** The problem document of what a machine's object refuses. */
+export function problemOf(refusal: Refusal): Problem {
+  if (refusal.reason === "invalid-body") {
+    const { path, message } = refusal.fault;
+    return problem(refusal.reason, { detail: message, pointer: path });
+  }
+  const { reason, ...more } = refusal;
+  return problem(reason, more);
 }
 
 export function problemResponse(body: Problem): Response {

@@ -1,12 +1,12 @@
 // What the Worker's routes share: the application's type, refusals, bodies and bearer tokens. Decides nothing.
 import type { Context } from "hono";
-import { firstFault, type Problem } from "../../shared/protocol/report.ts";
+import { firstFault } from "../../shared/protocol/report.ts";
 import type { Environment } from "../env.ts";
 import type { Isolate } from "../isolate.ts";
-import { type Answer, FORGOTTEN } from "../machine/answer.ts";
+import { FORGOTTEN, type MachineAnswer } from "../machine/answers.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 import type { Operator } from "../identity/operator.ts";
-import { problem, problemResponse } from "./problems.ts";
+import { problem, problemOf, problemResponse } from "./problems.ts";
 
 export interface App {
   Bindings: Environment;
@@ -23,8 +23,9 @@ export function refuseMethod(allowed: readonly string[]): Response {
   return response;
 }
 
-export function answered(c: Context, answer: Answer): Response {
-  return answer.status === 200 ? c.json(answer.body) : problemResponse(answer.body as Problem);
+/** Puts what a machine's object answers on this wire. */
+export function answered(c: Context, answer: MachineAnswer): Response {
+  return answer.ok ? c.json(answer.value) : problemResponse(problemOf(answer.error));
 }
 
 export function bearer(header: string | undefined): string | null {

@@ -1,63 +1,33 @@
-// Who reports with this machine's key: kept in memory with each report and in SQLite when it changes, and told to
-// operators, in history and as events. Decides nothing itself (shared/node/duplicate-senders.ts).
+// Who reports with this machine's key: kept in memory with each report, in SQLite when it changes; told to operators, in
+// history and as events. Decides nothing itself (shared/node/duplicate-senders.ts, decide-report.ts).
 import {
-  believes,
-  type DoublePhase,
-  inForce,
-  isWorthARow,
-  NOTHING_SEEN,
+  currentSenders,
+  type DuplicatePhase,
+  isTrusted,
+  isWorthStoring,
+  NO_SENDERS,
+  type SeenSenders,
   type Sender,
-  sight,
-  sightFork,
-  type Sightings,
 } from "../../shared/node/duplicate-senders.ts";
+import type { ListedSenders } from "../../shared/protocol/operator-api.ts";
 import { machineIDsSchema } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
-import type { Journal } from "../storage/journal.ts";
-import type { NodeRecordStore } from "../storage/records.ts";
-
-/** The answer of GET /v1/nodes/{name}/clones; times are RFC 3339. */
-export interface ListedSenders {
-  /** null: there is one sender, as far as is known. */
-  double: { phase: DoublePhase; since: string; lastTurn: string; turns: number } | null;
-  /** Those of late, newest first; `since`: when it began to report, or took turns last. */
-  senders: (Sender & { since: string; isBelieved: boolean })[];
-}
+import type { Stored } from "../storage/journal.ts";
 
 /** For the machine's operator. */
-export interface ToldDouble {
-  phase: DoublePhase;
+export interface DuplicateNotice {
+  phase: DuplicatePhase;
   message: string;
-}
-
-export interface Clones {
-  /** Takes note of who sends a report. False: not told by it, since its facts are not known. `leaseMs`: see shared/clones. */
-  sight: (report: Report, nowMs: number, leaseMs: number) => boolean;
-  /** Stores what `sight` took note of, in the transaction of what else a report changes. */
-  keep: (nowMs: number) => void;
-  /** Takes note of a request that only a second holder of the key can have signed. */
-  sightFork: (report: Report, nowMs: number) => void;
-  /** Why this process's reports are not acted on, at this time; undefined: they are. */
-  disbelief: (startId: string, nowMs: number) => ToldDouble | undefined;
-  /** Whose facts have this digest? Not asked for again from those who are not believed. */
-  knows: (factsDigest: string) => boolean;
-  /** undefined: there is one sender, as far as is known. */
-  told: (nowMs: number) => ToldDouble | undefined;
-  /** An operator says that it is over; false: there was nothing. */
-  end: (nowMs: number) => boolean;
-  /** Another machine has the name. */
-  forget: () => void;
-  list: (nowMs: number) => ListedSenders;
 }
 
 type IDs = Omit<Sender, "startId">;
 const UNKNOWN: IDs = { machineID: "", bootID: "" };
 
-/** Of several machines, and of each while its facts change. */
+/** Facts of several machines, and of each while they change. */
 const MAX_DIGESTS = 256;
 
-const EVENTS: Record<DoublePhase, string> = { cloned: "MachineCloned", "two shims": "TwoShims" };
-const TOLD: Record<DoublePhase, string> = {
+const EVENTS: Record<DuplicatePhase, string> = { cloned: "MachineCloned", "two shims": "TwoShims" };
+const MESSAGES: Record<DuplicatePhase, string> = {
   cloned:
     "Several machines report with one key (a copied disk or image?), and none of them is believed. " +
     "Give each copy an empty state folder and a join token; an operator can end it then.",
@@ -65,101 +35,122 @@ const TOLD: Record<DoublePhase, string> = {
     "Several processes of the shim report for this machine, and one of them is believed. Stop the others.",
 };
 
-export function machineClones(records: NodeRecordStore, journal: Journal): Clones {
-  let seen = records.get("sightings") ?? NOTHING_SEEN;
-  const senders = knownSenders(records, () => seen.turns.at(-1));
+export function duplicateNotice(phase: DuplicatePhase): DuplicateNotice {
+  return { phase, message: MESSAGES[phase] };
+}
 
-  const keep = (nowMs: number) => {
-    if (isWorthARow(records.get("sightings"), seen, nowMs)) records.put("sightings", seen);
-  };
+export class DuplicateSenders {
+  readonly #stored: Stored;
+  #seen: SeenSenders;
+  /** Whose facts they are, by their digest. An eviction loses it: facts are asked for again. */
+  readonly #idsByDigest = new Map<string, IDs>();
 
-  const put = (next: Sightings, nowMs: number, why = "nobody has taken turns for long") => {
-    const before = seen.double?.phase;
-    seen = next;
+  constructor(stored: Stored) {
+    this.#stored = stored;
+    this.#seen = stored.records.get("sightings") ?? NO_SENDERS;
+  }
+
+  /** For decideReport. */
+  get seen(): SeenSenders {
+    return this.#seen;
+  }
+
+  /** Who sent a report; undefined where its facts, which tell, are not known. */
+  senderOf({ facts, factsDigest, startId }: Report): Sender | undefined {
+    const isStored = this.#stored.records.get("facts")?.digest === factsDigest;
+    const known = isStored ? this.#lastIDs() : this.#idsByDigest.get(factsDigest);
+    const ids = facts === undefined ? known : this.#idsIn(facts);
+    return ids && { machineID: ids.machineID, bootID: ids.bootID, startId };
+  }
+
+  /** Remembers whose facts came with a report. */
+  learnFrom({ facts, factsDigest }: Report): void {
+    if (facts === undefined) return;
+    const { machineID, bootID } = this.#idsIn(facts);
+    this.#idsByDigest.set(factsDigest, { machineID, bootID });
+    if (this.#idsByDigest.size > MAX_DIGESTS)
+      this.#idsByDigest.delete(this.#idsByDigest.keys().next().value ?? "");
+  }
+
+  /** Facts whose IDs cannot be read say nothing new. */
+  #idsIn(facts: unknown): IDs {
+    return machineIDsSchema.safeParse(facts).data?.machine ?? this.#lastIDs();
+  }
+
+  #lastIDs(): IDs {
+    return this.#stored.records.get("facts")?.facts.machine ?? this.#seen.turns.at(-1) ?? UNKNOWN;
+  }
+
+  /** Is it known whose facts these are? */
+  knowsFacts(digest: string): boolean {
+    return this.#idsByDigest.has(digest) || this.#stored.records.get("facts")?.digest === digest;
+  }
+
+  /** Takes over what decideReport made of a report; another phase is stored, and told, at once. */
+  update(next: SeenSenders, nowMs: number, why = "nobody has taken turns for long"): void {
+    const before = this.#seen.double?.phase;
+    this.#seen = next;
     const phase = next.double?.phase;
     if (phase === before) return;
-    keep(nowMs);
-    if (phase) journal.warn(EVENTS[phase], described(next), nowMs, "identity");
+    this.keep(nowMs);
+    const { journal } = this.#stored;
+    if (phase) journal.warn(EVENTS[phase], description(next), nowMs, "identity");
     else journal.note("identity", `no longer ${before}: ${why}`, nowMs);
-  };
+  }
 
-  const told = (nowMs: number): ToldDouble | undefined => {
-    const now = inForce(seen, nowMs);
-    if (now !== seen) put(now, nowMs);
-    return seen.double && { phase: seen.double.phase, message: TOLD[seen.double.phase] };
-  };
+  /** Stores the senders where they are worth a row, in the transaction of what else a report changes. */
+  keep(nowMs: number): void {
+    const { records } = this.#stored;
+    if (isWorthStoring(records.get("sightings"), this.#seen, nowMs)) records.put("sightings", this.#seen);
+  }
 
-  return {
-    sight(report, nowMs, leaseMs) {
-      const sender = senders.of(report);
-      if (sender) put(sight(seen, sender, nowMs, leaseMs), nowMs);
-      return sender !== undefined;
-    },
-    keep,
-    sightFork(report, nowMs) {
-      const sender = senders.of(report);
-      if (sender) put(sightFork(seen, sender, nowMs), nowMs);
-      keep(nowMs);
-    },
-    knows: senders.knows,
-    disbelief(startId, nowMs) {
-      const double = told(nowMs);
-      return believes(seen, startId) ? undefined : double;
-    },
-    told,
-    end(nowMs) {
-      if (!inForce(seen, nowMs).double) return false;
-      put(NOTHING_SEEN, nowMs, "an operator has ended it");
-      return true;
-    },
-    forget() {
-      seen = NOTHING_SEEN;
-      senders.forget();
-      records.remove("sightings");
-    },
-    list: (nowMs) => listed(inForce(seen, nowMs)),
-  };
+  /** undefined: there is one sender, as far as is known. */
+  notice(nowMs: number): DuplicateNotice | undefined {
+    const current = currentSenders(this.#seen, nowMs);
+    if (current !== this.#seen) this.update(current, nowMs);
+    return this.#seen.double && duplicateNotice(this.#seen.double.phase);
+  }
+
+  /** Why this process's reports do not count now; undefined: they do. */
+  suspension(startId: string, nowMs: number): DuplicateNotice | undefined {
+    const notice = this.notice(nowMs);
+    return isTrusted(this.#seen, startId) ? undefined : notice;
+  }
+
+  /** An operator says that it is over; false: there were no duplicates. */
+  end(nowMs: number): boolean {
+    if (!currentSenders(this.#seen, nowMs).double) return false;
+    this.update(NO_SENDERS, nowMs, "an operator has ended it");
+    return true;
+  }
+
+  /** Another machine has the name. */
+  forget(): void {
+    this.#seen = NO_SENDERS;
+    this.#idsByDigest.clear();
+    this.#stored.records.remove("sightings");
+  }
+
+  list(nowMs: number): ListedSenders {
+    return listed(currentSenders(this.#seen, nowMs));
+  }
 }
 
-/** Whose facts they are, by their digest. An eviction loses it: facts are asked for again. */
-function knownSenders(records: NodeRecordStore, lastTurn: () => IDs | undefined) {
-  const senders = new Map<string, IDs>();
-  return {
-    /** undefined: facts that are not known. */
-    of({ facts, factsDigest, startId }: Report): Sender | undefined {
-      const stored = records.get("facts");
-      // What cannot be read says nothing new.
-      const last = stored?.facts.machine ?? lastTurn() ?? UNKNOWN;
-      const sent =
-        facts === undefined ? undefined : (machineIDsSchema.safeParse(facts).data?.machine ?? last);
-      const known = stored?.digest === factsDigest ? last : senders.get(factsDigest);
-      const ids = sent ?? known;
-      if (!ids) return undefined;
-      const { machineID, bootID } = ids;
-      if (sent) senders.set(factsDigest, { machineID, bootID });
-      if (senders.size > MAX_DIGESTS) senders.delete(senders.keys().next().value ?? "");
-      return { machineID, bootID, startId };
-    },
-    knows: (factsDigest: string) => senders.has(factsDigest) || records.get("facts")?.digest === factsDigest,
-    forget: () => senders.clear(),
-  };
-}
-
-function described({ double, turns }: Sightings): string {
-  if (double?.phase === "two shims") return TOLD["two shims"];
+function description({ double, turns }: SeenSenders): string {
+  if (double?.phase === "two shims") return MESSAGES["two shims"];
   const machines = [...new Set(turns.map(({ machineID, bootID }) => `machine ${machineID}, boot ${bootID}`))];
   // Of many machines two are enough to tell what it is about.
   return `${machines.slice(-2).join("; ")}: several machines report with one key, and none is believed`;
 }
 
-function listed(seen: Sightings): ListedSenders {
+function listed(seen: SeenSenders): ListedSenders {
   const { double, turns } = seen;
   const at = (ms: number) => new Date(ms).toISOString();
   const senders = new Map<string, ListedSenders["senders"][number]>();
   for (const { sinceMs, ...sender } of turns.toReversed()) {
     const key = JSON.stringify(sender);
     if (senders.has(key)) continue;
-    senders.set(key, { ...sender, since: at(sinceMs), isBelieved: believes(seen, sender.startId) });
+    senders.set(key, { ...sender, since: at(sinceMs), isBelieved: isTrusted(seen, sender.startId) });
   }
   return {
     double: double

@@ -1,40 +1,74 @@
-// The facts that a machine's object goes by: the last good ones in SQLite, of refused ones their fault in memory.
+// The facts that a machine's object goes by: the last good ones in SQLite; of refused ones their fault, in memory.
+import { factsChanges } from "../../shared/from-report/facts-changes.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
 import type { ReportAnswer } from "../../shared/protocol/report.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
-import type { Fault, ReportedFacts } from "./parse-report.ts";
-import { storeFacts, type Witness } from "./contact.ts";
+import type { Stored } from "../storage/journal.ts";
+import type { BodyFault } from "./answers.ts";
+import type { ReportedFacts } from "./parse-report.ts";
 
-export interface KnownFacts {
-  /** Not stored yet, and not refused: has to be sent. */
-  isNews: (digest: string) => boolean;
-  /** What came with a report that is acted on; good ones are in SQLite before it returns. */
-  take: (digest: string, facts: ReportedFacts) => void;
-  /** For the answer to a report with these facts. */
-  refused: (digest: string) => Pick<ReportAnswer, "factsRefused">;
-  settings: () => Settings | undefined;
-  leaseMs: () => number;
-  /** Another machine has the name. */
-  forget: () => void;
-}
-
-/** Until the first facts tell another one: the kubelet's nodeLeaseDurationSeconds. */
+/** Until the first facts say otherwise: the kubelet's nodeLeaseDurationSeconds. */
 const DEFAULT_LEASE_SECONDS = 40;
 
-export function knownFacts(witness: () => Witness): KnownFacts {
-  let refused: { digest: string; fault: Fault } | undefined;
-  const stored = () => witness().records.get("facts");
-  const settings = () => stored()?.facts.settings;
-  return {
-    isNews: (digest) => stored()?.digest !== digest && refused?.digest !== digest,
-    take(digest, facts) {
-      if (facts.kind === "refused") refused = { digest, fault: facts.fault };
-      if (facts.kind !== "good") return;
-      storeFacts(witness(), digest, facts.facts);
-      refused = undefined;
-    },
-    refused: (digest) => (refused?.digest === digest ? { factsRefused: refused.fault } : {}),
-    settings,
-    leaseMs: () => (settings()?.nodeLeaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000,
-    forget: () => (refused = undefined),
+export class KnownFacts {
+  readonly #stored: Stored;
+  #refused: { digest: string; fault: BodyFault } | undefined;
+
+  constructor(stored: Stored) {
+    this.#stored = stored;
+  }
+
+  /** Are they stored, or refused? Else they have to be sent. */
+  has(digest: string): boolean {
+    return this.#stored.records.get("facts")?.digest === digest || this.#refused?.digest === digest;
+  }
+
+  /** Takes what came with a report that is acted on; good facts are in SQLite before it returns. */
+  take(digest: string, facts: ReportedFacts, nowMs: number): void {
+    if (facts === undefined) return;
+    this.#refused = facts.ok ? undefined : { digest, fault: facts.error };
+    if (facts.ok) storeFacts(this.#stored, digest, facts.value, nowMs);
+  }
+
+  /** For the answer to a report with these facts. */
+  refusal(digest: string): Pick<ReportAnswer, "factsRefused"> {
+    return this.#refused?.digest === digest ? { factsRefused: this.#refused.fault } : {};
+  }
+
+  settings(): Settings | undefined {
+    return this.#stored.records.get("facts")?.facts.settings;
+  }
+
+  leaseMs(): number {
+    return (this.settings()?.nodeLeaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000;
+  }
+
+  /** Another machine has the name. */
+  forget(): void {
+    this.#refused = undefined;
+  }
+}
+
+/**
+ * The last good reading of a group that is missing stays, as in the caches of the kubelet and its container manager: a
+ * failure to read changes no capacity, nor what is kept of it.
+ */
+function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, nowMs: number): void {
+  const before = records.get("facts")?.facts;
+  const machine = sent.machine ?? before?.machine;
+  const storage = sent.storage ?? before?.storage;
+  const inventory = sent.inventory === undefined ? before?.inventory : sent.inventory;
+  const dropIns = sent.dropIns === undefined ? before?.dropIns : sent.dropIns;
+  // Drop-ins are their source: while none was looked at, the last ones stay.
+  const custom = sent.dropIns === undefined ? (sent.custom ?? before?.custom) : sent.custom;
+  const facts = {
+    ...sent,
+    ...(machine && { machine }),
+    ...(storage && { storage }),
+    ...(inventory !== undefined && { inventory }),
+    ...(dropIns !== undefined && { dropIns }),
+    ...(custom && { custom }),
   };
+  records.put("facts", { digest, facts });
+  for (const { kind, text } of factsChanges(before, facts)) journal.note(kind, text, nowMs);
 }

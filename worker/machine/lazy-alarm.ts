@@ -1,24 +1,24 @@
 // The object's one alarm, set as seldom as can be: setting it writes a row.
 
-export interface LazyAlarm {
-  /** It will ring then or before. */
-  atLatest: (atMs: number) => Promise<void>;
-  /** Call it first thing when it rings. */
-  rang: () => void;
-}
+export class LazyAlarm {
+  readonly #storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">;
+  /** null: none is set. undefined: an eviction has forgotten whether one is. */
+  #setForMs: number | null | undefined;
 
-export function lazyAlarm(storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">): LazyAlarm {
-  /** undefined: an eviction has forgotten it. */
-  let setForMs: number | null | undefined;
-  return {
-    async atLatest(atMs) {
-      setForMs ??= await storage.getAlarm();
-      if (setForMs !== null && setForMs <= atMs) return;
-      setForMs = atMs;
-      await storage.setAlarm(atMs);
-    },
-    rang() {
-      setForMs = null;
-    },
-  };
+  constructor(storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">) {
+    this.#storage = storage;
+  }
+
+  /** The alarm will ring then or before. */
+  async atLatest(atMs: number): Promise<void> {
+    this.#setForMs ??= await this.#storage.getAlarm();
+    if (this.#setForMs !== null && this.#setForMs <= atMs) return;
+    this.#setForMs = atMs;
+    await this.#storage.setAlarm(atMs);
+  }
+
+  /** Call it first thing when the alarm rings. */
+  rang(): void {
+    this.#setForMs = null;
+  }
 }

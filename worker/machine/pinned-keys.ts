@@ -1,9 +1,10 @@
 // Which keys speak for this machine, in its object's records: follows the registry's pins, verifies what they signed.
 // Asks nobody: what the registry says is an argument.
 import type { CryptoKey } from "jose";
-import type { Reason } from "../../shared/protocol/report.ts";
+import { type Result, success } from "../../shared/result.ts";
 import type { Enrolment, NodeRecordStore, PublicKey } from "../storage/records.ts";
 import type { GrantedPin } from "../registry/pins.ts";
+import { KEY_REVOKED, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import type { TicketUse } from "./tickets.ts";
 import { importPublicKey, type MachineAction, sha256Base64url, verifyRequest } from "../identity/jwt.ts";
 
@@ -15,10 +16,13 @@ export interface SignedRequest {
   body: Uint8Array<ArrayBuffer>;
 }
 
-export type Verified =
-  /** `origin`: the one of ours that it was signed for. */
-  | { kind: "signed"; by: string; origin: string; use: TicketUse }
-  | { kind: "refused"; reason: Extract<Reason, "unauthenticated" | "key-revoked"> };
+export interface VerifiedRequest {
+  /** Thumbprint of the key. */
+  by: string;
+  /** The one of ours that it was signed for. */
+  origin: string;
+  use: TicketUse;
+}
 
 /** Who is enrolled. */
 export interface Enrolled {
@@ -37,17 +41,18 @@ export interface PinnedKeys {
   /** The enrolment, and the keys that may speak for it; null: nobody is enrolled, or no more. */
   enrolled: () => Enrolled | null;
   /** The pin and key in use, as a text that another one differs from; null: nobody is enrolled. */
-  settling: () => string | null;
+  pinInUse: () => string | null;
   /** This key takes over with its first report. */
   prepare: (next: PublicKey) => void;
   /** Something fresh came from this key: if it is the next one, it takes over. */
   promote: (thumbprint: string) => void;
   /** Did one of this machine's keys sign exactly this? */
-  verify: (request: SignedRequest, action: MachineAction, origins: string[]) => Promise<Verified>;
+  verify: (
+    request: SignedRequest,
+    action: MachineAction,
+    origins: string[],
+  ) => Promise<Result<VerifiedRequest, Refusal>>;
 }
-
-const UNAUTHENTICATED = { kind: "refused", reason: "unauthenticated" } as const;
-const REVOKED = { kind: "refused", reason: "key-revoked" } as const;
 
 /** The keys of one machine's object; imported ones are kept while it is awake. */
 export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
@@ -95,7 +100,7 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
         thumbprints: [enrolment, ...(next ? [next] : [])].map(({ thumbprint }) => thumbprint),
       };
     },
-    settling() {
+    pinInUse() {
       const enrolment = records.get("enrolment");
       return enrolment ? `${generationOf(enrolment)} ${enrolment.thumbprint}` : null;
     },
@@ -118,7 +123,7 @@ async function verify(
   { records, importOnce }: { records: NodeRecordStore; importOnce: (key: string) => Promise<CryptoKey> },
   { name, kid, token, body }: SignedRequest,
   { action, origins }: { action: MachineAction; origins: string[] },
-): Promise<Verified> {
+): Promise<Result<VerifiedRequest, Refusal>> {
   const enrolment = records.get("enrolment");
   const [, thumbprint, enrolmentId] = kid.split(".");
   const former = records.get("formerKey");
@@ -131,7 +136,7 @@ async function verify(
   if (!claims) return UNAUTHENTICATED;
   // As it is now: other requests may have run meanwhile.
   const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;
-  if (isFormer || records.get("enrolment")?.isRevoked) return REVOKED;
+  if (isFormer || records.get("enrolment")?.isRevoked) return KEY_REVOKED;
   const { aud: origin, ticket, n } = claims;
-  return { kind: "signed", by: signer.thumbprint, origin, use: { ticket, n, body: bodyDigest } };
+  return success({ by: signer.thumbprint, origin, use: { ticket, n, body: bodyDigest } });
 }

@@ -1,49 +1,132 @@
-// Takes a machine's lease and Node out of the cluster, where they are this deployment's. Safe to repeat: what is gone
-// already is fine.
+// A machine leaves, or an operator forgets it: its keys are refused for ever, then lease and Node leave the cluster, where
+// they are this deployment's. Safe to repeat: what is gone already is fine, and an alarm finishes what was interrupted.
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { claimNode } from "../../shared/from-report/reported-node.ts";
+import type { LeaveAnswer } from "../../shared/protocol/report.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
+import { kubeConnector } from "../kube/connect.ts";
+import { machineLog } from "../log.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { foreignRenewer } from "../tick/other-writers.ts";
 import { isNodeMissing, registeredUid } from "../tick/own-node.ts";
-import { kubeOf } from "../tick/tick.ts";
+import type { Refusal } from "./answers.ts";
+import type { MachineState } from "./machine-state.ts";
+import type { Registry } from "./registry-standing.ts";
+import { SILENCE_CHECK_MS } from "./silence.ts";
+import type { Upkeep } from "./upkeep.ts";
 
-export interface Removing {
+const LEFT = success<LeaveAnswer>({ left: true });
+
+export interface RemovalDependencies {
   env: Environment;
-  records: NodeRecordStore;
-  name: string;
-  /** Date.now */
-  nowMs: () => number;
+  state: MachineState;
+  upkeep: Upkeep;
+  registry: () => Pick<Registry, "unpin">;
+  /** For a machine that has to ask once more. */
+  offerTicket: () => string;
+}
+
+export class Removal {
+  readonly #with: RemovalDependencies;
+  #underWay: Promise<unknown> | undefined;
+
+  constructor(dependencies: RemovalDependencies) {
+    this.#with = dependencies;
+  }
+
+  /** Who enrols waits for it: what a removal takes out of the cluster must not be the next machine's. */
+  async finished(): Promise<void> {
+    await this.#underWay?.catch(() => undefined);
+  }
+
+  /**
+   * Succeeds as well where there is nothing (any more) to remove; the object may be forgotten then. From here on reports
+   * are refused. `who`: for the audit log.
+   */
+  remove(name: string, who: string): Promise<Result<LeaveAnswer, Refusal>> {
+    return this.#tracked(this.#remove(name, who));
+  }
+
+  /** By an alarm, since nobody may ask once more: the machine may be gone. */
+  resume(name: string, forget: () => Promise<void>): Promise<void> {
+    return this.#tracked(this.#resume(name, forget));
+  }
+
+  #tracked<T>(removal: Promise<T>): Promise<T> {
+    this.#underWay = removal;
+    return removal;
+  }
+
+  async #remove(name: string, who: string): Promise<Result<LeaveAnswer, Refusal>> {
+    const { env, state, upkeep, registry, offerTicket } = this.#with;
+    const { records, keys } = state;
+    const generation = await registry().unpin(name, "machine.leave", who);
+    if (generation === null) return LEFT;
+    const isEnrolled = keys.outdate(generation);
+    // A machine that enrolled later stays.
+    if (!isEnrolled && records.get("enrolment")) return LEFT;
+    records.put("isLeaving", true);
+    if (!isEnrolled) return LEFT;
+    // A run in progress would make again what is removed.
+    await upkeep.finish();
+    await upkeep.flush(name);
+    const removed = await removeFromCluster(env, records, name, () => Date.now());
+    if (!removed.ok) {
+      machineLog(name)("not removed", removed.error);
+      await this.#tryAgain();
+      return failure({ reason: "not-removed", ticket: offerTicket() });
+    }
+    machineLog(name)("left");
+    return LEFT;
+  }
+
+  async #resume(name: string, forget: () => Promise<void>): Promise<void> {
+    const { env, state } = this.#with;
+    const removed = await removeFromCluster(env, state.records, name, () => Date.now());
+    if (!removed.ok) return this.#tryAgain();
+    machineLog(name)("left");
+    return forget();
+  }
+
+  #tryAgain(): Promise<void> {
+    return this.#with.state.alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+  }
 }
 
 /** Two GETs and two DELETEs. */
 const WITHIN_MS = 4000;
 
-/** null once nothing of ours is left; else what kept it there. */
-export async function removeFromCluster({ env, records, name, nowMs }: Removing): Promise<ApiError | null> {
+/** Succeeds once nothing of ours is left; else the error is what kept it there. */
+async function removeFromCluster(
+  env: Environment,
+  records: NodeRecordStore,
+  name: string,
+  nowMs: () => number, // Date.now
+): Promise<Result<null, ApiError>> {
   const { DEPLOYMENT: deployment } = env;
   const knownUid = registeredUid(records);
   // Without an apiserver there is nothing to remove, unless there once was one.
-  if (env.KUBE_URL === "" && knownUid === undefined) return null;
-  const client = kubeOf(env, nowMs)(WITHIN_MS);
+  if (env.KUBE_URL === "" && knownUid === undefined) return success(null);
+  const client = kubeConnector(env, nowMs)(WITHIN_MS);
   const node = await client.getNode(name);
-  if (!node.ok && !isNodeMissing(node.error, name)) return node.error;
+  if (!node.ok && !isNodeMissing(node.error, name)) return node;
   const lease = await client.getLease(NODE_LEASE_NAMESPACE, name);
-  if (!lease.ok && !isNotFound(lease.error)) return lease.error;
+  if (!lease.ok && !isNotFound(lease.error)) return lease;
   // Somebody keeps this Node alive: it is theirs by now.
-  if (lease.ok && foreignRenewer(lease.value, deployment, nowMs()) !== null) return null;
+  if (lease.ok && foreignRenewer(lease.value, deployment, nowMs()) !== null) return success(null);
 
   const ourUid = node.ok && claimNode(node.value, deployment) === null ? node.value.metadata?.uid : undefined;
   if (lease.ok) {
     const { uid = "", ownerReferences = [] } = lease.value.metadata ?? {};
     const isOurs = ownerReferences.some((owner) => owner.uid === (ourUid ?? knownUid));
-    const failed = isOurs ? failureOf(await client.deleteLease(NODE_LEASE_NAMESPACE, name, uid)) : null;
-    if (failed) return failed;
+    const deleted = isOurs ? deletion(await client.deleteLease(NODE_LEASE_NAMESPACE, name, uid)) : null;
+    if (deleted && !deleted.ok) return deleted;
   }
-  return ourUid === undefined ? null : failureOf(await client.deleteNode(name, ourUid));
+  return ourUid === undefined ? success(null) : deletion(await client.deleteNode(name, ourUid));
 }
 
-function failureOf(deletion: ApiResult<unknown>): ApiError | null {
-  return deletion.ok || isNotFound(deletion.error) ? null : deletion.error;
+function deletion(answer: ApiResult<unknown>): Result<null, ApiError> {
+  return answer.ok || isNotFound(answer.error) ? success(null) : answer;
 }

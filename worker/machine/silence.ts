@@ -1,57 +1,80 @@
-// When is a machine silent? An alarm asks every few minutes; it decides by when the machine was last heard of, and
-// where nobody remembers, by when its lease was last renewed. Writes nothing to the apiserver.
+// When is a machine silent? An alarm asks every few minutes; it decides by the time of the last report, and where no
+// memory has that, by the last renewal of the lease. Writes nothing to the apiserver.
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
+import type { Stored } from "../storage/journal.ts";
 
-/** A machine that goes silent is noticed within this time. One row each. */
+/** A machine that goes silent is noticed within this time. Each check is a row. */
 export const SILENCE_CHECK_MS = 5 * 60_000;
 
-export type Hearing =
-  | { kind: "heard" }
+type LastContact =
+  | { kind: "in contact" }
   | { kind: "silent"; sinceMs: number }
-  /** The apiserver was away, or still is: who could not be renewed is not silent for that. Ask again then. */
+  /** The apiserver was away, or still is, so an old lease proves nothing: ask again then. */
   | { kind: "unknown"; askAgainMs: number; apiserverAnswers: boolean };
 
-export interface Listening {
-  nowMs: number;
+export interface SilenceCheck {
+  name: string;
   leaseDurationMs: number;
   /** In memory; undefined after an eviction. */
   lastReportMs: number | undefined;
-  /** Was the apiserver away when the machine was last heard of, and until when, as far as is known? */
-  apiserver: { wasAway: boolean; backSinceMs: number | null };
+  client: KubeClient;
+  nowMs: number;
 }
 
-/** For an object that remembers; undefined: read the lease. */
-export function hearingFromMemory({ nowMs, leaseDurationMs, lastReportMs }: Listening): Hearing | undefined {
-  if (lastReportMs === undefined) return undefined;
-  return hearing(lastReportMs, nowMs, leaseDurationMs);
+/** Notes silence. When to check again, in milliseconds since 1970; null where nothing is expected any more. */
+export async function checkSilence(
+  { records, journal }: Stored,
+  check: SilenceCheck,
+): Promise<number | null> {
+  if (records.get("registration")?.phase !== "registered" || records.get("silentSinceMs")) return null;
+  const { nowMs } = check;
+  const backSinceMs = records.get("apiserverBackSinceMs") ?? null;
+  const wasAway = records.get("phase") !== "registered";
+  const contact =
+    check.lastReportMs === undefined
+      ? await contactByLease(check, { wasAway, backSinceMs })
+      : contactSince(check.lastReportMs, check);
+  if (contact.kind === "in contact") return nowMs + SILENCE_CHECK_MS;
+  if (contact.kind === "unknown") {
+    if (contact.apiserverAnswers) records.put("apiserverBackSinceMs", backSinceMs ?? nowMs);
+    return contact.askAgainMs;
+  }
+  records.put("silentSinceMs", contact.sinceMs);
+  const since = new Date(contact.sinceMs).toISOString();
+  const text = `silent since ${since}; last said: ${lastConditions(records.get("decided") ?? [])}`;
+  journal.note("silence", text, nowMs);
+  return null;
 }
 
-/** For an object that was evicted: the lease says when the last report was that reached the apiserver. */
-export async function hearingFromLease(
-  listening: Listening,
-  client: KubeClient,
-  name: string,
-): Promise<Hearing> {
-  const { nowMs, leaseDurationMs, apiserver } = listening;
-  const found = await client.getLease(NODE_LEASE_NAMESPACE, name);
+/** For an object that was evicted: the lease has the time of the last report that reached the apiserver. */
+async function contactByLease(
+  check: SilenceCheck,
+  apiserver: { wasAway: boolean; backSinceMs: number | null }, // when the machine reported last, as far as is known
+): Promise<LastContact> {
+  const { nowMs, leaseDurationMs } = check;
+  const found = await check.client.getLease(NODE_LEASE_NAMESPACE, check.name);
   if (!found.ok) return { kind: "unknown", askAgainMs: nowMs + SILENCE_CHECK_MS, apiserverAnswers: false };
   const renewTime = found.value.spec?.renewTime;
   const renewedMs = renewTime === undefined ? 0 : parseMicroTime(renewTime) / 1000;
-  const heard = hearing(renewedMs, nowMs, leaseDurationMs);
-  if (heard.kind === "heard" || !apiserver.wasAway) return heard;
+  const contact = contactSince(renewedMs, check);
+  if (contact.kind === "in contact" || !apiserver.wasAway) return contact;
   const waitUntilMs = (apiserver.backSinceMs ?? nowMs) + leaseDurationMs;
-  return nowMs >= waitUntilMs ? heard : { kind: "unknown", askAgainMs: waitUntilMs, apiserverAnswers: true };
+  if (nowMs >= waitUntilMs) return contact;
+  return { kind: "unknown", askAgainMs: waitUntilMs, apiserverAnswers: true };
 }
 
-function hearing(lastMs: number, nowMs: number, leaseDurationMs: number): Hearing {
-  return nowMs - lastMs <= leaseDurationMs ? { kind: "heard" } : { kind: "silent", sinceMs: lastMs };
+function contactSince(
+  lastMs: number,
+  { nowMs, leaseDurationMs }: Pick<SilenceCheck, "nowMs" | "leaseDurationMs">,
+): LastContact {
+  return nowMs - lastMs <= leaseDurationMs ? { kind: "in contact" } : { kind: "silent", sinceMs: lastMs };
 }
 
-/** What the machine last said of itself, quoted when it is silent: `Ready False: node is shutting down`. */
-export function lastWords(decided: readonly DecidedCondition[]): string {
+/** What was decided last, quoted when the machine is silent: `Ready False: node is shutting down`. */
+function lastConditions(decided: readonly DecidedCondition[]): string {
   const notable = decided.filter(({ type, status }) => type === "Ready" || status !== "False");
   if (notable.length === 0) return "it never said anything";
   return notable.map(({ type, status, message }) => `${type} ${status}: ${message ?? ""}`).join("; ");

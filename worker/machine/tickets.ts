@@ -1,5 +1,5 @@
-// Which requests are fresh: a random ticket in every answer, and a count under it. Lives in the node object's
-// memory; an object that was evicted knows no ticket and challenges. Pure: clock and randomness are arguments.
+// Decides which requests are fresh: every answer has a random ticket, and requests count up under it. Kept in the node
+// object's memory: an object that was evicted knows no ticket and challenges. Clock and randomness are arguments.
 
 interface Ticket<Answer> {
   nonce: string;
@@ -23,12 +23,13 @@ export interface TicketUse {
   body: string;
 }
 
-export type Freshness<Answer> =
-  /** `isFork`: this number was used for another body, which one holder of the key never does. */
-  | { kind: "stale"; isFork: boolean }
-  /** As it was before. */
-  | { kind: "answered"; answer: Answer }
-  /** Advanced: no request that was signed before can follow it. Call `remember` in the same turn. */
+export type TicketCheck<Answer> =
+  | { kind: "stale" }
+  /** The number was used for another body, which one holder of the key never does. */
+  | { kind: "forked" }
+  /** The same request had this answer. */
+  | { kind: "repeated"; answer: Answer }
+  /** The ticket has advanced: no request that was signed before can follow. Call `remember` in the same turn. */
   | { kind: "fresh"; remember: (answer: Answer) => void };
 
 /** Compares and advances in one synchronous step. A ticket is good for `lifetimeMs` (one lease duration). */
@@ -37,13 +38,13 @@ export function useTicket<Answer>(
   use: TicketUse,
   nowMs: number,
   lifetimeMs: number,
-): Freshness<Answer> {
+): TicketCheck<Answer> {
   const ticket = [tickets.current, tickets.previous].find((known) => known?.nonce === use.ticket);
-  if (!ticket || nowMs - ticket.issuedAtMs > lifetimeMs) return { kind: "stale", isFork: false };
+  if (!ticket || nowMs - ticket.issuedAtMs > lifetimeMs) return { kind: "stale" };
   if (use.n === ticket.n && use.body === ticket.body && ticket.answer !== undefined) {
-    return { kind: "answered", answer: ticket.answer };
+    return { kind: "repeated", answer: ticket.answer };
   }
-  if (use.n <= ticket.n) return { kind: "stale", isFork: use.n === ticket.n && use.body !== ticket.body };
+  if (use.n <= ticket.n) return { kind: use.n === ticket.n && use.body !== ticket.body ? "forked" : "stale" };
   ticket.n = use.n;
   ticket.body = use.body;
   delete ticket.answer;

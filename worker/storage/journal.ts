@@ -28,6 +28,12 @@ export interface Journal {
   note: (kind: HistoryKind, text: string, nowMs: number) => void;
 }
 
+/** What is written of a machine: its records, and the lines and events that tell people of a change. */
+export interface Stored {
+  records: NodeRecordStore;
+  journal: Journal;
+}
+
 export function journal(
   storage: DurableObjectStorage,
   records: NodeRecordStore,

@@ -1,5 +1,5 @@
 // What a node object remembers, in SQLite: a row per thing, read once when the object wakes, written on change.
-import type { Sightings } from "../../shared/node/duplicate-senders.ts";
+import type { SeenSenders } from "../../shared/node/duplicate-senders.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import type { EventCorrelator } from "../../shared/events/correlator.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -8,7 +8,6 @@ import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import type { Phase } from "../../shared/protocol/report.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
-import type { LostPhase } from "../tick/own-node.ts";
 import type { Tables } from "./tables.ts";
 
 /** The pinned key, what came with it, and what its join token allows. */
@@ -36,6 +35,9 @@ export interface PublicKey {
   thumbprint: string;
 }
 
+/** A Node for which nothing more is written. */
+export type LostPhase = "node deleted" | "name taken";
+
 interface KnownNode extends HeartbeatState {
   node: Node;
   /** The apiserver's may be another one by now: read it before relying on this. */
@@ -59,7 +61,7 @@ export interface NodeRecords {
   settled: { key: string; toldAtMs: Record<string, number> };
   facts: { digest: string; facts: Facts };
   /** Who reports with this machine's key. */
-  sightings: Sightings;
+  sightings: SeenSenders;
   /** What came of registering, and for which process of the shim. */
   registration: { startId: string; phase: "registered" | LostPhase | "waiting for Node" };
   /** The last known Node, and when its status was written: one row for one write. */

@@ -8,7 +8,7 @@ import { claimNode } from "../../shared/from-report/reported-node.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { foreignRenewer, isRenewedBy } from "./other-writers.ts";
 import { loss } from "./own-node.ts";
-import type { TickContext } from "./tick.ts";
+import type { TickContext } from "./context.ts";
 
 /** A lease that cannot be read must not keep an owned Node from being registered. */
 const LEASE_LOOK_MS = 1000;

@@ -9,7 +9,7 @@ import { OWNER_ANNOTATION } from "../../shared/from-report/reported-node.ts";
 import { readLease } from "./claim.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { distrustKnownNode, readOwnNode, registeredUid } from "./own-node.ts";
-import type { TickContext } from "./tick.ts";
+import type { TickContext } from "./context.ts";
 import { success } from "../../shared/result.ts";
 
 export interface Renewal {

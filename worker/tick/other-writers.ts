@@ -3,15 +3,11 @@
 import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import type { Lease, Node, ObjectMeta } from "../../shared/kubernetes/types.ts";
+import { fieldManagerOf } from "../kube/connect.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 
 const RENEW_TIME = ["f:spec", "f:renewTime"];
 const READY_HEARTBEAT = ["f:status", "f:conditions", 'k:{"type":"Ready"}', "f:lastHeartbeatTime"];
-
-/** The name under which a deployment writes. */
-export function fieldManagerOf(deployment: string): string {
-  return `rollcall.${deployment}`;
-}
 
 /** Who renews the lease in our place; null where nobody does, or no more: its duration has passed. */
 export function foreignRenewer(lease: Lease, deployment: string, nowMs: number): string | null {

@@ -5,18 +5,9 @@ import type { Node } from "../../shared/kubernetes/types.ts";
 import { claimNode } from "../../shared/from-report/reported-node.ts";
 import { foreignHeartbeat } from "./other-writers.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
-import type { NodeRecordStore } from "../storage/records.ts";
-import type { TickContext } from "./tick.ts";
+import type { LostPhase, NodeRecordStore } from "../storage/records.ts";
+import type { Loss, TickContext } from "./context.ts";
 import { failure, type Failure } from "../../shared/result.ts";
-
-/** Why nothing more is written for a Node. */
-export type LostPhase = "node deleted" | "name taken";
-
-export interface Loss {
-  phase: LostPhase;
-  /** For the log, history and an event. */
-  reason: string;
-}
 
 /**
  * The Node as the apiserver has it, where it is the one that was registered and still ours. Else a failure, also

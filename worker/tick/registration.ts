@@ -18,8 +18,8 @@ import { claimingClient } from "./claim.ts";
 import type { Journal } from "../storage/journal.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { isNodeMissing, recordLoss } from "./own-node.ts";
-import { phaseOf, type TickContext } from "./tick.ts";
-import { tell } from "../machine/contact.ts";
+import type { TickContext } from "./context.ts";
+import { phaseOf, recordPhase } from "./phase.ts";
 import { type Result, success } from "../../shared/result.ts";
 
 interface RegisterOutcome {
@@ -103,7 +103,7 @@ function remember(context: TickContext, { outcome, node }: RegisteredNode): void
   if (outcome === "created") context.created = node;
   records.put("node", { node, ...status, readAgain: false });
   records.put("registration", { startId: report.startId, phase: "registered" });
-  tell({ records, journal, nowMs }, "registered");
+  recordPhase({ records, journal }, "registered", nowMs);
 }
 
 function nextDelayMs({ memory, random }: TickContext): number {

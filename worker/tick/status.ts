@@ -13,7 +13,7 @@ import type { Renewal } from "./lease.ts";
 import type { OccurredEvent } from "../storage/outbox.ts";
 import { distrustKnownNode, readOwnNode } from "./own-node.ts";
 import { recalledMemory, storedMemory } from "./setter-memory.ts";
-import type { TickContext } from "./tick.ts";
+import type { TickContext } from "./context.ts";
 import { success } from "../../shared/result.ts";
 
 export interface StatusWritten {

@@ -219,8 +219,8 @@ export const enrolmentMutants = [
     [
       "one rotation at a time",
       "worker/machine/node-object.ts",
-      " || enrolment?.thumbprint !== verified.by)",
-      " || !enrolment)",
+      ' || records.get("enrolment")?.thumbprint !== by)',
+      ' || !records.get("enrolment"))',
       ROTATION_TEST,
       "by the next key before it has reported",
     ],

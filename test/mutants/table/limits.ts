@@ -32,7 +32,7 @@ export const limitMutants = [
     ],
     [
       "a machine's own limit",
-      "worker/machine/node-object.ts",
+      "worker/machine/fresh-requests.ts",
       "|| this.#mayAsk(Date.now())",
       "|| this.#mayAsk !== undefined",
       LIMITS_TEST,

@@ -7,9 +7,6 @@ const TICKETS = "worker/machine/tickets.ts";
 const PAYLOAD = '(await jwtVerify(jwt, key, { algorithms: ["EdDSA"], typ, audience })).payload';
 const UNVERIFIED = `JSON.parse(atob(jwt.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/")))`;
 
-const STALE = `if (use.kind === "stale") return refusal("ticket-stale", { ticket: this.#offerTicket() });
-    `;
-
 export const requestMutants = [
   ...mutantsOf("somebody on the internet", [
     [
@@ -170,18 +167,16 @@ export const requestMutants = [
     [
       "a rotation under a ticket",
       "worker/machine/node-object.ts",
-      `${STALE}const answer = this.#prepare(next);`,
-      `const answer = this.#prepare(next);
-    if (use.kind === "stale") return answer;`,
+      "this.#requests.answerOnce(use, () => this.#standing.pinNext(next, this.env.KID_MAC_KEYS))",
+      "this.#standing.pinNext(next, this.env.KID_MAC_KEYS)",
       "stories/rotation.test.ts",
       "recorded and sent again",
     ],
     [
       "a leave under a ticket",
       "worker/machine/node-object.ts",
-      `${STALE}const answer = this.remove(request.name, \`machine \${verified.by}\`);`,
-      `const answer = this.remove(request.name, \`machine \${verified.by}\`);
-    if (use.kind === "stale") return answer;`,
+      "this.#requests.answerOnce(use, () => this.#removal.remove(request.name, `machine ${by}`))",
+      "this.#removal.remove(request.name, `machine ${by}`)",
       "stories/leave.test.ts",
       "without a ticket",
     ],

@@ -81,8 +81,8 @@ export const rightsMutants = [
     [
       "no alarm renews a lease",
       "worker/machine/node-object.ts",
-      "this.#alarm.rang();",
-      "this.#alarm.rang();\n    if (this.#latest) await this.#tick();",
+      "alarm.rang();",
+      "alarm.rang();\n    await this.#upkeep.finish();",
       "worker/storage/journal.test.ts",
       "an alarm renews no lease",
     ],

@@ -1,17 +1,12 @@
 // What the shim does after an enrolment that did not succeed.
 import { describe, expect, it } from "vitest";
 import { afterEnrolment } from "../../../node-shim/worker-link/enrolment-wait.ts";
-import { type Problem, REASONS, type Reason } from "../../../shared/protocol/report.ts";
+import type { Reason } from "../../../shared/protocol/report.ts";
+import { problem } from "../../../worker/http/problems.ts";
 
 const refused = (reason: Reason, retryAfterMs?: number) => ({
   kind: "refused" as const,
-  problem: {
-    type: "about:blank",
-    status: REASONS[reason],
-    title: "Title",
-    detail: "Detail.",
-    reason,
-  } as Problem,
+  problem: problem(reason, { title: "Title", detail: "Detail." }),
   ...(retryAfterMs !== undefined && { retryAfterMs }),
 });
 

@@ -1,14 +1,14 @@
 // Who takes turns with one key: several machines, several processes, or nobody but a machine that changes.
 import { describe, expect, it } from "vitest";
 import {
-  believes,
-  type DoublePhase,
-  inForce,
-  isWorthARow,
-  NOTHING_SEEN,
-  sight,
-  sightFork,
-  type Sightings,
+  isTrusted,
+  type DuplicatePhase,
+  currentSenders,
+  isWorthStoring,
+  NO_SENDERS,
+  noteSender,
+  noteForkedRequest,
+  type SeenSenders,
 } from "../../../shared/node/duplicate-senders.ts";
 
 const LEASE_MS = 40_000;
@@ -16,16 +16,18 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** `m b 1`: machine ID, boot ID, process. `!` before it: a request that this process has signed twice over. */
-function sequence(text: string, everyMs = 5000, before: Sightings = NOTHING_SEEN, fromMs = 0): Sightings {
+function sequence(text: string, everyMs = 5000, before: SeenSenders = NO_SENDERS, fromMs = 0): SeenSenders {
   return text.split(", ").reduce((seen, word, index) => {
     const [machineID = "", bootID = "", startId = ""] = word.replace("!", "").split(" ");
     const sender = { machineID, bootID, startId };
     const nowMs = fromMs + index * everyMs;
-    return word.startsWith("!") ? sightFork(seen, sender, nowMs) : sight(seen, sender, nowMs, LEASE_MS);
+    return word.startsWith("!")
+      ? noteForkedRequest(seen, sender, nowMs)
+      : noteSender(seen, sender, nowMs, LEASE_MS);
   }, before);
 }
 
-const phaseOf = (seen: Sightings) => seen.double?.phase;
+const phaseOf = (seen: SeenSenders) => seen.double?.phase;
 
 describe("one key, one machine", () => {
   it.each([
@@ -44,7 +46,7 @@ describe("one key, one machine", () => {
   ])("%s → one sender", (_, text) => {
     const seen = sequence(text);
     expect(phaseOf(seen)).toBeUndefined();
-    expect(believes(seen, "whoever")).toBe(true);
+    expect(isTrusted(seen, "whoever")).toBe(true);
   });
 
   it("that is steady → the very same sightings: no row, no memory", () => {
@@ -54,7 +56,7 @@ describe("one key, one machine", () => {
 });
 
 describe("one key, several senders", () => {
-  it.each<[string, string, DoublePhase]>([
+  it.each<[string, string, DuplicatePhase]>([
     ["boot IDs in turns", "m a 1, m b 2, m a 1, m b 2", "cloned"],
     ["machine IDs in turns", "m a 1, n a 2, m a 1, n a 2", "cloned"],
     [
@@ -85,7 +87,7 @@ describe("one key, several senders", () => {
     ["processes", "m a 1, m a 2, m a 1, m a 2"],
   ])("%s, three turns in ten minutes → seen; in a moment more → not", (_, text) => {
     const [first = "", ...turns] = text.split(", ");
-    const steady = sequence(first, 0, NOTHING_SEEN, -24 * HOUR_MS);
+    const steady = sequence(first, 0, NO_SENDERS, -24 * HOUR_MS);
     expect(phaseOf(sequence(turns.join(", "), 5 * MINUTE_MS, steady))).toBeDefined();
     expect(phaseOf(sequence(turns.join(", "), 5 * MINUTE_MS + 1, steady))).toBeUndefined();
   });
@@ -100,12 +102,12 @@ describe("cloned", () => {
   const cloned = sequence("m a 1, m b 2, m a 1, m b 2", 0);
 
   it("→ neither is believed, nor a third one", () => {
-    expect(["1", "2", "3"].map((startId) => believes(cloned, startId))).toEqual([false, false, false]);
+    expect(["1", "2", "3"].map((startId) => isTrusted(cloned, startId))).toEqual([false, false, false]);
   });
 
   it("an hour without a turn → still; a moment more → over, and one turn more is no clone", () => {
-    expect(phaseOf(inForce(cloned, HOUR_MS))).toBe("cloned");
-    expect(phaseOf(inForce(cloned, HOUR_MS + 1))).toBeUndefined();
+    expect(phaseOf(currentSenders(cloned, HOUR_MS))).toBe("cloned");
+    expect(phaseOf(currentSenders(cloned, HOUR_MS + 1))).toBeUndefined();
     expect(phaseOf(sequence("m b 2", 0, cloned, HOUR_MS + 1))).toBeUndefined();
     expect(phaseOf(sequence("m a 1", 0, cloned, HOUR_MS + 1))).toBeUndefined();
   });
@@ -113,7 +115,7 @@ describe("cloned", () => {
   it("each turn begins the hour anew, and is counted", () => {
     const later = sequence("m a 1", 0, cloned, HOUR_MS);
     expect(later.double).toMatchObject({ sinceMs: 0, lastTurnMs: HOUR_MS, turns: 4 });
-    expect(phaseOf(inForce(later, 2 * HOUR_MS))).toBe("cloned");
+    expect(phaseOf(currentSenders(later, 2 * HOUR_MS))).toBe("cloned");
   });
 
   it("one of them alone → no turn", () => {
@@ -123,7 +125,7 @@ describe("cloned", () => {
 
 describe("two shims", () => {
   const two = sequence("m a 1, m a 2, m a 1, m a 2", 0);
-  const believed = (seen: Sightings) => ["1", "2", "3"].filter((startId) => believes(seen, startId));
+  const believed = (seen: SeenSenders) => ["1", "2", "3"].filter((startId) => isTrusted(seen, startId));
 
   it("→ the one that was there first is believed, also after more turns", () => {
     expect(believed(two)).toEqual(["1"]);
@@ -143,8 +145,8 @@ describe("two shims", () => {
   });
 
   it("ten minutes without a turn → still; a moment more → over", () => {
-    expect(phaseOf(inForce(two, 10 * MINUTE_MS))).toBe("two shims");
-    expect(phaseOf(inForce(two, 10 * MINUTE_MS + 1))).toBeUndefined();
+    expect(phaseOf(currentSenders(two, 10 * MINUTE_MS))).toBe("two shims");
+    expect(phaseOf(currentSenders(two, 10 * MINUTE_MS + 1))).toBeUndefined();
   });
 });
 
@@ -153,16 +155,16 @@ describe("a row", () => {
   const cloned = sequence("m a 1, m b 2, m a 1, m b 2", 0);
   const two = sequence("m a 1, m a 2, m a 1, m a 2", 0);
 
-  it.each<[string, Sightings | undefined, Sightings, number, boolean]>([
+  it.each<[string, SeenSenders | undefined, SeenSenders, number, boolean]>([
     ["the first sender", undefined, normal, 0, true],
     ["another one", normal, sequence("m b 2", 0, normal), 0, true],
     ["the beginning", normal, cloned, 0, true],
-    ["the end", cloned, inForce(cloned, 2 * HOUR_MS), 2 * HOUR_MS, true],
+    ["the end", cloned, currentSenders(cloned, 2 * HOUR_MS), 2 * HOUR_MS, true],
     ["a turn within a minute", cloned, sequence("m a 1", 0, cloned, MINUTE_MS - 1), MINUTE_MS - 1, false],
     ["a turn after a minute", cloned, sequence("m a 1", 0, cloned, MINUTE_MS), MINUTE_MS, true],
     ["a process that takes over", two, sequence("m a 2", 0, two, 2 * MINUTE_MS), 2 * MINUTE_MS, true],
     ["the first of two shims, within a minute", two, sequence("m a 1", 0, two, 1000), 1000, false],
   ])("is worth: %s", (_, stored, seen, nowMs, expected) => {
-    expect(isWorthARow(stored, seen, nowMs)).toBe(expected);
+    expect(isWorthStoring(stored, seen, nowMs)).toBe(expected);
   });
 });

@@ -4,7 +4,8 @@ import type { Report, Vitals } from "../../../shared/protocol/report.ts";
 import type { NodeRecords, NodeRecordStore } from "../../../worker/storage/records.ts";
 import { decidedConditions } from "../../../shared/node/decided.ts";
 import type { Journal } from "../../../worker/storage/journal.ts";
-import { tick, type TickMemory, type TickOutcome } from "../../../worker/tick/tick.ts";
+import type { TickMemory, TickOutcome } from "../../../worker/tick/context.ts";
+import { tick } from "../../../worker/tick/tick.ts";
 import { facts, HEALTHY } from "./machine.ts";
 
 const { KUBE } = env as unknown as { KUBE: Fetcher };

@@ -1,0 +1,22 @@
+// Clients for the apiserver that this deployment is configured with.
+import type { Environment } from "../env.ts";
+import { kubeClient, type KubeClient } from "./kube-client.ts";
+
+/** The field manager under which a deployment writes. */
+export function fieldManagerOf(deployment: string): string {
+  return `rollcall.${deployment}`;
+}
+
+/** Makes clients; the calls of one end `withinMs` after it was made. */
+export function kubeConnector(env: Environment, nowMs: () => number): (withinMs: number) => KubeClient {
+  const { KUBE } = env;
+  return (withinMs) =>
+    kubeClient({
+      fetch: KUBE ? (url, init) => KUBE.fetch(url, init) : (url, init) => fetch(url, init),
+      url: env.KUBE_URL,
+      token: env.KUBE_TOKEN,
+      fieldManager: fieldManagerOf(env.DEPLOYMENT),
+      withinMs,
+      nowMs,
+    });
+}

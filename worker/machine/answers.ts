@@ -1,0 +1,34 @@
+// What a machine's object answers a request of its machine: a Result, which each transport puts on its wire. Knows no
+// HTTP.
+import type { LeaveAnswer, Reason, ReportAnswer, RotationAnswer } from "../../shared/protocol/report.ts";
+import type { Failure, Result } from "../../shared/result.ts";
+
+/** Where a body or facts do not follow the protocol. */
+export interface BodyFault {
+  /** JSON Pointer. */
+  path: string;
+  message: string;
+}
+
+/** Why a request was refused. Changes nothing, but for "not-removed", which a repetition continues. */
+export type Refusal =
+  | { reason: Extract<Reason, "unauthenticated" | "key-revoked" | "invalid-json"> }
+  | { reason: Extract<Reason, "invalid-body">; fault: BodyFault }
+  /** The machine repeats at once, under `ticket`; `factsWanted`: with its facts. */
+  | { reason: Extract<Reason, "ticket-stale" | "facts-unknown">; ticket: string; factsWanted?: boolean }
+  | { reason: Extract<Reason, "rate-limited">; retryAfterSeconds: number }
+  | { reason: Extract<Reason, "not-removed">; ticket: string };
+
+export type MachineAnswer = Result<ReportAnswer | RotationAnswer | LeaveAnswer, Refusal>;
+
+export const UNAUTHENTICATED = {
+  ok: false,
+  error: { reason: "unauthenticated" },
+} as const satisfies Failure<Refusal>;
+export const KEY_REVOKED = {
+  ok: false,
+  error: { reason: "key-revoked" },
+} as const satisfies Failure<Refusal>;
+
+/** The error that a call of `forget` ends with, since the object ends itself. */
+export const FORGOTTEN = "the machine has left";

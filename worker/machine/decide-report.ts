@@ -1,0 +1,87 @@
+// Decides what becomes of a verified and parsed report: one step, which the machine's object executes. Pure: what the
+// object knows is an argument, so that every transport decides the same.
+import {
+  currentSenders,
+  type DuplicatePhase,
+  isTrusted,
+  noteForkedRequest,
+  noteSender,
+  type SeenSenders,
+  type Sender,
+} from "../../shared/node/duplicate-senders.ts";
+import type { Report } from "../../shared/protocol/report.ts";
+import type { MachineAnswer } from "./answers.ts";
+import type { Freshness } from "./fresh-requests.ts";
+
+/** What the object knows when a report has been verified. */
+export interface ReportSituation {
+  /** Is a machine enrolled, and may its keys still be used? */
+  isEnrolled: boolean;
+  /** What the report's ticket and number say, and whether the machine asks more often than it may. */
+  freshness: Freshness;
+  /** Who has reported with this key. */
+  senders: SeenSenders;
+  /** Who sent this report; undefined where its facts are not known, which would tell. */
+  sender: Sender | undefined;
+  /** Are the report's facts stored, or known to be refused? */
+  areFactsKnown: boolean;
+  /** Are they known as somebody's, stored or not? Facts of a suspended sender are not stored. */
+  areSendersFactsKnown: boolean;
+  nowMs: number;
+  leaseMs: number;
+}
+
+/** `senders`: as they are after this report. */
+export type ReportStep =
+  | { kind: "refuse"; reason: "unauthenticated" | "rate-limited" }
+  /** The same request again: it gets the same answer. */
+  | { kind: "answer again"; answer: Promise<MachineAnswer> }
+  /** Nothing is applied; the machine repeats at once, under a new ticket. */
+  | {
+      kind: "challenge";
+      reason: "ticket-stale" | "facts-unknown";
+      /** The request shows a second holder of the key. */
+      isFork: boolean;
+      factsWanted: boolean;
+      senders: SeenSenders;
+    }
+  /** The sender is not trusted: nothing of the report is stored or acted on. */
+  | { kind: "suspend"; phase: DuplicatePhase; senders: SeenSenders }
+  /** The shim could not set up and ends: an event and a line of history, no heartbeat. */
+  | { kind: "record setup failure"; setupError: string; senders: SeenSenders }
+  /** The registry confirms the key, the report is stored, the Node kept true. */
+  | { kind: "apply"; senders: SeenSenders };
+
+/** First match wins, as in the table of docs/protocol.md. */
+export function decideReport(report: Report, situation: ReportSituation): ReportStep {
+  const { freshness } = situation;
+  if (!situation.isEnrolled) return { kind: "refuse", reason: "unauthenticated" };
+  if (freshness.kind === "repeated") return { kind: "answer again", answer: freshness.answer };
+  if (freshness.kind === "too often") return { kind: "refuse", reason: "rate-limited" };
+  const senders = sendersAfter(situation);
+  const suspended = suspendedPhase(senders, report.startId);
+  const factsWanted = suspended === undefined ? !situation.areFactsKnown : !situation.areSendersFactsKnown;
+  if (freshness.kind !== "fresh") {
+    const isFork = freshness.kind === "forked";
+    return { kind: "challenge", reason: "ticket-stale", isFork, factsWanted, senders };
+  }
+  if (suspended !== undefined && situation.sender) return { kind: "suspend", phase: suspended, senders };
+  const { setupError } = report.vitals;
+  if (setupError !== undefined && suspended === undefined)
+    return { kind: "record setup failure", setupError, senders };
+  if (report.facts === undefined && factsWanted)
+    return { kind: "challenge", reason: "facts-unknown", isFork: false, factsWanted, senders };
+  return { kind: "apply", senders };
+}
+
+/** Only a fresh report is a turn; a forked one shows a second holder of the key; a stale one shows nothing. */
+function sendersAfter({ freshness, senders, sender, nowMs, leaseMs }: ReportSituation): SeenSenders {
+  if (sender && freshness.kind === "fresh") return noteSender(senders, sender, nowMs, leaseMs);
+  if (sender && freshness.kind === "forked") return noteForkedRequest(senders, sender, nowMs);
+  return currentSenders(senders, nowMs);
+}
+
+/** Why the reports of this process do not count; undefined: they do. */
+function suspendedPhase(senders: SeenSenders, startId: string): DuplicatePhase | undefined {
+  return isTrusted(senders, startId) ? undefined : senders.double?.phase;
+}

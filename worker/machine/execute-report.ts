@@ -1,0 +1,112 @@
+// Executes the step that decideReport named: what is stored, sent to the apiserver and answered. Decides nothing.
+import type { DuplicatePhase } from "../../shared/node/duplicate-senders.ts";
+import type { Report, ReportAnswer } from "../../shared/protocol/report.ts";
+import { failure, success } from "../../shared/result.ts";
+import type { TickOutcome } from "../tick/context.ts";
+import { recordPhase } from "../tick/phase.ts";
+import { KEY_REVOKED, type MachineAnswer, UNAUTHENTICATED } from "./answers.ts";
+import { recordContact, recordSetupFailure } from "./contact.ts";
+import type { ReportStep } from "./decide-report.ts";
+import { duplicateNotice } from "./duplicate-senders.ts";
+import { type FreshRequests, RATE_LIMITED } from "./fresh-requests.ts";
+import type { MachineState } from "./machine-state.ts";
+import type { ReportedFacts } from "./parse-report.ts";
+import type { RegistryStanding } from "./registry-standing.ts";
+import { nextReportInMs } from "./report-interval.ts";
+import { SILENCE_CHECK_MS } from "./silence.ts";
+import type { Upkeep } from "./upkeep.ts";
+
+/** A report whose signature, body and grant are verified. */
+interface VerifiedReport {
+  report: Report;
+  facts: ReportedFacts;
+  /** The one of ours that it was signed for. */
+  origin: string;
+}
+
+type Challenge = Extract<ReportStep, { kind: "challenge" }>;
+
+export class ReportExecutor {
+  readonly #state: MachineState;
+  readonly #requests: FreshRequests;
+  readonly #standing: RegistryStanding;
+  readonly #upkeep: Upkeep;
+
+  constructor(state: MachineState, requests: FreshRequests, standing: RegistryStanding, upkeep: Upkeep) {
+    this.#state = state;
+    this.#requests = requests;
+    this.#standing = standing;
+    this.#upkeep = upkeep;
+  }
+
+  /** Nothing is awaited before the step takes effect in memory: of two equal requests one is applied. */
+  execute(step: ReportStep, verified: VerifiedReport): Promise<MachineAnswer> {
+    const nowMs = Date.now();
+    if ("senders" in step) this.#state.senders.update(step.senders, nowMs);
+    switch (step.kind) {
+      case "refuse":
+        return Promise.resolve(step.reason === "rate-limited" ? RATE_LIMITED : UNAUTHENTICATED);
+      case "answer again":
+        return step.answer;
+      case "challenge":
+        return Promise.resolve(this.#challenge(step, nowMs));
+      case "suspend":
+        return this.#suspend(step.phase);
+      case "record setup failure":
+        recordSetupFailure(this.#state, step.setupError, nowMs);
+        return this.#answerWithoutTick({ phase: "setup failed", ready: this.#upkeep.isReady() });
+      case "apply":
+        return this.#apply(verified);
+      default:
+        return step satisfies never;
+    }
+  }
+
+  #challenge({ reason, isFork, factsWanted }: Challenge, nowMs: number): MachineAnswer {
+    // What a forked request shows is worth a row of its own: nothing else of it is stored.
+    if (isFork) this.#state.senders.keep(nowMs);
+    return failure({ reason, ticket: this.#requests.offerTicket(), factsWanted });
+  }
+
+  /** What a fresh report changes is one write, before anything else is awaited than the registry's word. */
+  async #apply({ report, facts, origin }: VerifiedReport): Promise<MachineAnswer> {
+    const { senders, alarm, facts: known } = this.#state;
+    if (!(await this.#standing.confirm(origin, Date.now()))) return KEY_REVOKED;
+    const nowMs = Date.now();
+    senders.keep(nowMs);
+    known.take(report.factsDigest, facts, nowMs);
+    recordContact(this.#state, report, nowMs);
+    // In the transaction of what the report changes.
+    const alarmed = alarm.atLatest(nowMs + SILENCE_CHECK_MS);
+    const outcome = await this.#upkeep.keepTrue(report, nowMs);
+    // Two shims are said where nothing is wrong with the Node itself.
+    const notice = outcome.phase === "registered" ? senders.notice(Date.now()) : undefined;
+    const answered = { ...outcome, ...notice };
+    recordPhase(this.#state, answered.phase, Date.now());
+    await alarmed;
+    return this.#reported({ ...answered, ...known.refusal(report.factsDigest) });
+  }
+
+  /** Nothing of the report is stored or acted on. The trusted shim's reports set the phase; of clones none is trusted. */
+  #suspend(phase: DuplicatePhase): Promise<MachineAnswer> {
+    const nowMs = Date.now();
+    this.#upkeep.noteContact(nowMs);
+    const isCloned = phase === "cloned";
+    if (isCloned) recordPhase(this.#state, phase, nowMs);
+    return this.#answerWithoutTick({ ...duplicateNotice(phase), ready: !isCloned && this.#upkeep.isReady() });
+  }
+
+  /** Nothing is renewed or written but events. */
+  async #answerWithoutTick(outcome: TickOutcome): Promise<MachineAnswer> {
+    const { senders, alarm, records } = this.#state;
+    senders.keep(Date.now());
+    await alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+    await this.#upkeep.flush(records.get("enrolment")?.name ?? "");
+    return this.#reported(outcome);
+  }
+
+  #reported(outcome: TickOutcome & Pick<ReportAnswer, "factsRefused">): MachineAnswer {
+    const reportInMs = nextReportInMs(this.#state.facts.settings(), Math.random);
+    return success({ reportInMs, ...outcome, ticket: this.#requests.offerTicket() });
+  }
+}

@@ -1,0 +1,56 @@
+// The requests of one machine that are acted on: fresh by their ticket, and not more than the machine may send. Lives in
+// memory: an object that was evicted challenges, and was not asked much.
+import { randomNonce } from "../identity/nonce.ts";
+import { failure } from "../../shared/result.ts";
+import type { MachineAnswer } from "./answers.ts";
+import { requestRate, RETRY_AFTER_SECONDS } from "./request-rate.ts";
+import { offerTicket, type TicketCheck, type Tickets, type TicketUse, useTicket } from "./tickets.ts";
+
+export type Freshness =
+  | TicketCheck<Promise<MachineAnswer>>
+  /** Fresh, but one too many: its refusal is remembered under the ticket as any answer is. */
+  | { kind: "too often"; remember: (answer: Promise<MachineAnswer>) => void };
+
+export const RATE_LIMITED = failure({
+  reason: "rate-limited" as const,
+  retryAfterSeconds: RETRY_AFTER_SECONDS,
+});
+
+export class FreshRequests {
+  readonly #leaseMs: () => number;
+  readonly #mayAsk = requestRate();
+  #tickets: Tickets<Promise<MachineAnswer>> = {};
+
+  /** `leaseMs`: how long a ticket is good. */
+  constructor(leaseMs: () => number) {
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Uses the request's ticket up, in one synchronous step. */
+  use(use: TicketUse): Freshness {
+    const checked = useTicket(this.#tickets, use, Date.now(), this.#leaseMs());
+    if (checked.kind !== "fresh" || this.#mayAsk(Date.now())) return checked;
+    return { kind: "too often", remember: checked.remember };
+  }
+
+  /** Acts on a fresh request, once; any other one gets the answer from before, a challenge or a refusal. */
+  answerOnce(use: TicketUse, act: () => Promise<MachineAnswer>): Promise<MachineAnswer> {
+    const freshness = this.use(use);
+    if (freshness.kind === "repeated") return freshness.answer;
+    if (freshness.kind === "stale" || freshness.kind === "forked")
+      return Promise.resolve(failure({ reason: "ticket-stale", ticket: this.offerTicket() }));
+    const answer = freshness.kind === "fresh" ? act() : Promise.resolve(RATE_LIMITED);
+    freshness.remember(answer);
+    return answer;
+  }
+
+  /** The ticket for the next request. */
+  offerTicket(): string {
+    return offerTicket(this.#tickets, Date.now(), this.#leaseMs(), randomNonce);
+  }
+
+  /** Another machine has the name. */
+  forget(): void {
+    this.#tickets = {};
+  }
+}

@@ -1,0 +1,39 @@
+// Everything that an object keeps of its machine, opened once when the object wakes. Decides and sends nothing.
+import { type History, machineHistory } from "../storage/history.ts";
+import { type Journal, journal } from "../storage/journal.ts";
+import { eventOutbox, type Outbox } from "../storage/outbox.ts";
+import { type NodeRecordStore, nodeRecordStore } from "../storage/records.ts";
+import { nodeTables } from "../storage/tables.ts";
+import { DuplicateSenders } from "./duplicate-senders.ts";
+import { KnownFacts } from "./known-facts.ts";
+import { LazyAlarm } from "./lazy-alarm.ts";
+import { type PinnedKeys, pinnedKeys } from "./pinned-keys.ts";
+
+export interface MachineState {
+  records: NodeRecordStore;
+  outbox: Outbox;
+  history: History;
+  journal: Journal;
+  keys: PinnedKeys;
+  facts: KnownFacts;
+  senders: DuplicateSenders;
+  alarm: LazyAlarm;
+}
+
+export function openMachineState(storage: DurableObjectStorage): MachineState {
+  const { sql } = storage;
+  const tables = nodeTables(sql);
+  const records = nodeRecordStore(sql, tables);
+  const outbox = eventOutbox(storage, tables, records);
+  const history = machineHistory(sql, tables);
+  const stored = { records, journal: journal(storage, records, outbox, history) };
+  return {
+    ...stored,
+    outbox,
+    history,
+    keys: pinnedKeys(records),
+    facts: new KnownFacts(stored),
+    senders: new DuplicateSenders(stored),
+    alarm: new LazyAlarm(storage),
+  };
+}

@@ -1,0 +1,124 @@
+// Keeps the machine's Node true by its latest report: one tick at a time, then the events that wait, and silence when no
+// report comes. What an eviction may lose is in here.
+import type { Report } from "../../shared/protocol/report.ts";
+import type { Environment } from "../env.ts";
+import { kubeConnector } from "../kube/connect.ts";
+import type { KubeClient } from "../kube/kube-client.ts";
+import { machineLog } from "../log.ts";
+import type { TickMemory, TickOutcome } from "../tick/context.ts";
+import { isReady } from "../tick/phase.ts";
+import { tick } from "../tick/tick.ts";
+import type { MachineState } from "./machine-state.ts";
+import { firstReportInMs } from "./report-interval.ts";
+import { checkSilence, SILENCE_CHECK_MS } from "./silence.ts";
+import { singleFlight } from "./single-flight.ts";
+
+/** What events and the alarm may take of a tick's time. */
+const ALARM_WITHIN_MS = 2000;
+/** In these phases the apiserver answers, so that events can be sent. */
+const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken", "node deleted"]);
+
+export class Upkeep {
+  readonly #env: Environment;
+  readonly #state: MachineState;
+  readonly #singleTick = singleFlight(() => this.#tick());
+  #memory: TickMemory = {};
+  #latest: Report | undefined;
+  #lastReportMs: number | undefined;
+
+  constructor(env: Environment, state: MachineState) {
+    this.#env = env;
+    this.#state = state;
+  }
+
+  /** A tick with this report; a run in progress is followed by another one with the newest. */
+  keepTrue(report: Report, nowMs: number): Promise<TickOutcome> {
+    this.#latest = report;
+    this.#lastReportMs = nowMs;
+    return this.#singleTick();
+  }
+
+  /** The machine is there, though what it reported is not acted on. */
+  noteContact(nowMs: number): void {
+    this.#lastReportMs = nowMs;
+  }
+
+  /** Once it resolves, no run is left that could write for a machine that is not enrolled any more. */
+  async finish(): Promise<void> {
+    await this.#singleTick().catch(() => undefined);
+  }
+
+  /** Another machine has the name. */
+  forget(): void {
+    this.#memory = {};
+    this.#latest = undefined;
+  }
+
+  /** Is the Node Ready, as the apiserver was last known to have it? */
+  isReady(): boolean {
+    return isReady(this.#state.records.get("node")?.node);
+  }
+
+  /** Sends the events that wait; what cannot be sent now waits on. */
+  async flush(name: string): Promise<void> {
+    const { outbox } = this.#state;
+    if (outbox.isEmpty() || this.#env.KUBE_URL === "") return;
+    const failed = await outbox.flush(this.#kube(), name, () => Date.now());
+    if (failed) machineLog(name)("events wait", failed);
+  }
+
+  /** Between reports: flushes events and notes silence. Never renews a lease, writes a status or registers. */
+  async betweenReports(name: string): Promise<void> {
+    const { alarm, outbox } = this.#state;
+    const inAWhile = () => Date.now() + SILENCE_CHECK_MS;
+    try {
+      await this.flush(name);
+      const next = await this.#checkSilence(name);
+      const again = next ?? (outbox.isEmpty() ? null : inAWhile());
+      if (again !== null) await alarm.atLatest(again);
+    } catch (error) {
+      console.error(JSON.stringify({ node: name, message: "alarm failed", error: String(error) }));
+      await alarm.atLatest(inAWhile());
+    }
+  }
+
+  /** Clones are never silent: which of them would it be? */
+  #checkSilence(name: string): Promise<number | null> {
+    const { senders, facts } = this.#state;
+    const nowMs = Date.now();
+    if (senders.notice(nowMs)?.phase === "cloned") return Promise.resolve(nowMs + SILENCE_CHECK_MS);
+    const [leaseDurationMs, lastReportMs] = [facts.leaseMs(), this.#lastReportMs];
+    return checkSilence(this.#state, { name, leaseDurationMs, lastReportMs, client: this.#kube(), nowMs });
+  }
+
+  async #tick(): Promise<TickOutcome> {
+    const { records, journal, keys, senders, facts } = this.#state;
+    const enrolment = records.get("enrolment");
+    if (!keys.enrolled()) return { phase: "node deleted", ready: false };
+    const report = this.#latest;
+    if (!enrolment || !report) throw new Error("a tick without an enrolment and a report");
+    // Duplicates may have come to light since the report was decided about.
+    const suspension = senders.suspension(report.startId, Date.now());
+    if (suspension) return { ...suspension, ready: false };
+    const wasRegistered = records.get("registration")?.startId === report.startId;
+    const outcome = await tick({
+      env: this.#env,
+      enrolment,
+      report,
+      records,
+      journal,
+      memory: this.#memory,
+      nowMs: () => Date.now(),
+      random: Math.random,
+    });
+    // The events of a registration follow with the next report: Ready comes first.
+    if (!wasRegistered && outcome.phase === "registered")
+      return { reportInMs: firstReportInMs(facts.settings(), Math.random), ...outcome };
+    if (FLUSHING_PHASES.has(outcome.phase)) await this.flush(enrolment.name);
+    return outcome;
+  }
+
+  #kube(): KubeClient {
+    return kubeConnector(this.#env, () => Date.now())(ALARM_WITHIN_MS);
+  }
+}
