@@ -1,15 +1,15 @@
 // Renewal of a Node's lease by a fresh report: one PUT while the object is warm, a GET before it after an eviction.
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
-import type { ApiError } from "../../shared/kubernetes/api-error.ts";
+import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { LeaseClient } from "../../shared/kubernetes/client.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
-import { nextRenewTime, NODE_LEASE_NAMESPACE, syncLease } from "../../shared/node/lease.ts";
+import { type LeaseSteps, nextRenewTime, NODE_LEASE_NAMESPACE, syncLease } from "../../shared/node/lease.ts";
 import { OWNER_ANNOTATION } from "../../shared/from-report/reported-node.ts";
 import { readLease } from "./claim.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { distrustKnownNode, readOwnNode, registeredUid } from "./own-node.ts";
-import type { TickContext } from "./context.ts";
+import type { TickContext, TickMemory } from "./context.ts";
 import { success } from "../../shared/result.ts";
 
 export interface Renewal {
@@ -19,7 +19,7 @@ export interface Renewal {
   /** Was the renewal before this one within a lease duration? If not, the node controller may have spoken meanwhile. */
   wasFresh: boolean;
   /** When that renewal was, and so the report before this one; now, where it was not fresh. */
-  heardMs: number;
+  lastContactMs: number;
 }
 
 /** A PUT that conflicts is tried once more after a GET. */
@@ -27,55 +27,87 @@ const MAX_UPDATES = 2;
 /** A renewTime that is further ahead than this proves nothing about when it was written. */
 const CLOCK_TOLERANCE_MS = 2000;
 
+/** Reads what is known of the last renewal, decides whether the Node can still be relied on, writes the next renewal. */
 export async function renewLease(context: TickContext, deadlineMs: number): Promise<Renewal> {
-  const { memory, name, facts, nowMs, records, created } = context;
-  const client = context.client(deadlineMs);
-  const durationMs = facts.settings.nodeLeaseDurationSeconds * 1000;
+  const { memory, facts, nowMs, records, created } = context;
   const uid = registeredUid(records);
-  let lastRenewalMs = memory.renewedAtMs;
-  const wasFresh = () => {
-    // Nobody can have spoken of a Node that is new.
-    if (created) return true;
-    const elapsedMs = lastRenewalMs === undefined ? Number.POSITIVE_INFINITY : nowMs() - lastRenewalMs;
-    return elapsedMs <= durationMs && elapsedMs >= -CLOCK_TOLERANCE_MS;
-  };
-  const isStatusWritten = () => (memory.status ?? records.get("node"))?.lastStatusReportTimeMs !== null;
-  const renewTime = (base: Lease | null) => {
-    lastRenewalMs ??= renewedAtMs(base);
-    memory.status ??= statusReportOf(base);
-    // One whose status was never written is read anyway.
-    if (!wasFresh() && isStatusWritten()) distrustKnownNode(records);
-    return nextRenewTime(nowMs() * 1000, base);
-  };
-  const synced = await syncLease(
-    {
-      client: leaseClient(context, client, uid),
-      options: {
-        leaseName: name,
-        leaseNamespace: NODE_LEASE_NAMESPACE,
-        holderIdentity: name,
-        annotations: { [OWNER_ANNOTATION]: context.deployment },
-        leaseDurationSeconds: facts.settings.nodeLeaseDurationSeconds,
-      },
-      renewTime,
-      readOwner: async () => (created ? success(created) : readOwnNode(context, client)),
-      isNew: created !== undefined,
-      maxUpdates: MAX_UPDATES,
-      // The next report tries again; nothing waits here.
-      backOff: () => Promise.resolve(false),
-      onRepeatedHeartbeatFailure: () => context.log("lease: a second update in a row has failed"),
-    },
-    memory.lease && isOwnedBy(memory.lease, uid) ? memory.lease : null,
-  );
-  const fresh = wasFresh();
-  const heardMs = fresh && lastRenewalMs !== undefined ? lastRenewalMs : nowMs();
+  const kube = context.client(deadlineMs);
+  const client = leaseClient(context, kube, uid);
+
+  const inMemory = memory.lease && isOwnedBy(memory.lease, uid) ? memory.lease : null;
+  const found = inMemory || created ? null : await client.getLease(NODE_LEASE_NAMESPACE, context.name);
+  const last = lastRenewal(memory, inMemory ?? (found?.ok ? found.value : null));
+
+  const durationMs = facts.settings.nodeLeaseDurationSeconds * 1000;
+  // Nobody can have spoken of a Node that is new.
+  const isFresh = () => created !== undefined || isWithin(last.renewedAtMs, durationMs, nowMs());
+  const isRead = found === null || found.ok || isNotFound(found.error);
+  if (last.status) memory.status = last.status;
+  if (isRead && !isFresh() && isStatusWritten(context)) distrustKnownNode(records);
+
+  const synced = await syncLease(leaseSteps(context, withFirstAnswer(client, found), kube), inMemory);
   memory.lease = synced.latest;
   if (synced.renewed) memory.renewedAtMs = nowMs();
   else if (synced.error) context.log("lease not renewed", synced.error);
-  return { renewed: synced.renewed, error: synced.error, wasFresh: fresh, heardMs };
+  const wasFresh = isFresh();
+  const lastContactMs = wasFresh && last.renewedAtMs !== undefined ? last.renewedAtMs : nowMs();
+  return { renewed: synced.renewed, error: synced.error, wasFresh, lastContactMs };
 }
 
-function renewedAtMs(base: Lease | null): number | undefined {
+/** As memory has it; after an eviction, as the lease has it. */
+function lastRenewal(
+  { renewedAtMs, status }: TickMemory,
+  base: Lease | null,
+): { renewedAtMs: number | undefined; status: HeartbeatState | undefined } {
+  return { renewedAtMs: renewedAtMs ?? renewedAtOf(base), status: status ?? statusReportOf(base) };
+}
+
+function isWithin(renewedAtMs: number | undefined, durationMs: number, nowMs: number): boolean {
+  if (renewedAtMs === undefined) return false;
+  const elapsedMs = nowMs - renewedAtMs;
+  return elapsedMs <= durationMs && elapsedMs >= -CLOCK_TOLERANCE_MS;
+}
+
+/** A Node whose status was never written is read anyway. */
+function isStatusWritten({ memory, records }: TickContext): boolean {
+  return (memory.status ?? records.get("node"))?.lastStatusReportTimeMs !== null;
+}
+
+function leaseSteps(context: TickContext, client: LeaseClient, kube: KubeClient): LeaseSteps {
+  const { name, deployment, facts, created, nowMs } = context;
+  return {
+    client,
+    options: {
+      leaseName: name,
+      leaseNamespace: NODE_LEASE_NAMESPACE,
+      holderIdentity: name,
+      annotations: { [OWNER_ANNOTATION]: deployment },
+      leaseDurationSeconds: facts.settings.nodeLeaseDurationSeconds,
+    },
+    renewTime: (base) => nextRenewTime(nowMs() * 1000, base),
+    readOwner: async () => (created ? success(created) : readOwnNode(context, kube)),
+    isNew: created !== undefined,
+    maxUpdates: MAX_UPDATES,
+    // The next report tries again; nothing waits here.
+    backOff: () => Promise.resolve(false),
+    onRepeatedHeartbeatFailure: () => context.log("lease: a second update in a row has failed"),
+  };
+}
+
+/** The first GET has been made: its answer, and the apiserver's for any other. */
+function withFirstAnswer(client: LeaseClient, first: ApiResult<Lease> | null): LeaseClient {
+  let answer = first;
+  return {
+    ...client,
+    getLease: (namespace, name) => {
+      const found = answer;
+      answer = null;
+      return found ? Promise.resolve(found) : client.getLease(namespace, name);
+    },
+  };
+}
+
+function renewedAtOf(base: Lease | null): number | undefined {
   const time = base?.spec?.renewTime;
   return time === undefined ? undefined : parseMicroTime(time) / 1000;
 }

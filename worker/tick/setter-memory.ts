@@ -10,9 +10,11 @@ export function storedMemory(memory: ReportedMemory, nowMs: number): ReportedMem
   return withMetTimes(memory, (at) => (at === nowMs ? MET_AT_LAST_REPORT : at));
 }
 
-/** Out of SQLite, for setters to change. `heardMs` is when the machine was last heard of. */
-export function recalledMemory(stored: ReportedMemory | undefined, heardMs: number): ReportedMemory {
-  return withMetTimes(structuredClone({ ...NOTHING_REMEMBERED, ...stored }), (at) => Math.min(at, heardMs));
+/** Out of SQLite, for setters to change. `lastContactMs` is when the machine was last heard of. */
+export function recalledMemory(stored: ReportedMemory | undefined, lastContactMs: number): ReportedMemory {
+  return withMetTimes(structuredClone({ ...NOTHING_REMEMBERED, ...stored }), (at) =>
+    Math.min(at, lastContactMs),
+  );
 }
 
 function withMetTimes(memory: ReportedMemory, change: (atMs: number) => number): ReportedMemory {

@@ -26,7 +26,7 @@ export interface StatusWritten {
  */
 export async function writeStatus(
   context: TickContext,
-  { wasFresh, heardMs }: Renewal,
+  { wasFresh, lastContactMs }: Renewal,
   deadlineMs: number,
 ): Promise<StatusWritten> {
   const { records, facts, memory } = context;
@@ -39,7 +39,7 @@ export async function writeStatus(
   const period = { now: () => nowMs, nodeStatusReportFrequencyMs };
   const isSound = wasFresh && !known.readAgain;
   const isKnownEnough = isSound && !isUpdateStatusPeriodExpired(period, state);
-  const decisions = decider(context, known.node, heardMs);
+  const decisions = decider(context, known.node, lastContactMs);
 
   const written = await updateNodeStatus(
     {
@@ -104,11 +104,11 @@ function rememberSent(records: TickContext["records"], original: Node, update: N
 }
 
 /** Decisions are in SQLite before they are acted on; a further one starts from them and causes no event again. */
-function decider(context: TickContext, known: Node, heardMs: number): Decider {
+function decider(context: TickContext, known: Node, lastContactMs: number): Decider {
   const { records, facts, report, name } = context;
   const memory = context.memory.setters
     ? structuredClone(context.memory.setters)
-    : recalledMemory(records.get("memory"), heardMs);
+    : recalledMemory(records.get("memory"), lastContactMs);
   let events: OccurredEvent[] = [];
   const recordEvent = (type: string, reason: string, message: string) =>
     void events.push({ type, reason, message });
