@@ -1,20 +1,27 @@
 // One request for a resource, as its handler sees it, and what it answers. Shared by the handlers of reads and writes.
-import type { Access } from "./access.ts";
+import type { User } from "./access/authentication.ts";
+import type { Decision } from "./access/authorization.ts";
+import { failure, success } from "../../../shared/result.ts";
 import type { ApiObject, Outcome } from "./object.ts";
 import type { RequestInfo } from "./request-info.ts";
 import type { ResourceType } from "./resource-type.ts";
+import type { Attributes } from "./access/rules.ts";
+import type { TokenSigner } from "./access/service-account-tokens.ts";
 import * as refuse from "./status.ts";
-import { loadObject } from "./storage.ts";
-import { keyOf, type Surroundings } from "./write.ts";
+import { keyOf, type Surroundings } from "./write/write.ts";
+
+/** What handlers have of access: the requests themselves are allowed by then. */
+export interface AccessControl {
+  signer: TokenSigner;
+  decide: (user: Pick<User, "name" | "groups">, attributes: Attributes) => Decision;
+}
 
 export interface Call {
   request: Request;
   query: URLSearchParams;
   info: RequestInfo;
   type: ResourceType;
-  access: Access;
-  /** Tells the client something besides the answer (a Warning header). */
-  warn: (text: string) => void;
+  control: AccessControl;
 }
 
 /** An object, a list or a Status, with the HTTP code. */
@@ -24,7 +31,7 @@ export interface Answer {
 }
 
 /** The object that the path names. */
-export function stored(world: Surroundings, { type, info }: Call): Outcome<ApiObject> {
-  const object = loadObject(world.store, type, keyOf(type, info.namespace, info.name));
-  return object ? { ok: object } : { refused: refuse.notFound(type, info.name) };
+export function stored({ store }: Surroundings, { type, info }: Call): Outcome<ApiObject> {
+  const object = store.get(keyOf(type, info.namespace, info.name));
+  return object ? success(object) : failure(refuse.notFound(type, info.name));
 }

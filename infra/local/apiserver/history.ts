@@ -1,5 +1,5 @@
-// The latest changes to the stored objects, for watches that come back and lists of an earlier revision; and who
-// listens to the next ones. In memory only: a restart forgets them.
+// The latest changes to the stored objects, for watches that come back; and who listens to the next ones. In memory
+// only: a restart forgets them.
 import type { ApiObject } from "./object.ts";
 
 export interface Change {
@@ -72,18 +72,4 @@ export function createHistory(startRevision: number, maxLength: number): History
       };
     },
   };
-}
-
-/** What a list of these objects was before the changes were made. `keyOf` tells the objects apart. */
-export function rollBack(
-  objects: ApiObject[],
-  changes: Change[],
-  keyOf: (object: ApiObject) => string,
-): ApiObject[] {
-  const byKey = new Map(objects.map((object) => [keyOf(object), object]));
-  for (const { object, previous } of changes.toReversed()) {
-    if (previous) byKey.set(keyOf(object), previous);
-    else byKey.delete(keyOf(object));
-  }
-  return [...byKey.keys()].sort().map((key) => byKey.get(key)!);
 }

@@ -1,6 +1,7 @@
-// What every object of the API has, the two shapes of an answer, and reading of fields that may be anything.
+// What every object of the API has, the shape of an answer, and reading of fields that may be anything.
 import { isJsonObject, type Json, type JsonObject } from "../../../shared/kubernetes/json.ts";
 import type { ObjectMeta, Status } from "../../../shared/kubernetes/types.ts";
+import type { Result } from "../../../shared/result.ts";
 
 /** An object of a list, whose kind is that of the list. */
 export interface ListItem {
@@ -16,7 +17,7 @@ export interface ApiObject extends ListItem {
 }
 
 /** What was asked for, or the `Status` that says why not. */
-export type Outcome<T> = { ok: T } | { refused: Status };
+export type Outcome<T> = Result<T, Status>;
 
 /** The same object as plain JSON, which it is. */
 export function asJson(object: ApiObject): JsonObject {
@@ -24,12 +25,12 @@ export function asJson(object: ApiObject): JsonObject {
   return object as unknown as JsonObject;
 }
 
-/** The field as a JSON object; an empty one when it is anything else, as a Go struct that was never set. */
+/** An empty object for anything else, as a Go struct that was never set. */
 export function fieldsOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** The field as text; "" when it is anything else, as a Go string that was never set. */
+/** "" for anything else, as a Go string that was never set. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

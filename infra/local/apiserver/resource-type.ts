@@ -1,4 +1,4 @@
-// What the apiserver knows of one resource: the row type of the resource table. Types only.
+// What the apiserver knows of one resource: the row type of the resource table.
 import type { JsonObject } from "../../../shared/kubernetes/json.ts";
 import type { ApiObject, ListItem } from "./object.ts";
 import type { StructSchema } from "../../../shared/kubernetes/patch/schema.ts";
@@ -9,7 +9,7 @@ export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "
 /** A column of a Table (metav1.TableColumnDefinition); priority 1 shows with `-o wide` only. */
 export interface Column {
   name: string;
-  type: "string" | "integer" | "date";
+  type: "string" | "date";
   format?: "name";
   priority?: 1;
   /** The cell; `now` is for ages. */
@@ -24,14 +24,6 @@ export interface Subresource {
   kind?: { group: string; version: string; kind: string };
 }
 
-/** How objects of a type are stored, where that is in another version than the type's own. */
-export interface StoredForm {
-  /** The group-qualified resource under which they are stored. */
-  resource: string;
-  toStored: (object: ApiObject) => ApiObject;
-  fromStored: (object: ApiObject) => ApiObject;
-}
-
 export interface ResourceType {
   group: string;
   version: string;
@@ -41,12 +33,10 @@ export interface ResourceType {
   kind: string;
   namespaced: boolean;
   shortNames?: string[];
-  categories?: string[];
   verbs: Verb[];
   subresources?: Subresource[];
   /** Its fields, and how strategic merge patches treat its lists. Other fields are dropped, as Go drops them. */
   schema: StructSchema;
-  stored?: StoredForm;
   /** Its metadata.generation counts changes of everything but metadata and status. */
   hasGeneration?: boolean;
   /** PUT without resourceVersion is refused (strategy.AllowUnconditionalUpdate false). */
@@ -59,15 +49,15 @@ export interface ResourceType {
   normalise?: (object: ApiObject, sent: JsonObject) => ApiObject;
   /** Mutating admission, strategy.PrepareForCreate and Canonicalize. */
   prepareForCreate?: (object: ApiObject) => ApiObject;
-  /** strategy.PrepareForUpdate, beyond what the status and the rest leave of each other. */
-  prepareForUpdate?: (next: ApiObject, current: ApiObject, subresource: string) => ApiObject;
   /** strategy.Validate, of a new object. */
   validate?: (object: ApiObject) => FieldError[];
-  /** strategy.ValidateUpdate; `subresource` is "" for the object itself. */
-  validateUpdate?: (next: ApiObject, current: ApiObject, subresource: string) => FieldError[];
-  /** What the client is told besides the answer (strategy.WarningsOnCreate, WarningsOnUpdate). */
-  warnings?: (object: ApiObject, current?: ApiObject) => string[];
+  /** strategy.ValidateUpdate */
+  validateUpdate?: (next: ApiObject, current: ApiObject) => FieldError[];
   /** Fields that a fieldSelector may name besides metadata.name and metadata.namespace. */
   selectableFields?: (object: ApiObject) => Record<string, string>;
   columns?: Column[];
+}
+
+export function apiVersionOf({ group, version }: Pick<ResourceType, "group" | "version">): string {
+  return group === "" ? version : `${group}/${version}`;
 }

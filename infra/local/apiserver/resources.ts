@@ -2,25 +2,21 @@
 import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
 import {
   eventSchema,
-  eventsV1EventSchema,
   leaseSchema,
   namespaceSchema,
 } from "../../../shared/kubernetes/patch/object-schemas.ts";
-import * as columns from "./columns.ts";
-import { selectableEventFields } from "./kinds/event.ts";
-import { selectableEventV1Fields, storedEvent } from "./kinds/event-v1.ts";
-import * as node from "./kinds/node.ts";
+import * as columns from "./answers/columns.ts";
+import { normaliseNode, prepareNodeForCreate } from "./kinds/node.ts";
 import * as others from "./kinds/others.ts";
-import { fieldsOf, textOf } from "./object.ts";
+import * as schemas from "./kinds/patch-schemas.ts";
 import type { RequestInfo } from "./request-info.ts";
-import { reviewTypes } from "./reviews/types.ts";
 import type { ResourceType, Subresource, Verb } from "./resource-type.ts";
-import * as schemas from "./schemas.ts";
-import * as config from "./validation/config.ts";
-import * as event from "./validation/event.ts";
-import { validateLease, validateLeaseUpdate } from "./validation/lease.ts";
-import * as nodeRules from "./validation/node.ts";
-import * as rbacRules from "./validation/rbac.ts";
+import * as selectable from "./kinds/selectable-fields.ts";
+import { validateEvent } from "./validation/event-rules.ts";
+import { validateLease, validateLeaseUpdate } from "./validation/lease-rules.ts";
+import { labelName, subdomainName, validateCoreMetadata } from "./validation/metadata-rules.ts";
+import { validateNode, validateNodeUpdate } from "./validation/node-rules.ts";
+import * as rbacRules from "./validation/rbac-rules.ts";
 
 const allVerbs: Verb[] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const status: Subresource = { name: "status", verbs: ["get", "patch", "update"] };
@@ -35,15 +31,13 @@ const core: ResourceType[] = [
     namespaced: false,
     shortNames: ["ns"],
     verbs: allVerbs.filter((verb) => verb !== "deletecollection"),
-    subresources: [{ name: "finalize", verbs: ["update"] }, status],
+    subresources: [status],
     schema: namespaceSchema,
-    returnsDeletedObject: true,
     normalise: others.normaliseNamespace,
     prepareForCreate: others.prepareNamespaceForCreate,
-    prepareForUpdate: others.prepareNamespaceForUpdate,
-    validate: config.validateNamespace,
-    validateUpdate: config.validateNamespaceUpdate,
-    selectableFields: (namespace) => ({ "status.phase": textOf(fieldsOf(namespace["status"])["phase"]) }),
+    validate: ({ metadata }) => validateCoreMetadata(metadata, false, labelName),
+    returnsDeletedObject: true,
+    selectableFields: selectable.selectableNamespaceFields,
     columns: columns.namespaceColumns,
   },
   {
@@ -57,13 +51,11 @@ const core: ResourceType[] = [
     verbs: allVerbs,
     subresources: [status],
     schema: nodeSchema,
-    normalise: node.normaliseNode,
-    prepareForCreate: node.prepareNodeForCreate,
-    prepareForUpdate: node.prepareNodeForUpdate,
-    validate: nodeRules.validateNode,
-    validateUpdate: nodeRules.validateNodeUpdate,
-    warnings: node.warnOfNode,
-    selectableFields: node.selectableNodeFields,
+    normalise: normaliseNode,
+    prepareForCreate: prepareNodeForCreate,
+    validate: validateNode,
+    validateUpdate: validateNodeUpdate,
+    selectableFields: selectable.selectableNodeFields,
     columns: columns.nodeColumns,
   },
   {
@@ -77,9 +69,9 @@ const core: ResourceType[] = [
     verbs: allVerbs,
     schema: eventSchema,
     createsOnUpdate: true,
-    validate: event.validateEvent,
-    validateUpdate: event.validateEvent,
-    selectableFields: selectableEventFields,
+    validate: validateEvent,
+    validateUpdate: validateEvent,
+    selectableFields: selectable.selectableEventFields,
     columns: columns.eventColumns,
   },
   {
@@ -99,42 +91,9 @@ const core: ResourceType[] = [
       },
     ],
     schema: schemas.serviceAccountSchema,
-    prepareForCreate: others.prepareServiceAccount,
-    prepareForUpdate: others.prepareServiceAccount,
-    validate: config.validateServiceAccount,
-    validateUpdate: config.validateServiceAccountUpdate,
-    warnings: others.warnOfServiceAccount,
+    validate: ({ metadata }) => validateCoreMetadata(metadata, true, subdomainName),
     returnsDeletedObject: true,
     columns: columns.nameAndAge,
-  },
-  {
-    group: "",
-    version: "v1",
-    resource: "configmaps",
-    singular: "configmap",
-    kind: "ConfigMap",
-    namespaced: true,
-    shortNames: ["cm"],
-    verbs: allVerbs,
-    schema: schemas.configMapSchema,
-    validate: config.validateConfigMap,
-    validateUpdate: config.validateConfigMapUpdate,
-    columns: columns.configMapColumns,
-  },
-  {
-    group: "",
-    version: "v1",
-    resource: "secrets",
-    singular: "secret",
-    kind: "Secret",
-    namespaced: true,
-    verbs: allVerbs,
-    schema: schemas.secretSchema,
-    normalise: others.normaliseSecret,
-    validate: config.validateSecret,
-    validateUpdate: config.validateSecretUpdate,
-    selectableFields: (secret) => ({ type: String(secret["type"]) }),
-    columns: columns.secretColumns,
   },
   {
     group: "",
@@ -144,36 +103,12 @@ const core: ResourceType[] = [
     kind: "Pod",
     namespaced: true,
     shortNames: ["po"],
-    categories: ["all"],
     verbs: ["get", "list", "watch"],
     schema: schemas.podSchema,
     selectableFields: () => ({ "spec.nodeName": "", "status.phase": "" }),
     columns: columns.podColumns,
   },
 ];
-
-/** The same events as those of the core group. */
-const newEvents: ResourceType = {
-  group: "events.k8s.io",
-  version: "v1",
-  resource: "events",
-  singular: "event",
-  kind: "Event",
-  namespaced: true,
-  shortNames: ["ev"],
-  verbs: allVerbs,
-  schema: eventsV1EventSchema,
-  stored: storedEvent,
-  createsOnUpdate: true,
-  validate: (sent) => event.validateNewEvent(storedEvent.toStored(sent)),
-  validateUpdate: (next, current) =>
-    event.validateNewEventUpdate(storedEvent.toStored(next), storedEvent.toStored(current)),
-  selectableFields: selectableEventV1Fields,
-  columns: columns.eventColumns.map((column) => ({
-    ...column,
-    cell: (item, now) => column.cell(storedEvent.toStored({ kind: "", apiVersion: "", ...item }), now),
-  })),
-};
 
 const leases: ResourceType = {
   group: "coordination.k8s.io",
@@ -186,8 +121,6 @@ const leases: ResourceType = {
   schema: leaseSchema,
   requiresResourceVersion: true,
   createsOnUpdate: true,
-  prepareForCreate: others.prepareLease,
-  prepareForUpdate: others.prepareLease,
   validate: validateLease,
   validateUpdate: validateLeaseUpdate,
   columns: columns.leaseColumns,
@@ -198,10 +131,12 @@ const rbacDefaults = {
   version: "v1",
   verbs: allVerbs,
   createsOnUpdate: true,
+  columns: columns.nameAndAge,
 };
 
-const roleRules = { validate: rbacRules.validateRole, validateUpdate: rbacRules.validateRoleUpdate };
+const roleRules = { schema: schemas.roleSchema, validate: rbacRules.validateRole };
 const bindingRules = {
+  schema: schemas.roleBindingSchema,
   normalise: others.normaliseRoleBinding,
   validate: rbacRules.validateRoleBinding,
   validateUpdate: rbacRules.validateRoleBindingUpdate,
@@ -210,45 +145,35 @@ const bindingRules = {
 const rbac: ResourceType[] = [
   {
     ...rbacDefaults,
+    ...bindingRules,
     resource: "clusterrolebindings",
     singular: "clusterrolebinding",
     kind: "ClusterRoleBinding",
     namespaced: false,
-    schema: schemas.roleBindingSchema,
-    ...bindingRules,
-    columns: columns.roleBindingColumns,
   },
   {
     ...rbacDefaults,
+    ...roleRules,
     resource: "clusterroles",
     singular: "clusterrole",
     kind: "ClusterRole",
     namespaced: false,
-    schema: schemas.clusterRoleSchema,
-    prepareForCreate: others.prepareRole,
-    prepareForUpdate: others.prepareRole,
-    ...roleRules,
   },
   {
     ...rbacDefaults,
+    ...bindingRules,
     resource: "rolebindings",
     singular: "rolebinding",
     kind: "RoleBinding",
     namespaced: true,
-    schema: schemas.roleBindingSchema,
-    ...bindingRules,
-    columns: columns.roleBindingColumns,
   },
   {
     ...rbacDefaults,
+    ...roleRules,
     resource: "roles",
     singular: "role",
     kind: "Role",
     namespaced: true,
-    schema: schemas.roleSchema,
-    prepareForCreate: others.prepareRole,
-    prepareForUpdate: others.prepareRole,
-    ...roleRules,
   },
 ];
 
@@ -256,24 +181,21 @@ const admissionDefaults = {
   group: "admissionregistration.k8s.io",
   version: "v1",
   namespaced: false,
-  categories: ["api-extensions"],
   verbs: allVerbs,
   hasGeneration: true,
   requiresResourceVersion: true,
+  columns: columns.nameAndAge,
 };
 
+/** Kept and never enforced: there is no CEL here. */
 const admission: ResourceType[] = [
   {
     ...admissionDefaults,
     resource: "validatingadmissionpolicies",
     singular: "validatingadmissionpolicy",
     kind: "ValidatingAdmissionPolicy",
-    subresources: [status],
     schema: schemas.validatingAdmissionPolicySchema,
     normalise: others.normalisePolicy,
-    prepareForCreate: others.preparePolicyForCreate,
-    prepareForUpdate: others.preparePolicyForUpdate,
-    columns: columns.policyColumns,
   },
   {
     ...admissionDefaults,
@@ -282,18 +204,21 @@ const admission: ResourceType[] = [
     kind: "ValidatingAdmissionPolicyBinding",
     schema: schemas.validatingAdmissionPolicyBindingSchema,
     normalise: others.normalisePolicyBinding,
-    columns: columns.policyBindingColumns,
   },
 ];
 
-export const resourceTypes: readonly ResourceType[] = [
-  ...core,
-  newEvents,
-  leases,
-  ...rbac,
-  ...admission,
-  ...reviewTypes,
-];
+const accessReviews: ResourceType = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  resource: "subjectaccessreviews",
+  singular: "subjectaccessreview",
+  kind: "SubjectAccessReview",
+  namespaced: false,
+  verbs: ["create"],
+  schema: schemas.accessReviewSchema,
+};
+
+export const resourceTypes: readonly ResourceType[] = [...core, leases, ...rbac, ...admission, accessReviews];
 
 export function findResourceType(
   info: Pick<RequestInfo, "group" | "version" | "resource">,

@@ -1,7 +1,6 @@
 // The apiserver's refusals as `Status` objects, in upstream's words (apimachinery/pkg/api/errors). No decisions.
 import { quote as goQuote } from "../../../shared/go/strings.ts";
 import type { Status } from "../../../shared/kubernetes/types.ts";
-import type { ResourceType } from "./resource-type.ts";
 
 /** One reason why a field is not acceptable (field.Error). */
 export interface FieldError {
@@ -11,8 +10,7 @@ export interface FieldError {
     | "FieldValueForbidden"
     | "FieldValueNotSupported"
     | "FieldValueDuplicate"
-    | "FieldValueTooLong"
-    | "InternalError";
+    | "FieldValueTooLong";
   field: string;
   message: string;
 }
@@ -31,7 +29,14 @@ function failure(code: number, reason: string, message: string, details?: Status
 }
 
 /** What errors say of a resource. */
-type Named = Pick<ResourceType, "group" | "resource">;
+interface Named {
+  group: string;
+  resource: string;
+}
+
+interface NamedWithKind extends Named {
+  kind: string;
+}
 
 /** The resource as errors name it: "nodes", "leases.coordination.k8s.io" (schema.GroupResource.String). */
 export function qualifiedResource(type: Named): string {
@@ -60,35 +65,14 @@ export function unknownResource(): Status {
   return failure(404, "NotFound", "the server could not find the requested resource", {});
 }
 
-export function alreadyExists(type: ResourceType, name: string): Status {
+export function alreadyExists(type: Named, name: string): Status {
   const message = `${qualifiedResource(type)} ${goQuote(name)} already exists`;
   return failure(409, "AlreadyExists", message, detailsOf(type, name));
-}
-
-/** The server picked a name that there is already (apierrors.NewGenerateNameConflict). */
-export function generateNameConflict(type: ResourceType, name: string): Status {
-  const taken = alreadyExists(type, name);
-  const message = `${taken.message}, the server was not able to generate a unique name for the object`;
-  return { ...taken, message, details: { ...taken.details, retryAfterSeconds: 1 } };
 }
 
 /** EnsureObjectNamespaceMatchesRequestNamespace */
 export const otherNamespace =
   "the namespace of the provided object does not match the namespace sent on the request";
-
-/** Nothing new is made where everything is about to go (admission plugin NamespaceLifecycle). */
-export function namespaceTerminating(type: Named, name: string, namespace: string): Status {
-  const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
-  const refused = forbidden(type, name, why);
-  const causes = [
-    {
-      reason: "NamespaceTerminating",
-      message: `namespace ${namespace} is being terminated`,
-      field: "metadata.namespace",
-    },
-  ];
-  return { ...refused, details: { ...refused.details, causes } };
-}
 
 export function conflict(type: Named, name: string, why: string): Status {
   const message = `Operation cannot be fulfilled on ${qualifiedResource(type)} ${goQuote(name)}: ${why}`;
@@ -96,7 +80,7 @@ export function conflict(type: Named, name: string, why: string): Status {
 }
 
 /** A conflict with a delete's preconditions; upstream names the kind there, not the resource. */
-export function deleteConflict(type: ResourceType, name: string, why: string): Status {
+export function deleteConflict(type: NamedWithKind, name: string, why: string): Status {
   const qualifiedKind = type.group === "" ? type.kind : `${type.kind}.${type.group}`;
   const message = `Operation cannot be fulfilled on ${qualifiedKind} ${goQuote(name)}: ${why}`;
   return failure(409, "Conflict", message, { ...detailsOf(type, name), kind: type.kind });
@@ -104,7 +88,7 @@ export function deleteConflict(type: ResourceType, name: string, why: string): S
 
 /** storage.Preconditions.Check: the object is another one than the writer thinks. */
 export function uidConflict(
-  type: ResourceType,
+  type: Named,
   storageKey: string,
   name: string,
   sent: string,
@@ -119,9 +103,8 @@ export function uidConflict(
 export const objectModified =
   "the object has been modified; please apply your changes to the latest version and try again";
 
-/** An object of a type is not acceptable. Upstream names the kind in which objects of the type are stored. */
-export function invalidObject(type: ResourceType, name: string, errors: FieldError[]): Status {
-  return invalid(type.stored ? "" : type.group, type.kind, name, errors);
+export function invalidObject({ group, kind }: NamedWithKind, name: string, errors: FieldError[]): Status {
+  return invalid(group, kind, name, errors);
 }
 
 export function invalid(group: string, kind: string, name: string, errors: FieldError[]): Status {
@@ -136,6 +119,16 @@ export function invalid(group: string, kind: string, name: string, errors: Field
   });
 }
 
+/** Somebody applies fields that others own with other values (errors.NewApplyConflict, in fewer words). */
+export function applyConflict(managers: readonly string[]): Status {
+  const causes = managers.map((manager) => ({
+    reason: "FieldManagerConflict",
+    message: `conflict with ${JSON.stringify(manager)}`,
+  }));
+  const message = `Apply failed: ${causes.map((cause) => cause.message).join(", ")}`;
+  return failure(409, "Conflict", message, { causes });
+}
+
 export function badRequest(message: string): Status {
   return failure(400, "BadRequest", message);
 }
@@ -146,33 +139,10 @@ export function resourceVersionOnCreate(): Status {
   return { ...status, code: 500 };
 }
 
-/** What upstream returns as an error that is none of the API's: no reason, and a 500. */
-export function plainError(message: string): Status {
-  const { reason: _, ...status } = failure(500, "", message);
-  return status;
-}
-
-/** Upstream returns this one as a plain error too. */
-export function unreadableVersion(resourceVersion: string): Status {
-  const quoted = JSON.stringify(resourceVersion);
-  const { reason: _, ...status } = badRequest(`strconv.ParseUint: parsing ${quoted}: invalid syntax`);
-  return { ...status, code: 500 };
-}
-
 /** A strategic merge patch that cannot be merged (interpretStrategicMergePatchError). */
 export function strategicPatchError(error: string): Status {
   const { reason: _, ...status } = badRequest(error);
   return { ...status, code: 500 };
-}
-
-export function tooManyOperations(maximum: number, actual: number): Status {
-  const message = `Request entity too large: The allowed maximum operations in a JSON patch is ${maximum}, got ${actual}`;
-  return failure(413, "RequestEntityTooLarge", message);
-}
-
-/** The server cannot apply a JSON patch. Upstream says no more about it. */
-export function unsuitableJsonPatch(): Status {
-  return failure(422, "Invalid", "the server rejected our request due to an error in our request", {});
 }
 
 export function unauthorized(): Status {
@@ -195,28 +165,13 @@ export function methodNotAllowed(): Status {
   return failure(405, "MethodNotAllowed", message, {});
 }
 
-/** No conversion or parameter that was asked for can be had. */
 export function notAcceptable(mediaTypes: string[]): Status {
-  return failure(
-    406,
-    "NotAcceptable",
-    `only the following media types are accepted: ${mediaTypes.join(", ")}`,
-  );
-}
-
-/** No media type that was asked for is produced at all; go-restful's words. */
-export function unproduced(mediaTypes: string[]): Status {
-  const message = `406: Not Acceptable\n\nAvailable representations: ${mediaTypes.join(", ")}`;
-  return failure(406, "NotAcceptable", message, {});
-}
-
-/** A representation that only lists have, or only single objects. */
-export function unsuitableForm(form: string, what: string): Status {
-  return failure(406, "NotAcceptable", `you requested ${form}, but the requested object is ${what}`);
+  const message = `only the following media types are accepted: ${mediaTypes.join(", ")}`;
+  return failure(406, "NotAcceptable", message);
 }
 
 /** The client has seen a later revision than this store; it should ask again (storage.NewTooLargeResourceVersionError). */
-export function revisionTooLarge(wanted: string, current: number): Status {
+export function revisionTooLarge(wanted: number, current: number): Status {
   const message = `Timeout: Too large resource version: ${wanted}, current: ${current}`;
   const causes = [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }];
   return failure(504, "Timeout", message, { causes, retryAfterSeconds: 1 });
@@ -226,26 +181,14 @@ export function expired(message: string): Status {
   return failure(410, "Expired", message);
 }
 
-/** A page that can no longer go on as it began; `token` goes on with what there is now. */
-export function continueExpired(token: string): Status {
-  const message =
-    "The provided continue parameter is too old to display a consistent list result. You can start a new list " +
-    "without the continue parameter, or use the continue token in this response to retrieve the remainder of the " +
-    "results. Continuing with the provided token results in an inconsistent list - objects that were created, " +
-    "modified, or deleted between the time the first chunk was returned and now may show up in the list.";
-  const metadata: object = { continue: token };
-  return { ...failure(410, "Expired", message), metadata };
-}
-
 export function requestTooLarge(limitBytes: number): Status {
   const message = `Request entity too large: limit is ${limitBytes}`;
   return failure(413, "RequestEntityTooLarge", message);
 }
 
-const bodyTypes = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
-
 export function unsupportedBody(): Status {
-  const message = `the body of the request was in an unknown format - accepted media types include: ${bodyTypes.join(", ")}`;
+  const message =
+    "the body of the request was in an unknown format - accepted media types include: application/json";
   return failure(415, "UnsupportedMediaType", message);
 }
 
@@ -259,7 +202,7 @@ export function internalError(message: string): Status {
   });
 }
 
-export function deleted(type: ResourceType, name: string, uid: string | undefined): Status {
+export function deleted(type: Named, name: string, uid: string | undefined): Status {
   return {
     kind: "Status",
     apiVersion: "v1",

@@ -1,7 +1,7 @@
 // Objects in SQLite, one revision counter over all writes, and their recent history for watches.
 // Stores what it is given: it knows no kind, validates nothing and has no clock.
 import { DatabaseSync } from "node:sqlite";
-import { type Change, createHistory, type History, rollBack } from "./history.ts";
+import { createHistory, type History } from "./history.ts";
 import { type ApiObject, textOf } from "./object.ts";
 
 export type { Change } from "./history.ts";
@@ -19,8 +19,6 @@ export interface Store {
   get: (key: ObjectKey) => ApiObject | undefined;
   /** In the order of their keys (namespace/name); of all namespaces when none is given. */
   list: (resource: string, namespace?: string) => ApiObject[];
-  /** The same as it was at a revision; "gone" when that is no longer known. */
-  listAt: (resource: string, revision: number, namespace?: string) => ApiObject[] | "gone";
   /** Writes the object with the next revision as its resourceVersion and returns it so. On disk before it returns. */
   put: (key: ObjectKey, object: ApiObject) => ApiObject;
   /** Removes the object; what is returned and what watches see carries the deletion's revision. */
@@ -66,17 +64,49 @@ function bodyOf(row: Row): ApiObject {
   return JSON.parse(textOf(row["body"]));
 }
 
-/** The part of etcd's key that is the object's own. */
-function positionOf({ metadata: { namespace = "", name = "" } }: ApiObject): string {
-  return `${namespace}/${name}`;
-}
-
 /** The revision of the last write: the latest that an object has, or that of a later removal. */
 function lastRevision(database: DatabaseSync): number {
   const ofObjects =
     "SELECT MAX(CAST(body ->> '$.metadata.resourceVersion' AS INTEGER)) AS revision FROM objects";
   const found = [ofObjects, "SELECT revision FROM counter"].map((query) => database.prepare(query).get());
   return Math.max(...found.map((row) => Number(row?.["revision"] ?? 0)));
+}
+
+function atRevision(object: ApiObject, revision: number): ApiObject {
+  return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
+}
+
+/** Reads objects, and keeps the one that was read last: whoever writes an object has just read it. */
+function createReader(statements: ReturnType<typeof prepareObjects>, revision: () => number): Store["get"] {
+  let last: { key: ObjectKey; object: ApiObject; revision: number } | undefined;
+
+  function isLast({ resource, namespace, name }: ObjectKey): boolean {
+    const { key, revision: readAt } = last ?? {};
+    return (
+      readAt === revision() && key?.name === name && key.namespace === namespace && key.resource === resource
+    );
+  }
+
+  return (key) => {
+    if (isLast(key)) return last?.object;
+    const found = statements.get.get(key.resource, key.namespace, key.name);
+    if (!found) return undefined;
+    const object = bodyOf(found);
+    last = { key, object, revision: revision() };
+    return object;
+  };
+}
+
+/** Runs `write` as one transaction. */
+function atomically(database: DatabaseSync, write: () => void): void {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    write();
+    database.exec("COMMIT");
+  } catch (error) {
+    database.exec("ROLLBACK");
+    throw error;
+  }
 }
 
 /** Opens or makes a store; `file` is a path or ":memory:". Throws when the file cannot be used. */
@@ -86,59 +116,13 @@ export function openStore(file: string, maxHistoryLength = historyLength): Store
   const statements = prepareObjects(database);
   let revision = lastRevision(database);
   const history = createHistory(revision, maxHistoryLength);
-
-  /** A removal leaves no object that has the revision: the counter keeps it. */
-  function removeRow({ resource, namespace, name }: ObjectKey, next: number): void {
-    database.exec("BEGIN IMMEDIATE");
-    try {
-      statements.remove.run(resource, namespace, name);
-      statements.setRevision.run(next);
-      database.exec("COMMIT");
-    } catch (error) {
-      database.exec("ROLLBACK");
-      throw error;
-    }
-  }
-
-  /** What was read last: whoever writes an object has just read it. */
-  let lastRead: { key: ObjectKey; object: ApiObject; revision: number } | undefined;
-
-  function isLastRead({ resource, namespace, name }: ObjectKey): boolean {
-    const { key, revision: readAt } = lastRead ?? {};
-    return (
-      readAt === revision && key?.name === name && key.namespace === namespace && key.resource === resource
-    );
-  }
-
-  function get(key: ObjectKey): ApiObject | undefined {
-    if (isLastRead(key)) return lastRead?.object;
-    const found = statements.get.get(key.resource, key.namespace, key.name);
-    if (!found) return undefined;
-    const object = bodyOf(found);
-    lastRead = { key, object, revision };
-    return object;
-  }
-
-  function atRevision(object: ApiObject, next: number): ApiObject {
-    return { ...object, metadata: { ...object.metadata, resourceVersion: String(next) } };
-  }
-
-  function list(resource: string, namespace?: string): ApiObject[] {
-    const rows =
-      namespace === undefined ? statements.listAll.all(resource) : statements.list.all(resource, namespace);
-    return rows.map(bodyOf);
-  }
-
+  const get = createReader(statements, () => revision);
   return {
     revision: () => revision,
     get,
-    list,
-    listAt: (resource, at, namespace) => {
-      const changes = history.changesSince(resource, at);
-      if (changes === "gone") return "gone";
-      const isThere = ({ object }: Change) =>
-        namespace === undefined || object.metadata.namespace === namespace;
-      return rollBack(list(resource, namespace), changes.filter(isThere), positionOf);
+    list: (resource, namespace) => {
+      const { list, listAll } = statements;
+      return (namespace === undefined ? listAll.all(resource) : list.all(resource, namespace)).map(bodyOf);
     },
     put: (key, object) => {
       const previous = get(key);
@@ -151,15 +135,18 @@ export function openStore(file: string, maxHistoryLength = historyLength): Store
       else history.record({ type: "ADDED", resource, object: stored, text, revision });
       return stored;
     },
-    remove: (key, last) => {
-      const previous = get(key) ?? last;
-      const removed = atRevision(last, revision + 1);
-      removeRow(key, revision + 1);
+    remove: ({ resource, namespace, name }, last) => {
+      const previous = get({ resource, namespace, name }) ?? last;
+      // A removal leaves no object that has the revision: the counter keeps it.
+      atomically(database, () => {
+        statements.remove.run(resource, namespace, name);
+        statements.setRevision.run(revision + 1);
+      });
       revision++;
       const object = atRevision(previous, revision);
       const text = JSON.stringify(object);
-      history.record({ type: "DELETED", resource: key.resource, object, text, previous, revision });
-      return removed;
+      history.record({ type: "DELETED", resource, object, text, previous, revision });
+      return atRevision(last, revision);
     },
     changesSince: history.changesSince,
     subscribe: history.subscribe,

@@ -1,7 +1,7 @@
 // Whether a Node is still heard of: what is known of it → its conditions. Mirrors nodelifecycle's tryUpdateNodeHealth.
 // Writes nothing and has no clock.
 import type { NodeCondition } from "../../../../shared/kubernetes/types.ts";
-import { timeOf } from "../write.ts";
+import { timeOf } from "../write/write.ts";
 import { conditionOfType, type NodeView } from "./node-view.ts";
 
 export interface HealthSettings {

@@ -1,7 +1,7 @@
 // Writes what the node controllers have decided. Decides nothing.
 import type { NodeCondition } from "../../../../shared/kubernetes/types.ts";
 import { fieldsOf } from "../object.ts";
-import { timeOf } from "../write.ts";
+import { timeOf } from "../write/write.ts";
 import { changedTaints, type TaintChange } from "./node-taints.ts";
 import type { NodeView } from "./node-view.ts";
 import type { Seen } from "./seen-nodes.ts";

@@ -1,9 +1,7 @@
 // The controllers that a user of Nodes would miss, with kube-controller-manager's defaults.
 import { startEventExpiry } from "./event-expiry.ts";
 import { startGarbageCollector } from "./garbage-collector.ts";
-import { startNamespaceDeletion } from "./namespaces.ts";
 import { type NodeLifecycleSettings, startNodeLifecycle } from "./node-lifecycle.ts";
-import { startRoleAggregation } from "./role-aggregation.ts";
 import { type ControllerOptions, createWorld } from "./world.ts";
 
 export interface Controllers {
@@ -19,20 +17,14 @@ export const defaultSettings: NodeLifecycleSettings = {
   startupGracePeriodMs: 60_000,
 };
 
-/** `report` hears of what should not happen: a controller that threw. */
+/** `report` is called with what should not happen: the error of a controller that threw. */
 export function startControllers(
   options: ControllerOptions,
   settings: NodeLifecycleSettings,
   report: (error: unknown) => void,
 ): Controllers {
   const world = createWorld(options, report);
-  const ends = [
-    startRoleAggregation(world),
-    startNodeLifecycle(world, settings),
-    startGarbageCollector(world),
-    startNamespaceDeletion(world),
-    startEventExpiry(world),
-  ];
+  const ends = [startNodeLifecycle(world, settings), startGarbageCollector(world), startEventExpiry(world)];
   return {
     idle: world.tasks.idle,
     stop: async () => {

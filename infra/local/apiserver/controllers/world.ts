@@ -31,7 +31,7 @@ export interface Sent {
   path: string;
   body?: object;
   /** Of a PATCH; strategic when absent. */
-  patch?: "strategic" | "merge" | "apply";
+  patch?: "strategic" | "merge";
 }
 
 export interface World extends ControllerOptions {
@@ -45,7 +45,6 @@ export interface World extends ControllerOptions {
 const patchTypes = {
   strategic: "application/strategic-merge-patch+json",
   merge: "application/merge-patch+json",
-  apply: "application/apply-patch+yaml",
 };
 
 function createSend({ fetch, token }: ControllerOptions): World["send"] {

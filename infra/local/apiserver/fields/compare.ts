@@ -49,18 +49,13 @@ function asObject(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-function compareFields(
-  left: JsonObject,
-  right: JsonObject,
-  schema: MapFields,
-  errors: string[],
-): Differences {
+function compareFields(left: JsonObject, right: JsonObject, schema: MapFields): Differences {
   const level: Differences = {};
   const compareField = (name: string) => {
     const [old, next] = [ownValue(left, name), ownValue(right, name)];
     const field = fieldOf(schema, name);
     if (old === next || !field) return;
-    add(level, fieldElement(name), compareValues(old, next, field, errors));
+    add(level, fieldElement(name), compareValues(old, next, field));
   };
   for (const name in left) compareField(name);
   for (const name in right) if (!Object.hasOwn(left, name)) compareField(name);
@@ -70,47 +65,39 @@ function compareFields(
 type ItemsByElement = Map<string, Json[]>;
 
 /** Items by their elements; more than one where an element comes twice, which upstream tolerates in stored objects. */
-function itemsByElement(list: Json | undefined, schema: ListFields, errors: string[]): ItemsByElement {
+function itemsByElement(list: Json | undefined, schema: ListFields): ItemsByElement {
   const items: ItemsByElement = new Map();
   for (const item of Array.isArray(list) ? list : []) {
-    const named = itemElement(schema, item);
-    if ("error" in named) {
-      errors.push(named.error);
-      continue;
-    }
-    const same = items.get(named.element);
+    const element = itemElement(schema, item);
+    if (element === undefined) continue;
+    const same = items.get(element);
     if (same) same.push(item);
-    else items.set(named.element, [item]);
+    else items.set(element, [item]);
   }
   return items;
 }
 
 /** Items that come twice are owned as one; that they do is all there is to own. */
-function compareItems(left: Json[], right: Json[], schema: FieldSchema, errors: string[]): Differences {
+function compareItems(left: Json[], right: Json[], schema: FieldSchema): Differences {
   const [old, next] = [left[0], right[0]];
-  if (left.length <= 1 && right.length <= 1) return compareValues(old, next, schema, errors);
+  if (left.length <= 1 && right.length <= 1) return compareValues(old, next, schema);
   if (left.length > 1 && right.length > 1) return jsonEqual(left, right) ? nothing : changedLeaf;
   if (left.length > 1) {
-    const added = next === undefined ? nothing : compareValues(undefined, next, schema, errors);
+    const added = next === undefined ? nothing : compareValues(undefined, next, schema);
     return { ...added, removed: leaf };
   }
-  const removed = old === undefined ? nothing : compareValues(old, undefined, schema, errors);
+  const removed = old === undefined ? nothing : compareValues(old, undefined, schema);
   return { ...removed, changed: leaf };
 }
 
-function compareLists(
-  left: Json | undefined,
-  right: Json | undefined,
-  schema: ListFields,
-  errors: string[],
-): Differences {
+function compareLists(left: Json | undefined, right: Json | undefined, schema: ListFields): Differences {
   const level: Differences = {};
-  const [olds, nexts] = [itemsByElement(left, schema, errors), itemsByElement(right, schema, errors)];
+  const [olds, nexts] = [itemsByElement(left, schema), itemsByElement(right, schema)];
   for (const [element, old] of olds) {
-    add(level, element, compareItems(old, nexts.get(element) ?? [], schema.item, errors));
+    add(level, element, compareItems(old, nexts.get(element) ?? [], schema.item));
   }
   for (const [element, next] of nexts) {
-    if (!olds.has(element)) add(level, element, compareItems([], next, schema.item, errors));
+    if (!olds.has(element)) add(level, element, compareItems([], next, schema.item));
   }
   return level;
 }
@@ -123,29 +110,19 @@ function withOwn(level: Differences, left: Json | undefined, right: Json | undef
 }
 
 /** compareWalker.compare */
-function compareValues(
-  left: Json | undefined,
-  right: Json | undefined,
-  schema: FieldSchema,
-  errors: string[],
-): Differences {
+function compareValues(left: Json | undefined, right: Json | undefined, schema: FieldSchema): Differences {
   if (schema.kind === "scalar" || (hasNoItems(left) && hasNoItems(right))) return compareLeaf(left, right);
   const isAtomic = schema.kind === "map" ? schema.atomic : schema.merge === "atomic";
   if (isAtomic) return compareLeaf(left, right);
   const level =
     schema.kind === "list"
-      ? compareLists(left, right, schema, errors)
-      : compareFields(asObject(left), asObject(right), schema, errors);
+      ? compareLists(left, right, schema)
+      : compareFields(asObject(left), asObject(right), schema);
   return withOwn(level, left, right);
 }
 
-/** What a write changes from one object to another; an error's text when a list of one has items that nothing identifies. */
-export function compareObjects(
-  left: JsonObject,
-  right: JsonObject,
-  schema: MapFields,
-): Comparison | { error: string } {
-  const errors: string[] = [];
-  const { changed = emptySet, removed = emptySet } = compareFields(left, right, schema, errors);
-  return errors[0] === undefined ? { changed, removed } : { error: errors[0] };
+/** What a write changes from one object to another. Items that nothing identifies are not compared. */
+export function compareObjects(left: JsonObject, right: JsonObject, schema: MapFields): Comparison {
+  const { changed = emptySet, removed = emptySet } = compareFields(left, right, schema);
+  return { changed, removed };
 }

@@ -1,10 +1,8 @@
 // metadata.managedFields: entries, who they belong to, and their order and number. Mirrors apimachinery's
 // managedfields/internal (managedfields.go, capmanagers.go). Pure; compares no objects.
-import { isJsonObject, type Json, jsonEqual } from "../../../../shared/kubernetes/json.ts";
+import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
-import { textOf } from "../object.ts";
-import { canonicalElement } from "./path-element.ts";
-import { emptySet, type FieldSet, inOrder, isEmptySet, leaf, self, union } from "./set.ts";
+import { emptySet, type FieldSet, union } from "./set.ts";
 
 /** Who writes: an entry is unique by these, an applier's whatever its apiVersion. */
 export interface FieldManager {
@@ -42,7 +40,7 @@ export function isSameManager(left: FieldManager, right: FieldManager): boolean 
 }
 
 /** BuildManagerIdentifier: what upstream sorts managers by. */
-export function managerIdentifier({ manager, operation, apiVersion, subresource }: FieldManager): string {
+function managerIdentifier({ manager, operation, apiVersion, subresource }: FieldManager): string {
   return JSON.stringify({
     ...(manager !== "" && { manager }),
     operation,
@@ -51,59 +49,7 @@ export function managerIdentifier({ manager, operation, apiVersion, subresource 
   });
 }
 
-/** FieldsV1 that somebody else may have written, in canonical form; an error's text when it is malformed. */
-function decodeFields(raw: Json): { fields: FieldSet } | { error: string } {
-  if (!isJsonObject(raw)) return { error: "fieldsV1 is not an object" };
-  const fields: FieldSet = {};
-  for (const [text, value] of Object.entries(raw)) {
-    if (text === self) {
-      fields[self] = leaf;
-      continue;
-    }
-    const element = canonicalElement(text);
-    if (element === undefined) continue;
-    if (typeof element !== "string") return element;
-    const below = decodeFields(value ?? {});
-    if ("error" in below) return below;
-    const { [self]: own, ...children } = below.fields;
-    fields[element] = own && isEmptySet(children) ? leaf : below.fields;
-  }
-  return { fields };
-}
-
-function decodeEntry(entry: ManagedFieldsEntry): Owned | undefined {
-  const { operation, fieldsType } = entry;
-  const apiVersion = textOf(entry.apiVersion);
-  if (operation !== "Apply" && operation !== "Update") return undefined;
-  if (apiVersion === "" || fieldsType !== "FieldsV1") return undefined;
-  // It came from JSON.
-  const decoded = decodeFields((entry.fieldsV1 ?? {}) as Json);
-  if ("error" in decoded) return undefined;
-  const { [self]: _, ...fields } = decoded.fields;
-  return {
-    manager: textOf(entry.manager),
-    operation,
-    apiVersion,
-    subresource: textOf(entry.subresource),
-    time: textOf(entry.time),
-    fields: inOrder(fields),
-  };
-}
-
-/** DecodeManagedFields of entries that a client sent; undefined when one of them is not to be understood. */
-export function decodeManagers(entries: readonly ManagedFieldsEntry[]): Owned[] | undefined {
-  const decoded: Owned[] = [];
-  for (const entry of entries) {
-    const owned = decodeEntry(entry);
-    if (!owned) return undefined;
-    const earlier = decoded.findIndex((other) => isSameManager(other, owned));
-    if (earlier === -1) decoded.push(owned);
-    else decoded[earlier] = owned;
-  }
-  return decoded;
-}
-
-/** Entries that encodeManagers made, without checking them again. */
+/** Entries that encodeManagers made. */
 export function readManagers(entries: readonly ManagedFieldsEntry[]): Owned[] {
   return entries.map((entry) => ({
     manager: entry.manager ?? "",

@@ -32,10 +32,10 @@ function indexList(list: Json[], schema: ListFields): IndexedList {
   const elements: string[] = [];
   const byElement = new Map<string, Json>();
   for (const item of list) {
-    const named = itemElement(schema, item);
-    if ("error" in named) continue;
-    elements.push(named.element);
-    byElement.set(named.element, byElement.has(named.element) ? null : item);
+    const element = itemElement(schema, item);
+    if (element === undefined) continue;
+    elements.push(element);
+    byElement.set(element, byElement.has(element) ? null : item);
   }
   return { elements, items: list, byElement };
 }

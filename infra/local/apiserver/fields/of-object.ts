@@ -31,10 +31,10 @@ function fieldsOfMap(object: JsonObject, schema: MapFields): FieldSet {
 function fieldsOfList(list: Json[], schema: ListFields): FieldSet {
   const set: FieldSet = {};
   for (const item of list) {
-    const named = itemElement(schema, item);
-    if ("error" in named) continue;
-    const isRepeated = Object.hasOwn(set, named.element);
-    set[named.element] = (isRepeated ? undefined : node(true, fieldsBelow(item, schema.item))) ?? leaf;
+    const element = itemElement(schema, item);
+    if (element === undefined) continue;
+    const isRepeated = Object.hasOwn(set, element);
+    set[element] = (isRepeated ? undefined : node(true, fieldsBelow(item, schema.item))) ?? leaf;
   }
   return set;
 }

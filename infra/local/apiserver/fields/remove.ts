@@ -20,8 +20,8 @@ function removeFromMap(object: JsonObject, fields: FieldSet, schema: MapFields):
 function removeFromList(list: Json[], fields: FieldSet, schema: ListFields): Json[] | undefined {
   const result: Json[] = [];
   for (const item of list) {
-    const named = itemElement(schema, item);
-    const removed = "error" in named ? undefined : fields[named.element];
+    const element = itemElement(schema, item);
+    const removed = element === undefined ? undefined : fields[element];
     if (isMember(removed)) continue;
     result.push(removed ? (removeBelow(item, removed, schema.item) ?? null) : item);
   }

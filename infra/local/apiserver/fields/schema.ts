@@ -6,7 +6,6 @@ export type FieldSchema = ScalarFields | MapFields | ListFields;
 
 export interface ScalarFields {
   kind: "scalar";
-  type: "string" | "numeric" | "boolean" | "untyped";
 }
 
 /** A struct has named fields, a map has items of one kind. */
@@ -46,7 +45,6 @@ const atomicStructs = new Set([
 
 /** Lists marked `+listType=set` ("") or `+listType=map` (their `+listMapKey`); all others are atomic. */
 const listKeys = new Map([
-  ["NamespaceStatus.conditions", "type"],
   ["NodeSpec.podCIDRs", ""],
   ["NodeStatus.addresses", "type"],
   ["NodeStatus.conditions", "type"],
@@ -56,14 +54,7 @@ const listKeys = new Map([
   ["ValidatingAdmissionPolicyBindingSpec.validationActions", ""],
   ["ValidatingAdmissionPolicySpec.matchConditions", "name"],
   ["ValidatingAdmissionPolicySpec.variables", "name"],
-  ["ValidatingAdmissionPolicyStatus.conditions", "type"],
 ]);
-
-function compileScalar(kind: GoType["kind"]): ScalarFields {
-  if (kind === "bool") return { kind: "scalar", type: "boolean" };
-  if (kind === "integer") return { kind: "scalar", type: "numeric" };
-  return { kind: "scalar", type: kind === "quantity" ? "untyped" : "string" };
-}
 
 /** OpenAPI gives a field that is always there its Go zero value as default. */
 function keyDefault(item: GoType, key: string): string | undefined {
@@ -91,7 +82,7 @@ function compile(type: GoType, place: string): FieldSchema {
     case "raw":
       return { kind: "map", atomic: false, fields: new Map(), item: undefined };
     default:
-      return compileScalar(type.kind);
+      return { kind: "scalar" };
   }
 }
 

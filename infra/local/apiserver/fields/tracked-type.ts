@@ -3,7 +3,7 @@
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { decodeObject } from "../kinds/decode.ts";
 import { goTypeOf } from "../kinds/go-types.ts";
-import type { ResourceType } from "../resource-type.ts";
+import { apiVersionOf, type ResourceType } from "../resource-type.ts";
 import { resourceTypes } from "../resources.ts";
 import { compileFieldSchema, type MapFields } from "./schema.ts";
 import { emptySet, type FieldSet, fieldSet } from "./set.ts";
@@ -17,8 +17,7 @@ export interface TrackedType {
 function trackedType(type: ResourceType): TrackedType {
   const goType = goTypeOf(type);
   const decoded = decodeObject({}, goType);
-  const apiVersion = type.group === "" ? type.version : `${type.group}/${type.version}`;
-  const zero = { kind: type.kind, apiVersion, ...("object" in decoded && decoded.object) };
+  const zero = { kind: type.kind, apiVersion: apiVersionOf(type), ...(decoded.ok && decoded.value.object) };
   return { schema: compileFieldSchema(goType), zero };
 }
 
@@ -30,11 +29,9 @@ export function trackedTypeOf(type: ResourceType): TrackedType {
 
 const status = fieldSet(["status"]);
 const spec = fieldSet(["spec"]);
-const specAndMetadata = fieldSet(["spec"], ["metadata"]);
 
 /** Strategies' GetResetFields: what a write through the path does not reach. */
 export function resetFields(type: ResourceType, subresource: string): FieldSet {
   if (!type.subresources?.some(({ name }) => name === "status")) return emptySet;
-  if (subresource !== "status") return status;
-  return type.kind === "ValidatingAdmissionPolicy" ? specAndMetadata : spec;
+  return subresource === "status" ? spec : status;
 }

@@ -1,5 +1,5 @@
-// The Go structs of RBAC objects and admission policies. Data only. Source: k8s.io/api rbac/v1 and
-// admissionregistration/v1.
+// The Go structs of RBAC objects, admission policies and access reviews. Data only. Source: k8s.io/api rbac/v1,
+// admissionregistration/v1 and authorization/v1.
 import type { StructTables } from "./go-type.ts";
 import { metaTypes, typeMeta } from "./meta-types.ts";
 
@@ -14,10 +14,6 @@ export const accessTypes: StructTables = {
     ...typeMeta,
     metadata: "v1.ObjectMeta",
     rules: "[]v1.PolicyRule",
-    "aggregationRule?": "*v1.AggregationRule",
-  },
-  "v1.AggregationRule": {
-    "clusterRoleSelectors?": "[]v1.LabelSelector",
   },
   "v1.PolicyRule": {
     verbs: "[]string",
@@ -53,7 +49,6 @@ export const accessTypes: StructTables = {
     ...typeMeta,
     metadata: "v1.ObjectMeta",
     spec: "v1.ValidatingAdmissionPolicySpec",
-    status: "v1.ValidatingAdmissionPolicyStatus",
   },
   "v1.ValidatingAdmissionPolicySpec": {
     "paramKind?": "*v1.ParamKind",
@@ -63,18 +58,6 @@ export const accessTypes: StructTables = {
     "auditAnnotations?": "[]v1.AuditAnnotation",
     "matchConditions?": "[]v1.MatchCondition",
     "variables?": "[]v1.Variable",
-  },
-  "v1.ValidatingAdmissionPolicyStatus": {
-    "observedGeneration?": "int64",
-    "typeChecking?": "*v1.TypeChecking",
-    "conditions?": "[]v1.Condition",
-  },
-  "v1.TypeChecking": {
-    "expressionWarnings?": "[]v1.ExpressionWarning",
-  },
-  "v1.ExpressionWarning": {
-    fieldRef: "string",
-    warning: "string",
   },
   "v1.ParamKind": {
     "apiVersion?": "string",
@@ -129,5 +112,34 @@ export const accessTypes: StructTables = {
     "namespace?": "string",
     "selector?": "*v1.LabelSelector",
     "parameterNotFoundAction?": "*v1.ParameterNotFoundActionType",
+  },
+  "v1.SubjectAccessReview": {
+    ...typeMeta,
+    metadata: "v1.ObjectMeta",
+    spec: "v1.SubjectAccessReviewSpec",
+    status: "v1.SubjectAccessReviewStatus",
+  },
+  "v1.SubjectAccessReviewSpec": {
+    "resourceAttributes?": "*v1.ResourceAttributes",
+    "nonResourceAttributes?": "*v1.NonResourceAttributes",
+    "user?": "string",
+    "groups?": "[]string",
+  },
+  "v1.SubjectAccessReviewStatus": {
+    allowed: "bool",
+    "reason?": "string",
+  },
+  "v1.ResourceAttributes": {
+    "namespace?": "string",
+    "verb?": "string",
+    "group?": "string",
+    "version?": "string",
+    "resource?": "string",
+    "subresource?": "string",
+    "name?": "string",
+  },
+  "v1.NonResourceAttributes": {
+    "path?": "string",
+    "verb?": "string",
   },
 };

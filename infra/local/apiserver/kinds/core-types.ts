@@ -15,14 +15,6 @@ export const coreTypes: StructTables = {
   },
   "v1.NamespaceStatus": {
     "phase?": "v1.NamespacePhase",
-    "conditions?": "[]v1.NamespaceCondition",
-  },
-  "v1.NamespaceCondition": {
-    type: "v1.NamespaceConditionType",
-    status: "v1.ConditionStatus",
-    lastTransitionTime: "v1.Time",
-    "reason?": "string",
-    "message?": "string",
   },
   "v1.ServiceAccount": {
     ...typeMeta,
@@ -33,21 +25,6 @@ export const coreTypes: StructTables = {
   },
   "v1.LocalObjectReference": {
     "name?": "string",
-  },
-  "v1.ConfigMap": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    "immutable?": "*bool",
-    "data?": "map[string]string",
-    "binaryData?": "map[string][]uint8",
-  },
-  "v1.Secret": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    "immutable?": "*bool",
-    "data?": "map[string][]uint8",
-    "stringData?": "map[string]string",
-    "type?": "v1.SecretType",
   },
   "v1.ObjectReference": {
     "kind?": "string",
@@ -69,8 +46,6 @@ export const coreTypes: StructTables = {
     "acquireTime?": "*v1.MicroTime",
     "renewTime?": "*v1.MicroTime",
     "leaseTransitions?": "*int32",
-    "strategy?": "*v1.CoordinatedLeaseStrategy",
-    "preferredHolder?": "*string",
   },
   "v1.Pod": { ...typeMeta, metadata: "v1.ObjectMeta" },
 };

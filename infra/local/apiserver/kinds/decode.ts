@@ -1,51 +1,78 @@
 // Reads JSON into a Go type and writes it again as Go would: unknown fields dropped, zero values left out, values in
-// canonical notation, fields in Go's order. Mirrors sigs.k8s.io/json (its errors too); never changes its input.
+// canonical notation. Mirrors sigs.k8s.io/json, with errors in words of its own; never changes its input.
 import { isJsonObject, type Json, type JsonObject } from "../../../../shared/kubernetes/json.ts";
-import type { Duplicates } from "../go-json.ts";
-import { decodeScalar, mismatch, type Reading } from "./decode-scalar.ts";
-import type { GoField, GoMap, GoSlice, GoStruct, GoType } from "./go-type.ts";
+import { roundUpQuantity } from "../../../../shared/kubernetes/quantity/arithmetic.ts";
+import { parseQuantity } from "../../../../shared/kubernetes/quantity/parse.ts";
+import { quantityText } from "../../../../shared/kubernetes/quantity/text.ts";
+import { failure, type Result, success } from "../../../../shared/result.ts";
+import { parseMicroTime, parseTime } from "./go-time.ts";
+import type { GoField, GoInteger, GoScalar, GoStruct, GoType } from "./go-type.ts";
 
-/** What was read, with the complaints of a strict reader; or why nothing can be made of it. */
-export type DecodedObject = { object: JsonObject; strict: string[] } | { error: string };
+export interface Decoded {
+  object: JsonObject;
+  /** Paths of fields that the type has not. */
+  unknown: string[];
+}
 
-const maxStrictErrors = 100;
-
-function saveStrict(reading: Reading, what: "unknown" | "duplicate", key: string): void {
-  const { strictPath, strict } = reading;
-  const path = strictPath.length > 0 ? `${strictPath.join("")}.${key}` : key;
-  const text = `${what} field ${JSON.stringify(path)}`;
-  if (strict.length < maxStrictErrors && !strict.includes(text)) strict.push(text);
+/** Where a reader is, and what it found wrong. */
+interface Reading {
+  path: string[];
+  unknown: string[];
+  /** The first value that does not fit. */
+  error: string | undefined;
 }
 
 /** The path's next part, for as long as `read` runs. */
 function below<T>(reading: Reading, part: string, read: () => T): T {
-  reading.strictPath.push(part);
+  reading.path.push(part);
   const result = read();
-  reading.strictPath.pop();
+  reading.path.pop();
   return result;
 }
 
-function keyPart(reading: Reading, key: string): string {
-  return reading.strictPath.length > 0 ? `.${key}` : key;
+function pathText({ path }: Reading): string {
+  return path.join("").replace(/^\./, "");
 }
 
-function decodeMap(value: Json, type: GoMap, reading: Reading): Json | undefined {
-  if (!isJsonObject(value)) return mismatch(reading, value, type);
-  const decoded = new Map<string, Json>();
-  for (const [key, item] of reading.duplicates?.get(value) ?? Object.entries(value)) {
-    if (decoded.has(key)) saveStrict(reading, "duplicate", key);
-    const result = below(reading, keyPart(reading, key), () => decodeValue(item ?? null, type.item, reading));
-    decoded.set(key, result ?? zeroValue(type.item));
+function mismatch(reading: Reading, value: Json, { name }: GoType): undefined {
+  reading.error ??= `${pathText(reading)}: ${JSON.stringify(value)?.slice(0, 100)} is not of type ${name}`;
+  return undefined;
+}
+
+const milliScale = -3;
+
+/** SetDefaults_ResourceList rounds to thousandths on the way in. */
+function canonicalQuantity(value: Json): string | undefined {
+  const parsed = parseQuantity(typeof value === "string" ? value.trim() : JSON.stringify(value));
+  return parsed.ok ? quantityText(roundUpQuantity(parsed.value, milliScale).quantity) : undefined;
+}
+
+const integerLimits = { int32: 2 ** 31, int64: 2 ** 63 };
+
+function canonicalInteger(value: Json, { name }: GoInteger): number | undefined {
+  const limit = integerLimits[name];
+  const isOne = typeof value === "number" && Number.isInteger(value) && value >= -limit && value < limit;
+  return isOne ? value : undefined;
+}
+
+/** Undefined for a value that does not fit. */
+function canonicalScalar(value: Json, type: GoScalar | GoInteger): Json | undefined {
+  switch (type.kind) {
+    case "integer":
+      return canonicalInteger(value, type);
+    case "quantity":
+      return canonicalQuantity(value);
+    case "time":
+      return typeof value === "string" ? parseTime(value) : undefined;
+    case "microTime":
+      return typeof value === "string" ? parseMicroTime(value) : undefined;
+    case "raw":
+      return value;
+    case "bool":
+      return typeof value === "boolean" ? value : undefined;
+    default:
+      return typeof value === "string" ? value : undefined;
   }
-  return decoded.size === 0 ? undefined : Object.fromEntries(decoded);
-}
-
-function decodeSlice(value: Json, type: GoSlice, reading: Reading): Json | undefined {
-  if (!Array.isArray(value)) return mismatch(reading, value, type);
-  if (value.length === 0) return undefined;
-  return value.map((item, index) =>
-    below(reading, `[${index}]`, () => decodeValue(item, type.item, reading) ?? zeroValue(type.item)),
-  );
 }
 
 /** What Go writes for a value that was never set. */
@@ -54,7 +81,6 @@ function zeroValue(type: GoType): Json {
     case "struct":
       return writeStruct(type, []);
     case "string":
-    case "bytes":
       return "";
     case "bool":
       return false;
@@ -83,31 +109,19 @@ function writeStruct(type: GoStruct, values: (Json | undefined)[]): JsonObject {
   return written;
 }
 
-function decodeField(value: Json, field: GoField, type: GoStruct, reading: Reading): Json | undefined {
-  const outer = reading.struct;
-  reading.struct = type.shortName;
-  reading.path.push(field.name);
-  const result = below(reading, keyPart(reading, field.name), () => decodeValue(value, field.type, reading));
-  reading.path.pop();
-  reading.struct = outer;
-  return result;
+function decodeField(value: Json, { name, type }: GoField, reading: Reading): Json | undefined {
+  return below(reading, `.${name}`, () => decodeValue(value, type, reading));
 }
 
 function decodeStruct(value: Json, type: GoStruct, reading: Reading): JsonObject | undefined {
   if (!isJsonObject(value)) return mismatch(reading, value, type);
   const values: (Json | undefined)[] = [];
-  const duplicates = reading.duplicates?.get(value);
-  const seen = duplicates && new Set<string>();
-  for (const [key, item] of duplicates ?? Object.entries(value)) {
+  for (const [key, item] of Object.entries(value)) {
     const index = type.indexes.get(key);
     const field = index === undefined ? undefined : type.fields[index];
-    if (index === undefined || !field) {
-      saveStrict(reading, "unknown", key);
-      continue;
-    }
-    if (seen?.has(key)) saveStrict(reading, "duplicate", key);
-    seen?.add(key);
-    values[index] = decodeField(item ?? null, field, type, reading);
+    if (index === undefined || !field)
+      reading.unknown.push(below(reading, `.${key}`, () => pathText(reading)));
+    else values[index] = decodeField(item ?? null, field, reading);
   }
   return writeStruct(type, values);
 }
@@ -119,34 +133,27 @@ function decodeValue(value: Json, type: GoType, reading: Reading): Json | undefi
     case "struct":
       return decodeStruct(value, type, reading);
     case "slice":
-      return decodeSlice(value, type, reading);
-    case "map":
-      return decodeMap(value, type, reading);
+      if (!Array.isArray(value)) return mismatch(reading, value, type);
+      if (value.length === 0) return undefined;
+      return value.map((item, index) =>
+        below(reading, `[${index}]`, () => decodeValue(item, type.item, reading) ?? zeroValue(type.item)),
+      );
+    case "map": {
+      if (!isJsonObject(value)) return mismatch(reading, value, type);
+      const entries = Object.entries(value).map(([key, item]) => {
+        const decoded = below(reading, `.${key}`, () => decodeValue(item ?? null, type.item, reading));
+        return [key, decoded ?? zeroValue(type.item)] as const;
+      });
+      return entries.length === 0 ? undefined : Object.fromEntries(entries);
+    }
     default:
-      return decodeScalar(value, type, reading);
+      return canonicalScalar(value, type) ?? mismatch(reading, value, type);
   }
 }
 
-export interface DecodeOptions {
-  /** The objects of the body in which a field came twice (see parseGoJson). */
-  duplicates?: Duplicates | undefined;
-  /** See Reading. */
-  isUnstructured?: boolean;
-}
-
-export function decodeObject(body: JsonObject, type: GoStruct, options: DecodeOptions = {}): DecodedObject {
-  const { duplicates, isUnstructured = false } = options;
-  const reading: Reading = {
-    struct: "",
-    path: [],
-    strictPath: [],
-    strict: [],
-    isUnstructured,
-    duplicates,
-    saved: undefined,
-    fatal: undefined,
-  };
+export function decodeObject(body: JsonObject, type: GoStruct): Result<Decoded> {
+  const reading: Reading = { path: [], unknown: [], error: undefined };
   const object = decodeStruct(body, type, reading);
-  const error = reading.fatal ?? reading.saved;
-  return error === undefined && object ? { object, strict: reading.strict } : { error: error ?? "" };
+  if (reading.error !== undefined || !object) return failure(reading.error ?? "");
+  return success({ object, unknown: reading.unknown });
 }

@@ -1,4 +1,4 @@
-// The Go structs of events. Data only. Source: k8s.io/api core/v1 and events/v1, whose names are told apart by "events/".
+// The Go structs of events. Data only. Source: k8s.io/api core/v1.
 import type { StructTables } from "./go-type.ts";
 import { metaTypes, typeMeta } from "./meta-types.ts";
 
@@ -38,27 +38,5 @@ export const eventTypes: StructTables = {
     "apiVersion?": "string",
     "resourceVersion?": "string",
     "fieldPath?": "string",
-  },
-  "events/v1.Event": {
-    ...typeMeta,
-    metadata: "v1.ObjectMeta",
-    eventTime: "v1.MicroTime",
-    "series?": "*events/v1.EventSeries",
-    "reportingController?": "string",
-    "reportingInstance?": "string",
-    "action?": "string",
-    "reason?": "string",
-    regarding: "v1.ObjectReference",
-    "related?": "*v1.ObjectReference",
-    "note?": "string",
-    "type?": "string",
-    deprecatedSource: "v1.EventSource",
-    deprecatedFirstTimestamp: "v1.Time",
-    deprecatedLastTimestamp: "v1.Time",
-    "deprecatedCount?": "int32",
-  },
-  "events/v1.EventSeries": {
-    count: "int32",
-    lastObservedTime: "v1.MicroTime",
   },
 };

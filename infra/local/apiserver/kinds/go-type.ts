@@ -3,7 +3,7 @@
 export type GoType = GoScalar | GoInteger | GoStruct | GoSlice | GoMap;
 
 export interface GoScalar {
-  kind: "string" | "bool" | "time" | "microTime" | "bytes" | "quantity" | "raw";
+  kind: "string" | "bool" | "time" | "microTime" | "quantity" | "raw";
   /** As Go prints it in errors: "string", "v1.TaintEffect". */
   name: string;
 }
@@ -18,7 +18,6 @@ export interface GoStruct {
   name: string;
   /** Without its package. */
   shortName: string;
-  /** In Go's order, which is the order on the wire. */
   fields: GoField[];
   indexes: Map<string, number>;
 }
@@ -46,23 +45,18 @@ export interface GoField {
 /** Field → type, in Go's notation; a `?` after the name stands for omitempty. */
 export type FieldTable = Record<string, string>;
 
-/** Struct ("v1.NodeSpec"; what is before a slash only tells equal names apart) → its fields. */
+/** Struct ("v1.NodeSpec") → its fields. */
 export type StructTables = Record<string, FieldTable>;
 
 const scalarKinds = new Map<string, GoScalar["kind"]>([
   ["bool", "bool"],
   ["v1.Time", "time"],
   ["v1.MicroTime", "microTime"],
-  ["[]uint8", "bytes"],
   ["resource.Quantity", "quantity"],
   ["v1.FieldsV1", "raw"],
 ]);
 
 const mapNotation = /^map\[[\w.]+\](.+)$/;
-
-function printedName(notation: string): string {
-  return notation.slice(notation.lastIndexOf("/") + 1);
-}
 
 function compileType(notation: string, tables: StructTables): GoType {
   const kind = scalarKinds.get(notation);
@@ -74,7 +68,7 @@ function compileType(notation: string, tables: StructTables): GoType {
   }
   const itemNotation = mapNotation.exec(notation)?.[1];
   if (itemNotation !== undefined) {
-    return { kind: "map", name: printedName(notation), item: compileType(itemNotation, tables) };
+    return { kind: "map", name: notation, item: compileType(itemNotation, tables) };
   }
   if (Object.hasOwn(tables, notation)) return compileStruct(notation, tables);
   return { kind: "string", name: notation };
@@ -93,5 +87,5 @@ export function compileStruct(name: string, tables: StructTables): GoStruct {
   const fields = table.map(([key, notation]) => compileField(key, notation, tables));
   const indexes = new Map(fields.map((field, index) => [field.name, index]));
   const shortName = name.slice(name.lastIndexOf(".") + 1);
-  return { kind: "struct", name: printedName(name), shortName, fields, indexes };
+  return { kind: "struct", name, shortName, fields, indexes };
 }

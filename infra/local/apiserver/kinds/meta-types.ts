@@ -12,7 +12,6 @@ export const metaTypes: StructTables = {
     "orphanDependents?": "*bool",
     "propagationPolicy?": "*v1.DeletionPropagation",
     "dryRun?": "[]string",
-    "ignoreStoreReadErrorWithClusterBreakingPotential?": "*bool",
   },
   "v1.Preconditions": {
     "uid?": "*types.UID",
@@ -60,13 +59,5 @@ export const metaTypes: StructTables = {
     key: "string",
     operator: "v1.LabelSelectorOperator",
     "values?": "[]string",
-  },
-  "v1.Condition": {
-    type: "string",
-    status: "v1.ConditionStatus",
-    "observedGeneration?": "int64",
-    lastTransitionTime: "v1.Time",
-    reason: "string",
-    message: "string",
   },
 };

@@ -16,7 +16,6 @@ export const nodeTypes: StructTables = {
     "providerID?": "string",
     "unschedulable?": "bool",
     "taints?": "[]v1.Taint",
-    "configSource?": "*v1.NodeConfigSource",
     "externalID?": "string",
   },
   "v1.NodeStatus": {
@@ -30,7 +29,6 @@ export const nodeTypes: StructTables = {
     "images?": "[]v1.ContainerImage",
     "volumesInUse?": "[]v1.UniqueVolumeName",
     "volumesAttached?": "[]v1.AttachedVolume",
-    "config?": "*v1.NodeConfigStatus",
     "runtimeHandlers?": "[]v1.NodeRuntimeHandler",
     "features?": "*v1.NodeFeatures",
     "declaredFeatures?": "[]string",
@@ -82,22 +80,6 @@ export const nodeTypes: StructTables = {
   "v1.AttachedVolume": {
     name: "v1.UniqueVolumeName",
     devicePath: "string",
-  },
-  "v1.NodeConfigSource": {
-    "configMap?": "*v1.ConfigMapNodeConfigSource",
-  },
-  "v1.ConfigMapNodeConfigSource": {
-    namespace: "string",
-    name: "string",
-    "uid?": "types.UID",
-    "resourceVersion?": "string",
-    kubeletConfigKey: "string",
-  },
-  "v1.NodeConfigStatus": {
-    "assigned?": "*v1.NodeConfigSource",
-    "active?": "*v1.NodeConfigSource",
-    "lastKnownGood?": "*v1.NodeConfigSource",
-    "error?": "string",
   },
   "v1.NodeRuntimeHandler": {
     name: "string",

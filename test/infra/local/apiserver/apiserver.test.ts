@@ -5,18 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createApiserver } from "../../../../infra/local/apiserver/apiserver.ts";
-import { maxBodyBytes } from "../../../../infra/local/apiserver/body.ts";
-import { leewayMs } from "../../../../infra/local/apiserver/service-account-tokens.ts";
+import { maxBodyBytes } from "../../../../infra/local/apiserver/write/body.ts";
+import { leewayMs } from "../../../../infra/local/apiserver/access/service-account-tokens.ts";
 import { openStore, type Store } from "../../../../infra/local/apiserver/store.ts";
 import { afterTimeout } from "../../../../infra/local/apiserver/timer.ts";
-import {
-  type EmbeddedServer,
-  embeddedServer,
-  send,
-  startMs,
-  type TestServer,
-  toRequest,
-} from "./test-server.ts";
+import { type EmbeddedServer, embeddedServer, send, startMs, type TestServer } from "./test-server.ts";
 
 const nodes = "/api/v1/nodes";
 
@@ -60,11 +53,26 @@ describe("metadata", () => {
     const first = await createNode("a");
     const second = await send(server, {
       method: "POST",
-      path: "/api/v1/namespaces/default/configmaps",
+      path: "/api/v1/namespaces/default/serviceaccounts",
       body: { metadata: { name: "c" } },
     });
     const versions = [first, second].map(({ body }) => Number(body.metadata.resourceVersion));
     expect(versions[1]).toBe((versions[0] ?? 0) + 1);
+  });
+
+  test("an object's text has one order of fields, whoever wrote it last: the Worker compares texts", async () => {
+    const body = {
+      status: { phase: "Running", capacity: { cpu: "1" } },
+      metadata: { labels: { a: "b" }, name: "a" },
+    };
+    const made = await send(server, { method: "POST", path: nodes, body });
+    const patch = { status: { phase: "Pending" } };
+    const path = `${nodes}/a/status`;
+    const patched = await send(server, { method: "PATCH", path, type: "strategic", body: patch });
+    const changing = new Set(["managedFields", "resourceVersion", "phase"]);
+    const orderOf = (text: string) =>
+      JSON.stringify(JSON.parse(text), (key, value: unknown) => (changing.has(key) ? 0 : value));
+    expect(orderOf(patched.text)).toBe(orderOf(made.text));
   });
 
   test("a policy's generation counts changes of its spec only", async () => {
@@ -90,6 +98,26 @@ describe("system namespaces", () => {
         status: { phase: "Active" },
       })),
     );
+  });
+});
+
+describe("a namespace that is deleted", () => {
+  test("goes at once, with what is in it", async () => {
+    const path = "/api/v1/namespaces/brief";
+    await send(server, { method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "brief" } } });
+    await send(server, {
+      method: "POST",
+      path: `${path}/serviceaccounts`,
+      body: { metadata: { name: "a" } },
+    });
+    expect(await send(server, { method: "DELETE", path })).toMatchObject({ code: 200 });
+    expect(await send(server, { path })).toMatchObject({ code: 404 });
+    expect(await send(server, { path: `${path}/serviceaccounts/a` })).toMatchObject({ code: 404 });
+  });
+
+  test("is not one that the cluster cannot do without", async () => {
+    const refused = await send(server, { method: "DELETE", path: "/api/v1/namespaces/default" });
+    expect(refused).toMatchObject({ code: 403, body: { reason: "Forbidden" } });
   });
 });
 
@@ -219,14 +247,5 @@ describe("discovery", () => {
     { path: "/openapi/v3", body: { paths: { "api/v1": { serverRelativeURL: "/openapi/v3/api/v1" } } } },
   ])("$path", async ({ path, body }) => {
     expect(await send(server, { path })).toMatchObject({ code: 200, body });
-  });
-
-  test("aggregated, for clients that accept it", async () => {
-    const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
-    const response = await server.fetch(toRequest(server, { path: "/api", headers: { accept } }));
-    expect(response.headers.get("content-type")).toBe(
-      "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-    );
-    expect(await response.json()).toMatchObject({ kind: "APIGroupDiscoveryList" });
   });
 });

@@ -3,14 +3,10 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { candidates, type StartedCandidate, startTimeoutMs } from "./candidates.ts";
 import { access } from "./contract/access.ts";
-import { bearers } from "./contract/bearers.ts";
-import { escalation } from "./contract/escalation.ts";
-import { impersonation } from "./contract/impersonation.ts";
 import { applying } from "./contract/apply.ts";
 import { runCase } from "./contract/case.ts";
 import { listing } from "./contract/list.ts";
 import { managedFields } from "./contract/managed-fields.ts";
-import { reviews } from "./contract/reviews.ts";
 import { metadataRules } from "./contract/metadata.ts";
 import { nodeRules } from "./contract/node-rules.ts";
 import { eventRules } from "./contract/event-rules.ts";
@@ -47,10 +43,6 @@ const areas = {
   deletes: deleteRules,
   conformance,
   access,
-  bearers,
-  escalation,
-  impersonation,
-  reviews,
   "managed-fields": managedFields,
   apply: applying,
   list: listing,

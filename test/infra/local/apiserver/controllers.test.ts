@@ -10,8 +10,7 @@ import { type Received, type Sent, send } from "./test-server.ts";
 
 const nodes = "/api/v1/nodes";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-const configmaps = "/api/v1/namespaces/default/configmaps";
-const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+const serviceaccounts = "/api/v1/namespaces/default/serviceaccounts";
 
 const deadlineMs = 40_000;
 const stepMs = 250;
@@ -282,27 +281,26 @@ describe.each(clusters)("$title", { timeout }, ({ start }) => {
   });
 
   describe("owners", () => {
-    async function own(name: string, owners: string[] = [], rest: object = {}): Promise<string> {
+    async function own(name: string, owners: string[] = []): Promise<string> {
       const ownerReferences = await Promise.all(
         owners.map(async (owner) => {
-          const { body } = await ask({ path: `${configmaps}/${owner}` });
+          const { body } = await ask({ path: `${serviceaccounts}/${owner}` });
           const uid = body.metadata.uid ?? `${owner}-gone`;
-          return { apiVersion: "v1", kind: "ConfigMap", name: owner, uid, ...rest };
+          return { apiVersion: "v1", kind: "ServiceAccount", name: owner, uid };
         }),
       );
-      await must({ method: "POST", path: configmaps, body: { metadata: { name, ownerReferences } } });
+      await must({ method: "POST", path: serviceaccounts, body: { metadata: { name, ownerReferences } } });
       return name;
     }
-    const remove = (name: string, propagationPolicy?: string) =>
-      must({ method: "DELETE", path: `${configmaps}/${name}`, body: { propagationPolicy } });
+    const remove = (name: string) => must({ method: "DELETE", path: `${serviceaccounts}/${name}` });
     const ownersOf = async (name: string) =>
-      (await ask({ path: `${configmaps}/${name}` })).body.metadata.ownerReferences?.map(
+      (await ask({ path: `${serviceaccounts}/${name}` })).body.metadata.ownerReferences?.map(
         (owner) => owner.name,
       );
 
     test("what belongs to nobody that is there is collected", async () => {
       await own("orphan", ["never-was"]);
-      await until(() => isThere(`${configmaps}/orphan`), false);
+      await until(() => isThere(`${serviceaccounts}/orphan`), false);
     });
 
     test("a lease for an earlier Node of the same name is collected", async () => {
@@ -318,8 +316,8 @@ describe.each(clusters)("$title", { timeout }, ({ start }) => {
     test("children and grandchildren go with their owner", async () => {
       await own("grandchild", [await own("child", [await own("parent")])]);
       await remove("parent");
-      await until(() => isThere(`${configmaps}/child`), false);
-      await until(() => isThere(`${configmaps}/grandchild`), false);
+      await until(() => isThere(`${serviceaccounts}/child`), false);
+      await until(() => isThere(`${serviceaccounts}/grandchild`), false);
     });
 
     test("who has another owner left stays, and loses the reference", async () => {
@@ -327,72 +325,5 @@ describe.each(clusters)("$title", { timeout }, ({ start }) => {
       await remove("first");
       await until(() => ownersOf("shared"), ["second"]);
     });
-
-    test("deleted in the foreground, an owner goes last", async () => {
-      await own("blocking", [await own("waiting")], { blockOwnerDeletion: true });
-      await must({
-        method: "PATCH",
-        path: `${configmaps}/blocking`,
-        type: "merge",
-        body: { metadata: { finalizers: ["example.com/hold"] } },
-      });
-      await remove("waiting", "Foreground");
-      await until(
-        async () =>
-          (await ask({ path: `${configmaps}/blocking` })).body.metadata.deletionTimestamp !== undefined,
-        true,
-      );
-      expect(await isThere(`${configmaps}/waiting`)).toBe(true);
-      await must({
-        method: "PATCH",
-        path: `${configmaps}/blocking`,
-        type: "merge",
-        body: { metadata: { finalizers: null } },
-      });
-      await until(() => isThere(`${configmaps}/waiting`), false);
-    });
-
-    test("orphaned, its children stay without it", async () => {
-      await own("left-behind", [await own("leaving")]);
-      await remove("leaving", "Orphan");
-      await until(() => isThere(`${configmaps}/leaving`), false);
-      expect(await ownersOf("left-behind")).toBeUndefined();
-    });
-  });
-
-  test("a deleted namespace goes with what is in it", async () => {
-    await must({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "brief" } } });
-    const path = "/api/v1/namespaces/brief/configmaps";
-    await must({ method: "POST", path, body: { metadata: { name: "a" } } });
-    await must({ method: "DELETE", path: "/api/v1/namespaces/brief" });
-    await until(() => isThere("/api/v1/namespaces/brief"), false);
-    expect(await isThere(`${path}/a`)).toBe(false);
-  });
-
-  test("a cluster role gathers the rules of those that it selects", async () => {
-    const rule = (resource: string) => ({ apiGroups: [""], resources: [resource], verbs: ["get"] });
-    const gathered = async () => (await ask({ path: `${roles}/gathering` })).body["rules"];
-    const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { part: "yes" } }] };
-    await must({ method: "POST", path: roles, body: { metadata: { name: "gathering" }, aggregationRule } });
-    for (const [name, rules] of [
-      ["part-b", [rule("pods"), rule("nodes")]],
-      ["part-a", [rule("nodes")]],
-    ] as const)
-      await must({
-        method: "POST",
-        path: roles,
-        body: { metadata: { name, labels: { part: "yes" } }, rules },
-      });
-    await until(
-      gathered,
-      [rule("nodes"), rule("pods")].map((each) => expect.objectContaining(each)),
-    );
-    await must({ method: "DELETE", path: `${roles}/part-b` });
-    await until(gathered, [expect.objectContaining(rule("nodes"))]);
-  });
-
-  test("the default role view has the rules of its parts", async () => {
-    const rules = async () => listOf((await ask({ path: `${roles}/view` })).body["rules"]).length > 5;
-    await until(rules, true);
   });
 });

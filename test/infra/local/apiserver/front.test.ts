@@ -16,7 +16,7 @@ import { afterTimeout } from "../../../../infra/local/apiserver/timer.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "apiserver-front-"));
 const store = openStore(":memory:");
-const configMaps = "/api/v1/namespaces/default/configmaps";
+const accounts = "/api/v1/namespaces/default/serviceaccounts";
 let front: ReturnType<typeof createFront>;
 let port: number;
 let ca: string;
@@ -59,8 +59,9 @@ function ask(path: string, options: RequestOptions = {}) {
   });
 }
 
-function createMap(name: string, data: Record<string, string> = {}) {
-  return send(direct, { method: "POST", path: configMaps, body: { metadata: { name }, data } });
+function createAccount(name: string, filler = "") {
+  const body = { metadata: { name }, imagePullSecrets: [{ name: filler }] };
+  return send(direct, { method: "POST", path: accounts, body });
 }
 
 test("requests one after the other take the same connection", async () => {
@@ -75,18 +76,18 @@ test("requests one after the other take the same connection", async () => {
   agent.destroy();
 });
 
-test("300 idle watchers: each hears of a change, and others are answered meanwhile", async () => {
-  const { body } = await createMap("seen");
+test("300 idle watchers: each is told of a change, and others are answered meanwhile", async () => {
+  const { body } = await createAccount("seen");
   const from = body.metadata.resourceVersion;
   const agent = new Agent({ keepAlive: true });
-  const path = `${configMaps}?watch=true&resourceVersion=${from}`;
+  const path = `${accounts}?watch=true&resourceVersion=${from}`;
   const watchers = await Promise.all(Array.from({ length: 300 }, () => ask(path, { agent })));
-  const heard = watchers.map(
+  const told = watchers.map(
     ({ body }) => new Promise<string>((resolve) => body.once("data", (chunk) => resolve(String(chunk)))),
   );
   expect((await ask("/livez")).code).toBe(200);
-  await createMap("heard");
-  for (const line of await Promise.all(heard)) expect(line).toContain('"name":"heard"');
+  await createAccount("told");
+  for (const line of await Promise.all(told)) expect(line).toContain('"name":"told"');
   agent.destroy();
 });
 
@@ -102,13 +103,13 @@ test("a watcher that stops reading is cut off", async () => {
       resolve();
     });
   });
-  const { body } = await createMap("before");
-  const path = `${configMaps}?watch=true&resourceVersion=${body.metadata.resourceVersion}`;
+  const { body } = await createAccount("before");
+  const path = `${accounts}?watch=true&resourceVersion=${body.metadata.resourceVersion}`;
   socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
   await answered;
   // The kernel keeps some megabytes for who does not read.
   for (let index = 0; index < 30; index++) {
-    await createMap(`big-${index}`, { x: "x".repeat(1_000_000) });
+    await createAccount(`big-${index}`, "x".repeat(1_000_000));
     await nextTurn();
   }
   socket.resume();

@@ -6,8 +6,6 @@ import { type Received, type Sent, send, type TestServer } from "../test-server.
 
 export const rbac = "/apis/rbac.authorization.k8s.io/v1";
 export const authorization = "/apis/authorization.k8s.io/v1";
-export const authentication = "/apis/authentication.k8s.io/v1";
-export const selfReview = `${authentication}/selfsubjectreviews`;
 
 const deadlineMs = 15_000;
 const pollMs = 50;
@@ -33,9 +31,9 @@ export async function create(server: TestServer, path: string, body: object): Pr
   return answer;
 }
 
-export async function requestToken(server: TestServer, name: string, spec: object = {}): Promise<string> {
+async function requestToken(server: TestServer, name: string): Promise<string> {
   const path = `/api/v1/namespaces/default/serviceaccounts/${name}/token`;
-  const { body } = await create(server, path, { spec });
+  const { body } = await create(server, path, { spec: {} });
   return textOf(fieldsOf(body["status"])["token"]);
 }
 
@@ -120,8 +118,4 @@ export async function createGrantee(server: TestServer, name: string, rules: obj
 /** A rule about one resource, but for its verbs. */
 export function ruleOf({ group, resource }: { group: string; resource: string }) {
   return { apiGroups: [group], resources: [resource] };
-}
-
-export function roleRef(name: string) {
-  return { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
 }

@@ -1,87 +1,160 @@
-// Contract cases: server-side apply; taking over from kubectl's client-side apply, and the times of entries.
+// Contract cases: server-side apply, as `npm start` applies infra/rbac: new objects, changes, what is no longer said,
+// fields of others taken by force.
 import { expect } from "vitest";
 import { type Sent, send } from "../test-server.ts";
-import { type Case, type ScenarioCase } from "./case.ts";
-import { conflicts } from "./apply-conflicts.ts";
-import { owners } from "./apply-owners.ts";
-import { refusals } from "./apply-refusals.ts";
-import { applyMap, configMap, configMaps, conflict, patchMap } from "./apply-requests.ts";
-import { applied, ofData, ownershipCase, updated } from "./ownership.ts";
+import { type Case, accounts } from "./case.ts";
+import { applied, create, ownershipCase, patch, rbac, updated, type Writes } from "./ownership.ts";
 
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
 
-/** What `kubectl apply` without --server-side leaves. */
-function clientSide(name: string, data: object): Sent {
-  const annotations = { [lastApplied]: JSON.stringify(configMap(name, { data })) };
-  return {
-    method: "POST",
-    path: `${configMaps}?fieldManager=kubectl-client-side-apply`,
-    body: configMap(name, { data }, { annotations }),
-  };
+function account(name: string, rest: object = {}) {
+  return { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, ...rest } };
 }
 
-const takingOver: Case[] = [
-  ownershipCase({
-    situation: "kubectl takes over what it applied from the client, and keeps the annotation true",
+/** `query` starts with the field manager. */
+function apply(path: string, query: string, body: object): Sent {
+  return { method: "PATCH", path: `${path}?fieldManager=${query}`, type: "apply", body };
+}
+
+function applyAccount(name: string, query: string, rest: object = {}): Sent {
+  return apply(`${accounts}/${name}`, query, account(name, rest));
+}
+
+const ofLabels = (...keys: string[]) => ({
+  "f:metadata": { "f:labels": Object.fromEntries(keys.map((key) => [key, {}])) },
+});
+
+const role = (name: string, verbs: string[]) => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRole",
+  metadata: { name },
+  rules: [{ apiGroups: [""], resources: ["nodes"], verbs }],
+});
+
+const policy = (name: string, variables: object[]) => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingAdmissionPolicy",
+  metadata: { name },
+  spec: {
+    matchConstraints: {
+      resourceRules: [
+        { apiGroups: ["x.example"], apiVersions: ["*"], operations: ["CREATE"], resources: ["x"] },
+      ],
+    },
+    matchConditions: variables,
+    validations: [{ expression: "true" }],
+  },
+});
+const condition = (name: string, expression: string) => ({ name, expression });
+
+const owners: Writes[] = [
+  {
+    situation: "an object that is not there is made, and its fields are the applier's",
+    writes: (name) => [applyAccount(name, "a", { labels: { x: "1" } })],
+    object: () => ({ metadata: { labels: { x: "1" } } }),
+    owners: () => [applied("a", ofLabels("f:x"))],
+  },
+  {
+    situation: "what is no longer said goes",
     writes: (name) => [
-      clientSide(name, { x: "1", y: "1" }),
-      applyMap(name, "kubectl", { data: { x: "2", y: "1" } }),
+      applyAccount(name, "a", { labels: { x: "1", y: "1" } }),
+      applyAccount(name, "a", { labels: { x: "2" } }),
     ],
-    object: (name) => ({
-      metadata: {
-        annotations: {
-          [lastApplied]: `{"apiVersion":"v1","data":{"x":"2","y":"1"},"kind":"ConfigMap","metadata":{"name":"${name}"}}\n`,
-        },
-      },
-      data: { x: "2", y: "1" },
+    object: () => ({ metadata: { labels: { x: "2" } } }),
+    owners: () => [applied("a", ofLabels("f:x"))],
+  },
+  {
+    situation: "what is no longer said stays when somebody else owns it",
+    writes: (name) => [
+      applyAccount(name, "a", { labels: { x: "1", y: "1" } }),
+      applyAccount(name, "b", { labels: { y: "1" } }),
+      applyAccount(name, "a", { labels: { x: "1" } }),
+    ],
+    object: () => ({ metadata: { labels: { x: "1", y: "1" } } }),
+    owners: () => [applied("a", ofLabels("f:x")), applied("b", ofLabels("f:y"))],
+  },
+  {
+    situation: "fields that others wrote stay theirs",
+    writes: (name) => [
+      create(`${accounts}?fieldManager=u`, account(name, { labels: { x: "1" } })),
+      applyAccount(name, "a", { labels: { y: "1" } }),
+    ],
+    object: () => ({ metadata: { labels: { x: "1", y: "1" } } }),
+    owners: () => [applied("a", ofLabels("f:y")), updated("u", ofLabels(".", "f:x"))],
+  },
+  {
+    situation: "by force the fields of others are taken",
+    writes: (name) => [
+      create(`${accounts}?fieldManager=u`, account(name, { labels: { x: "1", y: "1" } })),
+      applyAccount(name, "a&force=true", { labels: { x: "2" } }),
+    ],
+    object: () => ({ metadata: { labels: { x: "2", y: "1" } } }),
+    owners: () => [applied("a", ofLabels("f:x")), updated("u", ofLabels(".", "f:y"))],
+  },
+  {
+    situation: "a patch takes what it changes from the applier",
+    writes: (name) => [
+      applyAccount(name, "a", { labels: { x: "1", y: "1" } }),
+      patch(`${accounts}/${name}`, "u", { metadata: { labels: { x: "2" } } }),
+    ],
+    owners: () => [applied("a", ofLabels("f:y")), updated("u", ofLabels("f:x"))],
+  },
+  {
+    situation: "a role's rules are one field",
+    writes: (name) => [
+      apply(`${rbac}/clusterroles/${name}`, "a", role(name, ["get"])),
+      apply(`${rbac}/clusterroles/${name}`, "a", role(name, ["get", "list"])),
+    ],
+    object: () => ({ rules: [{ verbs: ["get", "list"] }] }),
+    owners: () => [applied("a", { "f:rules": {} }, { apiVersion: "rbac.authorization.k8s.io/v1" })],
+  },
+  {
+    situation: "items of a list with keys come, change and go one by one",
+    writes: (name) => [
+      apply(`${policies}/${name}`, "a", policy(name, [condition("p", "true"), condition("q", "true")])),
+      apply(`${policies}/${name}`, "a", policy(name, [condition("r", "true"), condition("q", "false")])),
+    ],
+    object: () => ({
+      spec: { matchConditions: [condition("r", "true"), condition("q", "false")] },
     }),
     owners: () => [
-      applied("kubectl", ofData("f:x", "f:y")),
-      updated("kubectl-client-side-apply", {
-        ...ofData(".", "f:y"),
-        "f:metadata": { "f:annotations": { ".": {}, [`f:${lastApplied}`]: {} } },
-      }),
+      applied(
+        "a",
+        {
+          "f:spec": {
+            "f:matchConditions": {
+              'k:{"name":"q"}': { ".": {}, "f:expression": {}, "f:name": {} },
+              'k:{"name":"r"}': { ".": {}, "f:expression": {}, "f:name": {} },
+            },
+            "f:matchConstraints": {},
+            "f:validations": {},
+          },
+        },
+        { apiVersion: "admissionregistration.k8s.io/v1" },
+      ),
     ],
-  }),
-  {
-    situation: "what somebody changed since then is his",
-    before: (name) => [clientSide(name, { x: "1", y: "1" }), patchMap(name, "u", { data: { x: "3" } })],
-    request: (name) => applyMap(name, "kubectl", { data: { x: "2", y: "2" } }),
-    outcome: () =>
-      conflict('Apply failed with 1 conflict: conflict with "u" using v1: .data.x', [
-        ['conflict with "u" using v1', ".data.x"],
-      ]),
   },
   {
-    situation: "others than kubectl do not take over",
-    before: (name) => [clientSide(name, { x: "1" })],
-    request: (name) => applyMap(name, "a", { data: { x: "2" } }),
-    outcome: () =>
-      conflict('Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using v1: .data.x', [
-        ['conflict with "kubectl-client-side-apply" using v1', ".data.x"],
-      ]),
-  },
-  {
-    situation: "an annotation that is no configuration helps nobody",
-    before: (name) => [
-      {
-        method: "POST",
-        path: configMaps,
-        body: configMap(name, { data: { x: "1" } }, { annotations: { [lastApplied]: "x" } }),
-      },
+    situation: "an object of a service account's list, by its name",
+    writes: (name) => [
+      apply(`${accounts}/${name}`, "a", { ...account(name), secrets: [{ name: "s" }] }),
+      apply(`${accounts}/${name}`, "b", { ...account(name), secrets: [{ name: "t" }] }),
     ],
-    request: (name) => applyMap(name, "kubectl", { data: { x: "2" } }),
-    outcome: () => ({ code: 409, body: { reason: "Conflict" } }),
+    object: () => ({ secrets: [{ name: "s" }, { name: "t" }] }),
+    owners: () => [
+      applied("a", { "f:secrets": { 'k:{"name":"s"}': {} } }),
+      applied("b", { "f:secrets": { 'k:{"name":"t"}': {} } }),
+    ],
   },
 ];
 
-const ownTimes: ScenarioCase[] = [
+const times: Case[] = [
   {
     situation:
       "who applies what is there already gets an entry without a time, and the object stays as it is",
     run: async (server, name) => {
-      await send(server, applyMap(name, "a", { data: { x: "1" } }));
-      const { body } = await send(server, applyMap(name, "b", { data: { x: "1" } }));
+      await send(server, applyAccount(name, "a", { labels: { x: "1" } }));
+      const { body } = await send(server, applyAccount(name, "b", { labels: { x: "1" } }));
       const entries = body.metadata.managedFields?.map(({ manager, time }) => [manager, typeof time]);
       expect(entries).toEqual([
         ["b", "undefined"],
@@ -92,17 +165,40 @@ const ownTimes: ScenarioCase[] = [
   {
     situation: "applying the same once more changes nothing",
     run: async (server, name) => {
-      const first = await send(server, applyMap(name, "a", { data: { x: "1" } }));
-      const second = await send(server, applyMap(name, "a", { data: { x: "1" } }));
+      const first = await send(server, applyAccount(name, "a", { labels: { x: "1" } }));
+      const second = await send(server, applyAccount(name, "a", { labels: { x: "1" } }));
       expect(second).toMatchObject({ code: 200, body: first.body });
     },
   },
 ];
 
-export const applying: Case[] = [
-  ...owners.map(ownershipCase),
-  ...conflicts,
-  ...refusals,
-  ...takingOver,
-  ...ownTimes,
+const refusals: Case[] = [
+  {
+    situation: "without force the fields of others are a conflict",
+    before: (name) => [create(`${accounts}?fieldManager=u`, account(name, { labels: { x: "1" } }))],
+    request: (name) => applyAccount(name, "a", { labels: { x: "2" } }),
+    outcome: () => ({ code: 409, body: { reason: "Conflict" } }),
+  },
+  {
+    situation: "an applier without a name",
+    request: (name) => ({ ...applyAccount(name, ""), path: `${accounts}/${name}` }),
+    outcome: () => ({ code: 422, body: { reason: "Invalid" } }),
+  },
+  {
+    situation: "managedFields in a configuration",
+    request: (name) => applyAccount(name, "a", { managedFields: [{ manager: "a" }] }),
+    outcome: () => ({ code: 400, body: { reason: "BadRequest" } }),
+  },
+  {
+    situation: "a configuration of another kind",
+    request: (name) => apply(`${accounts}/${name}`, "a", { ...account(name), kind: "Node" }),
+    outcome: () => ({ code: 400, body: { reason: "BadRequest" } }),
+  },
+  {
+    situation: "a configuration with another name",
+    request: (name) => apply(`${accounts}/${name}`, "a", account(`${name}-other`)),
+    outcome: () => ({ code: 400, body: { reason: "BadRequest" } }),
+  },
 ];
+
+export const applying: Case[] = [...owners.map(ownershipCase), ...times, ...refusals];

@@ -5,10 +5,7 @@ import { type Received, type Sent, send, type TestServer } from "../test-server.
 export const nodes = "/api/v1/nodes";
 export const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 export const events = "/api/v1/namespaces/default/events";
-export const newEvents = "/apis/events.k8s.io/v1/namespaces/default/events";
-export const configMaps = "/api/v1/namespaces/default/configmaps";
-export const secrets = "/api/v1/namespaces/default/secrets";
-export const serviceAccounts = "/api/v1/namespaces/default/serviceaccounts";
+export const accounts = "/api/v1/namespaces/default/serviceaccounts";
 export const namespaces = "/api/v1/namespaces";
 
 export function node(name: string, rest: object = {}, metadata: object = {}) {

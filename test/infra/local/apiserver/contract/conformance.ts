@@ -1,9 +1,8 @@
 // What Kubernetes' own conformance tests ask of Nodes, Leases and Events, step by step: "Node, resource lifecycle",
-// "lease API should be available", "Event, manage lifecycle of an Event", "Event, delete a collection",
-// "New Event resource lifecycle, testing a single event" and "… testing a list of events".
+// "lease API should be available", "Event, manage lifecycle of an Event" and "Event, delete a collection".
 import { expect } from "vitest";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
-import { type Case, events, made, namespaces, newEvents, nodes } from "./case.ts";
+import { type Case, events, made, namespaces, nodes } from "./case.ts";
 
 interface Steps {
   /** Sends, and expects the code. */
@@ -129,42 +128,6 @@ async function coreEventLifecycle({ step }: Steps, name: string): Promise<void> 
   expect(itemsOf(await step(200, everywhere))).toEqual([]);
 }
 
-function newEvent(name: string, label: string) {
-  return {
-    metadata: { name, labels: { [label]: "true" } },
-    regarding: { namespace: "default" },
-    eventTime: "2017-09-19T13:49:11.000000Z",
-    note: `This is ${name}`,
-    action: "Do",
-    reason: "Test",
-    type: "Normal",
-    reportingController: label,
-    reportingInstance: "test-node",
-  };
-}
-
-async function newEventLifecycle({ step }: Steps, name: string): Promise<void> {
-  const path = `${newEvents}/${name}`;
-  const created = await step(201, made(newEvents, newEvent(name, name)));
-  expect(itemsOf(await step(200, { path: `${events}?fieldSelector=source=${name}` }))).toHaveLength(1);
-  const byController = { path: `${newEvents}?fieldSelector=reportingController=${name}` };
-  expect(itemsOf(await step(200, byController))).toHaveLength(1);
-  const read = await step(200, { path });
-  const series = { count: 2, lastObservedTime: "2017-09-19T13:49:11.000000Z" };
-  await step(200, { method: "PATCH", path, type: "strategic", body: { series } });
-  const patched = await step(200, { path });
-  expect(withoutBookkeeping(patched)).toEqual({ ...withoutBookkeeping(read), series });
-  expect(versionOf(patched)).toBeGreaterThan(versionOf(created));
-  const later = { count: 100, lastObservedTime: "2017-09-19T13:49:16.000000Z" };
-  await step(200, { method: "PUT", path, body: { ...withoutBookkeeping(patched), series: later } });
-  expect(withoutBookkeeping(await step(200, { path }))).toEqual({
-    ...withoutBookkeeping(read),
-    series: later,
-  });
-  await step(200, { method: "DELETE", path });
-  expect(itemsOf(await step(200, byController))).toEqual([]);
-}
-
 async function eventCollection(
   { step }: Steps,
   path: string,
@@ -188,13 +151,5 @@ export const conformance: Case[] = [
   {
     situation: "Events of the core group: a collection",
     run: async (server, name) => await eventCollection(stepsOn(server), events, name, coreEvent),
-  },
-  {
-    situation: "Events of events.k8s.io: lifecycle",
-    run: async (server, name) => await newEventLifecycle(stepsOn(server), name),
-  },
-  {
-    situation: "Events of events.k8s.io: a collection",
-    run: async (server, name) => await eventCollection(stepsOn(server), newEvents, name, newEvent),
   },
 ];

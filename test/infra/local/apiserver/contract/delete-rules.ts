@@ -27,46 +27,16 @@ function waitsFor(...finalizers: string[]) {
 
 const propagation: Case[] = [
   {
-    situation: "dependents first",
-    before,
-    request: (name) => remove(name, { propagationPolicy: "Foreground" }),
-    outcome: waitsFor("foregroundDeletion"),
-  },
-  {
-    situation: "dependents stay",
-    before,
-    request: (name) => remove(name, undefined, "?propagationPolicy=Orphan"),
-    outcome: waitsFor("orphan"),
-  },
-  {
-    situation: "dependents stay, as one said it once",
-    before,
-    request: (name) => remove(name, { orphanDependents: true }),
-    outcome: waitsFor("orphan"),
-  },
-  {
     situation: "dependents go later",
     before,
     request: (name) => remove(name, { propagationPolicy: "Background" }),
     outcome: (name) => ({ code: 200, body: { status: "Success", details: { name } } }),
   },
   {
-    situation: "a later deletion decides anew what is done with dependents",
-    before: (name) => [made(nodes, node(name)), remove(name, { propagationPolicy: "Foreground" })],
-    request: (name) => remove(name, { propagationPolicy: "Background" }),
-    outcome: () => ({ code: 200, body: { status: "Success" } }),
-  },
-  {
     situation: "an object that says itself that dependents stay",
     before: (name) => [made(nodes, node(name, {}, { finalizers: ["orphan"] }))],
     request: (name) => remove(name),
     outcome: waitsFor("orphan"),
-  },
-  {
-    situation: "a deletion that must wait, asked for as one did it once, is accepted",
-    before: (name) => [made(nodes, node(name, {}, { finalizers: [finalizer] }))],
-    request: (name) => remove(name, { orphanDependents: false }),
-    outcome: () => ({ code: 202, body: { metadata: { finalizers: [finalizer] } } }),
   },
 ];
 
@@ -159,59 +129,15 @@ const options: Case[] = [
     request: (name) => remove(name, { preconditions: { uid: "" } }),
     outcome: () => ({ code: 409 }),
   },
-  {
-    situation: "a propagation that nobody knows",
+  ...[
+    { situation: "options that are no JSON", body: "{bad" },
+    { situation: "options that are a Node", body: { kind: "Node", apiVersion: "v1" } },
+  ].map(({ situation, body }): Case => ({
+    situation,
     before,
-    request: (name) => remove(name, { propagationPolicy: "Foo" }),
-    outcome: () =>
-      invalid("DeleteOptions.meta.k8s.io", "", [
-        "propagationPolicy",
-        'Unsupported value: "Foo": supported values: "Foreground", "Background", "Orphan", "nil"',
-      ]),
-  },
-  {
-    situation: "a propagation said in two ways",
-    before,
-    request: (name) => remove(name, { propagationPolicy: "Orphan", orphanDependents: true }),
-    outcome: () =>
-      invalid("DeleteOptions.meta.k8s.io", "", [
-        "propagationPolicy",
-        'Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set',
-      ]),
-  },
-  {
-    situation: "options that are no JSON",
-    before,
-    request: (name) => remove(name, "{bad"),
-    outcome: () =>
-      failure(
-        400,
-        "BadRequest",
-        "couldn't get version/kind; json parse error: invalid character 'b' looking for beginning of object key string",
-      ),
-  },
-  {
-    situation: "options that are a Node",
-    before,
-    request: (name) => remove(name, { kind: "Node", apiVersion: "v1" }),
-    outcome: () =>
-      failure(
-        400,
-        "BadRequest",
-        'no kind "Node" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"',
-      ),
-  },
-  {
-    situation: "options of another type",
-    before,
-    request: (name) => remove(name, { gracePeriodSeconds: "x" }),
-    outcome: () =>
-      failure(
-        400,
-        "BadRequest",
-        "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
-      ),
-  },
+    request: (name) => remove(name, body),
+    outcome: () => ({ code: 400, body: { reason: "BadRequest" } }),
+  })),
   {
     situation: "options of an unknown media type",
     before,

@@ -71,23 +71,4 @@ export const deleting: Case[] = [
     request: (name) => ({ path: `${nodes}?labelSelector=case=${name}` }),
     outcome: () => ({ code: 200, body: { items: [] } }),
   },
-  {
-    situation: "the default namespace cannot be deleted",
-    request: () => ({ method: "DELETE", path: "/api/v1/namespaces/default" }),
-    outcome: () =>
-      failure(403, "Forbidden", 'namespaces "default" is forbidden: this namespace may not be deleted'),
-  },
-  {
-    situation: "a deleted namespace is Terminating until it is finalised",
-    before: (name) => [{ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name } } }],
-    request: (name) => ({ method: "DELETE", path: `/api/v1/namespaces/${name}` }),
-    outcome: () => ({
-      code: 200,
-      body: {
-        metadata: { deletionTimestamp: timestamp },
-        spec: { finalizers: ["kubernetes"] },
-        status: { phase: "Terminating" },
-      },
-    }),
-  },
 ];

@@ -2,11 +2,11 @@
 import { leases, node, nodes } from "./case.ts";
 import { core, create, patch, rbac, updated, type Writes } from "./ownership.ts";
 
-export const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
 
 const owner = { apiVersion: "v1", kind: "Node", name: "n", uid: "u" };
 
-export const policySpec = {
+const policySpec = {
   matchConstraints: {
     resourceRules: [
       { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["bindings"] },
@@ -15,7 +15,7 @@ export const policySpec = {
   validations: [{ expression: "true" }],
   variables: [{ name: "a", expression: "1" }],
 };
-export const ofPolicySpec = {
+const ofPolicySpec = {
   "f:failurePolicy": {},
   "f:matchConstraints": {},
   "f:validations": {},
@@ -114,29 +114,6 @@ export const creates: Writes[] = [
     ],
   },
   {
-    situation: "a secret's type is the creator's also when it is the default; text was converted before",
-    writes: (name) => [create(`${core}/secrets`, { metadata: { name }, stringData: { a: "b" } })],
-    owners: () => [updated("test", { "f:data": { ".": {}, "f:a": {} }, "f:type": {} })],
-  },
-  {
-    situation: "a config map",
-    writes: (name) => [
-      create(`${core}/configmaps`, {
-        metadata: { name, generateName: "g-" },
-        immutable: false,
-        data: {},
-        binaryData: { c: "Yg==" },
-      }),
-    ],
-    owners: () => [
-      updated("test", {
-        "f:binaryData": { ".": {}, "f:c": {} },
-        "f:immutable": {},
-        "f:metadata": { "f:generateName": {} },
-      }),
-    ],
-  },
-  {
     situation: "a service account: secrets by name, pull secrets as a whole",
     writes: (name) => [
       create(`${core}/serviceaccounts`, {
@@ -155,11 +132,6 @@ export const creates: Writes[] = [
     ],
   },
   {
-    situation: "a service account with a secret without name: nothing of it can be owned",
-    writes: (name) => [create(`${core}/serviceaccounts`, { metadata: { name }, secrets: [{ kind: "x" }] })],
-    owners: () => [],
-  },
-  {
     situation: "a role's rules",
     writes: (name) => [
       create(`${rbac}/clusterroles`, {
@@ -168,22 +140,6 @@ export const creates: Writes[] = [
       }),
     ],
     owners: () => [updated("test", { "f:rules": {} }, { apiVersion: "rbac.authorization.k8s.io/v1" })],
-  },
-  {
-    situation: "an aggregating role",
-    writes: (name) => [
-      create(`${rbac}/clusterroles`, {
-        metadata: { name },
-        aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: name } }] },
-      }),
-    ],
-    owners: () => [
-      updated(
-        "test",
-        { "f:aggregationRule": { ".": {}, "f:clusterRoleSelectors": {} } },
-        { apiVersion: "rbac.authorization.k8s.io/v1" },
-      ),
-    ],
   },
   {
     situation: "a role binding",

@@ -1,11 +1,7 @@
 // Contract cases: who owns which fields after creates, updates and patches. Mirrors what kube-apiserver writes.
 import type { ScenarioCase } from "./case.ts";
 import { creates } from "./managed-creates.ts";
-import { sentEntries, times } from "./managed-entries.ts";
 import { updates } from "./managed-updates.ts";
 import { ownershipCase } from "./ownership.ts";
 
-export const managedFields: ScenarioCase[] = [
-  ...[...creates, ...updates, ...sentEntries].map(ownershipCase),
-  ...times,
-];
+export const managedFields: ScenarioCase[] = [...creates, ...updates].map(ownershipCase);

@@ -1,7 +1,6 @@
 // Contract cases: who owns which fields after updates and patches.
 import type { Sent } from "../test-server.ts";
 import { leases, node, nodes } from "./case.ts";
-import { ofPolicySpec, policies, policySpec } from "./managed-creates.ts";
 import {
   core,
   create,
@@ -9,7 +8,6 @@ import {
   ofLabel,
   patch,
   put,
-  rbac,
   throughStatus,
   updated,
   updatedCondition,
@@ -108,50 +106,14 @@ export const updates: Writes[] = [
   {
     situation: "one manager has one entry for each path and version",
     writes: (name) => [
-      create("/api/v1/namespaces", { metadata: { name } }),
-      patch(`/api/v1/namespaces/${name}/status`, "s", {
-        status: { conditions: [condition("A", "True")] },
-      }),
-      patch(`/api/v1/namespaces/${name}`, "s", { metadata: { labels: { x: "y" } } }),
+      create("/api/v1/nodes", { metadata: { name, labels: { a: "b" } } }),
+      patch(`/api/v1/nodes/${name}/status`, "s", { status: { phase: "Running" } }),
+      patch(`/api/v1/nodes/${name}`, "s", { metadata: { labels: { x: "y" } } }),
     ],
     owners: () => [
-      updatedStatus("s", {
-        "f:status": {
-          "f:conditions": {
-            ".": {},
-            'k:{"type":"A"}': { ".": {}, "f:lastTransitionTime": {}, "f:status": {}, "f:type": {} },
-          },
-        },
-      }),
+      updatedStatus("s", { "f:status": { "f:phase": {} } }),
       updated("s", { "f:metadata": { "f:labels": { "f:x": {} } } }),
-      updated("test", { "f:metadata": { "f:labels": { ".": {}, "f:kubernetes.io/metadata.name": {} } } }),
-    ],
-  },
-  {
-    situation: "a policy's status takes no metadata",
-    writes: (name) => [
-      create(policies, { metadata: { name, ...labelled }, spec: policySpec }),
-      patch(`${policies}/${name}/status`, "s", {
-        metadata: { labels: { q: "r" } },
-        status: { observedGeneration: 7 },
-      }),
-    ],
-    owners: () => [
-      {
-        manager: "s",
-        operation: "Update",
-        apiVersion: "admissionregistration.k8s.io/v1",
-        subresource: "status",
-        fieldsV1: { "f:status": { "f:observedGeneration": {} } },
-      },
-      updated(
-        "test",
-        {
-          "f:metadata": { "f:labels": { ".": {}, "f:a": {} } },
-          "f:spec": ofPolicySpec,
-        },
-        { apiVersion: "admissionregistration.k8s.io/v1" },
-      ),
+      updated("test", { "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } }),
     ],
   },
   {
@@ -173,11 +135,14 @@ export const updates: Writes[] = [
   {
     situation: "a PUT without some fields removes them from their owner",
     writes: (name) => [
-      create(`${core}/configmaps`, {
+      create(`${core}/serviceaccounts`, {
         metadata: { name, labels: { a: "b", c: "d" } },
         data: { x: "1", y: "2" },
       }),
-      put(`${core}/configmaps/${name}`, "p", () => ({ metadata: { name, labels: { a: "b" } }, data: {} })),
+      put(`${core}/serviceaccounts/${name}`, "p", () => ({
+        metadata: { name, labels: { a: "b" } },
+        data: {},
+      })),
     ],
     owners: () => [updated("test", { "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } })],
   },
@@ -212,25 +177,6 @@ export const updates: Writes[] = [
     ],
   },
   {
-    situation: "who writes an event through the other group has nobody of the first beside him",
-    writes: (name) => [
-      create(`${core}/events`, { metadata: { name }, involvedObject: { kind: "Node", name }, reason: "R" }),
-      patch(`/apis/events.k8s.io/v1/namespaces/default/events/${name}`, "m", { metadata: labelled }),
-    ],
-    owners: () => [
-      updated(
-        "m",
-        { "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } },
-        { apiVersion: "events.k8s.io/v1" },
-      ),
-    ],
-  },
-  {
-    situation: "a role's empty list of rules is somebody's",
-    writes: (name) => [create(`${rbac}/clusterroles`, { metadata: { name }, rules: [] })],
-    owners: () => [updated("test", { "f:rules": {} }, { apiVersion: "rbac.authorization.k8s.io/v1" })],
-  },
-  {
     situation: "a dry run shows who would own what",
     writes: (name) => [
       create(nodes, node(name, {}, labelled)),
@@ -254,18 +200,23 @@ export const updates: Writes[] = [
   {
     situation: "with more than ten updaters the oldest become one",
     writes: (name) => [
-      create(`${core}/configmaps?fieldManager=m00`, { metadata: { name }, data: { k: "" } }),
+      create(`${core}/serviceaccounts?fieldManager=m00`, { metadata: { name, labels: { k: "" } } }),
       ...Array.from({ length: 11 }, (_, index) =>
-        patch(`${core}/configmaps/${name}`, `m${String(index + 1).padStart(2, "0")}`, {
-          data: { [`k${index}`]: "" },
+        patch(`${core}/serviceaccounts/${name}`, `m${String(index + 1).padStart(2, "0")}`, {
+          metadata: { labels: { [`k${index}`]: "" } },
         }),
       ),
     ],
-    owners: () => [
-      updated("ancient-changes", { "f:data": { ".": {}, "f:k": {}, "f:k0": {}, "f:k1": {} } }),
-      ...Array.from({ length: 9 }, (_, index) =>
-        updated(`m${String(index + 3).padStart(2, "0")}`, { "f:data": { [`f:k${index + 2}`]: {} } }),
-      ),
-    ],
+    owners: () => {
+      const ofLabels = (...keys: string[]) => ({
+        "f:metadata": { "f:labels": Object.fromEntries(keys.map((key) => [key, {}])) },
+      });
+      return [
+        updated("ancient-changes", ofLabels(".", "f:k", "f:k0", "f:k1")),
+        ...Array.from({ length: 9 }, (_, index) =>
+          updated(`m${String(index + 3).padStart(2, "0")}`, ofLabels(`f:k${index + 2}`)),
+        ),
+      ];
+    },
   },
 ];

@@ -1,6 +1,6 @@
 // What metadata an object may have: names, labels, annotations, finalizers, owners, managedFields.
 import { expect } from "vitest";
-import { type Case, type Cause, configMaps, failure, invalid, made, nodes, refused } from "./case.ts";
+import { type Case, type Cause, accounts, failure, invalid, made, nodes, refused } from "./case.ts";
 import { badKey, badLabel, badName, badPrefix, badSubdomain, badValue, invalidValue } from "./texts.ts";
 
 function named(situation: string, path: string, kind: string, name: string, ...causes: Cause[]): Case {
@@ -52,16 +52,6 @@ const names: Case[] = [
     ["metadata.name", invalidValue(long, "must be no more than 63 characters")],
     ["metadata.labels", invalidValue(long, "must be no more than 63 bytes")],
   ),
-  {
-    situation: "the start of a name may end with a dash",
-    request: (name) => made(`${configMaps}?dryRun=All`, { metadata: { generateName: `${name}-` } }),
-    outcome: () => ({ code: 201 }),
-  },
-  {
-    situation: "the start of a name is long: it is cut",
-    request: () => made(`${configMaps}?dryRun=All`, { metadata: { generateName: "a".repeat(70) } }),
-    outcome: () => ({ code: 201 }),
-  },
 ];
 
 const labels: Case[] = [
@@ -118,16 +108,6 @@ const annotations: Case[] = [
 ];
 
 const references: Case[] = [
-  refused(
-    "finalizers that contradict each other",
-    nodes,
-    "Node",
-    { metadata: { finalizers: ["orphan", "foregroundDeletion"] } },
-    [
-      "metadata.finalizers",
-      'Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set',
-    ],
-  ),
   refused("a finalizer without a domain", nodes, "Node", { metadata: { finalizers: ["bad"] } }, [
     "metadata.finalizers[0]",
     invalidValue("bad", "name is neither a standard finalizer name nor is it fully qualified"),
@@ -160,17 +140,11 @@ const references: Case[] = [
       'Only one reference can have Controller set to true. Found "true" in references for Node/owner and Node/other',
   ]),
   {
-    situation: "the same owner twice counts once, and the client is warned",
+    situation: "the same owner twice counts once",
     request: (name) => made(nodes, { metadata: { name, ownerReferences: [owner, owner] } }),
     outcome: () => ({
       code: 201,
       body: { metadata: { ownerReferences: [owner] } },
-      headers: {
-        warning:
-          '299 - ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in ' +
-          "1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) " +
-          'observed: 1"',
-      },
     }),
   },
   {
@@ -191,10 +165,6 @@ const references: Case[] = [
     { metadata: { namespace: "x", labels: { a: "-" } } },
     ["metadata.labels", invalidValue("-", badValue)],
   ),
-  refused("a negative generation", nodes, "Node", { metadata: { generation: -1 } }, [
-    "metadata.generation",
-    "Invalid value: -1: must be greater than or equal to 0",
-  ]),
 ];
 
 const systemFields: Case[] = [
@@ -210,31 +180,19 @@ const systemFields: Case[] = [
   },
   {
     situation: "an invalid object whose name is taken",
-    before: (name) => [made(configMaps, { metadata: { name } })],
-    request: (name) => made(configMaps, { metadata: { name, labels: { a: "-" } } }),
-    outcome: (name) => invalid("ConfigMap", name, ["metadata.labels", invalidValue("-", badValue)]),
-  },
-  {
-    situation: "a taken name with a start for another one",
-    before: (name) => [made(configMaps, { metadata: { name } })],
-    request: (name) => made(configMaps, { metadata: { name, generateName: "x" } }),
-    outcome: (name) =>
-      failure(
-        409,
-        "AlreadyExists",
-        `configmaps "${name}" already exists, the server was not able to generate a unique name for the object`,
-        { name, kind: "configmaps", retryAfterSeconds: 1 },
-      ),
+    before: (name) => [made(accounts, { metadata: { name } })],
+    request: (name) => made(accounts, { metadata: { name, labels: { a: "-" } } }),
+    outcome: (name) => invalid("ServiceAccount", name, ["metadata.labels", invalidValue("-", badValue)]),
   },
   {
     situation: "a name whose object is about to go",
     before: (name) => [
-      made(configMaps, { metadata: { name, finalizers: ["example.com/x"] } }),
-      { method: "DELETE", path: `${configMaps}/${name}` },
+      made(accounts, { metadata: { name, finalizers: ["example.com/x"] } }),
+      { method: "DELETE", path: `${accounts}/${name}` },
     ],
-    request: (name) => made(configMaps, { metadata: { name } }),
+    request: (name) => made(accounts, { metadata: { name } }),
     outcome: (name) =>
-      failure(409, "AlreadyExists", `object is being deleted: configmaps "${name}" already exists`),
+      failure(409, "AlreadyExists", `object is being deleted: serviceaccounts "${name}" already exists`),
   },
 ];
 

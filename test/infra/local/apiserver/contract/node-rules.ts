@@ -50,37 +50,9 @@ const taints: Case[] = [
       body: { spec: { taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }] } },
     }),
   },
-  refused(
-    "taints in the annotation of old that cannot be read",
-    nodes,
-    "Node",
-    { metadata: { annotations: { "scheduler.alpha.kubernetes.io/taints": "x" } } },
-    [
-      "metadata.annotations",
-      invalidValue(
-        "scheduler.alpha.kubernetes.io/taints",
-        "invalid character 'x' looking for beginning of value",
-      ),
-    ],
-  ),
 ];
 
-const notCidr = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-
 const cidrs: Case[] = [
-  badSpec("a pod CIDR that is none", { podCIDR: "x" }, ["spec.podCIDRs[0]", invalidValue("x", notCidr)]),
-  badSpec("a pod CIDR with bits beyond its prefix", { podCIDR: "10.0.0.5/24" }, [
-    "spec.podCIDRs[0]",
-    invalidValue("10.0.0.5/24", "must not have bits set beyond the prefix length"),
-  ]),
-  badSpec("a pod CIDR with leading zeros", { podCIDR: "010.0.0.0/24" }, [
-    "spec.podCIDRs[0]",
-    invalidValue("010.0.0.0/24", "must not have leading 0s in IP or prefix length"),
-  ]),
-  badSpec("two pod CIDRs of one family", { podCIDRs: ["10.0.0.0/24", "10.0.1.0/24"] }, [
-    "spec.podCIDRs",
-    'Invalid value: ["10.0.0.0/24","10.0.1.0/24"]: may specify no more than one CIDR for each IP family',
-  ]),
   {
     situation: "pod CIDRs of both families; the first is the podCIDR",
     request: (name) => made(nodes, node(name, { spec: { podCIDRs: ["10.0.0.0/24", "fd00::/64"] } })),
@@ -94,19 +66,6 @@ const cidrs: Case[] = [
     request: (name) =>
       made(nodes, node(name, { spec: { podCIDR: "10.0.5.0/24", podCIDRs: ["10.0.0.0/24", "fd00::/64"] } })),
     outcome: () => ({ code: 201, body: { spec: { podCIDR: "10.0.5.0/24", podCIDRs: ["10.0.5.0/24"] } } }),
-  },
-  {
-    situation: "an unusual IPv6 CIDR and a deprecated field: warnings",
-    request: (name) => made(nodes, node(name, { spec: { podCIDR: "FD00:0::/64", externalID: "x" } })),
-    outcome: () => ({
-      code: 201,
-      headers: {
-        warning:
-          '299 - "spec.externalID: this field is deprecated, and is unused by Kubernetes", ' +
-          '299 - "spec.podCIDRs[0]: IPv6 CIDR value \\"FD00:0::/64\\" should be in RFC 5952 canonical format ' +
-          '(\\"fd00::/64\\")"',
-      },
-    }),
   },
 ];
 
@@ -124,16 +83,6 @@ const statuses: Case[] = [
     { capacity: { "example.com/gpu": "0.5" } },
     ["status.capacity.example.com/gpu", invalidValue("500m", "must be an integer")],
     ["status.allocatable.example.com/gpu", invalidValue("500m", "must be an integer")],
-  ),
-  badStatus("no swap that is there", { nodeInfo: { swap: { capacity: 0 } } }, [
-    "metadata.nodeSwapStatus.capacity",
-    "Invalid value: 0: must be greater than zero",
-  ]),
-  badStatus(
-    "declared features out of order, twice and of no form",
-    { declaredFeatures: ["B", "A", "A"] },
-    ["status.declaredFeatures[1]", invalidValue("A", "list must be sorted alphabetically")],
-    ["status.declaredFeatures[2]", 'Duplicate value: "A"'],
   ),
   {
     situation: "allocatable that is said to be nothing stays nothing",
@@ -155,7 +104,7 @@ const statuses: Case[] = [
 ];
 
 const full = {
-  spec: { podCIDR: "10.0.0.0/24", providerID: "p", externalID: "e" },
+  spec: { podCIDR: "10.0.0.0/24", providerID: "p" },
   status: { capacity: { cpu: "1" } },
 };
 
@@ -174,7 +123,6 @@ const updates: Case[] = [
         name,
         ["spec.podCIDRs", 'Forbidden: node updates may not change podCIDR except from "" to valid'],
         ["spec.providerID", 'Forbidden: node updates may not change providerID except from "" to valid'],
-        ["spec.externalID", "Forbidden: may not be updated"],
       ),
   },
   {

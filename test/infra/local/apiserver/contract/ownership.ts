@@ -83,11 +83,6 @@ export function put(path: string, manager: string, change: (body: Received["body
   });
 }
 
-/** The fields of some keys of `data`; "." is `data` itself. */
-export function ofData(...keys: string[]) {
-  return { "f:data": Object.fromEntries(keys.map((key) => [key, {}])) };
-}
-
 /** A condition that an update made: times that it does not have are null, and owned. */
 export const updatedCondition = {
   ".": {},

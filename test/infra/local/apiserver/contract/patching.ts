@@ -1,6 +1,6 @@
 // Patches of every type.
 import { expect } from "vitest";
-import { type Case, created, failure, modified, node, nodes, notReady, patched } from "./case.ts";
+import { type Case, created, failure, modified, node, notReady, patched } from "./case.ts";
 
 export const patching: Case[] = [
   {
@@ -102,41 +102,6 @@ export const patching: Case[] = [
     outcome: () => failure(415, "UnsupportedMediaType", "415: Unsupported Media Type"),
   },
   {
-    situation: "a patch that is a list",
-    before: created,
-    request: (name) => patched(name, "merge", []),
-    outcome: () =>
-      failure(
-        400,
-        "BadRequest",
-        "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}",
-      ),
-  },
-  {
-    situation: "a JSON patch adds, replaces and tests",
-    before: (name) => [{ method: "POST", path: nodes, body: node(name, {}, { labels: { a: "b" } }) }],
-    request: (name) =>
-      patched(name, "json", [
-        { op: "test", path: "/metadata/labels/a", value: "b" },
-        { op: "replace", path: "/metadata/labels/a", value: "c" },
-        { op: "add", path: "/metadata/labels/x~1y", value: "z" },
-        { op: "add", path: "/spec/taints/-", value: { key: "k", effect: "NoExecute" } },
-      ]),
-    outcome: () => ({
-      code: 200,
-      body: {
-        metadata: { labels: { a: "c", "x/y": "z" } },
-        spec: { taints: [notReady, { key: "k", effect: "NoExecute" }] },
-      },
-    }),
-  },
-  {
-    situation: "a JSON patch whose test fails",
-    before: created,
-    request: (name) => patched(name, "json", [{ op: "test", path: "/metadata/name", value: "other" }]),
-    outcome: () => failure(422, "Invalid", "the server rejected our request due to an error in our request"),
-  },
-  {
     situation: "an apply patch without a field manager",
     before: created,
     request: (name) => patched(name, "apply", node(name)),
@@ -146,21 +111,5 @@ export const patching: Case[] = [
         "Invalid",
         'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
       ),
-  },
-  {
-    situation: "an apply patch of an object that is not there creates it",
-    request: (name) => ({
-      method: "PATCH",
-      path: `/api/v1/namespaces/default/configmaps/${name}?fieldManager=me`,
-      type: "apply",
-      body: `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {a: b}\n`,
-    }),
-    outcome: (name) => ({
-      code: 201,
-      body: {
-        metadata: { name, namespace: "default", managedFields: [{ manager: "me", operation: "Apply" }] },
-        data: { a: "b" },
-      },
-    }),
   },
 ];

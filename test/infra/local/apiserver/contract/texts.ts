@@ -19,10 +19,6 @@ export const badKey = `a valid label key ${badKeyPart} with an optional DNS subd
 export const badValue =
   `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', ${ends} ` +
   `(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(${key})?')`;
-export const badDataKey =
-  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' " +
-  "(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-
 /** An invalid value as errors quote it. */
 export function invalidValue(value: string, why: string): string {
   return `Invalid value: ${JSON.stringify(value)}: ${why}`;

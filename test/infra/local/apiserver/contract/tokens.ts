@@ -1,6 +1,14 @@
-// Tokens for service accounts.
+// Tokens of service accounts: how they are asked for, what they say, and that nobody else can make them.
 import { expect } from "vitest";
+import { fieldsOf } from "../../../../../infra/local/apiserver/object.ts";
+import { send } from "../test-server.ts";
+import { accountName, createAccount } from "./accounts.ts";
 import { type Case, failure, timestamp } from "./case.ts";
+
+function claimsOf(token: string): object {
+  const [, payload = ""] = token.split(".");
+  return fieldsOf(JSON.parse(Buffer.from(payload, "base64url").toString("utf8")));
+}
 
 export const tokens: Case[] = [
   {
@@ -41,5 +49,41 @@ export const tokens: Case[] = [
         'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 599: ' +
           "may not specify a duration less than 10 minutes",
       ),
+  },
+  {
+    situation: "a service account's token is a JWT that says whose it is",
+    run: async (server, name) => {
+      const token = await createAccount(server, name);
+      const audience = "https://kubernetes.default.svc";
+      expect(claimsOf(token)).toEqual({
+        aud: [audience],
+        exp: expect.any(Number),
+        iat: expect.any(Number),
+        iss: audience,
+        jti: expect.any(String),
+        "kubernetes.io": {
+          namespace: "default",
+          serviceaccount: { name, uid: expect.any(String) },
+        },
+        nbf: expect.any(Number),
+        sub: accountName(name),
+      });
+    },
+  },
+  {
+    situation: "a token that somebody has changed is none",
+    run: async (server, name) => {
+      const token = await createAccount(server, name);
+      const [header = "", payload = "", signature = ""] = token.split(".");
+      const forged = { ...claimsOf(token), sub: accountName("other") };
+      const other = Buffer.from(JSON.stringify(forged)).toString("base64url");
+      for (const changed of [
+        `${header}.${other}.${signature}`,
+        `${header}.${payload}.`,
+        `${header}.${payload}`,
+        `${Buffer.from('{"alg":"none"}').toString("base64url")}.${payload}.`,
+      ])
+        expect(await send(server, { path: "/version", token: changed })).toMatchObject({ code: 401 });
+    },
   },
 ];

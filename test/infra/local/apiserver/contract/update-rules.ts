@@ -1,9 +1,8 @@
 // Updates and patches beyond the ordinary: preconditions, what only the server writes, patches that cannot be applied.
-import { expect } from "vitest";
 import type { Received, Sent } from "../test-server.ts";
 import {
   type Case,
-  configMaps,
+  accounts,
   failure,
   invalid,
   leases,
@@ -26,10 +25,6 @@ function putWith(metadata: object) {
   });
 }
 
-function serverError(message: string) {
-  return { code: 500, body: { kind: "Status", status: "Failure", code: 500, message } };
-}
-
 const preconditions: Case[] = [
   {
     situation: "a PUT with the resourceVersion that is stored",
@@ -42,12 +37,6 @@ const preconditions: Case[] = [
     before,
     request: putWith({ resourceVersion: "0", labels: { a: "b" } }),
     outcome: () => ({ code: 200, body: { metadata: { labels: { a: "b" } } } }),
-  },
-  {
-    situation: "a resourceVersion that is no number",
-    before,
-    request: putWith({ resourceVersion: "abc" }),
-    outcome: () => serverError('strconv.ParseUint: parsing "abc": invalid syntax'),
   },
   {
     situation: "an older resourceVersion counts more than what is invalid",
@@ -136,10 +125,10 @@ const systemFields: Case[] = [
   },
   {
     situation: "a PUT into another namespace",
-    before: (name) => [made(configMaps, { metadata: { name } })],
+    before: (name) => [made(accounts, { metadata: { name } })],
     request: (name) => ({
       method: "PUT",
-      path: `${configMaps}/${name}`,
+      path: `${accounts}/${name}`,
       body: { metadata: { name, namespace: "other" } },
     }),
     outcome: () =>
@@ -165,12 +154,6 @@ const systemFields: Case[] = [
     outcome: () => ({
       code: 200,
       body: { metadata: { ownerReferences: [{ uid: "1" }] } },
-      headers: {
-        warning:
-          '299 - ".metadata.ownerReferences contains duplicate entries after mutating admission happens; API server ' +
-          "dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your " +
-          'requests; duplicate UID(s) observed: 1"',
-      },
     }),
   },
 ];
@@ -185,146 +168,30 @@ function badPatch(
   return { situation, before, request: (name) => patched(name, type, body, subresource), outcome };
 }
 
-function badRequest(message: string) {
-  return () => failure(400, "BadRequest", message);
-}
-
-function unsuitable(patch: string, error: string) {
-  return () => invalid("", "", ["patch", invalidValue(patch, error)]);
-}
-
-const rejected = () =>
-  failure(422, "Invalid", "the server rejected our request due to an error in our request");
-
-const jsonPatches: Case[] = [
-  badPatch(
-    "a JSON patch that is an object",
-    "json",
-    {},
-    badRequest(
-      "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
-    ),
-  ),
-  badPatch(
-    "operations that are numbers",
-    "json",
-    [5],
-    badRequest(
-      "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp",
-    ),
-  ),
-  badPatch(
-    "too many operations",
-    "json",
-    Array.from({ length: 10_001 }, () => ({ op: "test", path: "/kind", value: "Node" })),
-    () =>
-      failure(
-        413,
-        "RequestEntityTooLarge",
-        "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001",
-      ),
-  ),
-  badPatch("an unknown operation", "json", [{ op: "foo", path: "/kind" }], rejected),
-  badPatch("an operation without a path", "json", [{ op: "add", value: 1 }], rejected),
-  badPatch("a path that leads nowhere", "json", [{ op: "remove", path: "/metadata/nope" }], rejected),
-  badPatch("the whole object removed", "json", [{ op: "remove", path: "" }], rejected),
-  badPatch("the whole object replaced by text", "json", [{ op: "replace", path: "", value: "x" }], rejected),
-  {
-    situation: "the whole object replaced",
-    before,
-    request: (name, last) => {
-      const metadata = { ...last.body.metadata, labels: { a: "b" } };
-      return patched(name, "json", [{ op: "replace", path: "", value: { ...last.body, metadata } }]);
-    },
-    outcome: () => ({ code: 200, body: { metadata: { labels: { a: "b" } } } }),
-  },
-];
+const isBadRequest = () => ({ code: 400, body: { reason: "BadRequest" } });
+const isInvalid = () => ({ code: 422, body: { reason: "Invalid" } });
 
 const mergePatches: Case[] = [
-  badPatch(
-    "a merge patch that is cut off",
-    "merge",
-    '{"spec":',
-    badRequest("error decoding patch: unexpected end of JSON input"),
-  ),
-  badPatch("a merge patch of null", "merge", "null", badRequest("Invalid JSON Patch")),
-  badPatch("a merge patch to another kind", "merge", { kind: "Secret" }, () => ({
-    code: 422,
-    body: { message: expect.stringContaining("converting (v1.Secret) to (core.Node): unknown conversion") },
-  })),
-  badPatch("a merge patch to a value of another type", "merge", { spec: { unschedulable: "x" } }, () => ({
-    code: 422,
-    body: {
-      message: expect.stringMatching(
-        /^ "" is invalid: patch: Invalid value: "\{\\"apiVersion\\":\\"v1\\",\\"kind\\":\\"Node\\",.*": json: cannot unmarshal string into Go struct field NodeSpec.spec.unschedulable of type bool$/,
-      ),
-    },
-  })),
-  {
-    situation: "a merge patch that goes deep where nobody looks",
-    before,
-    request: (name) => patched(name, "merge", `${'{"a":'.repeat(1_000)}1${"}".repeat(1_000)}`),
-    outcome: () => ({ code: 200, headers: { warning: '299 - "unknown field \\"a\\""' } }),
-  },
-  badPatch(
-    "a merge patch that goes too deep",
-    "merge",
-    `${'{"a":'.repeat(10_001)}1${"}".repeat(10_001)}`,
-    badRequest("error decoding patch: invalid character '{' exceeded max depth"),
-  ),
+  badPatch("a merge patch that is cut off", "merge", '{"spec":', isBadRequest),
+  badPatch("a merge patch of null", "merge", "null", isBadRequest),
+  badPatch("a merge patch that is a list", "merge", [], isBadRequest),
+  badPatch("a merge patch to another kind", "merge", { kind: "Lease" }, isInvalid),
+  badPatch("a merge patch to a value of another type", "merge", { spec: { unschedulable: "x" } }, isInvalid),
 ];
 
 const strategicPatches: Case[] = [
-  badPatch(
-    "a strategic merge patch that is no JSON",
-    "strategic",
-    "{bad",
-    badRequest("invalid character 'b' looking for beginning of object key string"),
-  ),
-  badPatch(
-    "a strategic merge patch that is a list",
-    "strategic",
-    [],
-    badRequest("json: cannot unmarshal array into Go value of type map[string]interface {}"),
-  ),
-  badPatch(
-    "text for a list",
-    "strategic",
-    { spec: { taints: "x" } },
-    unsuitable("map[spec:map[taints:x]]", "cannot restore slice from string"),
-  ),
-  badPatch(
-    "text for an object",
-    "strategic",
-    { spec: "x" },
-    unsuitable("map[spec:x]", "cannot restore struct from: string"),
-  ),
-  badPatch(
-    "text for labels",
-    "strategic",
-    { metadata: { labels: "x" } },
-    unsuitable("map[metadata:map[labels:x]]", "cannot restore map from string"),
-  ),
-  badPatch(
-    "a number for text",
-    "strategic",
-    { metadata: { labels: { a: 5 } } },
-    unsuitable("map[metadata:map[labels:map[a:5]]]", "cannot convert int64 to string"),
-  ),
-  badPatch(
-    "text for a bool",
-    "strategic",
-    { spec: { unschedulable: "x" } },
-    unsuitable("map[spec:map[unschedulable:x]]", "unrecognized type: bool"),
-  ),
+  badPatch("a strategic merge patch that is no JSON", "strategic", "{bad", isBadRequest),
+  badPatch("a strategic merge patch that is a list", "strategic", [], isBadRequest),
+  badPatch("text for a list", "strategic", { spec: { taints: "x" } }, isInvalid),
+  badPatch("text for an object", "strategic", { spec: "x" }, isInvalid),
+  badPatch("text for labels", "strategic", { metadata: { labels: "x" } }, isInvalid),
+  badPatch("a number for text", "strategic", { metadata: { labels: { a: 5 } } }, isInvalid),
+  badPatch("text for a bool", "strategic", { spec: { unschedulable: "x" } }, isInvalid),
   badPatch(
     "a quantity that is none",
     "strategic",
     { status: { capacity: { cpu: "x" } } },
-    unsuitable(
-      "map[status:map[capacity:map[cpu:x]]]",
-      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
-    ),
+    isInvalid,
     "/status",
   ),
   {
@@ -356,7 +223,6 @@ const absent: Case[] = [
 export const updateRules: Case[] = [
   ...preconditions,
   ...systemFields,
-  ...jsonPatches,
   ...mergePatches,
   ...strategicPatches,
   ...absent,

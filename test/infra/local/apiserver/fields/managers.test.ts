@@ -1,8 +1,7 @@
-// Entries of metadata.managedFields: how many there may be, their order, and entries that clients wrote.
+// Entries of metadata.managedFields: how many there may be, and their order.
 import { describe, expect, test } from "vitest";
 import {
   capManagers,
-  decodeManagers,
   encodeManagers,
   type Owned,
 } from "../../../../../infra/local/apiserver/fields/managers.ts";
@@ -67,53 +66,4 @@ test("entries are in the order of operation, time, name", () => {
     "Update b",
     "Update c",
   ]);
-});
-
-describe("entries that a client wrote", () => {
-  function decoded(entry: object) {
-    return decodeManagers([
-      { manager: "m", operation: "Update", apiVersion: "v1", fieldsType: "FieldsV1", ...entry },
-    ])?.[0]?.fields;
-  }
-
-  test.each([
-    {
-      situation: "spaces and the order of keys",
-      fieldsV1: { "f:l": { 'k:{ "b": 1, "a": "x" }': {}, "v: 1": {} } },
-      fields: { "f:l": { 'k:{"a":"x","b":1}': {}, "v:1": {} } },
-    },
-    {
-      situation: "elements of a later version are dropped",
-      fieldsV1: { "f:a": { "z:later": { "f:b": {} } } },
-      fields: { "f:a": {} },
-    },
-    {
-      situation: "a leaf that says that it is a member",
-      fieldsV1: { ".": {}, "f:a": { ".": {} } },
-      fields: { "f:a": {} },
-    },
-    { situation: "no fields at all", fieldsV1: undefined, fields: {} },
-  ])("$situation", ({ fieldsV1, fields }) => {
-    expect(decoded({ fieldsV1 })).toEqual(fields);
-  });
-
-  test.each([
-    { situation: "a leaf that is no object", entry: { fieldsV1: { "f:a": 1 } } },
-    { situation: "an element without a colon", entry: { fieldsV1: { abc: {} } } },
-    { situation: "a key that is no JSON", entry: { fieldsV1: { "k:{": {} } } },
-    { situation: "another fieldsType", entry: { fieldsType: "FieldsV2" } },
-    { situation: "another operation", entry: { operation: "Patch" } },
-    { situation: "no apiVersion", entry: { apiVersion: "" } },
-  ])("$situation → none of them count", ({ entry }) => {
-    expect(decoded(entry)).toBeUndefined();
-  });
-
-  test("of two entries of one manager the later counts", () => {
-    const entry = { manager: "m", operation: "Apply", apiVersion: "v1", fieldsType: "FieldsV1" };
-    const both = decodeManagers([
-      { ...entry, fieldsV1: { "f:a": {} } },
-      { ...entry, apiVersion: "v2", fieldsV1: { "f:b": {} } },
-    ]);
-    expect(both).toMatchObject([{ apiVersion: "v2", fields: { "f:b": {} } }]);
-  });
 });

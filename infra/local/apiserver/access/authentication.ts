@@ -1,0 +1,82 @@
+// Who sends a request: a bearer token → a user. Without one it is the anonymous user; a token of a service account dies
+// with its account.
+import { createHash, type KeyObject, timingSafeEqual } from "node:crypto";
+import {
+  createTokenSigner,
+  hasExpired,
+  type TokenClaims,
+  type TokenSigner,
+} from "./service-account-tokens.ts";
+import type { Surroundings } from "../write/write.ts";
+
+export interface User {
+  name: string;
+  groups: readonly string[];
+}
+
+export interface Authenticator {
+  /** The user of an Authorization header; undefined for a token that is none. */
+  userOf: (authorization: string | null) => User | undefined;
+  signer: TokenSigner;
+}
+
+const admin: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
+const anonymous: User = { name: "system:anonymous", groups: ["system:unauthenticated"] };
+
+function hashOf(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/** bearertoken.Authenticator.AuthenticateRequest: another scheme is no token. */
+function bearerToken(authorization: string | null): string | undefined {
+  const [scheme = "", token = ""] = (authorization ?? "").trim().split(" ", 2);
+  return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
+}
+
+function userOf({ namespace, serviceAccount }: TokenClaims): User {
+  return {
+    name: `system:serviceaccount:${namespace}:${serviceAccount}`,
+    groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
+  };
+}
+
+/** Tokens whose signature need not be verified again; all are forgotten when they are too many. */
+const maxVerified = 5_000;
+
+export function createAuthenticator(
+  { store, now }: Pick<Surroundings, "store" | "now">,
+  adminToken: string,
+  /** Signs the tokens of service accounts: a private key on P-256. */
+  signingKey: KeyObject,
+): Authenticator {
+  const signer = createTokenSigner(signingKey);
+  const adminHash = hashOf(adminToken);
+  const verified = new Map<string, TokenClaims>();
+
+  function verifiedClaims(token: string): TokenClaims | undefined {
+    const known = verified.get(token);
+    if (known) return hasExpired(known, now()) ? undefined : known;
+    const claims = signer.verify(token, now());
+    if (!claims) return undefined;
+    if (verified.size >= maxVerified) verified.clear();
+    verified.set(token, claims);
+    return claims;
+  }
+
+  function accountUser(token: string): User | undefined {
+    const claims = verifiedClaims(token);
+    if (!claims) return undefined;
+    const { namespace, serviceAccount: name, uid } = claims;
+    const account = store.get({ resource: "serviceaccounts", namespace, name });
+    return account && account.metadata.uid === uid ? userOf(claims) : undefined;
+  }
+
+  return {
+    userOf: (authorization) => {
+      const token = bearerToken(authorization);
+      if (token === undefined) return anonymous;
+      return timingSafeEqual(hashOf(token), adminHash) ? admin : accountUser(token);
+    },
+    signer,
+  };
+}

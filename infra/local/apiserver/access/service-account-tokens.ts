@@ -1,0 +1,98 @@
+// Tokens of service accounts: JWTs with the claims of kube-apiserver's, signed with an EC key, good for this server
+// alone. Signs and verifies; whether an account still exists is for others to ask.
+import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
+import { fieldsOf, listOf, textOf } from "../object.ts";
+
+/** --service-account-issuer, and the only audience there is. */
+export const issuer = "https://kubernetes.default.svc";
+
+export interface TokenClaims {
+  namespace: string;
+  serviceAccount: string;
+  /** The account's. */
+  uid: string;
+  issuedAtMs: number;
+  expiresAtMs: number;
+  /** JTI: a token's own name. */
+  id: string;
+}
+
+export interface TokenSigner {
+  sign: (claims: TokenClaims) => string;
+  /** The claims of a token that this key signed for this server and that has not expired. */
+  verify: (token: string, now: Date) => TokenClaims | undefined;
+}
+
+/** Clocks differ (go-jose's jwt.DefaultLeeway). */
+export const leewayMs = 60_000;
+
+/** Compact ECDSA signatures, as JWTs have them. */
+const dsaEncoding = "ieee-p1363";
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString("base64url");
+}
+
+function decode(part: string): JsonObject {
+  try {
+    return fieldsOf(JSON.parse(Buffer.from(part, "base64url").toString("utf8")));
+  } catch {
+    return {};
+  }
+}
+
+function payloadOf({ namespace, serviceAccount, uid, issuedAtMs, expiresAtMs, id }: TokenClaims) {
+  const seconds = (ms: number) => Math.floor(ms / 1_000);
+  return {
+    aud: [issuer],
+    exp: seconds(expiresAtMs),
+    iat: seconds(issuedAtMs),
+    iss: issuer,
+    jti: id,
+    "kubernetes.io": { namespace, serviceaccount: { name: serviceAccount, uid } },
+    nbf: seconds(issuedAtMs),
+    sub: `system:serviceaccount:${namespace}:${serviceAccount}`,
+  };
+}
+
+function claimsOf(payload: JsonObject): TokenClaims {
+  const own = fieldsOf(payload["kubernetes.io"]);
+  const account = fieldsOf(own["serviceaccount"]);
+  return {
+    namespace: textOf(own["namespace"]),
+    serviceAccount: textOf(account["name"]),
+    uid: textOf(account["uid"]),
+    issuedAtMs: Number(payload["iat"]) * 1_000,
+    expiresAtMs: Number(payload["exp"]) * 1_000,
+    id: textOf(payload["jti"]),
+  };
+}
+
+export function hasExpired({ expiresAtMs }: TokenClaims, now: Date): boolean {
+  return now.getTime() - leewayMs > expiresAtMs;
+}
+
+/** `key` is a private key on P-256. */
+export function createTokenSigner(key: KeyObject): TokenSigner {
+  const publicKey = createPublicKey(key);
+  const der = publicKey.export({ type: "spki", format: "der" });
+  const header = encode({ alg: "ES256", kid: createHash("sha256").update(der).digest("base64url") });
+  return {
+    sign: (claims) => {
+      const signed = `${header}.${encode(payloadOf(claims))}`;
+      const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding });
+      return `${signed}.${signature.toString("base64url")}`;
+    },
+    verify: (token, now) => {
+      const [tokenHeader = "", payload = "", signature = "", ...rest] = token.split(".");
+      if (tokenHeader !== header || rest.length > 0) return undefined;
+      const data = Buffer.from(`${tokenHeader}.${payload}`);
+      const bytes = Buffer.from(signature, "base64url");
+      if (!verify("sha256", data, { key: publicKey, dsaEncoding }, bytes)) return undefined;
+      const claims = decode(payload);
+      const found = claimsOf(claims);
+      return listOf(claims["aud"]).includes(issuer) && !hasExpired(found, now) ? found : undefined;
+    },
+  };
+}

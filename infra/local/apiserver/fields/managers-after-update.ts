@@ -1,0 +1,113 @@
+// managedFields after a write that is no apply. Mirrors apimachinery's managedfields/internal (FieldManager.Update and
+// what it wraps) and structured-merge-diff's merge.Updater.Update. Pure.
+import { type ApiObject, asJson } from "../object.ts";
+import type { ResourceType } from "../resource-type.ts";
+import { compareObjects, type Comparison } from "./compare.ts";
+import {
+  capManagers,
+  encodeManagers,
+  type FieldManager,
+  isSameManager,
+  type ManagedFieldsEntry,
+  type Owned,
+  readManagers,
+} from "./managers.ts";
+import { difference, fieldSet, inOrder, isEmptySet, recursiveDifference, union } from "./set.ts";
+import { resetFields, trackedTypeOf } from "./tracked-type.ts";
+
+/** A write as far as the ownership of fields goes. */
+export interface FieldWrite {
+  type: ResourceType;
+  writer: FieldManager;
+  /** RFC 3339, whole seconds. */
+  time: string;
+}
+
+/** stripMetaManager: what nobody owns. */
+const unowned = fieldSet(
+  ["apiVersion"],
+  ["kind"],
+  ["metadata"],
+  ["metadata", "name"],
+  ["metadata", "namespace"],
+  ["metadata", "creationTimestamp"],
+  ["metadata", "selfLink"],
+  ["metadata", "uid"],
+  ["metadata", "clusterName"],
+  ["metadata", "generation"],
+  ["metadata", "managedFields"],
+  ["metadata", "resourceVersion"],
+);
+
+/** The entry without what nobody owns. */
+export function withoutUnowned(owned: Owned): Owned {
+  const fields = difference(owned.fields, unowned);
+  return fields === owned.fields ? owned : { ...owned, fields };
+}
+
+/** What a manager still owns when somebody else has changed fields. */
+function afterOther(owned: Owned, { changed, removed }: Comparison): Owned {
+  const fields = difference(difference(owned.fields, changed), removed);
+  return fields === owned.fields ? owned : { ...owned, fields };
+}
+
+/** Managers of fields in the version that is written: there is no other. */
+export function ofVersion({ writer }: FieldWrite, managers: readonly Owned[]): Owned[] {
+  return managers.filter(({ apiVersion }) => apiVersion === writer.apiVersion);
+}
+
+/** The comparison without the fields that the path does not write. */
+export function withoutReset(write: FieldWrite, { changed, removed }: Comparison): Comparison {
+  const reset = resetFields(write.type, write.writer.subresource);
+  return { changed: recursiveDifference(changed, reset), removed: recursiveDifference(removed, reset) };
+}
+
+/** Managers without those that have nothing left. */
+export function ofSomething(managers: readonly Owned[]): Owned[] {
+  return managers.filter(({ fields }) => !isEmptySet(fields));
+}
+
+/** managedFieldsUpdater.Update: what the write changed goes to the writer's entry, with a new time. */
+function withChanges(managers: Owned[], write: FieldWrite, { changed }: Comparison): Owned[] {
+  const { writer, time } = write;
+  const own = withoutUnowned({ ...writer, time, fields: inOrder(changed) });
+  if (isEmptySet(own.fields)) return managers;
+  const previous = managers.find((owned) => isSameManager(owned, writer));
+  if (!previous) return [...managers, own];
+  const merged = { ...own, fields: union(own.fields, previous.fields) };
+  return managers.map((owned) => (owned === previous ? merged : owned));
+}
+
+/** Who owns what after `live` became `next`. */
+export function managersAfterUpdate(
+  write: FieldWrite,
+  managers: Owned[],
+  next: ApiObject,
+  live: ApiObject,
+): Owned[] {
+  const { schema } = trackedTypeOf(write.type);
+  const comparison = withoutReset(write, compareObjects(asJson(live), asJson(next), schema));
+  const others = ofVersion(write, managers).map((owned) => afterOther(owned, comparison));
+  return capManagers(withChanges(ofSomething(others), write, comparison));
+}
+
+/** An object of the type that nobody has written yet. */
+export function unwritten(type: ResourceType): ApiObject {
+  // The zero value of every kind has metadata.
+  return trackedTypeOf(type).zero as unknown as ApiObject;
+}
+
+/**
+ * metadata.managedFields after a write of `next` over `live` (undefined: it is created). `next` is the object as the
+ * client wants it, with its type's defaults, before anything else is done to it; what it says of managedFields does not
+ * count.
+ */
+export function managedFieldsAfterUpdate(
+  write: FieldWrite,
+  next: ApiObject,
+  live: ApiObject | undefined,
+): ManagedFieldsEntry[] | undefined {
+  const before = readManagers(live?.metadata.managedFields ?? []);
+  if (live && before.length === 0) return undefined;
+  return encodeManagers(managersAfterUpdate(write, before, next, live ?? unwritten(write.type)));
+}

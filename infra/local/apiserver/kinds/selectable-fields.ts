@@ -1,0 +1,22 @@
+// The fields of Nodes, events and namespaces that a fieldSelector may name.
+import { type ApiObject, fieldsOf, textOf } from "../object.ts";
+
+export function selectableEventFields(event: ApiObject): Record<string, string> {
+  const involved = fieldsOf(event["involvedObject"]);
+  const fields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
+  return {
+    ...Object.fromEntries(fields.map((field) => [`involvedObject.${field}`, textOf(involved[field])])),
+    reason: textOf(event["reason"]),
+    reportingComponent: textOf(event["reportingComponent"]),
+    source: textOf(fieldsOf(event["source"])["component"]) || textOf(event["reportingComponent"]),
+    type: textOf(event["type"]),
+  };
+}
+
+export function selectableNodeFields(node: ApiObject): Record<string, string> {
+  return { "spec.unschedulable": String(fieldsOf(node["spec"])["unschedulable"] === true) };
+}
+
+export function selectableNamespaceFields(namespace: ApiObject): Record<string, string> {
+  return { "status.phase": textOf(fieldsOf(namespace["status"])["phase"]) };
+}

@@ -1,0 +1,81 @@
+// Label selectors: text → predicate. Mirrors apimachinery's labels.Parse: equality, sets, existence, comparison.
+import { failure, type Result, success } from "../../../../shared/result.ts";
+import { labelValueErrors, qualifiedNameErrors } from "../validation/names.ts";
+
+type Labels = Record<string, string>;
+type Predicate = (labels: Labels) => boolean;
+
+export interface LabelSelector {
+  matches: Predicate;
+  isEmpty: boolean;
+}
+
+interface Requirement {
+  key: string;
+  operator: string;
+  values: string[];
+}
+
+/** Splits at the commas that are not between brackets. */
+function splitRequirements(selector: string): string[] {
+  const parts = selector.split(/,(?![^(]*\))/).map((part) => part.trim());
+  return selector.trim() === "" ? [] : parts;
+}
+
+const patterns: [operator: string, pattern: RegExp][] = [
+  ["exists", /^([^\s=!<>(),]+)$/],
+  ["absent", /^!\s*([^\s=!<>(),]+)$/],
+  ["in", /^([^\s=!<>(),]+)\s+in\s*\(([^()]*)\)$/],
+  ["notin", /^([^\s=!<>(),]+)\s+notin\s*\(([^()]*)\)$/],
+  ["notin", /^([^\s=!<>(),]+)\s*!=\s*([^\s=!<>(),]*)$/],
+  ["in", /^([^\s=!<>(),]+)\s*==?\s*([^\s=!<>(),]*)$/],
+  [">", /^([^\s=!<>(),]+)\s*>\s*(-?\d+)$/],
+  ["<", /^([^\s=!<>(),]+)\s*<\s*(-?\d+)$/],
+];
+
+function parseRequirement(text: string): Requirement | undefined {
+  for (const [operator, pattern] of patterns) {
+    const [, key, values = ""] = pattern.exec(text) ?? [];
+    if (key !== undefined) return { key, operator, values: values.split(",").map((value) => value.trim()) };
+  }
+  return undefined;
+}
+
+function predicate({ key, operator, values }: Requirement): Predicate {
+  const limit = BigInt(operator === ">" || operator === "<" ? (values[0] ?? "") : 0);
+  const isInteger = (text: string | undefined) => text !== undefined && /^-?\d+$/.test(text);
+  return (labels) => {
+    const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+    switch (operator) {
+      case "exists":
+        return value !== undefined;
+      case "absent":
+        return value === undefined;
+      case "in":
+        return value !== undefined && values.includes(value);
+      case "notin":
+        return value === undefined || !values.includes(value);
+      case ">":
+        return isInteger(value) && BigInt(value ?? 0) > limit;
+      default:
+        return isInteger(value) && BigInt(value ?? 0) < limit;
+    }
+  };
+}
+
+/** An empty selector matches everything. */
+export function parseLabelSelector(selector: string): Result<LabelSelector> {
+  const requirements: Requirement[] = [];
+  for (const text of splitRequirements(selector)) {
+    const requirement = parseRequirement(text);
+    if (!requirement) return failure(`unable to parse requirement: ${JSON.stringify(text)}`);
+    const errors = [...qualifiedNameErrors(requirement.key), ...requirement.values.flatMap(labelValueErrors)];
+    if (errors.length > 0) return failure(`unable to parse requirement: ${errors.join("; ")}`);
+    requirements.push(requirement);
+  }
+  const predicates = requirements.map(predicate);
+  return success({
+    matches: (labels) => predicates.every((matches) => matches(labels)),
+    isEmpty: predicates.length === 0,
+  });
+}

@@ -1,0 +1,73 @@
+// Which objects a list, a watch or a deletecollection is about: its options → a predicate. Reads no store.
+import { failure, success } from "../../../../shared/result.ts";
+import { type FieldTerm, matchesFields, parseFieldSelector, requiredName } from "./field-selector.ts";
+import { parseLabelSelector } from "./label-selector.ts";
+import { type ListOptions, listOptions } from "./list-options.ts";
+import type { ApiObject, Outcome } from "../object.ts";
+import type { RequestInfo } from "../request-info.ts";
+import type { ResourceType } from "../resource-type.ts";
+import { badRequest } from "../status.ts";
+
+function selectableFields(type: ResourceType, object: ApiObject): Record<string, string> {
+  const { name = "", namespace = "" } = object.metadata;
+  return {
+    "metadata.name": name,
+    "metadata.namespace": namespace,
+    ...type.selectableFields?.(object),
+  };
+}
+
+/** An object without any field, to know the names of what can be selected. */
+const nothing: ApiObject = { kind: "", apiVersion: "", metadata: {} };
+
+function unknownField(type: ResourceType, terms: FieldTerm[]): string | undefined {
+  const known = selectableFields(type, nothing);
+  return terms.find(({ field }) => !Object.hasOwn(known, field))?.field;
+}
+
+/** A name in the path of a watch is one more term, and must not contradict the selector (handlers.listOpts). */
+function withName(terms: FieldTerm[], name: string): FieldTerm[] | undefined {
+  if (name === "") return terms;
+  if (terms.length === 0) return [{ field: "metadata.name", equal: true, value: name }];
+  return requiredName(terms) === name ? terms : undefined;
+}
+
+function matcher(
+  type: ResourceType,
+  namespace: string,
+  matchesLabels: (labels: Record<string, string>) => boolean,
+  terms: FieldTerm[],
+): (object: ApiObject) => boolean {
+  const hasNamespace = namespace !== "" && type.namespaced;
+  return (object) => {
+    const { metadata } = object;
+    if (hasNamespace && metadata.namespace !== namespace) return false;
+    if (!matchesLabels(metadata.labels ?? {})) return false;
+    return terms.length === 0 || matchesFields(terms, selectableFields(type, object));
+  };
+}
+
+/** What a list, watch or deletecollection asks for (handlers.listOpts). */
+export interface Asked {
+  options: ListOptions;
+  matches: (object: ApiObject) => boolean;
+}
+
+export function readListRequest(
+  type: ResourceType,
+  info: RequestInfo,
+  query: URLSearchParams,
+): Outcome<Asked> {
+  const read = listOptions(query, info.verb === "watch");
+  if (!read.ok) return read;
+  const options = read.value;
+  const labels = parseLabelSelector(options.labelSelector);
+  if (!labels.ok) return failure(badRequest(labels.error));
+  const fields = parseFieldSelector(options.fieldSelector);
+  if (!fields) return failure(badRequest(`invalid field selector: ${options.fieldSelector}`));
+  const unknown = unknownField(type, fields);
+  if (unknown !== undefined) return failure(badRequest(`field label not supported: ${unknown}`));
+  const terms = withName(fields, info.name);
+  if (!terms) return failure(badRequest("fieldSelector metadata.name doesn't match requested name"));
+  return success({ options, matches: matcher(type, info.namespace, labels.value.matches, terms) });
+}

@@ -1,0 +1,180 @@
+// Streams changes to a client as JSON lines, from a resourceVersion on. Mirrors apiserver's cacher.Watch. Decides
+// nothing about objects.
+import { failure, success } from "../../../../shared/result.ts";
+import { escapeHtml } from "../answers/answer.ts";
+import type { Change } from "../history.ts";
+import type { ListOptions } from "./list-options.ts";
+import type { Representation } from "../answers/negotiation.ts";
+import { type ApiObject, asJson, type Outcome } from "../object.ts";
+import type { RequestInfo } from "../request-info.ts";
+import type { ResourceType } from "../resource-type.ts";
+import { type Asked, readListRequest } from "./select.ts";
+import * as refuse from "../status.ts";
+import { qualifiedResource } from "../status.ts";
+import type { Store } from "../store.ts";
+import { unwritten } from "../fields/managers-after-update.ts";
+import { showObject } from "../answers/table.ts";
+import type { After } from "../timer.ts";
+
+interface WatchEvent {
+  type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
+  object: ApiObject;
+  /** The object as JSON, where that is at hand. */
+  text?: string;
+}
+
+/** A client that does not read is cut off with this much waiting for it; it then lists again. */
+const maxWaitingBytes = 8 * 1024 * 1024;
+/** --min-request-timeout: a watch without timeoutSeconds ends after one to two times this. */
+const defaultTimeoutMs = 1_800_000;
+/** What a timer can wait for at most. */
+const maxTimeoutMs = 2 ** 31 - 1;
+/** cacher.defaultBookmarkFrequency, and how long before the end the last one comes. */
+const bookmarkIntervalMs = 60_000;
+const lastBookmarkMs = 2_000;
+
+export interface WatchWorld {
+  store: Store;
+  now: () => Date;
+  random: () => number;
+  after: After;
+}
+
+/** The change as a watcher with a selector sees it: coming into view is ADDED, going out of it DELETED. */
+function seenThrough(matches: Asked["matches"], change: Change): WatchEvent | undefined {
+  const { object, previous, text } = change;
+  const isSeen = change.type !== "DELETED" && matches(object);
+  const wasSeen = previous !== undefined && matches(previous);
+  if (isSeen) return { type: wasSeen ? "MODIFIED" : "ADDED", object, text };
+  if (!wasSeen) return undefined;
+  if (change.type === "DELETED") return { type: "DELETED", object, text };
+  const metadata = { ...previous.metadata, resourceVersion: String(change.revision) };
+  return { type: "DELETED", object: { ...previous, metadata } };
+}
+
+/** A bookmark's object is an empty one with a resourceVersion. */
+function bookmark(type: ResourceType, revision: number, isEndOfInitial: boolean): WatchEvent {
+  const annotations = { "k8s.io/initial-events-end": "true" };
+  const metadata = { resourceVersion: String(revision), ...(isEndOfInitial && { annotations }) };
+  return { type: "BOOKMARK", object: { ...unwritten(type), metadata } };
+}
+
+/** What comes before the first change, and the revision after which changes count. */
+interface Start {
+  events: WatchEvent[];
+  revision: number;
+}
+
+function everything(store: Store, type: ResourceType, { options, matches }: Asked): Outcome<Start> {
+  const revision = store.revision();
+  if (options.resourceVersion > revision)
+    return failure(refuse.revisionTooLarge(options.resourceVersion, revision));
+  const objects = store.list(qualifiedResource(type)).filter(matches);
+  const events = objects.map((object): WatchEvent => ({ type: "ADDED", object }));
+  if (options.allowWatchBookmarks) events.push(bookmark(type, revision, true));
+  return success({ events, revision });
+}
+
+/** A failure is a watch that cannot start where it was asked to, and says so as its only event (cacher.newErrWatcher). */
+function startOf(store: Store, type: ResourceType, asked: Asked): Outcome<Start> {
+  if (asked.options.sendInitialEvents) return everything(store, type, asked);
+  const from = asked.options.resourceVersion || store.revision();
+  const changes = store.changesSince(qualifiedResource(type), from);
+  if (changes === "gone")
+    return failure(refuse.expired(`too old resource version: ${from} (${store.revision()})`));
+  const events = changes
+    .map((change) => seenThrough(asked.matches, change))
+    .filter((event) => event !== undefined);
+  return success({ events, revision: Math.max(from, store.revision()) });
+}
+
+/** Events as lines in the form that was asked for; only a Table's first event has headers. */
+function createLines(type: ResourceType, shown: Representation, now: () => Date) {
+  const encoder = new TextEncoder();
+  let isFirst = true;
+  return ({ type: eventType, object, text }: WatchEvent): Uint8Array => {
+    const form = isFirst ? shown : { ...shown, headers: false };
+    isFirst = false;
+    const plain = shown.form === "object" ? (text ?? JSON.stringify(asJson(object))) : undefined;
+    const body = plain ?? JSON.stringify(showObject(type, object, form, now()));
+    return encoder.encode(`{"type":"${eventType}","object":${escapeHtml(body)}}\n`);
+  };
+}
+
+function timeoutMs({ timeoutSeconds }: ListOptions, random: () => number): number {
+  if (timeoutSeconds === 0) return defaultTimeoutMs * (1 + random());
+  return Math.min(Math.max(0, timeoutSeconds * 1_000), maxTimeoutMs);
+}
+
+/** Runs something each minute and shortly before the end; the result stops it (cacheWatcher.nextBookmarkTime). */
+function everyMinute(after: After, lengthMs: number, run: () => void): () => void {
+  let cancel = () => {};
+  const next = (leftMs: number) => {
+    const delayMs = Math.min(bookmarkIntervalMs, leftMs - lastBookmarkMs);
+    if (delayMs <= 0) return;
+    cancel = after(delayMs, () => {
+      // First, so that `run` can stop it.
+      next(leftMs - delayMs);
+      run();
+    });
+  };
+  next(lengthMs);
+  return () => cancel();
+}
+
+function streamOf(world: WatchWorld, type: ResourceType, asked: Asked, start: Start, shown: Representation) {
+  const { store, after } = world;
+  const lineOf = createLines(type, shown, world.now);
+  const initial = start.events.map(lineOf);
+  const lengthMs = timeoutMs(asked.options, world.random);
+  let end = () => {};
+  const begin = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    for (const line of initial) controller.enqueue(line);
+    const push = (event: WatchEvent) => {
+      controller.enqueue(lineOf(event));
+      if ((controller.desiredSize ?? 0) > 0) return;
+      end();
+      controller.error(new Error("the watcher does not read"));
+    };
+    const unsubscribe = store.subscribe((change) => {
+      const event = seenThrough(asked.matches, change);
+      if (event && change.revision > start.revision) push(event);
+    }, qualifiedResource(type));
+    const cancelEnd = after(lengthMs, () => {
+      end();
+      controller.close();
+    });
+    const sendBookmark = () => {
+      if (store.revision() > start.revision) push(bookmark(type, store.revision(), false));
+    };
+    const cancelBookmarks = asked.options.allowWatchBookmarks
+      ? everyMinute(after, lengthMs, sendBookmark)
+      : () => {};
+    end = () => {
+      unsubscribe();
+      cancelEnd();
+      cancelBookmarks();
+    };
+  };
+  const initialBytes = initial.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return new ReadableStream<Uint8Array>(
+    { start: begin, cancel: () => end() },
+    { highWaterMark: initialBytes + maxWaitingBytes, size: ({ byteLength }) => byteLength },
+  );
+}
+
+/** The body of a watch's answer. It ends after timeoutSeconds, when the client goes, or when it does not read. */
+export function watchObjects(
+  world: WatchWorld,
+  type: ResourceType,
+  info: RequestInfo,
+  query: URLSearchParams,
+  shown: Representation,
+): Outcome<ReadableStream<Uint8Array>> {
+  const asked = readListRequest(type, info, query);
+  if (!asked.ok) return asked;
+  const start = startOf(world.store, type, asked.value);
+  if (start.ok) return success(streamOf(world, type, asked.value, start.value, shown));
+  const line = JSON.stringify({ type: "ERROR", object: start.error });
+  return success(new Blob([`${line}\n`]).stream());
+}

@@ -1,0 +1,56 @@
+// What a new cluster has from the start: the four system namespaces, and the default roles and bindings. Does nothing
+// to a store that has them.
+import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
+import { createObject } from "./create.ts";
+import { defaultRoles } from "../access/default-roles.ts";
+import { rbacGroup } from "../access/rule-resolver.ts";
+import { findResourceType } from "../resources.ts";
+import { decode, keyOf, type Surroundings } from "./write.ts";
+
+interface DefaultObject {
+  group: string;
+  resource: string;
+  object: JsonObject;
+}
+
+const systemNamespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
+/** bootstrappolicy.addDefaultMetadata */
+const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
+
+function defaultObjects(): DefaultObject[] {
+  const namespaces = systemNamespaces.map((name) => ({
+    group: "",
+    resource: "namespaces",
+    object: { metadata: { name } },
+  }));
+  const roles = defaultRoles.map(({ name, rules }) => ({
+    group: rbacGroup,
+    resource: "clusterroles",
+    object: { metadata: { name, labels }, rules },
+  }));
+  const bindings = defaultRoles.map(({ name, groups }) => ({
+    group: rbacGroup,
+    resource: "clusterrolebindings",
+    object: {
+      metadata: { name, labels },
+      roleRef: { apiGroup: rbacGroup, kind: "ClusterRole", name },
+      subjects: groups.map((group) => ({ apiGroup: rbacGroup, kind: "Group", name: group })),
+    },
+  }));
+  return [...namespaces, ...roles, ...bindings];
+}
+
+export function createDefaults(world: Surroundings): void {
+  for (const { group, resource, object } of defaultObjects()) {
+    const type = findResourceType({ group, version: "v1", resource })!;
+    const decoded = decode(type, object);
+    if (!decoded.ok) throw new Error(decoded.error);
+    const { metadata, apiVersion } = decoded.value.object;
+    const { name = "" } = metadata;
+    if (world.store.get(keyOf(type, "", name))) continue;
+    const writer = { manager: "kube-apiserver", operation: "Update", apiVersion, subresource: "" } as const;
+    const write = { type, namespace: "", name, subresource: "", writer, dryRun: false };
+    const created = createObject(world, write, decoded.value.object);
+    if (!created.ok) throw new Error(`${resource} ${name}: ${created.error.message}`);
+  }
+}

@@ -1,0 +1,51 @@
+// An object's metadata on its way into the store: its namespace, its owners, what only the server writes. Pure.
+import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
+import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
+import { compileStruct } from "../kinds/go-type.ts";
+import { metaTypes } from "../kinds/meta-types.ts";
+import { failure, success } from "../../../../shared/result.ts";
+import type { Outcome } from "../object.ts";
+import { badRequest, otherNamespace } from "../status.ts";
+import type { Write } from "./write.ts";
+
+/** rest.EnsureObjectNamespaceMatchesRequestNamespace: the request's namespace, unless the object says another. */
+export function placeInNamespace(write: Write, metadata: ObjectMeta): Outcome<ObjectMeta> {
+  const { namespace, ...rest } = metadata;
+  if (!write.type.namespaced) return success(rest);
+  if (namespace === write.namespace) return success(metadata);
+  if (namespace) return failure(badRequest(otherNamespace));
+  return success({ ...rest, namespace: write.namespace });
+}
+
+/** rest.WipeObjectMetaSystemFields: what nobody can say of a new object. */
+export function withoutSystemFields(metadata: ObjectMeta): ObjectMeta {
+  const {
+    creationTimestamp: _,
+    uid: __,
+    deletionTimestamp: ___,
+    deletionGracePeriodSeconds: ____,
+    selfLink: _____,
+    ...rest
+  } = metadata;
+  return rest;
+}
+
+/** handlers.dedupOwnerReferencesAndAddWarning, without the warning. */
+export function dedupOwners(metadata: ObjectMeta): ObjectMeta {
+  const { ownerReferences = [] } = metadata;
+  const kept = ownerReferences.filter(
+    (reference, index) =>
+      ownerReferences.findIndex((other) => jsonEqual({ ...other }, { ...reference })) === index,
+  );
+  return kept.length === ownerReferences.length ? metadata : { ...metadata, ownerReferences: kept };
+}
+
+const { fields } = compileStruct("v1.ObjectMeta", metaTypes);
+
+/** The same fields in the order in which Go writes them, without those that are empty: clients compare texts. */
+export function inGoOrder(metadata: {
+  [Field in keyof ObjectMeta]: ObjectMeta[Field] | undefined;
+}): ObjectMeta {
+  const present = fields.map(({ name }): [string, unknown] => [name, Reflect.get(metadata, name)]);
+  return Object.fromEntries(present.filter(([, value]) => value !== undefined && value !== ""));
+}

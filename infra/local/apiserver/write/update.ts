@@ -1,0 +1,129 @@
+// Updating one object that exists: preconditions, what a path may write, validation, storing. Mirrors
+// registry/generic/registry.Store.Update and rest.BeforeUpdate. One synchronous step, and so atomic.
+import { type JsonObject, jsonEqual } from "../../../../shared/kubernetes/json.ts";
+import type { ObjectMeta, Status } from "../../../../shared/kubernetes/types.ts";
+import { failure, success } from "../../../../shared/result.ts";
+import { invalid } from "../validation/field-errors.ts";
+import { isSameButTimes } from "../fields/managers.ts";
+import { managedFieldsAfterUpdate } from "../fields/managers-after-update.ts";
+import { placeInNamespace, inGoOrder } from "./metadata.ts";
+import {
+  validateCoreMetadataUpdate,
+  validateMetadata,
+  validateMetadataUpdate,
+} from "../validation/metadata-rules.ts";
+import { type ApiObject, asJson, type Outcome } from "../object.ts";
+import * as refuse from "../status.ts";
+import { keyOf, type Surroundings, timeOf, type Write, type Written } from "./write.ts";
+
+/** Which fields a path may write; the others stay as they are (strategy.PrepareForUpdate). */
+function keepForeignFields(write: Write, next: ApiObject, current: ApiObject): ApiObject {
+  const { kind, apiVersion, metadata } = next;
+  const hasStatus = write.type.subresources?.some(({ name }) => name === "status") ?? false;
+  if (write.subresource === "status")
+    return { ...current, kind, apiVersion, metadata, status: next["status"] };
+  return hasStatus ? { ...next, status: current["status"] } : next;
+}
+
+/** What only the apiserver writes stays as it is; what it never wrote, validation refuses. */
+function keepSystemMetadata(next: ObjectMeta, current: ObjectMeta): ObjectMeta {
+  const { uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds } = current;
+  const { generation: _, selfLink: __, ...rest } = next;
+  return {
+    ...rest,
+    ...(!rest.uid && uid !== undefined && { uid }),
+    ...(creationTimestamp !== undefined && { creationTimestamp }),
+    ...(generation !== undefined && { generation }),
+    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+    ...(deletionGracePeriodSeconds !== undefined && {
+      deletionGracePeriodSeconds: rest.deletionGracePeriodSeconds ?? deletionGracePeriodSeconds,
+    }),
+  };
+}
+
+function specOf(object: ApiObject): JsonObject {
+  const { metadata: _, status: __, ...rest } = asJson(object);
+  return rest;
+}
+
+/** Whether a deleted object has nobody left who wants to finish something first (ShouldDeleteDuringUpdate). */
+function isFinalised(object: ApiObject): boolean {
+  const { deletionTimestamp, finalizers = [] } = object.metadata;
+  return deletionTimestamp !== undefined && finalizers.length === 0;
+}
+
+/** Stores what changed; what did not change, or only in the times of its managedFields, is not written. */
+function storeUpdate(world: Surroundings, write: Write, next: ApiObject, current: ApiObject): ApiObject {
+  const { managedFields, resourceVersion, generation = 0 } = current.metadata;
+  const metadata = inGoOrder({ ...next.metadata, resourceVersion });
+  const written = { ...next, metadata };
+  const key = keyOf(write.type, write.namespace, write.name);
+  if (current.metadata.deletionTimestamp !== undefined && isFinalised(written)) {
+    if (!write.dryRun) world.store.remove(key, written);
+    return written;
+  }
+  if (isSameButTimes(metadata.managedFields, managedFields)) {
+    const comparable = { ...next, metadata: { ...metadata, ...(managedFields && { managedFields }) } };
+    if (jsonEqual(asJson(comparable), asJson(current))) return current;
+  }
+  const changesSpec = write.type.hasGeneration && !jsonEqual(specOf(next), specOf(current));
+  const object = {
+    ...next,
+    metadata: changesSpec ? inGoOrder({ ...metadata, generation: generation + 1 }) : metadata,
+  };
+  return write.dryRun ? object : world.store.put(key, object);
+}
+
+/** Optimistic locking; a type may ask for a resourceVersion in every update. */
+function refuseVersion({ type, name }: Write, sent: ObjectMeta, current: ObjectMeta): Status | undefined {
+  const { resourceVersion = "" } = sent;
+  if (!/^\d*$/.test(resourceVersion))
+    return refuse.badRequest(`resourceVersion ${resourceVersion} is no number`);
+  if (resourceVersion !== "" && resourceVersion !== "0") {
+    if (resourceVersion === current.resourceVersion) return undefined;
+    return refuse.conflict(type, name, refuse.objectModified);
+  }
+  if (!type.requiresResourceVersion) return undefined;
+  const error = invalid("metadata.resourceVersion", 0, "must be specified for an update");
+  return refuse.invalid(type.group, type.resource, name, [error]);
+}
+
+function validate({ type, name }: Write, next: ApiObject, current: ApiObject): Status | undefined {
+  const ownErrors = type.validateUpdate?.(next, current) ?? [
+    ...(type.validate?.(next) ?? []),
+    ...validateCoreMetadataUpdate(next.metadata, current.metadata),
+  ];
+  const errors = [
+    ...validateMetadata(next.metadata, type.namespaced),
+    ...validateMetadataUpdate(next.metadata, current.metadata),
+    ...ownErrors,
+  ];
+  return errors.length > 0 ? refuse.invalidObject(type, name, errors) : undefined;
+}
+
+/** Who owns which fields afterwards; what was applied comes with it. */
+function managedFieldsOf(world: Surroundings, { type, writer }: Write, sent: ApiObject, current: ApiObject) {
+  if (writer.operation === "Apply") return sent.metadata.managedFields;
+  return managedFieldsAfterUpdate({ type, writer, time: timeOf(world.now()) }, sent, current);
+}
+
+/** `sent` is in its kind's own form (see `decode`), and its owner references are there once each. */
+export function updateObject(
+  world: Surroundings,
+  write: Write,
+  sent: ApiObject,
+  current: ApiObject,
+): Outcome<Written> {
+  const placed = placeInNamespace(write, sent.metadata);
+  if (!placed.ok) return placed;
+  const placedObject = { ...sent, metadata: placed.value };
+  const managedFields = managedFieldsOf(world, write, placedObject, current);
+  const badVersion = refuseVersion(write, placed.value, current.metadata);
+  if (badVersion) return failure(badVersion);
+  const kept = keepForeignFields(write, placedObject, current);
+  const metadata = inGoOrder({ ...keepSystemMetadata(kept.metadata, current.metadata), managedFields });
+  const next = { ...kept, metadata };
+  const refused = validate(write, next, current);
+  if (refused) return failure(refused);
+  return success({ object: storeUpdate(world, write, next, current), created: false });
+}

@@ -1,0 +1,91 @@
+// What every write is made of: its surroundings, where its object is, and the object's own form. Stores nothing: see
+// create.ts, update.ts and delete.ts.
+import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
+import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
+import { type Result, success } from "../../../../shared/result.ts";
+import type { FieldManager } from "../fields/managers.ts";
+import { decodeObject } from "../kinds/decode.ts";
+import { goTypeOf } from "../kinds/go-types.ts";
+import { type ApiObject, asJson, fieldsOf } from "../object.ts";
+import { apiVersionOf, type ResourceType } from "../resource-type.ts";
+import { qualifiedResource } from "../status.ts";
+import type { ObjectKey, Store } from "../store.ts";
+import type { After } from "../timer.ts";
+
+/** What writes need from the world. */
+export interface Surroundings {
+  store: Store;
+  /** Typically `() => new Date()`. */
+  now: () => Date;
+  /** Typically `crypto.randomUUID`. */
+  uuid: () => string;
+  /** Typically `Math.random`. */
+  random: () => number;
+  /** Typically `afterTimeout`. */
+  after: After;
+}
+
+/** One write of one object through one path. */
+export interface Write {
+  type: ResourceType;
+  namespace: string;
+  name: string;
+  subresource: string;
+  writer: FieldManager;
+  dryRun: boolean;
+}
+
+export interface Written {
+  object: ApiObject;
+  created: boolean;
+}
+
+/** The key under which etcd would have the object; conflicts name it. */
+export function storageKey({ resource, namespace, name }: ObjectKey): string {
+  const [plural = ""] = resource.split(".");
+  const folder = plural === "nodes" ? "minions" : plural;
+  return ["/registry", folder, ...(namespace === "" ? [] : [namespace]), name].join("/");
+}
+
+export function keyOf(type: ResourceType, namespace: string, name: string): ObjectKey {
+  return { resource: qualifiedResource(type), namespace: type.namespaced ? namespace : "", name };
+}
+
+/** metav1.Time: RFC 3339 with seconds. */
+export function timeOf(now: Date): string {
+  return `${now.toISOString().slice(0, 19)}Z`;
+}
+
+export interface DecodedBody {
+  object: ApiObject;
+  /** Paths of fields that the kind has not. */
+  unknown: string[];
+}
+
+function formOf(type: ResourceType, body: JsonObject): Result<DecodedBody> {
+  const decoded = decodeObject(body, goTypeOf(type));
+  if (!decoded.ok) return decoded;
+  const { kind: _, apiVersion: __, ...rest } = decoded.value.object;
+  const metadata: ObjectMeta = fieldsOf(rest["metadata"]);
+  const object = { kind: type.kind, apiVersion: apiVersionOf(type), ...rest, metadata };
+  return success({ object, unknown: decoded.value.unknown });
+}
+
+/** The object with its fields in the order in which Go writes them. Throws for one that is not of the type. */
+export function inFieldOrder(type: ResourceType, object: ApiObject): ApiObject {
+  const ordered = formOf(type, asJson(object));
+  if (!ordered.ok) throw new Error(`an object that was read cannot be read again: ${ordered.error}`);
+  return ordered.value.object;
+}
+
+/**
+ * A body or a patch's result in the kind's own form with its defaults, or why it does not fit. Its kind and apiVersion
+ * are the type's, whatever it says.
+ */
+export function decode(type: ResourceType, body: JsonObject): Result<DecodedBody> {
+  const decoded = formOf(type, body);
+  if (!decoded.ok) return decoded;
+  const { object, unknown } = decoded.value;
+  const defaulted = type.normalise?.(object, body) ?? object;
+  return defaulted === object ? decoded : success({ object: inFieldOrder(type, defaulted), unknown });
+}
