@@ -7,7 +7,7 @@ import { originOf } from "../../node-shim/worker-link/origin.ts";
 import { firstFault } from "../../shared/protocol/report.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
-export interface Connection {
+export interface WorkerConnection {
   /** The Worker's origin: `https://rollcall.example.com`. */
   url: string;
   /** Who asks: the admin secret, a service token of Cloudflare Access, or both. */
@@ -27,7 +27,7 @@ export interface OperatorEnvironment {
 export function connectionOf(
   flags: { url?: string; secretFile?: string },
   environment: OperatorEnvironment,
-): Result<Connection> {
+): Result<WorkerConnection> {
   const url = flags.url ?? environment.ROLLCALL_URL;
   if (!url) return failure("which Worker? Pass --url https://HOST or set ROLLCALL_URL");
   const secret = secretOf(flags.secretFile, environment);
@@ -82,7 +82,7 @@ export interface OperatorRequest {
 const DEADLINE_MS = 30_000;
 
 /** The answer's body as the Worker sent it, null where it has none; or, where it refuses, the Worker's own words. */
-export async function ask(connection: Connection, request: OperatorRequest): Promise<Result<unknown>> {
+export async function ask(connection: WorkerConnection, request: OperatorRequest): Promise<Result<unknown>> {
   const { url } = connection;
   const response = await send(connection, request);
   if (!response.ok) return response;
@@ -101,7 +101,7 @@ export async function ask(connection: Connection, request: OperatorRequest): Pro
 }
 
 async function send(
-  { url, headers }: Connection,
+  { url, headers }: WorkerConnection,
   { method, path, body }: OperatorRequest,
 ): Promise<Result<{ status: number; text: string }>> {
   const init = body === undefined ? {} : { body: JSON.stringify(body) };

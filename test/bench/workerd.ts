@@ -11,7 +11,7 @@ import { mintToken } from "../../infra/local/admin.ts";
 import { localParts, untilReady } from "../../infra/local/parts.ts";
 import { freePort } from "../../infra/local/ports.ts";
 import { prepareWorker } from "../../infra/local/workerd.ts";
-import type { Connection } from "../../infra/operator/client.ts";
+import type { WorkerConnection } from "../../infra/operator/client.ts";
 import { enrol, type Transport } from "../../node-shim/worker-link/reporter.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 
@@ -22,7 +22,7 @@ export interface BenchWorker {
   /** A join token for the names that were asked for. */
   joinToken: string;
   /** The admin secret, for infra/operator/client.ts. */
-  operator: Connection;
+  operator: WorkerConnection;
   /** CPU that workerd has used, in microseconds. */
   cpuMicroseconds: () => number;
   /** Its resident memory. */
