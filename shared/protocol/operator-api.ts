@@ -39,6 +39,7 @@ export type MintedToken = z.infer<typeof mintedTokenSchema>;
 
 /** 200 to GET /v1/tokens; newest first. */
 export const tokensSchema = z.object({ tokens: z.array(listedToken) });
+export type TokensAnswer = z.infer<typeof tokensSchema>;
 
 const shownMachineShape = {
   thumbprint: z.string(),
@@ -47,7 +48,7 @@ const shownMachineShape = {
   address: z.string(),
 };
 const shownMachine = z.object(shownMachineShape);
-/** What operators are told of a machine's key and where it came from. */
+/** A machine's key, and where it came from. */
 export type ShownMachine = z.infer<typeof shownMachine>;
 
 const pendingMachine = z.object({
@@ -65,6 +66,7 @@ export type PendingMachine = z.infer<typeof pendingMachine>;
 
 /** 200 to GET /v1/pending; oldest first. */
 export const pendingSchema = z.object({ pending: z.array(pendingMachine) });
+export type PendingAnswer = z.infer<typeof pendingSchema>;
 
 /** The query of GET /v1/audit. */
 export const auditQuerySchema = z.strictObject({
@@ -89,6 +91,7 @@ export type AuditEntry = z.infer<typeof auditEntry>;
 
 /** 200 to GET /v1/audit; newest first. */
 export const auditSchema = z.object({ entries: z.array(auditEntry) });
+export type AuditAnswer = z.infer<typeof auditSchema>;
 
 const originUse = z.object({
   origin: z.string(),
@@ -103,6 +106,7 @@ export type OriginUse = z.infer<typeof originUse>;
 
 /** 200 to GET /v1/origins; the configured ones first. */
 export const originsSchema = z.object({ origins: z.array(originUse) });
+export type OriginsAnswer = z.infer<typeof originsSchema>;
 
 /** The query of GET /v1/origins/machines. */
 export const originMachinesQuerySchema = z.strictObject({
@@ -122,6 +126,7 @@ export type OriginMachine = z.infer<typeof originMachine>;
 
 /** 200 to GET /v1/origins/machines; by name. */
 export const originMachinesSchema = z.object({ machines: z.array(originMachine) });
+export type OriginMachinesAnswer = z.infer<typeof originMachinesSchema>;
 
 export const HISTORY_KINDS = [
   "registration",
@@ -162,6 +167,7 @@ export type HistoryEntry = z.infer<typeof historyEntry>;
 
 /** 200 to GET /v1/nodes/{name}/history; newest first. */
 export const historySchema = z.object({ entries: z.array(historyEntry) });
+export type HistoryAnswer = z.infer<typeof historySchema>;
 
 /** 200 to GET /v1/nodes/{name}/clones. */
 export const sendersSchema = z.object({

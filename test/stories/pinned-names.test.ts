@@ -281,10 +281,10 @@ describe.each([
       systemUUID: "s",
     };
     const request = { name, method: "PUT", path, binding, machine, address: "" };
-    const { pin } = await registry(env).admit(request);
-    if (!pin) throw new Error("not admitted");
+    const admitted = await registry(env).admit(request);
+    if (!admitted.ok) throw new Error("not admitted");
     expect((await end(name)).status).toBe(204);
-    const enrolled = await env.NODES.getByName(name).enrol(pin);
+    const enrolled = await env.NODES.getByName(name).enrol(admitted.value);
     const macKey = parseMacKeys(env.KID_MAC_KEYS)[0]!;
     const kid = await issueKid(macKey, name, key.thumbprint, enrolled?.id ?? "none");
     expect([401, 403]).toContain(await statusOf({ name, key, kid }));

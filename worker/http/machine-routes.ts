@@ -61,20 +61,23 @@ machineRoutes.put("/v1/nodes/:name/enrolment", async (c) => {
   if (!body.success) return invalidBody(body.error);
   const request = { name, method: c.req.method, path: c.req.path, origins: origins(c.env) };
   const machine = await verifyProof(body.data.proof, request);
-  if (!machine) return refuseUnproven(c, "unauthenticated");
+  if (!machine.ok) return refuseUnproven(c, "unauthenticated");
+  const { thumbprint } = machine.value;
   const { method, path } = request;
   const { binding } = body.data;
   const address = c.req.header("cf-connecting-ip") ?? "";
-  const admitted = await registry(c.env).admit({ name, method, path, binding, machine, address });
-  const { admission, pin } = admitted;
-  if (admission === "pending" || admission === "full") {
-    return refuse("name-pinned", { detail: WAITING[admission](machine.thumbprint) });
+  const asking = { name, method, path, binding, machine: machine.value, address };
+  const admitted = await registry(c.env).admit(asking);
+  if (!admitted.ok && admitted.error.reason !== "refused") {
+    return refuse("name-pinned", { detail: WAITING[admitted.error.reason](thumbprint) });
   }
-  const enrolled = pin && (await c.env.NODES.getByName(name).enrol(pin));
+  const enrolled = admitted.ok ? await c.env.NODES.getByName(name).enrol(admitted.value) : null;
   // Refused, or taken over since it was admitted.
-  if (!enrolled?.thumbprints.includes(machine.thumbprint)) return refuseUnproven(c, "token-refused");
-  const { thumbprint } = machine;
-  const kid = await newKid(c.env.KID_MAC_KEYS, name, { thumbprint, id: enrolled.id });
+  if (!enrolled?.thumbprints.includes(thumbprint)) return refuseUnproven(c, "token-refused");
+  const kid = await newKid(c.get("isolate").macKeys(c.env.KID_MAC_KEYS), name, {
+    thumbprint,
+    id: enrolled.id,
+  });
   return c.json({ kid, ticket: enrolled.ticket } satisfies EnrolmentAnswer);
 });
 

@@ -4,10 +4,18 @@ import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { tokenRequestSchema } from "../../shared/protocol/join-tokens.ts";
 import {
+  type AuditAnswer,
   auditQuerySchema,
+  type HistoryAnswer,
   historyQuerySchema,
+  type ListedSenders,
+  type MintedToken,
+  type OriginMachinesAnswer,
   originMachinesQuerySchema,
+  type OriginsAnswer,
+  type PendingAnswer,
   thumbprintSchema,
+  type TokensAnswer,
 } from "../../shared/protocol/operator-api.ts";
 import { type Environment, registry } from "../env.ts";
 import { refuseUnproven } from "./failure-limits.ts";
@@ -37,61 +45,68 @@ export const operatorRoutes = new Hono<App>();
 operatorRoutes.post("/v1/tokens", operator, async (c) => {
   const request = tokenRequestSchema.safeParse(await json(c.req.raw));
   if (!request.success) return invalidBody(request.error);
-  return c.json(await registry(c.env).mintToken(request.data, c.var.operator.who), 201);
+  return c.json(
+    (await registry(c.env).mintToken(request.data, c.var.operator.who)) satisfies MintedToken,
+    201,
+  );
 });
 
 operatorRoutes.get("/v1/tokens", operator, async (c) =>
-  c.json({ tokens: await registry(c.env).listTokens() }),
+  c.json({ tokens: await registry(c.env).listTokens() } satisfies TokensAnswer),
 );
 
 operatorRoutes.delete("/v1/tokens/:id", operator, async (c) => {
-  const isRevoked = await registry(c.env).revokeToken(c.req.param("id"), c.var.operator.who);
-  return isRevoked ? c.body(null, 204) : refuse("not-found");
+  const revoked = await registry(c.env).revokeToken(c.req.param("id"), c.var.operator.who);
+  return revoked.ok ? c.body(null, 204) : refuse("not-found");
 });
 
 operatorRoutes.get("/v1/pending", operator, async (c) =>
-  c.json({ pending: await registry(c.env).listPending() }),
+  c.json({ pending: await registry(c.env).listPending() } satisfies PendingAnswer),
 );
 
 operatorRoutes.get("/v1/audit", operator, async (c) => {
   const query = auditQuerySchema.safeParse(c.req.query());
   if (!query.success) return invalidBody(query.error);
-  return c.json({ entries: await registry(c.env).audit(query.data) });
+  return c.json({ entries: await registry(c.env).audit(query.data) } satisfies AuditAnswer);
 });
 
 operatorRoutes.get("/v1/origins", operator, async (c) =>
-  c.json({ origins: await registry(c.env).listOrigins() }),
+  c.json({ origins: await registry(c.env).listOrigins() } satisfies OriginsAnswer),
 );
 
 operatorRoutes.get("/v1/origins/machines", operator, async (c) => {
   const query = originMachinesQuerySchema.safeParse(c.req.query());
   if (!query.success) return invalidBody(query.error);
-  return c.json({ machines: await registry(c.env).listOriginMachines(query.data) });
+  return c.json({
+    machines: await registry(c.env).listOriginMachines(query.data),
+  } satisfies OriginMachinesAnswer);
 });
 
 operatorRoutes.get("/v1/nodes/:name/history", operator, async (c) => {
   const query = historyQuerySchema.safeParse(c.req.query());
   if (!query.success) return invalidBody(query.error);
   const node = await knownNode(c.env, c.req.param("name"));
-  return node ? c.json({ entries: await node.history(query.data) }) : refuse("not-found");
+  return node
+    ? c.json({ entries: await node.history(query.data) } satisfies HistoryAnswer)
+    : refuse("not-found");
 });
 
 operatorRoutes.post("/v1/nodes/:name/register", operator, async (c) => {
   const name = c.req.param("name");
   const record = { who: c.var.operator.who, what: "node.register", target: name } as const;
-  if (!(await registry(c.env).noteAbout(record))) return refuse("not-found");
+  if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
   return (await c.env.NODES.getByName(name).registerAgain()) ? c.body(null, 204) : refuse("not-found");
 });
 
 operatorRoutes.get("/v1/nodes/:name/clones", operator, async (c) => {
   const node = await knownNode(c.env, c.req.param("name"));
-  return node ? c.json(await node.clones()) : refuse("not-found");
+  return node ? c.json((await node.clones()) satisfies ListedSenders) : refuse("not-found");
 });
 
 operatorRoutes.post("/v1/nodes/:name/believe", operator, async (c) => {
   const name = c.req.param("name");
   const record = { who: c.var.operator.who, what: "node.believe", target: name } as const;
-  if (!(await registry(c.env).noteAbout(record))) return refuse("not-found");
+  if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
   return (await c.env.NODES.getByName(name).believe()) ? c.body(null, 204) : refuse("not-found");
 });
 
@@ -99,30 +114,30 @@ operatorRoutes.post("/v1/nodes/:name/approve", operator, async (c) => {
   const body = thumbprintSchema.safeParse(await json(c.req.raw));
   if (!body.success) return invalidBody(body.error);
   const name = c.req.param("name");
-  const pin = await registry(c.env).approve(name, body.data.thumbprint, c.var.operator.who);
-  if (!pin) return refuse("not-found");
+  const approved = await registry(c.env).approve(name, body.data.thumbprint, c.var.operator.who);
+  if (!approved.ok) return refuse("not-found");
   // The machine that had the name ends now, and not when the new one comes.
-  await c.env.NODES.getByName(name).enrol(pin);
+  await c.env.NODES.getByName(name).enrol(approved.value);
   return c.body(null, 204);
 });
 
 operatorRoutes.post("/v1/nodes/:name/reject", operator, async (c) => {
   const body = thumbprintSchema.safeParse(await json(c.req.raw));
   if (!body.success) return invalidBody(body.error);
-  const isRejected = await registry(c.env).reject(
+  const rejected = await registry(c.env).reject(
     c.req.param("name"),
     body.data.thumbprint,
     c.var.operator.who,
   );
-  return isRejected ? c.body(null, 204) : refuse("not-found");
+  return rejected.ok ? c.body(null, 204) : refuse("not-found");
 });
 
 /** Repeatable, as a removal is: a first one may not have reached the machine's object. */
 operatorRoutes.post("/v1/nodes/:name/revoke", operator, async (c) => {
   const name = c.req.param("name");
-  const generation = await registry(c.env).unpin(name, "machine.revoke", c.var.operator.who);
-  if (generation === null) return refuse("not-found");
-  await c.env.NODES.getByName(name).revoke(generation);
+  const unpinned = await registry(c.env).unpin(name, "machine.revoke", c.var.operator.who);
+  if (!unpinned.ok) return refuse("not-found");
+  await c.env.NODES.getByName(name).revoke(unpinned.value);
   return c.body(null, 204);
 });
 

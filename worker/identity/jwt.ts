@@ -15,6 +15,7 @@ import {
   type NextKeyClaims,
   type ReportClaims,
 } from "../../shared/protocol/report.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
 
 /** An Ed25519 public key: `x` of its JWK, base64url of 32 bytes. */
 export async function importPublicKey(x: string): Promise<CryptoKey> {
@@ -29,13 +30,13 @@ export async function sha256Base64url(bytes: Uint8Array<ArrayBuffer>): Promise<s
   return base64url.encode(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 
-/** The header's `kid`, unverified; null when the text is no JWT or has none. */
-export function claimedKid(jwt: string): string | null {
+/** The header's `kid`, unverified; undefined where the text is no JWT or has none. */
+export function claimedKid(jwt: string): string | undefined {
   try {
     const { kid }: { kid?: unknown } = decodeProtectedHeader(jwt);
-    return typeof kid === "string" ? kid : null;
+    return typeof kid === "string" ? kid : undefined;
   } catch {
-    return null;
+    return undefined;
   }
 }
 
@@ -44,35 +45,33 @@ async function verified(
   key: CryptoKey,
   typ: string,
   audience: string[],
-): Promise<JWTPayload | null> {
+): Promise<Result<JWTPayload>> {
   try {
-    return (await jwtVerify(jwt, key, { algorithms: ["EdDSA"], typ, audience })).payload;
-  } catch {
-    return null;
+    return success((await jwtVerify(jwt, key, { algorithms: ["EdDSA"], typ, audience })).payload);
+  } catch (error) {
+    return failure(String(error));
   }
 }
 
 /** What an enrolled machine may sign. */
 export type MachineAction = "report" | "leave" | "rotate";
 
-/** The claims of a request that this key signed for this name and body; null when anything about it is not so. */
+/** The claims of a request that this key signed for this action, name and body. */
 export async function verifyRequest(
   jwt: string,
   key: CryptoKey,
   expected: { action: MachineAction; name: string; bodyDigest: string; origins: string[] },
-): Promise<ReportClaims | null> {
-  const claims = (await verified(
-    jwt,
-    key,
-    JWT_TYPES[expected.action],
-    expected.origins,
-  )) as Partial<ReportClaims> | null;
-  if (claims?.sub !== expected.name || claims.body !== expected.bodyDigest) return null;
+): Promise<Result<ReportClaims>> {
+  const payload = await verified(jwt, key, JWT_TYPES[expected.action], expected.origins);
+  if (!payload.ok) return payload;
+  const claims = payload.value as Partial<ReportClaims>;
+  if (claims.sub !== expected.name || claims.body !== expected.bodyDigest)
+    return failure("signed for another machine or body");
   // jose accepts a list that holds one of them.
-  if (typeof claims.aud !== "string") return null;
+  if (typeof claims.aud !== "string") return failure("signed for several origins");
   if (typeof claims.ticket !== "string" || !Number.isSafeInteger(claims.n) || (claims.n as number) < 1)
-    return null;
-  return claims as ReportClaims;
+    return failure("signed without a ticket or a count");
+  return success(claims as ReportClaims);
 }
 
 /** A machine that proved possession of its key, and whose key a join token's key vouched for. */
@@ -104,50 +103,44 @@ function matches(
   );
 }
 
+const WITHOUT_KEY = failure("no Ed25519 key in its header");
+const OTHER_CLAIMS = failure("signed for another request or key");
+
 /** Possession of the machine's key: a JWT that carries the key and is signed by it. */
-export async function verifyProof(jwt: string, request: EnrolmentRequest): Promise<ProvenMachine | null> {
-  const key = claimedKey(jwt);
-  if (!key) return null;
-  try {
-    const thumbprint = await thumbprintOf(key);
-    const claims = (await verified(
-      jwt,
-      await importPublicKey(key),
-      JWT_TYPES.enrol,
-      request.origins,
-    )) as Partial<EnrolmentClaims> | null;
-    if (!claims || !matches(claims, request, thumbprint)) return null;
-    const { machineID, systemUUID } = claims;
-    if (typeof machineID !== "string" || typeof systemUUID !== "string") return null;
-    return { key, thumbprint, machineID: machineID.slice(0, 128), systemUUID: systemUUID.slice(0, 128) };
-  } catch {
-    return null;
-  }
+export async function verifyProof(jwt: string, request: EnrolmentRequest): Promise<Result<ProvenMachine>> {
+  const signer = await claimedSigner(jwt);
+  if (!signer) return WITHOUT_KEY;
+  const { key, thumbprint } = signer;
+  const payload = await verified(jwt, signer.imported, JWT_TYPES.enrol, request.origins);
+  if (!payload.ok) return payload;
+  const claims = payload.value as Partial<EnrolmentClaims>;
+  if (!matches(claims, request, thumbprint)) return OTHER_CLAIMS;
+  const { machineID, systemUUID } = claims;
+  if (typeof machineID !== "string" || typeof systemUUID !== "string")
+    return failure("signed without the machine's IDs");
+  return success({
+    key,
+    thumbprint,
+    machineID: machineID.slice(0, 128),
+    systemUUID: systemUUID.slice(0, 128),
+  });
 }
 
-/** Possession of the key that follows `previous`, for this very machine; null when anything about it is not so. */
+/** Possession of the key that follows `previous`, for this very machine. */
 export async function verifyNextKey(
   jwt: string,
   request: EnrolmentRequest & { previous: string },
-): Promise<{ key: string; thumbprint: string } | null> {
-  const key = claimedKey(jwt);
-  if (!key) return null;
-  try {
-    const thumbprint = await thumbprintOf(key);
-    const publicKey = await importPublicKey(key);
-    const claims = (await verified(
-      jwt,
-      publicKey,
-      JWT_TYPES.nextKey,
-      request.origins,
-    )) as Partial<NextKeyClaims> | null;
-    if (!claims || !matches(claims, request, thumbprint)) return null;
-    return claims.previous === request.previous && thumbprint !== request.previous
-      ? { key, thumbprint }
-      : null;
-  } catch {
-    return null;
-  }
+): Promise<Result<{ key: string; thumbprint: string }>> {
+  const signer = await claimedSigner(jwt);
+  if (!signer) return WITHOUT_KEY;
+  const { key, thumbprint } = signer;
+  const payload = await verified(jwt, signer.imported, JWT_TYPES.nextKey, request.origins);
+  if (!payload.ok) return payload;
+  const claims = payload.value as Partial<NextKeyClaims>;
+  if (!matches(claims, request, thumbprint)) return OTHER_CLAIMS;
+  return claims.previous === request.previous && thumbprint !== request.previous
+    ? success({ key, thumbprint })
+    : failure("follows another key, or itself");
 }
 
 /** The join token's leave for exactly this machine key under this name. */
@@ -157,18 +150,23 @@ export async function verifyBinding(
   request: EnrolmentRequest,
   thumbprint: string,
 ): Promise<boolean> {
-  const claims = await verified(jwt, await importPublicKey(tokenKey), JWT_TYPES.join, request.origins);
-  return claims !== null && matches(claims as Partial<EnrolmentClaims>, request, thumbprint);
+  const payload = await verified(jwt, await importPublicKey(tokenKey), JWT_TYPES.join, request.origins);
+  return payload.ok && matches(payload.value as Partial<EnrolmentClaims>, request, thumbprint);
 }
 
-function claimedKey(jwt: string): string | null {
+/** The key in the header, unverified; undefined where there is none that can sign. */
+async function claimedSigner(
+  jwt: string,
+): Promise<{ key: string; thumbprint: string; imported: CryptoKey } | undefined> {
   try {
     const jwk: JWK | undefined = decodeProtectedHeader(jwt).jwk;
-    if (jwk?.kty !== "OKP" || jwk.crv !== "Ed25519" || typeof jwk.x !== "string") return null;
+    if (jwk?.kty !== "OKP" || jwk.crv !== "Ed25519" || typeof jwk.x !== "string") return undefined;
+    const { x: key } = jwk;
     // One key has one spelling, and so one thumbprint.
-    const bytes = base64url.decode(jwk.x);
-    return bytes.length === 32 && base64url.encode(bytes) === jwk.x ? jwk.x : null;
+    const bytes = base64url.decode(key);
+    if (bytes.length !== 32 || base64url.encode(bytes) !== key) return undefined;
+    return { key, thumbprint: await thumbprintOf(key), imported: await importPublicKey(key) };
   } catch {
-    return null;
+    return undefined;
   }
 }

@@ -53,11 +53,10 @@ export async function issueKid(
 
 /** A kid by the first of the configured keys. */
 export async function newKid(
-  configured: string,
+  [macKey]: readonly MacKey[],
   name: string,
   { thumbprint, id }: { thumbprint: string; id: string },
 ): Promise<string> {
-  const [macKey] = parseMacKeys(configured);
   if (!macKey) throw new Error("KID_MAC_KEYS holds no key");
   return issueKid(macKey, name, thumbprint, id);
 }

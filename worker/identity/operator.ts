@@ -17,7 +17,7 @@ export interface Operator {
 /** The header that Access puts on what it lets through. */
 const ASSERTION = "cf-access-jwt-assertion";
 
-/** For the log alone: who is no operator is told nothing. */
+/** For the log alone: the answer to who is no operator does not say why. */
 export type NoOperator =
   /** `another site`: its page sent this in an operator's browser. */
   | { reason: "no credentials" | "another secret" | "another site" }

@@ -133,10 +133,10 @@ async function verify(
   const bodyDigest = await sha256Base64url(body);
   const expected = { action, name, bodyDigest, origins };
   const claims = await verifyRequest(token, await importOnce(signer.key), expected);
-  if (!claims) return UNAUTHENTICATED;
+  if (!claims.ok) return UNAUTHENTICATED;
   // As it is now: other requests may have run meanwhile.
   const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;
   if (isFormer || records.get("enrolment")?.isRevoked) return KEY_REVOKED;
-  const { aud: origin, ticket, n } = claims;
+  const { aud: origin, ticket, n } = claims.value;
   return success({ by: signer.thumbprint, origin, use: { ticket, n, body: bodyDigest } });
 }

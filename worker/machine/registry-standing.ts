@@ -3,7 +3,7 @@
 import type { RegistryObject } from "../registry/registry-object.ts";
 import type { RotationAnswer } from "../../shared/protocol/report.ts";
 import { type Result, success } from "../../shared/result.ts";
-import { newKid } from "../identity/kid.ts";
+import { newKid, parseMacKeys } from "../identity/kid.ts";
 import type { PublicKey } from "../storage/records.ts";
 import { type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import type { MachineState } from "./machine-state.ts";
@@ -15,18 +15,18 @@ const BACK_AGAIN_MS = 3600 * 1000;
 /** A registry that has no answer is not asked by its whole fleet again and again. */
 const ASK_AGAIN_MS = 3600 * 1000;
 
-export type Registry = Pick<DurableObjectStub<RegistryObject>, "settle" | "rotate" | "unpin">;
+export type Registry = Pick<DurableObjectStub<RegistryObject>, "confirm" | "rotate" | "unpin">;
 
 export class RegistryStanding {
   readonly #state: Pick<MachineState, "records" | "keys">;
-  readonly #registry: () => Pick<Registry, "settle" | "rotate">;
+  readonly #registry: () => Pick<Registry, "confirm" | "rotate">;
   #askAgainAtMs = 0;
   /** Reports that wait for one answer go on in the order in which they came. */
   #asking: { key: string; answer: Promise<boolean> } | undefined;
 
   constructor(
     state: Pick<MachineState, "records" | "keys">,
-    registry: () => Pick<Registry, "settle" | "rotate">, // the registry's object
+    registry: () => Pick<Registry, "confirm" | "rotate">, // the registry's object
   ) {
     this.#state = state;
     this.#registry = registry;
@@ -60,10 +60,10 @@ export class RegistryStanding {
     const enrolment = records.get("enrolment");
     if (!enrolment) return UNAUTHENTICATED;
     const { id, name, generation = 0 } = enrolment;
-    const isNoted = await this.#registry().rotate(name, generation, next.thumbprint);
-    if (!isNoted || records.get("enrolment")?.id !== id) return UNAUTHENTICATED;
+    const noted = await this.#registry().rotate(name, generation, next.thumbprint);
+    if (!noted.ok || records.get("enrolment")?.id !== id) return UNAUTHENTICATED;
     keys.prepare(next);
-    return success({ kid: await newKid(macKeys, name, { thumbprint: next.thumbprint, id }) });
+    return success({ kid: await newKid(parseMacKeys(macKeys), name, { thumbprint: next.thumbprint, id }) });
   }
 
   async #ask(key: string, origin: string, nowMs: number): Promise<boolean> {
@@ -71,7 +71,7 @@ export class RegistryStanding {
     const enrolment = records.get("enrolment");
     if (!enrolment) return false;
     const { name, thumbprint, generation = 0 } = enrolment;
-    const stands = await this.#registry().settle(name, generation, thumbprint, origin);
+    const stands = await this.#registry().confirm(name, generation, thumbprint, origin);
     // Another machine may have been pinned meanwhile: this answer is not about that one.
     if (keys.pinInUse() !== key) return false;
     const settled = records.get("settled");

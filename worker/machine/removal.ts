@@ -62,9 +62,9 @@ export class Removal {
   async #remove(name: string, who: string): Promise<Result<LeaveAnswer, Refusal>> {
     const { env, state, upkeep, registry, offerTicket } = this.#with;
     const { records, keys } = state;
-    const generation = await registry().unpin(name, "machine.leave", who);
-    if (generation === null) return LEFT;
-    const isEnrolled = keys.outdate(generation);
+    const unpinned = await registry().unpin(name, "machine.leave", who);
+    if (!unpinned.ok) return LEFT;
+    const isEnrolled = keys.outdate(unpinned.value);
     // A machine that enrolled later stays.
     if (!isEnrolled && records.get("enrolment")) return LEFT;
     records.put("isLeaving", true);

@@ -11,7 +11,9 @@ export async function parseRotation(
 ): Promise<PublicKey | null> {
   const parsed = rotationSchema.safeParse(parseJson(body));
   if (!parsed.success) return null;
-  return verifyNextKey(parsed.data.proof, { name, method: "POST", path, origins, previous });
+  const expected = { name, method: "POST", path, origins, previous };
+  const next = await verifyNextKey(parsed.data.proof, expected);
+  return next.ok ? next.value : null;
 }
 
 function parseJson(body: Uint8Array): unknown {

@@ -1,42 +1,66 @@
 // Decides about a machine whose token and key are proven: pinned, waiting for an operator, or refused. One synchronous
 // step over the registry's tables; knows no signatures.
+import { failure, type Result, success } from "../../shared/result.ts";
 import { audit } from "./audit.ts";
-import { askPending, findPending, type PendingOutcome, withdrawPending } from "./pending.ts";
-import { type Asking, buryPin, findPin, isBuried, isHeld, isPinned, pin } from "./pins.ts";
+import { askPending, findPending, type NotPinned, withdrawPending } from "./pending.ts";
+import { type Asking, buryPin, findPin, type GrantedPin, isBuried, isHeld, isPinned, pin } from "./pins.ts";
 import { countUse, findToken } from "./tokens.ts";
 
-/** `pinned`: the name is this key's. `full`: nobody else can wait for the name now. */
-export type Admission = "pinned" | PendingOutcome | "refused";
+/** Says nothing of why: who has no token learns nothing of a name. */
+export const REFUSED = failure<NotPinned>({ reason: "refused" });
 
-export function admit(sql: SqlStorage, asking: Asking, nowMs: number): Admission {
+/** The pin with which the name is this key's from now on, or was before; or that it waits, or is refused. */
+export function admit(sql: SqlStorage, asking: Asking, nowMs: number): Result<GrantedPin, NotPinned> {
   const { name, thumbprint } = asking;
   const token = findToken(sql, asking.token, nowMs);
-  if (!token || token.state === "revoked" || isBuried(sql, thumbprint)) return "refused";
+  if (!token || token.state === "revoked" || isBuried(sql, thumbprint)) return REFUSED;
   const isKnown = isCounted(sql, asking);
   const hasUse = isKnown || token.state === "valid" || hasReserved(sql, asking, nowMs);
   const held = findPin(sql, name);
   const isTaken = isHeld(held, nowMs);
   const isOwn = held !== undefined && isPinned(held, thumbprint);
-  if (isTaken && !isOwn && !token.rejoin) return askPending(sql, asking, hasUse, nowMs);
-  if (!hasUse) return "refused";
+  if (isTaken && !isOwn && !token.rejoin) return failure(askPending(sql, asking, hasUse, nowMs));
+  if (!hasUse) return REFUSED;
   if (isOwn && isTaken) {
     if (!isKnown) count(sql, asking, nowMs);
-    return "pinned";
+  } else {
+    takeOver(sql, asking, nowMs);
+    const what = isTaken ? "machine.take-over" : "machine.enrol";
+    audit(sql, { who: `token ${token.id}`, what, target: name, detail: `key ${thumbprint}` }, nowMs);
   }
+  const pinned = grantedPin(sql, name, nowMs);
+  return pinned ? success(pinned) : REFUSED;
+}
+
+/** The machine that waits with this key has the name from now on. */
+export function approvePending(
+  sql: SqlStorage,
+  name: string,
+  thumbprint: string,
+  nowMs: number,
+): Result<GrantedPin> {
+  const asking = findPending(sql, name, thumbprint, nowMs);
+  if (!asking) return failure("no machine waits with this key");
   takeOver(sql, asking, nowMs);
-  const what = isTaken ? "machine.take-over" : "machine.enrol";
-  audit(sql, { who: `token ${token.id}`, what, target: name, detail: `key ${thumbprint}` }, nowMs);
-  return "pinned";
+  const pinned = grantedPin(sql, name, nowMs);
+  return pinned ? success(pinned) : failure("the machine's token is gone");
 }
 
 /** Gives the name to this key; the keys of a machine that had it are refused for ever. */
-export function takeOver(sql: SqlStorage, asking: Asking, nowMs: number): void {
+function takeOver(sql: SqlStorage, asking: Asking, nowMs: number): void {
   const { name, thumbprint } = asking;
   if (!isCounted(sql, asking)) count(sql, asking, nowMs);
   const held = findPin(sql, name);
   if (isHeld(held, nowMs) && !isPinned(held, thumbprint)) buryPin(sql, held, nowMs);
   pin(sql, asking, nowMs);
   withdrawPending(sql, name, thumbprint);
+}
+
+/** Who has the name, and what its token allows. */
+function grantedPin(sql: SqlStorage, name: string, nowMs: number): GrantedPin | undefined {
+  const held = findPin(sql, name);
+  const token = held?.revokedAtMs === null ? findToken(sql, held.token, nowMs) : undefined;
+  return held && token && { ...held, grant: token.grant };
 }
 
 /** A use of its token is kept for a machine that waits. */

@@ -1,5 +1,6 @@
 // Machines that ask for a name that another key has: kept for a day, for an operator to approve or reject by key.
 import type { PendingMachine, ShownMachine } from "../../shared/protocol/operator-api.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
 import { audit } from "./audit.ts";
 import { type Asking, type AskingMachine, bury, findPin } from "./pins.ts";
 import { PENDING_MS } from "./tokens.ts";
@@ -7,20 +8,25 @@ import { PENDING_MS } from "./tokens.ts";
 /** How many machines can wait for one name. */
 export const MAX_PENDING = 5;
 
-/** `full`: nobody else can wait for the name now, or with this token. */
-export type PendingOutcome = "pending" | "full" | "refused";
+/** Why a machine does not have the name. */
+export interface NotPinned {
+  /** `pending`: an operator decides. `full`: nobody else can wait for the name now, or with this token. */
+  reason: "pending" | "full" | "refused";
+}
+const PENDING: NotPinned = { reason: "pending" };
+const FULL: NotPinned = { reason: "full" };
 
 type PendingRow = { token: string; name: string; thumbprint: string; machine: string; asked_at_ms: number };
 
 /** `mayAsk`: the token has a use for this machine. */
-export function askPending(sql: SqlStorage, asking: Asking, mayAsk: boolean, nowMs: number): PendingOutcome {
+export function askPending(sql: SqlStorage, asking: Asking, mayAsk: boolean, nowMs: number): NotPinned {
   const { token, name, thumbprint, machine } = asking;
   const waiting = waitingFor(sql, name, nowMs);
   const own = waiting.find((row) => row.token === token);
-  if (own?.thumbprint === thumbprint) return "pending";
-  if (!mayAsk) return "refused";
-  if (own) return "full";
-  if (waiting.length >= MAX_PENDING) return "full";
+  if (own?.thumbprint === thumbprint) return PENDING;
+  if (!mayAsk) return { reason: "refused" };
+  if (own) return FULL;
+  if (waiting.length >= MAX_PENDING) return FULL;
   const row = [token, name, thumbprint, JSON.stringify(machine), nowMs];
   sql.exec("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?)", ...row);
   audit(
@@ -28,7 +34,7 @@ export function askPending(sql: SqlStorage, asking: Asking, mayAsk: boolean, now
     { who: `token ${token}`, what: "machine.wait", target: name, detail: `key ${thumbprint}` },
     nowMs,
   );
-  return "pending";
+  return PENDING;
 }
 
 /** Oldest first. */
@@ -56,12 +62,17 @@ export function withdrawPending(sql: SqlStorage, name: string, thumbprint: strin
   sql.exec("DELETE FROM pending WHERE name = ? AND thumbprint = ?", name, thumbprint);
 }
 
-/** An operator says no: the key is refused for ever. False where no such machine waits. */
-export function rejectPending(sql: SqlStorage, name: string, thumbprint: string, nowMs: number): boolean {
-  if (!findPending(sql, name, thumbprint, nowMs)) return false;
+/** An operator says no: the key is refused for ever. */
+export function rejectPending(
+  sql: SqlStorage,
+  name: string,
+  thumbprint: string,
+  nowMs: number,
+): Result<null> {
+  if (!findPending(sql, name, thumbprint, nowMs)) return failure("no machine waits with this key");
   withdrawPending(sql, name, thumbprint);
   bury(sql, name, thumbprint, nowMs);
-  return true;
+  return success(null);
 }
 
 function waitingFor(sql: SqlStorage, name: string, nowMs: number): PendingRow[] {

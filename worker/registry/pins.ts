@@ -1,6 +1,8 @@
 // Which key has which name, and the keys that are refused for ever. The registry decides; a machine's object follows
 // the pin of the highest generation that it has seen.
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+import { audit } from "./audit.ts";
 import { forgetOrigins } from "./origins.ts";
 
 /** What is known of a machine that asked for a name. */
@@ -32,7 +34,7 @@ export interface Pin {
   token: string;
   machine: AskingMachine;
   pinnedAtMs: number;
-  /** null: it was never heard of since. */
+  /** null: it has not reported since. */
   reportedAtMs: number | null;
   /** Its keys are refused since then; the machine's object is there until an operator forgets it. */
   revokedAtMs: number | null;
@@ -88,7 +90,7 @@ export function findPin(sql: SqlStorage, name: string): Pin | undefined {
 }
 
 /** A number above all before it: what comes later to a machine's object, and carries less, is out of date. */
-export function nextGeneration(sql: SqlStorage): number {
+function nextGeneration(sql: SqlStorage): number {
   return sql.exec<{ value: number }>("UPDATE generation SET value = value + 1 RETURNING value").one().value;
 }
 
@@ -105,32 +107,78 @@ export function pin(sql: SqlStorage, { name, thumbprint, token, machine }: Askin
   );
 }
 
-/** The machine has reported with this key: a next key takes over, and the one before it is refused for ever. */
-export function settle(sql: SqlStorage, held: Pin, thumbprint: string, nowMs: number): void {
-  if (held.thumbprint === thumbprint && held.reportedAtMs !== null) return;
-  if (held.nextThumbprint === thumbprint) bury(sql, held.name, held.thumbprint, nowMs);
+/** A machine's key, as its object knows it. */
+export interface PinnedKey {
+  name: string;
+  /** Of the pin that its object follows. */
+  generation: number;
+  thumbprint: string;
+}
+
+/**
+ * The machine reports with this key: a next key takes over, and the one before it is refused for ever. False, and
+ * nothing is done, where the name is not this key's any more.
+ */
+export function confirmPin(
+  sql: SqlStorage,
+  { name, generation, thumbprint }: PinnedKey,
+  nowMs: number,
+): boolean {
+  const held = findPin(sql, name);
+  if (held?.generation !== generation || held.revokedAtMs !== null) return false;
+  if (!isPinned(held, thumbprint)) return false;
+  if (held.thumbprint === thumbprint && held.reportedAtMs !== null) return true;
+  if (held.nextThumbprint === thumbprint) bury(sql, name, held.thumbprint, nowMs);
   sql.exec(
     `UPDATE pins SET thumbprint = ?, next_thumbprint = iif(next_thumbprint = ?, NULL, next_thumbprint),
      reported_at_ms = IFNULL(reported_at_ms, ?) WHERE name = ?`,
     thumbprint,
     thumbprint,
     nowMs,
-    held.name,
+    name,
   );
+  return true;
 }
 
-export function setNext(sql: SqlStorage, name: string, thumbprint: string): void {
+/** This key takes over with its first report. Noted in the audit log, once. */
+export function setNextKey(
+  sql: SqlStorage,
+  { name, generation, thumbprint }: PinnedKey,
+  nowMs: number,
+): Result<null> {
+  const held = findPin(sql, name);
+  if (held?.generation !== generation || isBuried(sql, thumbprint)) return failure("no key for this machine");
+  if (held.nextThumbprint === thumbprint) return success(null);
   sql.exec("UPDATE pins SET next_thumbprint = ? WHERE name = ?", thumbprint, name);
+  const who = `machine ${held.thumbprint}`;
+  audit(sql, { who, what: "machine.rotate", target: name, detail: `key ${thumbprint}` }, nowMs);
+  return success(null);
+}
+
+/**
+ * All keys of this name are refused for ever; a machine that leaves is forgotten, too. Repeatable. Yields a generation:
+ * what the machine's object has seen before it is out of date.
+ */
+export function unpin(
+  sql: SqlStorage,
+  name: string,
+  what: "machine.revoke" | "machine.leave",
+  nowMs: number,
+): Result<number> {
+  if (!wasPinned(sql, name)) return failure("no machine ever had this name");
+  if (what === "machine.revoke") revokePin(sql, name, nowMs);
+  else forgetPin(sql, name, nowMs);
+  return success(nextGeneration(sql));
 }
 
 /** The keys of this name are refused for ever, and whoever asks next gets it. */
-export function revokePin(sql: SqlStorage, name: string, nowMs: number): void {
+function revokePin(sql: SqlStorage, name: string, nowMs: number): void {
   buryPin(sql, findPin(sql, name), nowMs);
   sql.exec("UPDATE pins SET revoked_at_ms = IFNULL(revoked_at_ms, ?) WHERE name = ?", nowMs, name);
 }
 
 /** As if no machine had ever had the name, but that its keys are refused for ever. */
-export function forgetPin(sql: SqlStorage, name: string, nowMs: number): void {
+function forgetPin(sql: SqlStorage, name: string, nowMs: number): void {
   buryPin(sql, findPin(sql, name), nowMs);
   sql.exec("DELETE FROM pins WHERE name = ?", name);
 }

@@ -12,27 +12,16 @@ import type {
   OriginUse,
   PendingMachine,
 } from "../../shared/protocol/operator-api.ts";
-import type { Environment } from "../env.ts";
-import { origins } from "../env.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+import { type Environment, origins } from "../env.ts";
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
 import { migrate } from "../storage/migrations.ts";
-import { type Admission, admit, takeOver } from "./admission.ts";
+import { admit, approvePending, REFUSED } from "./admission.ts";
 import { audit, type AuditRecord, readAudit } from "./audit.ts";
 import { listOriginMachines, listOrigins, noteOrigin } from "./origins.ts";
-import { findPending, listPending, rejectPending } from "./pending.ts";
-import {
-  findPin,
-  forgetPin,
-  type GrantedPin,
-  isBuried,
-  isPinned,
-  nextGeneration,
-  revokePin,
-  setNext,
-  settle,
-  wasPinned,
-} from "./pins.ts";
+import { listPending, type NotPinned, rejectPending } from "./pending.ts";
+import { confirmPin, findPin, type GrantedPin, setNextKey, unpin, wasPinned } from "./pins.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
 
@@ -46,12 +35,6 @@ export interface AdmissionRequest {
   address: string;
 }
 
-export interface Admitted {
-  admission: Admission;
-  /** Where the name is the machine's: for its object. */
-  pin: GrantedPin | null;
-}
-
 export class RegistryObject extends DurableObject<Environment> {
   readonly #sql: SqlStorage;
 
@@ -61,53 +44,44 @@ export class RegistryObject extends DurableObject<Environment> {
     this.#sql = ctx.storage.sql;
   }
 
-  /** Makes a join token; only its public key is kept. `who`: the operator. */
+  /** Makes a join token and answers it, once: only its public key is kept. `who`: the operator. */
   async mintToken(request: TokenRequest, who: string): Promise<MintedToken> {
     const { id, key, token } = await mintJoinToken();
     const nowMs = Date.now();
-    return this.#changing({ who, what: "token.create", target: id, detail: request.names }, () => {
+    return this.ctx.storage.transactionSync(() => {
       insertToken(this.#sql, { id, key, request, createdBy: who, nowMs });
+      audit(this.#sql, { who, what: "token.create", target: id, detail: request.names }, nowMs);
       return { ...listedToken(findToken(this.#sql, id, nowMs)!), token };
     });
   }
 
+  /** All join tokens, newest first. */
   listTokens(): ListedToken[] {
     return listTokens(this.#sql, Date.now()).map(listedToken);
   }
 
-  /** False where there is no such token. */
-  revokeToken(id: string, who: string): boolean {
+  /** Nobody enrols with this token any more. The error: there is none. */
+  revokeToken(id: string, who: string): Result<null> {
     return this.#changing({ who, what: "token.revoke", target: id }, () =>
       revokeToken(this.#sql, id, Date.now()),
     );
   }
 
   /**
-   * Decides about a machine that holds a token for this name: who has no token learns nothing, not even why. The same
-   * (token, name, key) is admitted again for ever and counts once.
+   * Decides about a machine that holds a token for this name; answers the pin that its object is to follow. Who has no
+   * token learns nothing, not even why. The same (token, name, key) is admitted again for ever and counts once.
    */
-  async admit(request: AdmissionRequest): Promise<Admitted> {
+  async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotPinned>> {
     const { name, method, path, binding, machine, address } = request;
     const { thumbprint, key, machineID, systemUUID } = machine;
     const tokenId = claimedKid(binding);
-    const token = tokenId === null ? undefined : findToken(this.#sql, tokenId, Date.now());
-    if (!token || !nameMatches(token.names, name)) return { admission: "refused", pin: null };
+    const token = tokenId === undefined ? undefined : findToken(this.#sql, tokenId, Date.now());
+    if (!token || !nameMatches(token.names, name)) return REFUSED;
     const signed = { name, method, path, origins: origins(this.env) };
     const isBound = await verifyBinding(binding, token.key, signed, thumbprint);
-    if (!isBound) return { admission: "refused", pin: null };
+    if (!isBound) return REFUSED;
     const asking = { token: token.id, name, thumbprint, machine: { key, machineID, systemUUID, address } };
-    return this.ctx.storage.transactionSync(() => {
-      const admission = admit(this.#sql, asking, Date.now());
-      return { admission, pin: admission === "pinned" ? this.#pinOf(name) : null };
-    });
-  }
-
-  /** Who has the name, and what its token allows. */
-  #pinOf(name: string): GrantedPin | null {
-    const pin = findPin(this.#sql, name);
-    if (!pin || pin.revokedAtMs !== null) return null;
-    const token = findToken(this.#sql, pin.token, Date.now());
-    return token ? { ...pin, grant: token.grant } : null;
+    return this.ctx.storage.transactionSync(() => admit(this.#sql, asking, Date.now()));
   }
 
   /** Has a machine this name, also one that was revoked? */
@@ -120,90 +94,77 @@ export class RegistryObject extends DurableObject<Environment> {
     return wasPinned(this.#sql, name);
   }
 
-  /** For what an operator does to a machine's object: false, and nothing noted, where no machine has the name. */
-  noteAbout(record: AuditRecord): boolean {
-    return this.#changing(record, () => this.knows(record.target));
+  /** Notes what an operator does to a machine's object. The error, and nothing noted: no machine has the name. */
+  noteAbout(record: AuditRecord): Result<null> {
+    return this.#changing(record, () =>
+      this.knows(record.target) ? success(null) : failure("no machine has this name"),
+    );
   }
 
   /**
    * The machine reports with this key by this origin: for the first time since it was pinned or rotated, or in a day.
    * False: it has lost the name.
    */
-  settle(name: string, generation: number, thumbprint: string, origin: string): boolean {
-    const pin = findPin(this.#sql, name);
-    if (pin?.generation !== generation || pin.revokedAtMs !== null) return false;
-    if (!isPinned(pin, thumbprint)) return false;
-    this.ctx.storage.transactionSync(() => {
-      settle(this.#sql, pin, thumbprint, Date.now());
-      noteOrigin(this.#sql, name, origin, Date.now());
+  confirm(name: string, generation: number, thumbprint: string, origin: string): boolean {
+    return this.ctx.storage.transactionSync(() => {
+      const isConfirmed = confirmPin(this.#sql, { name, generation, thumbprint }, Date.now());
+      if (isConfirmed) noteOrigin(this.#sql, name, origin, Date.now());
+      return isConfirmed;
     });
-    return true;
   }
 
-  /** Has the next key noted that takes over with its first report; false where it is no key for this machine. */
-  rotate(name: string, generation: number, thumbprint: string): boolean {
-    const pin = findPin(this.#sql, name);
-    if (pin?.generation !== generation || isBuried(this.#sql, thumbprint)) return false;
-    if (pin.nextThumbprint === thumbprint) return true;
-    const record = { who: `machine ${pin.thumbprint}`, what: "machine.rotate", target: name } as const;
-    return this.#changing({ ...record, detail: `key ${thumbprint}` }, () => {
-      setNext(this.#sql, name, thumbprint);
-      return true;
-    });
+  /** Has the next key noted, which takes over with its first report. The error: it is no key for this machine. */
+  rotate(name: string, generation: number, thumbprint: string): Result<null> {
+    return this.ctx.storage.transactionSync(() =>
+      setNextKey(this.#sql, { name, generation, thumbprint }, Date.now()),
+    );
   }
 
   /**
-   * All keys of this name are refused for ever; a machine that leaves is forgotten, too. Repeatable. Answers a generation: what the
-   * machine's object has seen before it is out of date; null: no machine ever had the name.
+   * All keys of this name are refused for ever; a machine that leaves is forgotten, too. Repeatable. Answers a
+   * generation: what the machine's object has seen before it is out of date. The error: no machine ever had the name.
    */
-  unpin(name: string, what: "machine.revoke" | "machine.leave", who: string): number | null {
-    return this.#changing({ who, what, target: name }, () => {
-      if (!wasPinned(this.#sql, name)) return null;
-      if (what === "machine.revoke") revokePin(this.#sql, name, Date.now());
-      else forgetPin(this.#sql, name, Date.now());
-      return nextGeneration(this.#sql);
-    });
+  unpin(name: string, what: "machine.revoke" | "machine.leave", who: string): Result<number> {
+    return this.#changing({ who, what, target: name }, () => unpin(this.#sql, name, what, Date.now()));
   }
 
+  /** The machines that wait for a name, oldest first. */
   listPending(): PendingMachine[] {
     return listPending(this.#sql, Date.now());
   }
 
-  /** The machine that waits with this key has the name from now on; null where none does. */
-  approve(name: string, thumbprint: string, who: string): GrantedPin | null {
+  /** The machine that waits with this key has the name from now on; answers its pin. The error: none waits with it. */
+  approve(name: string, thumbprint: string, who: string): Result<GrantedPin> {
     const record = { who, what: "machine.approve", target: name, detail: `key ${thumbprint}` } as const;
-    return this.#changing(record, () => {
-      const asking = findPending(this.#sql, name, thumbprint, Date.now());
-      if (!asking) return null;
-      takeOver(this.#sql, asking, Date.now());
-      return this.#pinOf(name);
-    });
+    return this.#changing(record, () => approvePending(this.#sql, name, thumbprint, Date.now()));
   }
 
-  /** The machine that waits with this key never gets a name; false where none does. */
-  reject(name: string, thumbprint: string, who: string): boolean {
+  /** The machine that waits with this key never gets a name. The error: none waits with it. */
+  reject(name: string, thumbprint: string, who: string): Result<null> {
     const record = { who, what: "machine.reject", target: name, detail: `key ${thumbprint}` } as const;
     return this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, Date.now()));
   }
 
-  /** Which origins machines report by. */
+  /** Which origins machines report by: the configured ones first. */
   listOrigins(): OriginUse[] {
     return listOrigins(this.#sql, origins(this.env));
   }
 
+  /** A page of the machines that used this origin last, by name. */
   listOriginMachines(query: OriginMachinesQuery): OriginMachine[] {
     return listOriginMachines(this.#sql, query);
   }
 
+  /** A page of the audit log, newest first. */
   audit(query: AuditQuery): AuditEntry[] {
     return readAudit(this.#sql, query);
   }
 
   /** A change and its entry in the audit log, both or neither; nothing is noted where there was nothing to change. */
-  #changing<Result>(record: AuditRecord, change: () => Result): Result {
+  #changing<T>(record: AuditRecord, change: () => Result<T>): Result<T> {
     return this.ctx.storage.transactionSync(() => {
       const result = change();
-      if (result !== false && result !== null) audit(this.#sql, record, Date.now());
+      if (result.ok) audit(this.#sql, record, Date.now());
       return result;
     });
   }

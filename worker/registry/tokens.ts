@@ -1,6 +1,7 @@
 // Join tokens in the registry: public keys, what they allow, how often they were used. Verifies no signature.
 import type { Grant, TokenRequest } from "../../shared/protocol/join-tokens.ts";
 import type { ListedToken } from "../../shared/protocol/operator-api.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
 
 /** How long a machine waits for an operator's word; asking again after it begins anew. */
 export const PENDING_MS = 24 * 3600 * 1000;
@@ -74,19 +75,19 @@ export function listTokens(sql: SqlStorage, nowMs: number): Token[] {
   return rows.toArray().map((row) => tokenOf(row, nowMs));
 }
 
-/** Nobody enrols with it any more, and who waits with it waits no longer; false where there is none such. */
-export function revokeToken(sql: SqlStorage, id: string, nowMs: number): boolean {
-  const found = sql.exec("SELECT 1 FROM tokens WHERE id = ?", id).toArray().length > 0;
+/** Nobody enrols with it any more, and who waits with it waits no longer. */
+export function revokeToken(sql: SqlStorage, id: string, nowMs: number): Result<null> {
+  if (!findToken(sql, id, nowMs)) return failure("no such token");
   sql.exec("UPDATE tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL", nowMs, id);
   sql.exec("DELETE FROM pending WHERE token = ?", id);
-  return found;
+  return success(null);
 }
 
 export function countUse(sql: SqlStorage, id: string): void {
   sql.exec("UPDATE tokens SET used = used + 1 WHERE id = ?", id);
 }
 
-/** What operators are told of it. */
+/** As operators see it. */
 export function listedToken(token: Token): ListedToken {
   const { key: _, grant, createdAtMs, expiresAtMs, revokedAtMs, ...listed } = token;
   return {

@@ -21,8 +21,8 @@ export const enrolmentMutants = [
     [
       "the token before the name",
       REGISTRY,
-      'if (!isBound) return { admission: "refused", pin: null };',
-      'if (!isBound) return { admission: findPin(this.#sql, name) ? "full" : "refused", pin: null };',
+      "if (!isBound) return REFUSED;",
+      'if (!isBound) return findPin(this.#sql, name) ? failure({ reason: "full" }) : REFUSED;',
       DEFENCES,
       "learns nothing of a name",
     ],
@@ -68,12 +68,12 @@ export const enrolmentMutants = [
     [
       "five wait for a name",
       PENDING,
-      'if (waiting.length >= MAX_PENDING) return "full";',
+      "if (waiting.length >= MAX_PENDING) return FULL;",
       "",
       NAMES_TEST,
       "five for each name",
     ],
-    ["one waits for each token", PENDING, 'if (own) return "full";', "", NAMES_TEST, "one for each token"],
+    ["one waits for each token", PENDING, "if (own) return FULL;", "", NAMES_TEST, "one for each token"],
     [
       "nothing is kept of the machine before",
       KEYS,
@@ -95,7 +95,7 @@ export const enrolmentMutants = [
     [
       "a token's key",
       REGISTRY,
-      'if (!isBound) return { admission: "refused", pin: null };',
+      "if (!isBound) return REFUSED;",
       "",
       ENROLMENT_TEST,
       "the proof of another key",
@@ -210,8 +210,8 @@ export const enrolmentMutants = [
     ],
     [
       "no rotation to a buried key",
-      REGISTRY,
-      " || isBuried(this.#sql, thumbprint)) return",
+      PINS,
+      " || isBuried(sql, thumbprint)) return",
       ") return",
       ROTATION_TEST,
       "to a key that was refused before",
@@ -250,9 +250,9 @@ export const enrolmentMutants = [
     ],
     [
       "a late enrolment speaks for nobody",
-      REGISTRY,
-      "if (pin?.generation !== generation || pin.revokedAtMs !== null) return false;",
-      "if (pin === undefined) return true;",
+      PINS,
+      "if (held?.generation !== generation || held.revokedAtMs !== null) return false;",
+      "if (held === undefined) return true;",
       DEFENCES,
       "a machine's object that missed",
     ],

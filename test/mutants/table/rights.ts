@@ -187,8 +187,8 @@ export const rightsMutants = [
     [
       "the audit log",
       "worker/registry/registry-object.ts",
-      "if (result !== false && result !== null) audit(",
-      "if (result === undefined) audit(",
+      "if (result.ok) audit(",
+      "if (!result) audit(",
       OPERATORS_TEST,
       "has every change",
     ],

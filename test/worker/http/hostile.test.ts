@@ -110,8 +110,8 @@ describe("an audience", () => {
     const jwt = await signReport(key, "kid", claims);
     const publicKey = await importPublicKey(key.publicJwk.x);
     const expected = { action: "report" as const, name: "a", bodyDigest: "b", origins: [ORIGIN] };
-    expect(await verifyRequest(jwt, publicKey, expected)).toMatchObject({ n: 1 });
-    expect(await verifyRequest(jwt, publicKey, { ...expected, origins: [] })).toBeNull();
+    expect(await verifyRequest(jwt, publicKey, expected)).toMatchObject({ ok: true, value: { n: 1 } });
+    expect(await verifyRequest(jwt, publicKey, { ...expected, origins: [] })).toMatchObject({ ok: false });
   });
 });
 

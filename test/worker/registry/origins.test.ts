@@ -62,7 +62,7 @@ describe("a machine that reports", () => {
   it("by both in turns → counts for the one it came back to within an hour, with no row for each report", async () => {
     setClock(0);
     const machine = await enrolled("origin-turns");
-    const settle = vi.spyOn(RegistryObject.prototype, "settle");
+    const confirm = vi.spyOn(RegistryObject.prototype, "confirm");
     const seen: (string | undefined)[][] = [];
     for (const [ms, aud] of [
       [0, ORIGIN],
@@ -79,13 +79,13 @@ describe("a machine that reports", () => {
     const onOther = [undefined, at(1000)];
     const back = [at(HOUR_MS), undefined];
     expect(seen).toEqual([[at(0), undefined], onOther, onOther, onOther, back, back]);
-    expect(settle).toHaveBeenCalledTimes(3);
+    expect(confirm).toHaveBeenCalledTimes(3);
   });
 
   it("day after day → noted once a day, also where its object is evicted", async () => {
     setClock(0);
     const machine = await enrolled("origin-daily");
-    const settle = vi.spyOn(RegistryObject.prototype, "settle");
+    const confirm = vi.spyOn(RegistryObject.prototype, "confirm");
     const seen: (string | undefined)[] = [];
     for (const ms of [0, 10_000, DAY_MS - 1, DAY_MS, DAY_MS + 10_000, 2 * DAY_MS]) {
       setClock(ms);
@@ -94,22 +94,22 @@ describe("a machine that reports", () => {
       await evictDurableObject(env.NODES.getByName("origin-daily"));
     }
     expect(seen).toEqual([0, 0, 0, DAY_MS, DAY_MS, 2 * DAY_MS].map(at));
-    expect(settle).toHaveBeenCalledTimes(3);
+    expect(confirm).toHaveBeenCalledTimes(3);
   });
 
   it("while the registry does not answer → is answered, and the registry is left alone for an hour", async () => {
     setClock(0);
     const machine = await enrolled("origin-alone");
     await report(machine);
-    const settle = vi.spyOn(RegistryObject.prototype, "settle").mockImplementation(() => {
+    const confirm = vi.spyOn(RegistryObject.prototype, "confirm").mockImplementation(() => {
       throw new Error("overloaded");
     });
     for (const ms of [DAY_MS, DAY_MS + 10_000, DAY_MS + 20_000]) {
       setClock(ms);
       expect(await report(machine)).toBe(200);
     }
-    expect(settle).toHaveBeenCalledTimes(1);
-    settle.mockRestore();
+    expect(confirm).toHaveBeenCalledTimes(1);
+    confirm.mockRestore();
     setClock(DAY_MS + HOUR_MS);
     expect(await report(machine)).toBe(200);
     expect(await timesOf("origin-alone")).toEqual([at(DAY_MS + HOUR_MS), undefined]);
