@@ -21,7 +21,7 @@ interface Results {
 export async function runMutant({ defence, test, named }: Mutant): Promise<MutantOutcome> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-mutant-"));
   const file = join(folder, "results.json");
-  const project = /^(worker|faults)\//.test(test) ? "workerd" : "node";
+  const project = /^(worker|stories|faults)\//.test(test) ? "workerd" : "node";
   const pattern = named.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const args = [VITEST, "run", `test/${test}`, "--project", project, "-t", pattern];
   args.push("--reporter=json", `--outputFile=${file}`);
