@@ -4,30 +4,22 @@ import { defaultLabels } from "../../shared/node/initial-node.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
 import { architecture } from "../sources/kernel/platform.ts";
 import { API_VERSION, type Field, KIND } from "../config/schema.ts";
-import { ignoredFields, type MachineFlags, machineSettings, ROOT_DIR } from "../machine/settings.ts";
+import { MACHINE_FLAGS, type MachineFlag } from "../machine/flag-table.ts";
+import {
+  ignoredFields,
+  type MachineFlags,
+  type MachineSettings,
+  machineSettings,
+} from "../machine/settings.ts";
 
 /** YAML. What is no field of a KubeletConfiguration stands in comments below it. */
 export function printConfig(flags: MachineFlags): string {
-  const { inForce, sources, ignored, name, nodeIPs, rootDir, docker, settings } = machineSettings(flags);
+  const machine = machineSettings(flags);
+  const { inForce, sources, ignored, settings } = machine;
   const fields = Object.keys(inForce) as Field[];
-  const labels = Object.entries(settings.nodeLabels ?? {}).map(([key, value]) => `${key}=${value}`);
   const others = [
-    `--hostname-override ${name} # ${flags.hostnameOverride ? "--hostname-override" : "this machine's host name"}`,
-    nodeIPs.length > 0
-      ? `--node-ip ${nodeIPs.join(",")} # --node-ip`
-      : "--node-ip # default: by the machine's name, else its default route",
-    labels.length > 0 ? `--node-labels ${labels.join(",")} # --node-labels` : "--node-labels # default: none",
+    ...Object.values(MACHINE_FLAGS).flatMap((flag) => flagLine(flag, machine, flags)),
     ...overriddenDefaults(settings),
-    settings.cloudProvider
-      ? `--cloud-provider ${settings.cloudProvider} # --cloud-provider`
-      : "--cloud-provider # default: none",
-    docker === null
-      ? "--container-runtime remote # default"
-      : `--container-runtime docker --docker-endpoint unix://${docker} # --container-runtime`,
-    `--root-dir ${rootDir} # ${flags.rootDir === undefined || flags.rootDir === ROOT_DIR ? "default" : "--root-dir"}`,
-    `--keep-terminated-pod-volumes ${settings.keepTerminatedPodVolumes ? "true # --keep-terminated-pod-volumes" : "false # default"}`,
-    `--volume-limits ${settings.volumeLimits ? "true # --volume-limits" : "false # default"}`,
-    `--device-plugins ${flags.devicePlugins === undefined ? "# default: not served" : `${flags.devicePlugins} # --device-plugins`}`,
     ...(ignored.length > 0 ? [ignoredFields(ignored)] : []),
   ];
   return [
@@ -35,6 +27,13 @@ export function printConfig(flags: MachineFlags): string {
     ...fields.map((field) => line(field, inForce[field], sources[field])),
     ...others.map((text) => `# ${text}\n`),
   ].join("");
+}
+
+function flagLine(flag: MachineFlag, machine: MachineSettings, flags: MachineFlags): string[] {
+  const inForce = flag.inForce(machine, flags);
+  if (inForce === null) return [];
+  const { value, source } = inForce;
+  return [`--${flag.name}${value && ` ${value}`} # ${source}`];
 }
 
 /** Upstream initialNode says the same when it registers. */

@@ -257,7 +257,8 @@ describe("--container-runtime docker", () => {
     const lines = printConfig(flags).split("\n");
     expect(lines).toEqual(
       expect.arrayContaining([
-        `# --container-runtime docker --docker-endpoint ${flags.dockerEndpoint} # --container-runtime`,
+        "# --container-runtime docker # --container-runtime",
+        `# --docker-endpoint ${flags.dockerEndpoint} # --docker-endpoint`,
         "# ignored, since nothing here depends on it: containerRuntimeEndpoint",
       ]),
     );

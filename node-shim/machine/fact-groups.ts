@@ -1,0 +1,189 @@
+// The groups of facts: what each is, where it comes from, and how it is read. Gathering, `node-shim facts` and docs/facts.md
+// are made from this table. Decides nothing.
+import type { Facts } from "../../shared/protocol/facts.ts";
+import { orWarn, type Warn } from "../base/warn.ts";
+import type { RuntimeReader } from "../sources/cri/runtime-reader.ts";
+import { addresses, type AddressSources } from "../sources/kernel/addresses.ts";
+import { osImage } from "../sources/kernel/os-image.ts";
+import { architecture } from "../sources/kernel/platform.ts";
+import type { FileSystemReader } from "../sources/kernel/storage.ts";
+import { gatherMachine, type Note, noted } from "./machine-facts.ts";
+
+export interface FactsOptions extends Omit<AddressSources, "hostname"> {
+  settings: Facts["settings"];
+  /** The folder whose file system is nodefs; it need not exist. */
+  nodefsPath: string;
+  kernel: string; // typically os.release()
+  os: string; // typically process.platform
+  arch: string; // typically process.arch
+  /** Of the kernel, asked once as the kubelet does; absent: nothing tells. */
+  cpuHardcapping?: boolean | undefined;
+  readFileSystem: FileSystemReader;
+  containerRuntime: RuntimeReader;
+  /** Typically a volumeScanner's. */
+  volumes: () => Promise<Facts["volumes"]>;
+  attachLimits: () => Promise<Facts["attachLimits"]>;
+  /** What a kubelet does not know: see extras.ts. */
+  extras?: Pick<Facts, "cloud" | "inventory" | "dropIns" | "custom">;
+  warn: Warn;
+  note?: Note;
+}
+
+export interface FactGroup<Fact> {
+  what: string;
+  /**
+   * For people: where the parts of the group are read, by their names; "" is the whole. Where a part may come from several
+   * places, what reads it notes which one it was.
+   */
+  sources: Readonly<Record<string, string>>;
+  /** With --container-runtime docker. */
+  dockerSources?: Readonly<Record<string, string>>;
+  /** undefined: not known. Never rejects. Absent: `run` adds the group. */
+  read?: (options: FactsOptions) => Fact | undefined | Promise<Fact | undefined>;
+}
+
+const PROC_MEMINFO = "/proc/meminfo";
+const CRI_VERSION = "CRI Version";
+const DOCKER_INFO = "Docker's info, by systeminformation";
+
+/** In the order in which `node-shim facts` prints them. */
+export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNullable<Facts[Name]> | null> } = {
+  settings: {
+    what: "how the Node is configured, as far as the Worker decides by it",
+    sources: {
+      "": "--config, and the flags that are its fields",
+      hostname: "--hostname-override, else this machine's host name",
+      nodeLabels: "--node-labels",
+      inventoryLabels: "--inventory-labels",
+      cloudProvider: "--cloud-provider",
+      hostnameOverridden: "--hostname-override",
+      volumeLimits: "--volume-limits",
+      keepTerminatedPodVolumes: "--keep-terminated-pod-volumes",
+    },
+    read: ({ settings }) => settings,
+  },
+  platform: {
+    what: "operating system and processor, in Go's words",
+    sources: {
+      os: "the operating system that node runs on",
+      architecture: "the processor that node runs on, in Go's words",
+    },
+    read: ({ os, arch }) => ({ os, architecture: architecture(arch) }),
+  },
+  machine: {
+    what: "who the machine is, and how much it has. As a whole or not at all",
+    sources: {
+      machineID: "/etc/machine-id, else /var/lib/dbus/machine-id",
+      systemUUID: "DMI's product_uuid, else the device tree, else /etc/machine-id",
+      bootID: "/proc/sys/kernel/random/boot_id",
+      cores: "/sys/devices/system/node, else /sys/devices/system/cpu",
+      memoryBytes: PROC_MEMINFO,
+      swapBytes: PROC_MEMINFO,
+      hugePages: "/sys/kernel/mm/hugepages",
+    },
+    read: ({ root, warn, note }) => gatherMachine(root, warn, note),
+  },
+  versions: {
+    what: "kernel, and what the operating system calls itself",
+    sources: { kernel: "uname", osImage: "/etc/os-release, else /usr/lib/os-release; else Unknown" },
+    read: readVersions,
+  },
+  runtime: {
+    what: "the container runtime's name and version; null on a machine without one",
+    sources: { "": "containerRuntimeEndpoint is empty", name: CRI_VERSION, version: CRI_VERSION },
+    dockerSources: { "": DOCKER_INFO, name: "--container-runtime", version: DOCKER_INFO },
+    read: ({ containerRuntime }) => {
+      const snapshot = containerRuntime();
+      return snapshot === null ? null : snapshot.runtime;
+    },
+  },
+  images: {
+    what: "the container runtime's images, largest first",
+    sources: { "": "CRI ListImages" },
+    dockerSources: { "": "Docker's images, by systeminformation" },
+    read: ({ containerRuntime }) => {
+      const snapshot = containerRuntime();
+      // Before the first list the kubelet's is empty, and that is no error.
+      return snapshot === null ? undefined : (snapshot.images ?? []);
+    },
+  },
+  runtimeHandlers: {
+    what: "the container runtime's handlers, and what each supports",
+    sources: { "": "CRI Status" },
+    read: ({ containerRuntime }) => containerRuntime()?.handlers,
+  },
+  runtimeFeatures: {
+    what: "what the container runtime supports",
+    sources: { supplementalGroupsPolicy: "CRI Status" },
+    read: ({ containerRuntime }) => containerRuntime()?.features,
+  },
+  addresses: {
+    what: "everything that the Node's address is chosen from",
+    sources: {
+      nodeIPs: "--node-ip",
+      lookup: "the resolver, asked for the Node's name",
+      onInterface: "the network interfaces",
+      defaultRoute: "/proc/net/route, /proc/net/ipv6_route and the network interfaces",
+    },
+    read: (options) => addresses({ ...options, hostname: options.settings.hostname }, options.warn),
+  },
+  storage: {
+    what: "the size of nodefs",
+    sources: { nodefsCapacityBytes: "statfs of --root-dir, or of the nearest folder above it" },
+    read: readStorage,
+  },
+  cgroups: {
+    what: "whether the kernel can cap the CPU of a group of processes",
+    sources: { cpuHardcapping: "/proc/mounts and cpu.cfs_* of the CPU controller" },
+    read: ({ cpuHardcapping }) => (cpuHardcapping === undefined ? undefined : { cpuHardcapping }),
+  },
+  volumes: {
+    what: "the CSI volumes that are mounted here",
+    sources: {
+      synced: "whether all of --root-dir/plugins/kubernetes.io/csi was read",
+      inUse: "vol_data.json of each volume in --root-dir/plugins/kubernetes.io/csi",
+    },
+    read: ({ volumes }) => volumes(),
+  },
+  attachLimits: {
+    what: "how many volumes each CSI driver can attach here; 0: no limit",
+    sources: { "": "NodeGetInfo of the CSI driver, by its socket in --root-dir/plugins_registry" },
+    read: (options) => options.attachLimits(),
+  },
+  cloud: {
+    what: "what the machine's cloud says of it: provider ID, instance type, zone, region, addresses",
+    sources: { "": "the metadata server of --cloud-provider, or --cloud-metadata-file" },
+    read: ({ extras }) => extras?.cloud,
+  },
+  inventory: {
+    what: "the hardware, by model; null where it is not wanted",
+    sources: { "": "systeminformation, in a process of its own; or --inventory off" },
+    read: ({ extras }) => extras?.inventory,
+  },
+  dropIns: {
+    what: "resources, labels and conditions of drop-ins, and how they do; null where there are none",
+    sources: { "": "--facts-dir" },
+    read: ({ extras }) => extras?.dropIns,
+  },
+  custom: {
+    what: "what drop-ins say for setters of one's own",
+    sources: { "": "--facts-dir" },
+    read: ({ extras }) => extras?.custom,
+  },
+  devices: {
+    what: "the resources of device plugins. Only `node-shim run --device-plugins` serves them",
+    sources: { "": "the device plugins, and devices.json of --state" },
+  },
+};
+
+async function readVersions({ root, kernel, warn, note }: FactsOptions) {
+  const image = noted(await osImage(root), "/versions/osImage", note);
+  // cAdvisor's ContainerOsVersion says Unknown as well.
+  return { kernel, osImage: orWarn(image, "OS image", warn) ?? "Unknown" };
+}
+
+async function readStorage({ nodefsPath, readFileSystem, warn }: FactsOptions) {
+  const fileSystem = await readFileSystem(nodefsPath);
+  const nodefs = orWarn(fileSystem.ok ? fileSystem.value.bytes : fileSystem, "nodefs", warn);
+  return nodefs && { nodefsCapacityBytes: nodefs[1] };
+}
