@@ -1,6 +1,6 @@
 // node-shim join: enrols this machine once, keeps key, enrolment and URL, and ends. Reporting is run's business.
 import { setTimeout as wait } from "node:timers/promises";
-import { gatherMachine } from "../machine/facts.ts";
+import { gatherMachine } from "../machine/machine-facts.ts";
 import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "../identity/identity.ts";
 import { readJoinToken } from "../identity/join-token.ts";
 import { lockFolder } from "../identity/lock.ts";

@@ -6,7 +6,7 @@ import { socketPathOf } from "../config/endpoint.ts";
 import { runtimeMonitor } from "../sources/cri/monitor.ts";
 import { runtimeClient } from "../sources/cri/runtime-client.ts";
 import { dockerClient } from "../sources/docker/client.ts";
-import type { RuntimeReader } from "../sources/cri/runtime-facts.ts";
+import type { RuntimeReader } from "../sources/cri/runtime-reader.ts";
 import type { Warn } from "../base/warn.ts";
 import { valueOr } from "../../shared/result.ts";
 

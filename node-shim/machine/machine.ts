@@ -8,7 +8,9 @@ import type { Configuration, LoadedConfiguration } from "../config/config.ts";
 import { attachLimits } from "../sources/csi/attach-limits.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { machineExtras } from "./extras.ts";
-import { type FactsOptions, gatherFacts, type Note } from "./facts.ts";
+import type { FactsOptions } from "./fact-groups.ts";
+import { gatherFacts } from "./facts.ts";
+import type { Note } from "./machine-facts.ts";
 import { systemSources } from "./system-sources.ts";
 import { gatherVitals } from "./vitals.ts";
 import { volumeScanner } from "../sources/kernel/volumes.ts";
@@ -71,9 +73,9 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
   const gather = async (wait?: "wait") => {
     watched ??= watchContainerRuntime(inForce, docker, warn, () => hear(errors()));
-    const [{ facts, vitals }] = await Promise.all([extras(wait), watched.looked]);
+    const [{ facts: own, vitals }] = await Promise.all([extras(wait), watched.looked]);
     return {
-      facts: { ...(await gatherFacts(options)), ...facts },
+      facts: await gatherFacts({ ...options, extras: own }),
       vitals: { ...(await gatherVitals(options)), ...vitals },
     };
   };

@@ -2,7 +2,8 @@
 import { machineInfoOf } from "../../shared/from-report/reported-status.ts";
 import { reservationFault } from "../../shared/from-report/settings-in-force.ts";
 import { pidAvailable } from "../sources/kernel/pid-signal.ts";
-import { type FactsOptions, gatherMachine } from "./facts.ts";
+import type { FactsOptions } from "./fact-groups.ts";
+import { gatherMachine } from "./machine-facts.ts";
 
 /** As the kubelet's container manager at its start: throws what to change. What cannot be read is said when it is gathered. */
 export async function requireReservations({

@@ -4,7 +4,7 @@ import { statfs } from "node:fs/promises";
 import { networkInterfaces, release } from "node:os";
 import { addressLookup } from "../sources/kernel/addresses.ts";
 import { cpuHardcapping } from "../sources/kernel/cpu-hardcapping.ts";
-import type { FactsOptions } from "./facts.ts";
+import type { FactsOptions } from "./fact-groups.ts";
 import { inBackground } from "../base/in-background.ts";
 import { fileSystemReader } from "../sources/kernel/storage.ts";
 

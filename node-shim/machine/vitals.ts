@@ -3,7 +3,7 @@ import type { SIGNALS, Vitals } from "../../shared/protocol/report.ts";
 import { memoryAvailable } from "../sources/kernel/memory-signal.ts";
 import { pidAvailable } from "../sources/kernel/pid-signal.ts";
 import type { Reading } from "../base/reading.ts";
-import { runtimeErrors, type RuntimeReader } from "../sources/cri/runtime-facts.ts";
+import { runtimeErrors, type RuntimeReader } from "../sources/cri/runtime-reader.ts";
 import type { FileSystem, FileSystemReader } from "../sources/kernel/storage.ts";
 import { orWarn, type Warn } from "../base/warn.ts";
 

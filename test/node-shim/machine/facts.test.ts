@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { addressLookup } from "../../../node-shim/sources/kernel/addresses.ts";
 import type { RuntimeSnapshot } from "../../../node-shim/sources/cri/monitor.ts";
-import { gatherFacts, type FactsOptions } from "../../../node-shim/machine/facts.ts";
+import type { FactsOptions } from "../../../node-shim/machine/fact-groups.ts";
+import { gatherFacts } from "../../../node-shim/machine/facts.ts";
 import { fileSystemReader } from "../../../node-shim/sources/kernel/storage.ts";
 import { systemSources } from "../../../node-shim/machine/system-sources.ts";
 import { gatherVitals } from "../../../node-shim/machine/vitals.ts";

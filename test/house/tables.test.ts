@@ -1,0 +1,23 @@
+// The pages say what the tables of the code say.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { describe, expect, it, test } from "vitest";
+import { machineFlags } from "../../node-shim/cli/machine-flags.ts";
+import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
+import { root } from "./markdown.ts";
+import { generatedPages, pageWithTables } from "./tables.ts";
+
+test.each(generatedPages)("%s → its tables are those of the code", async (page) => {
+  const text = readFileSync(join(root, page), "utf8");
+  expect(text, "`npm run generate` writes the tables anew").toBe(await pageWithTables(page));
+});
+
+describe("the table of flags", () => {
+  const options = machineFlags(new Command()).options;
+
+  it("each flag is known to the command line by its name in the table", () => {
+    const names = options.map((option) => option.attributeName());
+    expect(names.slice(0, Object.keys(MACHINE_FLAGS).length)).toEqual(Object.keys(MACHINE_FLAGS));
+  });
+});

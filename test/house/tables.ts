@@ -1,0 +1,76 @@
+// The tables of docs/ that are made from tables of the code, as Markdown. Writes nothing: generate.ts does.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { format, resolveConfig } from "prettier";
+import { withDefaults } from "../../node-shim/config/defaults.ts";
+import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";
+import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";
+import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
+import { root } from "./markdown.ts";
+
+/** By page and name: a table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. */
+const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>>> = {
+  "docs/configuration.md": { fields, flags },
+  "docs/facts.md": { facts },
+};
+
+export const generatedPages: readonly string[] = Object.keys(TABLES);
+
+/** The page as it should be. Throws where it lacks a table's place. */
+export async function pageWithTables(page: string): Promise<string> {
+  const path = join(root, page);
+  let text = readFileSync(path, "utf8");
+  for (const [name, rows] of Object.entries(TABLES[page] ?? {})) {
+    const [begin, end] = [`<!-- table: ${name} -->`, "<!-- end of table -->"];
+    const from = text.indexOf(begin);
+    const to = text.indexOf(end, from);
+    if (from < 0 || to < 0) throw new Error(`${page} has no ${begin} with its ${end}`);
+    text = `${text.slice(0, from)}${begin}\n\n${markdown(rows())}\n\n${text.slice(to)}`;
+  }
+  return format(text, { ...(await resolveConfig(path)), parser: "markdown" });
+}
+
+function markdown([head = [], ...rows]: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+const code = (text: string) => `\`${text}\``;
+
+function fields(): string[][] {
+  const flagOf = new Map(
+    Object.entries(CONFIGURATION_FLAGS).map(([name, [field]]) => [field as string, name]),
+  );
+  const rows = Object.entries(withDefaults({}).values).map(([field, value]) => {
+    const flag = flagOf.get(field);
+    return [code(field), flag === undefined ? "" : code(`--${flag}`), code(JSON.stringify(value))];
+  });
+  return [["field", "flag", "default"], ...rows];
+}
+
+function flags(): string[][] {
+  const rows = Object.values(MACHINE_FLAGS).map(({ name, value, help, default: preset, of }) => [
+    code(`--${name}${value && ` ${value}`}`),
+    help + (preset === undefined ? "" : ` (default: ${preset})`),
+    of,
+  ]);
+  return [["flag", "what it says", "of"], ...rows];
+}
+
+/** A line for each group, and one for each part of it that is read elsewhere. */
+function facts(): string[][] {
+  const rows = Object.entries(FACT_GROUPS).flatMap(([group, { what, sources, dockerSources = {} }]) => {
+    const { "": whole = "", ...parts } = withDocker(sources, dockerSources);
+    const partRows = Object.entries(parts).map(([name, source]) => [code(`/${group}/${name}`), "", source]);
+    return [[code(`/${group}`), what, whole], ...partRows];
+  });
+  return [["fact", "what it is", "where it is read"], ...rows];
+}
+
+function withDocker(sources: Readonly<Record<string, string>>, docker: Readonly<Record<string, string>>) {
+  const entries = Object.entries(sources).map(([name, source]): [string, string] => {
+    const other = docker[name];
+    return [name, other === undefined ? source : `${source}; with Docker: ${other}`];
+  });
+  return Object.fromEntries(entries) as Record<string, string>;
+}
