@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
-import { VERSION } from "../../node-shim/base/version.ts";
+import { VERSION } from "../../shared/version.ts";
 import { PACKAGE } from "./control.ts";
 import { fillTree } from "./tree.ts";
 

@@ -4,7 +4,7 @@ import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
 import { preview } from "../commands/preview.ts";
 import { printConfig } from "../commands/print-config.ts";
 import { printFacts } from "../commands/print-facts.ts";
-import { VERSION } from "../base/version.ts";
+import { VERSION } from "../../shared/version.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
 
 export function addOfflineCommands(program: Command): void {

@@ -1,6 +1,6 @@
 // The command line as a whole: every command with its flags and help. The manual page is made from it.
 import { Command } from "commander";
-import { VERSION } from "../base/version.ts";
+import { VERSION } from "../../shared/version.ts";
 import { addOfflineCommands } from "./offline-commands.ts";
 import { addServiceCommands } from "./service-commands.ts";
 import { addWorkerCommands } from "./worker-commands.ts";

@@ -1,5 +1,6 @@
 // What the setters read, out of a machine's report: facts, vitals, and what the setters remember from before.
 // An absent group of facts is what an error of its callback is in the kubelet.
+import { VERSION } from "../version.ts";
 import { csiVolumeLimits } from "./attach-limits.ts";
 import type { PressureCondition } from "../resources/eviction-thresholds.ts";
 import { type EvictionState, NO_PRESSURE, synchronizeEviction } from "../resources/eviction.ts";
@@ -25,7 +26,7 @@ import { validateNodeIP } from "../setters/validate-node-ip.ts";
 import { failure, type Result, success } from "../result.ts";
 
 /** The version that the Node shows as its kubelet's; version parsers accept it. */
-export const KUBELET_VERSION = "v1.36.0-rollcall-v0.1.0";
+export const KUBELET_VERSION = `v1.36.0-rollcall-v${VERSION}`;
 
 /** What the setters remember from run to run. Plain JSON. */
 export interface ReportedMemory {

@@ -1,7 +1,10 @@
-// npm run generate: writes the tables of docs/ that are made from the code.
+// npm run generate: writes the tables of docs/ that are made from the code, and package.json's version where it has to
+// stand as well.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./markdown.ts";
+import { versionedFiles, withVersion } from "./versions.ts";
 import { generatedPages, pageWithTables } from "./tables.ts";
 
 for (const page of generatedPages) writeFileSync(join(root, page), await pageWithTables(page));
+for (const path of versionedFiles) writeFileSync(join(root, path), withVersion(path));

@@ -8,7 +8,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vi
 import { parse as parseYaml } from "yaml";
 import type { Report } from "../../../shared/protocol/report.ts";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
-import shim from "../../../node-shim/package.json" with { type: "json" };
+import project from "../../../package.json" with { type: "json" };
 import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
 import { nodes } from "../nodes.ts";
 
@@ -106,7 +106,7 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
       stderr: "",
       stdout: expect.stringContaining("--join-token-file"),
     });
-    expect(version).toEqual({ code: 0, stdout: `${shim.version}\n`, stderr: "" });
+    expect(version).toEqual({ code: 0, stdout: `${project.version}\n`, stderr: "" });
   });
 
   test("preview → a Node in YAML, and nothing is written", async () => {
@@ -491,7 +491,7 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
   test("version → of the shim, of what its Node shows as the kubelet's, of Node.js", async () => {
     expect(await end(["version"])).toEqual({
       code: 0,
-      stdout: `node-shim ${shim.version}\nkubelet v1.36.0-rollcall-v${shim.version}\nnode ${version} linux/${process.arch}\n`,
+      stdout: `node-shim ${project.version}\nkubelet v1.36.0-rollcall-v${project.version}\nnode ${version} linux/${process.arch}\n`,
       stderr: "",
     });
   });
