@@ -10,7 +10,6 @@ import { socketPathOf } from "../../node-shim/config/endpoint.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
 import { type Apiserver, startApiserver } from "./cluster-apiserver.ts";
 import { mintToken } from "./admin.ts";
-import { applyFile, workerToken } from "./kubernetes.ts";
 import { type Parts, untilReady } from "./parts.ts";
 import { freePort } from "./ports.ts";
 import { adminSecret, saveState, type State } from "./settings.ts";
@@ -49,6 +48,7 @@ export async function startCluster(place: Place): Promise<Apiserver> {
       ? `apiserver ready at ${apiserver.cluster.url}`
       : `apiserver of the kubeconfig: ${apiserver.cluster.url}`,
   );
+  const { applyFile } = await import("./kubernetes.ts");
   await applyFile(apiserver.cluster.admin, join(place.root, "infra/rbac/rollcall.yaml"));
   progress("infra/rbac applied");
   const workerUrl = await startWorker(place, apiserver);
@@ -68,6 +68,7 @@ async function startWorker(place: Place, { cluster }: Apiserver): Promise<string
   const port = await freePort("--worker-port", flags.workerPort, state.workerPort);
   state.workerPort = port;
   saveState(folder, state);
+  const { workerToken } = await import("./kubernetes.ts");
   const command = await prepareWorker({
     folder: join(folder, "worker"),
     root,

@@ -1,7 +1,6 @@
 // What the local cluster does in Kubernetes as its administrator: kubeconfig, rollcall's RBAC, the Worker's token.
 import { readFileSync, writeFileSync } from "node:fs";
 import {
-  ApiException,
   CoreV1Api,
   KubeConfig,
   KubernetesObjectApi,
@@ -10,6 +9,7 @@ import {
 } from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
 import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
+import { apiFault } from "./api-fault.ts";
 
 export interface Cluster {
   url: string;
@@ -70,15 +70,6 @@ function readAuthority(kubeconfig: string, caFile: string): string {
       { cause: error },
     );
   }
-}
-
-/** One line about a request that failed: an apiserver's refusal in its own words, without the whole answer. */
-export function apiFault(error: unknown): string {
-  if (!(error instanceof ApiException)) return faultOf(error);
-  const { body, code } = error as ApiException<unknown>;
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  const message = /"message":\s*("(?:[^"\\]|\\.)*")/.exec(text ?? "")?.[1];
-  return `the apiserver refused: HTTP ${code}${message ? `, ${faultOf(new Error(String(JSON.parse(message))))}` : ""}`;
 }
 
 /** Applies every object of a YAML file, server-side. */

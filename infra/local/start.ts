@@ -5,12 +5,11 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { Command, InvalidArgumentError } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { lockFolder } from "../../node-shim/identity/lock.ts";
-import { startCluster, type StartFlags } from "./cluster.ts";
-import { apiFault } from "./kubernetes.ts";
+import { apiFault } from "./api-fault.ts";
+import type { StartFlags } from "./cluster.ts";
 import { localParts, type Part, shellCommand } from "./parts.ts";
 import { openState } from "./settings.ts";
 import { type LiveTable, liveTable } from "./table.ts";
-import { readNodes } from "./watch.ts";
 
 const HELP = `
 Everything is kept in the state folder: kubeconfig, admin-secret, logs, keys, Durable Objects, the apiserver's data.
@@ -60,6 +59,8 @@ async function start(flags: StartFlags): Promise<void> {
   try {
     const state = openState(folder, flags.fresh === true);
     const progress = (message: string) => console.log(message);
+    // Loaded when it is needed: a wrong flag is said at once.
+    const { startCluster } = await import("./cluster.ts");
     const { kubeconfig, cluster } = await startCluster({ root: ROOT, folder, flags, state, parts, progress });
     progress(
       `\n${parts.running().map(describe).join("\n")}\n\n  kubectl --kubeconfig ${kubeconfig} get nodes -o wide\n`,
@@ -77,6 +78,7 @@ function describe(part: Part): string {
 }
 
 async function showNodes(admin: KubeConfig, table: LiveTable): Promise<never> {
+  const { readNodes } = await import("./watch.ts");
   for (let silent = false; ; await wait(REDRAW_MS)) {
     try {
       table.draw(await readNodes(admin), Date.now());

@@ -85,7 +85,14 @@ export interface Run {
 
 function start(program: string, { kubeconfig, home }: Cluster, { args, editor = "false" }: Run) {
   return spawn(program, args, {
-    env: { PATH: process.env["PATH"], HOME: home, KUBECONFIG: kubeconfig, KUBE_EDITOR: editor },
+    env: {
+      PATH: process.env["PATH"],
+      HOME: home,
+      KUBECONFIG: kubeconfig,
+      KUBE_EDITOR: editor,
+      // It ends before collecting garbage would pay.
+      GOGC: "off",
+    },
   });
 }
 

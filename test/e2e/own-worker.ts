@@ -41,7 +41,7 @@ export async function startOwnWorker(folder: string, cluster: Cluster = NO_CLUST
       const set = { ROLLCALL_URL: url, ROLLCALL_ADMIN_SECRET: adminSecret, ...environment };
       const child = spawn(process.execPath, ["infra/operator/main.ts", ...args], {
         cwd: ROOT,
-        env: { PATH: process.env["PATH"], ...set },
+        env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...set },
         stdio: ["ignore", "pipe", "pipe"],
       });
       const text = { stdout: "", stderr: "" };

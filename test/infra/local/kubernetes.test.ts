@@ -1,8 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ApiException } from "@kubernetes/client-node";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { apiFault, readKubeconfig } from "../../../infra/local/kubernetes.ts";
+import { readKubeconfig } from "../../../infra/local/kubernetes.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
 
 let folder: { path: string; remove: () => void };
@@ -70,21 +69,5 @@ current-context: ${current}
     expect(() => read(text)).toThrow(message);
     expect(() => read(text)).toThrow(new RegExp(`^--kubeconfig ${file}: [^\\n]+$`));
     expect(existsSync(file)).toBe(true);
-  });
-});
-
-describe("a failed request to the apiserver → one line", () => {
-  const status = { kind: "Status", code: 403, message: 'nodes "a" is forbidden:\nno' };
-  test.each([
-    ["its Status, as an object", status, 'the apiserver refused: HTTP 403, nodes "a" is forbidden:'],
-    [
-      "its Status, as text",
-      JSON.stringify(status),
-      'the apiserver refused: HTTP 403, nodes "a" is forbidden:',
-    ],
-    ["another body", "<html>", "the apiserver refused: HTTP 403"],
-    ["no body", undefined, "the apiserver refused: HTTP 403"],
-  ])("%s", (_situation, body, line) => {
-    expect(apiFault(new ApiException(403, "m", body, { "x-secret": "s" }))).toBe(line);
   });
 });
