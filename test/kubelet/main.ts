@@ -8,7 +8,6 @@ import { faultOf } from "../../node-shim/base/fault.ts";
 import type { MachineFlags } from "../../node-shim/machine/settings.ts";
 import { previewNode } from "../../node-shim/machine/preview-node.ts";
 import { compareNodes, comparisonText, type NodeJson } from "./compare.ts";
-import { missingForKubelet, startRealKubelet } from "./real-kubelet.ts";
 
 const HELP = `
 Without a file, the kubelet of KUBEBUILDER_ASSETS runs here (as root, with an etcd, a kube-apiserver and a containerd of
@@ -45,6 +44,8 @@ function nodeIn(file: string): NodeJson {
 
 /** `given` are the same flags as texts: they are the kubelet's own. */
 async function besideKubelet(flags: Flags, given: string[]): Promise<{ node: NodeJson; preview: NodeJson }> {
+  // Its Kubernetes client takes most of a second to load, which a Node in a file does not need.
+  const { missingForKubelet, startRealKubelet } = await import("./real-kubelet.ts");
   const assets = process.env["KUBEBUILDER_ASSETS"];
   const missing = missingForKubelet(assets);
   if (missing !== null || assets === undefined)

@@ -37,8 +37,11 @@ function copyOfProject(): { path: string; remove: () => void } {
       filter: (source) => !skip.test(relative(ROOT, source)),
     });
   const modules = join(folder.path, "node_modules");
-  for (const name of [...Object.keys(shim.devDependencies), "esbuild", "@esbuild"])
-    cpSync(join(ROOT, "node_modules", name), join(modules, name), { recursive: true, dereference: true });
+  // With so many small files cp takes half of cpSync's time.
+  for (const name of [...Object.keys(shim.devDependencies), "esbuild", "@esbuild"]) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    execFileSync("cp", ["-RL", join(ROOT, "node_modules", name), join(modules, name)]);
+  }
   mkdirSync(join(modules, ".bin"));
   symlinkSync("../esbuild/bin/esbuild", join(modules, ".bin/esbuild"));
   return folder;
