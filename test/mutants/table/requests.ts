@@ -2,7 +2,7 @@
 import { mutantsOf } from "../mutant.ts";
 
 const JWT = "worker/identity/jwt.ts";
-const DEFENCES = "worker/identity/defences.test.ts";
+const DEFENCES = "stories/defences.test.ts";
 const TICKETS = "worker/machine/tickets.ts";
 const PAYLOAD = '(await jwtVerify(jwt, key, { algorithms: ["EdDSA"], typ, audience })).payload';
 const UNVERIFIED = `JSON.parse(atob(jwt.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/")))`;
@@ -71,7 +71,7 @@ export const requestMutants = [
       "worker/index.ts",
       'app.use(bodyLimit({ maxSize: LIMITS.bodyBytes, onError: () => refuse("body-too-large") }));',
       "",
-      "worker/http/hostile.test.ts",
+      "stories/hostile.test.ts",
       "in chunks, over the limit, to /v1/tokens",
     ],
     [
@@ -79,7 +79,7 @@ export const requestMutants = [
       "worker/http/machine-routes.ts",
       'if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");',
       "",
-      "worker/http/hostile.test.ts",
+      "stories/hostile.test.ts",
       "longer than its content-length says",
     ],
     [
@@ -95,7 +95,7 @@ export const requestMutants = [
       "worker/index.ts",
       "if (isEncoded || ",
       "if (",
-      "worker/http/hostile.test.ts",
+      "stories/hostile.test.ts",
       "a name written %6eode",
     ],
     [
@@ -103,7 +103,7 @@ export const requestMutants = [
       JWT,
       " || base64url.encode(bytes) !== key) return",
       ") return",
-      "worker/http/hostile.test.ts",
+      "stories/hostile.test.ts",
       "of a machine's key",
     ],
   ]),

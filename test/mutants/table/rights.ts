@@ -93,7 +93,7 @@ export const rightsMutants = [
       "worker/http/operator-routes.ts",
       'operator.role !== "admin" && ',
       "false && ",
-      "worker/identity/defences.test.ts",
+      "stories/defences.test.ts",
       "a viewer",
     ],
     [

@@ -2,10 +2,10 @@
 // apiserver refuses for ever.
 import { base64url, calculateJwkThumbprint, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
-import { sha256Base64url, signEnrolment, signReport } from "../../../node-shim/worker-link/sign.ts";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
-import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
+import type { ReportOutcome } from "../../node-shim/worker-link/reporter.ts";
+import { sha256Base64url, signEnrolment, signReport } from "../../node-shim/worker-link/sign.ts";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { type Facts, factsSchema } from "../../shared/protocol/facts.ts";
 import {
   canonicalJson,
   firstFault,
@@ -15,12 +15,12 @@ import {
   type Report,
   type ReportAnswer,
   reportSchema,
-} from "../../../shared/protocol/report.ts";
-import { nameMatches } from "../../../worker/identity/join-token.ts";
-import { importPublicKey, verifyRequest } from "../../../worker/identity/jwt.ts";
-import { kubeClient } from "../../../worker/kube/kube-client.ts";
-import { singleFlight } from "../../../worker/machine/single-flight.ts";
-import { ORIGIN } from "../support/constants.ts";
+} from "../../shared/protocol/report.ts";
+import { nameMatches } from "../../worker/identity/join-token.ts";
+import { importPublicKey, verifyRequest } from "../../worker/identity/jwt.ts";
+import { kubeClient } from "../../worker/kube/kube-client.ts";
+import { singleFlight } from "../../worker/machine/single-flight.ts";
+import { ORIGIN } from "../worker/support/constants.ts";
 import {
   type EnrolledMachine,
   enrolled,
@@ -30,8 +30,8 @@ import {
   requestsAbout,
   send,
   shimOf,
-} from "../support/machine.ts";
-import { failure, success } from "../../../shared/result.ts";
+} from "../worker/support/machine.ts";
+import { failure, success } from "../../shared/result.ts";
 
 async function posted(machine: EnrolledMachine, body: string, ticket: string) {
   const { name, key, kid } = machine;

@@ -4,17 +4,17 @@ import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { sha256Base64url, signEnrolment, signReport } from "../../../node-shim/worker-link/sign.ts";
-import { makeMachineKey, type MachineKey } from "../../../node-shim/identity/machine-key.ts";
-import { canonicalJson, JWT_TYPES, type Problem } from "../../../shared/protocol/report.ts";
-import { registry } from "../../../worker/env.ts";
-import { verifyBinding, verifyNextKey, verifyProof } from "../../../worker/identity/jwt.ts";
-import { issueKid, parseMacKeys } from "../../../worker/identity/kid.ts";
-import { operatorRoutes } from "../../../worker/http/operator-routes.ts";
-import type { App } from "../../../worker/http/responses.ts";
-import { newIsolate } from "../../../worker/isolate.ts";
-import { offerTicket, type Tickets, useTicket } from "../../../worker/machine/tickets.ts";
-import { ORIGIN } from "../support/constants.ts";
+import { sha256Base64url, signEnrolment, signReport } from "../../node-shim/worker-link/sign.ts";
+import { makeMachineKey, type MachineKey } from "../../node-shim/identity/machine-key.ts";
+import { canonicalJson, JWT_TYPES, type Problem } from "../../shared/protocol/report.ts";
+import { registry } from "../../worker/env.ts";
+import { verifyBinding, verifyNextKey, verifyProof } from "../../worker/identity/jwt.ts";
+import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";
+import { operatorRoutes } from "../../worker/http/operator-routes.ts";
+import type { App } from "../../worker/http/responses.ts";
+import { newIsolate } from "../../worker/isolate.ts";
+import { offerTicket, type Tickets, useTicket } from "../../worker/machine/tickets.ts";
+import { ORIGIN } from "../worker/support/constants.ts";
 import {
   type EnrolledMachine,
   enrolled,
@@ -23,7 +23,7 @@ import {
   mintToken,
   send,
   shimOf,
-} from "../support/machine.ts";
+} from "../worker/support/machine.ts";
 
 afterEach(() => {
   vi.useRealTimers();
