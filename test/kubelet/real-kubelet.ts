@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import type { KubeConfig } from "@kubernetes/client-node";
 import { freePort } from "../../infra/local/ports.ts";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { createHttpsClient } from "../../infra/local/https-fetch.ts";
@@ -17,7 +18,13 @@ export interface RealKubelet {
   node: NodeJson;
   /** The KubeletConfiguration that it read: the shim can read it too. */
   configFile: string;
-  pid: number;
+  /** Of the kubelet that runs now. */
+  pid: () => number;
+  /** Its cluster. */
+  admin: KubeConfig;
+  stopKubelet: () => Promise<void>;
+  /** Starts it again, as it was started. */
+  startKubelet: () => void;
   /** The runtime that it uses, with a network that is never used: that makes it say NetworkReady. */
   runtime: Containerd;
   /** Ends everything, and puts back what the kubelet has changed on this machine. */
@@ -59,12 +66,20 @@ export async function startRealKubelet({ assets, folder, flags }: RealKubeletOpt
     await runtime.start();
     importImages(folder, runtime.socketPath);
     const kubeconfig = join(folder, "kubeconfig");
-    writeKubeconfig(kubeconfig, apiserver.url, readFileSync(apiserver.caFile, "utf8"), apiserver.adminToken);
+    const ca = readFileSync(apiserver.caFile, "utf8");
+    const { admin } = writeKubeconfig(kubeconfig, apiserver.url, ca, apiserver.adminToken);
     const configFile = await kubeletConfig(folder, runtime.socketPath);
     const own = ["--kubeconfig", kubeconfig, "--config", configFile, "--root-dir", join(folder, "kubelet")];
-    kubelet = start(join(assets, "kubelet"), [...own, ...flags], join(folder, "kubelet.log"));
+    const startKubelet = () => {
+      kubelet = start(join(assets, "kubelet"), [...own, ...flags], join(folder, "kubelet.log"));
+    };
+    const stopKubelet = async () => {
+      if (kubelet) await stopProgram(kubelet);
+    };
+    startKubelet();
     const node = await readyNode(apiserver);
-    return { node, configFile, pid: kubelet.pid as number, runtime, stop };
+    const pid = () => kubelet?.pid ?? Number.NaN;
+    return { node, configFile, pid, admin, stopKubelet, startKubelet, runtime, stop };
   } catch (error) {
     await stop();
     throw new Error(`${(error as Error).message}; see the logs in ${folder}`, { cause: error });
