@@ -1,35 +1,42 @@
 // Renewals of leases on the embedded apiserver, each a PUT with uid and resourceVersion from the last answer.
-import { type Fleet, LEASES, renewTime, requestsPerSecond, type Stored } from "./apiserver.ts";
+import {
+  type Fleet,
+  LEASES,
+  renewTime,
+  type Requests,
+  requestsBesideJson,
+  type Stored,
+} from "./apiserver.ts";
 import type { Benchmark } from "./benchmark.ts";
+import { budgetOf } from "./budgets.ts";
 
 export const apiserverLeases: Benchmark = {
-  name: "apiserver-leases",
-  what: "apiserver, lease updates with 2,000 nodes",
-  unit: "/s",
-  budget: 2000,
-  atLeast: true,
-  measure: () => requestsPerSecond(renewals),
+  ...budgetOf("apiserver-leases"),
+  measure: () => requestsBesideJson(renewals),
 };
 
-function renewals({ nodes, send }: Fleet): Promise<(run: number) => Promise<void>> {
-  const known = new Map<string, Stored>();
+async function renewals({ nodes, send }: Fleet): Promise<Requests> {
+  const known = await learn(nodes, send);
+  const lease = (name: string, run: number) => ({
+    metadata: { name, ...known.get(name)?.metadata },
+    spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: renewTime(run + 1) },
+  });
   const renew = async (run: number) => {
     const name = nodes[run % nodes.length] ?? "";
-    const path = `${LEASES}/${name}`;
-    const metadata = { name, ...known.get(name)?.metadata };
-    const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: renewTime(run + 1) };
-    const renewed = await send("PUT", path, { metadata, spec });
+    const renewed = await send("PUT", `${LEASES}/${name}`, lease(name, run));
     const { uid, resourceVersion } = renewed.metadata;
     known.set(name, { metadata: { uid, resourceVersion } });
   };
-  return learn(nodes, send, known).then(() => renew);
+  return { send: renew, object: lease(nodes[0] ?? "", 0) };
 }
 
 /** The leases as they are, from patches that change nothing. */
-async function learn(nodes: string[], send: Fleet["send"], known: Map<string, Stored>): Promise<void> {
+async function learn(nodes: string[], send: Fleet["send"]): Promise<Map<string, Stored>> {
+  const known = new Map<string, Stored>();
   for (const name of nodes) {
     const lease = await send("PATCH", `${LEASES}/${name}`, {}, "application/merge-patch+json");
     const { uid, resourceVersion } = lease.metadata;
     known.set(name, { metadata: { uid, resourceVersion } });
   }
+  return known;
 }

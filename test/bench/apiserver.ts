@@ -1,16 +1,20 @@
-// The embedded apiserver with a fleet in it: how many requests a second it answers, one after the other, from Request to
-// Response in this process, with its database in a file.
+// The embedded apiserver with a fleet in it: how long a request takes, one after the other, from Request to Response in
+// this process, with its database in a file; beside a server that only reads and writes the same JSON.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createApiserver } from "../../infra/local/apiserver/apiserver.ts";
 import { openStore } from "../../infra/local/apiserver/store.ts";
 import { afterTimeout } from "../../infra/local/apiserver/timer.ts";
+import type { Round } from "./benchmark.ts";
+import { startJsonServer } from "./json-server.ts";
 import { machineFacts, machineVitals, registeredNode } from "./machine.ts";
+import { inTurns } from "./rounds.ts";
 
 const NODES = 2000;
-const WARMUP_REQUESTS = 500;
-const MEASURED_MS = 2000;
+const BATCH = 50;
+const WARM_UP_BATCHES = 20;
+const ROUNDS = 41;
 const TOKEN = "bench";
 
 export const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
@@ -43,10 +47,15 @@ async function makeFleet(send: Fleet["send"]): Promise<string[]> {
   return names;
 }
 
-/** Requests per second; `request` makes the next one, `run` counts up from 0. */
-export async function requestsPerSecond(
-  prepare: (fleet: Fleet) => Promise<(run: number) => Promise<unknown>>,
-): Promise<number> {
+/** A request of the fleet's, and the object that its yardstick sends. */
+export interface Requests {
+  /** Makes the next one; `run` counts up from 0. */
+  send: (run: number) => Promise<unknown>;
+  object: object;
+}
+
+/** Microseconds of one request, beside a bare JSON server's. */
+export async function requestsBesideJson(prepare: (fleet: Fleet) => Promise<Requests>): Promise<Round[]> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
   const store = openStore(join(folder, "apiserver.sqlite"));
   const now = () => new Date();
@@ -65,17 +74,27 @@ export async function requestsPerSecond(
     if (!response.ok) throw new Error(`${method} ${path}: ${text}`);
     return JSON.parse(text);
   };
+  const json = await startJsonServer();
   try {
     const nodes = await makeFleet(send);
-    const request = await prepare({ nodes, send });
-    let run = 0;
-    while (run < WARMUP_REQUESTS) await request(run++);
-    const start = performance.now();
-    const first = run;
-    while (performance.now() - start < MEASURED_MS) await request(run++);
-    return ((run - first) * 1000) / (performance.now() - start);
+    const requests = await prepare({ nodes, send });
+    const ours = batches(requests.send);
+    const yardstick = batches(() => json.send(requests.object));
+    for (let run = 0; run < WARM_UP_BATCHES; run++) await Promise.all([ours(), yardstick()]);
+    return await inTurns(ROUNDS, ours, yardstick);
   } finally {
+    json.stop();
     store.close();
     rmSync(folder, { recursive: true });
   }
+}
+
+/** One request after the other; the microseconds of one. */
+function batches(send: (run: number) => Promise<unknown>): () => Promise<number> {
+  let run = 0;
+  return async () => {
+    const startMs = performance.now();
+    for (let index = 0; index < BATCH; index++) await send(run++);
+    return ((performance.now() - startMs) * 1000) / BATCH;
+  };
 }

@@ -1,32 +1,31 @@
 // What a benchmark is, and what comes of one. Types only.
+import type { Budget } from "./budgets.ts";
 
-export interface Benchmark {
-  /** How it is asked for on the command line; the beginning of several names, up to a `-`, asks for all of them. */
-  name: string;
-  what: string;
-  unit:
-    | "µs"
-    | "s"
-    | "bytes"
-    | "ratio"
-    | "rows"
-    | "requests"
-    | "trips"
-    | "Nodes"
-    | "/s"
-    | "ms"
-    | "MiB"
-    | "% of a core"
-    | "processes";
-  /** null: nothing is promised. */
-  budget: number | null;
-  /** More is better: the budget is a floor, not a ceiling. */
-  atLeast: boolean;
+export interface Benchmark extends Budget {
   /** A long one says how far it is. `minutes` is for what is watched while nothing happens. */
-  measure: (progress: Progress, minutes: number) => Promise<number>;
+  measure: (progress: Progress, minutes: number) => Promise<Round[]>;
 }
 
 export type Progress = (message: string) => void;
 
-/** One row: what was promised, and what was seen. */
-export type Result = Omit<Benchmark, "measure"> & { measured: number };
+/** One turn: what is measured and, right beside it, its yardstick, both in the benchmark's unit. */
+export interface Round {
+  ours: number;
+  /** Absent where there is none on this machine, or nothing to measure beside. */
+  yardstick?: number;
+  /** Where a round is made of many turns: the median of their ratios. */
+  ratio?: number;
+}
+
+export interface Spread {
+  median: number;
+  min: number;
+  max: number;
+}
+
+/** A row of the table: what was promised, and what was measured. */
+export interface Figures extends Budget {
+  ours: Spread;
+  yardstick?: Spread;
+  ratio?: Spread;
+}

@@ -5,10 +5,11 @@ import type { Benchmark } from "./benchmark.ts";
 import { bundleSize } from "./bundle-size.ts";
 import { decisionChanged } from "./decision-changed.ts";
 import { decisionUnchanged } from "./decision-unchanged.ts";
+import { enrolmentBenchmarks } from "./enrolment.ts";
 import { fleetEnrol, fleetRestarts } from "./fleet.ts";
 import { heartbeatCosts } from "./heartbeat-cost.ts";
 import { heartbeatBytes } from "./heartbeat-bytes.ts";
-import { heartbeatRate } from "./heartbeat-rate.ts";
+import { heartbeatRates } from "./heartbeat-rate.ts";
 import { patchCreation } from "./patch-creation.ts";
 import { quantityParse } from "./quantity-parse.ts";
 import { shimFirstReports } from "./shim-first-report.ts";
@@ -26,7 +27,8 @@ export const benchmarks: readonly Benchmark[] = [
   apiserverLeases,
   apiserverStatus,
   ...heartbeatCosts,
-  heartbeatRate,
+  ...heartbeatRates,
+  ...enrolmentBenchmarks,
   ...starts,
   ...shimGathering,
   ...shimFirstReports,

@@ -6,20 +6,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import type { Benchmark } from "./benchmark.ts";
+import { budgetOf } from "./budgets.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 export const bundleSize: Benchmark = {
-  name: "bundle-size",
-  what: "Worker bundle, gzip",
-  unit: "bytes",
-  budget: 120 * 1024,
-  atLeast: false,
+  ...budgetOf("bundle-size"),
   measure: async () => {
     const folder = await mkdtemp(join(tmpdir(), "rollcall-bundle-"));
     try {
       await bundle(folder);
-      return gzipSync(await readFile(join(folder, "index.js"))).length;
+      return [{ ours: gzipSync(await readFile(join(folder, "index.js"))).length }];
     } finally {
       await rm(folder, { recursive: true });
     }

@@ -1,18 +1,16 @@
 // A heartbeat's decision where nothing has changed: what almost every report costs.
 import type { Benchmark } from "./benchmark.ts";
+import { budgetOf } from "./budgets.ts";
 import { assertDecisions, decide, unchangedReports } from "./decision.ts";
 import { machineFacts } from "./machine.ts";
-import { medianMicroseconds } from "./median.ts";
+import { nodeRoundTrip } from "./node-json.ts";
+import { sideBySide } from "./side-by-side.ts";
 
 export const decisionUnchanged: Benchmark = {
-  name: "decision-unchanged",
-  what: "decision, unchanged node with 50 images",
-  unit: "µs",
-  budget: 20,
-  atLeast: false,
-  measure: () => {
+  ...budgetOf("decision-unchanged"),
+  measure: async () => {
     const reports = unchangedReports(machineFacts());
     assertDecisions(reports, false);
-    return medianMicroseconds(reports, decide);
+    return sideBySide({ prepare: reports, operate: decide }, nodeRoundTrip(reports(0).original));
   },
 };

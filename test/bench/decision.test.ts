@@ -24,7 +24,8 @@ test("changed → memory becomes short and plentiful in turn, and the patch says
     const reported = reports.changed(run);
     const patch = createNodeStatusPatch(reported.original, decide(reported).node);
     expect(patch).toMatchObject({
-      result: {
+      ok: true,
+      value: {
         status: {
           conditions: expect.arrayContaining([expect.objectContaining({ type: "MemoryPressure", status })]),
         },

@@ -1,4 +1,5 @@
 // The product's decision about a report, as a tick makes it: the setters over the last known Node, and the comparison.
+import { createNodeStatusPatch } from "../../shared/kubernetes/patch/node-status-patch.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
@@ -21,6 +22,11 @@ export function decide({ facts, original, vitals, memory, nowMs }: Reported): No
   const { os, architecture } = facts.platform;
   const setters = reportedSetters({ name: NAME, facts, vitals, nowMs, memory, recordEvent: () => undefined });
   return updateNode(original, () => success(false), os, architecture, setters);
+}
+
+/** The patch of a status that has changed, as a tick makes it. */
+export function decideAndPatch(reported: Reported): ReturnType<typeof createNodeStatusPatch> {
+  return createNodeStatusPatch(reported.original, decide(reported).node);
 }
 
 /** Reports in which nothing has changed. */

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Benchmark, Progress } from "./benchmark.ts";
+import { budgetOf } from "./budgets.ts";
 import {
   type LocalFleet,
   nodesOf,
@@ -41,12 +42,8 @@ async function enrolAll(fleet: LocalFleet, progress: Progress): Promise<number> 
 }
 
 export const fleetEnrol: Benchmark = {
-  name: "fleet-enrol",
-  what: "1,000 machines at once, until all are Ready",
-  unit: "s",
-  budget: 5,
-  atLeast: false,
-  measure: (progress) => withLocalFleet((fleet) => enrolAll(fleet, progress)),
+  ...budgetOf("fleet-enrol"),
+  measure: (progress) => withLocalFleet(async (fleet) => [{ ours: await enrolAll(fleet, progress) }]),
 };
 
 interface Restarted {
@@ -111,31 +108,13 @@ function peakOverMean(timesMs: number[]): number {
 
 const restarted = once((progress: Progress) => withLocalFleet((fleet) => restart(fleet, progress)));
 
-const KILLED = "workerd killed under 1,000 machines";
-
-export const fleetRestarts: Benchmark[] = [
-  {
-    name: "fleet-restart-renewed",
-    what: `${KILLED}: every lease renewed after`,
-    unit: "s",
-    budget: 10,
-    atLeast: false,
-    measure: async (progress) => (await restarted(progress)).seconds,
-  },
-  {
-    name: "fleet-restart-lost",
-    what: `${KILLED}: not Ready in the 8 minutes after`,
-    unit: "Nodes",
-    budget: 0,
-    atLeast: false,
-    measure: async (progress) => (await restarted(progress)).unknown,
-  },
-  {
-    name: "fleet-restart-spread",
-    what: `${KILLED}: status writes, peak over mean of 10 s`,
-    unit: "ratio",
-    budget: 3,
-    atLeast: false,
-    measure: async (progress) => (await restarted(progress)).spread,
-  },
+const RESTART_ROWS: [name: string, figure: keyof Restarted][] = [
+  ["fleet-restart-renewed", "seconds"],
+  ["fleet-restart-lost", "unknown"],
+  ["fleet-restart-spread", "spread"],
 ];
+
+export const fleetRestarts: Benchmark[] = RESTART_ROWS.map(([name, figure]) => ({
+  ...budgetOf(name),
+  measure: async (progress) => [{ ours: (await restarted(progress))[figure] }],
+}));

@@ -5,17 +5,14 @@ import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { ReportAnswer } from "../../shared/protocol/report.ts";
 import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";
 import type { Benchmark } from "./benchmark.ts";
+import { budgetOf } from "./budgets.ts";
 import { machineFacts, machineVitals, NAME } from "./machine.ts";
 
 export const heartbeatBytes: Benchmark = {
-  name: "heartbeat-bytes",
-  what: "heartbeat on the wire, body and token",
-  unit: "bytes",
-  budget: 1024,
-  atLeast: false,
+  ...budgetOf("heartbeat-bytes"),
   measure: async () => {
     const { body, headers } = await steadyHeartbeat();
-    return Buffer.byteLength(body) + Buffer.byteLength(headers.authorization ?? "");
+    return [{ ours: Buffer.byteLength(body) + Buffer.byteLength(headers.authorization ?? "") }];
   },
 };
 

@@ -6,6 +6,7 @@ import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { reporter, type Transport } from "../../node-shim/worker-link/reporter.ts";
 import type { Measured } from "../worker/support/measured-rows.ts";
 import type { Benchmark, Progress } from "./benchmark.ts";
+import { budgetOf } from "./budgets.ts";
 import { type Asked, startCountingKube } from "./counting-kube.ts";
 import { machineFacts, machineVitals, NAME } from "./machine.ts";
 import { once } from "./once.ts";
@@ -36,7 +37,7 @@ interface Beat {
 async function heartbeatCost(isCold: boolean, progress: Progress): Promise<Cost> {
   let nowMs = Date.UTC(2026, 0, 1);
   const kube = await startCountingKube(() => nowMs);
-  const worker = await startBenchWorker(kube, NAME, ENTRY);
+  const worker = await startBenchWorker(kube, NAME, { entry: ENTRY });
   const { send: sendNow, close } = httpTransport(worker.url, 9000);
   let trips = 0;
   const send: Transport = (request) => {
@@ -107,30 +108,23 @@ function costOf(beats: Beat[], cpu: number): Cost {
   };
 }
 
-/** Which figure, in words, in which unit, at most so many while warm and while cold. */
-type Row = [keyof Cost, string, string, Benchmark["unit"], number | null, number | null];
-
-const ROWS: Row[] = [
-  ["rowsPerSteady", "rows", "rows written", "rows", 0, 0],
-  ["rowsReadPerSteady", "rows-read", "rows read", "rows", null, null],
-  ["requestsPerSteady", "requests", "apiserver requests", "requests", 1, 2],
-  ["tripsPerSteady", "trips", "round trips", "trips", 1, 2],
-  ["rowsPerMinute", "minute-rows", "rows written in all, a minute", "rows", 0.2, 0.2],
-  ["requestsPerMinute", "minute-requests", "apiserver requests in all, a minute", "requests", 6.7, null],
-  ["bytesPerMinute", "minute-bytes", "bytes to and from the apiserver, a minute", "bytes", null, null],
-  ["cpuMicroseconds", "cpu", "workerd's CPU", "µs", null, null],
+/** By the end of their names. */
+const ROWS: [name: string, figure: keyof Cost][] = [
+  ["rows", "rowsPerSteady"],
+  ["rows-read", "rowsReadPerSteady"],
+  ["requests", "requestsPerSteady"],
+  ["trips", "tripsPerSteady"],
+  ["minute-rows", "rowsPerMinute"],
+  ["minute-requests", "requestsPerMinute"],
+  ["minute-bytes", "bytesPerMinute"],
+  ["cpu", "cpuMicroseconds"],
 ];
 
 function rowsOf(kind: "warm" | "cold"): Benchmark[] {
-  const isCold = kind === "cold";
-  const cost = once((progress: Progress) => heartbeatCost(isCold, progress));
-  return ROWS.map(([figure, name, words, unit, warm, cold]) => ({
-    name: `heartbeat-${kind}-${name}`,
-    what: `${kind} heartbeat: ${words}`,
-    unit,
-    budget: isCold ? cold : warm,
-    atLeast: false,
-    measure: async (progress) => (await cost(progress))[figure],
+  const cost = once((progress: Progress) => heartbeatCost(kind === "cold", progress));
+  return ROWS.map(([name, figure]) => ({
+    ...budgetOf(`heartbeat-${kind}-${name}`),
+    measure: async (progress) => [{ ours: (await cost(progress))[figure] }],
   }));
 }
 

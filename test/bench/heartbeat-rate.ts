@@ -1,126 +1,63 @@
-// How many heartbeats a second go through workerd on loopback: real signatures, real objects, one renewal each. Of what
-// is around the Worker only the answers to renewals are made up, so that the apiserver is not what is measured; reports are
-// signed beforehand (under one ticket n may count up).
-import { Agent, request as httpRequest } from "node:http";
-import { reporter, type Transport, type TransportRequest } from "../../node-shim/worker-link/reporter.ts";
-import { sha256Base64url, signReport } from "../../node-shim/worker-link/sign.ts";
-import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
-import type { Benchmark, Progress } from "./benchmark.ts";
+// Heartbeats through workerd on loopback, beside a bare Worker under the same load: how many a second, and workerd's CPU.
+import type { Benchmark, Progress, Round } from "./benchmark.ts";
+import { startBareWorker } from "./bare-workerd.ts";
+import { budgetOf } from "./budgets.ts";
 import { startCountingKube } from "./counting-kube.ts";
-import { machineFacts, machineVitals } from "./machine.ts";
-import { type BenchWorker, enrolledMachine, startBenchWorker } from "./workerd.ts";
+import { type LoadRound, renewed, startLoad } from "./heartbeat-load.ts";
+import { once } from "./once.ts";
+import { type KubeAddress, type RunningWorker, startBenchWorker } from "./workerd.ts";
 
-const AT_ONCE = 32;
-const MACHINES = 2 * AT_ONCE;
 /** Not measured: workerd has compiled by then what runs often. */
-const WARM_UP_EACH = 50;
-const REPORTS_EACH = 80;
+const WARM_UP_ROUNDS = 12;
+/** Short, so that ours and the yardstick meet the same neighbours; some dozens of the ticks that CPU is counted in. */
+const ROUNDS = 31;
+const REPORTS_EACH = 4;
 
-/** Takes a renewal and says so; a lease's first PUT and all else are the apiserver's. */
-function renewed(verb: string, body: string): string | undefined {
-  return verb === "PUT" && body.includes('"kind":"Lease"') ? body : undefined;
+export interface HeartbeatRounds {
+  rate: Round[];
+  cpu: Round[];
 }
 
-export const heartbeatRate: Benchmark = {
-  name: "heartbeat-rate",
-  what: "heartbeats through workerd on loopback",
-  unit: "/s",
-  budget: 1500,
-  atLeast: true,
-  measure: async (progress) => {
+/** Two Workers under the same load in turns. */
+export async function heartbeatsBeside(
+  startOurs: (kube: KubeAddress) => Promise<RunningWorker>,
+  startYardstick: (kube: KubeAddress) => Promise<RunningWorker>,
+  progress: Progress,
+): Promise<HeartbeatRounds> {
+  const stops: (() => unknown)[] = [];
+  const start = async (startWorker: typeof startOurs, prefix: string) => {
     const kube = await startCountingKube(Date.now, renewed);
-    const worker = await startBenchWorker(kube, "m-*");
-    try {
-      const requests = await signedReports(worker, progress);
-      progress(`posting ${REPORTS_EACH * MACHINES} reports`);
-      const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
-      await postAll(worker.url, agent, requests.slice(0, WARM_UP_EACH));
-      const startedMs = performance.now();
-      await postAll(worker.url, agent, requests.slice(WARM_UP_EACH));
-      const seconds = (performance.now() - startedMs) / 1000;
-      agent.destroy();
-      return (REPORTS_EACH * MACHINES) / seconds;
-    } finally {
-      await worker.stop();
-      await kube.stop();
-    }
-  },
-};
-
-/** Each round holds a report of every machine; a machine's next one waits for the answer to the one before. */
-async function postAll(url: string, agent: Agent, rounds: TransportRequest[][]): Promise<void> {
-  const postShare = async (share: number) => {
-    for (const round of rounds) {
-      for (let index = share; index < MACHINES; index += AT_ONCE) await post(url, agent, round[index]!);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, (_, share) => postShare(share)));
-}
-
-function post(url: string, agent: Agent, { method, path, headers, body }: TransportRequest): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const length = { "content-length": Buffer.byteLength(body) };
-    const options = { method, agent, headers: { ...headers, ...length } };
-    const request = httpRequest(url + path, options, (response) => {
-      response.resume();
-      response.once("end", () =>
-        response.statusCode === 200 ? resolve() : reject(new Error(`HTTP ${response.statusCode}`)),
-      );
-    });
-    request.once("error", reject);
-    request.end(body);
-  });
-}
-
-/** Rounds of steady reports, one of every machine in each, signed with the tickets that the machines hold now. */
-async function signedReports(worker: BenchWorker, progress: Progress): Promise<TransportRequest[][]> {
-  const { send, close } = httpTransport(worker.url, 9000);
-  const machines: BenchMachine[] = [];
-  for (let index = 0; index < MACHINES; index++) {
-    progress(`${index} of ${MACHINES} machines`);
-    machines.push(await startMachine(worker, `m-${index}`, send));
-  }
-  // An object forgets its ticket 10 s after its last request: from here on nothing but signing.
-  const reports = await Promise.all(machines.map((machine) => machine.report(1)));
-  close();
-  const rounds: TransportRequest[][] = [];
-  for (let n = 1; n <= WARM_UP_EACH + REPORTS_EACH; n++) {
-    rounds.push(await Promise.all(reports.map((report) => report(n))));
-  }
-  return rounds;
-}
-
-interface BenchMachine {
-  /** Reports, and yields what signs the same report as the `n`th under the ticket that came with the answer. */
-  report: (vitals: number) => Promise<(n: number) => Promise<TransportRequest>>;
-}
-
-/** Enrolled, its facts known. */
-async function startMachine(worker: BenchWorker, name: string, send: Transport): Promise<BenchMachine> {
-  let last: TransportRequest | undefined;
-  let ticket = "";
-  const watched: Transport = async (request) => {
-    const response = await send(request);
-    last = request;
-    ticket = (JSON.parse(response.body) as { ticket?: string }).ticket ?? "";
-    return response;
-  };
-  const { key, kid } = await enrolledMachine(worker, name, watched);
-  const machine = { name, origin: worker.url, key, kid, startId: name, send: watched };
-  const post = reporter({ ...machine, machineTime: () => new Date().toISOString() });
-  const facts = machineFacts();
-  // A ticket is good for a lease duration, and all of them are signed for before the first is posted.
-  facts.settings.nodeLeaseDurationSeconds = 600;
-  const report: BenchMachine["report"] = async (vitals) => {
-    const outcome = await post(facts, machineVitals(vitals));
-    if (outcome.kind !== "ok" || !last) throw new Error(`a report of ${name} was ${outcome.kind}`);
-    const { path, body } = last;
-    const claims = { sub: name, aud: worker.url, body: sha256Base64url(body), ticket };
-    return async (n) => {
-      const authorization = `Bearer ${await signReport(key, kid, { ...claims, n })}`;
-      return { method: "POST", path, headers: { "content-type": "application/json", authorization }, body };
+    stops.push(kube.stop);
+    const worker = await startWorker(kube);
+    stops.push(worker.stop);
+    return async () => {
+      const load = await startLoad(worker, prefix, progress);
+      stops.push(load.stop);
+      for (let round = 0; round < WARM_UP_ROUNDS; round++) await load.round(REPORTS_EACH);
+      return load;
     };
   };
-  await report(0);
-  return { report };
+  try {
+    const [enrolOurs, enrolYardstick] = [await start(startOurs, "m"), await start(startYardstick, "b")];
+    const [ours, yardstick] = [await enrolOurs(), await enrolYardstick()];
+    const rounds: { ours: LoadRound; yardstick: LoadRound }[] = [];
+    for (let round = 1; round <= ROUNDS; round++) {
+      progress(`round ${round} of ${ROUNDS}`);
+      rounds.push({ ours: await ours.round(REPORTS_EACH), yardstick: await yardstick.round(REPORTS_EACH) });
+    }
+    const roundsOf = (what: keyof LoadRound) =>
+      rounds.map(({ ours, yardstick }) => ({ ours: ours[what], yardstick: yardstick[what] }));
+    return { rate: roundsOf("heartbeatsPerSecond"), cpu: roundsOf("cpuMicroseconds") };
+  } finally {
+    for (const stop of stops.toReversed()) await stop();
+  }
 }
+
+const measured = once((progress: Progress) =>
+  heartbeatsBeside((kube) => startBenchWorker(kube, "m-*"), startBareWorker, progress),
+);
+
+export const heartbeatRates: Benchmark[] = [
+  { ...budgetOf("heartbeat-rate"), measure: async (progress) => (await measured(progress)).rate },
+  { ...budgetOf("heartbeat-cpu"), measure: async (progress) => (await measured(progress)).cpu },
+];

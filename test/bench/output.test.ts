@@ -1,57 +1,89 @@
-import { describe, expect, test } from "vitest";
-import type { Result } from "./benchmark.ts";
-import { isMissed, resultsJson, tableText } from "./output.ts";
+import { expect, test } from "vitest";
+import type { Round } from "./benchmark.ts";
+import { type Budget, BUDGETS } from "./budgets.ts";
+import { figuresJson, tableText } from "./output.ts";
+import { figuresOf } from "./rounds.ts";
 
-const ceiling: Result = {
+const ceiling: Budget = {
   name: "latency",
   what: "a decision",
   unit: "µs",
-  budget: 20,
-  atLeast: false,
-  measured: 12.3456,
+  against: "node JSON",
+  budget: 0.3,
 };
-const floor: Result = {
-  ...ceiling,
+const floor: Budget = {
   name: "rate",
   what: "a rate",
-  budget: 1500,
+  unit: "/s",
+  against: "bare Worker",
+  budget: 0.6,
   atLeast: true,
-  measured: 1500,
 };
-const unpromised: Result = { ...ceiling, name: "part", what: "a part", budget: null };
+const start: Budget = { name: "start", what: "a start", unit: "s", against: "kubelet", budget: 0.58 };
+const rows: Budget = { name: "rows", what: "rows", unit: "rows", budget: 0 };
 
-describe("a budget is missed", () => {
-  const cases: [situation: string, result: Result, missed: boolean][] = [
-    ["at a ceiling → no", { ...ceiling, measured: 20 }, false],
-    ["just over a ceiling → yes", { ...ceiling, measured: 20.001 }, true],
-    ["at a floor → no", floor, false],
-    ["just under a floor → yes", { ...floor, measured: 1499.9 }, true],
-    ["none where none is promised → no", { ...ceiling, budget: 0, measured: 0 }, false],
-    ["some where none is promised → yes", { ...ceiling, budget: 0, measured: 0.001 }, true],
-    ["nothing is promised → no", { ...unpromised, measured: 1e9 }, false],
-  ];
-  test.each(cases)("%s", (_, result, missed) => {
-    expect(isMissed(result)).toBe(missed);
-    expect(tableText([result]).includes("MISSED")).toBe(missed);
-  });
-});
+const rounds: Round[] = [
+  { ours: 20, yardstick: 100 },
+  { ours: 12.3456, yardstick: 50 },
+  { ours: 44, yardstick: 200 },
+];
 
-test("the table: a line each, in columns", () => {
-  expect(tableText([ceiling, floor, unpromised, { ...ceiling, measured: 1234 }])).toBe(
+const all = [
+  figuresOf(ceiling, rounds),
+  figuresOf({ ...ceiling, budget: 0.2 }, rounds),
+  figuresOf(floor, [{ ours: 600, yardstick: 1000 }]),
+  figuresOf(start, [{ ours: 0.4 }]),
+  figuresOf(rows, [{ ours: 0 }]),
+  figuresOf({ ...rows, budget: null }, [{ ours: 1234 }]),
+];
+
+test("the table: ratio, spread, budget, figure and yardstick; what was not judged says why", () => {
+  expect(tableText(all)).toBe(
     [
-      "WHAT            BUDGET  MEASURED  OF BUDGET",
-      "a decision     ≤ 20 µs   12.3 µs     61.7 %",
-      "a rate      ≥ 1,500 µs  1,500 µs      100 %",
-      "a part               -   12.3 µs          -",
-      "a decision     ≤ 20 µs  1,234 µs    6,170 %  MISSED",
+      "WHAT            JUDGED    MIN–MAX    BUDGET    MEASURED  BESIDE",
+      "a decision      0.22 ×  0.2–0.247   ≤ 0.3 ×       20 µs  100 µs node JSON      ok",
+      "a decision      0.22 ×  0.2–0.247   ≤ 0.2 ×       20 µs  100 µs node JSON      MISSED",
+      "a rate           0.6 ×              ≥ 0.6 ×      600 /s  1,000 /s bare Worker  ok",
+      "a start              -             ≤ 0.58 ×       0.4 s                        not judged",
+      "rows            0 rows             ≤ 0 rows      0 rows                        ok",
+      "rows        1,234 rows                    -  1,234 rows                        no budget",
+      "not judged: no kubelet here: that takes KUBEBUILDER_ASSETS, root and containerd",
       "",
     ].join("\n"),
   );
 });
 
-test("JSON: name, unit, budget, measured and direction, unrounded", () => {
-  expect(JSON.parse(resultsJson([ceiling, unpromised]))).toEqual([
-    { name: "latency", unit: "µs", budget: 20, measured: 12.3456, atLeast: false },
-    { name: "part", unit: "µs", budget: null, measured: 12.3456, atLeast: false },
+test("colours → the verdicts alone are coloured", () => {
+  const table = tableText(all, true);
+  expect(table).toContain("\u001B[31mMISSED\u001B[39m\n");
+  expect(table).toContain("\u001B[32mok\u001B[39m\n");
+  // oxlint-disable-next-line no-control-regex -- what a terminal takes for colours
+  expect(table.replaceAll(/\u001B\[\d+m/g, "")).toBe(tableText(all));
+});
+
+test("no colours → no control characters", () => {
+  expect(tableText(all)).not.toContain("\u001B");
+});
+
+test("JSON: budgets, verdicts and spreads, unrounded", () => {
+  expect(
+    JSON.parse(figuresJson([figuresOf(ceiling, rounds.slice(1, 2)), figuresOf(rows, [{ ours: 1 }])])),
+  ).toEqual([
+    {
+      name: "latency",
+      unit: "µs",
+      against: "node JSON",
+      budget: 0.3,
+      verdict: "ok",
+      ours: { median: 12.3456, min: 12.3456, max: 12.3456 },
+      yardstick: { median: 50, min: 50, max: 50 },
+      ratio: { median: 0.246912, min: 0.246912, max: 0.246912 },
+    },
+    { name: "rows", unit: "rows", budget: 0, verdict: "MISSED", ours: { median: 1, min: 1, max: 1 } },
   ]);
+});
+
+test("every budget has a name and a wording of its own", () => {
+  expect(new Set(BUDGETS.map(({ name }) => name)).size).toBe(BUDGETS.length);
+  expect(new Set(BUDGETS.map(({ what }) => what)).size).toBe(BUDGETS.length);
 });

@@ -1,52 +1,96 @@
-// Results for people (a table) and for programs (JSON). Measures nothing.
-import type { Result } from "./benchmark.ts";
+// Figures for people (a table) and for programs (JSON). Measures nothing.
+import { styleText } from "node:util";
+import type { Figures, Spread } from "./benchmark.ts";
+import { YARDSTICKS, type Yardstick } from "./budgets.ts";
+import { judgedOf, type Verdict, verdictOf } from "./rounds.ts";
 
-const HEAD = ["WHAT", "BUDGET", "MEASURED", "OF BUDGET", ""];
+const HEAD = ["WHAT", "JUDGED", "MIN–MAX", "BUDGET", "MEASURED", "BESIDE", ""];
+/** What reads from the left: what was measured, what it was measured beside, what came of it. */
+const LEFT = new Set([0, 5, 6]);
 
-/** A line per result; one over its budget says so. */
-export function tableText(results: readonly Result[]): string {
-  const rows = [HEAD, ...results.map(row)];
+/** Yardsticks that not every machine has, and what they need. */
+const NEEDS: Partial<Record<Yardstick, string>> = {
+  kubelet: "no kubelet here: that takes KUBEBUILDER_ASSETS, root and containerd",
+};
+
+/** A line per benchmark, and a word on those that could not be judged. `colours`: as a terminal shows them. */
+export function tableText(all: readonly Figures[], colours = false): string {
+  const rows = [HEAD, ...all.map(row)];
   const widths = HEAD.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
   const lines = rows.map((cells) =>
-    cells.map((cell, column) => {
-      const width = widths[column] ?? 0;
-      return column === 0 ? cell.padEnd(width) : cell.padStart(width);
-    }),
+    cells
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        const padded = LEFT.has(column) ? cell.padEnd(width) : cell.padStart(width);
+        return colours && column === HEAD.length - 1 && cell !== "" ? coloured(cell as Verdict) : padded;
+      })
+      .join("  ")
+      .trimEnd(),
   );
-  return lines.map((cells) => `${cells.join("  ").trimEnd()}\n`).join("");
+  const unjudged = all.filter((figures) => verdictOf(figures) === "not judged");
+  const missing = new Set(unjudged.flatMap(({ against }) => (against && NEEDS[against]) ?? []));
+  const notes = [...missing].map((why) => `not judged: ${why}`);
+  return [...lines, ...notes].map((line) => `${line}\n`).join("");
 }
 
-function row(result: Result): string[] {
-  const { what, unit, budget, measured, atLeast } = result;
-  const text = (value: number) => `${figure(value)} ${unit}`;
-  if (budget === null) return [what, "-", text(measured), "-", ""];
+function coloured(verdict: Verdict): string {
+  if (verdict === "MISSED") return styleText("red", verdict, { validateStream: false });
+  if (verdict === "ok") return styleText("green", verdict, { validateStream: false });
+  return styleText("dim", verdict, { validateStream: false });
+}
+
+function row(figures: Figures): string[] {
+  const { what, unit, against, budget, atLeast, ours, yardstick } = figures;
+  const judged = judgedOf(figures);
+  const judgedUnit = against === undefined ? unit : "×";
+  const beside = yardstick && against ? `${withUnit(yardstick.median, unit)} ${against}` : "";
   return [
     what,
-    `${atLeast ? "≥" : "≤"} ${text(budget)}`,
-    text(measured),
-    budget === 0 ? "-" : `${figure((measured / budget) * 100)} %`,
-    isMissed(result) ? "MISSED" : "",
+    judged ? withUnit(judged.median, judgedUnit) : "-",
+    judged ? range(judged) : "",
+    budget === null ? "-" : `${atLeast ? "≥" : "≤"} ${withUnit(budget, judgedUnit)}`,
+    withUnit(ours.median, unit),
+    beside,
+    verdictOf(figures),
   ];
 }
 
-export function isMissed({ budget, measured, atLeast }: Result): boolean {
-  if (budget === null) return false;
-  return atLeast ? measured < budget : measured > budget;
+/** Empty where there was one round, or all were the same. */
+function range({ min, max }: Spread): string {
+  return min === max ? "" : `${figure(min)}–${figure(max)}`;
 }
+
+const withUnit = (value: number, unit: string) => `${figure(value)} ${unit}`;
 
 /** Three digits where there is a fraction, whole numbers from 100 on. */
 function figure(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
 }
 
-/** `[{ name, unit, budget, measured, atLeast }]` */
-export function resultsJson(results: readonly Result[]): string {
-  const rows = results.map(({ name, unit, budget, measured, atLeast }) => ({
-    name,
-    unit,
-    budget,
-    measured,
-    atLeast,
-  }));
+/** `[{ name, unit, against, budget, atLeast, verdict, ours: { median, min, max }, yardstick, ratio }]`, unrounded. */
+export function figuresJson(all: readonly Figures[]): string {
+  const rows = all.map((figures) => {
+    const { name, unit, against, budget, atLeast, ours, yardstick, ratio } = figures;
+    const verdict = verdictOf(figures);
+    return { name, unit, against, budget, atLeast, verdict, ours, yardstick, ratio };
+  });
   return `${JSON.stringify(rows, null, 2)}\n`;
+}
+
+/** The table of docs/bench.md, from the budgets. */
+export function budgetsMarkdown(budgets: readonly Omit<Figures, "ours">[]): string {
+  const lines = budgets.map(({ name, what, unit, against, budget, atLeast }) => {
+    const promised =
+      budget === null ? "" : `${atLeast ? "≥" : "≤"} ${figure(budget)} ${against ? "×" : unit}`;
+    return `| \`${name}\` | ${what} | ${against ?? ""} | ${promised} |\n`;
+  });
+  return `| name | what | beside | budget |\n| --- | --- | --- | --- |\n${lines.join("")}`;
+}
+
+/** What each yardstick is, as a list. */
+export function yardsticksMarkdown(): string {
+  return Object.entries(YARDSTICKS)
+    .filter(([name]) => name !== "other tree")
+    .map(([name, what]) => `- **${name}**: ${what}.\n`)
+    .join("");
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Progress } from "./benchmark.ts";
+import { median } from "./rounds.ts";
 
 /** The kubelet's own garbage, and that of a start, is gone by then. */
 const SETTLE_MS = 60_000;
@@ -78,8 +79,4 @@ function weightOf(samples: Sample[]): Weight {
     growth: anonymous(samples.slice(-third)) - anonymous(samples.slice(0, third)),
     cpu: ((last.cpuSeconds - first.cpuSeconds) / ((last.atMs - first.atMs) / 1000)) * 100,
   };
-}
-
-export function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -10,11 +10,16 @@ const within: Benchmark = {
   name: "within",
   what: "one within its budget",
   unit: "µs",
-  budget: 20,
-  atLeast: false,
-  measure: () => Promise.resolve(10),
+  against: "node JSON",
+  budget: 0.5,
+  measure: () => Promise.resolve([{ ours: 10, yardstick: 40 }]),
 };
-const over: Benchmark = { ...within, name: "over", what: "one over it", measure: () => Promise.resolve(40) };
+const over: Benchmark = {
+  ...within,
+  name: "over",
+  what: "one over it",
+  measure: () => Promise.resolve([{ ours: 40, yardstick: 40 }]),
+};
 const broken: Benchmark = {
   ...within,
   name: "broken",
@@ -35,16 +40,23 @@ async function run(
   return { code, ...said };
 }
 
-test("no names → all of them, and 0 although a budget is missed", async () => {
+test("no names → all of them, and 1 as a budget is missed", async () => {
   const { code, out, err } = await run([]);
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  expect(out).toContain("one within its budget");
-  expect(out).toMatch(/one over it.*200 % {2}MISSED\n/);
+  expect({ code, err }).toEqual({ code: 1, err: "" });
+  expect(out).toMatch(/one within its budget.* ok\n/);
+  expect(out).toMatch(/one over it.* MISSED\n/);
+});
+
+test("all within their budgets, or not judged → 0", async () => {
+  const unjudged: Benchmark = { ...within, name: "start", measure: () => Promise.resolve([{ ours: 1e9 }]) };
+  const { code, out } = await run([], [within, unjudged]);
+  expect(code).toBe(0);
+  expect(out).toContain("not judged");
 });
 
 test("names → only these", async () => {
-  const { code, out } = await run(["over"]);
-  expect(code).toBe(0);
+  const { out } = await run(["over"]);
+  expect(out).toContain("one over it");
   expect(out).not.toContain("one within its budget");
 });
 
@@ -93,7 +105,7 @@ test("a long one says how far it is, on a terminal only", async () => {
     ...within,
     measure: (progress) => {
       progress("half done");
-      return Promise.resolve(1);
+      return Promise.resolve([{ ours: 1 }]);
     },
   };
   expect((await run([], [long], true)).err).toContain("1/1 within: half done");
@@ -105,8 +117,8 @@ test("--json FILE → the same numbers in a file", async () => {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "results.json");
   await run(["over", "--json", file]);
-  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual([
-    { name: "over", unit: "µs", budget: 20, measured: 40, atLeast: false },
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject([
+    { name: "over", unit: "µs", budget: 0.5, verdict: "MISSED", ours: { median: 40 }, ratio: { median: 1 } },
   ]);
 });
 

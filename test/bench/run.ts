@@ -1,18 +1,19 @@
 // Runs benchmarks by name (or the beginning of names) and says what came of them. Knows none of them.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import type { Benchmark, Result } from "./benchmark.ts";
-import { resultsJson, tableText } from "./output.ts";
+import type { Benchmark, Figures } from "./benchmark.ts";
+import { figuresJson, tableText } from "./output.ts";
+import { figuresOf, verdictOf } from "./rounds.ts";
 
 /** Where the words go: typically process.stdout and process.stderr. */
 export interface Streams {
-  out: { write: (text: string) => unknown };
+  out: { write: (text: string) => unknown; isTTY?: boolean };
   err: { write: (text: string) => unknown; isTTY?: boolean };
 }
 
 /**
- * `[NAME…] [--minutes N] [--json FILE]`, or `--help`. Returns the exit code: 0 even where a budget is missed, for a benchmark is no test; 1 where
- * something could not be measured, 2 for arguments that mean nothing.
+ * `[NAME…] [--minutes N] [--json FILE]`, or `--help`. Returns the exit code: 1 where a budget is missed or something could
+ * not be measured, 2 for arguments that mean nothing.
  */
 export async function runBenchmarks(
   benchmarks: readonly Benchmark[],
@@ -28,40 +29,40 @@ export async function runBenchmarks(
     err.write(`bench: ${chosen.error}\n${helpText(benchmarks)}`);
     return 2;
   }
-  const { results, failures } = await measureAll(chosen, err);
-  out.write(tableText(results));
+  const { all, failures } = await measureAll(chosen, err);
+  out.write(tableText(all, out.isTTY === true && !process.env["NO_COLOR"]));
   if (chosen.jsonFile !== undefined) {
     try {
-      writeFileSync(chosen.jsonFile, resultsJson(results));
+      writeFileSync(chosen.jsonFile, figuresJson(all));
     } catch (error) {
       failures.push((error as Error).message);
     }
   }
   for (const failure of failures) err.write(`bench: ${failure}\n`);
-  return failures.length > 0 ? 1 : 0;
+  return failures.length > 0 || all.some((figures) => verdictOf(figures) === "MISSED") ? 1 : 0;
 }
 
 /** One after the other, for each would slow the others down. On a terminal it says which one is at work. */
 async function measureAll(
   { benchmarks, minutes }: Pick<Choice, "benchmarks" | "minutes">,
   progress: Streams["err"],
-): Promise<{ results: Result[]; failures: string[] }> {
-  const results: Result[] = [];
+): Promise<{ all: Figures[]; failures: string[] }> {
+  const all: Figures[] = [];
   const failures: string[] = [];
-  for (const [index, { measure, ...benchmark }] of benchmarks.entries()) {
+  for (const [index, { measure, ...budget }] of benchmarks.entries()) {
     const say = (message: string) => {
       if (!progress.isTTY) return;
-      progress.write(`\r\u001B[K${index + 1}/${benchmarks.length} ${benchmark.name}${message}`);
+      progress.write(`\r\u001B[K${index + 1}/${benchmarks.length} ${budget.name}${message}`);
     };
     say("");
     try {
-      results.push({ ...benchmark, measured: await measure((message) => say(`: ${message}`), minutes) });
+      all.push(figuresOf(budget, await measure((message) => say(`: ${message}`), minutes)));
     } catch (error) {
-      failures.push(`${benchmark.name}: ${(error as Error).message}`);
+      failures.push(`${budget.name}: ${(error as Error).message}`);
     }
   }
   if (progress.isTTY) progress.write("\r\u001B[K");
-  return { results, failures };
+  return { all, failures };
 }
 
 /** How long what is steady is watched, unless --minutes says otherwise. */
@@ -77,12 +78,20 @@ function helpText(benchmarks: readonly Benchmark[]): string {
   const width = Math.max(...benchmarks.map(({ name }) => name.length));
   const names = benchmarks.map(({ name, what }) => `  ${name.padEnd(width)}  ${what}\n`).join("");
   return `usage: npm run bench -- [NAME...] [--minutes N] [--json FILE]
+       npm run bench -- compare TREE [--json FILE]
 
 Measures what is promised and prints it beside its budget; without a NAME all of it, which takes most of an hour. The
-beginning of names, up to a dash, is enough. --minutes is how long what is steady is watched (${STEADY_MINUTES}). With KUBEBUILDER_ASSETS
-set, a real etcd, kube-apiserver and kubelet take part. Other work on the machine falsifies seconds, ratios hardly.
+beginning of names, up to a dash, is enough. --minutes is how long what is steady is watched (${STEADY_MINUTES}).
 
-Exit codes: 0, also where a budget is missed; 1 when something could not be measured, 2 for a wrong command line.
+What takes time is judged as a ratio (×) to a yardstick that is measured beside it in turns, so that a busy machine slows
+both; MIN–MAX are the rounds' own medians, and tell how busy it was. The figures themselves are not judged. Counts and
+bytes are judged as they are. With KUBEBUILDER_ASSETS set, a real etcd and kube-apiserver take part, and, as root and
+with containerd, a kubelet as the shim's yardstick. docs/bench.md has all budgets and yardsticks.
+
+compare runs the decision and the heartbeats of this tree and of another one (a folder with its node_modules, or a git
+revision, which gets this tree's) in turns: this one may take 1.1 times as long.
+
+Exit codes: 0; 1 when a budget is missed or something could not be measured; 2 for a wrong command line.
 
 ${names}`;
 }

@@ -3,39 +3,44 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CoordinationV1Api, type V1Node } from "@kubernetes/client-node";
-import type { Benchmark, Progress } from "./benchmark.ts";
+import type { Benchmark, Progress, Round } from "./benchmark.ts";
+import { budgetOf } from "./budgets.ts";
+import { type BenchKubelet, PAUSE_MS, type Start, withKubelet } from "./kubelet.ts";
 import { type LocalFleet, readyOf, until, watchNodes, withLocalFleet } from "./local-fleet.ts";
 import { once } from "./once.ts";
 import { ROOT } from "./workerd.ts";
 
 const RUNS = 5;
-/** A heartbeat's times are whole seconds: a status that is written within the same one changes nothing. */
-const PAUSE_MS = 1100;
 
 interface StartTimes {
-  /** Medians, in seconds. */
-  fresh: number;
-  known: number;
+  fresh: Round[];
+  known: Round[];
 }
 
-async function startTimes(fleet: LocalFleet, progress: Progress): Promise<StartTimes> {
+/** In turns with a kubelet's starts, where there is one. */
+async function startTimes(
+  fleet: LocalFleet,
+  kubelet: BenchKubelet | undefined,
+  progress: Progress,
+): Promise<StartTimes> {
   const nodes = new Map<string, V1Node>();
   const watch = await watchNodes(fleet.admin, (node) => {
     nodes.set(node.metadata?.name ?? "", node);
   });
-  const times: Record<keyof StartTimes, number[]> = { fresh: [], known: [] };
+  const times: StartTimes = { fresh: [], known: [] };
+  const beside = async (ours: number, start: (() => Promise<Start>) | undefined): Promise<Round> =>
+    start ? { ours, yardstick: (await start()).seconds } : { ours };
   for (let run = 0; run < RUNS; run++) {
     const name = `start-${run}`;
     const token = await fleet.joinTokenFile(name, 1);
     mkdirSync(join(fleet.folder, name), { mode: 0o700 });
-    for (const kind of ["fresh", "known"] as const) {
-      progress(`${run * 2 + (kind === "fresh" ? 1 : 2)} of ${RUNS * 2} starts`);
-      times[kind].push(await startOne(fleet, name, token, nodes));
-    }
+    progress(`${run * 2 + 1} of ${RUNS * 2} starts`);
+    times.fresh.push(await beside(await startOne(fleet, name, token, nodes), kubelet?.startNew));
+    progress(`${run * 2 + 2} of ${RUNS * 2} starts`);
+    times.known.push(await beside(await startOne(fleet, name, token, nodes), kubelet?.startKnown));
   }
   watch.stop();
-  const median = (of: number[]) => of.toSorted((a, b) => a - b)[Math.floor(RUNS / 2)] ?? Number.NaN;
-  return { fresh: median(times.fresh), known: median(times.known) };
+  return times;
 }
 
 /** Seconds. A known Node is Ready all the time: what counts is the first status that this process has written. */
@@ -71,23 +76,13 @@ async function startOne(
   return (endedMs - startedMs) / 1000;
 }
 
-const measured = once((progress: Progress) => withLocalFleet((fleet) => startTimes(fleet, progress)));
+const measured = once((progress: Progress) =>
+  withKubelet(progress, (_runtime, kubelet) =>
+    withLocalFleet((fleet) => startTimes(fleet, kubelet, progress)),
+  ),
+);
 
 export const starts: Benchmark[] = [
-  {
-    name: "start-new",
-    what: "shim start → Ready and lease, new machine",
-    unit: "s",
-    budget: 0.5,
-    atLeast: false,
-    measure: async (progress) => (await measured(progress)).fresh,
-  },
-  {
-    name: "start-known",
-    what: "shim start → Ready and lease, known machine",
-    unit: "s",
-    budget: 0.4,
-    atLeast: false,
-    measure: async (progress) => (await measured(progress)).known,
-  },
+  { ...budgetOf("start-new"), measure: async (progress) => (await measured(progress)).fresh },
+  { ...budgetOf("start-known"), measure: async (progress) => (await measured(progress)).known },
 ];

@@ -1,11 +1,9 @@
-// The Worker in workerd on loopback for a benchmark: its process, its operator's secret, and machines enrolled with it.
-// oxlint-disable-next-line typescript/triple-slash-reference -- an ambient declaration is no module to import
-/// <reference path="../../infra/local/workerd-package.d.ts" />
+// The Worker in workerd on loopback for a benchmark: process, operator's secret, machines enrolled with it.
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { mintToken } from "../../infra/local/admin.ts";
 import { localParts, untilReady } from "../../infra/local/parts.ts";
@@ -14,36 +12,54 @@ import { prepareWorker } from "../../infra/local/workerd.ts";
 import type { WorkerConnection } from "../../infra/operator/client.ts";
 import { enrol, type Transport } from "../../node-shim/worker-link/reporter.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { cpuSecondsOf } from "./process-weight.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-export interface BenchWorker {
+/** What machines can enrol with. */
+export interface RunningWorker {
   url: string;
   /** A join token for the names that were asked for. */
   joinToken: string;
-  /** The admin secret, for infra/operator/client.ts. */
-  operator: WorkerConnection;
   /** CPU that workerd has used, in microseconds. */
   cpuMicroseconds: () => number;
-  /** Its resident memory. */
-  residentBytes: () => number;
-  /** Durable Objects that have a file. */
-  objects: () => number;
   stop: () => Promise<void>;
 }
 
-/** `entry`: a file to bundle instead of the Worker's own. */
+export interface BenchWorker extends RunningWorker {
+  /** The admin secret, for infra/operator/client.ts. */
+  operator: WorkerConnection;
+  /** workerd's resident memory. */
+  residentBytes: () => number;
+  /** Durable Objects that have a file. */
+  objects: () => number;
+}
+
+export interface KubeAddress {
+  url: string;
+  token: string;
+}
+
+interface WorkerChoice {
+  /** A file to bundle instead of the Worker's own. */
+  entry?: string;
+  /** The project's root, of this tree or of another one. */
+  root?: string;
+}
+
 export async function startBenchWorker(
-  kube: { url: string; token: string },
+  kube: KubeAddress,
   names: string,
-  entry?: string,
+  { entry, root = ROOT }: WorkerChoice = {},
 ): Promise<BenchWorker> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
   const port = await freePort("", undefined, undefined);
   const secret = randomBytes(32).toString("base64url");
-  const command = await prepareWorker({
+  const command = await (
+    await prepareOf(root)
+  )({
     folder,
-    root: ROOT,
+    root,
     port,
     deployment: "rollcall",
     kubeUrl: kube.url,
@@ -53,28 +69,48 @@ export async function startBenchWorker(
     adminSecretSha256: createHash("sha256").update(secret).digest("base64url"),
   });
   if (entry !== undefined) await bundle(entry, join(folder, "worker.js"));
-  const parts = localParts(() => undefined, false);
-  const part = parts.start("worker", command, join(folder, "log"));
-  const url = `http://127.0.0.1:${port}`;
-  await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
+  const { pid, url, stop } = await startWorkerd(folder, command, port);
   return {
     url,
     operator: { url, headers: { authorization: `Bearer ${secret}` } },
     joinToken: await mintToken(url, secret, { names, uses: 5000, withoutFactsOnlyTaint: false }),
-    cpuMicroseconds: () => cpuMicroseconds(part.process.pid ?? 0),
-    residentBytes: () => residentBytes(part.process.pid ?? 0),
+    cpuMicroseconds: () => cpuSecondsOf(pid) * 1e6,
+    residentBytes: () => residentBytes(pid),
     objects: () =>
       readdirSync(join(folder, "objects"), { recursive: true, encoding: "utf8" }).filter((file) =>
         file.endsWith(".sqlite"),
       ).length,
-    stop: async () => {
-      await parts.stop();
-      rmSync(folder, { recursive: true });
-    },
+    stop,
   };
 }
 
-async function bundle(entry: string, outfile: string): Promise<void> {
+/** Bindings and classes are what the Worker's own tree says. */
+async function prepareOf(root: string): Promise<typeof prepareWorker> {
+  if (root === ROOT) return prepareWorker;
+  const module = (await import(pathToFileURL(join(root, "infra/local/workerd.ts")).href)) as {
+    prepareWorker: typeof prepareWorker;
+  };
+  return module.prepareWorker;
+}
+
+/** Its folder goes when it is stopped. */
+export async function startWorkerd(
+  folder: string,
+  command: string[],
+  port: number,
+): Promise<{ pid: number; url: string; stop: () => Promise<void> }> {
+  const parts = localParts(() => undefined, false);
+  const part = parts.start("worker", command, join(folder, "log"));
+  const url = `http://127.0.0.1:${port}`;
+  await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
+  const stop = async () => {
+    await parts.stop();
+    rmSync(folder, { recursive: true });
+  };
+  return { pid: part.process.pid ?? 0, url, stop };
+}
+
+export async function bundle(entry: string, outfile: string): Promise<void> {
   await build({
     entryPoints: [entry],
     outfile,
@@ -87,25 +123,20 @@ async function bundle(entry: string, outfile: string): Promise<void> {
   });
 }
 
-/** From /proc: utime and stime in hundredths of a second. */
-function cpuMicroseconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10_000;
-}
-
 function residentBytes(pid: number): number {
   const [, kiB] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kiB) * 1024;
 }
 
 export async function enrolledMachine(
-  { url, joinToken }: BenchWorker,
+  { url, joinToken }: RunningWorker,
   name: string,
   send: Transport,
-): Promise<{ key: MachineKey; kid: string }> {
+): Promise<{ key: MachineKey; kid: string; ticket: string }> {
   const key = await makeMachineKey();
   const machine = { machineID: name, systemUUID: name };
   const outcome = await enrol(send, key, { name, origin: url, joinToken, ...machine });
   if (outcome.kind !== "ok") throw new Error(`enrolment of ${name}: ${JSON.stringify(outcome)}`);
-  return { key, kid: outcome.answer.kid };
+  const { kid, ticket } = outcome.answer;
+  return { key, kid, ticket };
 }

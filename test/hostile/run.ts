@@ -25,7 +25,7 @@ const AT_ONCE = 500;
 
 export async function runHostile(plan: Plan, progress: (done: number) => void): Promise<Verdict> {
   const kube = await startCountingKube(() => NOW_MS);
-  const worker = await startBenchWorker(kube, "*", ENTRY);
+  const worker = await startBenchWorker(kube, "*", { entry: ENTRY });
   const client = hostileClient(worker.url);
   let recorded: Recorded | undefined;
   try {

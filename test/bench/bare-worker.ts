@@ -1,0 +1,96 @@
+// A bare Worker: the least that any Worker does for a heartbeat and for an enrolment. The yardstick for ours, not a product.
+//
+// A heartbeat: one JWT is verified, one lease is PUT. It leaves out: the Durable Object, the kid and its MAC, names, the
+// digest of the body, tickets, schemas, the setters and their comparison, phases, deadlines and retries of requests.
+// An enrolment: one JWT is verified, one row is stored in a Durable Object of the machine's own, Node and lease are POSTed.
+// It leaves out: the registry with its join tokens, pins and audit, the join token's signature, the machine's first
+// report, the setters (the Node is a template), the status patch, history and events.
+import { DurableObject } from "cloudflare:workers";
+import { type CryptoKey, decodeProtectedHeader, importJWK, type JWK, jwtVerify } from "jose";
+
+interface BareEnv {
+  KUBE: Fetcher;
+  KUBE_URL: string;
+  KUBE_TOKEN: string;
+  ORIGIN: string;
+  /** A Node as JSON; each machine's differs by its name. */
+  NODE: string;
+  ROWS: DurableObjectNamespace<RowObject>;
+}
+
+interface Stored {
+  metadata: { name: string; uid?: string; resourceVersion?: string };
+}
+
+interface Lease extends Stored {
+  spec: { holderIdentity: string; leaseDurationSeconds: number; renewTime: string };
+}
+
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+/** What reports need of their machine: of all machines, in the isolate's memory. */
+const machines = new Map<string, { key: CryptoKey; lease: Lease }>();
+
+export class RowObject extends DurableObject<BareEnv> {
+  store(key: string): void {
+    const { sql } = this.ctx.storage;
+    sql.exec("CREATE TABLE IF NOT EXISTS machine (id INTEGER PRIMARY KEY, key TEXT)");
+    sql.exec("INSERT INTO machine (key) VALUES (?)", key);
+  }
+}
+
+async function ask<T>(env: BareEnv, method: string, path: string, body: object): Promise<T> {
+  const response = await env.KUBE.fetch(`${env.KUBE_URL}${path}`, {
+    method,
+    headers: {
+      accept: "application/json",
+      authorization: `Bearer ${env.KUBE_TOKEN}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: HTTP ${response.status} ${await response.text()}`);
+  return response.json();
+}
+
+/** The same as docs/protocol.md's enrolment to the machine that asks. */
+async function enrol(request: Request, env: BareEnv, name: string): Promise<Response> {
+  const { proof } = await request.json<{ proof: string }>();
+  const jwk = decodeProtectedHeader(proof).jwk as JWK & { x: string };
+  const key = (await importJWK(jwk, "EdDSA")) as CryptoKey;
+  await jwtVerify(proof, key, { algorithms: ["EdDSA"], audience: env.ORIGIN });
+  await env.ROWS.getByName(name).store(jwk.x);
+  const node = JSON.parse(env.NODE) as Stored;
+  node.metadata.name = name;
+  const { metadata } = await ask<Stored>(env, "POST", "/api/v1/nodes", node);
+  const owner = { apiVersion: "v1", kind: "Node", name, uid: metadata.uid };
+  const lease = await ask<Lease>(env, "POST", LEASES, {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name, namespace: "kube-node-lease", ownerReferences: [owner] },
+    spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTime() },
+  });
+  machines.set(name, { key, lease });
+  return Response.json({ kid: name, ticket: "bare" });
+}
+
+async function report(request: Request, env: BareEnv, name: string): Promise<Response> {
+  const machine = machines.get(name);
+  const token = request.headers.get("authorization")?.slice("Bearer ".length) ?? "";
+  if (!machine) return new Response(null, { status: 401 });
+  await jwtVerify(token, machine.key, { algorithms: ["EdDSA"], audience: env.ORIGIN });
+  const { lease } = machine;
+  const renewed = { ...lease, spec: { ...lease.spec, renewTime: microTime() } };
+  machine.lease = await ask<Lease>(env, "PUT", `${LEASES}/${name}?fieldManager=bare`, renewed);
+  return Response.json({ phase: "registered", ready: true, ticket: "bare", reportInMs: 9600 });
+}
+
+const microTime = () => new Date().toISOString().replace("Z", "000Z");
+
+// oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
+export default {
+  fetch(request: Request, env: BareEnv): Response | Promise<Response> {
+    const [, name = "", what] = /^\/v1\/nodes\/([^/]+)\/(\w+)$/.exec(new URL(request.url).pathname) ?? [];
+    if (what === "enrolment") return enrol(request, env, name);
+    return what === "report" ? report(request, env, name) : new Response("ok");
+  },
+};

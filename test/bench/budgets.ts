@@ -1,0 +1,222 @@
+// What is promised: every budget, once. docs/bench.md has the same table. Measures nothing.
+
+export type Unit =
+  | "µs"
+  | "ms"
+  | "s"
+  | "bytes"
+  | "MiB"
+  | "ratio"
+  | "rows"
+  | "requests"
+  | "trips"
+  | "Nodes"
+  | "processes"
+  | "/s"
+  | "% of a core";
+
+/** What is measured beside, in turns, on the same machine in the same minutes. */
+export const YARDSTICKS = {
+  "node JSON": "`JSON.parse(JSON.stringify(node))` of the same Node",
+  digits: "`Number()` of the digits of the same texts, found by a RegExp",
+  "file reads": "100 asynchronous reads of `/proc/meminfo`",
+  "JSON server":
+    "a bare `node:http` server on loopback that answers the same object after a JSON round trip of it",
+  "bare Worker":
+    "`test/bench/bare-worker.ts` on the same workerd and apiserver: per heartbeat it verifies one JWT and PUTs one " +
+    "lease, per enrolment it verifies one JWT, stores one row and POSTs Node and lease",
+  kubelet: "a kubelet without pods, with the same containerd, where `KUBEBUILDER_ASSETS` holds one",
+  "other tree": "the same of another tree",
+} as const;
+
+export type Yardstick = keyof typeof YARDSTICKS;
+
+export interface Budget {
+  /** How it is asked for on the command line; the beginning of several names, up to a `-`, asks for all of them. */
+  name: string;
+  what: string;
+  /** Of the figures themselves. */
+  unit: Unit;
+  /** What the budget is a ratio to; without it the budget is about the figure itself. */
+  against?: Yardstick;
+  /** null: nothing is promised. */
+  budget: number | null;
+  /** More is better: the budget is a floor, not a ceiling. */
+  atLeast?: boolean;
+}
+
+const KILLED = "workerd killed under 1,000 machines";
+
+/** At most so many per steady heartbeat, while warm and while cold. */
+function heartbeat(name: string, what: string, unit: Unit, warm: number | null, cold: number | null) {
+  return [
+    { name: `heartbeat-warm-${name}`, what: `warm heartbeat: ${what}`, unit, budget: warm },
+    { name: `heartbeat-cold-${name}`, what: `cold heartbeat: ${what}`, unit, budget: cold },
+  ];
+}
+
+/** Names that begin with `shim-` are measured on each Node.js of the machine: `shim-24-cpu`. */
+export const BUDGETS: readonly Budget[] = [
+  {
+    name: "decision-unchanged",
+    what: "decision, unchanged node with 50 images",
+    unit: "µs",
+    against: "node JSON",
+    budget: 0.29,
+  },
+  {
+    name: "decision-changed",
+    what: "decision and patch, changed condition",
+    unit: "µs",
+    against: "node JSON",
+    budget: 0.8,
+  },
+  {
+    name: "patch-creation",
+    what: "patch alone, changed condition",
+    unit: "µs",
+    against: "node JSON",
+    budget: 0.3,
+  },
+  { name: "quantity-parse", what: "reading 128 quantities", unit: "µs", against: "digits", budget: 0.7 },
+  { name: "heartbeat-bytes", what: "heartbeat on the wire, body and token", unit: "bytes", budget: 1024 },
+  { name: "bundle-size", what: "Worker bundle, gzip", unit: "bytes", budget: 120 * 1024 },
+  {
+    name: "apiserver-leases",
+    what: "embedded apiserver with 2,000 nodes: lease update",
+    unit: "µs",
+    against: "JSON server",
+    budget: 2.1,
+  },
+  {
+    name: "apiserver-status",
+    what: "embedded apiserver with 2,000 nodes: status patch",
+    unit: "µs",
+    against: "JSON server",
+    budget: 2.2,
+  },
+  ...heartbeat("rows", "rows written", "rows", 0, 0),
+  ...heartbeat("rows-read", "rows read", "rows", null, null),
+  ...heartbeat("requests", "apiserver requests", "requests", 1, 2),
+  ...heartbeat("trips", "round trips", "trips", 1, 2),
+  ...heartbeat("minute-rows", "rows written in all, a minute", "rows", 0.2, 0.2),
+  ...heartbeat("minute-requests", "apiserver requests in all, a minute", "requests", 6.7, null),
+  ...heartbeat("minute-bytes", "bytes to and from the apiserver, a minute", "bytes", null, null),
+  ...heartbeat("cpu", "workerd's CPU", "µs", null, null),
+  {
+    name: "heartbeat-rate",
+    what: "heartbeats through workerd",
+    unit: "/s",
+    against: "bare Worker",
+    budget: 0.6,
+    atLeast: true,
+  },
+  {
+    name: "heartbeat-cpu",
+    what: "workerd's CPU per heartbeat",
+    unit: "µs",
+    against: "bare Worker",
+    budget: 1.5,
+  },
+  {
+    name: "enrolment-rate",
+    what: "machines enrolled and Ready",
+    unit: "/s",
+    against: "bare Worker",
+    budget: 0.45,
+    atLeast: true,
+  },
+  {
+    name: "enrolment-cpu",
+    what: "workerd's CPU per machine until Ready",
+    unit: "ms",
+    against: "bare Worker",
+    budget: 3,
+  },
+  // Of a kubelet's 0.86 s and 0.43 s: 0.5 s and 0.4 s. Its lease comes 10 s later, ours is there.
+  {
+    name: "start-new",
+    what: "shim start → Ready and lease, new machine",
+    unit: "s",
+    against: "kubelet",
+    budget: 0.58,
+  },
+  {
+    name: "start-known",
+    what: "shim start → Ready and lease, known machine",
+    unit: "s",
+    against: "kubelet",
+    budget: 0.93,
+  },
+  {
+    name: "shim-gathering",
+    what: "100 gatherings of facts and vitals, CPU",
+    unit: "ms",
+    against: "file reads",
+    budget: 20,
+  },
+  {
+    name: "shim-gathering-processes",
+    what: "processes started for 100 gatherings",
+    unit: "processes",
+    budget: 0,
+  },
+  // Of a kubelet's 0.43 s until it has written its status: 0.3 s.
+  {
+    name: "shim-first-report",
+    what: "shim: start → first report, known machine",
+    unit: "s",
+    against: "kubelet",
+    budget: 0.7,
+  },
+  {
+    name: "shim-first-report-cpu",
+    what: "shim: CPU until its first report",
+    unit: "s",
+    against: "kubelet",
+    budget: null,
+  },
+  { name: "shim-resident", what: "shim: resident memory", unit: "MiB", against: "kubelet", budget: 0.75 },
+  { name: "shim-anonymous", what: "shim: anonymous memory", unit: "MiB", against: "kubelet", budget: 1 },
+  { name: "shim-growth", what: "shim: growth of anonymous memory", unit: "MiB", budget: 1 },
+  { name: "shim-cpu", what: "shim: CPU", unit: "% of a core", against: "kubelet", budget: 0.2 },
+  {
+    name: "fleet-enrol",
+    what: "1,000 machines at once, until all are Ready",
+    unit: "s",
+    budget: null,
+  },
+  // What takes time here are the machines' own intervals, not the work.
+  { name: "fleet-restart-renewed", what: `${KILLED}: every lease renewed after`, unit: "s", budget: 10 },
+  {
+    name: "fleet-restart-lost",
+    what: `${KILLED}: not Ready in the 8 minutes after`,
+    unit: "Nodes",
+    budget: 0,
+  },
+  {
+    name: "fleet-restart-spread",
+    what: `${KILLED}: status writes, peak over mean of 10 s`,
+    unit: "ratio",
+    budget: 3,
+  },
+];
+
+/** Throws for a name that the table does not have. */
+export function budgetOf(name: string): Budget {
+  const found = BUDGETS.find((budget) => budget.name === name);
+  if (!found) throw new Error(`there is no budget ${name}`);
+  return found;
+}
+
+/** The same for the shim on this major version of Node.js. */
+export function shimBudgetOf(name: string, major: string): Budget {
+  const { name: general, what, ...budget } = budgetOf(name);
+  const [shim, on] = [`shim-${major}`, `shim on Node.js ${major}`];
+  return { ...budget, name: general.replace("shim", shim), what: what.replace("shim", on) };
+}
+
+/** `24` of `v24.21.0` */
+export function majorOf(version: string): string {
+  return /\d+/.exec(version)?.[0] ?? version;
+}

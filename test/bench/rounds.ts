@@ -1,0 +1,63 @@
+// Rounds of what is measured and its yardstick, in turns, so that whatever slows the machine down slows both; and what
+// comes of them, judged by the budget.
+import type { Figures, Round, Spread } from "./benchmark.ts";
+import type { Budget } from "./budgets.ts";
+
+/** A B A B …; `turn` counts up from 0. */
+export async function inTurns(
+  rounds: number,
+  ours: (turn: number) => Promise<number> | number,
+  yardstick: (turn: number) => Promise<number> | number,
+): Promise<Round[]> {
+  const taken: Round[] = [];
+  for (let turn = 0; turn < rounds; turn++) {
+    taken.push({ ours: await ours(turn), yardstick: await yardstick(turn) });
+  }
+  return taken;
+}
+
+/** NaN of nothing. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [low = Number.NaN, high = low] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  return (low + high) / 2;
+}
+
+function spreadOf(values: readonly number[]): Spread {
+  return { median: median(values), min: Math.min(...values), max: Math.max(...values) };
+}
+
+export function ratioOf({ ours, yardstick, ratio }: Round): number | undefined {
+  return ratio ?? (yardstick === undefined ? undefined : ours / yardstick);
+}
+
+/** Throws where nothing was measured. */
+export function figuresOf(budget: Budget, rounds: readonly Round[]): Figures {
+  const ours = spreadOf(rounds.map((round) => round.ours));
+  if (Number.isNaN(ours.median)) throw new Error("nothing was measured");
+  const yardsticks = rounds.flatMap(({ yardstick }) => yardstick ?? []);
+  const ratios = rounds.flatMap((round) => ratioOf(round) ?? []);
+  return {
+    ...budget,
+    ours,
+    ...(yardsticks.length > 0 && { yardstick: spreadOf(yardsticks) }),
+    ...(ratios.length > 0 && { ratio: spreadOf(ratios) }),
+  };
+}
+
+/** `not judged`: there is a budget, but its yardstick is not on this machine. */
+export type Verdict = "ok" | "MISSED" | "not judged" | "no budget";
+
+/** What the budget is about: the ratio where there is a yardstick to be had, else the figure itself. */
+export function judgedOf({ against, ours, ratio }: Figures): Spread | undefined {
+  return against === undefined ? ours : ratio;
+}
+
+export function verdictOf(figures: Figures): Verdict {
+  const { budget, atLeast } = figures;
+  if (budget === null) return "no budget";
+  const judged = judgedOf(figures);
+  if (judged === undefined) return "not judged";
+  return (atLeast ? judged.median >= budget : judged.median <= budget) ? "ok" : "MISSED";
+}
