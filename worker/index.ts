@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
-import { LIMITS } from "../shared/protocol/report.ts";
+import { LIMITS } from "../shared/protocol/limits.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { operatorRoutes } from "./http/operator-routes.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import * as z from "zod/mini";
 import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
 import { originOf } from "../../node-shim/worker-link/origin.ts";
-import { firstFault } from "../../shared/protocol/report.ts";
+import { firstFault } from "../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
 export interface WorkerConnection {

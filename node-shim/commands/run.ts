@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { startDevices } from "../sources/devices/with-devices.ts";
 import { enrolMachine } from "../worker-link/enrol.ts";
-import { LIMITS } from "../../shared/protocol/report.ts";
+import { LIMITS } from "../../shared/protocol/limits.ts";
 import { faultOf } from "../base/fault.ts";
 import { loadEnrolment, loadOrMakeKey } from "../identity/identity.ts";
 import { lockFolder } from "../identity/lock.ts";

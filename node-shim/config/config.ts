@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { parse as parseYaml } from "yaml";
 import * as z from "zod/mini";
 import { parseDuration } from "../../shared/go/duration.ts";
-import { firstFault } from "../../shared/protocol/report.ts";
+import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Settings, settingsSchema } from "../../shared/protocol/settings.ts";
 import { withDefaults } from "./defaults.ts";
 import { type FlagTexts, readFlags } from "./flags.ts";

@@ -1,7 +1,7 @@
 // The kubelet's flags that are fields of its configuration: from their texts to what a file would say. A flag beats the
 // file (kubeletConfigFlagPrecedence).
 import { parseTaintsFlag } from "../../shared/kubernetes/taints.ts";
-import { firstFault } from "../../shared/protocol/report.ts";
+import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Field, type Given, kubeletConfigurationFields } from "./schema.ts";
 
 /** Gets the texts of a flag, one at least, in their order; throws what is wrong with them. */

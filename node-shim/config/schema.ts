@@ -3,7 +3,7 @@
 import * as z from "zod/mini";
 import { parseDuration } from "../../shared/go/duration.ts";
 import { labelKeyErrors, labelValueErrors } from "../../shared/kubernetes/validation.ts";
-import { SETTINGS_LIMITS } from "../../shared/protocol/settings.ts";
+import { SETTINGS_LIMITS } from "../../shared/protocol/limits.ts";
 
 export const API_VERSION = "kubelet.config.k8s.io/v1beta1";
 export const KIND = "KubeletConfiguration";

@@ -1,7 +1,8 @@
 // What a KubeletConfiguration must hold to, as far as its fields mean something here (ValidateKubeletConfiguration, and
 // what the kubelet refuses when it starts). Looks at no machine.
 import { parseDuration } from "../../shared/go/duration.ts";
-import { SETTINGS_LIMITS, textFault } from "../../shared/protocol/settings.ts";
+import { SETTINGS_LIMITS } from "../../shared/protocol/limits.ts";
+import { textFault } from "../../shared/protocol/settings.ts";
 import { socketPathOf } from "./endpoint.ts";
 import type { Field, KubeletConfiguration } from "./schema.ts";
 import { valueOr } from "../../shared/result.ts";

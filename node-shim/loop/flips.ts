@@ -2,8 +2,8 @@
 import { CONDITION_OF_SIGNAL, type PressureCondition } from "../../shared/resources/eviction-thresholds.ts";
 import { NO_PRESSURE, synchronizeEviction } from "../../shared/resources/eviction.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
-import { settingsInForce } from "../../shared/from-report/settings-in-force.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/protocol/settings.ts";
+import { settingsInForce } from "../../shared/from-report/settings-in-force.ts";
 
 /** As much of the vitals as conditions depend on. */
 interface Standing {

@@ -1,6 +1,7 @@
 // What the shim says of its reports and of the machine: one line when something differs from what was before.
 import type { PressureCondition } from "../../shared/resources/eviction-thresholds.ts";
-import type { ReportAnswer, Vitals } from "../../shared/protocol/report.ts";
+import type { ReportAnswer } from "../../shared/protocol/answers.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
 import type { Log } from "../base/log.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
 import { ofConditions, type Telling } from "./flips.ts";

@@ -1,11 +1,11 @@
 // From flags and configuration to what holds for this machine. Asks nothing of the machine but its name.
 import { hostname as osHostname } from "node:os";
 import { resolve } from "node:path";
-import { parseNodeLabels } from "../../shared/node/labels.ts";
-import { validateNodeName } from "../../shared/node/node-name.ts";
+import { parseNodeLabels } from "../../shared/kubernetes/labels.ts";
 import { areNodeIPs } from "../../shared/protocol/facts.ts";
-import { firstFault } from "../../shared/protocol/report.ts";
 import { type Settings, settingsSchema } from "../../shared/protocol/settings.ts";
+import { firstFault } from "../../shared/protocol/schema.ts";
+import { validateNodeName } from "../../shared/node/node-name.ts";
 import { type LoadedConfiguration, readConfiguration } from "../config/config.ts";
 import { type FlagTexts, readBoolean } from "../config/flags.ts";
 import { cloudProviderOf } from "../sources/cloud/provider.ts";

@@ -1,6 +1,6 @@
 // Has this machine's key pinned under its name, once: with the join token that an operator gave it.
 import { setTimeout as wait } from "node:timers/promises";
-import type { EnrolmentAnswer } from "../../shared/protocol/report.ts";
+import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
 import { afterEnrolment } from "./enrolment-wait.ts";
 import { storeEnrolment } from "../identity/identity.ts";
 import { readJoinToken } from "../identity/join-token.ts";

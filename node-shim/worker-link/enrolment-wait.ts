@@ -1,5 +1,5 @@
 // What follows an enrolment that did not succeed: when to ask again and what to say, or that asking is no use.
-import type { EnrolmentAnswer } from "../../shared/protocol/report.ts";
+import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
 import type { Outcome } from "./reporter.ts";
 
 /** The Worker could not be reached or had a fault: full jitter below this. */

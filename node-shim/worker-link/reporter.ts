@@ -1,18 +1,16 @@
 // The machine's side of the protocol: enrols, and posts reports under tickets. Tells what came of it; when to
 // try again is the loop's business.
 import type { Facts } from "../../shared/protocol/facts.ts";
-import {
-  canonicalJson,
-  type EnrolmentAnswer,
-  JWT_TYPES,
-  type LeaveAnswer,
-  type Problem,
-  PROTOCOL,
-  type Report,
-  type ReportAnswer,
-  type RotationAnswer,
-  type Vitals,
-} from "../../shared/protocol/report.ts";
+import { PROTOCOL, type Report, type Vitals } from "../../shared/protocol/report.ts";
+import { canonicalJson } from "../../shared/protocol/digest.ts";
+import type {
+  EnrolmentAnswer,
+  LeaveAnswer,
+  Problem,
+  ReportAnswer,
+  RotationAnswer,
+} from "../../shared/protocol/answers.ts";
+import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import { faultOf } from "../base/fault.ts";
 import { sha256Base64url, signEnrolment, signNextKey, signReport } from "./sign.ts";
 import { type MachineKey } from "../identity/machine-key.ts";

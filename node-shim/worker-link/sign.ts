@@ -6,7 +6,7 @@ import {
   JWT_TYPES,
   type NextKeyClaims,
   type ReportClaims,
-} from "../../shared/protocol/report.ts";
+} from "../../shared/protocol/claims.ts";
 import { joinTokenKey } from "../identity/join-token.ts";
 import type { MachineKey } from "../identity/machine-key.ts";
 

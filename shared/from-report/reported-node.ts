@@ -1,25 +1,22 @@
 // The Node that a reporting machine registers with: the kubelet's initial Node, and what rollcall adds to it.
 import { EXTERNAL_CLOUD_TAINT, type InitialNode, initialNode, isSameTaint } from "../node/initial-node.ts";
-import type { Node, Taint } from "../kubernetes/types.ts";
+import type { Taint } from "../kubernetes/types.ts";
 import { nodeStatusSetters } from "../setters/pipeline.ts";
 import type { Facts } from "../protocol/facts.ts";
+import { DEFAULT_SETTINGS } from "../protocol/settings.ts";
 import type { Grant } from "../protocol/join-tokens.ts";
 import { cloudFactsOf, isExternalCloud } from "./reported-cloud.ts";
 import { type ReportedStatus, reportedSources } from "./reported-status.ts";
-import { DEFAULT_SETTINGS } from "../protocol/settings.ts";
 import { factSetters } from "./reported-extras.ts";
 import { customSetters } from "../setters/custom.ts";
+import { FACTS_ONLY_TAINT } from "../node/ownership.ts";
 import { setNodeInfo } from "../setters/node-info.ts";
 import { shutdownEvent } from "../setters/shutdown-event.ts";
 import { imageFilesystemEvent } from "../setters/image-filesystem-event.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import type { Result } from "../result.ts";
 
-/** Whose Node it is: the deployment that created or adopted it. */
-export const OWNER_ANNOTATION = "rollcall.dev/owner";
-/** A machine without a kubelet must not be given pods. */
-export const FACTS_ONLY_TAINT: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
-/** Nor traffic that a load balancer spreads over Nodes. */
+/** A machine without a kubelet must not be given traffic that a load balancer spreads over Nodes. */
 const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 /** The setters of the product, in order, over a report. */
@@ -95,13 +92,4 @@ function taintsOf(
   const taints = [...granted, ...own].map(({ key, value = "", effect }) => ({ key, value, effect }));
   if (configured !== null && withoutFactsOnlyTaint) return taints;
   return [FACTS_ONLY_TAINT, ...taints.filter(({ key }) => key !== FACTS_ONLY_TAINT.key)];
-}
-
-/** null where this deployment may write the Node; else why not. */
-export function claimNode(existing: Node, deployment: string): string | null {
-  const owner = existing.metadata?.annotations?.[OWNER_ANNOTATION];
-  if (owner === deployment) return null;
-  return owner === undefined
-    ? "a Node of this name exists that is not rollcall's"
-    : `the Node belongs to ${owner}`;
 }

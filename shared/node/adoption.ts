@@ -1,7 +1,7 @@
 // Handing a Node over to a deployment: how an operator offers it, and what of it changes then. Sends nothing.
 import type { JsonObject } from "../kubernetes/json.ts";
 import type { Node } from "../kubernetes/types.ts";
-import { FACTS_ONLY_TAINT, OWNER_ANNOTATION } from "../from-report/reported-node.ts";
+import { FACTS_ONLY_TAINT, OWNER_ANNOTATION } from "./ownership.ts";
 
 /** Set by an operator, with the deployment that shall have the Node; gone once it does. */
 const ADOPT_ANNOTATION = "rollcall.dev/adopt";

@@ -3,20 +3,9 @@
 import * as z from "zod/mini";
 import { customSchema } from "./custom.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
-import { validateNodeLabels } from "../node/labels.ts";
-import { wellFormed } from "./settings.ts";
-
-export const DROP_IN_LIMITS = {
-  /** In all, and so of one. */
-  dropIns: 32,
-  resources: 32,
-  labels: 32,
-  conditions: 32,
-  nameLength: 128,
-  messageLength: 1024,
-  /** A week. */
-  expiresInSeconds: 604_800,
-} as const;
+import { validateNodeLabels } from "../kubernetes/labels.ts";
+import { DROP_IN_LIMITS, NAME_LIMITS } from "./limits.ts";
+import { atMost, wellFormed } from "./schema.ts";
 
 /** Conditions that others decide about: the kubelet's, a cloud's, and what says how the drop-ins do. */
 export const TAKEN_CONDITIONS: readonly string[] = [
@@ -44,28 +33,35 @@ export function isDropInLabel(key: string): boolean {
   return !TAKEN_LABELS.has(key) && !/^([^/]*\.)?rollcall\.dev\//.test(key);
 }
 
-const atMost = (most: number) =>
-  z.refine<object>((map) => Object.keys(map).length <= most, `more than ${most}`);
-
 const resources = z
   .record(
-    z.string().check(z.maxLength(317), z.refine(isExtendedResourceName, "not an extended resource's name")),
+    z
+      .string()
+      .check(
+        z.maxLength(NAME_LIMITS.qualifiedNameLength),
+        z.refine(isExtendedResourceName, "not an extended resource's name"),
+      ),
     z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)),
   )
   .check(atMost(DROP_IN_LIMITS.resources));
 
-const labels = z.record(z.string().check(z.maxLength(317)), z.string().check(z.maxLength(63))).check(
-  atMost(DROP_IN_LIMITS.labels),
-  z.superRefine((map, context) => {
-    const taken = Object.keys(map).find((key) => !isDropInLabel(key));
-    const message = taken === undefined ? validateNodeLabels(map) : `${taken} is not a drop-in's to set`;
-    if (message !== null) context.addIssue({ code: "custom", message });
-  }),
-);
+const labels = z
+  .record(
+    z.string().check(z.maxLength(NAME_LIMITS.qualifiedNameLength)),
+    z.string().check(z.maxLength(NAME_LIMITS.labelValueLength)),
+  )
+  .check(
+    atMost(DROP_IN_LIMITS.labels),
+    z.superRefine((map, context) => {
+      const taken = Object.keys(map).find((key) => !isDropInLabel(key));
+      const message = taken === undefined ? validateNodeLabels(map) : `${taken} is not a drop-in's to set`;
+      if (message !== null) context.addIssue({ code: "custom", message });
+    }),
+  );
 
 const condition = z.strictObject({
   type: z.string().check(
-    z.maxLength(128),
+    z.maxLength(DROP_IN_LIMITS.conditionLength),
     z.regex(
       /^([a-z0-9]([-.a-z0-9]*[a-z0-9])?\/)?[A-Z][A-Za-z0-9]*$/,
       "must be in CamelCase, such as RaidDegraded",
@@ -76,7 +72,12 @@ const condition = z.strictObject({
     ),
   ),
   status: z.enum(["True", "False", "Unknown"]),
-  reason: z.string().check(z.maxLength(128), z.regex(/^[A-Z][A-Za-z0-9]*$/, "must be one word in CamelCase")),
+  reason: z
+    .string()
+    .check(
+      z.maxLength(DROP_IN_LIMITS.conditionLength),
+      z.regex(/^[A-Z][A-Za-z0-9]*$/, "must be one word in CamelCase"),
+    ),
   message: wellFormed(DROP_IN_LIMITS.messageLength),
   /** After how long without being said again it is not known any more. */
   expiresInSeconds: z.int().check(z.minimum(1), z.maximum(DROP_IN_LIMITS.expiresInSeconds)),
@@ -119,7 +120,7 @@ export type DropIns = z.infer<typeof dropInsSchema>;
 /** In a report's vitals: how long each condition is still good for. Their clock is not asked for the time. */
 export const remainingSecondsSchema = z
   .record(
-    z.string().check(z.maxLength(128)),
+    z.string().check(z.maxLength(DROP_IN_LIMITS.conditionLength)),
     z.int().check(z.minimum(0), z.maximum(DROP_IN_LIMITS.expiresInSeconds)),
   )
   .check(atMost(DROP_IN_LIMITS.conditions));

@@ -1,47 +1,27 @@
-// What a machine says about itself that rarely changes: the schema and its limits. Normative, with docs/protocol.md.
+// What a machine says about itself that rarely changes: the schema. Normative, with docs/protocol.md.
 // Decides nothing.
 import * as z from "zod/mini";
 import { customSchema } from "./custom.ts";
 import { dropInsSchema } from "./drop-ins.ts";
+import { settingsSchema } from "./settings.ts";
 import { inventorySchema } from "./inventory.ts";
 import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
-import { labelValue, SETTINGS_LIMITS, settingsSchema, wellFormed } from "./settings.ts";
-
-/** Every limit of the facts but the settings' (settings.ts); facts that exceed one are refused, never cut. */
-export const FACTS_LIMITS = {
-  /** Characters of an identifier: machine ID, system UUID, boot ID, start ID. */
-  idLength: 128,
-  /** Characters of a version, a text for people, an error. */
-  textLength: 1024,
-  /** Characters of an image's name: registry, repository, tag and digest. */
-  imageNameLength: 1024,
-  /** Characters of a name in DNS. */
-  hostnameLength: 253,
-  images: 1000,
-  namesPerImage: 20,
-  hugePageSizes: 16,
-  addresses: 64,
-  extendedResources: 128,
-  volumes: 2048,
-  /** CSI drivers that say how many volumes they attach. */
-  attachLimits: 64,
-  /** int32: more is no limit to anyone. */
-  attachLimit: 2 ** 31 - 1,
-  runtimeHandlers: 64,
-} as const;
+import { FACTS_LIMITS, NAME_LIMITS, SETTINGS_LIMITS } from "./limits.ts";
+import { atMost, count, labelValue, wellFormed } from "./schema.ts";
 
 const text = wellFormed(FACTS_LIMITS.textLength);
-const ip = z.string().check(z.minLength(2), z.maxLength(45));
-/** A number of things or bytes. JSON numbers are exact up to 2^53 − 1 (9 PB). */
-export const count = z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER));
+const ip = z.string().check(z.minLength(2), z.maxLength(FACTS_LIMITS.addressLength));
 /** Resource quantities as whole numbers, by extended resource name. */
 const extendedResource = z
   .string()
-  .check(z.maxLength(317), z.refine(isExtendedResourceName, "not an extended resource's name"));
+  .check(
+    z.maxLength(NAME_LIMITS.qualifiedNameLength),
+    z.refine(isExtendedResourceName, "not an extended resource's name"),
+  );
 const resourceCounts = z
   .record(extendedResource, count)
-  .check(z.refine((map) => Object.keys(map).length <= FACTS_LIMITS.extendedResources, "too many resources"));
+  .check(atMost(FACTS_LIMITS.extendedResources, "too many resources"));
 
 const id = wellFormed(FACTS_LIMITS.idLength);
 
@@ -52,15 +32,15 @@ const machine = z.strictObject({
   machineID: id,
   systemUUID: id,
   bootID: id,
-  cores: z.int().check(z.minimum(1), z.maximum(65_536)),
+  cores: z.int().check(z.minimum(1), z.maximum(FACTS_LIMITS.cores)),
   memoryBytes: count,
   swapBytes: count,
   hugePages: z
     .array(
       z
         .strictObject({
-          pageSizeKiB: z.int().check(z.minimum(1), z.maximum(2 ** 30)),
-          pages: z.int().check(z.minimum(0), z.maximum(2 ** 31)),
+          pageSizeKiB: z.int().check(z.minimum(1), z.maximum(FACTS_LIMITS.hugePageSizeKiB)),
+          pages: z.int().check(z.minimum(0), z.maximum(FACTS_LIMITS.hugePagesOfOneSize)),
         })
         .check(
           z.refine(
@@ -171,13 +151,13 @@ export const factsSchema = z.strictObject({
         labelValue.check(z.minLength(1)),
         z.int().check(z.minimum(0), z.maximum(FACTS_LIMITS.attachLimit)),
       )
-      .check(z.refine((map) => Object.keys(map).length <= FACTS_LIMITS.attachLimits, "too many drivers")),
+      .check(atMost(FACTS_LIMITS.attachLimits, "too many drivers")),
   ),
   runtimeHandlers: z.optional(
     z
       .array(
         z.strictObject({
-          name: wellFormed(253),
+          name: wellFormed(FACTS_LIMITS.handlerNameLength),
           supportsRecursiveReadOnlyMounts: z.boolean(),
           supportsUserNamespaces: z.boolean(),
         }),

@@ -1,25 +1,25 @@
-// The machine's hardware as its facts list it: the schema, its limits, and the labels and words that follow from it.
+// The machine's hardware as its facts list it: the schema, and the labels and words that follow from it.
 // Nothing about the Node's capacity or conditions is decided by it.
 import * as z from "zod/mini";
-import { INVENTORY_LIMITS } from "./inventory-limits.ts";
-import { wellFormed } from "./settings.ts";
+import { INVENTORY_LIMITS, NAME_LIMITS } from "./limits.ts";
+import { count, wellFormed } from "./schema.ts";
 
 const text = z.optional(wellFormed(INVENTORY_LIMITS.textLength).check(z.minLength(1)));
-const count = z.optional(z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER)));
+const amount = z.optional(count);
 
 /** What is not known is absent. Serial numbers and MAC addresses are there only where they are asked for. */
 export const inventorySchema = z.strictObject({
-  cpu: z.optional(z.strictObject({ vendor: text, model: text, sockets: count, physicalCores: count })),
+  cpu: z.optional(z.strictObject({ vendor: text, model: text, sockets: amount, physicalCores: amount })),
   system: z.optional(z.strictObject({ vendor: text, model: text, serial: text })),
   board: z.optional(z.strictObject({ vendor: text, model: text, serial: text })),
   disks: z.optional(
     z
-      .array(z.strictObject({ vendor: text, model: text, type: text, sizeBytes: count, serial: text }))
+      .array(z.strictObject({ vendor: text, model: text, type: text, sizeBytes: amount, serial: text }))
       .check(z.maxLength(INVENTORY_LIMITS.disks)),
   ),
   gpus: z.optional(
     z
-      .array(z.strictObject({ vendor: text, model: text, memoryMiB: count }))
+      .array(z.strictObject({ vendor: text, model: text, memoryMiB: amount }))
       .check(z.maxLength(INVENTORY_LIMITS.gpus)),
   ),
   networkCards: z.optional(
@@ -54,7 +54,7 @@ export function inventoryLabels({ cpu, system, board, gpus = [] }: Inventory): R
 function labelValueOf(text: string): string {
   const ends = /^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g;
   const value = text.replace(/[^A-Za-z0-9._]+/g, "-").replace(ends, "");
-  return value.slice(0, 63).replace(ends, "");
+  return value.slice(0, NAME_LIMITS.labelValueLength).replace(ends, "");
 }
 
 /** One line for each kind of hardware, for a machine's history. */

@@ -1,23 +1,19 @@
 // What an operator may put into a join token, and what it lets the machines that enrol with it do. Mints nothing.
 import * as z from "zod/mini";
-import { LIMITS } from "./report.ts";
-import { nodeLabels, nodeTaints, type Settings, SETTINGS_LIMITS } from "./settings.ts";
+import { LIMITS, NAME_LIMITS, SETTINGS_LIMITS, TOKEN_LIMITS } from "./limits.ts";
+import { nodeLabels, nodeTaints, type Settings } from "./settings.ts";
 
 /** A key of labels or taints, or with a `*` at the end all keys that begin so. */
 const keyPattern = z
   .string()
   .check(
-    z.maxLength(317),
+    z.maxLength(NAME_LIMITS.qualifiedNameLength),
     z.regex(
       /^([A-Za-z0-9][-_./A-Za-z0-9]*\*?|\*)$/,
       "must be a key, or the beginning of one with * at the end",
     ),
   );
 const keyPatterns = z.array(keyPattern).check(z.maxLength(SETTINGS_LIMITS.nodeLabels));
-
-/** The longest life of a join token. */
-export const MAX_TOKEN_SECONDS = 31_536_000;
-export const MAX_TOKEN_USES = 100_000;
 
 export const grantShape = {
   /** May its machines replace the taint rollcall.dev/facts-only by registerWithTaints? */
@@ -44,8 +40,8 @@ export const tokenRequestSchema = z
         z.maxLength(LIMITS.nameLength),
         z.regex(/^[a-z0-9*]([-.a-z0-9*]*[a-z0-9*])?$/, "must be a Node's name, with * for any part of it"),
       ),
-    expiresInSeconds: z.int().check(z.minimum(1), z.maximum(MAX_TOKEN_SECONDS)),
-    uses: z.int().check(z.minimum(1), z.maximum(MAX_TOKEN_USES)),
+    expiresInSeconds: z.int().check(z.minimum(1), z.maximum(TOKEN_LIMITS.expiresInSeconds)),
+    uses: z.int().check(z.minimum(1), z.maximum(TOKEN_LIMITS.uses)),
     /** Takes the name over from the machine that has it. */
     rejoin: z._default(z.boolean(), false),
     ...grantShape,

@@ -3,13 +3,19 @@
 // may have more of them.
 import * as z from "zod/mini";
 import { grantShape } from "./join-tokens.ts";
+import { LIMITS, PAGE_LIMITS } from "./limits.ts";
 
 /** How many entries a page has. */
-const pageLimit = z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(1000)), 100);
+const pageLimit = z._default(
+  z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries)),
+  PAGE_LIMITS.entriesByDefault,
+);
 
 /** The body of an approval or a rejection. RFC 7638, SHA-256. */
 export const thumbprintSchema = z.strictObject({
-  thumbprint: z.string().check(z.regex(/^[\w-]{43}$/, "must be a key's thumbprint")),
+  thumbprint: z
+    .string()
+    .check(z.regex(new RegExp(`^[\\w-]{${LIMITS.digestLength}}$`), "must be a key's thumbprint")),
 });
 
 const listedToken = z.object({

@@ -1,34 +1,14 @@
 // The part of a node's KubeletConfiguration that decides about its Node: the schema that a report carries it in, and
 // the kubelet's defaults for what is absent. Applies nothing.
 import * as z from "zod/mini";
-import en from "zod/v4/locales/en.js";
 import { parseReserved } from "../resources/allocatable.ts";
 import { parseThresholds } from "../resources/eviction-thresholds.ts";
-import { labelKeyErrors, labelValueErrors } from "../kubernetes/validation.ts";
-import { validateNodeLabels } from "../node/labels.ts";
+import { labelKeyErrors } from "../kubernetes/validation.ts";
+import { validateNodeLabels } from "../kubernetes/labels.ts";
 import { withReservedCpus } from "../resources/reserved-cpus.ts";
+import { NAME_LIMITS, SETTINGS_LIMITS } from "./limits.ts";
+import { atMost, labelValue, wellFormed, within } from "./schema.ts";
 import { errorOrNull } from "../result.ts";
-
-// Of zod's two faces the one that weighs a third: the shim lives with it for years. Its words are asked for.
-z.config(en());
-
-const INT32_MAX = 2 ** 31 - 1;
-
-/** The limits of the settings; [least, most]. What the kubelet leaves open is bounded here, for the Worker's sake. */
-export const SETTINGS_LIMITS = {
-  nodeStatusUpdateFrequencyMs: [1000, 3_600_000],
-  nodeStatusReportFrequencyMs: [1000, 86_400_000],
-  nodeLeaseDurationSeconds: [1, 3600],
-  evictionPressureTransitionPeriodMs: [0, 86_400_000],
-  taints: 64,
-  nodeLabels: 64,
-  /** Of eviction thresholds or reservations: more than there are signals and resources. */
-  entries: 16,
-  /** Characters of a threshold, a reservation, or the name of either. */
-  entryLength: 64,
-  reservedSystemCPUsLength: 1024,
-  providerIDLength: 1024,
-} as const;
 
 /** The kubelet's defaults (SetDefaults_KubeletConfiguration) of the settings that may be absent from a report. */
 export const DEFAULT_SETTINGS = {
@@ -46,28 +26,12 @@ export const DEFAULT_SETTINGS = {
 export const CLOUD_PROVIDERS = ["external", "aws", "gce", "azure", "file"] as const;
 export type CloudProvider = (typeof CLOUD_PROVIDERS)[number];
 
-/** Half a surrogate pair comes back from an apiserver as another character, and would be a change for ever. */
-export const wellFormed = (maxLength: number) =>
-  z.string().check(
-    z.maxLength(maxLength),
-    z.refine((value) => value.isWellFormed(), "not well-formed Unicode"),
-  );
-
-/** What becomes a label's value: the apiserver refuses a Node with any other. */
-export const labelValue = z
-  .string()
-  .check(z.refine((value) => labelValueErrors(value).length === 0, "not a label's value"));
-
-const within = ([least, most]: readonly [number, number]) => z.int().check(z.minimum(least), z.maximum(most));
-
 const entry = wellFormed(SETTINGS_LIMITS.entryLength);
-const entries = z
-  .record(entry, entry)
-  .check(z.refine((map) => Object.keys(map).length <= SETTINGS_LIMITS.entries, "too many entries"));
+const entries = z.record(entry, entry).check(atMost(SETTINGS_LIMITS.entries, "too many entries"));
 
 const taint = z.strictObject({
   key: z.string().check(
-    z.maxLength(317),
+    z.maxLength(NAME_LIMITS.qualifiedNameLength),
     z.refine((key) => labelKeyErrors(key).length === 0, "not a taint's key"),
   ),
   value: z.optional(labelValue),
@@ -79,9 +43,12 @@ export const nodeTaints = z
   .check(z.maxLength(SETTINGS_LIMITS.taints), z.refine(areDistinctTaints, "a key and effect twice"));
 
 export const nodeLabels = z
-  .record(z.string().check(z.maxLength(317)), z.string().check(z.maxLength(63)))
+  .record(
+    z.string().check(z.maxLength(NAME_LIMITS.qualifiedNameLength)),
+    z.string().check(z.maxLength(NAME_LIMITS.labelValueLength)),
+  )
   .check(
-    z.refine((map) => Object.keys(map).length <= SETTINGS_LIMITS.nodeLabels, "too many labels"),
+    atMost(SETTINGS_LIMITS.nodeLabels, "too many labels"),
     z.superRefine((map, context) => {
       const message = validateNodeLabels(map);
       if (message !== null) context.addIssue({ code: "custom", message });
@@ -111,11 +78,11 @@ export const settingsSchema = z
     cloudProvider: z.optional(z.enum(CLOUD_PROVIDERS)),
     /** Was the hostname configured, not found? It then stands before the cloud's. */
     hostnameOverridden: z.optional(z.boolean()),
-    maxPods: within([0, INT32_MAX]),
+    maxPods: within(SETTINGS_LIMITS.maxPods),
     /** 0: no limit. */
-    podsPerCore: z.optional(within([0, INT32_MAX])),
+    podsPerCore: z.optional(within(SETTINGS_LIMITS.podsPerCore)),
     /** -1: all. */
-    nodeStatusMaxImages: z.optional(within([-1, INT32_MAX])),
+    nodeStatusMaxImages: z.optional(within(SETTINGS_LIMITS.nodeStatusMaxImages)),
     /** As it is in force: merged with the defaults where that is configured. */
     evictionHard: z.optional(entries),
     evictionSoft: z.optional(entries),

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { reporter, type TransportRequest } from "../../node-shim/worker-link/reporter.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
-import type { ReportAnswer } from "../../shared/protocol/report.ts";
+import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";

@@ -3,7 +3,8 @@ import { draftOf } from "../../shared/node/update-node.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
-import { OWNER_ANNOTATION, reportedInitialNode } from "../../shared/from-report/reported-node.ts";
+import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
+import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
 import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/from-report/reported-status.ts";
 
 export const NAME = "edge-0042.shop-17.example.com";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
-import type { Problem } from "../../shared/protocol/report.ts";
+import type { Problem } from "../../shared/protocol/answers.ts";
 import { nameMatches } from "../../worker/identity/join-token.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
 import {

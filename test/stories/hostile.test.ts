@@ -6,16 +6,12 @@ import type { ReportOutcome } from "../../node-shim/worker-link/reporter.ts";
 import { sha256Base64url, signEnrolment, signReport } from "../../node-shim/worker-link/sign.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { type Facts, factsSchema } from "../../shared/protocol/facts.ts";
-import {
-  canonicalJson,
-  firstFault,
-  JWT_TYPES,
-  LIMITS,
-  type Problem,
-  type Report,
-  type ReportAnswer,
-  reportSchema,
-} from "../../shared/protocol/report.ts";
+import { canonicalJson } from "../../shared/protocol/digest.ts";
+import { firstFault } from "../../shared/protocol/schema.ts";
+import { JWT_TYPES } from "../../shared/protocol/claims.ts";
+import { LIMITS } from "../../shared/protocol/limits.ts";
+import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
+import { type Report, reportSchema } from "../../shared/protocol/report.ts";
 import { nameMatches } from "../../worker/identity/join-token.ts";
 import { importPublicKey, verifyRequest } from "../../worker/identity/jwt.ts";
 import { kubeClient } from "../../worker/kube/kube-client.ts";

@@ -4,7 +4,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
-import type { Problem } from "../../shared/protocol/report.ts";
+import type { Problem } from "../../shared/protocol/answers.ts";
 import { FAILURE_LIMIT } from "../../worker/http/failure-limits.ts";
 import { REQUEST_LIMIT, requestRate } from "../../worker/machine/request-rate.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";

@@ -2,7 +2,7 @@
 // Who proves an identity is never counted nor held up by it, since a thousand machines may share one address.
 import type { Context } from "hono";
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
-import type { Reason } from "../../shared/protocol/report.ts";
+import type { Reason } from "../../shared/protocol/answers.ts";
 import { type App, refuse } from "./responses.ts";
 
 /** What the binding FAILURES counts: the same numbers as in wrangler.toml, as a test sees to. */

@@ -1,6 +1,8 @@
 // The machines' routes: cap, parse, authenticate cheaply, hand over to the object that decides.
 import { type Context, Hono } from "hono";
-import { type EnrolmentAnswer, enrolmentSchema, LIMITS } from "../../shared/protocol/report.ts";
+import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
+import { enrolmentSchema } from "../../shared/protocol/claims.ts";
+import { LIMITS } from "../../shared/protocol/limits.ts";
 import type { MachineAnswer } from "../machine/answers.ts";
 import { origins, registry } from "../env.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";

@@ -1,6 +1,7 @@
 // From a reason to what goes over HTTP: the status, and generic words for the machine's operator; nothing about the cluster.
 // No other folder of the Worker knows a status.
-import { LIMITS, type Problem, type Reason } from "../../shared/protocol/report.ts";
+import { LIMITS } from "../../shared/protocol/limits.ts";
+import type { Problem, Reason } from "../../shared/protocol/answers.ts";
 import type { Refusal } from "../machine/answers.ts";
 
 const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> = {
@@ -13,7 +14,7 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
   "invalid-name": [
     400,
     "This cannot be a Node's name",
-    "Use lower case letters, digits, '-' and '.'; at most 253 characters.",
+    `Use lower case letters, digits, '-' and '.'; at most ${LIMITS.nameLength} characters.`,
   ],
   unauthenticated: [
     401,

@@ -1,6 +1,6 @@
 // What the Worker's routes share: the application's type, refusals, bodies and bearer tokens. Decides nothing.
 import type { Context } from "hono";
-import { firstFault } from "../../shared/protocol/report.ts";
+import { firstFault } from "../../shared/protocol/schema.ts";
 import type { Environment } from "../env.ts";
 import type { Isolate } from "../isolate.ts";
 import { FORGOTTEN, type MachineAnswer } from "../machine/answers.ts";

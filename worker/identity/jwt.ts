@@ -14,7 +14,7 @@ import {
   JWT_TYPES,
   type NextKeyClaims,
   type ReportClaims,
-} from "../../shared/protocol/report.ts";
+} from "../../shared/protocol/claims.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
 /** An Ed25519 public key: `x` of its JWK, base64url of 32 bytes. */

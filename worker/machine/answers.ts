@@ -1,6 +1,6 @@
 // What a machine's object answers a request of its machine: a Result, which each transport puts on its wire. Knows no
 // HTTP.
-import type { LeaveAnswer, Reason, ReportAnswer, RotationAnswer } from "../../shared/protocol/report.ts";
+import type { LeaveAnswer, Reason, ReportAnswer, RotationAnswer } from "../../shared/protocol/answers.ts";
 import type { Failure, Result } from "../../shared/result.ts";
 
 /** Where a body or facts do not follow the protocol. */

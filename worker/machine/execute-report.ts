@@ -1,6 +1,7 @@
 // Executes the step that decideReport named: what is stored, sent to the apiserver and answered. Decides nothing.
 import type { DuplicatePhase } from "../../shared/node/duplicate-senders.ts";
-import type { Report, ReportAnswer } from "../../shared/protocol/report.ts";
+import type { Report } from "../../shared/protocol/report.ts";
+import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import { failure, success } from "../../shared/result.ts";
 import type { TickOutcome } from "../tick/context.ts";
 import { recordPhase } from "../tick/phase.ts";

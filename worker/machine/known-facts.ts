@@ -1,8 +1,8 @@
 // The facts that a machine's object goes by: the last good ones in SQLite; of refused ones their fault, in memory.
 import { factsChanges } from "../../shared/from-report/facts-changes.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
-import type { ReportAnswer } from "../../shared/protocol/report.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
+import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Stored } from "../storage/journal.ts";
 import type { BodyFault } from "./answers.ts";
 import type { ReportedFacts } from "./parse-report.ts";

@@ -1,7 +1,8 @@
 // The Durable Object of one machine: verifies what the machine sends, has decide-report.ts decide, and executes the step
 // that it names. Knows no HTTP: every transport puts the answers on its own wire.
 import { DurableObject } from "cloudflare:workers";
-import type { LeaveAnswer, Report } from "../../shared/protocol/report.ts";
+import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
+import type { Report } from "../../shared/protocol/report.ts";
 import type { Result } from "../../shared/result.ts";
 import { type Environment, origins, registry } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";

@@ -1,7 +1,9 @@
 // From the bytes of a verified report to what it says: parsed, validated, its facts apart from its vitals.
 import { type Facts, factsSchema } from "../../shared/protocol/facts.ts";
+import { type Report, reportSchema } from "../../shared/protocol/report.ts";
+import { canonicalJson } from "../../shared/protocol/digest.ts";
+import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Grant, grantFault } from "../../shared/protocol/join-tokens.ts";
-import { canonicalJson, firstFault, type Report, reportSchema } from "../../shared/protocol/report.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { sha256Base64url } from "../identity/jwt.ts";
 import type { BodyFault, Refusal } from "./answers.ts";

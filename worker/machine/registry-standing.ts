@@ -1,7 +1,7 @@
 // What a machine's object asks the registry about its own keys, and reports to it: once after each enrolment and
 // rotation, once for an origin and day, and never else.
 import type { RegistryObject } from "../registry/registry-object.ts";
-import type { RotationAnswer } from "../../shared/protocol/report.ts";
+import type { RotationAnswer } from "../../shared/protocol/answers.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { newKid, parseMacKeys } from "../identity/kid.ts";
 import type { PublicKey } from "../storage/records.ts";

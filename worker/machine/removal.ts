@@ -2,8 +2,8 @@
 // they are this deployment's. Safe to repeat: what is gone already is fine, and an alarm finishes what was interrupted.
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
-import { claimNode } from "../../shared/from-report/reported-node.ts";
-import type { LeaveAnswer } from "../../shared/protocol/report.ts";
+import { ownershipFault } from "../../shared/node/ownership.ts";
+import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
 import { kubeConnector } from "../kube/connect.ts";
@@ -117,7 +117,8 @@ async function removeFromCluster(
   // Somebody keeps this Node alive: it is theirs by now.
   if (lease.ok && foreignRenewer(lease.value, deployment, nowMs()) !== null) return success(null);
 
-  const ourUid = node.ok && claimNode(node.value, deployment) === null ? node.value.metadata?.uid : undefined;
+  const ourUid =
+    node.ok && ownershipFault(node.value, deployment) === null ? node.value.metadata?.uid : undefined;
   if (lease.ok) {
     const { uid = "", ownerReferences = [] } = lease.value.metadata ?? {};
     const isOurs = ownerReferences.some((owner) => owner.uid === (ourUid ?? knownUid));

@@ -1,5 +1,5 @@
 // From the bytes of a verified rotation to the key that follows: its possession is proven here. Pins nothing.
-import { rotationSchema } from "../../shared/protocol/report.ts";
+import { rotationSchema } from "../../shared/protocol/claims.ts";
 import type { PublicKey } from "../storage/records.ts";
 import { verifyNextKey } from "../identity/jwt.ts";
 import type { SignedRequest } from "./pinned-keys.ts";

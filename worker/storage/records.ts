@@ -5,8 +5,8 @@ import type { EventCorrelator } from "../../shared/events/correlator.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
-import type { Phase } from "../../shared/protocol/report.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import type { Tables } from "./tables.ts";
 

@@ -4,7 +4,7 @@ import { adoptionPatch, isOfferedTo } from "../../shared/node/adoption.ts";
 import { type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
-import { claimNode } from "../../shared/from-report/reported-node.ts";
+import { ownershipFault } from "../../shared/node/ownership.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { foreignRenewer, isRenewedBy } from "./other-writers.ts";
 import { loss } from "./own-node.ts";
@@ -20,7 +20,7 @@ export function claimingClient(context: TickContext, client: KubeClient): KubeCl
     async getNode(name) {
       const found = await client.getNode(name);
       if (!found.ok) return found;
-      const isOurs = claimNode(found.value, context.deployment) === null;
+      const isOurs = ownershipFault(found.value, context.deployment) === null;
       const isOffered = isOfferedTo(found.value, context.deployment);
       if (!isOurs && !isOffered) return found;
       const lease = await readLease(context, context.client(LEASE_LOOK_MS));

@@ -5,7 +5,7 @@ import type { LeaseClient } from "../../shared/kubernetes/client.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import { type LeaseSteps, nextRenewTime, NODE_LEASE_NAMESPACE, syncLease } from "../../shared/node/lease.ts";
-import { OWNER_ANNOTATION } from "../../shared/from-report/reported-node.ts";
+import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
 import { readLease } from "./claim.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { distrustKnownNode, readOwnNode, registeredUid } from "./own-node.ts";

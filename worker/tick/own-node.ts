@@ -2,7 +2,7 @@
 // nothing to the apiserver: what becomes of such a Node is not this machine's to decide.
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
-import { claimNode } from "../../shared/from-report/reported-node.ts";
+import { ownershipFault } from "../../shared/node/ownership.ts";
 import { foreignHeartbeat } from "./other-writers.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { LostPhase, NodeRecordStore } from "../storage/records.ts";
@@ -34,7 +34,7 @@ function lossOf(found: Node, { records, deployment }: TickContext): Loss | null 
   if (found.metadata?.uid !== known?.metadata?.uid) {
     return { phase: "node deleted", reason: "a Node of another uid has the name" };
   }
-  const refusal = claimNode(found, deployment);
+  const refusal = ownershipFault(found, deployment);
   if (refusal !== null) return { phase: "name taken", reason: refusal };
   const other = known ? foreignHeartbeat(found, known, deployment) : null;
   return other === null ? null : { phase: "name taken", reason: `${other} writes the Node's heartbeat` };

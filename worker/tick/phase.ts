@@ -2,7 +2,7 @@
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
-import type { Phase } from "../../shared/protocol/report.ts";
+import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Stored } from "../storage/journal.ts";
 
 export function phaseOf(error: ApiError): Phase {

@@ -7,8 +7,9 @@ import {
   type Registration,
   tryRegister,
 } from "../../shared/node/registration.ts";
-import type { Phase } from "../../shared/protocol/report.ts";
-import { claimNode, OWNER_ANNOTATION, reportedInitialNode } from "../../shared/from-report/reported-node.ts";
+import type { Phase } from "../../shared/protocol/answers.ts";
+import { OWNER_ANNOTATION, ownershipFault } from "../../shared/node/ownership.ts";
+import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { calculateDelayMs } from "../../shared/node/heartbeat.ts";
 import { decidedConditions, overDecisions } from "../../shared/node/decided.ts";
 import type { DraftNode } from "../../shared/setters/setter.ts";
@@ -131,7 +132,7 @@ async function tryToRegister(
 ): Promise<Registration> {
   const { deployment, name, records, facts } = context;
   const client = claimingClient(context, context.client(deadlineMs));
-  const claim = (existing: Parameters<typeof claimNode>[0]) => claimNode(existing, deployment);
+  const claim = (existing: Parameters<typeof ownershipFault>[0]) => ownershipFault(existing, deployment);
   const mayCreate = facts.settings.registerNode !== false;
   const shouldReset = () => facts.devices?.recorded === false;
   if (!mayCreate || records.get("registration")?.phase === "name taken") {

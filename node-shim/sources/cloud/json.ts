@@ -1,7 +1,7 @@
 // JSON of a metadata server → what a schema says it is. Decides nothing.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import type * as z from "zod/mini";
-import { firstFault } from "../../../shared/protocol/report.ts";
+import { firstFault } from "../../../shared/protocol/schema.ts";
 
 export function parsedJson<T>(text: string, schema: z.ZodMiniType<T>, path: string): Result<T> {
   let json: unknown;

@@ -1,8 +1,8 @@
 // Keeps the last good metadata of the cloud that the machine runs in, refreshed behind the reports' back. A source that
 // hangs or fails costs a line in the log.
 import { failure, type Result, success } from "../../../shared/result.ts";
-import { cloudSchema, type CloudMetadata } from "../../../shared/protocol/facts.ts";
-import { firstFault } from "../../../shared/protocol/report.ts";
+import { type CloudMetadata, cloudSchema } from "../../../shared/protocol/facts.ts";
+import { firstFault } from "../../../shared/protocol/schema.ts";
 import type { Warn } from "../../base/warn.ts";
 
 /** Reads the metadata once; what is under way ends with `signal`. Never rejects. */

@@ -1,5 +1,6 @@
 // The runtime's images as the facts carry them: the kubelet's order, and no more than a report can hold.
-import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { CriImage } from "./methods.ts";
 
 type Images = NonNullable<Facts["images"]>;

@@ -1,7 +1,8 @@
 // Watches the container runtime, apart from reports: a hung runtime delays nothing, and what it last said stays known.
 // What its answers mean is state.ts's.
-import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
+import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { sayOnce, type Warn } from "../../base/warn.ts";
 import { imageFacts } from "./images.ts";
 import { look } from "./look.ts";

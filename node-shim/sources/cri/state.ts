@@ -1,7 +1,8 @@
 // What the runtime's answers say about the Node, as the kubelet's runtimeState and updateRuntimeUp have it, word for
 // word. Asks nobody; the clock is an argument.
-import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
-import { LIMITS, type Vitals } from "../../../shared/protocol/report.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import { FACTS_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { RuntimeCondition, StatusAnswer } from "./methods.ts";
 
 /** maxWaitForContainerRuntime */

@@ -2,7 +2,8 @@
 // it is not decided here.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Result } from "../../../shared/result.ts";
 import { codeOf } from "../../base/fault.ts";
 import type { Warn } from "../../base/warn.ts";

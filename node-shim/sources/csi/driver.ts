@@ -2,7 +2,7 @@
 // not register it: that is a kubelet's business.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { isAbsolute } from "node:path";
-import { FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { labelValueErrors } from "../../../shared/kubernetes/validation.ts";
 import { grpcClient, type GrpcClient } from "../../wire/grpc/client.ts";
 import { faultText } from "../../wire/grpc/status.ts";

@@ -1,7 +1,8 @@
 // Serves the device plugins of this machine: what a kubelet's device manager does, without giving a device to anyone.
 import { type Result, success } from "../../../shared/result.ts";
 import { isExtendedResourceName } from "../../../shared/kubernetes/resource-names.ts";
-import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { faultOf } from "../../base/fault.ts";
 import type { Message } from "../../wire/grpc/schema.ts";
 import { serve } from "../../wire/grpc/server.ts";

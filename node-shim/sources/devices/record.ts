@@ -2,7 +2,7 @@
 // had before is not known.
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { isExtendedResourceName } from "../../../shared/kubernetes/resource-names.ts";
 import { parseJson, readIfThere, writeDurably } from "../../base/state-file.ts";
 import type { KnownResources } from "./resources.ts";

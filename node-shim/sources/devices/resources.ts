@@ -1,6 +1,7 @@
 // What the device plugins of this machine have announced, and what became of it: the numbers of the facts' devices.
 // Mirrors upstream's devicemanager.ManagerImpl, without allocation. Talks to no plugin.
-import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { HEALTHY } from "./api.ts";
 
 /** Upstream endpointStopGracePeriod: how long the devices of a plugin that is gone stay, as unhealthy ones. */

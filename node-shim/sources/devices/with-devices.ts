@@ -1,5 +1,6 @@
 // Adds the devices to what is gathered: those of the device plugins or, where they are not served, that there are none.
-import { type Facts, FACTS_LIMITS } from "../../../shared/protocol/facts.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { type DeviceManager, type DeviceManagerOptions, startDeviceManager } from "./manager.ts";
 import { readRecord } from "./record.ts";
 

@@ -3,8 +3,9 @@
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { readdir, stat } from "node:fs/promises";
 import type { CustomFacts } from "../../../shared/protocol/custom.ts";
-import { DROP_IN_LIMITS, type DropIns } from "../../../shared/protocol/drop-ins.ts";
+import type { DropIns } from "../../../shared/protocol/drop-ins.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
+import { DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
 import { codeOf } from "../../base/fault.ts";
 import { mergeDropIns } from "./merge.ts";
 import { ownershipFault, readDropIn, type Said } from "./read-one.ts";

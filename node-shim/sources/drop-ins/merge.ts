@@ -1,6 +1,7 @@
 // What all drop-ins say, put together. Of two that say the same thing the first by name counts, and the other has failed.
-import { CUSTOM_LIMITS, type CustomFacts } from "../../../shared/protocol/custom.ts";
-import { DROP_IN_LIMITS, type DropIn, type DropIns } from "../../../shared/protocol/drop-ins.ts";
+import { CUSTOM_LIMITS, DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
+import type { CustomFacts } from "../../../shared/protocol/custom.ts";
+import type { DropIn, DropIns } from "../../../shared/protocol/drop-ins.ts";
 
 /** What is known of one drop-in: what it said last, where it ever did, and what is wrong with it now. */
 export interface Known {

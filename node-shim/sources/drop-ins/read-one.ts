@@ -2,8 +2,9 @@
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { lstat, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DROP_IN_LIMITS, type DropIn, dropInSchema } from "../../../shared/protocol/drop-ins.ts";
-import { firstFault } from "../../../shared/protocol/report.ts";
+import { DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
+import { type DropIn, dropInSchema } from "../../../shared/protocol/drop-ins.ts";
+import { firstFault } from "../../../shared/protocol/schema.ts";
 import { type ChildOptions, runChild } from "../../base/child.ts";
 import { codeOf, faultOf } from "../../base/fault.ts";
 

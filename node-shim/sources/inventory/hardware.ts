@@ -1,7 +1,7 @@
 // From what systeminformation finds to the facts' inventory: what is known, in bounded texts. Reads nothing.
 import type { Systeminformation } from "systeminformation";
 import type { Inventory } from "../../../shared/protocol/inventory.ts";
-import { INVENTORY_LIMITS } from "../../../shared/protocol/inventory-limits.ts";
+import { INVENTORY_LIMITS } from "../../../shared/protocol/limits.ts";
 
 /** What was found; what could not be looked at is absent. */
 export interface Found {

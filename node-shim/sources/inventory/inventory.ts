@@ -3,7 +3,7 @@
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { fileURLToPath } from "node:url";
 import { type Inventory, inventorySchema } from "../../../shared/protocol/inventory.ts";
-import { firstFault } from "../../../shared/protocol/report.ts";
+import { firstFault } from "../../../shared/protocol/schema.ts";
 import { runChild } from "../../base/child.ts";
 import type { Warn } from "../../base/warn.ts";
 

@@ -1,6 +1,6 @@
 // Bodies that were changed, cut, blown up, or are no JSON; under the JWT that was recorded with them, or none.
 import { gzipSync } from "node:zlib";
-import { LIMITS } from "../../../shared/protocol/report.ts";
+import { LIMITS } from "../../../shared/protocol/limits.ts";
 import {
   anyRequest,
   type Attack,

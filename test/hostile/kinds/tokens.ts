@@ -1,5 +1,5 @@
 // JWTs: forged, altered, taken from elsewhere, or sent once more.
-import { JWT_TYPES } from "../../../shared/protocol/report.ts";
+import { JWT_TYPES } from "../../../shared/protocol/claims.ts";
 import {
   anyRequest,
   type Attack,

@@ -4,27 +4,22 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
-import { type Grant, tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
-import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
-import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
-import type { Node } from "../../../shared/kubernetes/types.ts";
-import { labelValue } from "../../../shared/protocol/settings.ts";
-import { validateNodeLabels } from "../../../shared/node/labels.ts";
+import { type Report, reportSchema, SIGNALS } from "../../../shared/protocol/report.ts";
 import {
-  canonicalJson,
-  LIMITS,
-  type Report,
-  reportSchema,
-  SIGNALS,
-} from "../../../shared/protocol/report.ts";
-import { tryRegister } from "../../../shared/node/registration.ts";
-import {
-  claimNode,
-  OWNER_ANNOTATION,
   reportedEvents,
   reportedInitialNode,
   reportedSetters,
 } from "../../../shared/from-report/reported-node.ts";
+import { labelValue } from "../../../shared/protocol/schema.ts";
+import { validateNodeLabels } from "../../../shared/kubernetes/labels.ts";
+import { canonicalJson } from "../../../shared/protocol/digest.ts";
+import { LIMITS } from "../../../shared/protocol/limits.ts";
+import { OWNER_ANNOTATION, ownershipFault } from "../../../shared/node/ownership.ts";
+import { type Grant, tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
+import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
+import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
+import type { Node } from "../../../shared/kubernetes/types.ts";
+import { tryRegister } from "../../../shared/node/registration.ts";
 import { NOTHING_REMEMBERED, type ReportedStatus } from "../../../shared/from-report/reported-status.ts";
 import { updateNode } from "../../../shared/node/update-node.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
@@ -159,7 +154,7 @@ async function register(
   const registered = await tryRegister(
     client,
     node,
-    (existing) => claimNode(existing, "rollcall"),
+    (existing) => ownershipFault(existing, "rollcall"),
     () => reported.facts.devices?.recorded === false,
   );
   expect(registered).toMatchObject(success({ node: { metadata: { name: reported.name } } }));

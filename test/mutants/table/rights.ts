@@ -14,7 +14,7 @@ export const rightsMutants = [
   ...mutantsOf("a machine's root user", [
     [
       "labels that a kubelet may set",
-      "shared/node/labels.ts",
+      "shared/kubernetes/labels.ts",
       "isKubernetesLabel(key) && !isKubeletLabel(key)",
       "false",
       "shared/protocol/settings.test.ts",
@@ -70,7 +70,7 @@ export const rightsMutants = [
     ],
     [
       "its own Node alone",
-      REPORTED_NODE,
+      "shared/node/ownership.ts",
       "if (owner === deployment) return null;",
       "return null;",
       "stories/ownership.test.ts",

@@ -3,8 +3,9 @@ import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { type Loop, type LoopDependencies, startLoop } from "../../../node-shim/loop/loop.ts";
 import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
-import type { ReportAnswer, Vitals } from "../../../shared/protocol/report.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { Settings } from "../../../shared/protocol/settings.ts";
+import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
 import { fakeClock, settle } from "../base/fake-clock.ts";
 
 export const GiB = 2 ** 30;

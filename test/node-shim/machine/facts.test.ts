@@ -7,7 +7,7 @@ import { fileSystemReader } from "../../../node-shim/sources/kernel/storage.ts";
 import { systemSources } from "../../../node-shim/machine/system-sources.ts";
 import { gatherVitals } from "../../../node-shim/machine/vitals.ts";
 import { sayOnce } from "../../../node-shim/base/warn.ts";
-import { factsSchema, type Facts } from "../../../shared/protocol/facts.ts";
+import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
 import { reportSchema, type Vitals } from "../../../shared/protocol/report.ts";
 import { rootOf, rootWith, type Machine } from "../sources/kernel/tree.ts";
 

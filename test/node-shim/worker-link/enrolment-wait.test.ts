@@ -1,7 +1,7 @@
 // What the shim does after an enrolment that did not succeed.
 import { describe, expect, it } from "vitest";
 import { afterEnrolment } from "../../../node-shim/worker-link/enrolment-wait.ts";
-import type { Reason } from "../../../shared/protocol/report.ts";
+import type { Reason } from "../../../shared/protocol/answers.ts";
 import { problem } from "../../../worker/http/problems.ts";
 
 const refused = (reason: Reason, retryAfterMs?: number) => ({

@@ -10,12 +10,9 @@ import {
 import { sha256Base64url } from "../../../node-shim/worker-link/sign.ts";
 import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
-import {
-  canonicalJson,
-  type Report,
-  type ReportClaims,
-  type Vitals,
-} from "../../../shared/protocol/report.ts";
+import type { Report, Vitals } from "../../../shared/protocol/report.ts";
+import { canonicalJson } from "../../../shared/protocol/digest.ts";
+import type { ReportClaims } from "../../../shared/protocol/claims.ts";
 
 const ORIGIN = "https://rollcall.example.com";
 const FACTS = { platform: { os: "linux", architecture: "amd64" } } as Facts;

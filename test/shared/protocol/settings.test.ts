@@ -3,11 +3,12 @@ import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
-import { canonicalJson, firstFault } from "../../../shared/protocol/report.ts";
 import { reportedInitialNode } from "../../../shared/from-report/reported-node.ts";
+import { reportIntervalMs, type Settings } from "../../../shared/protocol/settings.ts";
+import { canonicalJson } from "../../../shared/protocol/digest.ts";
+import { firstFault } from "../../../shared/protocol/schema.ts";
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
 import { reservationFault } from "../../../shared/from-report/settings-in-force.ts";
-import { reportIntervalMs, type Settings } from "../../../shared/protocol/settings.ts";
 
 const GIB = 2 ** 30;
 const SIGNALS = {

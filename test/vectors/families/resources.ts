@@ -43,7 +43,7 @@ import {
 } from "../../../shared/kubernetes/resource-names.ts";
 import { parseTaints, parseTaintsFlag, taintsFlag } from "../../../shared/kubernetes/taints.ts";
 import { labelKeyErrors, labelValueErrors } from "../../../shared/kubernetes/validation.ts";
-import { isKubeletLabel, parseNodeLabels, validateNodeLabels } from "../../../shared/node/labels.ts";
+import { isKubeletLabel, parseNodeLabels, validateNodeLabels } from "../../../shared/kubernetes/labels.ts";
 import { capacityQuantities } from "../../../shared/resources/machine-capacity.ts";
 import { getHostname, validateNodeName } from "../../../shared/node/node-name.ts";
 import type { Family, Json } from "../family.ts";

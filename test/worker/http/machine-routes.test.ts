@@ -2,7 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { base64url } from "jose";
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
-import { canonicalJson, LIMITS, type Problem, type ReportAnswer } from "../../../shared/protocol/report.ts";
+import { canonicalJson } from "../../../shared/protocol/digest.ts";
+import { LIMITS } from "../../../shared/protocol/limits.ts";
+import type { Problem, ReportAnswer } from "../../../shared/protocol/answers.ts";
 import { ORIGIN } from "../support/constants.ts";
 import { type EnrolledMachine, enrolled, facts, send } from "../support/machine.ts";
 import { reportOf } from "../support/posting.ts";

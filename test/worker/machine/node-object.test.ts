@@ -3,7 +3,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
-import type { ReportAnswer } from "../../../shared/protocol/report.ts";
+import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
 import { reporter, type ReportOutcome, type Transport } from "../../../node-shim/worker-link/reporter.ts";
 import { ORIGIN } from "../support/constants.ts";
 import {

@@ -1,6 +1,7 @@
 // A report as it goes over the wire, whoever signs it under whatever ticket.
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
-import { canonicalJson, type Report } from "../../../shared/protocol/report.ts";
+import { canonicalJson } from "../../../shared/protocol/digest.ts";
+import type { Report } from "../../../shared/protocol/report.ts";
 import { ORIGIN } from "./constants.ts";
 import { type EnrolledMachine, facts, HEALTHY } from "./machine.ts";
 

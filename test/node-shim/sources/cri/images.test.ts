@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { imageFacts } from "../../../../node-shim/sources/cri/images.ts";
 import type { CriImage } from "../../../../node-shim/sources/cri/methods.ts";
-import { FACTS_LIMITS, factsSchema } from "../../../../shared/protocol/facts.ts";
-import { LIMITS } from "../../../../shared/protocol/report.ts";
+import { FACTS_LIMITS, LIMITS } from "../../../../shared/protocol/limits.ts";
+import { factsSchema } from "../../../../shared/protocol/facts.ts";
 
 const image = (
   id: string,

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect, it, test } from "vitest";
 import { ASK_AGAIN_MS, attachLimits } from "../../../../node-shim/sources/csi/attach-limits.ts";
 import { sayOnce } from "../../../../node-shim/base/warn.ts";
-import { FACTS_LIMITS, factsSchema } from "../../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
+import { factsSchema } from "../../../../shared/protocol/facts.ts";
 import { type DriverWish, kubeletFolder, serveDriver } from "./driver.ts";
 
 const EBS: DriverWish = { name: "ebs.csi.aws.com", limit: [25] };

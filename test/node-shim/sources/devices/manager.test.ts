@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import type { DeviceManager } from "../../../../node-shim/sources/devices/manager.ts";
 import { STOP_GRACE_MS } from "../../../../node-shim/sources/devices/resources.ts";
-import { FACTS_LIMITS, factsSchema } from "../../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
+import { factsSchema } from "../../../../shared/protocol/facts.ts";
 import { gone, gpus, GPU, machine, NOTHING, pluginProcess, registered, told, TWO_AND_ONE } from "./plugin.ts";
 
 describe("a plugin", () => {

@@ -1,7 +1,8 @@
 // What plugins announce → counts, as upstream's device manager counts. No plugin, no clock.
 import { expect, test } from "vitest";
 import { deviceResources, STOP_GRACE_MS } from "../../../../node-shim/sources/devices/resources.ts";
-import { FACTS_LIMITS, factsSchema } from "../../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
+import { factsSchema } from "../../../../shared/protocol/facts.ts";
 
 const EMPTY = { registered: [], removed: [] };
 const devices = (...list: [ID: string, health: string][]) => list.map(([ID, health]) => ({ ID, health }));

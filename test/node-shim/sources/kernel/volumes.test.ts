@@ -9,7 +9,7 @@ import {
   volumeScanner,
 } from "../../../../node-shim/sources/kernel/volumes.ts";
 import { sayOnce } from "../../../../node-shim/base/warn.ts";
-import { FACTS_LIMITS } from "../../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { rootWith } from "./tree.ts";
 
 const CSI = "/plugins/kubernetes.io/csi";

@@ -1,6 +1,6 @@
 // The labels a machine may give its own Node (kubelet's --node-labels). Decides by names alone.
 import { trimSpace } from "../go/strings.ts";
-import { labelKeyErrors, labelValueErrors } from "../kubernetes/validation.ts";
+import { labelKeyErrors, labelValueErrors } from "./validation.ts";
 
 /** Upstream kubeletapis.KubeletLabels, sorted. */
 const KUBELET_LABELS = [

@@ -1,0 +1,16 @@
+// Which Nodes are a deployment's to write, and what marks them. Writes nothing.
+import type { Node, Taint } from "../kubernetes/types.ts";
+
+/** Its value is the deployment that created or adopted the Node. */
+export const OWNER_ANNOTATION = "rollcall.dev/owner";
+/** A machine without a kubelet must not be given pods. */
+export const FACTS_ONLY_TAINT: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
+
+/** Why this deployment may not write the Node; null: it may. */
+export function ownershipFault(existing: Node, deployment: string): string | null {
+  const owner = existing.metadata?.annotations?.[OWNER_ANNOTATION];
+  if (owner === deployment) return null;
+  return owner === undefined
+    ? "a Node of this name exists that is not rollcall's"
+    : `the Node belongs to ${owner}`;
+}

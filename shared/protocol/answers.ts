@@ -1,0 +1,84 @@
+// What the Worker answers to machines: a body for each success, a reason for each refusal. Sends nothing. Normative,
+// with docs/protocol.md.
+
+/** The body of a 200 to a rotation: the next key's kid. The key before it is good until the next one has reported. */
+export interface RotationAnswer {
+  kid: string;
+}
+
+/** What an enrolled machine is told. */
+export interface EnrolmentAnswer {
+  /** Names key and enrolment in every request; guarded by a MAC. */
+  kid: string;
+  /** For the first report, which without one is challenged. */
+  ticket: string;
+}
+
+/** Where a machine's Node stands. */
+export type Phase =
+  | "registering"
+  | "registered"
+  | "facts refused"
+  | "waiting for Node"
+  | "setup failed"
+  | "cloned"
+  | "two shims"
+  | "name taken"
+  | "node deleted"
+  | "apiserver unreachable"
+  | "apiserver refuses"
+  | "apiserver not configured";
+
+/** The body of a 200 to a report. */
+export interface ReportAnswer {
+  phase: Phase;
+  /** What went wrong, for the machine's operator; nothing about the cluster. */
+  message?: string;
+  /** The Ready condition that the apiserver has. */
+  ready: boolean;
+  ticket: string;
+  /** When to report next, in milliseconds. */
+  reportInMs: number;
+  /** The first fault of facts that were refused: a path and a text. */
+  factsRefused?: { path: string; message: string };
+}
+
+/** The body of a 200 to a machine that leaves: its Node is gone, and its key is refused from now on. */
+export interface LeaveAnswer {
+  left: true;
+}
+
+/** The stable `reason` of a problem document (RFC 9457). */
+export type Reason =
+  | "invalid-json"
+  | "invalid-body"
+  | "invalid-name"
+  | "unauthenticated"
+  | "token-refused"
+  | "forbidden"
+  | "key-revoked"
+  | "not-found"
+  | "method-not-allowed"
+  | "ticket-stale"
+  | "name-pinned"
+  | "facts-unknown"
+  | "body-too-large"
+  | "rate-limited"
+  | "internal"
+  | "not-removed";
+
+/** RFC 9457, served as application/problem+json. */
+export interface Problem {
+  type: "about:blank";
+  status: number;
+  title: string;
+  detail: string;
+  reason: Reason;
+  /** JSON Pointer to the first fault of a body. */
+  pointer?: string;
+  /** With ticket-stale and facts-unknown: repeat at once with this one. */
+  ticket?: string;
+  factsWanted?: boolean;
+  /** With rate-limited; also in the header Retry-After. */
+  retryAfterSeconds?: number;
+}

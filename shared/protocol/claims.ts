@@ -1,0 +1,75 @@
+// What signs the requests of machines: the types and claims of JWTs (RFC 7519), and the bodies that carry some of them.
+// Signs and verifies nothing. Normative, with docs/protocol.md.
+import * as z from "zod/mini";
+import { LIMITS } from "./limits.ts";
+import { PROTOCOL } from "./report.ts";
+
+/** The `typ` of each; all are EdDSA (Ed25519). */
+export const JWT_TYPES = {
+  /** By the machine's key, header `kid`: a report. */
+  report: "rollcall-report+jwt",
+  /** By the machine's key, header `kid`: leaving; its claims are those of a report. */
+  leave: "rollcall-leave+jwt",
+  /** By the machine's key, header `kid`: a next key; its claims are those of a report. */
+  rotate: "rollcall-rotate+jwt",
+  /** By the next key, header `jwk`: possession of it, for the machine whose key it follows. */
+  nextKey: "rollcall-next-key+jwt",
+  /** By the machine's key, header `jwk`: possession of the key that wants to be pinned. */
+  enrol: "rollcall-enrol+jwt",
+  /** By the join token's key, header `kid` = the token's ID: leave to enrol. */
+  join: "rollcall-join+jwt",
+} as const;
+
+export interface ReportClaims {
+  /** The Node's name. */
+  sub: string;
+  /** The Worker's origin, as the machine knows it. */
+  aud: string;
+  /** base64url(SHA-256(body)) */
+  body: string;
+  /** From the Worker's last answer; "" when there was none. */
+  ticket: string;
+  /** Counts up under one ticket. */
+  n: number;
+}
+
+/** The join JWT has the first five claims; the enrol JWT all of them. */
+export interface EnrolmentClaims {
+  sub: string;
+  aud: string;
+  method: "PUT";
+  path: string;
+  /** RFC 7638 thumbprint of the machine's public key. */
+  jkt: string;
+  machineID: string;
+  systemUUID: string;
+}
+
+const proof = z.string().check(z.maxLength(LIMITS.proofLength));
+
+export const enrolmentSchema = z.strictObject({
+  protocol: z.literal(PROTOCOL),
+  /** Signed by the machine's key. */
+  proof: proof,
+  /** Signed by the join token's key. */
+  binding: proof,
+});
+
+/** The claims of the JWT by the next key. */
+export interface NextKeyClaims {
+  sub: string;
+  aud: string;
+  method: "POST";
+  path: string;
+  /** RFC 7638 thumbprint of the next key. */
+  jkt: string;
+  /** Of the key that it follows. */
+  previous: string;
+}
+
+/** The body of a rotation. */
+export const rotationSchema = z.strictObject({
+  protocol: z.literal(PROTOCOL),
+  /** Signed by the next key. */
+  proof: proof,
+});

@@ -1,0 +1,120 @@
+// Every number that limits what the protocol carries, once; docs/protocol.md has the same ones. What exceeds a limit is
+// refused, never cut. Imports nothing: some programs need no more of the protocol.
+
+const INT32_MAX = 2 ** 31 - 1;
+
+/** Of requests and reports. */
+export const LIMITS = {
+  /** Bytes of a request's body. 50 images with 5 names of 500 bytes each are 125 KiB. */
+  bodyBytes: 256 * 1024,
+  /** Characters of a Node's name: a DNS-1123 subdomain (apimachinery IsDNS1123Subdomain). */
+  nameLength: 253,
+  /** Characters of an identifier: machine ID, system UUID, boot ID, start ID. */
+  idLength: 128,
+  /** Characters of a version, a text for people, an error. */
+  textLength: 1024,
+  errorsPerSource: 16,
+  /** Characters of a SHA-256 in base64url: a digest, a thumbprint. */
+  digestLength: 43,
+  /** Characters of a JWT in a body. */
+  proofLength: 4096,
+} as const;
+
+/** Of names that Kubernetes gives a form to (apimachinery's validation). */
+export const NAME_LIMITS = {
+  /** Characters of a qualified name: of a label, a taint, an extended resource. */
+  qualifiedNameLength: 253 + 1 + 63,
+  labelValueLength: 63,
+} as const;
+
+/** Of the facts, the settings, the inventory and the drop-ins apart. */
+export const FACTS_LIMITS = {
+  idLength: LIMITS.idLength,
+  textLength: LIMITS.textLength,
+  /** Characters of an image's name: registry, repository, tag and digest. */
+  imageNameLength: 1024,
+  /** Characters of a name in DNS. */
+  hostnameLength: LIMITS.nameLength,
+  images: 1000,
+  namesPerImage: 20,
+  cores: 65_536,
+  hugePageSizes: 16,
+  hugePageSizeKiB: 2 ** 30,
+  hugePagesOfOneSize: 2 ** 31,
+  addresses: 64,
+  /** Characters of an address, of IPv6 with an IPv4 tail. */
+  addressLength: 45,
+  extendedResources: 128,
+  volumes: 2048,
+  /** CSI drivers that say how many volumes they attach. */
+  attachLimits: 64,
+  /** int32: more is no limit to anyone. */
+  attachLimit: INT32_MAX,
+  runtimeHandlers: 64,
+  handlerNameLength: 253,
+} as const;
+
+/** Of the settings; [least, most]. What the kubelet leaves open is bounded here, for the Worker's sake. */
+export const SETTINGS_LIMITS = {
+  nodeStatusUpdateFrequencyMs: [1000, 3_600_000],
+  nodeStatusReportFrequencyMs: [1000, 86_400_000],
+  nodeLeaseDurationSeconds: [1, 3600],
+  evictionPressureTransitionPeriodMs: [0, 86_400_000],
+  maxPods: [0, INT32_MAX],
+  podsPerCore: [0, INT32_MAX],
+  /** -1: all. */
+  nodeStatusMaxImages: [-1, INT32_MAX],
+  taints: 64,
+  nodeLabels: 64,
+  /** Of eviction thresholds or reservations: more than there are signals and resources. */
+  entries: 16,
+  /** Characters of a threshold, a reservation, or the name of either. */
+  entryLength: 64,
+  reservedSystemCPUsLength: 1024,
+  providerIDLength: 1024,
+} as const;
+
+/** Of the inventory. */
+export const INVENTORY_LIMITS = {
+  /** Characters of a name, a model, a serial number. */
+  textLength: 128,
+  disks: 64,
+  gpus: 64,
+  networkCards: 64,
+} as const;
+
+/** Of what drop-ins say. */
+export const DROP_IN_LIMITS = {
+  /** In all, and so of one. */
+  dropIns: 32,
+  resources: 32,
+  labels: 32,
+  conditions: 32,
+  /** Characters of a drop-in's name. */
+  nameLength: 128,
+  /** Characters of a condition's type, and of its reason. */
+  conditionLength: 128,
+  messageLength: 1024,
+  /** A week. */
+  expiresInSeconds: 604_800,
+} as const;
+
+/** Of custom facts. */
+export const CUSTOM_LIMITS = {
+  /** In all, and so of one drop-in. */
+  entries: 64,
+  /** Characters of a name. */
+  nameLength: 253,
+  /** Characters of a text. */
+  valueLength: 1024,
+} as const;
+
+/** Of a join token. */
+export const TOKEN_LIMITS = {
+  /** A year. */
+  expiresInSeconds: 31_536_000,
+  uses: 100_000,
+} as const;
+
+/** Of the operator's API: how many entries a page has, unless it is asked for another number. */
+export const PAGE_LIMITS = { entries: 1000, entriesByDefault: 100 } as const;

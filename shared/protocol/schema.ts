@@ -1,0 +1,44 @@
+// What several schemas of the protocol are made of, and how a fault is told. Knows no message.
+import * as z from "zod/mini";
+import en from "zod/v4/locales/en.js";
+import { labelValueErrors } from "../kubernetes/validation.ts";
+import { LIMITS } from "./limits.ts";
+
+// zod/mini: a third of zod's size, which the shim loads; it has no messages of its own.
+z.config(en());
+
+/** A number of things or bytes. JSON numbers are exact up to 2^53 − 1 (9 PB). */
+export const count = z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER));
+
+/** Half a surrogate pair comes back from an apiserver as another character, and would be a change for ever. */
+export const wellFormed = (maxLength: number) =>
+  z.string().check(
+    z.maxLength(maxLength),
+    z.refine((value) => value.isWellFormed(), "not well-formed Unicode"),
+  );
+
+/** What becomes a label's value: the apiserver refuses a Node with any other. */
+export const labelValue = z
+  .string()
+  .check(z.refine((value) => labelValueErrors(value).length === 0, "not a label's value"));
+
+export const within = ([least, most]: readonly [number, number]) =>
+  z.int().check(z.minimum(least), z.maximum(most));
+
+/** How many entries a map has at most. */
+export const atMost = (most: number, message = `more than ${most}`) =>
+  z.refine<object>((map) => Object.keys(map).length <= most, message);
+
+/** The first fault of a value that a schema refused: a JSON Pointer and a text, of bounded length. */
+export function firstFault(error: z.core.$ZodError): { path: string; message: string } {
+  const issue = error.issues[0];
+  const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
+  const path = [...(issue?.path ?? []), ...unknown].map(
+    (key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`,
+  );
+  const message = unknown.length > 0 ? "unknown field" : (issue?.message ?? "invalid");
+  return {
+    path: path.join("").slice(0, LIMITS.textLength).toWellFormed(),
+    message: message.slice(0, LIMITS.textLength).toWellFormed(),
+  };
+}
