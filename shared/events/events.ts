@@ -7,9 +7,6 @@ import { formatSeconds } from "../kubernetes/micro-time.ts";
 import type { Event, ObjectReference } from "../kubernetes/types.ts";
 import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
 
-/** Upstream maxTriesPerEvent; it waits 10 s between two of them. */
-export const MAX_TRIES_PER_EVENT = 12;
-
 export interface EventSource {
   component: string;
   host: string;

@@ -5,12 +5,12 @@ import {
   parseReserved,
   validateNodeAllocatable,
 } from "../resources/allocatable.ts";
-import { effectiveEvictionHard, parseThresholds, type Threshold } from "../resources/eviction-thresholds.ts";
 import { newQuantity } from "../kubernetes/quantity/quantity.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../protocol/settings.ts";
+import { effectiveEvictionHard, parseThresholds, type Threshold } from "../resources/eviction-thresholds.ts";
 import type { Quantities } from "../kubernetes/resource-list.ts";
 import { capacityQuantities, type MachineInfo } from "../resources/machine-capacity.ts";
 import { withReservedCpus } from "../resources/reserved-cpus.ts";
-import { DEFAULT_SETTINGS, type Settings } from "../protocol/settings.ts";
 import type { Result } from "../result.ts";
 
 interface SettingsInForce {

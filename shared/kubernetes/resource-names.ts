@@ -4,7 +4,6 @@ import { quantityText } from "./quantity/text.ts";
 import { labelKeyErrors } from "./validation.ts";
 
 const HUGE_PAGES_PREFIX = "hugepages-";
-const ATTACHABLE_VOLUMES_PREFIX = "attachable-volumes-";
 const REQUESTS_PREFIX = "requests.";
 
 /** IsNativeResource: unprefixed, or with a kubernetes.io prefix. */
@@ -31,9 +30,4 @@ export function isHugePageResourceName(name: string): boolean {
 /** HugePageResourceName: "hugepages-2Mi" for a page size in bytes. */
 export function hugePageResourceName(pageSize: Quantity): string {
   return HUGE_PAGES_PREFIX + quantityText(pageSize);
-}
-
-/** IsAttachableVolumeResourceName. */
-export function isAttachableVolumeResourceName(name: string): boolean {
-  return name.startsWith(ATTACHABLE_VOLUMES_PREFIX);
 }

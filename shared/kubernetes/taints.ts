@@ -40,11 +40,6 @@ export function parseTaintsFlag(flag: string): Result<ParsedTaints> {
   return parseTaints(flag === "" ? [] : flag.split(","));
 }
 
-/** The text of --register-with-taints for these taints. */
-export function taintsFlag(taints: readonly Taint[]): string {
-  return taints.map(({ key, value, effect }) => `${key}=${value ?? ""}:${effect}`).join(",");
-}
-
 /** Upstream parseTaint. An effect of "" is only good for removing. */
 function parseTaint(text: string): Result<Taint> {
   const [subject = "", effect, ...more] = text.split(":");

@@ -1,5 +1,5 @@
 // Keeps a Node's status true: decides when it has to be written, writes it, tries again.
-// Mirrors syncNodeStatus and what it calls in upstream's kubelet_node_status.go.
+// Mirrors updateNodeStatus and what it calls in upstream's kubelet_node_status.go.
 import type { ApiResult } from "../kubernetes/api-error.ts";
 import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
@@ -39,16 +39,6 @@ export interface Heartbeat {
   node: Node;
   /** The texts of the setters that failed. */
   errors: string[];
-}
-
-/** Upstream syncNodeStatus: registers first where that is still to be done, and updates only then. */
-export async function syncNodeStatus(
-  steps: HeartbeatSteps,
-  state: HeartbeatState,
-  ensureRegistered: () => Promise<boolean>, // true at once where nothing is to be registered
-): Promise<ApiResult<Heartbeat> | "not registered"> {
-  if (!(await ensureRegistered())) return "not registered";
-  return updateNodeStatus(steps, state);
 }
 
 /** Upstream updateNodeStatus: up to 5 tries in a row. */
@@ -104,7 +94,8 @@ export function calculateDelayMs(
   return Math.trunc(steps.nodeStatusReportFrequencyMs * 1e6 * (steps.random() - 0.5)) / 1e6;
 }
 
-async function patchNodeStatus(
+/** Upstream patchNodeStatus, which also notes when the status was written. */
+export async function patchNodeStatus(
   steps: HeartbeatSteps,
   state: HeartbeatState,
   original: Node,
@@ -124,29 +115,4 @@ function markVolumesFromNode(steps: HeartbeatSteps, node: Node): void {
 /** Upstream GetNodeCondition for Ready. */
 export function readyConditionOf(node: Node): NodeCondition | undefined {
   return node.status?.conditions?.find(({ type }) => type === "Ready");
-}
-
-/**
- * Upstream fastNodeStatusUpdate: right after start, writes the status as soon as the node has become ready and not
- * with the next period. Returns whether that is done, or no longer worth trying (`timeout`).
- */
-export async function fastNodeStatusUpdate(
-  steps: HeartbeatSteps,
-  state: HeartbeatState,
-  timeout: boolean,
-  updateRuntimeUp: () => Promise<void>, // asks the runtime for its status now
-  syncNodeStatus: () => Promise<unknown>, // what is left when the Node that was known turns out to be stale
-): Promise<boolean> {
-  if (timeout) return true;
-  const read = await steps.readNode(0);
-  if (!read.ok) return false;
-  const readyBefore = readyConditionOf(read.value)?.status;
-  if (readyBefore === undefined || readyBefore === "True") return readyBefore !== undefined;
-  await updateRuntimeUp();
-  const { node, changed } = steps.updateNode(read.value);
-  const readyNow = readyConditionOf(node)?.status;
-  if (!changed || readyNow === undefined || readyNow === "False") return false;
-  const patched = await patchNodeStatus(steps, state, read.value, node);
-  if (!patched.ok) await syncNodeStatus();
-  return true;
 }

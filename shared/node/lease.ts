@@ -13,8 +13,6 @@ import type { Lease, Node } from "../kubernetes/types.ts";
 import { success } from "../result.ts";
 
 export const NODE_LEASE_NAMESPACE = "kube-node-lease";
-/** Upstream maxUpdateRetries. */
-export const MAX_LEASE_UPDATES = 5;
 const FIRST_BACK_OFF_MS = 200;
 const MAX_BACK_OFF_MS = 7_000;
 
@@ -37,7 +35,7 @@ export interface LeaseSteps {
   readOwner(): Promise<ApiResult<Node>>;
   /** No lease is expected, since the Node is new: creating it needs no GET before. Upstream: false. */
   isNew: boolean;
-  /** How many PUTs in a row; upstream: MAX_LEASE_UPDATES. */
+  /** How many PUTs in a row; upstream (maxUpdateRetries): 5. */
   maxUpdates: number;
   /** Waits before the lease is looked for once more; false: give up for now. Upstream only does so at shutdown. */
   backOff(delayMs: number): Promise<boolean>;

@@ -4,9 +4,9 @@ import * as z from "zod/mini";
 import { customSchema } from "./custom.ts";
 import { dropInsSchema } from "./drop-ins.ts";
 import { settingsSchema } from "./settings.ts";
+import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { inventorySchema } from "./inventory.ts";
 import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
-import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { FACTS_LIMITS, NAME_LIMITS, SETTINGS_LIMITS } from "./limits.ts";
 import { atMost, count, labelValue, wellFormed } from "./schema.ts";
 

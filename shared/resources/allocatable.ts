@@ -10,7 +10,6 @@ import {
   type Quantity,
   signOf,
   valueOf,
-  withAmount,
   zeroQuantity,
 } from "../kubernetes/quantity/quantity.ts";
 import type { Quantities } from "../kubernetes/resource-list.ts";
@@ -76,25 +75,6 @@ function hardEvictionReservation(thresholds: readonly Threshold[], capacity: Qua
 
 function whole(quantity: Quantity = zeroQuantity): bigint {
   return valueOf(quantity);
-}
-
-/**
- * Upstream GetNodeAllocatableAbsolute: capacity without the reservations of system and kube, never negative. The
- * limit of what pods may use together, which eviction does not lower.
- */
-export function allocatableWithoutEviction(
-  { systemReserved, kubeReserved }: Pick<Reservations, "systemReserved" | "kubeReserved">,
-  capacity: Quantities,
-): Quantities {
-  const result: Quantities = {};
-  for (const [name, amount] of Object.entries(capacity)) {
-    let left = amount;
-    for (const source of [systemReserved, kubeReserved]) {
-      left = subtractQuantities(left, source[name] ?? zeroQuantity);
-    }
-    result[name] = signOf(left) < 0 ? withAmount(left, 0, 0) : left;
-  }
-  return result;
 }
 
 /** Upstream validateNodeAllocatable: which resources have more kept than there is; null: none. */

@@ -2,10 +2,10 @@
 import { parseDuration } from "../go/duration.ts";
 import { parseFloat32 } from "../go/float.ts";
 import { compareQuantities } from "../kubernetes/quantity/arithmetic.ts";
-import { type Integer, MIN_INT64 } from "../kubernetes/quantity/integer.ts";
 import { parseQuantity } from "../kubernetes/quantity/parse.ts";
 import { quantityText } from "../kubernetes/quantity/text.ts";
 import { isZero, newQuantity, type Quantity, signOf } from "../kubernetes/quantity/quantity.ts";
+import { type Integer, MIN_INT64 } from "../kubernetes/quantity/integer.ts";
 import { failure, type Result, success } from "../result.ts";
 
 /** What is watched, and which condition it causes (upstream signalToNodeCondition). */

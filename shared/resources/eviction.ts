@@ -8,8 +8,8 @@ import {
   thresholdQuantity,
 } from "./eviction-thresholds.ts";
 import { addQuantities, compareQuantities } from "../kubernetes/quantity/arithmetic.ts";
-import type { Integer } from "../kubernetes/quantity/integer.ts";
 import { newQuantity } from "../kubernetes/quantity/quantity.ts";
+import type { Integer } from "../kubernetes/quantity/integer.ts";
 
 /** Bytes, inodes or PIDs, as in a report's vitals. A signal that was not observed is absent. */
 export type Observations = {

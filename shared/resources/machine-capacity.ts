@@ -1,7 +1,7 @@
 // What a machine's hardware facts say a Node can hold. Reads no machine: the facts are an argument.
 import { newMilliQuantity, newQuantity, type Quantity } from "../kubernetes/quantity/quantity.ts";
-import type { Quantities } from "../kubernetes/resource-list.ts";
 import { hugePageResourceName } from "../kubernetes/resource-names.ts";
+import type { Quantities } from "../kubernetes/resource-list.ts";
 
 /** A machine as cAdvisor describes it. The numbers are unsigned 64-bit ones. */
 export interface MachineInfo {

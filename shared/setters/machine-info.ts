@@ -7,8 +7,8 @@ import {
   withAmount,
   zeroQuantity,
 } from "../kubernetes/quantity/quantity.ts";
-import { type Quantities, resourceListQuantities, resourceListText } from "../kubernetes/resource-list.ts";
 import { isExtendedResourceName, isHugePageResourceName } from "../kubernetes/resource-names.ts";
+import { type Quantities, resourceListQuantities, resourceListText } from "../kubernetes/resource-list.ts";
 import type { ResourceList } from "../kubernetes/types.ts";
 import { capacityQuantities, type MachineInfo } from "../resources/machine-capacity.ts";
 import { nodeInfoOf, setNodeInfo } from "./node-info.ts";

@@ -5,8 +5,8 @@ import {
   isUpdateStatusPeriodExpired,
   updateNodeStatus,
 } from "../../shared/node/heartbeat.ts";
-import type { Node } from "../../shared/kubernetes/types.ts";
 import { reportedEvents, reportedSetters } from "../../shared/from-report/reported-node.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
 import { type NodeUpdate, updateNode } from "../../shared/node/update-node.ts";
 import { decidedConditions, overDecisions } from "../../shared/node/decided.ts";
 import type { Renewal } from "./lease.ts";

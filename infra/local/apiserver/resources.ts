@@ -1,10 +1,6 @@
 // The resource table: everything that the apiserver serves. A new kind is a new row. Data only.
 import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
-import {
-  eventSchema,
-  leaseSchema,
-  namespaceSchema,
-} from "../../../shared/kubernetes/patch/object-schemas.ts";
+import { eventSchema, leaseSchema, namespaceSchema } from "./patch/object-schemas.ts";
 import * as columns from "./answers/columns.ts";
 import { normaliseNode, prepareNodeForCreate } from "./kinds/node.ts";
 import * as others from "./kinds/others.ts";

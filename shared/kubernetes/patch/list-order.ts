@@ -1,5 +1,4 @@
-// The order of a merged list: what the patch asks for, interleaved with the order the list had.
-// Knows nothing of merging itself: see strategic-merge-patch.ts and create-patch.ts.
+// The items of a list that merges: by what they are told apart, and in which order they stand. Merges nothing.
 import { isJsonObject, type Json, ownValue } from "../json.ts";
 
 /**
@@ -28,7 +27,8 @@ export function noMergeKey(item: Json, key: string): string {
   return `map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`;
 }
 
-function ranks(order: Json[], key: string | null): Map<Json, number> {
+/** The place of each item in `order`, by its identity. */
+export function ranks(order: Json[], key: string | null): Map<Json, number> {
   const ranks = new Map<Json, number>();
   order.forEach((item, index) => {
     const id = identity(item, key);
@@ -58,43 +58,6 @@ export function sortByOrder(items: Json[], order: Json[], key: string | null): J
     }
   }
   return sorted.map(({ item }) => item);
-}
-
-/**
- * Orders a merged list: items in `patchOrder` stand in that order; the server's own are put between them by the
- * order of the list as the server had it (upstream: partition…ByPresentInList, normalizeElementOrder).
- */
-export function orderMerged(
-  merged: Json[],
-  patchOrder: Json[],
-  serverOrder: Json[],
-  key: string | null,
-): Json[] {
-  const wanted = ranks(patchOrder, key);
-  const patched = merged.filter((item) => wanted.has(identity(item, key)));
-  const serverOnly = merged.filter((item) => !wanted.has(identity(item, key)));
-  return interleave(
-    sortByOrder(serverOnly, serverOrder, key),
-    sortByOrder(patched, patchOrder, key),
-    ranks(serverOrder, key),
-    key,
-  );
-}
-
-/** Puts each item of `left` before the first of `right` that the server had after it (upstream: mergeSortedSlice). */
-function interleave(left: Json[], right: Json[], serverRank: Map<Json, number>, key: string | null): Json[] {
-  const result: Json[] = [];
-  let next = 0;
-  for (const item of right) {
-    const rank = serverRank.get(identity(item, key));
-    while (next < left.length) {
-      const leftRank = serverRank.get(identity(left[next], key));
-      if (rank === undefined || leftRank === undefined || leftRank >= rank) break;
-      result.push(left[next++]!);
-    }
-    result.push(item);
-  }
-  return [...result, ...left.slice(next)];
 }
 
 /** Fills the place of a duplicate with the last item (upstream: deduplicateScalars, whose order this is). */

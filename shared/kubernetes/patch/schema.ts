@@ -1,5 +1,5 @@
 // What a strategic merge patch has to know about a type: which fields it has and how each list merges.
-// Describes no type itself: see node-schema.ts and object-schemas.ts.
+// Describes no type itself: see node-schema.ts.
 import { failure, type Result, success } from "../../result.ts";
 
 /** Mirrors the `patchStrategy` and `patchMergeKey` tags of upstream's Go types. */
@@ -55,14 +55,4 @@ export function fieldSchema(schema: PatchSchema, field: string): Result<PatchSch
   }
   if (Object.hasOwn(schema.fields, field)) return success(schema.fields[field]!);
   return failure(`unable to find api field in struct ${schema.name} for the json field "${field}"`);
-}
-
-/** The schema of a field that holds a list (upstream: LookupPatchMetadataForSlice). */
-export function listSchema(schema: PatchSchema, field: string): Result<ListSchema> {
-  const found = fieldSchema(schema, field);
-  if (!found.ok) return found;
-  const { value } = found;
-  return value.kind === "list"
-    ? success(value)
-    : failure(`expected slice or array type, but got: ${value.kind}`);
 }

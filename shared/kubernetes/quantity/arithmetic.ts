@@ -9,7 +9,7 @@ import {
   sum,
   timesPowerOf10,
 } from "./integer.ts";
-import { signOf, type Quantity } from "./quantity.ts";
+import { type Quantity, signOf } from "./quantity.ts";
 
 /**
  * a + b in the format of a, or of b when a is zero. Of two amounts more than 10,000 decimal places apart
@@ -26,12 +26,6 @@ export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
     if (!sum.wide) return sum;
   }
   return plus(a, b, negated(b.unscaled));
-}
-
-export function negateQuantity(quantity: Quantity): Quantity {
-  if (isSmallestInt64(quantity)) return { ...quantity, text: null };
-  const unscaled = negated(quantity.unscaled);
-  return { ...quantity, unscaled, wide: quantity.wide || !fitsInt64(unscaled), text: null };
 }
 
 /** Go cannot negate this one: it stays what it is, and what is subtracted is added where the sum fits an int64. */

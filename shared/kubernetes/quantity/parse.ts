@@ -1,8 +1,7 @@
 // Reads quantities as Kubernetes does (resource.ParseQuantity): "2", "1930m", "24684096Ki", "1e3".
-import { trimSpace } from "../../go/strings.ts";
 import { compareQuantities } from "./arithmetic.ts";
+import type { Quantity, QuantityFormat } from "./quantity.ts";
 import { dividedByPowerOf10, MAX_INT64, MAX_PLACES_APART, shortest, timesPowerOf10 } from "./integer.ts";
-import { type Quantity, type QuantityFormat, zeroQuantity } from "./quantity.ts";
 import { failure, type Result, success } from "../../result.ts";
 
 const WRONG_FORMAT =
@@ -29,13 +28,6 @@ export function quantitiesEqual(a: string, b: string): boolean {
   const left = parseQuantity(a);
   const right = parseQuantity(b);
   return left.ok && right.ok && compareQuantities(left.value, right.value) === 0;
-}
-
-/** Reads a JSON value given as its text, quoted or not; null leaves upstream's zero value. */
-export function parseQuantityJson(json: string): Result<Quantity> {
-  if (json === "null") return success(zeroQuantity);
-  const quoted = json.length >= 2 && json.startsWith('"') && json.endsWith('"');
-  return parseQuantity(trimSpace(quoted ? json.slice(1, -1) : json));
 }
 
 /** What Nodes hold, on plain numbers: up to 15 digits and a common suffix. Null: take the long way. */

@@ -1,14 +1,6 @@
 // What a resource quantity is, how one is made and what it is worth. Reading, printing and arithmetic have files
 // of their own. Exact at any size: no rounding but upstream's (k8s.io/apimachinery/pkg/api/resource).
-import {
-  fitsInt64,
-  type Integer,
-  MAX_INT64,
-  MIN_INT64,
-  shortest,
-  timesPowerOf10,
-  wrapInt64,
-} from "./integer.ts";
+import { fitsInt64, type Integer, MAX_INT64, MIN_INT64, shortest, wrapInt64 } from "./integer.ts";
 
 /** How a quantity likes to be printed. `""` is upstream's zero value, printed as an exponent form. */
 export type QuantityFormat = "DecimalSI" | "BinarySI" | "DecimalExponent" | "";
@@ -18,7 +10,7 @@ export interface Quantity {
   /** A number while it is a safe integer, else a bigint. */
   readonly unscaled: Integer;
   readonly scale: number;
-  /** Upstream would hold it as an inf.Dec, not as an int64: `asInt64` then fails and the others wrap. */
+  /** Upstream would hold it as an inf.Dec, not as an int64: AsInt64 then fails there and the others wrap. */
   readonly wide: boolean;
   readonly format: QuantityFormat;
   /** The text it was read from where upstream prints that one again; null: to be printed from the amount. */
@@ -36,11 +28,6 @@ export function newQuantity(value: Integer, format: QuantityFormat): Quantity {
 /** `value` thousandths. */
 export function newMilliQuantity(value: Integer, format: QuantityFormat): Quantity {
   return fromUnscaled(value, -3, format);
-}
-
-/** `value × 10^scale`, in DecimalSI. */
-export function newScaledQuantity(value: Integer, scale: number): Quantity {
-  return fromUnscaled(value, scale, "DecimalSI");
 }
 
 /** The same quantity with another amount: upstream's Set (scale 0), SetMilli (-3) and SetScaled. */
@@ -62,23 +49,9 @@ export function signOf(quantity: Quantity): -1 | 0 | 1 {
   return quantity.unscaled > 0 ? 1 : -1;
 }
 
-/** The amount as an int64 if upstream's AsInt64 says so: no inf.Dec, no fraction, no overflow. Else null. */
-export function asInt64({ unscaled, scale, wide }: Quantity): bigint | null {
-  if (wide || scale < 0) return null;
-  // No int64 but 0 survives 10^19.
-  if (scale > 18 && unscaled !== 0) return null;
-  const amount = BigInt(timesPowerOf10(unscaled, scale));
-  return fitsInt64(amount) ? amount : null;
-}
-
 /** Whole units, rounded as upstream's Value() rounds. What does not fit an int64 comes out as there: wrapped, or 0. */
 export function valueOf(quantity: Quantity): bigint {
   return scaledValueOf(quantity, 0);
-}
-
-/** Thousandths, rounded as upstream's MilliValue() rounds; see `valueOf` for what does not fit. */
-export function milliValueOf(quantity: Quantity): bigint {
-  return scaledValueOf(quantity, -3);
 }
 
 /** The amount in units of 10^scale: upstream's ScaledValue. */

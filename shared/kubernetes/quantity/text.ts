@@ -1,16 +1,11 @@
 // Prints quantities as Kubernetes does (Quantity.String, CanonicalizeBytes). Reads nothing.
 import { compareQuantities } from "./arithmetic.ts";
-import { dividedByPowerOf10, type Integer, MAX_PLACES_APART, MIN_INT64, timesPowerOf10 } from "./integer.ts";
 import { newQuantity, type Quantity, type QuantityFormat } from "./quantity.ts";
+import { dividedByPowerOf10, type Integer, MAX_PLACES_APART, MIN_INT64, timesPowerOf10 } from "./integer.ts";
 
 /** Canonical text, or the text it was read from where that is canonical enough for upstream ("001.100" is). */
 export function quantityText(quantity: Quantity): string {
   return quantity.text ?? canonicalText(quantity);
-}
-
-/** The JSON text of a quantity: its text in quotes. */
-export function quantityJson(quantity: Quantity): string {
-  return `"${quantityText(quantity)}"`;
 }
 
 function canonicalText(quantity: Quantity): string {

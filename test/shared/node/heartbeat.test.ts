@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { fastNodeStatusUpdate, syncNodeStatus } from "../../vectors/upstream/node-status-loop.ts";
 import {
-  fastNodeStatusUpdate,
   type HeartbeatState,
   type HeartbeatSteps,
   isUpdateStatusPeriodExpired,
-  syncNodeStatus,
   updateNodeStatus,
 } from "../../../shared/node/heartbeat.ts";
 import type { ApiError } from "../../../shared/kubernetes/api-error.ts";

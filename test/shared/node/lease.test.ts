@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { formatMicroTime, parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
-import { type LeaseSteps, MAX_LEASE_UPDATES, nextRenewTime, syncLease } from "../../../shared/node/lease.ts";
+import { type LeaseSteps, nextRenewTime, syncLease } from "../../../shared/node/lease.ts";
 import { createFakeApiserver } from "../../vectors/fake-apiserver.ts";
 import { success } from "../../../shared/result.ts";
 
@@ -45,7 +45,7 @@ function setup(overrides: Partial<LeaseSteps> = {}) {
     renewTime: () => formatMicroTime(NOW),
     readOwner: () => server.client.getNode("node-1"),
     isNew: false,
-    maxUpdates: MAX_LEASE_UPDATES,
+    maxUpdates: 5,
     backOff: () => Promise.resolve(false),
     onRepeatedHeartbeatFailure: () => {},
     ...overrides,

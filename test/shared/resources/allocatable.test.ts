@@ -4,10 +4,10 @@ import {
   parseReserved,
   validateNodeAllocatable,
 } from "../../../shared/resources/allocatable.ts";
-import { parseThresholds } from "../../../shared/resources/eviction-thresholds.ts";
 import { subtractQuantities } from "../../../shared/kubernetes/quantity/arithmetic.ts";
 import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
 import { zeroQuantity } from "../../../shared/kubernetes/quantity/quantity.ts";
+import { parseThresholds } from "../../../shared/resources/eviction-thresholds.ts";
 import { resourceListQuantities, resourceListText } from "../../../shared/kubernetes/resource-list.ts";
 import { withReservedCpus } from "../../../shared/resources/reserved-cpus.ts";
 import { failure, success, valueOr } from "../../../shared/result.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { withContainerFsThresholds } from "../../../shared/resources/eviction-filesystems.ts";
+import { withContainerFsThresholds } from "../../vectors/upstream/eviction-filesystems.ts";
 import {
   effectiveEvictionHard,
   type EvictionSettings,

@@ -5,7 +5,7 @@ import {
   type EventCorrelator,
   newEventCorrelator,
 } from "../../../shared/events/correlator.ts";
-import { makeEvent, MAX_TRIES_PER_EVENT, recordEvent } from "../../../shared/events/events.ts";
+import { makeEvent, recordEvent } from "../../../shared/events/events.ts";
 import type { EventClient } from "../../../shared/kubernetes/client.ts";
 import { parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import { createFakeApiserver } from "../fake-apiserver.ts";
@@ -30,6 +30,9 @@ const eventsFamily: Family = {
     return { steps: answers };
   },
 };
+
+/** Upstream maxTriesPerEvent; it waits 10 s between two of them. */
+const MAX_TRIES_PER_EVENT = 12;
 
 /** Upstream recordToSink without its pauses. */
 async function recordToSink(

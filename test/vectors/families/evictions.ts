@@ -1,6 +1,8 @@
 // Runs the recordings of eviction thresholds: their texts, and what they make of signals over time.
-import { withContainerFsThresholds } from "../../../shared/resources/eviction-filesystems.ts";
-import { observationsOfSummary, type StatsSummary } from "../../../shared/resources/eviction-summary.ts";
+import { withContainerFsThresholds } from "../upstream/eviction-filesystems.ts";
+import { observationsOfSummary, type StatsSummary } from "../upstream/eviction-summary.ts";
+import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
+import { newQuantity } from "../../../shared/kubernetes/quantity/quantity.ts";
 import {
   asksTheSame,
   parseThresholds,
@@ -13,8 +15,6 @@ import {
   type Observations,
   synchronizeEviction,
 } from "../../../shared/resources/eviction.ts";
-import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
-import { newQuantity } from "../../../shared/kubernetes/quantity/quantity.ts";
 import type { Family, Json } from "../family.ts";
 import { valueOr } from "../../../shared/result.ts";
 

@@ -2,9 +2,12 @@
 import { apiErrorText } from "../../../shared/kubernetes/api-error.ts";
 import { formatMicroTime, parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
-import { MAX_LEASE_UPDATES, newLease, syncLease, withOwner } from "../../../shared/node/lease.ts";
+import { newLease, syncLease, withOwner } from "../../../shared/node/lease.ts";
 import { createFakeApiserver, type FakeApiserver } from "../fake-apiserver.ts";
 import type { Family, Json } from "../family.ts";
+
+/** Upstream maxUpdateRetries. */
+const MAX_LEASE_UPDATES = 5;
 
 const lease: Family = {
   run: (given) => (given.op === "newLease" ? runNewLease(given) : runSyncs(given)),

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../../shared/kubernetes/json.ts";
 import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
 import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
-import { applyStrategicMergePatch } from "../../../shared/kubernetes/patch/strategic-merge-patch.ts";
+import { applyStrategicMergePatch } from "../../../infra/local/apiserver/patch/strategic-merge-patch.ts";
 import { wireForm } from "../../../shared/kubernetes/patch/wire-form.ts";
 import type { Family, Json } from "../family.ts";
 

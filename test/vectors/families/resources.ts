@@ -1,47 +1,50 @@
 // Runs the recordings of quantities, resources, eviction and the values of a node's configuration.
 import {
   allocatableWithoutEviction,
+  isAttachableVolumeResourceName,
+  taintsFlag,
+} from "../upstream/resources.ts";
+import {
   nodeAllocatableReservation,
   parseReserved,
   validateNodeAllocatable,
 } from "../../../shared/resources/allocatable.ts";
-import { parseThresholds } from "../../../shared/resources/eviction-thresholds.ts";
 import {
   addQuantities,
   compareQuantities,
-  negateQuantity,
   roundUpQuantity,
   subtractQuantities,
 } from "../../../shared/kubernetes/quantity/arithmetic.ts";
+import { mustParseQuantity, parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
+import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
 import {
-  mustParseQuantity,
-  parseQuantity,
-  parseQuantityJson,
-} from "../../../shared/kubernetes/quantity/parse.ts";
-import { quantityJson, quantityText } from "../../../shared/kubernetes/quantity/text.ts";
-import {
-  asInt64,
   isZero,
-  milliValueOf,
   newMilliQuantity,
   newQuantity,
-  newScaledQuantity,
   type Quantity,
   scaledValueOf,
   signOf,
   valueOf,
   withAmount,
 } from "../../../shared/kubernetes/quantity/quantity.ts";
-import { resourceListQuantities, resourceListText } from "../../../shared/kubernetes/resource-list.ts";
 import {
   hugePageResourceName,
-  isAttachableVolumeResourceName,
   isExtendedResourceName,
   isHugePageResourceName,
   isNativeResourceName,
   isPrefixedNativeResourceName,
 } from "../../../shared/kubernetes/resource-names.ts";
-import { parseTaints, parseTaintsFlag, taintsFlag } from "../../../shared/kubernetes/taints.ts";
+import { parseTaints, parseTaintsFlag } from "../../../shared/kubernetes/taints.ts";
+import {
+  asInt64,
+  milliValueOf,
+  negateQuantity,
+  newScaledQuantity,
+  parseQuantityJson,
+  quantityJson,
+} from "../upstream/quantity.ts";
+import { parseThresholds } from "../../../shared/resources/eviction-thresholds.ts";
+import { resourceListQuantities, resourceListText } from "../../../shared/kubernetes/resource-list.ts";
 import { labelKeyErrors, labelValueErrors } from "../../../shared/kubernetes/validation.ts";
 import { isKubeletLabel, parseNodeLabels, validateNodeLabels } from "../../../shared/kubernetes/labels.ts";
 import { capacityQuantities } from "../../../shared/resources/machine-capacity.ts";

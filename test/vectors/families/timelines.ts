@@ -1,14 +1,10 @@
 // Runs the recordings of a kubelet's simulated life: registration, heartbeats and fast updates over time.
-import {
-  fastNodeStatusUpdate,
-  type HeartbeatState,
-  readyConditionOf,
-  syncNodeStatus,
-} from "../../../shared/node/heartbeat.ts";
+import { fastNodeStatusUpdate, syncNodeStatus } from "../upstream/node-status-loop.ts";
+import { type HeartbeatState, readyConditionOf } from "../../../shared/node/heartbeat.ts";
+import { mustParseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import { initialNode } from "../../../shared/node/initial-node.ts";
 import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import { parseIpSloppy } from "../../../shared/kubernetes/ip.ts";
-import { mustParseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { nodeStatusSetters, type StatusSources } from "../../../shared/setters/pipeline.ts";
 import type { Setter } from "../../../shared/setters/setter.ts";

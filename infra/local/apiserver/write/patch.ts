@@ -1,7 +1,7 @@
 // What a patch makes of an object, before it is written as an update. Mirrors apiserver's handlers/patch.go; applying is
 // in apply.ts, and JSON patches are not served.
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
-import { applyStrategicMergePatch } from "../../../../shared/kubernetes/patch/strategic-merge-patch.ts";
+import { applyStrategicMergePatch } from "../patch/strategic-merge-patch.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { parseJson } from "./body.ts";
 import { invalid } from "../validation/field-errors.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { nodeSchema } from "../../../../shared/kubernetes/patch/node-schema.ts";
 import { createNodeStatusPatch } from "../../../../shared/kubernetes/patch/node-status-patch.ts";
-import { applyStrategicMergePatch } from "../../../../shared/kubernetes/patch/strategic-merge-patch.ts";
+import { applyStrategicMergePatch } from "../../../../infra/local/apiserver/patch/strategic-merge-patch.ts";
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { wireForm } from "../../../../shared/kubernetes/patch/wire-form.ts";
 

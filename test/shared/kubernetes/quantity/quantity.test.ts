@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import {
   addQuantities,
   compareQuantities,
-  negateQuantity,
   roundUpQuantity,
   subtractQuantities,
 } from "../../../../shared/kubernetes/quantity/arithmetic.ts";
@@ -13,11 +12,8 @@ import {
   quantitiesEqual,
 } from "../../../../shared/kubernetes/quantity/parse.ts";
 import { quantityText } from "../../../../shared/kubernetes/quantity/text.ts";
-import {
-  newQuantity,
-  newScaledQuantity,
-  type Quantity,
-} from "../../../../shared/kubernetes/quantity/quantity.ts";
+import { newQuantity, type Quantity } from "../../../../shared/kubernetes/quantity/quantity.ts";
+import { negateQuantity, newScaledQuantity } from "../../../vectors/upstream/quantity.ts";
 import { failure } from "../../../../shared/result.ts";
 
 const unscaled = fc.oneof(fc.maxSafeInteger(), fc.bigInt({ min: -(2n ** 63n) + 1n, max: 2n ** 63n - 1n }));

@@ -1,7 +1,7 @@
 // How leases, events and namespaces merge in a strategic merge patch. Data only.
-// Source: k8s.io/api coordination/v1, core/v1 and events/v1, their `patchStrategy` tags.
-import { objectMeta, typeMeta } from "./node-schema.ts";
-import { atomicList, keyedList, scalars, struct } from "./schema.ts";
+// Source: k8s.io/api coordination/v1 and core/v1, their `patchStrategy` tags.
+import { objectMeta, typeMeta } from "../../../../shared/kubernetes/patch/node-schema.ts";
+import { atomicList, keyedList, scalars, struct } from "../../../../shared/kubernetes/patch/schema.ts";
 
 export const leaseSchema = struct("Lease", {
   ...typeMeta,
@@ -29,18 +29,6 @@ export const eventSchema = struct("Event", {
   source: eventSource,
   series: eventSeries,
   related: objectReference,
-});
-
-/** events.k8s.io/v1 */
-export const eventsV1EventSchema = struct("Event", {
-  ...typeMeta,
-  ...scalars("eventTime", "reportingController", "reportingInstance", "action", "reason", "note", "type"),
-  ...scalars("deprecatedFirstTimestamp", "deprecatedLastTimestamp", "deprecatedCount"),
-  metadata: objectMeta,
-  series: eventSeries,
-  regarding: objectReference,
-  related: objectReference,
-  deprecatedSource: eventSource,
 });
 
 export const namespaceSchema = struct("Namespace", {

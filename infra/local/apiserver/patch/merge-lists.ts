@@ -1,10 +1,16 @@
 // Merges two lists of a strategic merge patch: sets of scalars, and objects that are told apart by a key.
 // Never changes its arguments. Mirrors mergeSlice of apimachinery/pkg/util/strategicpatch.
-import { isJsonObject, type Json, type JsonObject, ownValue } from "../json.ts";
-import { missingMergeKey, noMergeKey, orderMerged, withoutDuplicates } from "./list-order.ts";
-import { DIRECTIVE, unknownDirective } from "./directives.ts";
-import type { ListSchema, StructSchema } from "./schema.ts";
-import { failure, type Result, success } from "../../result.ts";
+import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
+import {
+  missingMergeKey,
+  noMergeKey,
+  withoutDuplicates,
+} from "../../../../shared/kubernetes/patch/list-order.ts";
+import { DIRECTIVE } from "../../../../shared/kubernetes/patch/directives.ts";
+import type { ListSchema, StructSchema } from "../../../../shared/kubernetes/patch/schema.ts";
+import { orderMerged } from "./order-merged.ts";
+import { unknownDirective } from "./directives.ts";
+import { failure, type Result, success } from "../../../../shared/result.ts";
 
 /**
  * A merged list, and what the memory of the original list holds afterwards: upstream merges in place, and then

@@ -1,22 +1,30 @@
 // Applies a strategic merge patch, as an apiserver does. Never changes its arguments: what a patch leaves alone
 // is shared between the original and the result. Mirrors apimachinery/pkg/util/strategicpatch.
-import { isJsonObject, type Json, type JsonObject, ownValue } from "../json.ts";
-import { identity, missingMergeKey, orderMerged } from "./list-order.ts";
-import { elementType, type MergedList, mergeLists, typeName } from "./merge-lists.ts";
+import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
+import { identity, missingMergeKey } from "../../../../shared/kubernetes/patch/list-order.ts";
 import {
   DELETE_FROM_LIST,
   DIRECTIVE,
+  SET_ELEMENT_ORDER,
+} from "../../../../shared/kubernetes/patch/directives.ts";
+import {
+  fieldSchema,
+  type ListSchema,
+  type PatchSchema,
+} from "../../../../shared/kubernetes/patch/schema.ts";
+import { orderMerged } from "./order-merged.ts";
+import {
   isDirective,
   itemsWithoutDirectives,
   RETAIN_KEYS,
-  SET_ELEMENT_ORDER,
   unknownDirective,
   withoutDirectives,
   withoutNulls,
   withoutPrefix,
 } from "./directives.ts";
-import { fieldSchema, type ListSchema, listSchema, type PatchSchema } from "./schema.ts";
-import { failure, type Result, success } from "../../result.ts";
+import { listSchema } from "./list-schema.ts";
+import { elementType, type MergedList, mergeLists, typeName } from "./merge-lists.ts";
+import { failure, type Result, success } from "../../../../shared/result.ts";
 
 /** Applies `patch` to `original`; the error's text when the patch is malformed (upstream: StrategicMergePatch). */
 export function applyStrategicMergePatch(

@@ -1,5 +1,5 @@
 // From the kubelet's stats summary to eviction signals. Decides nothing.
-import type { Observations } from "./eviction.ts";
+import type { Observations } from "../../../shared/resources/eviction.ts";
 
 /** The part of a stats summary that eviction looks at. Numbers are unsigned 64-bit ones; what is unknown is null. */
 export interface StatsSummary {

@@ -1,0 +1,56 @@
+// What upstream's Quantity can do and the product does not need: the recordings and the laws of arithmetic ask for it.
+import {
+  fitsInt64,
+  type Integer,
+  MIN_INT64,
+  negated,
+  timesPowerOf10,
+} from "../../../shared/kubernetes/quantity/integer.ts";
+import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
+import {
+  newQuantity,
+  type Quantity,
+  scaledValueOf,
+  withAmount,
+  zeroQuantity,
+} from "../../../shared/kubernetes/quantity/quantity.ts";
+import { quantityText } from "../../../shared/kubernetes/quantity/text.ts";
+import { trimSpace } from "../../../shared/go/strings.ts";
+import { type Result, success } from "../../../shared/result.ts";
+
+export function negateQuantity(quantity: Quantity): Quantity {
+  if (quantity.unscaled === MIN_INT64 && !quantity.wide) return { ...quantity, text: null };
+  const unscaled = negated(quantity.unscaled);
+  return { ...quantity, unscaled, wide: quantity.wide || !fitsInt64(unscaled), text: null };
+}
+
+/** `value × 10^scale`, in DecimalSI. */
+export function newScaledQuantity(value: Integer, scale: number): Quantity {
+  return withAmount(newQuantity(0, "DecimalSI"), value, scale);
+}
+
+/** The amount as an int64 if upstream's AsInt64 says so: no inf.Dec, no fraction, no overflow. Else null. */
+export function asInt64({ unscaled, scale, wide }: Quantity): bigint | null {
+  if (wide || scale < 0) return null;
+  // No int64 but 0 survives 10^19.
+  if (scale > 18 && unscaled !== 0) return null;
+  const amount = BigInt(timesPowerOf10(unscaled, scale));
+  return fitsInt64(amount) ? amount : null;
+}
+
+/** Thousandths, rounded as upstream's MilliValue() rounds; see `valueOf` for what does not fit. */
+export function milliValueOf(quantity: Quantity): bigint {
+  return scaledValueOf(quantity, -3);
+}
+
+/** The JSON text of a quantity: its text in quotes. */
+export function quantityJson(quantity: Quantity): string {
+  return `"${quantityText(quantity)}"`;
+}
+
+/** Reads a JSON value given as its text, quoted or not; null leaves upstream's zero value. */
+export function parseQuantityJson(json: string): Result<Quantity> {
+  if (json === "null") return success(zeroQuantity);
+  const quoted = json.length >= 2 && json.startsWith('"') && json.endsWith('"');
+  return parseQuantity(trimSpace(quoted ? json.slice(1, -1) : json));
+}
