@@ -300,7 +300,6 @@ const discovering: Step[] = [
   },
   { command: "api-resources --namespaced=false --api-group=rbac.authorization.k8s.io" },
   { command: "api-resources --api-group=coordination.k8s.io --no-headers" },
-  { command: "api-resources --cached --verbs=deletecollection -o name", only: isServed },
 ];
 
 export const stories: Record<string, Step[]> = {

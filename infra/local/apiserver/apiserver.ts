@@ -5,7 +5,7 @@ import { authorize, decodedPath, refuseForbidden, refuseImpersonation } from "./
 import { answerBody, answerNothing, answerStatus } from "./answers/answer.ts";
 import { createDefaults } from "./write/bootstrap.ts";
 import type { AccessControl, Answer, Call } from "./call.ts";
-import * as deletes from "./write/delete-handlers.ts";
+import { remove } from "./write/delete-handlers.ts";
 
 import { get, list, type ObjectList } from "./read/list.ts";
 import { negotiate, type Representation } from "./answers/negotiation.ts";
@@ -41,7 +41,7 @@ function verbsOf(type: ResourceType, subresource: string): string[] | undefined 
 
 /** A new object has no name in its path, all else but lists has; a subresource may take an object of its own. */
 function hasRoute({ verb, name, subresource }: RequestInfo): boolean {
-  if (verb === "list" || verb === "watch" || verb === "deletecollection") return true;
+  if (verb === "list" || verb === "watch") return true;
   return verb === "create" ? (name === "") === (subresource === "") : name !== "";
 }
 
@@ -59,9 +59,7 @@ async function dispatch(world: Surroundings, call: Call): Promise<Outcome<Answer
     case "patch":
       return await writes.patch(world, call);
     case "delete":
-      return await deletes.remove(world, call);
-    case "deletecollection":
-      return await deletes.removeCollection(world, call);
+      return await remove(world, call);
     default:
       return failure(refuse.methodNotAllowed());
   }

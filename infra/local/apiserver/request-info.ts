@@ -69,15 +69,8 @@ export function parseRequestInfo(method: string, url: URL): RequestInfo | undefi
   const start = parts?.[0] === "api" ? 2 : 3;
   if (!parts || (parts[0] !== "api" && parts[0] !== "apis") || parts.length <= start) return undefined;
   const [group = "", version = ""] = parts[0] === "api" ? ["", parts[1]] : [parts[1], parts[2]];
-  const isWatchPath = parts[start] === "watch" && parts.length > start + 1;
-  const {
-    namespace,
-    resource = "",
-    name,
-    subresource,
-  } = splitResourcePath(parts.slice(isWatchPath ? start + 1 : start));
+  const { namespace, resource = "", name, subresource } = splitResourcePath(parts.slice(start));
   const attributes = { group, version, namespace, resource, subresource, name };
   const verb = verbs[method] ?? "";
-  if (isWatchPath) return { ...attributes, verb: verb === "get" ? "watch" : "" };
   return name === "" ? { ...attributes, ...collectionInfo(verb, url.searchParams) } : { ...attributes, verb };
 }

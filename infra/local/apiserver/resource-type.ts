@@ -4,7 +4,7 @@ import type { ApiObject, ListItem } from "./object.ts";
 import type { StructSchema } from "../../../shared/kubernetes/patch/schema.ts";
 import type { FieldError } from "./status.ts";
 
-export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch";
+export type Verb = "create" | "delete" | "get" | "list" | "patch" | "update" | "watch";
 
 /** A column of a Table (metav1.TableColumnDefinition); priority 1 shows with `-o wide` only. */
 export interface Column {
@@ -37,11 +37,9 @@ export interface ResourceType {
   subresources?: Subresource[];
   /** Its fields, and how strategic merge patches treat its lists. Other fields are dropped, as Go drops them. */
   schema: StructSchema;
-  /** Its metadata.generation counts changes of everything but metadata and status. */
-  hasGeneration?: boolean;
   /** PUT without resourceVersion is refused (strategy.AllowUnconditionalUpdate false). */
   requiresResourceVersion?: boolean;
-  /** PUT and PATCH of an absent object create it (strategy.AllowCreateOnUpdate). */
+  /** PUT of an absent object creates it (strategy.AllowCreateOnUpdate). */
   createsOnUpdate?: boolean;
   /** DELETE answers with the object instead of a Status. */
   returnsDeletedObject?: boolean;

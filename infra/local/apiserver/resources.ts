@@ -12,9 +12,8 @@ import { validateEvent } from "./validation/event-rules.ts";
 import { validateLease, validateLeaseUpdate } from "./validation/lease-rules.ts";
 import { labelName, subdomainName, validateCoreMetadata } from "./validation/metadata-rules.ts";
 import { validateNode, validateNodeUpdate } from "./validation/node-rules.ts";
-import * as rbacRules from "./validation/rbac-rules.ts";
 
-const allVerbs: Verb[] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const allVerbs: Verb[] = ["create", "delete", "get", "list", "patch", "update", "watch"];
 const status: Subresource = { name: "status", verbs: ["get", "patch", "update"] };
 
 const core: ResourceType[] = [
@@ -26,14 +25,13 @@ const core: ResourceType[] = [
     kind: "Namespace",
     namespaced: false,
     shortNames: ["ns"],
-    verbs: allVerbs.filter((verb) => verb !== "deletecollection"),
+    verbs: allVerbs,
     subresources: [status],
     schema: namespaceSchema,
     normalise: others.normaliseNamespace,
     prepareForCreate: others.prepareNamespaceForCreate,
     validate: ({ metadata }) => validateCoreMetadata(metadata, false, labelName),
     returnsDeletedObject: true,
-    selectableFields: selectable.selectableNamespaceFields,
     columns: columns.namespaceColumns,
   },
   {
@@ -64,7 +62,6 @@ const core: ResourceType[] = [
     shortNames: ["ev"],
     verbs: allVerbs,
     schema: eventSchema,
-    createsOnUpdate: true,
     validate: validateEvent,
     validateUpdate: validateEvent,
     selectableFields: selectable.selectableEventFields,
@@ -102,7 +99,6 @@ const core: ResourceType[] = [
     verbs: ["get", "list", "watch"],
     schema: schemas.podSchema,
     selectableFields: () => ({ "spec.nodeName": "", "status.phase": "" }),
-    columns: columns.podColumns,
   },
 ];
 
@@ -126,17 +122,11 @@ const rbacDefaults = {
   group: "rbac.authorization.k8s.io",
   version: "v1",
   verbs: allVerbs,
-  createsOnUpdate: true,
   columns: columns.nameAndAge,
 };
 
-const roleRules = { schema: schemas.roleSchema, validate: rbacRules.validateRole };
-const bindingRules = {
-  schema: schemas.roleBindingSchema,
-  normalise: others.normaliseRoleBinding,
-  validate: rbacRules.validateRoleBinding,
-  validateUpdate: rbacRules.validateRoleBindingUpdate,
-};
+const roleRules = { schema: schemas.roleSchema };
+const bindingRules = { schema: schemas.roleBindingSchema, normalise: others.normaliseRoleBinding };
 
 const rbac: ResourceType[] = [
   {
@@ -178,7 +168,6 @@ const admissionDefaults = {
   version: "v1",
   namespaced: false,
   verbs: allVerbs,
-  hasGeneration: true,
   requiresResourceVersion: true,
   columns: columns.nameAndAge,
 };

@@ -134,13 +134,3 @@ export const eventColumns: Column[] = [
   wide("Count", eventCount),
   { ...nameColumn, priority: 1 },
 ];
-
-/** What kubectl expects of pods' headers; there never is a row. */
-export const podColumns: Column[] = [
-  nameColumn,
-  column("Ready", () => ""),
-  column("Status", () => ""),
-  column("Restarts", () => ""),
-  age,
-  ...["IP", "Node", "Nominated Node", "Readiness Gates"].map((name) => wide(name, () => "")),
-];

@@ -4,7 +4,6 @@ import { type ApiObject, asJson } from "../object.ts";
 import type { ResourceType } from "../resource-type.ts";
 import { compareObjects, type Comparison } from "./compare.ts";
 import {
-  capManagers,
   encodeManagers,
   type FieldManager,
   isSameManager,
@@ -88,7 +87,7 @@ export function managersAfterUpdate(
   const { schema } = trackedTypeOf(write.type);
   const comparison = withoutReset(write, compareObjects(asJson(live), asJson(next), schema));
   const others = ofVersion(write, managers).map((owned) => afterOther(owned, comparison));
-  return capManagers(withChanges(ofSomething(others), write, comparison));
+  return withChanges(ofSomething(others), write, comparison);
 }
 
 /** An object of the type that nobody has written yet. */

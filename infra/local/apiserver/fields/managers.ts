@@ -1,8 +1,8 @@
-// metadata.managedFields: entries, who they belong to, and their order and number. Mirrors apimachinery's
-// managedfields/internal (managedfields.go, capmanagers.go). Pure; compares no objects.
+// metadata.managedFields: entries, who they belong to, and their order. Mirrors apimachinery's
+// managedfields/internal (managedfields.go). Pure; compares no objects.
 import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
-import { emptySet, type FieldSet, union } from "./set.ts";
+import { emptySet, type FieldSet } from "./set.ts";
 
 /** Who writes: an entry is unique by these, an applier's whatever its apiVersion. */
 export interface FieldManager {
@@ -37,16 +37,6 @@ export function isSameManager(left: FieldManager, right: FieldManager): boolean 
     left.subresource === right.subresource &&
     (left.operation === "Apply" || left.apiVersion === right.apiVersion)
   );
-}
-
-/** BuildManagerIdentifier: what upstream sorts managers by. */
-function managerIdentifier({ manager, operation, apiVersion, subresource }: FieldManager): string {
-  return JSON.stringify({
-    ...(manager !== "" && { manager }),
-    operation,
-    ...(operation === "Update" && { apiVersion }),
-    ...(subresource !== "" && { subresource }),
-  });
 }
 
 /** Entries that encodeManagers made. */
@@ -95,42 +85,6 @@ export function encodeManagers(managers: readonly Owned[]): ManagedFieldsEntry[]
       fieldsV1: fields,
       ...(subresource !== "" && { subresource }),
     }));
-}
-
-const maxUpdateManagers = 10;
-const oldUpdatesManager = "ancient-changes";
-
-/** capUpdateManagers: the oldest updaters of a version become one, until there are not too many. */
-export function capManagers(managers: Owned[]): Owned[] {
-  const updaters = managers.filter(({ operation }) => operation === "Update");
-  let excess = updaters.length - maxUpdateManagers;
-  if (excess <= 0) return managers;
-  const oldestFirst = updaters.toSorted(
-    (left, right) =>
-      secondsOf(left) - secondsOf(right) || byText(managerIdentifier(left), managerIdentifier(right)),
-  );
-  let kept = managers;
-  const firsts = new Map<string, Owned>();
-  for (const owned of oldestFirst) {
-    if (excess === 0) break;
-    const first = firsts.get(owned.apiVersion);
-    if (!first) {
-      firsts.set(owned.apiVersion, owned);
-      continue;
-    }
-    const { apiVersion, time } = owned;
-    const identity = {
-      manager: oldUpdatesManager,
-      operation: "Update",
-      apiVersion,
-      subresource: "",
-    } as const;
-    const bucket = kept.find((other) => isSameManager(other, identity)) ?? first;
-    const merged = { ...identity, time, fields: union(owned.fields, bucket.fields) };
-    kept = [...kept.filter((other) => other !== owned && other !== bucket), merged];
-    excess--;
-  }
-  return kept;
 }
 
 /** Whether only times tell the entries apart (IgnoreManagedFieldsTimestampsTransformer). */

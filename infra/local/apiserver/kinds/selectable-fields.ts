@@ -1,4 +1,4 @@
-// The fields of Nodes, events and namespaces that a fieldSelector may name.
+// The fields of Nodes and events that a fieldSelector may name.
 import { type ApiObject, fieldsOf, textOf } from "../object.ts";
 
 export function selectableEventFields(event: ApiObject): Record<string, string> {
@@ -15,8 +15,4 @@ export function selectableEventFields(event: ApiObject): Record<string, string> 
 
 export function selectableNodeFields(node: ApiObject): Record<string, string> {
   return { "spec.unschedulable": String(fieldsOf(node["spec"])["unschedulable"] === true) };
-}
-
-export function selectableNamespaceFields(namespace: ApiObject): Record<string, string> {
-  return { "status.phase": textOf(fieldsOf(namespace["status"])["phase"]) };
 }

@@ -1,4 +1,4 @@
-// Label selectors: text → predicate. Mirrors apimachinery's labels.Parse: equality, sets, existence, comparison.
+// Label selectors: text → predicate. Mirrors apimachinery's labels.Parse, without comparisons of numbers.
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { labelValueErrors, qualifiedNameErrors } from "../validation/names.ts";
 
@@ -29,8 +29,6 @@ const patterns: [operator: string, pattern: RegExp][] = [
   ["notin", /^([^\s=!<>(),]+)\s+notin\s*\(([^()]*)\)$/],
   ["notin", /^([^\s=!<>(),]+)\s*!=\s*([^\s=!<>(),]*)$/],
   ["in", /^([^\s=!<>(),]+)\s*==?\s*([^\s=!<>(),]*)$/],
-  [">", /^([^\s=!<>(),]+)\s*>\s*(-?\d+)$/],
-  ["<", /^([^\s=!<>(),]+)\s*<\s*(-?\d+)$/],
 ];
 
 function parseRequirement(text: string): Requirement | undefined {
@@ -42,8 +40,6 @@ function parseRequirement(text: string): Requirement | undefined {
 }
 
 function predicate({ key, operator, values }: Requirement): Predicate {
-  const limit = BigInt(operator === ">" || operator === "<" ? (values[0] ?? "") : 0);
-  const isInteger = (text: string | undefined) => text !== undefined && /^-?\d+$/.test(text);
   return (labels) => {
     const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
     switch (operator) {
@@ -53,12 +49,8 @@ function predicate({ key, operator, values }: Requirement): Predicate {
         return value === undefined;
       case "in":
         return value !== undefined && values.includes(value);
-      case "notin":
-        return value === undefined || !values.includes(value);
-      case ">":
-        return isInteger(value) && BigInt(value ?? 0) > limit;
       default:
-        return isInteger(value) && BigInt(value ?? 0) < limit;
+        return value === undefined || !values.includes(value);
     }
   };
 }

@@ -29,10 +29,6 @@ const maxWaitingBytes = 8 * 1024 * 1024;
 const defaultTimeoutMs = 1_800_000;
 /** What a timer can wait for at most. */
 const maxTimeoutMs = 2 ** 31 - 1;
-/** cacher.defaultBookmarkFrequency, and how long before the end the last one comes. */
-const bookmarkIntervalMs = 60_000;
-const lastBookmarkMs = 2_000;
-
 export interface WatchWorld {
   store: Store;
   now: () => Date;
@@ -52,10 +48,10 @@ function seenThrough(matches: Asked["matches"], change: Change): WatchEvent | un
   return { type: "DELETED", object: { ...previous, metadata } };
 }
 
-/** A bookmark's object is an empty one with a resourceVersion. */
-function bookmark(type: ResourceType, revision: number, isEndOfInitial: boolean): WatchEvent {
+/** The only bookmark that is sent: an empty object with a resourceVersion, behind what was there. */
+function endOfInitial(type: ResourceType, revision: number): WatchEvent {
   const annotations = { "k8s.io/initial-events-end": "true" };
-  const metadata = { resourceVersion: String(revision), ...(isEndOfInitial && { annotations }) };
+  const metadata = { resourceVersion: String(revision), annotations };
   return { type: "BOOKMARK", object: { ...unwritten(type), metadata } };
 }
 
@@ -71,7 +67,7 @@ function everything(store: Store, type: ResourceType, { options, matches }: Aske
     return failure(refuse.revisionTooLarge(options.resourceVersion, revision));
   const objects = store.list(qualifiedResource(type)).filter(matches);
   const events = objects.map((object): WatchEvent => ({ type: "ADDED", object }));
-  if (options.allowWatchBookmarks) events.push(bookmark(type, revision, true));
+  if (options.allowWatchBookmarks) events.push(endOfInitial(type, revision));
   return success({ events, revision });
 }
 
@@ -106,22 +102,6 @@ function timeoutMs({ timeoutSeconds }: ListOptions, random: () => number): numbe
   return Math.min(Math.max(0, timeoutSeconds * 1_000), maxTimeoutMs);
 }
 
-/** Runs something each minute and shortly before the end; the result stops it (cacheWatcher.nextBookmarkTime). */
-function everyMinute(after: After, lengthMs: number, run: () => void): () => void {
-  let cancel = () => {};
-  const next = (leftMs: number) => {
-    const delayMs = Math.min(bookmarkIntervalMs, leftMs - lastBookmarkMs);
-    if (delayMs <= 0) return;
-    cancel = after(delayMs, () => {
-      // First, so that `run` can stop it.
-      next(leftMs - delayMs);
-      run();
-    });
-  };
-  next(lengthMs);
-  return () => cancel();
-}
-
 function streamOf(world: WatchWorld, type: ResourceType, asked: Asked, start: Start, shown: Representation) {
   const { store, after } = world;
   const lineOf = createLines(type, shown, world.now);
@@ -144,16 +124,9 @@ function streamOf(world: WatchWorld, type: ResourceType, asked: Asked, start: St
       end();
       controller.close();
     });
-    const sendBookmark = () => {
-      if (store.revision() > start.revision) push(bookmark(type, store.revision(), false));
-    };
-    const cancelBookmarks = asked.options.allowWatchBookmarks
-      ? everyMinute(after, lengthMs, sendBookmark)
-      : () => {};
     end = () => {
       unsubscribe();
       cancelEnd();
-      cancelBookmarks();
     };
   };
   const initialBytes = initial.reduce((sum, { byteLength }) => sum + byteLength, 0);

@@ -41,7 +41,6 @@ function newObject(world: Surroundings, { type, writer }: Write, placed: ApiObje
     ...placed.metadata,
     uid: world.uuid(),
     creationTimestamp: time,
-    ...(type.hasGeneration && { generation: 1 }),
     managedFields,
   });
   const filled = { ...placed, metadata };

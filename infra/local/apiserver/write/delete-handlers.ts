@@ -1,14 +1,10 @@
-// DELETE of one object and of a collection: a request for one resource → what to answer. Mirrors apiserver's
-// handlers/delete.go.
-import { failure, success } from "../../../../shared/result.ts";
+// DELETE of one object: a request for one resource → what to answer. Mirrors apiserver's handlers/delete.go.
+import { success } from "../../../../shared/result.ts";
 import { type Answer, type Call, stored } from "../call.ts";
-import { readDeleteOptions } from "./delete-options.ts";
-import { deleteObject } from "./delete.ts";
-import { listObjects } from "../read/list.ts";
 import type { Outcome } from "../object.ts";
-import { readListRequest } from "../read/select.ts";
-import { methodNotAllowed } from "../status.ts";
-import { keyOf, type Surroundings } from "./write.ts";
+import { deleteObject } from "./delete.ts";
+import { readDeleteOptions } from "./delete-options.ts";
+import type { Surroundings } from "./write.ts";
 
 export async function remove(world: Surroundings, call: Call): Promise<Outcome<Answer>> {
   const options = await readDeleteOptions(call.request, call.query);
@@ -17,22 +13,4 @@ export async function remove(world: Surroundings, call: Call): Promise<Outcome<A
   if (!found.ok) return found;
   const deleted = deleteObject(world, call.type, found.value, options.value);
   return deleted.ok ? success({ code: 200, body: deleted.value }) : deleted;
-}
-
-/** Deletes what a list with the same query gives, and answers with that list. */
-export async function removeCollection(world: Surroundings, call: Call): Promise<Outcome<Answer>> {
-  const { type, info, query, request } = call;
-  if (type.namespaced && info.namespace === "") return failure(methodNotAllowed());
-  const asked = readListRequest(type, info, query);
-  if (!asked.ok) return asked;
-  const options = await readDeleteOptions(request, query);
-  if (!options.ok) return options;
-  const listed = listObjects(world.store, type, info, asked.value);
-  if (!listed.ok) return listed;
-  for (const { metadata } of listed.value.items) {
-    const object = world.store.get(keyOf(type, metadata.namespace ?? "", metadata.name ?? ""));
-    const deleted = object && deleteObject(world, type, object, options.value);
-    if (deleted && !deleted.ok) return deleted;
-  }
-  return success({ code: 200, body: listed.value });
 }

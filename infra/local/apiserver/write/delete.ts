@@ -34,12 +34,10 @@ function violated(type: ResourceType, metadata: ObjectMeta, options: DeleteOptio
 /** The metadata with the mark of its deletion, which stays when it is there already (markAsDeleting). */
 function marked(metadata: ObjectMeta, now: Date): ObjectMeta {
   if (metadata.deletionTimestamp !== undefined) return metadata;
-  const { generation = 0 } = metadata;
   return inGoOrder({
     ...metadata,
     deletionTimestamp: timeOf(now),
     deletionGracePeriodSeconds: 0,
-    ...(generation > 0 && { generation: generation + 1 }),
   });
 }
 

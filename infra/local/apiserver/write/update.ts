@@ -1,6 +1,6 @@
 // Updating one object that exists: preconditions, what a path may write, validation, storing. Mirrors
 // registry/generic/registry.Store.Update and rest.BeforeUpdate. One synchronous step, and so atomic.
-import { type JsonObject, jsonEqual } from "../../../../shared/kubernetes/json.ts";
+import { jsonEqual } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta, Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { invalid } from "../validation/field-errors.ts";
@@ -41,11 +41,6 @@ function keepSystemMetadata(next: ObjectMeta, current: ObjectMeta): ObjectMeta {
   };
 }
 
-function specOf(object: ApiObject): JsonObject {
-  const { metadata: _, status: __, ...rest } = asJson(object);
-  return rest;
-}
-
 /** Whether a deleted object has nobody left who wants to finish something first (ShouldDeleteDuringUpdate). */
 function isFinalised(object: ApiObject): boolean {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
@@ -54,7 +49,7 @@ function isFinalised(object: ApiObject): boolean {
 
 /** Stores what changed; what did not change, or only in the times of its managedFields, is not written. */
 function storeUpdate(world: Surroundings, write: Write, next: ApiObject, current: ApiObject): ApiObject {
-  const { managedFields, resourceVersion, generation = 0 } = current.metadata;
+  const { managedFields, resourceVersion } = current.metadata;
   const metadata = inGoOrder({ ...next.metadata, resourceVersion });
   const written = { ...next, metadata };
   const key = keyOf(write.type, write.namespace, write.name);
@@ -66,12 +61,7 @@ function storeUpdate(world: Surroundings, write: Write, next: ApiObject, current
     const comparable = { ...next, metadata: { ...metadata, ...(managedFields && { managedFields }) } };
     if (jsonEqual(asJson(comparable), asJson(current))) return current;
   }
-  const changesSpec = write.type.hasGeneration && !jsonEqual(specOf(next), specOf(current));
-  const object = {
-    ...next,
-    metadata: changesSpec ? inGoOrder({ ...metadata, generation: generation + 1 }) : metadata,
-  };
-  return write.dryRun ? object : world.store.put(key, object);
+  return write.dryRun ? written : world.store.put(key, written);
 }
 
 /** Optimistic locking; a type may ask for a resourceVersion in every update. */

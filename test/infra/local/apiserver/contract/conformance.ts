@@ -1,5 +1,5 @@
 // What Kubernetes' own conformance tests ask of Nodes, Leases and Events, step by step: "Node, resource lifecycle",
-// "lease API should be available", "Event, manage lifecycle of an Event" and "Event, delete a collection".
+// "lease API should be available" and "Event, manage lifecycle of an Event".
 import { expect } from "vitest";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
 import { type Case, events, made, namespaces, nodes } from "./case.ts";
@@ -84,13 +84,6 @@ async function leaseApi({ step }: Steps, name: string): Promise<void> {
   const read = await step(200, { path });
   expect(read.body["spec"]).toEqual(third);
   expect(versionOf(read)).toBeGreaterThan(versionOf(created));
-  await step(
-    201,
-    made(leases, { metadata: { name: "lease2", labels: { deletecollection: "true" } }, spec: first }),
-  );
-  expect(itemsOf(await step(200, { path: leases }))).toHaveLength(2);
-  await step(200, { method: "DELETE", path: `${leases}?labelSelector=deletecollection=true` });
-  expect(itemsOf(await step(200, { path: leases }))).toHaveLength(1);
   await step(200, { method: "DELETE", path });
   await step(404, { path });
   await step(200, { path: "/apis/coordination.k8s.io/v1/leases" });
@@ -128,28 +121,11 @@ async function coreEventLifecycle({ step }: Steps, name: string): Promise<void> 
   expect(itemsOf(await step(200, everywhere))).toEqual([]);
 }
 
-async function eventCollection(
-  { step }: Steps,
-  path: string,
-  label: string,
-  event: (name: string, label: string) => object,
-): Promise<void> {
-  const selected = `${path}?labelSelector=${label}=true`;
-  for (const suffix of ["1", "2", "3"]) await step(201, made(path, event(`${label}-${suffix}`, label)));
-  expect(itemsOf(await step(200, { path: selected }))).toHaveLength(3);
-  await step(200, { method: "DELETE", path: selected });
-  expect(itemsOf(await step(200, { path: selected }))).toEqual([]);
-}
-
 export const conformance: Case[] = [
   { situation: "Node lifecycle", run: async (server, name) => await nodeLifecycle(stepsOn(server), name) },
   { situation: "Lease API", run: async (server, name) => await leaseApi(stepsOn(server), name) },
   {
     situation: "Events of the core group: lifecycle",
     run: async (server, name) => await coreEventLifecycle(stepsOn(server), name),
-  },
-  {
-    situation: "Events of the core group: a collection",
-    run: async (server, name) => await eventCollection(stepsOn(server), events, name, coreEvent),
   },
 ];

@@ -1,6 +1,6 @@
-// Deletions beyond the ordinary: propagation, finalizers, preconditions, options that are none, collections.
+// Deletions beyond the ordinary: propagation, finalizers, preconditions, options that are none.
 import type { Sent } from "../test-server.ts";
-import { type Case, failure, invalid, leases, made, node, nodes, patched, timestamp } from "./case.ts";
+import { type Case, failure, invalid, made, node, nodes, patched, timestamp } from "./case.ts";
 
 const before = (name: string): Sent[] => [made(nodes, node(name))];
 
@@ -146,52 +146,4 @@ const options: Case[] = [
   },
 ];
 
-const collections: Case[] = [
-  {
-    situation: "a collection is answered as it was",
-    before: (name) => [made(nodes, node(name, {}, { labels: { case: name } }))],
-    request: (name) => ({ method: "DELETE", path: `${nodes}?labelSelector=case=${name}` }),
-    outcome: (name) => ({ code: 200, body: { kind: "NodeList", items: [{ metadata: { name } }] } }),
-  },
-  {
-    situation: "a dry run of a collection's deletion",
-    before: (name) => [
-      made(nodes, node(name, {}, { labels: { case: name } })),
-      { method: "DELETE", path: `${nodes}?labelSelector=case=${name}&dryRun=All` },
-    ],
-    request: (name) => ({ path: `${nodes}/${name}` }),
-    outcome: () => ({ code: 200 }),
-  },
-  {
-    situation: "finalizers keep what is in a collection",
-    before: (name) => [
-      made(nodes, node(name, {}, { labels: { case: name }, finalizers: [finalizer] })),
-      { method: "DELETE", path: `${nodes}?labelSelector=case=${name}` },
-    ],
-    request: (name) => ({ path: `${nodes}/${name}` }),
-    outcome: waitsFor(finalizer),
-  },
-  {
-    situation: "a collection by field",
-    before: (name) => [
-      made(leases, { metadata: { name } }),
-      { method: "DELETE", path: `${leases}?fieldSelector=metadata.name=${name}` },
-    ],
-    request: (name) => ({ path: `${leases}/${name}` }),
-    outcome: () => ({ code: 404 }),
-  },
-  {
-    situation: "a collection of all namespaces is no collection",
-    request: () => ({ method: "DELETE", path: "/apis/coordination.k8s.io/v1/leases?labelSelector=a=b" }),
-    outcome: () =>
-      failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource"),
-  },
-  {
-    situation: "namespaces are deleted one by one",
-    request: () => ({ method: "DELETE", path: "/api/v1/namespaces" }),
-    outcome: () =>
-      failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource"),
-  },
-];
-
-export const deleteRules: Case[] = [...propagation, ...finalizers, ...options, ...collections];
+export const deleteRules: Case[] = [...propagation, ...finalizers, ...options];

@@ -60,15 +60,4 @@ export const deleting: Case[] = [
     request: (name) => ({ path: `${nodes}/${name}` }),
     outcome: () => ({ code: 404 }),
   },
-  {
-    situation: "a collection is deleted by its selector",
-    before: (name) => [
-      { method: "POST", path: nodes, body: node(`${name}-1`, {}, { labels: { case: name } }) },
-      { method: "POST", path: nodes, body: node(`${name}-2`, {}, { labels: { case: name } }) },
-      { method: "POST", path: nodes, body: node(`${name}-3`) },
-      { method: "DELETE", path: `${nodes}?labelSelector=case=${name}` },
-    ],
-    request: (name) => ({ path: `${nodes}?labelSelector=case=${name}` }),
-    outcome: () => ({ code: 200, body: { items: [] } }),
-  },
 ];

@@ -197,26 +197,4 @@ export const updates: Writes[] = [
     ],
     owners: () => [updated("kubectl", { "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } })],
   },
-  {
-    situation: "with more than ten updaters the oldest become one",
-    writes: (name) => [
-      create(`${core}/serviceaccounts?fieldManager=m00`, { metadata: { name, labels: { k: "" } } }),
-      ...Array.from({ length: 11 }, (_, index) =>
-        patch(`${core}/serviceaccounts/${name}`, `m${String(index + 1).padStart(2, "0")}`, {
-          metadata: { labels: { [`k${index}`]: "" } },
-        }),
-      ),
-    ],
-    owners: () => {
-      const ofLabels = (...keys: string[]) => ({
-        "f:metadata": { "f:labels": Object.fromEntries(keys.map((key) => [key, {}])) },
-      });
-      return [
-        updated("ancient-changes", ofLabels(".", "f:k", "f:k0", "f:k1")),
-        ...Array.from({ length: 9 }, (_, index) =>
-          updated(`m${String(index + 3).padStart(2, "0")}`, ofLabels(`f:k${index + 2}`)),
-        ),
-      ];
-    },
-  },
 ];

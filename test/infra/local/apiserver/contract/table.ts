@@ -113,11 +113,6 @@ const kinds: Case[] = [
       name,
     ],
   },
-  {
-    kind: "Pod, of which there are none",
-    path: "/api/v1/namespaces/kube-public/pods",
-    columns: "Name:name,Ready,Status,Restarts,Age,-IP,-Node,-Nominated Node,-Readiness Gates",
-  },
 ].map(shows);
 
 function nodeCells(

@@ -217,41 +217,11 @@ const selecting: ScenarioCase[] = [
     },
   },
   {
-    situation: "one name by the path of old: /watch/",
-    run: async (server, name) => {
-      await make(server, map(`${name}-a`));
-      const watching = await watch(server, `${accounts.replace("/v1/", "/v1/watch/")}/${name}-a`);
-      expect(await watching.nextName()).toBe(`ADDED ${name}-a`);
-      await make(server, relabelled(`${name}-a`, { x: "1" }));
-      expect(await watching.nextName()).toBe(`MODIFIED ${name}-a`);
-      await watching.stop();
-    },
-  },
-  {
-    situation: "all of a resource by the path of old",
-    run: async (server, name) => {
-      await make(server, map(`${name}-a`, { case: name }));
-      const watching = await watch(server, `/api/v1/watch/serviceaccounts?labelSelector=case=${name}`);
-      expect(await watching.nextName()).toBe(`ADDED ${name}-a`);
-      await watching.stop();
-    },
-  },
-  {
     situation: "a name in the path and watch=true is a get",
     run: async (server, name) => {
       await make(server, map(`${name}-a`));
       const { body } = await send(server, { path: `${accounts}/${name}-a?watch=true` });
       expect(body).toMatchObject({ kind: "ServiceAccount", metadata: { name: `${name}-a` } });
-    },
-  },
-  {
-    situation: "another name in the field selector than in the path",
-    run: async (server) => {
-      const path = "/api/v1/watch/namespaces/default?fieldSelector=metadata.name=other";
-      const { code, body } = await send(server, { path });
-      expect({ code, body }).toMatchObject(
-        failure(400, "BadRequest", "fieldSelector metadata.name doesn't match requested name"),
-      );
     },
   },
 ];

@@ -74,42 +74,7 @@ async function create(name: string, filler = ""): Promise<string> {
   return body.metadata.resourceVersion ?? "";
 }
 
-function createElsewhere(name: string) {
-  return send(server, { method: "POST", path: "/api/v1/nodes", body: { metadata: { name } } });
-}
-
 describe("time", () => {
-  test("bookmarks: each minute and 2 s before the end, with the latest revision of anything", async () => {
-    const from = await create("a");
-    const watching = await watch(`resourceVersion=${from}&allowWatchBookmarks=true&timeoutSeconds=90`);
-    await createElsewhere("x");
-    timers.advance(59_999);
-    timers.advance(1);
-    expect(await watching.next()).toBe(`BOOKMARK ${store.revision()}`);
-    await createElsewhere("y");
-    timers.advance(28_000);
-    expect(await watching.next()).toBe(`BOOKMARK ${store.revision()}`);
-    timers.advance(2_000);
-    expect(await watching.next()).toBe("over");
-    expect(timers.count()).toBe(0);
-  });
-
-  test("nothing has happened since it began: no bookmark", async () => {
-    const from = await create("a");
-    const watching = await watch(`resourceVersion=${from}&allowWatchBookmarks=true&timeoutSeconds=90`);
-    timers.advance(60_000);
-    timers.advance(30_000);
-    expect(await watching.next()).toBe("over");
-  });
-
-  test("no bookmarks for who did not ask for them", async () => {
-    const from = await create("a");
-    const watching = await watch(`resourceVersion=${from}&timeoutSeconds=90`);
-    await createElsewhere("x");
-    timers.advance(90_000);
-    expect(await watching.next()).toBe("over");
-  });
-
   test("without timeoutSeconds it ends after half an hour at least", async () => {
     const from = await create("a");
     const watching = await watch(`resourceVersion=${from}`);
@@ -121,7 +86,7 @@ describe("time", () => {
   });
 
   test("who goes away leaves no timer behind", async () => {
-    const watching = await watch("resourceVersion=0&allowWatchBookmarks=true");
+    const watching = await watch("resourceVersion=0");
     await watching.cancel();
     expect(timers.count()).toBe(0);
   });
