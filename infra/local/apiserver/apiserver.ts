@@ -25,7 +25,7 @@ import type { Surroundings } from "./write/write.ts";
 export interface ApiserverOptions extends Surroundings {
   /** The bearer token of a member of system:masters. */
   adminToken: string;
-  /** Signs the tokens of service accounts: a private key on P-256. Without it, one that nobody will ever have again. */
+  /** Signs the tokens of service accounts: a private key on P-256. Without it, one is made that is not kept. */
   signingKey?: KeyObject;
 }
 

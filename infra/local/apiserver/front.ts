@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { Readable } from "node:stream";
 
-/** A connection that nobody uses is kept this long. */
+/** How long an idle connection is kept. */
 const keepAliveMs = 120_000;
 
 function headersOf({ headers }: IncomingMessage): [string, string][] {
@@ -36,7 +36,7 @@ async function pump(body: ReadableStream<Uint8Array>, outgoing: ServerResponse):
   const reader = body.getReader();
   if (outgoing.destroyed) await reader.cancel();
   outgoing.once("close", () => void reader.cancel().catch(() => undefined));
-  // Who does not read would not hear of it otherwise.
+  // A client that does not read would not notice it otherwise.
   reader.closed.catch(() => outgoing.destroy());
   for (;;) {
     const { value, done } = await reader.read();

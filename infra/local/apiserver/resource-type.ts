@@ -43,7 +43,7 @@ export interface ResourceType {
   createsOnUpdate?: boolean;
   /** DELETE answers with the object instead of a Status. */
   returnsDeletedObject?: boolean;
-  /** The defaults of fields that nobody set; `sent` is the object before it was brought into its Go type's form. */
+  /** The defaults of fields that were not set; `sent` is the object before it was brought into its Go type's form. */
   normalise?: (object: ApiObject, sent: JsonObject) => ApiObject;
   /** Mutating admission, strategy.PrepareForCreate and Canonicalize. */
   prepareForCreate?: (object: ApiObject) => ApiObject;

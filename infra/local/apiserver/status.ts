@@ -119,7 +119,7 @@ export function invalid(group: string, kind: string, name: string, errors: Field
   });
 }
 
-/** Somebody applies fields that others own with other values (errors.NewApplyConflict, in fewer words). */
+/** The configuration has other values for fields that others own (errors.NewApplyConflict, in fewer words). */
 export function applyConflict(managers: readonly string[]): Status {
   const causes = managers.map((manager) => ({
     reason: "FieldManagerConflict",

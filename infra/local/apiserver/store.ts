@@ -76,7 +76,7 @@ function atRevision(object: ApiObject, revision: number): ApiObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
 }
 
-/** Reads objects, and keeps the one that was read last: whoever writes an object has just read it. */
+/** Reads objects, and keeps the one that was read last: a write reads its object first. */
 function createReader(statements: ReturnType<typeof prepareObjects>, revision: () => number): Store["get"] {
   let last: { key: ObjectKey; object: ApiObject; revision: number } | undefined;
 

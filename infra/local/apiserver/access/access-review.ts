@@ -1,4 +1,4 @@
-// SubjectAccessReview: whether somebody may do something, without doing it. Mirrors registry/authorization.
+// SubjectAccessReview: whether a user may do something, without doing it. Mirrors registry/authorization.
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import type { AccessControl } from "../call.ts";

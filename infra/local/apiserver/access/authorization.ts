@@ -61,7 +61,7 @@ export function refuseForbidden(
   return "path" in attributes ? forbiddenPath(why) : forbidden(attributes, attributes.name, why);
 }
 
-/** Nobody acts as somebody else here: a request that wants to must not pass for the caller's own. */
+/** Impersonation is not supported: a request that asks for it must not pass as the caller's own. */
 export function refuseImpersonation(headers: Headers): Status | undefined {
   const isWanted = [...headers.keys()].some((name) => name.startsWith("impersonate-"));
   const users = { group: "", resource: "users" };

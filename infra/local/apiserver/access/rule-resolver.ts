@@ -40,7 +40,7 @@ function subjectApplies(
   }
 }
 
-/** The users of one cluster are few; whoever makes up names must not fill the memory. */
+/** A cluster has few users; made-up names must not fill the memory. */
 const maxRemembered = 1_000;
 
 export function createRuleResolver(store: Store): RuleResolver {

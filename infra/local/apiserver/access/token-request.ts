@@ -1,5 +1,5 @@
 // POST serviceaccounts/NAME/token: what is wrong with a TokenRequest, and the token that answers it. Mirrors
-// registry/core/serviceaccount/storage.TokenREST, without tokens that are bound to an object or for somebody else.
+// registry/core/serviceaccount/storage.TokenREST, without bound tokens and tokens for other audiences.
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";

@@ -41,7 +41,7 @@ export function answerText(code: number, text: string): Response {
   return respond(code, text, "text/plain; charset=utf-8");
 }
 
-/** For what is served by nobody, not even with a Status. */
+/** For a path that is not served: upstream answers it without a Status. */
 export function answerNothing(): Response {
   return answerText(404, "404 page not found\n");
 }

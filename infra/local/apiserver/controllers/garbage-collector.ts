@@ -68,7 +68,7 @@ async function collect(collector: Collector, key: ObjectKey): Promise<void> {
   if (decision.action !== "delete") return;
   const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid, resourceVersion } };
   const { code } = await world.send({ method: "DELETE", path, body });
-  // Somebody has written it meanwhile: decide again.
+  // It was written meanwhile: decide again.
   if (code === 409) check(collector, key);
 }
 

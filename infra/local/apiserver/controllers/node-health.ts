@@ -1,4 +1,4 @@
-// Whether a Node is still heard of: what is known of it → its conditions. Mirrors nodelifecycle's tryUpdateNodeHealth.
+// Whether a Node still reports: what is known of it → its conditions. Mirrors nodelifecycle's tryUpdateNodeHealth.
 // Writes nothing and has no clock.
 import type { NodeCondition } from "../../../../shared/kubernetes/types.ts";
 import { timeOf } from "../write/write.ts";
@@ -13,7 +13,7 @@ export interface HealthSettings {
 
 /** What is remembered of a Node between two looks at it. */
 export interface NodeHealth {
-  /** When it was last heard of, by our clock. */
+  /** When it last reported, by our clock. */
   probeMs: number;
   /** Its Ready condition's lastHeartbeatTime; undefined when it had no such condition. */
   heartbeat: string | undefined;
@@ -66,7 +66,7 @@ function silencedConditions(node: NodeView, nowMs: number): NodeCondition[] {
 }
 
 /** What is remembered after the Node's own status was looked at, before its lease. */
-function heardOfStatus(
+function healthFromStatus(
   node: NodeView,
   ready: NodeCondition | undefined,
   known: NodeHealth | undefined,
@@ -91,9 +91,10 @@ export function judgeHealth(
 ): HealthDecision {
   const ready = conditionOfType(node.conditions, "Ready");
   const gracePeriodMs = ready ? settings.monitorGracePeriodMs : settings.startupGracePeriodMs;
-  const heard = heardOfStatus(node, ready, known, nowMs);
-  const isRenewed = renewTime !== undefined && (heard.renewTime === undefined || heard.renewTime < renewTime);
-  const health = isRenewed ? { ...heard, renewTime, probeMs: nowMs } : heard;
+  const fromStatus = healthFromStatus(node, ready, known, nowMs);
+  const isRenewed =
+    renewTime !== undefined && (fromStatus.renewTime === undefined || fromStatus.renewTime < renewTime);
+  const health = isRenewed ? { ...fromStatus, renewTime, probeMs: nowMs } : fromStatus;
   const observedReady = ready?.status ?? "Unknown";
   if (nowMs <= health.probeMs + gracePeriodMs) return { health, observedReady, ready, conditions: undefined };
   const conditions = silencedConditions(node, nowMs);

@@ -96,8 +96,8 @@ async function queueNoExecute(lifecycle: Lifecycle, node: NodeView, ready: NodeC
   queue.add(node.name);
 }
 
-/** Notices who has come and gone (classifyNodes). */
-async function greet(lifecycle: Lifecycle): Promise<void> {
+/** Records which Nodes are new and which are gone. */
+async function classifyNodes(lifecycle: Lifecycle): Promise<void> {
   const { world, seen, known, healths } = lifecycle;
   for (const node of seen.nodes.values()) {
     zoneOf(lifecycle, node);
@@ -151,7 +151,7 @@ async function monitorNode(lifecycle: Lifecycle, name: string): Promise<string |
 
 /** monitorNodeHealth */
 async function monitor(lifecycle: Lifecycle): Promise<void> {
-  await greet(lifecycle);
+  await classifyNodes(lifecycle);
   const readyOfZones = new Map<string, string[]>();
   for (const [name, node] of lifecycle.seen.nodes) {
     const ready = await monitorNode(lifecycle, name);

@@ -14,7 +14,7 @@ export interface NodeWriter {
   /** SwapNodeControllerTaint, in one write. Like the others it resolves with whether it is done. */
   changeTaints: (name: string, change: TaintChange) => Promise<boolean>;
   setLabels: (name: string, labels: Record<string, string>) => Promise<boolean>;
-  /** One try: whoever lost the race decides anew. */
+  /** One attempt: after a conflict the caller decides again. */
   setConditions: (node: NodeView, conditions: NodeCondition[]) => Promise<boolean>;
 }
 

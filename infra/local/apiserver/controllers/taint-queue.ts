@@ -49,7 +49,7 @@ export function createTaintQueue(startRate: number): TaintQueue {
       const isFree = take(nowMs);
       rate = perSecond;
       bucket = undefined;
-      // Whoever waited goes on waiting.
+      // The next Node waits as long as it would have.
       if (!isFree) take(nowMs);
     },
   };

@@ -1,4 +1,4 @@
-// How many of a zone's Nodes may be called unreachable, and how fast: nobody evicts pods because the network is down.
+// How many of a zone's Nodes may be called unreachable, and how fast: pods are not evicted because the network is down.
 // Mirrors nodelifecycle's handleDisruption. Writes nothing.
 import type { NodeView } from "./node-view.ts";
 

@@ -22,7 +22,7 @@ export interface FieldWrite {
   time: string;
 }
 
-/** stripMetaManager: what nobody owns. */
+/** stripMetaManager: fields that no manager owns. */
 const unowned = fieldSet(
   ["apiVersion"],
   ["kind"],
@@ -38,13 +38,13 @@ const unowned = fieldSet(
   ["metadata", "resourceVersion"],
 );
 
-/** The entry without what nobody owns. */
+/** The entry without fields that no manager owns. */
 export function withoutUnowned(owned: Owned): Owned {
   const fields = difference(owned.fields, unowned);
   return fields === owned.fields ? owned : { ...owned, fields };
 }
 
-/** What a manager still owns when somebody else has changed fields. */
+/** What a manager still owns after another one has changed fields. */
 function afterOther(owned: Owned, { changed, removed }: Comparison): Owned {
   const fields = difference(difference(owned.fields, changed), removed);
   return fields === owned.fields ? owned : { ...owned, fields };
@@ -90,7 +90,7 @@ export function managersAfterUpdate(
   return withChanges(ofSomething(others), write, comparison);
 }
 
-/** An object of the type that nobody has written yet. */
+/** An object of the type before its first write. */
 export function unwritten(type: ResourceType): ApiObject {
   // The zero value of every kind has metadata.
   return trackedTypeOf(type).zero as unknown as ApiObject;

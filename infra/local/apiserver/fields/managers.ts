@@ -12,7 +12,7 @@ export interface FieldManager {
   subresource: string;
 }
 
-/** An entry that was read: its owner, its fields, and when it last changed (RFC 3339; "" when nobody knows). */
+/** An entry that was read: its owner, its fields, and when it last changed (RFC 3339; "" when that is not known). */
 export interface Owned extends FieldManager {
   time: string;
   fields: FieldSet;

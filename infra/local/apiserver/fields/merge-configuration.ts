@@ -37,7 +37,7 @@ export interface Merged {
 /** The managers that own fields which the configuration has with other values. */
 export type Conflict = string[];
 
-/** addBackOwnedItems and addBackDanglingItems: of what the last configuration had, only what nobody else owns goes. */
+/** addBackOwnedItems and addBackDanglingItems: what the last configuration had goes, unless others own it. */
 function prune(
   merged: JsonObject,
   last: FieldSet,

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { type ApiObject, fieldsOf, listOf } from "../object.ts";
 
-/** SetDefaults_NodeStatus: allocatable is the capacity when nobody says otherwise, be it nothing. */
+/** SetDefaults_NodeStatus: allocatable is the capacity unless the client sent it, even empty. */
 function normaliseStatus(status: JsonObject, sent: JsonObject): JsonObject {
   const { capacity, allocatable } = status;
   const isSaid = allocatable !== undefined || isJsonObject(fieldsOf(sent["status"])["allocatable"]);

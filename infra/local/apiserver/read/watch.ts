@@ -71,7 +71,7 @@ function everything(store: Store, type: ResourceType, { options, matches }: Aske
   return success({ events, revision });
 }
 
-/** A failure is a watch that cannot start where it was asked to, and says so as its only event (cacher.newErrWatcher). */
+/** A failure is a watch that cannot start where it was asked to; it is the watch's only event (cacher.newErrWatcher). */
 function startOf(store: Store, type: ResourceType, asked: Asked): Outcome<Start> {
   if (asked.options.sendInitialEvents) return everything(store, type, asked);
   const from = asked.options.resourceVersion || store.revision();

@@ -17,7 +17,7 @@ export function placeInNamespace(write: Write, metadata: ObjectMeta): Outcome<Ob
   return success({ ...rest, namespace: write.namespace });
 }
 
-/** rest.WipeObjectMetaSystemFields: what nobody can say of a new object. */
+/** rest.WipeObjectMetaSystemFields: what a client cannot set on a new object. */
 export function withoutSystemFields(metadata: ObjectMeta): ObjectMeta {
   const {
     creationTimestamp: _,

@@ -41,7 +41,7 @@ function keepSystemMetadata(next: ObjectMeta, current: ObjectMeta): ObjectMeta {
   };
 }
 
-/** Whether a deleted object has nobody left who wants to finish something first (ShouldDeleteDuringUpdate). */
+/** Whether a deleted object has no finalizer left (ShouldDeleteDuringUpdate). */
 function isFinalised(object: ApiObject): boolean {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
   return deletionTimestamp !== undefined && finalizers.length === 0;

@@ -112,42 +112,6 @@ export const creating: Case[] = [
     }),
   },
   {
-    situation: "a quantity that is none",
-    request: (name) => ({
-      method: "POST",
-      path: nodes,
-      body: node(name, { status: { capacity: { cpu: "x" } } }),
-    }),
-    outcome: () => ({ code: 400, body: { reason: "BadRequest" } }),
-  },
-  {
-    situation: "a body that is no JSON",
-    request: () => ({ method: "POST", path: nodes, body: "{bad" }),
-    outcome: () => ({
-      code: 400,
-      body: {
-        reason: "BadRequest",
-        message: expect.stringContaining("the object provided is unrecognized (must be of type Node)"),
-      },
-    }),
-  },
-  {
-    situation: "a body of another kind",
-    request: () => ({ method: "POST", path: nodes, body: { apiVersion: "v1", kind: "Pod" } }),
-    outcome: () => ({
-      code: 400,
-      body: {
-        reason: "BadRequest",
-        message: expect.stringMatching(/^Pod in version "v1" cannot be handled as a Node/),
-      },
-    }),
-  },
-  {
-    situation: "a body of an unknown media type",
-    request: () => ({ method: "POST", path: nodes, type: "text/plain", body: "{}" }),
-    outcome: () => ({ code: 415, body: { reason: "UnsupportedMediaType" } }),
-  },
-  {
     situation: "a dry run stores nothing",
     before: (name) => [{ method: "POST", path: `${nodes}?dryRun=All`, body: node(name) }],
     request: (name) => ({ path: `${nodes}/${name}` }),

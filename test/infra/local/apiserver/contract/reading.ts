@@ -48,57 +48,6 @@ export const reading: Case[] = [
     outcome: () => ({ code: 200, body: { kind: "PodList", items: [] } }),
   },
   {
-    situation: "a Table of nodes has kubectl's columns and cells",
-    before: (name) =>
-      created(name, {
-        status: {
-          conditions: [{ type: "Ready", status: "True" }],
-          nodeInfo: { kubeletVersion: "v1.36.0" },
-          addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
-        },
-      }),
-    request: (name) => ({
-      path: `${nodes}?fieldSelector=metadata.name=${name}`,
-      headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io,application/json" },
-    }),
-    outcome: (name) => ({
-      code: 200,
-      body: {
-        kind: "Table",
-        apiVersion: "meta.k8s.io/v1",
-        columnDefinitions: [
-          { name: "Name", type: "string", format: "name", priority: 0 },
-          { name: "Status", priority: 0 },
-          { name: "Roles", priority: 0 },
-          { name: "Age", priority: 0 },
-          { name: "Version", priority: 0 },
-          { name: "Internal-IP", priority: 1 },
-          { name: "External-IP", priority: 1 },
-          { name: "OS-Image", priority: 1 },
-          { name: "Kernel-Version", priority: 1 },
-          { name: "Container-Runtime", priority: 1 },
-        ],
-        rows: [
-          {
-            cells: [
-              name,
-              "Ready",
-              "<none>",
-              expect.stringMatching(/^\d+s$/),
-              "v1.36.0",
-              "10.0.0.1",
-              "<none>",
-              "<unknown>",
-              "<unknown>",
-              "<unknown>",
-            ],
-            object: { kind: "PartialObjectMetadata", metadata: { name } },
-          },
-        ],
-      },
-    }),
-  },
-  {
     situation: "an unknown resource",
     request: () => ({ path: "/api/v1/nopes" }),
     outcome: () => failure(404, "NotFound", "the server could not find the requested resource"),
