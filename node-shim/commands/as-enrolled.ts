@@ -4,7 +4,8 @@ import { loadEnrolment, loadOrMakeKey } from "../identity/identity.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { nodeName } from "../machine/settings.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
-import type { Enrolled, Transport } from "../worker-link/reporter.ts";
+import type { Enrolled } from "../worker-link/requests.ts";
+import type { Transport } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 
 export interface EnrolledFlags {

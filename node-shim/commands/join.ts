@@ -6,7 +6,8 @@ import { readJoinToken } from "../identity/join-token.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { type MachineFlags, machineSettings } from "../machine/settings.ts";
 import { findOrigin } from "../worker-link/origin.ts";
-import { enrol, type Outcome } from "../worker-link/reporter.ts";
+import type { RequestFault } from "../worker-link/exchange.ts";
+import { enrol } from "../worker-link/requests.ts";
 import type { MachineKey } from "../identity/machine-key.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 
@@ -53,8 +54,9 @@ async function enrolOnce(
   try {
     for (let attempt = 1; ; attempt++) {
       const outcome = await enrol(send, key, { name, origin, joinToken, machineID, systemUUID });
-      if (outcome.kind === "ok") return outcome.answer.kid;
-      if (attempt === MAX_ATTEMPTS || isFinal(outcome)) throw new Error(refusal(outcome, key.thumbprint));
+      if (outcome.ok) return outcome.value.kid;
+      if (attempt === MAX_ATTEMPTS || isFinal(outcome.error))
+        throw new Error(refusal(outcome.error, key.thumbprint));
       close();
       await wait(WAIT_MS);
     }
@@ -63,12 +65,12 @@ async function enrolOnce(
   }
 }
 
-const isFinal = (outcome: Outcome<unknown>) => outcome.kind === "refused" && outcome.problem.status < 500;
+const isFinal = (fault: RequestFault) => fault.reason === "refused" && fault.problem.status < 500;
 
-function refusal(outcome: Exclude<Outcome<unknown>, { kind: "ok" }>, thumbprint: string): string {
-  if (outcome.kind === "failed")
-    return `not enrolled: ${outcome.message}; try again, or let \`node-shim doctor\` look`;
-  const { title, detail, reason } = outcome.problem;
+function refusal(fault: RequestFault, thumbprint: string): string {
+  if (fault.reason === "failed")
+    return `not enrolled: ${fault.message}; try again, or let \`node-shim doctor\` look`;
+  const { title, detail, reason } = fault.problem;
   const approval = reason === "name-pinned" ? ` This machine's key: ${thumbprint}.` : "";
   return `not enrolled: ${title}. ${detail}${approval}`;
 }

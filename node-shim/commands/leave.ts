@@ -2,7 +2,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { asEnrolled, type EnrolledFlags } from "./as-enrolled.ts";
 import { forgetIdentity } from "../identity/identity.ts";
-import { leave } from "../worker-link/reporter.ts";
+import { requestFaultText } from "../worker-link/exchange.ts";
+import { leave } from "../worker-link/requests.ts";
 
 /** Longer than the Worker takes to end a tick and to ask the apiserver. */
 const DEADLINE_MS = 20_000;
@@ -16,15 +17,16 @@ export function leaveWorker(flags: EnrolledFlags): Promise<void> {
     let wasUnanswered = false;
     for (let attempt = 1; ; attempt++) {
       const outcome = await leave(send, machine);
-      if (outcome.kind === "ok") break;
+      if (outcome.ok) break;
+      const fault = outcome.error;
       // Whoever has left is known no more: the answer to an earlier attempt was lost.
-      if (outcome.kind === "refused" && outcome.problem.status === 401 && wasUnanswered) break;
-      const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
-      const isFinal = outcome.kind === "refused" && outcome.problem.status < 500;
+      if (fault.reason === "refused" && fault.problem.status === 401 && wasUnanswered) break;
+      const why = requestFaultText(fault);
+      const isFinal = fault.reason === "refused" && fault.problem.status < 500;
       if (isFinal || attempt === MAX_ATTEMPTS) {
         throw new Error(`not left: ${why}; try again, or ask your operator to remove the node ${name}`);
       }
-      wasUnanswered ||= outcome.kind === "failed";
+      wasUnanswered ||= fault.reason === "failed";
       reconnect();
       await wait(WAIT_MS);
     }

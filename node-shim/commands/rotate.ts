@@ -2,7 +2,8 @@
 // key before it.
 import { asEnrolled, type EnrolledFlags } from "./as-enrolled.ts";
 import { loadNextKey, makeNextKey, storeNextEnrolment } from "../identity/next-key.ts";
-import { rotate } from "../worker-link/reporter.ts";
+import { requestFaultText } from "../worker-link/exchange.ts";
+import { rotate } from "../worker-link/requests.ts";
 
 const DEADLINE_MS = 10_000;
 
@@ -14,11 +15,12 @@ export function rotateKey(flags: EnrolledFlags): Promise<string> {
     const { thumbprint } = next.key;
     if (!next.enrolment) {
       const outcome = await rotate(send, machine, next.key);
-      if (outcome.kind !== "ok") {
-        const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
-        throw new Error(`not rotated: ${why}; the key is the one before, try again`);
+      if (!outcome.ok) {
+        throw new Error(
+          `not rotated: ${requestFaultText(outcome.error)}; the key is the one before, try again`,
+        );
       }
-      storeNextEnrolment(flags.state, next.key, { name, thumbprint, kid: outcome.answer.kid, origin });
+      storeNextEnrolment(flags.state, next.key, { name, thumbprint, kid: outcome.value.kid, origin });
     }
     return `${name} has the next key ${thumbprint}: start the shim again, its first report ends the key before`;
   });

@@ -14,7 +14,8 @@ import { type Machine, thisMachine } from "../machine/machine.ts";
 import { type MachineFlags } from "../machine/settings.ts";
 import { adoptNextKey, pinnedNextKey } from "../identity/next-key.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
-import { reporter, type Transport } from "../worker-link/reporter.ts";
+import { reporter } from "../worker-link/reporter.ts";
+import { requestFaultText, type Transport } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 
 export interface RunFlags extends MachineFlags {
@@ -111,8 +112,8 @@ function onceAccepted(report: LoopDependencies["report"], accepted: () => void):
   let isAccepted = false;
   return async (facts, vitals) => {
     const outcome = await report(facts, vitals);
-    if (outcome.kind === "ok" && !isAccepted) accepted();
-    isAccepted ||= outcome.kind === "ok";
+    if (outcome.ok && !isAccepted) accepted();
+    isAccepted ||= outcome.ok;
     return outcome;
   };
 }
@@ -127,9 +128,8 @@ async function tellSetupFailed(
   const { facts } = await gather();
   const setupError = fault.slice(0, LIMITS.textLength).toWellFormed();
   const outcome = await report(facts, { signals: {}, setupError });
-  if (outcome.kind === "ok") return;
-  const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
-  log("warn", `the Worker could not be told that the setup failed: ${why}`);
+  if (outcome.ok) return;
+  log("warn", `the Worker could not be told that the setup failed: ${requestFaultText(outcome.error)}`);
 }
 
 function stopSignal(): AbortSignal {

@@ -8,6 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import { conditionFlips, type Flips } from "./flips.ts";
 import { type Rest, resting } from "./rest.ts";
 import { sayChanges, sayPressures } from "./words.ts";
+import type { RequestFault } from "../worker-link/exchange.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
 
 export interface LoopDependencies {
@@ -95,29 +96,30 @@ async function reportUntilStopped(
     const outcome = await report(facts, telling.vitals);
     if (stop.aborted) return;
     say(outcome);
-    if (outcome.kind === "ok") {
+    if (outcome.ok) {
       failures = 0;
       flips.told(telling);
-      answered(outcome.answer.ready);
-      await rest(Math.max(outcome.answer.reportInMs, LEAST_WAIT_MS), 0, true);
+      answered(outcome.value.ready);
+      await rest(Math.max(outcome.value.reportInMs, LEAST_WAIT_MS), 0, true);
       continue;
     }
     failures++;
-    if (outcome.kind === "failed") reconnect();
-    await rest(waitAfterError(outcome, failures, dependencies), outcome.retryAfterMs ?? 0, false);
+    const fault = outcome.error;
+    if (fault.reason === "failed") reconnect();
+    await rest(waitAfterError(fault, failures, dependencies), fault.retryAfterMs ?? 0, false);
   }
 }
 
 /** Full jitter (uniform from 0), doubling, at most one interval; Retry-After is a lower bound. */
 function waitAfterError(
-  outcome: Exclude<ReportOutcome, { kind: "ok" }>,
+  fault: RequestFault,
   failures: number,
   { random, settings }: Pick<LoopDependencies, "random" | "settings">,
 ): number {
-  if (outcome.kind === "refused" && (outcome.problem.status === 401 || outcome.problem.status === 403)) {
-    return Math.max(outcome.retryAfterMs ?? 0, UNAUTHENTICATED_WAIT_MS);
+  if (fault.reason === "refused" && (fault.problem.status === 401 || fault.problem.status === 403)) {
+    return Math.max(fault.retryAfterMs ?? 0, UNAUTHENTICATED_WAIT_MS);
   }
   const intervalMs = reportIntervalMs(settings);
   const most = Math.min(intervalMs, FIRST_BACKOFF_MS * 2 ** Math.min(failures - 1, 16));
-  return Math.max(outcome.retryAfterMs ?? 0, random() * most);
+  return Math.max(fault.retryAfterMs ?? 0, random() * most);
 }

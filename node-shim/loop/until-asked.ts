@@ -68,7 +68,7 @@ function withShutdown(
     },
     async report(facts, vitals) {
       const outcome = await report(facts, vitals);
-      if (outcome.kind === "ok" && vitals.shuttingDown === true) told();
+      if (outcome.ok && vitals.shuttingDown === true) told();
       return outcome;
     },
   };

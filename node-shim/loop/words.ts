@@ -12,7 +12,7 @@ export function sayChanges(log: Log): (outcome: ReportOutcome) => void {
     const text = describe(outcome);
     if (text === last) return;
     last = text;
-    log(outcome.kind === "ok" && healthy(outcome.answer) ? "info" : "warn", text);
+    log(outcome.ok && healthy(outcome.value) ? "info" : "warn", text);
   };
 }
 
@@ -36,12 +36,13 @@ function leftOf(condition: PressureCondition, signals: Vitals["signals"]): strin
 const healthy = (answer: ReportAnswer) => answer.phase === "registered" && !answer.factsRefused;
 
 function describe(outcome: ReportOutcome): string {
-  if (outcome.kind === "failed") return `report failed: ${outcome.message}`;
-  if (outcome.kind === "refused") {
-    const { title, detail, reason, pointer } = outcome.problem;
+  if (!outcome.ok) {
+    const fault = outcome.error;
+    if (fault.reason === "failed") return `report failed: ${fault.message}`;
+    const { title, detail, reason, pointer } = fault.problem;
     return `report refused: ${title} (${reason}${pointer ? ` at ${pointer}` : ""}). ${detail}`;
   }
-  const { phase, ready, message, factsRefused } = outcome.answer;
+  const { phase, ready, message, factsRefused } = outcome.value;
   const said = `phase: ${phase}, node ${ready ? "Ready" : "not Ready"}`;
   const refused = factsRefused ? `; facts refused at ${factsRefused.path}: ${factsRefused.message}` : "";
   return `${said}${message ? `; ${message}` : ""}${refused}`;

@@ -6,7 +6,8 @@ import { storeEnrolment } from "../identity/identity.ts";
 import { readJoinToken } from "../identity/join-token.ts";
 import type { Log } from "../base/log.ts";
 import type { Machine } from "../machine/machine.ts";
-import { enrol, type Transport } from "./reporter.ts";
+import { enrol } from "./requests.ts";
+import { type Transport } from "./exchange.ts";
 import type { MachineKey } from "../identity/machine-key.ts";
 
 interface Enrolling {
@@ -38,14 +39,14 @@ export async function enrolMachine({
   let said = "";
   while (!stop.aborted) {
     const outcome = await enrol(send, key, { name: machine.name, origin, joinToken, machineID, systemUUID });
-    if (outcome.kind === "ok") {
+    if (outcome.ok) {
       const { name } = machine;
-      const { kid } = outcome.answer;
+      const { kid } = outcome.value;
       storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid, origin });
       log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
-      return outcome.answer;
+      return outcome.value;
     }
-    const next = afterEnrolment(outcome, Math.random);
+    const next = afterEnrolment(outcome.error, Math.random);
     if (stop.aborted) break;
     if (next.say !== said) log("warn", next.say);
     said = next.say;

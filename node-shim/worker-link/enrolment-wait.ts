@@ -1,6 +1,5 @@
 // What follows an enrolment that did not succeed: when to ask again and what to say, or that asking is no use.
-import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
-import type { Outcome } from "./reporter.ts";
+import type { RequestFault } from "./exchange.ts";
 
 /** The Worker could not be reached or had a fault: full jitter below this. */
 const FAILURE_WAIT_MS = 5000;
@@ -8,16 +7,13 @@ const FAILURE_WAIT_MS = 5000;
 const APPROVAL_WAIT_MS = 30_000;
 
 /** Throws, with what to do, where the machine was refused. `random`: Math.random. */
-export function afterEnrolment(
-  outcome: Exclude<Outcome<EnrolmentAnswer>, { kind: "ok" }>,
-  random: () => number,
-): { waitMs: number; say: string } {
-  const { retryAfterMs = 0 } = outcome;
-  if (outcome.kind === "failed") {
+export function afterEnrolment(fault: RequestFault, random: () => number): { waitMs: number; say: string } {
+  const { retryAfterMs = 0 } = fault;
+  if (fault.reason === "failed") {
     const waitMs = retryAfterMs || random() * FAILURE_WAIT_MS;
-    return { waitMs, say: `enrolment failed: ${outcome.message}; trying again` };
+    return { waitMs, say: `enrolment failed: ${fault.message}; trying again` };
   }
-  const { title, detail, reason, status } = outcome.problem;
+  const { title, detail, reason, status } = fault.problem;
   if (reason === "name-pinned") {
     const waitMs = Math.max(retryAfterMs, APPROVAL_WAIT_MS * (1 + random()));
     return { waitMs, say: `waiting for an operator: ${title}. ${detail}` };

@@ -2,7 +2,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { faultOf } from "../base/fault.ts";
-import type { Transport, TransportRequest, TransportResponse } from "./reporter.ts";
+import type { Transport, TransportRequest, TransportResponse } from "./exchange.ts";
 
 /** More than any answer of the protocol. */
 const MAX_ANSWER_BYTES = 64 * 1024;

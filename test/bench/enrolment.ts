@@ -2,7 +2,8 @@
 // Real: workerd, HTTP, keys and signatures, the embedded apiserver, which is the same for both.
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
-import { reporter, type Transport } from "../../node-shim/worker-link/reporter.ts";
+import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import type { Transport } from "../../node-shim/worker-link/exchange.ts";
 import { startBareWorker } from "./bare-workerd.ts";
 import { budgetOf } from "./budgets.ts";
 import { startCountingKube } from "./counting-kube.ts";
@@ -26,8 +27,8 @@ async function enrolAndReport(worker: RunningWorker, name: string, send: Transpo
   const report = reporter({ ...machine, machineTime: () => new Date().toISOString() });
   for (let reports = 0; reports < MAX_REPORTS; reports++) {
     const outcome = await report(machineFacts(), machineVitals(0));
-    if (outcome.kind !== "ok") throw new Error(`a report of ${name} was ${outcome.kind}`);
-    if (outcome.answer.ready) return;
+    if (!outcome.ok) throw new Error(`a report of ${name} was ${JSON.stringify(outcome.error)}`);
+    if (outcome.value.ready) return;
   }
   throw new Error(`${name} is not Ready after ${MAX_REPORTS} reports`);
 }

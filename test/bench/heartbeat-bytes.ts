@@ -1,6 +1,7 @@
 // What a steady heartbeat puts on the wire: the body and the token that signs it, as the shim posts them.
 import { randomBytes } from "node:crypto";
-import { reporter, type TransportRequest } from "../../node-shim/worker-link/reporter.ts";
+import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import { type TransportRequest } from "../../node-shim/worker-link/exchange.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";
@@ -37,7 +38,7 @@ async function steadyHeartbeat(): Promise<TransportRequest> {
   const facts = machineFacts();
   for (const index of [0, 1]) {
     const outcome = await report(facts, machineVitals(index));
-    if (outcome.kind !== "ok") throw new Error(`a report was ${outcome.kind}`);
+    if (!outcome.ok) throw new Error(`a report was ${JSON.stringify(outcome)}`);
   }
   const last = sent.at(-1);
   if (!last || last.body.includes('"facts"')) throw new Error("no report without facts was posted");

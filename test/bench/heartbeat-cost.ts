@@ -3,7 +3,8 @@
 // all of them, the alarm, which this rings when its time has come, and the eviction, which is asked for.
 import { fileURLToPath } from "node:url";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
-import { reporter, type Transport } from "../../node-shim/worker-link/reporter.ts";
+import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import { type Transport } from "../../node-shim/worker-link/exchange.ts";
 import type { Measured } from "../worker/support/measured-rows.ts";
 import type { Benchmark, Progress } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";
@@ -67,13 +68,12 @@ async function heartbeatCost(isCold: boolean, progress: Progress): Promise<Cost>
       kube.asked();
       trips = 0;
       const outcome = await report(facts, machineVitals(index));
-      if (outcome.kind !== "ok") throw new Error(`a report was not taken: ${JSON.stringify(outcome)}`);
-      if (outcome.answer.phase !== "registered" || !outcome.answer.ready)
-        throw new Error(outcome.answer.phase);
+      if (!outcome.ok) throw new Error(`a report was not taken: ${JSON.stringify(outcome)}`);
+      if (outcome.value.phase !== "registered" || !outcome.value.ready) throw new Error(outcome.value.phase);
       const rows = await ask("rows");
       if (isMeasured) beats.push({ rows, asked: kube.asked(), trips });
       ({ alarmMs } = rows);
-      nowMs += outcome.answer.reportInMs;
+      nowMs += outcome.value.reportInMs;
       if (alarmMs !== null && alarmMs <= nowMs) {
         const rung = await ask("ring");
         if (isMeasured) beats.push({ rows: rung, asked: kube.asked(), trips: 0 });

@@ -1,7 +1,8 @@
 // Machines that post heartbeats to a Worker on loopback: real signatures, real objects, one renewal each. Measures one
 // round at a time, so that two Workers can be loaded in turns.
 import { Agent, request as httpRequest } from "node:http";
-import { reporter, type Transport, type TransportRequest } from "../../node-shim/worker-link/reporter.ts";
+import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import type { Transport, TransportRequest } from "../../node-shim/worker-link/exchange.ts";
 import { sha256Base64url, signReport } from "../../node-shim/worker-link/sign.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import type { Progress } from "./benchmark.ts";
@@ -112,7 +113,7 @@ async function startMachine(worker: RunningWorker, name: string, send: Transport
   let reports = 0;
   const report: BenchMachine["report"] = async () => {
     const outcome = await post(facts, machineVitals(reports++));
-    if (outcome.kind !== "ok" || !last) throw new Error(`a report of ${name} was ${outcome.kind}`);
+    if (!outcome.ok || !last) throw new Error(`a report of ${name} was ${JSON.stringify(outcome)}`);
     const { path, body } = last;
     const claims = { sub: name, aud: worker.url, body: sha256Base64url(body), ticket };
     return async (n) => {

@@ -10,7 +10,8 @@ import { localParts, untilReady } from "../../infra/local/parts.ts";
 import { freePort } from "../../infra/local/ports.ts";
 import { prepareWorker } from "../../infra/local/workerd.ts";
 import type { WorkerConnection } from "../../infra/operator/client.ts";
-import { enrol, type Transport } from "../../node-shim/worker-link/reporter.ts";
+import { enrol } from "../../node-shim/worker-link/requests.ts";
+import { type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { cpuSecondsOf } from "./process-weight.ts";
 
@@ -136,7 +137,7 @@ export async function enrolledMachine(
   const key = await makeMachineKey();
   const machine = { machineID: name, systemUUID: name };
   const outcome = await enrol(send, key, { name, origin: url, joinToken, ...machine });
-  if (outcome.kind !== "ok") throw new Error(`enrolment of ${name}: ${JSON.stringify(outcome)}`);
-  const { kid, ticket } = outcome.answer;
+  if (!outcome.ok) throw new Error(`enrolment of ${name}: ${JSON.stringify(outcome)}`);
+  const { kid, ticket } = outcome.value;
   return { key, kid, ticket };
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { enrol } from "../../node-shim/worker-link/reporter.ts";
+import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { eventually, ROOT, temporaryFolder } from "./local-cluster.ts";
@@ -36,7 +36,8 @@ async function machine(name: string, joinToken: string, machineID = "m-1") {
   const ask = async () => {
     const outcome = await enrol(send, key, { name, origin: url, joinToken, machineID, systemUUID: "s-1" });
     close();
-    return outcome.kind === "refused" ? outcome.problem.reason : outcome.kind;
+    if (outcome.ok) return "ok";
+    return outcome.error.reason === "refused" ? outcome.error.problem.reason : outcome.error.reason;
   };
   return { key: key.thumbprint, ask };
 }

@@ -8,7 +8,8 @@ import { mintToken } from "../../infra/local/admin.ts";
 import { applyFile, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
-import { enrol, reporter } from "../../node-shim/worker-link/reporter.ts";
+import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { type RunningApiserver, startApiserver } from "../../infra/local/apiserver/serve.ts";
@@ -50,8 +51,8 @@ async function machine(index: number, adminSecret: string) {
   thisRun().secret("join token", joinToken);
   const asking = { name, origin: worker.url, joinToken, machineID: name, systemUUID: name };
   const outcome = await enrol(send, key, asking);
-  if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
-  const { kid } = outcome.answer;
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome));
+  const { kid } = outcome.value;
   const post = reporter({
     ...asking,
     key,
@@ -63,7 +64,7 @@ async function machine(index: number, adminSecret: string) {
   const report = async () => {
     const reported = await post(simulatedFacts(index, defaultConfiguration()), simulatedVitals(index));
     close();
-    return reported.kind === "ok" ? reported.answer.phase : reported;
+    return reported.ok ? reported.value.phase : reported;
   };
   const uid = async () => (await admin.makeApiClient(CoreV1Api).readNode({ name })).metadata?.uid;
   return { kid, report, uid };

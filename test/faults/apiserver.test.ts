@@ -36,8 +36,8 @@ describe.concurrent("everything that is asked", () => {
     async (situation, wrong, phase) => {
       const machine = await steady(`all-${situation.replaceAll(/[^a-z0-9]+/gi, "-")}`.toLowerCase());
       await machine.wrong(wrong);
-      expect(await machine.report(DOWN)).toMatchObject({ kind: "ok", answer: { phase } });
-      expect(await machine.report(UP)).toMatchObject({ kind: "ok", answer: { phase } });
+      expect(await machine.report(DOWN)).toMatchObject({ ok: true, value: { phase } });
+      expect(await machine.report(UP)).toMatchObject({ ok: true, value: { phase } });
       await expectSound(machine);
     },
   );
@@ -115,8 +115,8 @@ describe.concurrent("once", () => {
     const machine = await steady(`once-${situation.replaceAll(/[^a-z0-9]+/gi, "-")}`.toLowerCase());
     await machine.wrong({ ...fault, times: 1 });
     expect(await machine.report(DOWN)).toMatchObject({
-      kind: "ok",
-      answer: { phase: "registered", ready: false },
+      ok: true,
+      value: { phase: "registered", ready: false },
     });
     await expectSound(machine);
   });

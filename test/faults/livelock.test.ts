@@ -2,7 +2,7 @@
 // at most.
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Transport } from "../../node-shim/worker-link/reporter.ts";
+import type { Transport } from "../../node-shim/worker-link/exchange.ts";
 import app from "../../worker/index.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import { transport } from "../worker/support/machine.ts";
@@ -111,7 +111,7 @@ it("flips that cross, again and again → all are answered, and the last word co
   const machine = await steady("livelock-crossing");
   for (let crossing = 0; crossing < TIMES; crossing++) {
     const outcomes = await Promise.all([machine.report(DOWN), machine.report(UP), machine.report(DOWN)]);
-    for (const outcome of outcomes) expect(outcome.kind).toBe("ok");
-    expect(await machine.report(UP)).toMatchObject({ answer: { ready: true } });
+    for (const outcome of outcomes) expect(outcome.ok).toBe(true);
+    expect(await machine.report(UP)).toMatchObject({ value: { ready: true } });
   }
 });

@@ -2,7 +2,8 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
-import { reporter, type ReportOutcome, type Transport } from "../../node-shim/worker-link/reporter.ts";
+import { reporter, type ReportOutcome } from "../../node-shim/worker-link/reporter.ts";
+import { type Transport } from "../../node-shim/worker-link/exchange.ts";
 import type { Event, Lease, Node, NodeCondition } from "../../shared/kubernetes/types.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
@@ -22,7 +23,7 @@ import {
 
 export const UP = HEALTHY;
 export const DOWN: Vitals = { ...HEALTHY, shuttingDown: true };
-export const REGISTERED = { kind: "ok", answer: { phase: "registered" } };
+export const REGISTERED = { ok: true, value: { phase: "registered" } };
 
 const objectOf = (name: string) => env.NODES.getByName(name);
 const nodePath = (name: string) => `/api/v1/nodes/${name}`;
@@ -133,8 +134,8 @@ export async function expectSound(machine: WatchedMachine): Promise<void> {
   await machine.well();
   const isUp = machine.said.at(-1)?.isUp ?? true;
   expect(await machine.report(isUp ? UP : DOWN)).toMatchObject({
-    kind: "ok",
-    answer: { phase: "registered", ready: isUp },
+    ok: true,
+    value: { phase: "registered", ready: isUp },
   });
   expect(conditionOf(await machine.node(), "Ready")?.status).toBe(isUp ? "True" : "False");
   const renewals = await machine.leaseWrites();

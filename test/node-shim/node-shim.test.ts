@@ -144,7 +144,7 @@ async function runningMachine() {
       nodes.push(nodeOf(facts, vitals, clock.nowMs()));
       arrived();
       const answer = { phase: "registered", ready: true, ticket: "t", reportInMs: 10_000 } as const;
-      return Promise.resolve({ kind: "ok", answer });
+      return Promise.resolve({ ok: true, value: answer });
     },
     settings,
     clock,

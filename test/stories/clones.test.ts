@@ -2,12 +2,9 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  reporter,
-  type ReportOutcome,
-  rotate,
-  type Transport,
-} from "../../node-shim/worker-link/reporter.ts";
+import { reporter, type ReportOutcome } from "../../node-shim/worker-link/reporter.ts";
+import { rotate } from "../../node-shim/worker-link/requests.ts";
+import { type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report, Vitals } from "../../shared/protocol/report.ts";
@@ -32,9 +29,9 @@ import {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const CLONED = { kind: "ok", answer: { phase: "cloned", ready: false } };
-const REGISTERED = { kind: "ok", answer: { phase: "registered", ready: true } };
-const TWO_SHIMS = { kind: "ok", answer: { phase: "two shims", ready: true } };
+const CLONED = { ok: true, value: { phase: "cloned", ready: false } };
+const REGISTERED = { ok: true, value: { phase: "registered", ready: true } };
+const TWO_SHIMS = { ok: true, value: { phase: "two shims", ready: true } };
 const objectOf = (name: string) => env.NODES.getByName(name);
 const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
 
@@ -241,7 +238,7 @@ describe("a machine and its copy", () => {
     for (let turn = 0; turn < 4; turn++) {
       for (const say of [original, copy]) {
         const outcome = await say();
-        if (outcome.kind === "ok") told.push(outcome.answer.phase);
+        if (outcome.ok) told.push(outcome.value.phase);
       }
     }
     expect(told.slice(-2)).toEqual(["cloned", "cloned"]);
@@ -257,7 +254,7 @@ describe("a machine and its copy", () => {
     expect(await shim({ name, key, kid: outcome.kid, ticket: "" }, "start-c", "boot-a")()).toMatchObject(
       REGISTERED,
     );
-    expect(await copy()).toMatchObject({ kind: "refused", problem: { status: 401 } });
+    expect(await copy()).toMatchObject({ ok: false, error: { reason: "refused", problem: { status: 401 } } });
     expect((await sendersOf(name)).double).toBeNull();
   });
 });
@@ -268,10 +265,13 @@ describe("a machine that gives itself another key while it is cloned", () => {
     const { machine, copy } = await twins(name);
     const next = await makeMachineKey();
     const outcome = await rotate(transport, { ...machine, origin: ORIGIN }, next);
-    if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
-    const rotated = shim({ ...machine, key: next, kid: outcome.answer.kid }, "start-c", "boot-a");
+    if (!outcome.ok) throw new Error(JSON.stringify(outcome));
+    const rotated = shim({ ...machine, key: next, kid: outcome.value.kid }, "start-c", "boot-a");
     expect(await rotated()).toMatchObject(CLONED);
-    expect(await copy()).toMatchObject({ kind: "refused", problem: { reason: "key-revoked" } });
+    expect(await copy()).toMatchObject({
+      ok: false,
+      error: { reason: "refused", problem: { reason: "key-revoked" } },
+    });
     await believe(name);
     expect(await rotated()).toMatchObject(REGISTERED);
   });
@@ -396,7 +396,7 @@ describe("one machine alone is registered all the time:", () => {
     for (let beat = 0; beat < 6; beat++) {
       pass(1000);
       const outcome = await report(facts(name), HEALTHY);
-      if (outcome.kind !== "failed") expect(outcome).toMatchObject(REGISTERED);
+      if (outcome.ok || outcome.error.reason !== "failed") expect(outcome).toMatchObject(REGISTERED);
     }
     expect((await sendersOf(name)).double).toBeNull();
   });

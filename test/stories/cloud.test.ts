@@ -44,8 +44,8 @@ describe("metadata of a cloud", () => {
     const report = shimOf(await enrolled(name));
     const waiting = await report(factsIn(name, { cloudProvider: "gce" }), HEALTHY);
     expect(waiting).toMatchObject({
-      kind: "ok",
-      answer: {
+      ok: true,
+      value: {
         phase: "registering",
         ready: false,
         message: "failed to get instance ID from cloud provider: the cloud's metadata could not be read yet",
@@ -54,7 +54,7 @@ describe("metadata of a cloud", () => {
     });
     expect(await getNode(name)).toMatchObject({ code: 404 });
     const registered = await report(factsIn(name, { cloudProvider: "gce" }, { cloud: CLOUD }), HEALTHY);
-    expect(registered).toMatchObject({ answer: { phase: "registered", ready: true } });
+    expect(registered).toMatchObject({ value: { phase: "registered", ready: true } });
     expect((await getNode(name)).spec?.providerID).toBe(CLOUD.providerID);
   });
 

@@ -109,7 +109,9 @@ it("a ticket before the one that was just used → stale, also while that reques
 it("a machine's object that missed its revocation → learns of it with the first report", async () => {
   const machine = await enrolled("revocation-missed");
   await registry(env).unpin(machine.name, "machine.revoke", "a test");
-  expect(await shimOf(machine)(facts(machine.name), HEALTHY)).toMatchObject({ problem: { status: 403 } });
+  expect(await shimOf(machine)(facts(machine.name), HEALTHY)).toMatchObject({
+    error: { problem: { status: 403 } },
+  });
 });
 
 it("who has no token learns nothing of a name: the same answer for one that is pinned and one that is free", async () => {

@@ -99,7 +99,7 @@ describe("a pinned name", () => {
     const kid = "kid" in pinned ? pinned.kid : "";
     expect(await enrolling("pin-other", { joinToken })).toEqual({ reason: "name-pinned", status: 409 });
     const outcome = await shimOf({ name: "pin-other", key, kid })(facts("pin-other"), HEALTHY);
-    expect(outcome).toMatchObject({ kind: "ok", answer: { phase: "registered" } });
+    expect(outcome).toMatchObject({ ok: true, value: { phase: "registered" } });
   });
 });
 

@@ -6,12 +6,12 @@ import type { ReportOutcome } from "../../node-shim/worker-link/reporter.ts";
 import { sha256Base64url, signEnrolment, signReport } from "../../node-shim/worker-link/sign.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { type Facts, factsSchema } from "../../shared/protocol/facts.ts";
-import { type Report, reportSchema } from "../../shared/protocol/report.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
+import { type Report, reportSchema } from "../../shared/protocol/report.ts";
 import { nameMatches } from "../../worker/identity/join-token.ts";
 import { importPublicKey, verifyRequest } from "../../worker/identity/jwt.ts";
 import { kubeClient } from "../../worker/kube/kube-client.ts";
@@ -264,7 +264,7 @@ describe("facts that no apiserver would take → the path of the fault; just wit
 });
 
 describe("texts that come back changed", () => {
-  const answerOf = (outcome: ReportOutcome) => (outcome.kind === "ok" ? outcome.answer : outcome);
+  const answerOf = (outcome: ReportOutcome) => (outcome.ok ? outcome.value : outcome);
 
   it.each<[string, Partial<Facts>, object]>([
     ["half a surrogate pair in an error", {}, { errors: { runtime: ["cut here: \ud83d"] } }],

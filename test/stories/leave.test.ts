@@ -2,7 +2,8 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { enrol, leave, type Transport } from "../../node-shim/worker-link/reporter.ts";
+import { enrol, leave } from "../../node-shim/worker-link/requests.ts";
+import { type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
 import {
@@ -20,14 +21,17 @@ import {
 
 const nodePath = (name: string) => `/api/v1/nodes/${name}`;
 const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
-const UNAUTHENTICATED = { kind: "refused", problem: { status: 401, reason: "unauthenticated" } };
-const LEFT = { kind: "ok", answer: { left: true } };
+const UNAUTHENTICATED = {
+  ok: false,
+  error: { reason: "refused", problem: { status: 401, reason: "unauthenticated" } },
+};
+const LEFT = { ok: true, value: { left: true } };
 const GONE = { code: 404 };
 
 async function reporting(name: string) {
   const machine = await enrolled(name);
   const report = shimOf(machine);
-  expect(await report(facts(name), HEALTHY)).toMatchObject({ kind: "ok", answer: { phase: "registered" } });
+  expect(await report(facts(name), HEALTHY)).toMatchObject({ ok: true, value: { phase: "registered" } });
   return { machine, report: () => report(facts(name), HEALTHY) };
 }
 
@@ -77,23 +81,26 @@ describe.each<[string, (machine: EnrolledMachine) => Promise<unknown>, unknown]>
     const joinToken = await mintToken({ names: name, uses: 5 });
     const key = await makeMachineKey();
     const first = await enrolling({ name, key }, joinToken);
-    if (first.kind !== "ok") throw new Error("not enrolled");
-    await go({ name, key, ...first.answer });
-    const refused = { kind: "refused", problem: { reason: "token-refused" } };
+    if (!first.ok) throw new Error("not enrolled");
+    await go({ name, key, ...first.value });
+    const refused = { ok: false, error: { reason: "refused", problem: { reason: "token-refused" } } };
     expect(await enrolling({ name, key }, joinToken)).toMatchObject(refused);
     expect(await enrolling({ name, key }, await mintToken({ names: name }))).toMatchObject(refused);
     const again = { name, key: await makeMachineKey() };
     const second = await enrolling(again, await mintToken({ names: name }));
-    if (second.kind !== "ok") throw new Error("not enrolled again");
-    const report = shimOf({ ...again, kid: second.answer.kid });
-    expect(await report(facts(name), HEALTHY)).toMatchObject({ kind: "ok", answer: { phase: "registered" } });
+    if (!second.ok) throw new Error("not enrolled again");
+    const report = shimOf({ ...again, kid: second.value.kid });
+    expect(await report(facts(name), HEALTHY)).toMatchObject({ ok: true, value: { phase: "registered" } });
   });
 
   it("while the apiserver is down → not forgotten, no report accepted; again → done", async () => {
     const name = `${prefix}-down`;
     const { machine, report } = await reporting(name);
     await setFault(name, "not today");
-    const failed = done === 204 ? 503 : { kind: "refused", problem: { status: 503, reason: "not-removed" } };
+    const failed =
+      done === 204
+        ? 503
+        : { ok: false, error: { reason: "refused", problem: { status: 503, reason: "not-removed" } } };
     expect(await go(machine)).toMatchObject(failed as object);
     expect(await report()).toMatchObject(UNAUTHENTICATED);
     await setFault(name, "");
@@ -152,7 +159,7 @@ describe("a removal", () => {
     expect(await remove(name)).toBe(204);
     const { report } = await reporting(name);
     await env.NODES.getByName(name).forget();
-    expect(await report()).toMatchObject({ kind: "ok" });
+    expect(await report()).toMatchObject({ ok: true });
     expect(await remove(name)).toBe(204);
     expect(await report()).toMatchObject(UNAUTHENTICATED);
   });

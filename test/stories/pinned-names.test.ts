@@ -32,7 +32,8 @@ const report = (machine: Reporter, startId?: string) =>
   shimOf(machine, startId)(facts(machine.name), HEALTHY);
 const statusOf = async (machine: Reporter) => {
   const outcome = await report(machine);
-  return outcome.kind === "refused" ? outcome.problem.status : outcome.kind;
+  if (outcome.ok) return "ok";
+  return outcome.error.reason === "refused" ? outcome.error.problem.status : outcome.error.reason;
 };
 
 async function pendingFor(name: string): Promise<PendingMachine[]> {
@@ -99,7 +100,7 @@ describe("another machine that asks for a pinned name", () => {
     const outcome = await ask();
     if (!("kid" in outcome)) throw new Error("not enrolled");
     expect(await report({ name, key, kid: outcome.kid }, "start-2")).toMatchObject({
-      answer: { phase: "registered" },
+      value: { phase: "registered" },
     });
     expect(await enrolling(name, { joinToken: await mintToken({ names: name }), key: first.key })).toEqual(
       REFUSED,
@@ -233,7 +234,9 @@ describe("a revocation", () => {
     expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
     expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
     await evictDurableObject(env.NODES.getByName(name));
-    expect(await report(machine)).toMatchObject({ problem: { status: 403, reason: "key-revoked" } });
+    expect(await report(machine)).toMatchObject({
+      error: { problem: { status: 403, reason: "key-revoked" } },
+    });
     expect(await kube("GET", `/api/v1/nodes/${name}`)).toMatchObject({ metadata: { name } });
     const joinToken = await mintToken({ names: name, uses: 2 });
     expect(await enrolling(name, { joinToken, key: machine.key })).toEqual(REFUSED);
@@ -243,7 +246,7 @@ describe("a revocation", () => {
     const outcome = await enrolling(name, { joinToken, key });
     if (!("kid" in outcome)) throw new Error("not enrolled");
     expect(await report({ name, key, kid: outcome.kid }, "start-2")).toMatchObject({
-      answer: { phase: "registered" },
+      value: { phase: "registered" },
     });
   });
 

@@ -2,7 +2,8 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { rotate, type Transport } from "../../node-shim/worker-link/reporter.ts";
+import { rotate } from "../../node-shim/worker-link/requests.ts";
+import { type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
@@ -24,23 +25,27 @@ interface Machine {
 
 const statusOf = async (machine: Machine, startId?: string) => {
   const outcome = await shimOf(machine, startId)(facts(machine.name), HEALTHY);
-  return outcome.kind === "refused" ? outcome.problem.status : outcome.kind;
+  if (outcome.ok) return "ok";
+  return outcome.error.reason === "refused" ? outcome.error.problem.status : outcome.error.reason;
 };
 const rotating = async (machine: Machine, next: MachineKey, through: Transport = transport) => {
   const outcome = await rotate(through, { ...machine, origin: ORIGIN }, next);
-  return outcome.kind === "ok" ? { name: machine.name, key: next, kid: outcome.answer.kid } : outcome;
+  return outcome.ok ? { name: machine.name, key: next, kid: outcome.value.kid } : outcome;
 };
 
 async function rotated(name: string) {
   const machine = await enrolled(name);
   expect(await statusOf(machine)).toBe("ok");
   const next = await rotating(machine, await makeMachineKey());
-  if ("kind" in next) throw new Error(JSON.stringify(next));
+  if ("error" in next) throw new Error(JSON.stringify(next));
   return { machine, next };
 }
 
-const UNAUTHENTICATED = { kind: "refused", problem: { status: 401, reason: "unauthenticated" } };
-const REVOKED = { kind: "refused", problem: { status: 403, reason: "key-revoked" } };
+const UNAUTHENTICATED = {
+  ok: false,
+  error: { reason: "refused", problem: { status: 401, reason: "unauthenticated" } },
+};
+const REVOKED = { ok: false, error: { reason: "refused", problem: { status: 403, reason: "key-revoked" } } };
 
 describe("a rotation", () => {
   it("→ both keys report until the next one has; then the one before is refused for ever", async () => {
@@ -69,7 +74,7 @@ describe("a rotation", () => {
   it("to another next key, before the first has reported → the first is good for nothing", async () => {
     const { machine, next } = await rotated("rotate-changed");
     const other = await rotating(machine, await makeMachineKey());
-    if ("kind" in other) throw new Error("not rotated");
+    if ("error" in other) throw new Error("not rotated");
     expect(await statusOf(next)).toBe(401);
     expect(await statusOf(other, "start-2")).toBe("ok");
   });
@@ -91,7 +96,7 @@ describe("a rotation", () => {
     expect(await rotating(next, await makeMachineKey())).toMatchObject(UNAUTHENTICATED);
     await statusOf(next, "start-2");
     const third = await rotating(next, await makeMachineKey());
-    if ("kind" in third) throw new Error("not rotated");
+    if ("error" in third) throw new Error("not rotated");
     expect(await statusOf(third, "start-3")).toBe("ok");
   });
 });
@@ -158,9 +163,9 @@ describe("a rotation that is not signed by both keys → 401, and the key stays"
       seen.push(request);
       return transport(request);
     });
-    if ("kind" in next) throw new Error("not rotated");
+    if ("error" in next) throw new Error("not rotated");
     const other = await rotating(machine, await makeMachineKey());
-    if ("kind" in other) throw new Error("not rotated");
+    if ("error" in other) throw new Error("not rotated");
     const replayed = await transport(seen.at(-1)!);
     expect(replayed.status).toBe(409);
     expect([await statusOf(next), await statusOf(other, "start-2")]).toEqual([401, "ok"]);

@@ -14,18 +14,20 @@ export const ROOMY: Vitals["signals"] = { "memory.available": [GiB, 2 * GiB] };
 export const TIGHT: Vitals["signals"] = { "memory.available": [2 ** 20, 2 * GiB] };
 
 export const ok = (answer: Partial<ReportAnswer> = {}): ReportOutcome => ({
-  kind: "ok",
-  answer: { phase: "registered", ready: true, ticket: "t", reportInMs: 9600, ...answer },
+  ok: true,
+  value: { phase: "registered", ready: true, ticket: "t", reportInMs: 9600, ...answer },
 });
 export const refused = (status: number, retryAfterMs?: number): ReportOutcome => ({
-  kind: "refused",
-  problem: { type: "about:blank", status, title: "Refused", detail: "Do this.", reason: "unauthenticated" },
-  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  ok: false,
+  error: {
+    reason: "refused",
+    problem: { type: "about:blank", status, title: "Refused", detail: "Do this.", reason: "unauthenticated" },
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  },
 });
 export const failed = (message = "refused", retryAfterMs?: number): ReportOutcome => ({
-  kind: "failed",
-  message,
-  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  ok: false,
+  error: { reason: "failed", message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
 });
 
 /** What is there from the beginning; `random` is 1. */

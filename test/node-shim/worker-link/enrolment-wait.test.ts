@@ -5,7 +5,7 @@ import type { Reason } from "../../../shared/protocol/answers.ts";
 import { problem } from "../../../worker/http/problems.ts";
 
 const refused = (reason: Reason, retryAfterMs?: number) => ({
-  kind: "refused" as const,
+  reason: "refused" as const,
   problem: problem(reason, { title: "Title", detail: "Detail." }),
   ...(retryAfterMs !== undefined && { retryAfterMs }),
 });
@@ -26,13 +26,13 @@ describe("an enrolment that did not succeed", () => {
     ["the Worker has a fault and says when", refused("internal", 7000), 0.5, 7000, /trying again$/],
     [
       "the Worker cannot be reached",
-      { kind: "failed" as const, message: "no" },
+      { reason: "failed" as const, message: "no" },
       0.5,
       2500,
       /failed: no; trying again$/,
     ],
-  ])("%s → asks again then, and says so", (_, outcome, random, waitMs, say) => {
-    const next = afterEnrolment(outcome, () => random);
+  ])("%s → asks again then, and says so", (_, fault, random, waitMs, say) => {
+    const next = afterEnrolment(fault, () => random);
     expect(next.waitMs).toBeCloseTo(waitMs);
     expect(next.say).toMatch(say);
   });

@@ -7,7 +7,7 @@ import {
   type Socket,
 } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
-import type { TransportRequest } from "../../../node-shim/worker-link/reporter.ts";
+import type { TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 
 const REQUEST: TransportRequest = { method: "POST", path: "/v1", headers: {}, body: "{}" };

@@ -1,12 +1,9 @@
 // The machine's side of the protocol against a Worker that answers by script: what is posted, and what comes of it.
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { beforeAll, describe, expect, it, test } from "vitest";
-import {
-  enrol,
-  reporter,
-  type TransportRequest,
-  type TransportResponse,
-} from "../../../node-shim/worker-link/reporter.ts";
+import { reporter } from "../../../node-shim/worker-link/reporter.ts";
+import { enrol } from "../../../node-shim/worker-link/requests.ts";
+import { type TransportRequest, type TransportResponse } from "../../../node-shim/worker-link/exchange.ts";
 import { sha256Base64url } from "../../../node-shim/worker-link/sign.ts";
 import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -159,22 +156,25 @@ describe("tickets and facts: what a sequence of reports posts", () => {
   it("challenged a third time in a row → handed back; the next report uses the ticket it got", async () => {
     const { report, posted } = scripted(stale("a"), stale("b"), stale("c"), ok("d"));
     expect(await report(FACTS, VITALS)).toMatchObject({
-      kind: "refused",
-      problem: { reason: "ticket-stale" },
+      ok: false,
+      error: { reason: "refused", problem: { reason: "ticket-stale" } },
     });
     expect(posted).toEqual(["/1+facts", "a/1+facts", "b/1+facts"]);
-    expect((await report(FACTS, VITALS)).kind).toBe("ok");
+    expect((await report(FACTS, VITALS)).ok).toBe(true);
     expect(posted.at(-1)).toBe("c/1+facts");
   });
 });
 
 describe("answers → outcomes", () => {
-  const unusable = (what: string) => ({ kind: "failed", message: `${what}: is this a rollcall Worker?` });
+  const unusable = (what: string) => ({
+    ok: false,
+    error: { reason: "failed", message: `${what}: is this a rollcall Worker?` },
+  });
   const answer = { phase: "registered", ready: true, ticket: "t", reportInMs: 9600 };
 
   test.each<[situation: string, answer: Scripted, outcome: object]>([
-    ["200", json(200, answer), { kind: "ok", answer }],
-    ["no answer", lost, { kind: "failed", message: "socket hang up" }],
+    ["200", json(200, answer), { ok: true, value: answer }],
+    ["no answer", lost, { ok: false, error: { reason: "failed", message: "socket hang up" } }],
     ["200 that is a page", { status: 200, body: "<html>" }, unusable("HTTP 200 without JSON")],
     ["200 without a body", { status: 200, body: "" }, unusable("HTTP 200 without JSON")],
     ["200 of null", json(200, null), unusable("an answer of another kind")],
@@ -183,7 +183,7 @@ describe("answers → outcomes", () => {
       json(200, { ...answer, reportInMs: undefined }),
       unusable("an answer of another kind"),
     ],
-    ["an hour until the next report", json(200, { ...answer, reportInMs: 3_600_000 }), { kind: "ok" }],
+    ["an hour until the next report", json(200, { ...answer, reportInMs: 3_600_000 }), { ok: true }],
     [
       "more than an hour",
       json(200, { ...answer, reportInMs: 3_600_001 }),
@@ -196,17 +196,20 @@ describe("answers → outcomes", () => {
     [
       "429 with Retry-After",
       { status: 429, body: "slow down", retryAfterMs: 7000 },
-      { ...unusable("HTTP 429 without JSON"), retryAfterMs: 7000 },
+      { error: { ...unusable("HTTP 429 without JSON").error, retryAfterMs: 7000 } },
     ],
     [
       "a problem with Retry-After",
       { status: 500, body: '{"reason":"internal"}', retryAfterMs: 7000 },
-      { kind: "refused", problem: { reason: "internal", status: 500 }, retryAfterMs: 7000 },
+      {
+        ok: false,
+        error: { reason: "refused", problem: { reason: "internal", status: 500 }, retryAfterMs: 7000 },
+      },
     ],
     [
       "a problem whose own status differs → HTTP's counts",
       json(401, { reason: "unauthenticated", status: 200 }),
-      { kind: "refused", problem: { status: 401 } },
+      { ok: false, error: { reason: "refused", problem: { status: 401 } } },
     ],
   ])("%s", async (_situation, scriptedAnswer, outcome) => {
     expect(await scripted(scriptedAnswer).report(FACTS, VITALS)).toMatchObject(outcome);
@@ -233,7 +236,7 @@ describe("enrolment", () => {
       key,
       enrolling,
     );
-    expect(outcome).toEqual({ kind: "ok", answer: { kid: "k", ticket: "t" } });
+    expect(outcome).toEqual({ ok: true, value: { kid: "k", ticket: "t" } });
     const [request] = requests as [TransportRequest];
     expect(request).toMatchObject({ method: "PUT", path: "/v1/nodes/edge-1/enrolment" });
     const { proof, binding } = JSON.parse(request.body) as { proof: string; binding: string };
@@ -264,7 +267,8 @@ describe("enrolment", () => {
 
   test.each(["{}", '{"kid":""}', '{"kid":7}', "null"])("200 of %s → no enrolment", async (body) => {
     expect(await enrol(async () => ({ status: 200, body }), key, enrolling)).toMatchObject({
-      kind: "failed",
+      ok: false,
+      error: { reason: "failed" },
     });
   });
 });

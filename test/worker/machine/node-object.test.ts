@@ -4,7 +4,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
-import { reporter, type ReportOutcome, type Transport } from "../../../node-shim/worker-link/reporter.ts";
+import { reporter, type ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
+import { type Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { ORIGIN } from "../support/constants.ts";
 import {
   enrolled,
@@ -30,8 +31,8 @@ const getLease = (name: string) => kube<Lease>("GET", leasePath(name));
 const objectOf = (name: string) => env.NODES.getByName(name);
 
 function answerOf(outcome: ReportOutcome): ReportAnswer {
-  if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
-  return outcome.answer;
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome));
+  return outcome.value;
 }
 
 /** A machine that has reported twice: registered, warm, and quiet. */

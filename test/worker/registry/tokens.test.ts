@@ -45,7 +45,7 @@ describe("a token with labels and taints", () => {
       registerWithTaints: [{ ...NODE_TAINT, value: "8" }],
     };
     const outcome = await shimOf(machine)(facts(name, { settings: { ...settings, ...own } }), HEALTHY);
-    expect(outcome).toMatchObject({ answer: { phase: "registered" } });
+    expect(outcome).toMatchObject({ value: { phase: "registered" } });
     const node = await kube("GET", `/api/v1/nodes/${name}`);
     expect(node.metadata?.labels).toMatchObject({ "example.com/site": "north", tier: "shop", mine: "yes" });
     const own7 = node.spec?.taints?.filter(({ key }) => key === NODE_TAINT.key);
@@ -106,8 +106,8 @@ describe.each<[string, Record<string, unknown>, object, string | null]>([
     const { settings } = facts(name);
     const outcome = await shimOf(machine)(facts(name, { settings: { ...settings, ...own } }), HEALTHY);
     expect(outcome).toMatchObject({
-      kind: "ok",
-      answer: path === null ? { phase: "registered" } : { phase: "facts refused", factsRefused: { path } },
+      ok: true,
+      value: path === null ? { phase: "registered" } : { phase: "facts refused", factsRefused: { path } },
     });
   });
 });
@@ -161,7 +161,7 @@ describe("DELETE /v1/tokens/:id", () => {
       REFUSED,
     );
     const outcome = await shimOf({ name, key, kid: first.kid })(facts(name), HEALTHY);
-    expect(outcome).toMatchObject({ kind: "ok", answer: { phase: "registered" } });
+    expect(outcome).toMatchObject({ ok: true, value: { phase: "registered" } });
   });
 
   it("that is none → 404", async () => {
@@ -177,15 +177,15 @@ describe("a rejoin token", () => {
     const before = await enrolling(name, { joinToken, key: old });
     if (!("kid" in before)) throw new Error("not enrolled");
     const oldShim = shimOf({ name, key: old, kid: before.kid });
-    expect(await oldShim(facts(name), HEALTHY)).toMatchObject({ kind: "ok" });
+    expect(await oldShim(facts(name), HEALTHY)).toMatchObject({ ok: true });
 
     const { token: rejoin } = await minted({ names: name, rejoin: true });
     const after = await enrolling(name, { joinToken: rejoin, key: next });
     if (!("kid" in after)) throw new Error("not taken over");
-    expect(await oldShim(facts(name), HEALTHY)).toMatchObject({ problem: { status: 401 } });
+    expect(await oldShim(facts(name), HEALTHY)).toMatchObject({ error: { problem: { status: 401 } } });
     expect(await enrolling(name, { joinToken, key: old })).toEqual(REFUSED);
     const shim = shimOf({ name, key: next, kid: after.kid }, "start-2");
-    expect(await shim(facts(name), HEALTHY)).toMatchObject({ kind: "ok", answer: { phase: "registered" } });
+    expect(await shim(facts(name), HEALTHY)).toMatchObject({ ok: true, value: { phase: "registered" } });
     expect(await enrolling(name, { joinToken: rejoin, key: next })).toEqual(after);
     expect(await enrolling(name, { joinToken: rejoin, key: await makeMachineKey() })).toEqual(REFUSED);
   });
@@ -196,7 +196,7 @@ describe("a rejoin token", () => {
     const machine = await enrolled(name, { names: name, rejoin: true });
     const bad = { ...facts(name), machine: { cores: 0 } } as never;
     expect(await shimOf(machine, "start-2")(bad, HEALTHY)).toMatchObject({
-      answer: { phase: "facts refused" },
+      value: { phase: "facts refused" },
     });
   });
 });

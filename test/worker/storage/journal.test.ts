@@ -60,8 +60,8 @@ describe("a shim whose setup fails", () => {
     const restarted = shimOf(machine, "start-2");
     const changed = facts(name, { versions: { kernel: "6.2.0", osImage: "Test Linux" } });
     expect(await restarted(changed, FAILED)).toMatchObject({
-      kind: "ok",
-      answer: { phase: "setup failed", ready: true },
+      ok: true,
+      value: { phase: "setup failed", ready: true },
     });
     expect(await requestsAbout(name)).toEqual(["POST /api/v1/namespaces/default/events"]);
     expect(await eventsOf(name)).toEqual([...STARTED, "KubeletSetupFailed"]);
@@ -81,10 +81,10 @@ describe("a shim whose setup fails", () => {
     const name = "setup-mended";
     const machine = await enrolled(name);
     expect(await shimOf(machine, "start-1")(facts(name), FAILED)).toMatchObject({
-      answer: { phase: "setup failed", ready: false },
+      value: { phase: "setup failed", ready: false },
     });
     expect(await shimOf(machine, "start-2")(facts(name), HEALTHY)).toMatchObject({
-      answer: { phase: "registered", ready: true },
+      value: { phase: "registered", ready: true },
     });
   });
 });
@@ -318,11 +318,11 @@ describe("POST /v1/nodes/:name/register", () => {
     const { report } = await settled(name);
     await kube("DELETE", `/api/v1/nodes/${name}`);
     await kube("DELETE", `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`);
-    expect(await report(facts(name), HEALTHY)).toMatchObject({ answer: { phase: "node deleted" } });
+    expect(await report(facts(name), HEALTHY)).toMatchObject({ value: { phase: "node deleted" } });
     const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
     expect((await send(`/v1/nodes/${name}/register`, { method: "POST", headers })).status).toBe(204);
     expect(await report(facts(name), HEALTHY)).toMatchObject({
-      answer: { phase: "registered", ready: true },
+      value: { phase: "registered", ready: true },
     });
   });
 });

@@ -3,12 +3,9 @@ import { exports, env } from "cloudflare:workers";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import {
-  enrol,
-  reporter,
-  type Transport,
-  type TransportRequest,
-} from "../../../node-shim/worker-link/reporter.ts";
+import { reporter } from "../../../node-shim/worker-link/reporter.ts";
+import { enrol } from "../../../node-shim/worker-link/requests.ts";
+import { type Transport, type TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
 import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import {
   ADMIN_SECRET,
@@ -103,10 +100,10 @@ export async function enrolling(
   { joinToken, key, machineID = "m-1", systemUUID = "s-1" }: EnrolmentWish,
 ): Promise<{ kid: string } | { reason: string; status: number }> {
   const outcome = await enrol(transport, key, { name, origin: ORIGIN, joinToken, machineID, systemUUID });
-  if (outcome.kind === "failed") throw new Error(outcome.message);
-  return outcome.kind === "ok"
-    ? { kid: outcome.answer.kid }
-    : { reason: outcome.problem.reason, status: outcome.problem.status };
+  if (outcome.ok) return { kid: outcome.value.kid };
+  if (outcome.error.reason === "failed") throw new Error(outcome.error.message);
+  const { reason, status } = outcome.error.problem;
+  return { reason, status };
 }
 
 interface EnrolmentWish {
@@ -137,8 +134,8 @@ export async function enrolled(
     machineID: "m-1",
     systemUUID: "s-1",
   });
-  if (outcome.kind !== "ok") throw new Error(`enrolment of ${name}: ${JSON.stringify(outcome)}`);
-  return { name, key, ...outcome.answer };
+  if (!outcome.ok) throw new Error(`enrolment of ${name}: ${JSON.stringify(outcome)}`);
+  return { name, key, ...outcome.value };
 }
 
 /** A process of the shim on an enrolled machine. */

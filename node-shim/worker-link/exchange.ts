@@ -1,0 +1,74 @@
+// One request to the Worker, and what came of it. Knows no request of the protocol.
+import type { Problem } from "../../shared/protocol/answers.ts";
+import { type Failure, failure, type Result, success } from "../../shared/result.ts";
+import { faultOf } from "../base/fault.ts";
+
+export interface TransportRequest {
+  method: "POST" | "PUT";
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface TransportResponse {
+  status: number;
+  body: string;
+  /** Retry-After in milliseconds, where the answer has one in seconds. */
+  retryAfterMs?: number;
+}
+
+/** Sends one request; rejects when there was no whole answer within the deadline. */
+export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
+
+/** Why there is no answer: the Worker refused, with a problem document, or nothing usable came back. */
+export type RequestFault = (
+  { reason: "refused"; problem: Problem } | { reason: "failed"; message: string }
+) & { retryAfterMs?: number };
+
+/** In one line. */
+export function requestFaultText(fault: RequestFault): string {
+  return fault.reason === "failed" ? fault.message : fault.problem.title;
+}
+
+/** Has what is used of an answer the shape it must have? Something else than a rollcall Worker may answer at a URL. */
+export type IsAnswer<Answer> = (answer: Partial<Answer> | null) => answer is Answer & Partial<Answer>;
+
+/** Challenges in a row that are answered at once; the next one is handed back, for the caller to wait with jitter. */
+export const MAX_CHALLENGES = 2;
+
+/** Never rejects. */
+export async function exchange<Answer>(
+  send: Transport,
+  request: TransportRequest,
+  isAnswer: IsAnswer<Answer>,
+): Promise<Result<Answer, RequestFault>> {
+  let response: TransportResponse;
+  try {
+    response = await send(request);
+  } catch (error) {
+    return failure({ reason: "failed", message: faultOf(error) });
+  }
+  const retry = response.retryAfterMs === undefined ? {} : { retryAfterMs: response.retryAfterMs };
+  let body: unknown;
+  try {
+    body = JSON.parse(response.body);
+  } catch {
+    return notRollcall(`HTTP ${response.status} without JSON`, retry);
+  }
+  if (response.status >= 200 && response.status < 300) {
+    const answer = body as Partial<Answer> | null;
+    return isAnswer(answer) ? success(answer) : notRollcall("an answer of another kind", retry);
+  }
+  const problem = body as Partial<Problem> | null;
+  if (typeof problem?.reason !== "string")
+    return notRollcall(`HTTP ${response.status} without a reason`, retry);
+  return failure({
+    reason: "refused",
+    problem: { ...(problem as Problem), status: response.status },
+    ...retry,
+  });
+}
+
+function notRollcall(what: string, retry: { retryAfterMs?: number }): Failure<RequestFault> {
+  return failure({ reason: "failed", message: `${what}: is this a rollcall Worker?`, ...retry });
+}

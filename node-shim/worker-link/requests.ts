@@ -1,0 +1,88 @@
+// What a machine asks of the Worker beside its reports: enrolling, a next key, leaving. When to try again is the caller's.
+import type { EnrolmentAnswer, LeaveAnswer, RotationAnswer } from "../../shared/protocol/answers.ts";
+import { JWT_TYPES } from "../../shared/protocol/claims.ts";
+import { PROTOCOL } from "../../shared/protocol/report.ts";
+import type { Result } from "../../shared/result.ts";
+import type { MachineKey } from "../identity/machine-key.ts";
+import { exchange, type IsAnswer, MAX_CHALLENGES, type RequestFault, type Transport } from "./exchange.ts";
+import { sha256Base64url, signEnrolment, signNextKey, signReport } from "./sign.ts";
+
+export interface Enrolling {
+  name: string;
+  /** The Worker's origin: `https://rollcall.example.com`. */
+  origin: string;
+  joinToken: string;
+  machineID: string;
+  systemUUID: string;
+}
+
+/** Has the machine's key pinned under its name. The same key and token again is fine, for ever. */
+export async function enrol(
+  send: Transport,
+  key: MachineKey,
+  enrolling: Enrolling,
+): Promise<Result<EnrolmentAnswer, RequestFault>> {
+  const path = `/v1/nodes/${enrolling.name}/enrolment`;
+  const jwts = await signEnrolment(key, enrolling.joinToken, { ...enrolling, path });
+  const body = JSON.stringify({ protocol: PROTOCOL, ...jwts });
+  const headers = { "content-type": "application/json" };
+  return exchange(send, { method: "PUT", path, headers, body }, isEnrolmentAnswer);
+}
+
+/** An enrolled machine that asks for something else than a report. */
+export interface Enrolled {
+  name: string;
+  origin: string;
+  key: MachineKey;
+  kid: string;
+}
+
+/** Has lease and Node removed and this key refused for ever. */
+export function leave(send: Transport, machine: Enrolled): Promise<Result<LeaveAnswer, RequestFault>> {
+  const request = { path: `/v1/nodes/${machine.name}/leave`, body: "{}", typ: JWT_TYPES.leave };
+  return ask(send, machine, request, isLeaveAnswer);
+}
+
+/** Has the next key pinned beside this one, which is good until the next one has reported. Repeatable. */
+export async function rotate(
+  send: Transport,
+  machine: Enrolled,
+  next: MachineKey,
+): Promise<Result<RotationAnswer, RequestFault>> {
+  const { name, origin, key } = machine;
+  const path = `/v1/nodes/${name}/rotate`;
+  const proof = await signNextKey(next, { name, origin, path, previous: key.thumbprint });
+  const body = JSON.stringify({ protocol: PROTOCOL, proof });
+  return ask(send, machine, { path, body, typ: JWT_TYPES.rotate }, isRotationAnswer);
+}
+
+/** Challenges are answered at once, as a report's are. */
+async function ask<Answer>(
+  send: Transport,
+  { name, origin, key, kid }: Enrolled,
+  { path, body, typ }: { path: string; body: string; typ: string },
+  isAnswer: IsAnswer<Answer>,
+): Promise<Result<Answer, RequestFault>> {
+  let ticket = "";
+  for (let challenges = 0; ; challenges++) {
+    const claims = { sub: name, aud: origin, body: sha256Base64url(body), ticket, n: 1 };
+    const authorization = `Bearer ${await signReport(key, kid, claims, typ)}`;
+    const headers = { "content-type": "application/json", authorization };
+    const outcome = await exchange(send, { method: "POST", path, headers, body }, isAnswer);
+    if (outcome.ok || outcome.error.reason !== "refused" || challenges >= MAX_CHALLENGES) return outcome;
+    if (outcome.error.problem.reason !== "ticket-stale") return outcome;
+    ticket = outcome.error.problem.ticket ?? "";
+  }
+}
+
+function isEnrolmentAnswer(answer: Partial<EnrolmentAnswer> | null): answer is EnrolmentAnswer {
+  return isRotationAnswer(answer) && typeof (answer as Partial<EnrolmentAnswer>).ticket === "string";
+}
+
+function isRotationAnswer(answer: Partial<RotationAnswer> | null): answer is RotationAnswer {
+  return typeof answer?.kid === "string" && answer.kid !== "";
+}
+
+function isLeaveAnswer(answer: Partial<LeaveAnswer> | null): answer is LeaveAnswer {
+  return answer?.left === true;
+}
