@@ -2,8 +2,8 @@
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
-import type { Report } from "../../shared/protocol/report.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
+import type { Report } from "../../shared/protocol/report.ts";
 import type { Environment } from "../env.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { MachineLog } from "../log.ts";

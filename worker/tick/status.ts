@@ -1,24 +1,26 @@
 // Writes a Node's status when it changed or its time has come: the kubelet's updateNodeStatus over the last known Node.
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import {
+  type Heartbeat,
   type HeartbeatState,
   isUpdateStatusPeriodExpired,
   updateNodeStatus,
 } from "../../shared/node/heartbeat.ts";
-import { reportedEvents, reportedSetters } from "../../shared/from-report/reported-node.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
-import { type NodeUpdate, updateNode } from "../../shared/node/update-node.ts";
-import { decidedConditions, overDecisions } from "../../shared/node/decided.ts";
+import type { NodeUpdate } from "../../shared/node/update-node.ts";
+import { decidedConditions } from "../../shared/node/decided.ts";
 import type { Renewal } from "./lease.ts";
-import type { OccurredEvent } from "../storage/outbox.ts";
 import { distrustKnownNode, readOwnNode } from "./own-node.ts";
-import { recalledMemory, storedMemory } from "./setter-memory.ts";
+import {
+  type DecisionBasis,
+  decideStatus,
+  firstBasis,
+  lastHeartbeatMs,
+  recordDecision,
+  type StatusDecision,
+} from "./decide-status.ts";
 import type { TickContext } from "./context.ts";
-import { success } from "../../shared/result.ts";
-
-export interface StatusWritten {
-  error: ApiError | null;
-}
+import { type Failure, failure, type Result, success } from "../../shared/result.ts";
 
 /**
  * Starts from the last known Node while that can be relied on: the lease was renewed all the time (else the node
@@ -28,7 +30,7 @@ export async function writeStatus(
   context: TickContext,
   { wasFresh, lastContactMs }: Renewal,
   deadlineMs: number,
-): Promise<StatusWritten> {
+): Promise<Result<null, ApiError>> {
   const { records, facts, memory } = context;
   const known = records.get("node");
   if (!known) throw new Error("a registered Node that is not known");
@@ -39,7 +41,13 @@ export async function writeStatus(
   const period = { now: () => nowMs, nodeStatusReportFrequencyMs };
   const isSound = wasFresh && !known.readAgain;
   const isKnownEnough = isSound && !isUpdateStatusPeriodExpired(period, state);
-  const decisions = decider(context, known.node, lastContactMs);
+  let last: DecisionBasis | StatusDecision = firstBasis(context, known.node, lastContactMs);
+  const decide = (original: Node): NodeUpdate => {
+    const decision = decideStatus(context, original, last);
+    recordDecision(context, decision);
+    last = decision;
+    return decision.update;
+  };
 
   const written = await updateNodeStatus(
     {
@@ -48,12 +56,12 @@ export async function writeStatus(
         // A periodic write looks for what others changed, and a moment does not matter; doubt asks for the truth.
         const read = await readOwnNode(context, client, attempt === 0 && isSound);
         // What the machine says is decided, and history, also where nobody can be asked.
-        if (attempt === 0 && !read.ok && !context.lost) decisions.decide(known.node);
+        if (attempt === 0 && !read.ok && !context.lost) decide(known.node);
         return read;
       },
-      updateNode: decisions.decide,
+      updateNode: decide,
       patchNodeStatus: (original, patch) => {
-        rememberSent(records, original, decisions.lastUpdate());
+        if ("update" in last) rememberSent(records, last);
         return client.patchNodeStatus(original, patch);
       },
       ...period,
@@ -64,92 +72,45 @@ export async function writeStatus(
     state,
   );
   memory.status = state;
-  if (!written.ok) {
-    // What somebody else has made of the Node is remembered: it must not cause its events with every try.
-    const remembered = records.get("node") ?? known;
-    if (decisions.lastRead() !== known.node)
-      records.put("node", { ...remembered, node: decisions.lastRead() });
-    distrustKnownNode(records);
-    context.log("status not written", written.error);
-    return { error: written.error };
-  }
-  const { outcome, node } = written.value;
-  if (outcome === "patched") memory.heartbeatMs = lastHeartbeatMs(node);
-  const errors = written.value.errors.join("; ");
-  if (errors !== (memory.setterErrors ?? ""))
-    context.log(errors === "" ? "setters: well" : `setters: ${errors}`);
-  memory.setterErrors = errors;
-  // Also where a later try found that an unanswered one had been applied.
-  if (records.get("node")?.readAgain || !isSameButForTimes(node, known.node)) {
-    records.put("node", { node, ...state, readAgain: false });
-  }
-  return { error: null };
+  if (!written.ok) return failed(context, last.original, written.error);
+  remember(context, known.node, written.value, state);
+  return success(null);
 }
 
-interface Decider {
-  decide: (original: Node) => NodeUpdate;
-  /** The Node that was decided about last, as the apiserver has it. */
-  lastRead: () => Node;
-  /** What was decided about it. */
-  lastUpdate: () => NodeUpdate | undefined;
+/** What somebody else has made of the Node is remembered: it must not cause its events with every try. */
+function failed(context: TickContext, read: Node, error: ApiError): Failure<ApiError> {
+  const known = context.records.get("node");
+  if (known && read !== known.node) context.records.put("node", { ...known, node: read });
+  distrustKnownNode(context.records);
+  context.log("status not written", error);
+  return failure(error);
+}
+
+/** A fault of the setters that stays is logged once. */
+function remember(
+  context: TickContext,
+  before: Node,
+  { outcome, node, errors }: Heartbeat,
+  state: HeartbeatState,
+): void {
+  const { memory, records } = context;
+  if (outcome === "patched") memory.heartbeatMs = lastHeartbeatMs(node);
+  const setterErrors = errors.join("; ");
+  if (setterErrors !== (memory.setterErrors ?? ""))
+    context.log(setterErrors === "" ? "setters: well" : `setters: ${setterErrors}`);
+  memory.setterErrors = setterErrors;
+  // Also where a later try found that an unanswered one had been applied.
+  if (records.get("node")?.readAgain || !isSameButForTimes(node, before))
+    records.put("node", { node, ...state, readAgain: false });
 }
 
 /**
  * An object may be gone before the answer comes: the Node is read again then. Heartbeats alone are not worth a row.
  */
-function rememberSent(records: TickContext["records"], original: Node, update: NodeUpdate | undefined): void {
+function rememberSent(records: TickContext["records"], { original, update }: StatusDecision): void {
   const known = records.get("node");
-  if (!known || !update?.changed) return;
+  if (!known || !update.changed) return;
   records.put("node", { ...known, node: original, readAgain: true, sent: decidedConditions(update.node) });
-}
-
-/** Decisions are in SQLite before they are acted on; a further one starts from them and causes no event again. */
-function decider(context: TickContext, known: Node, lastContactMs: number): Decider {
-  const { records, facts, report, name } = context;
-  const memory = context.memory.setters
-    ? structuredClone(context.memory.setters)
-    : recalledMemory(records.get("memory"), lastContactMs);
-  let events: OccurredEvent[] = [];
-  const recordEvent = (type: string, reason: string, message: string) =>
-    void events.push({ type, reason, message });
-  // Times never go back, whatever this clock says: the row may be older than the last write, and the lease knows of it.
-  const writtenMs = Math.max(
-    context.memory.heartbeatMs ?? 0,
-    context.memory.status?.lastStatusReportTimeMs ?? 0,
-  );
-  const { os, architecture } = facts.platform;
-  let lastKnown = known;
-  let lastUpdate: NodeUpdate | undefined;
-  return {
-    lastRead: () => lastKnown,
-    lastUpdate: () => lastUpdate,
-    decide: (original) => {
-      const nowMs = Math.max(context.nowMs(), writtenMs, lastHeartbeatMs(original));
-      const reported = { name, facts, vitals: report.vitals, nowMs, memory, recordEvent };
-      const setters = overDecisions(
-        [...reportedEvents(reported), ...reportedSetters(reported)],
-        lastKnown,
-        records.get("decided") ?? [],
-        records.get("node")?.sent,
-      );
-      const update = updateNode(original, () => success(false), os, architecture, setters);
-      context.memory.setters = memory;
-      // An event tells when it happened by this clock: the moment of the last write has given a name to another one.
-      const atMs = context.nowMs();
-      context.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });
-      events = [];
-      lastKnown = original;
-      lastUpdate = update;
-      return update;
-    },
-  };
-}
-
-function lastHeartbeatMs(node: Node): number {
-  const heartbeats = (node.status?.conditions ?? []).map(({ lastHeartbeatTime }) =>
-    lastHeartbeatTime ? Date.parse(lastHeartbeatTime) : 0,
-  );
-  return Math.max(0, ...heartbeats);
 }
 
 /** Heartbeats and bookkeeping apart: what a row of SQLite is worth. */

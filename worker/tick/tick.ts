@@ -54,6 +54,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   // An object that is evicted between its reports has no next renewal to carry the time of this write.
   const isWritten = input.memory.status?.lastStatusReportTimeMs !== reportedMs;
   if (wasEvicted && isWritten && lease.renewed) await renewLease(context, LEASE_DEADLINE_MS);
-  const error = status.error ?? (lease.renewed ? null : lease.error);
+  const leaseError = lease.renewed ? null : lease.error;
+  const error = status.ok ? leaseError : status.error;
   return { phase: error ? phaseOf(error) : "registered", ready: isReady(records.get("node")?.node) };
 }

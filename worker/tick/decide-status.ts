@@ -1,0 +1,79 @@
+// Decides what a Node's status should be: the setters over a Node, by what the machine reported last. Writes nothing.
+import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
+import { reportedEvents, reportedSetters } from "../../shared/from-report/reported-node.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import { overDecisions } from "../../shared/node/decided.ts";
+import { type NodeUpdate, updateNode } from "../../shared/node/update-node.ts";
+import { success } from "../../shared/result.ts";
+import type { OccurredEvent } from "../storage/outbox.ts";
+import type { TickContext } from "./context.ts";
+import { recalledMemory, storedMemory } from "./setter-memory.ts";
+
+/** What a decision starts from: the last known Node, or the decision before it. */
+export interface DecisionBasis {
+  /** The Node that was decided about, as the apiserver has it. */
+  original: Node;
+  /** What the setters remember after it. */
+  memory: ReportedMemory;
+}
+
+export interface StatusDecision extends DecisionBasis {
+  update: NodeUpdate;
+  events: readonly OccurredEvent[];
+  /** When the setters ran, by a clock that never goes back. */
+  nowMs: number;
+}
+
+/** The first decision of a tick starts from the last known Node, and from what the setters remember of earlier ones. */
+export function firstBasis(
+  { memory, records }: TickContext,
+  known: Node,
+  lastContactMs: number,
+): DecisionBasis {
+  const setters = memory.setters ?? recalledMemory(records.get("memory"), lastContactMs);
+  return { original: known, memory: setters };
+}
+
+/** A further decision starts from the one before it, and causes no event again. */
+export function decideStatus(context: TickContext, original: Node, before: DecisionBasis): StatusDecision {
+  const { records, facts, report, name } = context;
+  const memory = structuredClone(before.memory);
+  const events: OccurredEvent[] = [];
+  const recordEvent = (type: string, reason: string, message: string) =>
+    void events.push({ type, reason, message });
+  // Times never go back, whatever this clock says: the row may be older than the last write, and the lease knows of it.
+  const writtenMs = Math.max(
+    context.memory.heartbeatMs ?? 0,
+    context.memory.status?.lastStatusReportTimeMs ?? 0,
+  );
+  const nowMs = Math.max(context.nowMs(), writtenMs, lastHeartbeatMs(original));
+  const reported = { name, facts, vitals: report.vitals, nowMs, memory, recordEvent };
+  const setters = overDecisions(
+    [...reportedEvents(reported), ...reportedSetters(reported)],
+    before.original,
+    records.get("decided") ?? [],
+    records.get("node")?.sent,
+  );
+  const { os, architecture } = facts.platform;
+  const update = updateNode(original, () => success(false), os, architecture, setters);
+  return { original, memory, update, events, nowMs };
+}
+
+/** In SQLite before it is acted on. */
+export function recordDecision(
+  context: TickContext,
+  { update, memory, events, nowMs }: StatusDecision,
+): void {
+  context.memory.setters = memory;
+  // An event tells when it happened by this clock: the moment of the last write has given a name to another one.
+  const atMs = context.nowMs();
+  context.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });
+}
+
+/** The last heartbeat that the Node's conditions carry, in milliseconds since 1970; 0: none. */
+export function lastHeartbeatMs(node: Node): number {
+  const heartbeats = (node.status?.conditions ?? []).map(({ lastHeartbeatTime }) =>
+    lastHeartbeatTime ? Date.parse(lastHeartbeatTime) : 0,
+  );
+  return Math.max(0, ...heartbeats);
+}
