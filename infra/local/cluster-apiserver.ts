@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isReady, prepareRealApiserver } from "./real-apiserver.ts";
-import type { Place } from "./cluster.ts";
 import type { Cluster } from "./kubernetes.ts";
 import { untilReady } from "./parts.ts";
+import type { Place } from "./place.ts";
 import { freePort } from "./ports.ts";
 import { saveState } from "./settings.ts";
 

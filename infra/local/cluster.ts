@@ -10,32 +10,11 @@ import { socketPathOf } from "../../node-shim/config/endpoint.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
 import { type Apiserver, startApiserver } from "./cluster-apiserver.ts";
 import { mintToken } from "./admin.ts";
-import { type Parts, untilReady } from "./parts.ts";
+import { untilReady } from "./parts.ts";
+import type { Place } from "./place.ts";
 import { freePort } from "./ports.ts";
-import { adminSecret, saveState, type State } from "./settings.ts";
+import { adminSecret, saveState } from "./settings.ts";
 import { prepareWorker } from "./workerd.ts";
-
-export interface StartFlags {
-  state: string;
-  fresh?: boolean;
-  kubeconfig?: string;
-  config?: string;
-  nodes: number;
-  apiserverPort?: number;
-  workerPort?: number;
-}
-
-export interface Place {
-  /** The project's root. */
-  root: string;
-  /** The state folder. */
-  folder: string;
-  flags: StartFlags;
-  state: State;
-  parts: Parts;
-  /** Says what has been done. */
-  progress: (message: string) => void;
-}
 
 /** Starts everything, in the order in which one part needs the other. */
 export async function startCluster(place: Place): Promise<Apiserver> {

@@ -8,7 +8,9 @@ import { defaultConfiguration } from "../../node-shim/config/config.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { systemClock } from "../../node-shim/base/clock.ts";
 import { startLoop } from "../../node-shim/loop/loop.ts";
-import { enrol, reporter, type Transport } from "../../node-shim/worker-link/reporter.ts";
+import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import { enrol } from "../../node-shim/worker-link/requests.ts";
+import { requestFaultText, type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { machineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { simulatedFacts, simulatedVitals } from "./simulated-facts.ts";
@@ -88,12 +90,12 @@ async function enrolOne(index: number, send: Transport): Promise<string> {
     machineID,
     systemUUID,
   });
-  if (outcome.kind !== "ok") {
-    const why = outcome.kind === "failed" ? outcome.message : outcome.problem.title;
+  if (!outcome.ok) {
+    const why = requestFaultText(outcome.error);
     throw new Error(`${name} could not enrol: ${why}`);
   }
-  machine.kid = outcome.answer.kid;
-  return outcome.answer.ticket;
+  machine.kid = outcome.value.kid;
+  return outcome.value.ticket;
 }
 
 async function runOne(index: number, ticket: string, reported: () => void): Promise<void> {

@@ -6,7 +6,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { lockFolder } from "../../node-shim/identity/lock.ts";
 import { apiFault } from "./api-fault.ts";
-import type { StartFlags } from "./cluster.ts";
+import type { StartFlags } from "./place.ts";
 import { localParts, type Part, shellCommand } from "./parts.ts";
 import { openState } from "./settings.ts";
 import { type LiveTable, liveTable } from "./table.ts";

@@ -1,8 +1,8 @@
 // What a kind of hostile request is made of: what was recorded, a key of the thief's own, and randomness.
-import type { TransportRequest } from "../../node-shim/worker-link/reporter.ts";
+import type { TransportRequest } from "../../node-shim/worker-link/exchange.ts";
 import { type Jwt, type SeededKey, takenApart } from "./jwt.ts";
 import type { Random } from "./random.ts";
-import type { Recording } from "./recording.ts";
+import { type Recording, tokenOf } from "./recorded.ts";
 
 export interface Draw {
   random: Random;
@@ -31,10 +31,6 @@ export interface Signed extends TransportRequest {
 
 export function nameOf({ path }: TransportRequest): string {
   return path.split("/")[3] ?? "";
-}
-
-export function tokenOf({ headers }: TransportRequest): string {
-  return (headers["authorization"] ?? "").slice("Bearer ".length);
 }
 
 /** Often something that the Worker would take: there one defence alone stands between a change and its effect. */

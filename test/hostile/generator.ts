@@ -5,7 +5,7 @@ import { bodyKinds } from "./kinds/bodies.ts";
 import { routeKinds } from "./kinds/routes.ts";
 import { tokenKinds } from "./kinds/tokens.ts";
 import { randomOf } from "./random.ts";
-import type { Recording } from "./recording.ts";
+import type { Recording } from "./recorded.ts";
 import { isStillValid } from "./still-valid.ts";
 
 const KINDS = Object.entries({ ...bodyKinds, ...tokenKinds, ...routeKinds });

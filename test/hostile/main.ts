@@ -1,7 +1,8 @@
 // npm run hostile: a seeded generator without any credential against the Worker on workerd.
 import { Command, InvalidArgumentError } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
-import { type Plan, runHostile } from "./run.ts";
+import { runHostile } from "./run.ts";
+import type { Plan } from "./verdict.ts";
 import { isClean, verdictText } from "./verdict.ts";
 
 const HELP = `

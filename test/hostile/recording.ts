@@ -1,22 +1,16 @@
 // Machines that enrol, report, rotate, leave and are revoked, and all that they sent, as a thief has it for whom TLS is
 // not there; some of it never arrived. The keys stay here; the generator gets the requests.
 import { machineKey, type MachineKey } from "../../node-shim/identity/machine-key.ts";
-import {
-  enrol,
-  type Enrolled,
-  leave,
-  type Outcome,
-  reporter,
-  rotate,
-  type Transport,
-  type TransportRequest,
-} from "../../node-shim/worker-link/reporter.ts";
+import type { Result } from "../../shared/result.ts";
+import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import { enrol, type Enrolled, leave, rotate } from "../../node-shim/worker-link/requests.ts";
+import { type Transport, type TransportRequest } from "../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { ask } from "../../infra/operator/client.ts";
 import type { BenchWorker } from "../bench/workerd.ts";
 import { machineFacts, machineVitals } from "../bench/machine.ts";
 import { ORIGIN, PLANT_PATH, type Planted } from "./agreed.ts";
-import { tokenOf } from "./attack.ts";
+import { type Recording, tokenOf } from "./recorded.ts";
 import { seededKey, takenApart } from "./jwt.ts";
 import type { Random } from "./random.ts";
 
@@ -24,15 +18,6 @@ import type { Random } from "./random.ts";
 export const NOW_MS = Date.UTC(2026, 0, 2);
 /** Several hundred beats are within a ticket's life. */
 const BEAT_MS = 100;
-
-export interface Recording {
-  requests: TransportRequest[];
-  /**
-   * What the Worker would take: enrolments of keys that stand and the last report of each machine, to no effect; and what
-   * was withheld from it, once.
-   */
-  stillValid: TransportRequest[];
-}
 
 export interface Recorded {
   recording: Recording;
@@ -166,7 +151,7 @@ function beatOf(machine: Enrolled, send: Transport, requests: TransportRequest[]
   };
 }
 
-function taken<Answer>(outcome: Outcome<Answer>): Answer {
-  if (outcome.kind === "ok") return outcome.answer;
+function taken<Answer>(outcome: Result<Answer, unknown>): Answer {
+  if (outcome.ok) return outcome.value;
   throw new Error(`a machine's own request was not taken: ${JSON.stringify(outcome)}`);
 }

@@ -9,15 +9,7 @@ import { type Hostile, hostileGenerator } from "./generator.ts";
 import { type Answered, type Client, hostileClient } from "./post.ts";
 import { randomOf } from "./random.ts";
 import { NOW_MS, type Recorded, record } from "./recording.ts";
-import { type Offence, offenceOf, type Verdict } from "./verdict.ts";
-
-export interface Plan {
-  requests: number;
-  /** Decides the requests, with their indexes. */
-  seed: number;
-  /** The index to begin at. */
-  from: number;
-}
+import { type Offence, offenceOf, type Plan, type Verdict } from "./verdict.ts";
 
 const ENTRY = fileURLToPath(new URL("../worker/support/hostile-entry.ts", import.meta.url));
 /** Between two looks at rows, objects and memory, and two heartbeats of the machines. */

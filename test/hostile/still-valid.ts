@@ -1,9 +1,9 @@
 // Which hostile requests are none: they say what a machine has said, in other letters at most, and the Worker may take it
 // again, to no effect. Knows the rules of docs/protocol.md, not the Worker.
-import type { TransportRequest } from "../../node-shim/worker-link/reporter.ts";
+import type { TransportRequest } from "../../node-shim/worker-link/exchange.ts";
 import type { Attack } from "./attack.ts";
 import { ORIGIN } from "./agreed.ts";
-import type { Recording } from "./recording.ts";
+import type { Recording } from "./recorded.ts";
 
 /** A request that anybody may make, or that a machine has made and that still stands. */
 export function isStillValid({ stillValid }: Recording, attack: Attack): boolean {

@@ -1,7 +1,14 @@
 // What came of hostile requests, in words: the last line is the verdict. Sends nothing.
 import type { Hostile } from "./generator.ts";
 import type { Answered } from "./post.ts";
-import type { Plan } from "./run.ts";
+
+export interface Plan {
+  requests: number;
+  /** Decides the requests, with their indexes. */
+  seed: number;
+  /** The index to begin at. */
+  from: number;
+}
 
 /** A request that should have been refused. */
 export interface Offence {

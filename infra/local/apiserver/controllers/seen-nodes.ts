@@ -1,6 +1,6 @@
 // What the node controllers have seen, kept up to date by the feed of changes. Decides nothing.
 import { fieldsOf, textOf } from "../object.ts";
-import type { Change } from "../store.ts";
+import type { Change } from "../history.ts";
 import { type NodeView, viewOf } from "./node-view.ts";
 import type { World } from "./world.ts";
 
