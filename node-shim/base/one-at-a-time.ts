@@ -16,7 +16,7 @@ export function oneAtATime<R>(
 
   async function attempt(argument: string): Promise<Reading<R>> {
     if (hung !== null) return hung;
-    const answer = settle(call, argument);
+    const answer = resultOf(call, argument);
     const first = await Promise.race([answer, after(giveUpMs, answer)]);
     if (first !== "late") return first;
     hung = unreadable(`${name} ${argument} has not returned within ${giveUpMs} ms`, "late");
@@ -33,7 +33,7 @@ export function oneAtATime<R>(
   };
 }
 
-async function settle<R>(call: (argument: string) => Promise<R>, argument: string): Promise<Reading<R>> {
+async function resultOf<R>(call: (argument: string) => Promise<R>, argument: string): Promise<Reading<R>> {
   try {
     return success(await call(argument));
   } catch (error) {

@@ -4,7 +4,7 @@ import { loadEnrolment, loadOrMakeKey } from "../identity/identity.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { nodeName } from "../machine/settings.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
-import type { Enrolled } from "../worker-link/requests.ts";
+import type { EnrolledMachine } from "../worker-link/requests.ts";
 import type { Transport } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 
@@ -26,7 +26,7 @@ export async function asEnrolled<T>(
   flags: EnrolledFlags,
   deadlineMs: number,
   otherwise: string, // typically what to do first
-  work: (machine: Enrolled, connection: Connection) => Promise<T>,
+  work: (machine: EnrolledMachine, connection: Connection) => Promise<T>,
 ): Promise<T> {
   const origin = workerOrigin(flags);
   const name = nodeName(flags);

@@ -34,16 +34,16 @@ function tableSources(isDocker: boolean): [pointer: string, source: string][] {
 }
 
 function withSources(facts: Facts, sources: ReadonlyMap<string, string>): Record<string, unknown> {
-  const told = (pointer: string, value: unknown, group = pointer) => ({
+  const withSource = (pointer: string, value: unknown, group = pointer) => ({
     value,
     source: sources.get(pointer) ?? sources.get(group),
   });
   const groups = Object.entries(facts).map(([group, fact]) => {
     const isGroup = typeof fact === "object" && fact !== null && !Array.isArray(fact);
-    if (!isGroup) return [group, told(`/${group}`, fact)] as const;
+    if (!isGroup) return [group, withSource(`/${group}`, fact)] as const;
     const entries = Object.entries(fact).map(([name, value]) => [
       name,
-      told(`/${group}/${name}`, value, `/${group}`),
+      withSource(`/${group}/${name}`, value, `/${group}`),
     ]);
     return [group, Object.fromEntries(entries)] as const;
   });

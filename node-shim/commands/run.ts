@@ -76,7 +76,7 @@ interface Beginning {
 /** What posts the machine's reports, and what gathers them. */
 type Begun = Pick<LoopDependencies, "report" | "gather">;
 
-/** From the machine's key to its first report; null: stopped before. A setup that fails is told, and thrown. */
+/** From the machine's key to its first report; null: stopped before. A setup that fails is reported, and thrown. */
 async function begin(beginning: Beginning): Promise<Begun | null> {
   const { flags, machine, origin, send, stop, log, now, closings } = beginning;
   const { name } = machine;
@@ -90,7 +90,7 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   const known = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
   let report = known && reporterFor(known);
   const failed = async (error: unknown): Promise<never> => {
-    if (report) await tellSetupFailed(machine, report, faultOf(error), log);
+    if (report) await reportSetupFailure(machine, report, faultOf(error), log);
     throw error;
   };
   await machine.setUp().catch(failed);
@@ -119,7 +119,7 @@ function onceAccepted(report: LoopDependencies["report"], accepted: () => void):
 }
 
 /** Once: whoever starts the shim again has it said again, as a kubelet that is started again does. */
-async function tellSetupFailed(
+async function reportSetupFailure(
   { gather }: Machine,
   report: LoopDependencies["report"],
   fault: string,

@@ -12,7 +12,7 @@ import { IGNORED_FIELDS, nearestName } from "./known-fields.ts";
 import {
   API_VERSION,
   type Field,
-  type Given,
+  type GivenFields,
   KIND,
   type KubeletConfiguration,
   kubeletConfigurationFields,
@@ -34,7 +34,7 @@ export interface LoadedConfiguration {
 }
 
 interface FileContent {
-  given: Given;
+  given: GivenFields;
   ignored: string[];
   /** Names the file in errors. */
   source: string;

@@ -2,7 +2,7 @@
 import { parseDuration } from "../../shared/go/duration.ts";
 import { effectiveEvictionHard } from "../../shared/resources/eviction-thresholds.ts";
 import { DEFAULT_SETTINGS } from "../../shared/protocol/settings.ts";
-import type { Field, Given, KubeletConfiguration } from "./schema.ts";
+import type { Field, GivenFields, KubeletConfiguration } from "./schema.ts";
 import { valueOr } from "../../shared/result.ts";
 
 const {
@@ -59,11 +59,11 @@ const ZERO_IS_UNSET: ReadonlySet<Field> = new Set<Field>([
 ]);
 
 /** What a file comes to, and which fields it has set. */
-export function withDefaults(given: Given): { values: KubeletConfiguration; set: ReadonlySet<Field> } {
+export function withDefaults(given: GivenFields): { values: KubeletConfiguration; set: ReadonlySet<Field> } {
   const entries = Object.entries(given) as [Field, unknown][];
   const own = entries.filter(([field, value]) => value !== undefined && !isUnset(field, value));
   const set = new Set(own.map(([field]) => field));
-  const values: KubeletConfiguration = { ...DEFAULTS, ...(Object.fromEntries(own) as Given as object) };
+  const values: KubeletConfiguration = { ...DEFAULTS, ...(Object.fromEntries(own) as GivenFields as object) };
   // An update frequency that is set is the report frequency's default as well.
   if (set.has("nodeStatusUpdateFrequency") && !set.has("nodeStatusReportFrequency"))
     values.nodeStatusReportFrequency = values.nodeStatusUpdateFrequency;

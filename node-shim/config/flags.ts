@@ -2,7 +2,7 @@
 // file (kubeletConfigFlagPrecedence).
 import { parseTaintsFlag } from "../../shared/kubernetes/taints.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
-import { type Field, type Given, kubeletConfigurationFields } from "./schema.ts";
+import { type Field, type GivenFields, kubeletConfigurationFields } from "./schema.ts";
 
 /** Gets the texts of a flag, one at least, in their order; throws what is wrong with them. */
 type Read = (texts: string[]) => unknown;
@@ -40,7 +40,7 @@ export type ConfigurationFlag = keyof typeof CONFIGURATION_FLAGS;
 export type FlagTexts = Partial<Record<ConfigurationFlag, string[]>>;
 
 /** The fields that flags set, and by which flag. Throws with flag and fault. */
-export function readFlags(texts: FlagTexts): { given: Given; flagOf: ReadonlyMap<Field, string> } {
+export function readFlags(texts: FlagTexts): { given: GivenFields; flagOf: ReadonlyMap<Field, string> } {
   const given: Record<string, unknown> = {};
   const flagOf = new Map<Field, string>();
   for (const [name, values = []] of Object.entries(texts) as [ConfigurationFlag, string[] | undefined][]) {

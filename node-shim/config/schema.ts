@@ -71,7 +71,7 @@ export const kubeletConfigurationFields = z.strictObject({
 type Fields = z.infer<typeof kubeletConfigurationFields>;
 export type Field = keyof Fields;
 /** What a file or the flags say. */
-export type Given = { [F in Field]?: Fields[F] | undefined };
+export type GivenFields = { [F in Field]?: Fields[F] | undefined };
 /** What holds. */
 export type KubeletConfiguration = Omit<Fields, "registerWithTaints"> & {
   /** null: not configured. */

@@ -5,7 +5,8 @@ import { findOrigin } from "../worker-link/origin.ts";
 import { fail, type Finding, findingsText, ok } from "./finding.ts";
 import { checkIdentity } from "./identity-checks.ts";
 import { checkNode } from "./node-checks.ts";
-import { checkWorker, type WorkerProbes, workerProbes } from "./worker-checks.ts";
+import { checkWorker } from "./worker-checks.ts";
+import { type WorkerProbes, workerProbes } from "./worker-probes.ts";
 
 export interface DoctorFlags extends MachineFlags {
   url?: string;

@@ -1,4 +1,4 @@
-// The key that follows the machine's own, in its state folder: there before the Worker hears of it, and until it has
+// The key that follows the machine's own, in its state folder: there before the Worker knows of it, and until it has
 // reported. The key before it stays as long.
 import { rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What conditions depend on, and whether the Worker has been told. Reports nothing: the loop asks.
+// What conditions depend on, and whether the Worker knows it. Reports nothing: the loop asks.
 import { CONDITION_OF_SIGNAL, type PressureCondition } from "../../shared/resources/eviction-thresholds.ts";
 import { NO_PRESSURE, synchronizeEviction } from "../../shared/resources/eviction.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
@@ -6,25 +6,25 @@ import { DEFAULT_SETTINGS, type Settings } from "../../shared/protocol/settings.
 import { settingsInForce } from "../../shared/from-report/settings-in-force.ts";
 
 /** As much of the vitals as conditions depend on. */
-interface Standing {
+interface ConditionInputs {
   pressures: readonly PressureCondition[];
   /** What keeps the Node from being Ready, as JSON; "" when nothing does. */
   errors: string;
   shuttingDown: boolean;
 }
 
-/** What a report says, for `told` once it was delivered. */
-export interface Telling {
+/** What a report says, for `delivered` once it was delivered. */
+export interface ReportDraft {
   vitals: Vitals;
-  standing: Standing;
+  inputs: ConditionInputs;
 }
 
 export interface Flips {
   /** What was seen between two reports: signals, errors, or both. */
   see: (seen: Partial<Vitals>) => void;
   /** What a report has to say that is sent now. */
-  telling: (gathered: Vitals) => Telling;
-  told: (telling: Telling) => void;
+  draft: (gathered: Vitals) => ReportDraft;
+  delivered: (draft: ReportDraft) => void;
   /**
    * Is there something that a condition depends on, and that the last delivered report did not say? Before the first
    * Ready, not being ready is no news, whatever the reason; becoming ready is.
@@ -42,8 +42,8 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
     settings.evictionPressureTransitionPeriodMs ?? DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs;
   let eviction = NO_PRESSURE;
   let crossings: Vitals["signals"] = {};
-  let standing: Standing = { pressures: [], errors: "", shuttingDown: false };
-  let lastTold: Standing | null = null;
+  let inputs: ConditionInputs = { pressures: [], errors: "", shuttingDown: false };
+  let lastDelivered: ConditionInputs | null = null;
 
   function see({ signals, errors, shuttingDown }: Partial<Vitals>): void {
     if (signals) {
@@ -58,21 +58,21 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
         ),
       };
     }
-    standing = {
+    inputs = {
       pressures: eviction.conditions,
-      errors: errors ? errorsText(errors) : standing.errors,
-      shuttingDown: shuttingDown ?? standing.shuttingDown,
+      errors: errors ? errorsText(errors) : inputs.errors,
+      shuttingDown: shuttingDown ?? inputs.shuttingDown,
     };
   }
 
   return {
     see,
-    telling(gathered) {
+    draft(gathered) {
       see({ ...gathered, errors: gathered.errors ?? {}, shuttingDown: gathered.shuttingDown ?? false });
-      return { vitals: { ...gathered, signals: { ...gathered.signals, ...crossings } }, standing };
+      return { vitals: { ...gathered, signals: { ...gathered.signals, ...crossings } }, inputs };
     },
-    told({ vitals, standing: said }) {
-      lastTold = said;
+    delivered({ vitals, inputs: said }) {
+      lastDelivered = said;
       // What crossed while the report was on its way is still to be sent.
       crossings = Object.fromEntries(
         Object.entries(crossings).filter(
@@ -80,13 +80,14 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
         ),
       );
     },
-    isNews: (wasReady) => lastTold !== null && differ(lastTold, standing, wasReady),
+    isNews: (wasReady) => lastDelivered !== null && differ(lastDelivered, inputs, wasReady),
   };
 }
 
-function differ(told: Standing, now: Standing, wasReady: boolean): boolean {
-  if (told.shuttingDown !== now.shuttingDown || told.pressures.join() !== now.pressures.join()) return true;
-  return told.errors !== now.errors && (wasReady || now.errors === "");
+function differ(before: ConditionInputs, now: ConditionInputs, wasReady: boolean): boolean {
+  if (before.shuttingDown !== now.shuttingDown || before.pressures.join() !== now.pressures.join())
+    return true;
+  return before.errors !== now.errors && (wasReady || now.errors === "");
 }
 
 export function ofConditions(

@@ -7,7 +7,7 @@ import type { Log } from "../base/log.ts";
 import type { Clock } from "../base/clock.ts";
 import { conditionFlips, type Flips } from "./flips.ts";
 import { type Rest, resting } from "./rest.ts";
-import { sayChanges, sayPressures } from "./words.ts";
+import { logChanges, logPressures } from "./log-lines.ts";
 import type { RequestFault } from "../worker-link/exchange.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
 
@@ -56,10 +56,10 @@ export function startLoop(dependencies: LoopDependencies): Loop {
   const flips = conditionFlips(settings, clock.nowMs);
   const isNews = () => flips.isNews(!isStarting());
   const rests = resting(clock, stop, isNews);
-  const answered = (isReady: boolean) => void (wasReady ||= isReady);
+  const noteReady = (isReady: boolean) => void (wasReady ||= isReady);
 
   return {
-    done: reportUntilStopped(dependencies, flips, rests, answered),
+    done: reportUntilStopped(dependencies, flips, rests, noteReady),
     see(seen) {
       flips.see(seen);
       // Nobody can wait when the machine goes down, or does not after all.
@@ -81,25 +81,25 @@ async function reportUntilStopped(
   dependencies: LoopDependencies,
   flips: Flips,
   { rest, begin }: Rest,
-  answered: (isReady: boolean) => void,
+  noteReady: (isReady: boolean) => void,
 ): Promise<void> {
   const { gather, report, stop, reconnect } = dependencies;
-  const say = sayChanges(dependencies.log);
-  const sayPressing = sayPressures(dependencies.log);
+  const say = logChanges(dependencies.log);
+  const logPressing = logPressures(dependencies.log);
   let failures = 0;
   while (!stop.aborted) {
     begin();
     const { facts, vitals } = await gather();
     if (stop.aborted) return;
-    const telling = flips.telling(vitals);
-    sayPressing(telling);
-    const outcome = await report(facts, telling.vitals);
+    const draft = flips.draft(vitals);
+    logPressing(draft);
+    const outcome = await report(facts, draft.vitals);
     if (stop.aborted) return;
     say(outcome);
     if (outcome.ok) {
       failures = 0;
-      flips.told(telling);
-      answered(outcome.value.ready);
+      flips.delivered(draft);
+      noteReady(outcome.value.ready);
       await rest(Math.max(outcome.value.reportInMs, LEAST_WAIT_MS), 0, true);
       continue;
     }

@@ -1,5 +1,5 @@
-// The loop with everything that looks at the machine beside it, until somebody asks the shim to end. The last word, of a
-// machine that goes down, is given a moment.
+// The loop with everything that looks at the machine beside it, until somebody asks the shim to end. The last report of a
+// machine that goes down is given a moment.
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type LoopDependencies, startLoop } from "./loop.ts";
 import type { Machine } from "../machine/machine.ts";
@@ -9,7 +9,7 @@ import { systemClock } from "../base/clock.ts";
 import { watchProbe, watchSuspend } from "./watch.ts";
 
 /** Of the second in which a stopped shim ends, what a last report may take. */
-const LAST_WORD_MS = 600;
+const LAST_REPORT_MS = 600;
 
 export async function reportUntilAsked(
   { gather, settings, shutdownGracePeriodMs, probes, listen }: Machine,
@@ -49,7 +49,7 @@ export async function reportUntilAsked(
   try {
     // None of them ends until stopped, unless a bug makes it fail: that must not pass unnoticed.
     await Promise.race([asked, loop.done, Promise.all(watches)]);
-    await shutdown.lastWord(LAST_WORD_MS);
+    await shutdown.awaitLastReport(LAST_REPORT_MS);
   } finally {
     stopping.abort();
   }
@@ -58,7 +58,7 @@ export async function reportUntilAsked(
 /** What is reported says whether the machine shuts down; what is delivered lets it. */
 function withShutdown(
   { gather, report }: Pick<LoopDependencies, "gather" | "report">,
-  { isShuttingDown, told }: ShutdownWatch,
+  { isShuttingDown, reportDelivered }: ShutdownWatch,
 ): Pick<LoopDependencies, "gather" | "report"> {
   return {
     async gather() {
@@ -68,7 +68,7 @@ function withShutdown(
     },
     async report(facts, vitals) {
       const outcome = await report(facts, vitals);
-      if (outcome.ok && vitals.shuttingDown === true) told();
+      if (outcome.ok && vitals.shuttingDown === true) reportDelivered();
       return outcome;
     },
   };

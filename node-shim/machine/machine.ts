@@ -38,7 +38,7 @@ export interface Machine {
   gather: (wait?: "wait") => Promise<{ facts: Facts; vitals: Vitals }>;
   /** What is looked at between two reports. */
   probes: readonly Probe[];
-  /** Who hears of what the container runtime's own watch has seen change. The last one does. */
+  /** Called with what the container runtime's own watch has seen change. The last listener counts. */
   listen: (see: (seen: Pick<Vitals, "errors">) => void) => void;
   /** Ends what was watched. */
   close: () => void;
@@ -50,7 +50,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     machineSettings(flags);
   if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
   let watched: ContainerRuntime | undefined;
-  let hear: (seen: Pick<Vitals, "errors">) => void = () => undefined;
+  let onErrors: (seen: Pick<Vitals, "errors">) => void = () => undefined;
   const errors = () => ({ errors: watched?.snapshot()?.errors ?? {} });
   const once = sayOnce(warn);
   const limits = attachLimits({
@@ -72,7 +72,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   };
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
   const gather = async (wait?: "wait") => {
-    watched ??= watchContainerRuntime(inForce, docker, warn, () => hear(errors()));
+    watched ??= watchContainerRuntime(inForce, docker, warn, () => onErrors(errors()));
     const [{ facts: own, vitals }] = await Promise.all([extras(wait), watched.looked]);
     return {
       facts: await gatherFacts({ ...options, extras: own }),
@@ -96,7 +96,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
       { everyMs: SIGNALS_EVERY_MS, look: () => gatherVitals(options) },
       ...(docker === null && containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, look: lookAtRuntime }]),
     ],
-    listen: (see) => void (hear = see),
+    listen: (see) => void (onErrors = see),
     close: () => {
       watched?.close();
       limits.close();

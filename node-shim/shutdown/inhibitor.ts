@@ -1,4 +1,4 @@
-// Holds a shutdown back for a moment, so that the machine's last word gets out. systemd-inhibit holds logind's file
+// Holds a shutdown back for a moment, so that the machine's last report gets out. systemd-inhibit holds logind's file
 // descriptor: Node can receive none without native code.
 import { spawn } from "node:child_process";
 

@@ -2,7 +2,7 @@
 // report has said it. Upstream's node shutdown manager, without pods to end.
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Bus, connectBus, ownerOf, subscribe } from "../wire/dbus/bus.ts";
-import type { Message } from "../wire/dbus/wire.ts";
+import type { BusMessage } from "../wire/dbus/wire.ts";
 import type { Log } from "../base/log.ts";
 import { type Clock, wakeableWait } from "../base/clock.ts";
 import type { Inhibitor, inhibitShutdown } from "./inhibitor.ts";
@@ -23,15 +23,15 @@ interface Watching {
 export interface ShutdownWatch {
   isShuttingDown: () => boolean;
   /** A report that says so was delivered: the shutdown may go on. */
-  told: () => void;
-  /** Resolves at once, or when a shutdown that has begun was told; after `withinMs` in any case. */
-  lastWord: (withinMs: number) => Promise<void>;
+  reportDelivered: () => void;
+  /** Resolves at once, or when a report has said that the machine shuts down; after `withinMs` in any case. */
+  awaitLastReport: (withinMs: number) => Promise<void>;
 }
 
 const NOBODY_LOOKS: ShutdownWatch = {
   isShuttingDown: () => false,
-  told: () => undefined,
-  lastWord: () => Promise.resolve(),
+  reportDelivered: () => undefined,
+  awaitLastReport: () => Promise.resolve(),
 };
 
 const LOGIN1 = "org.freedesktop.login1";
@@ -44,16 +44,16 @@ const RECONNECT_MS = 5000;
 export function watchShutdown(watching: Watching): ShutdownWatch {
   const { gracePeriodMs, clock, stop, turned, log } = watching;
   if (gracePeriodMs === 0) return NOBODY_LOOKS;
-  const say = sayChanges(log);
+  const say = logChanges(log);
   const lock = heldLock(watching, say);
   const words = new Set<() => void>();
   let shuttingDown = false;
-  let isUntold = false;
+  let isReportDue = false;
 
   function prepare(isShuttingDown: boolean): void {
     if (isShuttingDown === shuttingDown) return;
     shuttingDown = isShuttingDown;
-    isUntold = isShuttingDown;
+    isReportDue = isShuttingDown;
     log("info", isShuttingDown ? "the machine is shutting down" : "the shutdown was cancelled");
     turned(isShuttingDown);
     if (isShuttingDown) lock.releaseWithin(gracePeriodMs);
@@ -64,14 +64,14 @@ export function watchShutdown(watching: Watching): ShutdownWatch {
   stop.addEventListener("abort", lock.release, { once: true });
   return {
     isShuttingDown: () => shuttingDown,
-    told() {
+    reportDelivered() {
       if (!shuttingDown) return;
-      isUntold = false;
+      isReportDue = false;
       lock.release();
       for (const over of words) over();
     },
-    async lastWord(withinMs) {
-      if (!isUntold) return;
+    async awaitLastReport(withinMs) {
+      if (!isReportDue) return;
       await new Promise<void>((resolve) => {
         words.add(resolve);
         clock.timer(withinMs, resolve);
@@ -118,7 +118,7 @@ interface Following extends Pick<Watching, "address" | "clock" | "stop"> {
 async function followLogind({ address, clock, stop, prepare, hold, say }: Following): Promise<void> {
   const { wait } = wakeableWait(clock, stop);
   while (!stop.aborted) {
-    const bus = await connectBus(address, (signal, from) => void hear(signal, from, prepare));
+    const bus = await connectBus(address, (signal, from) => void onPrepareForShutdown(signal, from, prepare));
     const lost = bus.ok ? await listen(bus.value, stop, prepare, hold) : bus.error;
     if (stop.aborted) return;
     say(`a shutdown of this machine would not be noticed: ${lost}`);
@@ -166,8 +166,8 @@ async function isPreparing({ call }: Bus): Promise<Result<boolean>> {
 }
 
 /** Anybody on the bus may send such a signal to anybody: whose it is, the bus knows. */
-async function hear(
-  { path, interface: of, member, sender, body }: Message,
+async function onPrepareForShutdown(
+  { path, interface: of, member, sender, body }: BusMessage,
   bus: Bus,
   prepare: (isShuttingDown: boolean) => void,
 ): Promise<void> {
@@ -179,7 +179,7 @@ async function hear(
 }
 
 /** Each text when it is another than the one before. */
-function sayChanges(log: Log): (text: string) => void {
+function logChanges(log: Log): (text: string) => void {
   let last = "";
   return (text) => {
     if (text !== last) log("warn", text);

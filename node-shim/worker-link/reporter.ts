@@ -5,10 +5,10 @@ import { PROTOCOL, type Report, type Vitals } from "../../shared/protocol/report
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Result } from "../../shared/result.ts";
 import { exchange, MAX_CHALLENGES, type RequestFault, type Transport } from "./exchange.ts";
-import type { Enrolled } from "./requests.ts";
+import type { EnrolledMachine } from "./requests.ts";
 import { sha256Base64url, signReport } from "./sign.ts";
 
-export interface Reporting extends Enrolled {
+export interface Reporting extends EnrolledMachine {
   /** The enrolment's, where this process has enrolled. */
   ticket?: string;
   /** Random, new in every process. */

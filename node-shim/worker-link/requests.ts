@@ -30,7 +30,7 @@ export async function enrol(
 }
 
 /** An enrolled machine that asks for something else than a report. */
-export interface Enrolled {
+export interface EnrolledMachine {
   name: string;
   origin: string;
   key: MachineKey;
@@ -38,7 +38,7 @@ export interface Enrolled {
 }
 
 /** Has lease and Node removed and this key refused for ever. */
-export function leave(send: Transport, machine: Enrolled): Promise<Result<LeaveAnswer, RequestFault>> {
+export function leave(send: Transport, machine: EnrolledMachine): Promise<Result<LeaveAnswer, RequestFault>> {
   const request = { path: `/v1/nodes/${machine.name}/leave`, body: "{}", typ: JWT_TYPES.leave };
   return ask(send, machine, request, isLeaveAnswer);
 }
@@ -46,7 +46,7 @@ export function leave(send: Transport, machine: Enrolled): Promise<Result<LeaveA
 /** Has the next key pinned beside this one, which is good until the next one has reported. Repeatable. */
 export async function rotate(
   send: Transport,
-  machine: Enrolled,
+  machine: EnrolledMachine,
   next: MachineKey,
 ): Promise<Result<RotationAnswer, RequestFault>> {
   const { name, origin, key } = machine;
@@ -59,7 +59,7 @@ export async function rotate(
 /** Challenges are answered at once, as a report's are. */
 async function ask<Answer>(
   send: Transport,
-  { name, origin, key, kid }: Enrolled,
+  { name, origin, key, kid }: EnrolledMachine,
   { path, body, typ }: { path: string; body: string; typ: string },
   isAnswer: IsAnswer<Answer>,
 ): Promise<Result<Answer, RequestFault>> {

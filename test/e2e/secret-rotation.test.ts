@@ -40,7 +40,7 @@ afterAll(async () => {
 const deploy = (secrets: { kubeToken: string; macKeys: string; adminSecretSha256: string }) =>
   worker.deploy({ kubeUrl: apiserver.url, kubeCa: readFileSync(apiserver.caFile, "utf8"), ...secrets });
 
-/** Enrolled with a token by this operator, and what comes of its reports. */
+/** EnrolledMachine with a token by this operator, and what comes of its reports. */
 async function machine(index: number, adminSecret: string) {
   const name = `rotated-${index}`;
   const wish = { names: name, uses: 1, withoutFactsOnlyTaint: false };

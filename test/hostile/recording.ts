@@ -3,7 +3,7 @@
 import { machineKey, type MachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Result } from "../../shared/result.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
-import { enrol, type Enrolled, leave, rotate } from "../../node-shim/worker-link/requests.ts";
+import { enrol, type EnrolledMachine, leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import { type Transport, type TransportRequest } from "../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { ask } from "../../infra/operator/client.ts";
@@ -88,7 +88,7 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
 
 /** One of each kind that never arrives, by machines that are not heard of after. */
 async function withheld(
-  machine: (name: string) => Promise<Enrolled>,
+  machine: (name: string) => Promise<EnrolledMachine>,
   send: Transport,
   { requests, next, joinToken, key }: Withholding,
 ): Promise<TransportRequest[]> {
@@ -136,12 +136,12 @@ async function enrolled(
   name: string,
   joinToken: string,
   key: MachineKey,
-): Promise<Enrolled> {
+): Promise<EnrolledMachine> {
   const { kid } = taken(await enrol(send, key, enrolling(name, joinToken)));
   return { name, origin: ORIGIN, key, kid };
 }
 
-function beatOf(machine: Enrolled, send: Transport, requests: TransportRequest[]): Beat {
+function beatOf(machine: EnrolledMachine, send: Transport, requests: TransportRequest[]): Beat {
   const machineTime = () => "2026-01-02T03:04:05Z";
   const report = reporter({ ...machine, startId: machine.name, send, machineTime });
   let index = 0;

@@ -2,14 +2,14 @@
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
 import { addressesOf, type CloudAddress } from "./addresses.ts";
 import type { CloudSource } from "./metadata.ts";
-import { bodyOf, metadataServer, optionalBodyOf, required, settled } from "./metadata-server.ts";
+import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./metadata-server.ts";
 
 const TOKEN_PATH = "/latest/api/token";
 const METADATA = "/latest/meta-data/";
 /** The longest there is. An instance that was stopped meanwhile gets a 401 and asks for another one. */
 const TOKEN_TTL_SECONDS = 21_600;
 
-/** Gets what is under a path; of an absent one "", where that may be. Throws what `settled` catches. */
+/** Gets what is under a path; of an absent one "", where that may be. Throws what `asResult` catches. */
 type Get = (path: string, wish?: "optional") => Promise<string>;
 
 /** One for the whole process: it keeps the token. */
@@ -32,7 +32,7 @@ export function awsSource(baseUrl: string): CloudSource {
       }
       return required(wish === "optional" ? optionalBodyOf(path, answer) : bodyOf(path, answer));
     };
-    return settled(() => read(get));
+    return asResult(() => read(get));
   };
 }
 

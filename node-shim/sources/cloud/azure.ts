@@ -5,7 +5,7 @@ import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
 import { addressesOf, type CloudAddress } from "./addresses.ts";
 import { parsedJson } from "./json.ts";
 import type { CloudSource } from "./metadata.ts";
-import { bodyOf, metadataServer, required, settled } from "./metadata-server.ts";
+import { bodyOf, metadataServer, required, asResult } from "./metadata-server.ts";
 
 const PATH = "/metadata/instance?api-version=2020-09-01&format=json";
 
@@ -30,7 +30,7 @@ type Document = z.infer<typeof documentSchema>;
 
 export function azureSource(baseUrl: string): CloudSource {
   return (signal) =>
-    settled(async () => {
+    asResult(async () => {
       const ask = metadataServer(baseUrl, signal);
       const body = required(bodyOf(PATH, await ask(PATH, { headers: { metadata: "true" } })));
       return read(required(parsedJson(body, documentSchema, PATH)));

@@ -5,7 +5,7 @@ import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
 import { addressesOf, type CloudAddress } from "./addresses.ts";
 import { parsedJson } from "./json.ts";
 import type { CloudSource } from "./metadata.ts";
-import { bodyOf, metadataServer, optionalBodyOf, required, settled } from "./metadata-server.ts";
+import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./metadata-server.ts";
 
 const METADATA = "/computeMetadata/v1/";
 /** Sent as proof that nobody was tricked into asking, and sent back as proof of who answers. */
@@ -31,7 +31,7 @@ export function gceSource(baseUrl: string): CloudSource {
         return required(failure(`GET ${path}: the answer is not of a metadata server of Google Cloud`));
       return required(wish === "optional" ? optionalBodyOf(path, answer) : bodyOf(path, answer));
     };
-    return settled(() => read(get));
+    return asResult(() => read(get));
   };
 }
 

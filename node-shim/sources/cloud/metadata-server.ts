@@ -67,7 +67,7 @@ export function optionalBodyOf(path: string, answer: Result<MetadataAnswer>): Re
   return answer.ok && answer.value.status === 404 ? success("") : bodyOf(path, answer);
 }
 
-/** The value of a reading whose failure ends the whole: caught by `settled`. */
+/** The value of a reading whose failure ends the whole: caught by `asResult`. */
 export function required<T>(reading: Result<T>): T {
   if (!reading.ok) throw new UnreadError(reading.error);
   return reading.value;
@@ -76,7 +76,7 @@ export function required<T>(reading: Result<T>): T {
 class UnreadError extends Error {}
 
 /** What `read` comes to; what `required` has ended is an error, and anything else thrown is a bug. */
-export async function settled<T>(read: () => Promise<T>): Promise<Result<T>> {
+export async function asResult<T>(read: () => Promise<T>): Promise<Result<T>> {
   try {
     return success(await read());
   } catch (error) {

@@ -1,7 +1,7 @@
 // What is called of the container runtime: four methods of k8s.io/cri-api runtime.v1, and of their messages what the
 // Node's status needs. The numbers are api.proto's.
 import type { Method } from "../../wire/grpc/client.ts";
-import type { Message, Schema } from "../../wire/grpc/schema.ts";
+import type { ProtoMessage, Schema } from "../../wire/grpc/schema.ts";
 
 const NOTHING = {} as const satisfies Schema;
 
@@ -43,10 +43,10 @@ const FILESYSTEM_IDENTIFIER = { mountpoint: [1, "string"] } as const satisfies S
 const FILESYSTEM_USAGE = { fsId: [2, FILESYSTEM_IDENTIFIER] } as const satisfies Schema;
 const IMAGE_FS_INFO_ANSWER = { imageFilesystems: [1, [FILESYSTEM_USAGE]] } as const satisfies Schema;
 
-export type RuntimeCondition = Message<typeof RUNTIME_CONDITION>;
-export type StatusAnswer = Message<typeof STATUS_ANSWER>;
-export type VersionAnswer = Message<typeof VERSION_ANSWER>;
-export type CriImage = Message<typeof IMAGE>;
+export type RuntimeCondition = ProtoMessage<typeof RUNTIME_CONDITION>;
+export type StatusAnswer = ProtoMessage<typeof STATUS_ANSWER>;
+export type VersionAnswer = ProtoMessage<typeof VERSION_ANSWER>;
+export type CriImage = ProtoMessage<typeof IMAGE>;
 
 const method = <A extends Schema>(path: string, answer: A): Method<typeof NOTHING, A> => ({
   path,

@@ -62,20 +62,20 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   const known: Known = { state: UNKNOWN_STATE };
   const { status, version, images, imageFs, close } = looks(options, known);
   const errors = () => errorsOf(known.state, nowMs());
-  let told = JSON.stringify(errors());
+  let lastSeen = JSON.stringify(errors());
 
-  function tellFlip(): void {
+  function noteFlip(): void {
     const text = JSON.stringify(errors());
-    if (text === told) return;
-    told = text;
+    if (text === lastSeen) return;
+    lastSeen = text;
     onFlip();
   }
 
   async function refresh(): Promise<void> {
     const now = nowMs();
     // Silence becomes an error while an answer is still waited for.
-    tellFlip();
-    await Promise.all([status.at(now).then(tellFlip), version.at(now), images.at(now), imageFs.at(now)]);
+    noteFlip();
+    await Promise.all([status.at(now).then(noteFlip), version.at(now), images.at(now), imageFs.at(now)]);
   }
 
   const stop = every(STATUS_EVERY_MS, () => void refresh());

@@ -2,7 +2,7 @@
 // decided elsewhere.
 import type { Warn } from "../../base/warn.ts";
 import { grpcClient, type GrpcClient, type Method } from "../../wire/grpc/client.ts";
-import type { Message, Schema } from "../../wire/grpc/schema.ts";
+import type { ProtoMessage, Schema } from "../../wire/grpc/schema.ts";
 import { type Fault, faultText } from "../../wire/grpc/status.ts";
 import { CRI, type CriImage, type StatusAnswer, type VersionAnswer } from "./methods.ts";
 
@@ -62,8 +62,8 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
     { client, socketPath, field }: Service,
     source: string,
     method: Method<Record<never, never>, A>,
-    missing: (answer: Message<A>) => string | null = () => null,
-  ): Promise<Message<A> | null> {
+    missing: (answer: ProtoMessage<A>) => string | null = () => null,
+  ): Promise<ProtoMessage<A> | null> {
     const answer = await client.unary(method, {}, deadlineMs);
     if (!answer.ok) {
       const text = `${socketPath}: ${faultText(answer.error)}`;
@@ -124,6 +124,6 @@ function versionFault(answer: VersionAnswer): string | null {
 
 function mountpointOf({
   imageFilesystems,
-}: Message<(typeof CRI)["imageFsInfo"]["answer"]>): string | undefined {
+}: ProtoMessage<(typeof CRI)["imageFsInfo"]["answer"]>): string | undefined {
   return imageFilesystems[0]?.fsId?.mountpoint;
 }

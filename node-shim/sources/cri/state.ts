@@ -24,7 +24,7 @@ export const UNKNOWN_STATE: RuntimeState = {
   runtimeError: null,
 };
 
-/** Upstream updateRuntimeUp, with an answer. Handlers and features are believed of a runtime that is ready. */
+/** Upstream updateRuntimeUp, with an answer. Handlers and features count of a runtime that is ready. */
 export function stateAfter(state: RuntimeState, answer: StatusAnswer, nowMs: number): RuntimeState {
   const conditions = answer.status?.conditions ?? [];
   const network = conditions.find(({ type }) => type === "NetworkReady");

@@ -4,7 +4,7 @@ import { isExtendedResourceName } from "../../../shared/kubernetes/resource-name
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { faultOf } from "../../base/fault.ts";
-import type { Message } from "../../wire/grpc/schema.ts";
+import type { ProtoMessage } from "../../wire/grpc/schema.ts";
 import { serve } from "../../wire/grpc/server.ts";
 import { type Fault, fault } from "../../wire/grpc/status.ts";
 import type { Log } from "../../base/log.ts";
@@ -85,7 +85,7 @@ function stopServing(serving: Serving): void {
 
 /** Upstream server.Register, in its words; the plugin may then show its devices. */
 async function register(
-  request: Message<typeof REGISTER.request>,
+  request: ProtoMessage<typeof REGISTER.request>,
   serving: Serving,
 ): Promise<Result<object, Fault>> {
   const { resourceName } = request;
@@ -100,7 +100,7 @@ async function register(
 
 /** null: its devices count from now on. */
 async function addPlugin(
-  { endpoint, resourceName }: Message<typeof REGISTER.request>,
+  { endpoint, resourceName }: ProtoMessage<typeof REGISTER.request>,
   serving: Serving,
 ): Promise<string | null> {
   const { folder, nowMs, sleep, log, resources, plugins, keepRecord } = serving;
@@ -145,7 +145,7 @@ function registrationFault({
   version,
   endpoint,
   resourceName,
-}: Message<typeof REGISTER.request>): string | null {
+}: ProtoMessage<typeof REGISTER.request>): string | null {
   const quoted = (text: string) => JSON.stringify(text.slice(0, 317));
   if (version !== VERSION)
     return `requested API version ${quoted(version)} is not supported by kubelet. Supported version is ["${VERSION}"]`;

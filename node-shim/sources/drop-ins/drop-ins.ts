@@ -56,7 +56,7 @@ export function dropInFolder(options: DropInsOptions): (wait: boolean) => Promis
       const looked = look();
       if (wait) await looked;
     }
-    return told(known, nowMs());
+    return lookedAt(known, nowMs());
   };
 }
 
@@ -98,7 +98,7 @@ async function namesIn({ folder, uid }: DropInsOptions): Promise<Result<string[]
   }
 }
 
-function told(known: ReadonlyMap<string, Remembered> | undefined, nowMs: number): LookedAt {
+function lookedAt(known: ReadonlyMap<string, Remembered> | undefined, nowMs: number): LookedAt {
   if (known === undefined) return {};
   if (known.size === 0) return { dropIns: null };
   const all = [...known].map(([name, { dropIn, error }]) => ({ name, dropIn, error }));

@@ -1,4 +1,4 @@
-// One drop-in → what it says, or what is wrong with it. Believes no file that others than root or this user can change.
+// One drop-in → what it says, or what is wrong with it. Trusts no file that others than root or this user can change.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { lstat, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ export async function readDropIn(name: string, options: ReadDropInOptions): Prom
   }
 }
 
-/** Why this may not be believed or run; null: it may. */
+/** Why this may not be trusted or run; null: it may. */
 export function ownershipFault({ uid, mode }: { uid: number; mode: number }, ownUid: number): string | null {
   if (uid !== 0 && uid !== ownUid) return `belongs to user ${uid}: chown it to root`;
   return (mode & 0o022) === 0 ? null : "can be written by others: chmod go-w";

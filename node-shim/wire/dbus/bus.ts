@@ -3,9 +3,9 @@ import { failure, type Result, success } from "../../../shared/result.ts";
 import { createConnection, type Socket } from "node:net";
 import { faultOf } from "../../base/fault.ts";
 import { messageReader } from "./message-reader.ts";
-import { encodeMessage, MESSAGE, type Message, type Value } from "./wire.ts";
+import { encodeMessage, MESSAGE, type BusMessage, type Value } from "./wire.ts";
 
-export interface Call {
+export interface BusCall {
   destination: string;
   path: string;
   interface: string;
@@ -18,7 +18,7 @@ type Answer = Result<readonly Value[]>;
 
 export interface Bus {
   /** What the answer's body holds, or why there is none. Never rejects. */
-  call: (call: Call) => Promise<Answer>;
+  call: (call: BusCall) => Promise<Answer>;
   close: () => void;
   /** Resolves once the connection has ended, with the reason. */
   ended: Promise<string>;
@@ -33,7 +33,7 @@ const DBUS = { destination: "org.freedesktop.DBus", path: "/org/freedesktop/DBus
 /** Connects, authenticates as this user, and says hello. */
 export async function connectBus(
   address: string | undefined, // typically DBUS_SYSTEM_BUS_ADDRESS; without one, the system's
-  onSignal: (signal: Message, bus: Bus) => void,
+  onSignal: (signal: BusMessage, bus: Bus) => void,
 ): Promise<Result<Bus>> {
   const path = socketPath(address ?? SYSTEM_BUS);
   if (path === null) return failure(`${address} is no address of a unix socket`);
@@ -67,7 +67,7 @@ export function socketPath(address: string): string | null {
   }
 }
 
-function busOn(socket: Socket, onSignal: (signal: Message, bus: Bus) => void): Bus {
+function busOn(socket: Socket, onSignal: (signal: BusMessage, bus: Bus) => void): Bus {
   const waiting = new Map<number, (answer: Answer) => void>();
   const { promise: ended, resolve: end } = resolvable<string>();
   let serial = 0;
@@ -83,13 +83,13 @@ function busOn(socket: Socket, onSignal: (signal: Message, bus: Bus) => void): B
       new Promise((resolve) => {
         if (socket.destroyed) return resolve(failure("the connection was closed"));
         const mine = ++serial;
-        const timer = setTimeout(() => answered(failure("no answer")), ANSWER_WITHIN_MS).unref();
-        const answered = (answer: Answer) => {
+        const timer = setTimeout(() => finish(failure("no answer")), ANSWER_WITHIN_MS).unref();
+        const finish = (answer: Answer) => {
           clearTimeout(timer);
           waiting.delete(mine);
           resolve(answer);
         };
-        waiting.set(mine, answered);
+        waiting.set(mine, finish);
         const signature = "s".repeat(body.length);
         const bytes = encodeMessage({ type: MESSAGE.call, serial: mine, ...call, signature, body });
         if (unsent === null) socket.write(bytes);
@@ -123,7 +123,7 @@ function busOn(socket: Socket, onSignal: (signal: Message, bus: Bus) => void): B
   return bus;
 }
 
-function answerOf({ type, body, errorName }: Message): Answer {
+function answerOf({ type, body, errorName }: BusMessage): Answer {
   if (type === MESSAGE.answer) return success(body);
   return failure(typeof body[0] === "string" ? body[0] : (errorName ?? "an error without a name"));
 }

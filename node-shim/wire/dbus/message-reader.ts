@@ -1,5 +1,5 @@
 // What a bus sends, piece by piece: one line that lets this user in, then messages. Answers nothing.
-import { decodeMessage, type Message } from "./wire.ts";
+import { decodeMessage, type BusMessage } from "./wire.ts";
 
 /** Of what comes before the first message. */
 const MAX_LINE_BYTES = 1024;
@@ -7,7 +7,7 @@ const MAX_LINE_BYTES = 1024;
 /** Takes what has arrived. Throws where that is no bus, or one that lets nobody in. */
 export function messageReader(
   letIn: () => void,
-  received: (message: Message) => void,
+  received: (message: BusMessage) => void,
 ): (bytes: Buffer) => void {
   let waiting: Buffer = Buffer.alloc(0);
   let isIn = false;

@@ -1,12 +1,12 @@
-// D-Bus messages as bytes (D-Bus Specification, "Message Protocol"), as far as asking a service and hearing a signal
-// takes: basic types and variants of them. Knows no bus.
+// D-Bus messages as bytes (D-Bus Specification, "Message Protocol"), as far as calls and signals need them: basic types and
+// variants of them. Knows no bus.
 
 /** Of a basic type, in the order of the signature. What is of another type ends the list. */
 export type Value = string | number | bigint | boolean;
 
 export const MESSAGE = { call: 1, answer: 2, error: 3, signal: 4 } as const;
 
-export interface Message {
+export interface BusMessage {
   type: number;
   serial: number;
   path?: string | undefined;
@@ -43,7 +43,7 @@ const FIELDS = [
 const ALIGNMENT: Readonly<Record<string, number>> = { y: 1, g: 1, v: 1, b: 4, u: 4, s: 4, o: 4, t: 8 };
 
 /** Little endian. */
-export function encodeMessage(message: Message): Buffer {
+export function encodeMessage(message: BusMessage): Buffer {
   const body = encodeValues(message.signature ?? "", message.body);
   const fields: number[] = [];
   for (const [code, name, type] of FIELDS) {
@@ -93,7 +93,7 @@ function pad(bytes: number[], alignment: number): void {
 }
 
 /** The first message in what has arrived, and what follows it; null: more must arrive. Throws what is no message. */
-export function decodeMessage(bytes: Buffer): { message: Message; rest: Buffer } | null {
+export function decodeMessage(bytes: Buffer): { message: BusMessage; rest: Buffer } | null {
   if (bytes.length < FIXED_HEADER_BYTES) return null;
   const isLittle = bytes[0] === 0x6c;
   if ((!isLittle && bytes[0] !== 0x42) || bytes[3] !== 1) throw new Error("not a D-Bus message");
@@ -116,7 +116,7 @@ interface Reader {
   isLittle: boolean;
 }
 
-function takeFields(reader: Reader): Partial<Message> {
+function takeFields(reader: Reader): Partial<BusMessage> {
   const fields: Record<string, Value> = {};
   for (; reader.at < reader.bytes.length; reader.at = aligned(reader.at, 8)) {
     const code = take(reader, "y");

@@ -9,7 +9,7 @@ import { faultOf } from "../../base/fault.ts";
 import { deframer, frame } from "./frames.ts";
 import { type Fault, faultOfHttpStatus, faultOfReset, statusOf, timeoutHeader } from "./status.ts";
 
-export interface Call {
+export interface GrpcCall {
   /** "/package.Service/Method" */
   path: string;
   request: Buffer;
@@ -26,7 +26,7 @@ export interface Call {
 const CONNECTION_CLOSED: Fault = { code: "Unavailable", message: "connection closed" };
 
 /** Starts the call. What is returned ends it early, as Canceled unless told why. */
-export function startCall(session: ClientHttp2Session, call: Call): (why?: Fault) => void {
+export function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: Fault) => void {
   let ended = false;
   let status: Fault | null | undefined;
   let loss: Fault | undefined;
@@ -83,7 +83,7 @@ export function startCall(session: ClientHttp2Session, call: Call): (why?: Fault
   return (why = { code: "Canceled", message: "context canceled" }) => finish(why);
 }
 
-function requestHeaders({ path, deadlineMs }: Call): Record<string, string> {
+function requestHeaders({ path, deadlineMs }: GrpcCall): Record<string, string> {
   return {
     ":method": "POST",
     ":path": path,

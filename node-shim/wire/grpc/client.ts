@@ -6,7 +6,7 @@ import { connection } from "./connection.ts";
 import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
 import { MAX_MESSAGE_BYTES } from "./frames.ts";
-import type { Given, Message, Schema } from "./schema.ts";
+import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";
 import { type Fault, fault } from "./status.ts";
 import { WireError } from "./wire.ts";
 
@@ -30,14 +30,14 @@ export interface GrpcClient {
   /** Never rejects. */
   unary: <Q extends Schema, A extends Schema>(
     method: Method<Q, A>,
-    request: Given<Q>,
+    request: ProtoInput<Q>,
     deadlineMs: number,
-  ) => Promise<Result<Message<A>, Fault>>;
+  ) => Promise<Result<ProtoMessage<A>, Fault>>;
   /** One request, many answers. What is returned cancels the call. */
   serverStream: <Q extends Schema, A extends Schema>(
     method: Method<Q, A>,
-    request: Given<Q>,
-    options: StreamOptions<Message<A>>,
+    request: ProtoInput<Q>,
+    options: StreamOptions<ProtoMessage<A>>,
   ) => () => void;
   /** Ends what is on its way, and refuses what comes after. */
   close: () => void;
@@ -87,7 +87,7 @@ export function grpcClient({
 
   const unary: GrpcClient["unary"] = (method, request, deadlineMs) =>
     new Promise((resolve) => {
-      let answer: Result<Message<typeof method.answer>, Fault> = fault(
+      let answer: Result<ProtoMessage<typeof method.answer>, Fault> = fault(
         "Internal",
         "no answer to a unary call",
       );
@@ -106,7 +106,7 @@ export function grpcClient({
   return { unary, serverStream, close: peer.close };
 }
 
-function decoded<S extends Schema>(schema: S, bytes: Buffer): Result<Message<S>, Fault> {
+function decoded<S extends Schema>(schema: S, bytes: Buffer): Result<ProtoMessage<S>, Fault> {
   try {
     return success(decode(schema, bytes));
   } catch (error) {

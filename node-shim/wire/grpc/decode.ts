@@ -1,14 +1,14 @@
 // From protobuf bytes to a message. Unknown fields are skipped, and nothing that is returned holds on to the bytes.
-import { MAP_ENTRY, type Message, type ScalarName, type Schema, shapeOf } from "./schema.ts";
+import { MAP_ENTRY, type ProtoMessage, type ScalarName, type Schema, shapeOf } from "./schema.ts";
 import { type Cursor, readSlice, readTag, readVarint, skip, WIRE } from "./wire.ts";
 
 type Target = Record<string, unknown>;
 
 /** Throws WireError when the bytes are no such message. */
-export function decode<S extends Schema>(schema: S, bytes: Buffer): Message<S> {
+export function decode<S extends Schema>(schema: S, bytes: Buffer): ProtoMessage<S> {
   const message = emptyMessage(schema);
   decodeInto(message, schema, { bytes, at: 0, end: bytes.length });
-  return message as Message<S>;
+  return message as ProtoMessage<S>;
 }
 
 const ZERO = { string: "", bool: false, int32: 0, uint32: 0, int64: 0, uint64: 0 } as const;
@@ -59,7 +59,7 @@ function readField(
   if (wireType !== WIRE.bytes) return false;
   const slice = readSlice(cursor);
   if (shape.kind === "map") {
-    const entry = emptyMessage(MAP_ENTRY) as Message<typeof MAP_ENTRY>;
+    const entry = emptyMessage(MAP_ENTRY) as ProtoMessage<typeof MAP_ENTRY>;
     decodeInto(entry, MAP_ENTRY, slice);
     (target[name] as Map<string, string>).set(entry.key, entry.value);
     return true;

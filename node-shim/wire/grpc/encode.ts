@@ -1,8 +1,15 @@
 // From a message to protobuf bytes. What is zero or empty is left out, as proto3 does.
-import { type FieldType, type Given, MAP_ENTRY, type ScalarName, type Schema, shapeOf } from "./schema.ts";
+import {
+  type FieldType,
+  type ProtoInput,
+  MAP_ENTRY,
+  type ScalarName,
+  type Schema,
+  shapeOf,
+} from "./schema.ts";
 import { tag, varint, WIRE } from "./wire.ts";
 
-export function encode<S extends Schema>(schema: S, message: Given<S>): Buffer {
+export function encode<S extends Schema>(schema: S, message: ProtoInput<S>): Buffer {
   const parts = Object.entries(schema).flatMap(([name, [number, type]]) => {
     const value: unknown = message[name];
     return value === undefined ? [] : fieldParts(number, type, value);
@@ -17,7 +24,7 @@ function fieldParts(number: number, type: FieldType, value: unknown): Buffer[] {
     return entries.flatMap(([key, value]) => delimited(number, encode(MAP_ENTRY, { key, value })));
   }
   if (shape.kind === "message") {
-    const messages = (shape.repeated ? value : [value]) as Given<Schema>[];
+    const messages = (shape.repeated ? value : [value]) as ProtoInput<Schema>[];
     return messages.flatMap((message) => delimited(number, encode(shape.schema, message)));
   }
   const { scalar, repeated } = shape;

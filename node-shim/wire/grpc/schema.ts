@@ -28,16 +28,16 @@ type ValueOf<T extends FieldType> = T extends ScalarName
     : T extends MapName
       ? Map<string, string>
       : T extends readonly [infer E extends Schema]
-        ? Message<E>[]
+        ? ProtoMessage<E>[]
         : T extends Schema
-          ? Message<T> | undefined
+          ? ProtoMessage<T> | undefined
           : never;
 
 /** As proto3 has it: what was not sent is zero, empty or, of a single message, undefined. */
-export type Message<S extends Schema> = { -readonly [F in keyof S]: ValueOf<S[F][1]> };
+export type ProtoMessage<S extends Schema> = { -readonly [F in keyof S]: ValueOf<S[F][1]> };
 
 type GivenOf<T extends FieldType> = T extends readonly [infer E extends Schema]
-  ? readonly Given<E>[]
+  ? readonly ProtoInput<E>[]
   : T extends `${infer E extends ScalarName}[]`
     ? readonly Scalars[E][]
     : T extends MapName
@@ -45,11 +45,11 @@ type GivenOf<T extends FieldType> = T extends readonly [infer E extends Schema]
       : T extends ScalarName
         ? Scalars[T]
         : T extends Schema
-          ? Given<T>
+          ? ProtoInput<T>
           : never;
 
 /** What is to be sent; what is left out is as if it were zero. */
-export type Given<S extends Schema> = { readonly [F in keyof S]?: GivenOf<S[F][1]> | undefined };
+export type ProtoInput<S extends Schema> = { readonly [F in keyof S]?: GivenOf<S[F][1]> | undefined };
 
 /** The table of a map's entries: on the wire a map is a repeated message. */
 export const MAP_ENTRY = { key: [1, "string"], value: [2, "string"] } as const satisfies Schema;

@@ -11,7 +11,7 @@ import { decode } from "./decode.ts";
 import { encode } from "./encode.ts";
 import type { Method } from "./client.ts";
 import { deframer, frame } from "./frames.ts";
-import type { Given, Message, Schema } from "./schema.ts";
+import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";
 import { type Fault, statusHeaders } from "./status.ts";
 import { WireError } from "./wire.ts";
 
@@ -37,7 +37,7 @@ export interface GrpcServer {
 /** A handler that throws answers Unknown with the error's text, as one that returns an error does in Go. */
 export function serve<Q extends Schema, A extends Schema>(
   method: Method<Q, A>,
-  handle: (request: Message<Q>) => Result<Given<A>, Fault> | Promise<Result<Given<A>, Fault>>,
+  handle: (request: ProtoMessage<Q>) => Result<ProtoInput<A>, Fault> | Promise<Result<ProtoInput<A>, Fault>>,
 ): Served {
   const answer = async (bytes: Buffer): Promise<Result<Buffer, Fault>> => {
     try {

@@ -8,7 +8,8 @@ import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { type DoctorFlags, examine } from "../../../node-shim/doctor/doctor.ts";
 import { nodeFindings } from "../../../node-shim/doctor/node-checks.ts";
 import { type Finding, findingsText } from "../../../node-shim/doctor/finding.ts";
-import { checkWorker, type WorkerProbes, workerProbes } from "../../../node-shim/doctor/worker-checks.ts";
+import { checkWorker } from "../../../node-shim/doctor/worker-checks.ts";
+import { type WorkerProbes, workerProbes } from "../../../node-shim/doctor/worker-probes.ts";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
 

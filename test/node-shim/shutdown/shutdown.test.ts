@@ -82,7 +82,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
     logind.prepareForShutdown(true);
     await until("shutting down");
     expect(watch.isShuttingDown()).toBe(true);
-    watch.told();
+    watch.reportDelivered();
     logind.prepareForShutdown(false);
     await until("held back");
     expect(watch.isShuttingDown()).toBe(false);
@@ -176,7 +176,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
     const noticed = until("shutting down");
     await clock.pass(LOOK_MS);
     await noticed;
-    watch.told();
+    watch.reportDelivered();
     expect(happened.at(-1)).toBe("released");
   });
 
@@ -196,12 +196,12 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
       const bus = await daemon();
       const logind = await joinAsLogind(bus);
       const { watch, until } = watching(bus.address);
-      await watch.lastWord(600);
+      await watch.awaitLastReport(600);
       await until("held back");
       logind.prepareForShutdown(true);
       await until("shutting down");
-      watch.told();
-      await watch.lastWord(600);
+      watch.reportDelivered();
+      await watch.awaitLastReport(600);
     });
 
     it("one that was not → when it is told, or when the time is over", async () => {
@@ -212,13 +212,13 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
       logind.prepareForShutdown(true);
       await until("shutting down");
       const over: string[] = [];
-      const late = watch.lastWord(600).then(() => over.push("time"));
+      const late = watch.awaitLastReport(600).then(() => over.push("time"));
       await clock.pass(599);
       expect(over).toEqual([]);
       await clock.pass(1);
       await late;
-      const said = watch.lastWord(600);
-      watch.told();
+      const said = watch.awaitLastReport(600);
+      watch.reportDelivered();
       await said;
     });
   });
@@ -235,7 +235,7 @@ it("no bus → said once", async () => {
 it("shutdownGracePeriod 0 → nobody looks", async () => {
   const { clock, happened, watch } = watching(`unix:path=${folder.path}/none`, 0);
   await clock.pass(10 * LOOK_MS);
-  await watch.lastWord(600);
+  await watch.awaitLastReport(600);
   expect(happened).toEqual([]);
   expect(watch.isShuttingDown()).toBe(false);
 });

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { join } from "node:path";
 import { messageReader } from "../../../../node-shim/wire/dbus/message-reader.ts";
-import { encodeMessage, type Message, MESSAGE, type Value } from "../../../../node-shim/wire/dbus/wire.ts";
+import { encodeMessage, type BusMessage, MESSAGE, type Value } from "../../../../node-shim/wire/dbus/wire.ts";
 
 /** Debian's package dbus, or dbus-daemon. */
 export const hasDbusDaemon = spawnSync("dbus-daemon", ["--version"]).status === 0;
@@ -45,7 +45,7 @@ export async function startDaemon(folder: string): Promise<Daemon> {
   };
 }
 
-type OnBus = Pick<Message, "path" | "interface" | "member"> & Partial<Message>;
+type OnBus = Pick<BusMessage, "path" | "interface" | "member"> & Partial<BusMessage>;
 
 export interface Peer {
   emit: (signal: OnBus) => void;
@@ -58,11 +58,11 @@ const DBUS = "org.freedesktop.DBus";
 export async function joinBus(
   { address }: Pick<Daemon, "address">,
   name = "",
-  answers: Record<string, (call: Message) => Pick<Message, "signature" | "body">> = {},
+  answers: Record<string, (call: BusMessage) => Pick<BusMessage, "signature" | "body">> = {},
 ): Promise<Peer> {
   const socket: Socket = createConnection({ path: address.slice("unix:path=".length) });
   let serial = 0;
-  const send = (message: Omit<Message, "serial">) =>
+  const send = (message: Omit<BusMessage, "serial">) =>
     void socket.write(encodeMessage({ ...message, serial: ++serial }));
   const toBus = (member: string, signature: string, body: Value[]) =>
     send({ type: MESSAGE.call, destination: DBUS, path: "/", interface: DBUS, member, signature, body });
@@ -116,7 +116,7 @@ export async function joinAsLogind(daemon: Daemon, name = LOGIN1) {
     },
     /** Without a signal. */
     is: (shuttingDown: boolean) => void (isPreparing = shuttingDown),
-    prepareForShutdown(shuttingDown: boolean, more: Partial<Message> = {}): void {
+    prepareForShutdown(shuttingDown: boolean, more: Partial<BusMessage> = {}): void {
       isPreparing = shuttingDown;
       const signal = { path: "/org/freedesktop/login1", interface: `${LOGIN1}.Manager` };
       const body = { signature: "b", body: [shuttingDown] };

@@ -2,7 +2,12 @@
 import { describe, expect, it, test } from "vitest";
 import { socketPath } from "../../../../node-shim/wire/dbus/bus.ts";
 import { messageReader } from "../../../../node-shim/wire/dbus/message-reader.ts";
-import { decodeMessage, encodeMessage, type Message, MESSAGE } from "../../../../node-shim/wire/dbus/wire.ts";
+import {
+  decodeMessage,
+  encodeMessage,
+  type BusMessage,
+  MESSAGE,
+} from "../../../../node-shim/wire/dbus/wire.ts";
 
 const HELLO = {
   type: MESSAGE.call,
@@ -54,7 +59,7 @@ describe("bytes", () => {
       expect(decodeMessage(HELLO_BYTES.subarray(0, length))).toBeNull();
   });
 
-  test.each<[types: string, signature: string, body: Message["body"]]>([
+  test.each<[types: string, signature: string, body: BusMessage["body"]]>([
     ["texts", "so", ["ü€", "/a"]],
     ["numbers, each at its boundary", "ysut", [7, "abc", 2 ** 32 - 1, 2n ** 63n]],
     ["booleans", "bb", [true, false]],

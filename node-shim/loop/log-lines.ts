@@ -4,9 +4,9 @@ import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import type { Log } from "../base/log.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
-import { ofConditions, type Telling } from "./flips.ts";
+import { ofConditions, type ReportDraft } from "./flips.ts";
 
-export function sayChanges(log: Log): (outcome: ReportOutcome) => void {
+export function logChanges(log: Log): (outcome: ReportOutcome) => void {
   let last = "";
   return (outcome) => {
     const text = describe(outcome);
@@ -17,9 +17,9 @@ export function sayChanges(log: Log): (outcome: ReportOutcome) => void {
 }
 
 /** One line when a pressure begins, with what is left, and one when it is over. */
-export function sayPressures(log: Log): (telling: Telling) => void {
-  let before: Telling["standing"]["pressures"] = [];
-  return ({ vitals, standing: { pressures } }) => {
+export function logPressures(log: Log): (draft: ReportDraft) => void {
+  let before: ReportDraft["inputs"]["pressures"] = [];
+  return ({ vitals, inputs: { pressures } }) => {
     const begun = pressures.filter((condition) => !before.includes(condition));
     for (const condition of begun) log("warn", `${condition}: ${leftOf(condition, vitals.signals)}`);
     const over = before.filter((condition) => !pressures.includes(condition));

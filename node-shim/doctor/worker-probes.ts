@@ -1,0 +1,109 @@
+// How doctor looks at the Worker from this machine: name, certificate, answer. Judges nothing, and sends nothing about it.
+import { lookup as dnsLookup } from "node:dns/promises";
+import { get as httpGet, type IncomingMessage } from "node:http";
+import { get as httpsGet } from "node:https";
+import { isIP } from "node:net";
+import { connect, type PeerCertificate } from "node:tls";
+import { codeOf } from "../base/fault.ts";
+
+const DEADLINE_MS = 5000;
+
+export interface WorkerProbes {
+  /** The addresses of a host name; rejects when it has none. */
+  lookup: (host: string) => Promise<string[]>;
+  /** The certificate behind a host, and why it is not trusted; rejects when there is no TLS. */
+  certificate: (url: URL) => Promise<SeenCertificate>;
+  /** GET /livez. */
+  livez: (url: URL) => Promise<Livez>;
+  /** Milliseconds since 1970, by the machine's clock. */
+  now: () => number;
+}
+
+export interface SeenCertificate {
+  /** Not after, in milliseconds since 1970. */
+  endsMs: number;
+  /** "DNS:a.example, DNS:b.example" */
+  names: string;
+  /** null where it is trusted. */
+  distrust: string | null;
+}
+
+export interface Livez {
+  status: number;
+  body: string;
+  /** The Date header, in milliseconds since 1970. */
+  dateMs: number | null;
+}
+
+export const hostOf = ({ hostname }: URL) => hostname.replaceAll(/[[\]]/g, "");
+
+/** The probes of a real machine. */
+export function workerProbes(): WorkerProbes {
+  return {
+    lookup: async (host) =>
+      (await withDeadline(dnsLookup(host, { all: true }))).map(({ address }) => address),
+    certificate: readCertificate,
+    livez: readLivez,
+    now: Date.now,
+  };
+}
+
+async function withDeadline<T>(promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${DEADLINE_MS / 1000} s`)), DEADLINE_MS);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+function readCertificate(url: URL): Promise<SeenCertificate> {
+  const host = hostOf(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host,
+      port: Number(url.port || 443),
+      // Told, not thrown: no request is sent here.
+      rejectUnauthorized: false,
+      ...(isIP(host) ? {} : { servername: host }),
+    });
+    socket.setTimeout(DEADLINE_MS, () =>
+      socket.destroy(new Error(`no answer within ${DEADLINE_MS / 1000} s`)),
+    );
+    socket.once("error", reject);
+    socket.once("secureConnect", () => {
+      const { valid_to, subjectaltname = "" } = socket.getPeerCertificate() as Partial<PeerCertificate>;
+      const { authorized, authorizationError } = socket;
+      socket.destroy();
+      const distrust = authorized ? null : codeText(authorizationError);
+      resolve({ endsMs: Date.parse(valid_to ?? ""), names: subjectaltname, distrust });
+    });
+  });
+}
+
+/** Node has an error or its code there, whatever its types say. */
+function codeText(error: unknown): string {
+  return typeof error === "string" ? error : codeOf(error);
+}
+
+function readLivez(origin: URL): Promise<Livez> {
+  const get = origin.protocol === "https:" ? httpsGet : httpGet;
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const fault = (error: Error) =>
+      reject(signal.aborted ? new Error(`no answer within ${DEADLINE_MS / 1000} s`) : error);
+    const request = get(new URL("/livez", origin), { agent: false, signal }, (response) => {
+      response.on("error", fault);
+      let body = "";
+      response.on("data", (chunk: Buffer) => {
+        if (body.length < 100) body += chunk.toString();
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body, dateMs: dateOf(response) }));
+    });
+    request.on("error", fault);
+  });
+}
+
+function dateOf(response: IncomingMessage): number | null {
+  const date = Date.parse(response.headers.date ?? "");
+  return Number.isNaN(date) ? null : date;
+}
