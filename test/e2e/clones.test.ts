@@ -1,4 +1,4 @@
-// A state folder that was copied, as real processes of the shim show it: cloned, told to both and to the operator. And
+// A state folder that was copied, as real processes of the shim show it: cloned, which both and the operator learn. And
 // what a machine does in its life that is no clone.
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";

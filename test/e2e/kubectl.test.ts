@@ -20,7 +20,7 @@ function words(command: string): string[] {
 }
 
 /** What a step prints, in lines: two servers are compared at once, and a difference shows where it is. */
-async function tell(program: string, cluster: Cluster, step: Step, suffix: string): Promise<string[]> {
+async function runStep(program: string, cluster: Cluster, step: Step, suffix: string): Promise<string[]> {
   const args = words(spoken(step.command, suffix));
   if (step.meanwhile) {
     const following = follow(program, cluster, args);
@@ -38,12 +38,12 @@ async function tell(program: string, cluster: Cluster, step: Step, suffix: strin
   return [...(step.only ? lines.filter(step.only) : lines), ...normalise(stderr).split("\n"), `exit ${code}`];
 }
 
-async function tellAll(program: string, cluster: Cluster, steps: Step[], suffix: string) {
-  const told: { command: string; printed: string[] }[] = [];
+async function runAll(program: string, cluster: Cluster, steps: Step[], suffix: string) {
+  const outputs: { command: string; printed: string[] }[] = [];
   for (const step of steps) {
-    told.push({ command: step.command, printed: await tell(program, cluster, step, suffix) });
+    outputs.push({ command: step.command, printed: await runStep(program, cluster, step, suffix) });
   }
-  return told;
+  return outputs;
 }
 
 describe.skipIf(!assets)("what kubectl prints", () => {
@@ -60,7 +60,7 @@ describe.skipIf(!assets)("what kubectl prints", () => {
     const suffix = program === older ? "-old" : "";
     test.each(Object.entries(stories))("%s", async (_, steps) => {
       const [onEmbedded, onReal] = await Promise.all(
-        [embedded, real].map((cluster) => tellAll(program, cluster, steps, suffix)),
+        [embedded, real].map((cluster) => runAll(program, cluster, steps, suffix)),
       );
       expect(onEmbedded).toEqual(onReal);
     });

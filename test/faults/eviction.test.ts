@@ -47,7 +47,7 @@ describe.each(["before", "after"] as const)("an object that ends %s", (when) => 
     ["the renewal", LEASE],
     ["the patch", STATUS],
     ["the event", EVENT],
-  ])("%s of a flip → which is told once; as it is flipped back → too", async (what, of) => {
+  ])("%s of a flip → which is recorded once; as it is flipped back → too", async (what, of) => {
     const machine = await steady(slug(when, what, "flip"));
     await crashAt(machine, when, [of, 0], () => machine.report(DOWN));
     await expectSound(machine);
@@ -66,7 +66,7 @@ describe.each(["before", "after"] as const)("an object that ends %s", (when) => 
   it.each([
     ["the patch", STATUS],
     ["the event", EVENT],
-  ])("%s of a flip, and the next report flips back → both are told", async (what, of) => {
+  ])("%s of a flip, and the next report flips back → both are recorded", async (what, of) => {
     const machine = await steady(slug(when, what, "back"));
     await crashAt(machine, when, [of, 0], () => machine.report(DOWN));
     await machine.report(UP);
@@ -84,7 +84,7 @@ describe.each(["before", "after"] as const)("an object that ends %s", (when) => 
 });
 
 describe("an object that is evicted", () => {
-  it("after every report → nothing is lost, and nothing told twice", async () => {
+  it("after every report → nothing is lost, and nothing recorded twice", async () => {
     const machine = await watched("evicted-always");
     for (const vitals of [UP, DOWN, DOWN, UP, UP, DOWN]) {
       await machine.report(vitals);

@@ -45,14 +45,14 @@ const MAX_GROWTH = { ratio: 1.25, bytes: 128 * MIB };
 
 /** null: it was refused. */
 export function offenceOf(hostile: Hostile, answered: Answered): Offence | null {
-  if ("error" in answered) return { ...told(hostile), what: "no answer", text: answered.error };
+  if ("error" in answered) return { ...described(hostile), what: "no answer", text: answered.error };
   const { status } = answered;
   if (status >= 400 && status < 500) return null;
-  const { index, text } = told(hostile);
+  const { index, text } = described(hostile);
   return { index, text: `${status} to ${text}`, what: status >= 500 ? "5xx" : "accepted" };
 }
 
-function told({ index, kind, method, path, headers, body }: Hostile): { index: number; text: string } {
+function described({ index, kind, method, path, headers, body }: Hostile): { index: number; text: string } {
   const text = `${kind}: ${method} ${path} ${JSON.stringify(headers)} ${Buffer.from(body).toString()}`;
   return { index, text: text.slice(0, TEXT_LENGTH) };
 }

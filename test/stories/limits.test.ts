@@ -66,7 +66,7 @@ const asOperator =
 const noKid: Attempt = (address) =>
   from(address, "/v1/nodes/limit-none/report", { method: "POST", body: "{}" });
 
-describe("failures of one address: at the limit refused as ever, just over it told to wait", () => {
+describe("failures of one address: at the limit refused as ever, just over it asked to wait", () => {
   it.each<[string, () => Promise<Attempt> | Attempt, [number, string]]>([
     ["reports without a kid of ours", () => noKid, [401, "unauthenticated"]],
     ["reports by another key", async () => forged(await enrolled("limit-forged")), [401, "unauthenticated"]],
@@ -104,7 +104,7 @@ describe("failures of one address: at the limit refused as ever, just over it to
     expect((await noKid(`2001:db8:${network.toString(16)}:2::1`)).status).toBe(401);
   });
 
-  it("no address, as without the platform in front → never told to wait", async () => {
+  it("no address, as without the platform in front → never asked to wait", async () => {
     const { answers } = await failing(() => noKid(""));
     expect(answers.at(-1)?.status).toBe(401);
   });

@@ -197,7 +197,7 @@ describe("another machine that asks for a pinned name", () => {
   });
 });
 
-describe("a machine that was never heard of", () => {
+describe("a machine that nobody knows", () => {
   it("has its name for 24 hours, then it is the next one's; if nobody asks it is still its own", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const [name, other] = ["never-reports", "never-asked-for"];

@@ -11,14 +11,14 @@ const inUse = async (name: string) => (await kube("GET", `/api/v1/nodes/${name}`
 test("volumes are mounted, not known for a while, unmounted → the Node keeps them until they are known to be gone", async () => {
   const name = "volumes-in-use";
   const report = shimOf(await enrolled(name));
-  const tell = (volumes: Facts["volumes"]) => report(facts(name, volumes && { volumes }), HEALTHY);
-  await tell({ synced: true, inUse: [VOLUME] });
+  const reportVolumes = (volumes: Facts["volumes"]) => report(facts(name, volumes && { volumes }), HEALTHY);
+  await reportVolumes({ synced: true, inUse: [VOLUME] });
   expect(await inUse(name)).toEqual([VOLUME]);
-  await tell({ synced: false, inUse: [] });
+  await reportVolumes({ synced: false, inUse: [] });
   expect(await inUse(name)).toEqual([VOLUME]);
-  await tell(undefined);
+  await reportVolumes(undefined);
   expect(await inUse(name)).toEqual([VOLUME]);
-  await tell({ synced: true, inUse: [] });
+  await reportVolumes({ synced: true, inUse: [] });
   expect(await inUse(name)).toBeUndefined();
 });
 

@@ -71,7 +71,7 @@ describe.skipIf(assets === "")("on a real kube-apiserver", () => {
       };
     });
 
-  it("a refused connection → the lease is renewed again once there is one, and no event is told twice", async () => {
+  it("a refused connection → the lease is renewed again once there is one, and no event is recorded twice", async () => {
     const before = await ownEvents();
     await cluster.proxy.refuse();
     const { spec } = await getLease();

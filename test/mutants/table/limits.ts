@@ -1,4 +1,4 @@
-// How much one sender may cost, and what nobody is told.
+// How much one sender may cost, and what nobody learns.
 import { mutantsOf } from "../mutant.ts";
 
 const FAILURES = "worker/http/failure-limits.ts";
@@ -12,7 +12,7 @@ export const limitMutants = [
       "if (success) return refuse(reason);",
       "return refuse(reason);",
       LIMITS_TEST,
-      "just over it told to wait",
+      "just over it asked to wait",
     ],
     [
       "a refusal before signatures",

@@ -60,7 +60,7 @@ const situations: Situation[] = [
     error: "failed to get node address from cloud provider that matches ip: 10.0.0.9",
   },
   {
-    name: "the cloud does not answer → the setter fails in its words, the addresses stay",
+    name: "the cloud does not answer → the setter fails with its error, the addresses stay",
     cloud: "metadata server is not there",
     before: [INTERNAL],
     after: ["InternalIP 10.0.0.5"],

@@ -80,7 +80,7 @@ const situations: Situation[] = [
     error: "can't get ip address of node node-1. error: no default routes found",
   },
   {
-    name: "an external cloud provider has set the addresses → they stay, and it is told the node IPs",
+    name: "an external cloud provider has set the addresses → they stay, and an annotation names the node IPs for it",
     external: true,
     nodeIPs: ["10.0.0.5", "2001:db8::5"],
     before: { status: { addresses: fromCloud } },
@@ -94,7 +94,7 @@ const situations: Situation[] = [
     addresses: ["Hostname host-1"],
   },
   {
-    name: "no external cloud provider any more → it is told no node IP; other annotations stay",
+    name: "no external cloud provider any more → the annotation of node IPs goes; other annotations stay",
     nodeIPs: ["10.0.0.5"],
     before: { metadata: { annotations: { [PROVIDED]: "10.0.0.5", other: "x" } } },
     addresses: ["InternalIP 10.0.0.5", "Hostname host-1"],

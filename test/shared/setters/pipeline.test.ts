@@ -231,7 +231,7 @@ describe("running again", () => {
     },
   });
 
-  test("changes nothing but heartbeat times, and tells nobody", () => {
+  test("changes nothing but heartbeat times, and records no event", () => {
     fc.assert(
       fc.property(node, facts, (original, given) => {
         const first = sources(NOW, given);
