@@ -1,5 +1,6 @@
 // Who reports with this machine's key: kept in memory with each report, in SQLite when it changes; told to operators, in
 // history and as events. Decides nothing itself (shared/node/duplicate-senders.ts, decide-report.ts).
+import type { WarningReason } from "../../shared/events/reasons.ts";
 import {
   currentSenders,
   type DuplicatePhase,
@@ -26,7 +27,7 @@ const UNKNOWN: IDs = { machineID: "", bootID: "" };
 /** Facts of several machines, and of each while they change. */
 const MAX_DIGESTS = 256;
 
-const EVENTS: Record<DuplicatePhase, string> = { cloned: "MachineCloned", "two shims": "TwoShims" };
+const EVENTS: Record<DuplicatePhase, WarningReason> = { cloned: "MachineCloned", "two shims": "TwoShims" };
 const MESSAGES: Record<DuplicatePhase, string> = {
   cloned:
     "Several machines report with one key (a copied disk or image?), and none of them is believed. " +

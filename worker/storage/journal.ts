@@ -1,5 +1,6 @@
 // What a decision leaves behind, in one transaction: what was decided, what the setters remember, the events it
 // causes, and a line of history for each thing that changed.
+import type { WarningReason } from "../../shared/events/reasons.ts";
 import { decidedConditions, type DecidedCondition } from "../../shared/node/decided.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
@@ -23,7 +24,7 @@ export interface Journal {
   /** A process of the shim has started: what is said once per process may be said again. */
   begin: (startId: string, nowMs: number) => void;
   /** A line of history (of the registration where nothing else is said), and a Warning to the cluster. */
-  warn: (reason: string, text: string, nowMs: number, kind?: HistoryKind) => void;
+  warn: (reason: WarningReason, text: string, nowMs: number, kind?: HistoryKind) => void;
   /** A line of history. */
   note: (kind: HistoryKind, text: string, nowMs: number) => void;
 }

@@ -1,0 +1,42 @@
+// The reasons of the events that rollcall records by itself; docs/reporting.md shows the same table. Records nothing.
+// Setters of one's own may have others.
+
+export interface EventReasonRow {
+  type: "Normal" | "Warning";
+  /** What has happened, for people. */
+  when: string;
+  /** Does a kubelet record it as well? */
+  isUpstream: boolean;
+}
+
+export const EVENT_REASONS = {
+  Starting: { type: "Normal", when: "a process of the shim registers the machine", isUpstream: true },
+  NodeReady: { type: "Normal", when: "the Node becomes Ready", isUpstream: true },
+  NodeNotReady: { type: "Normal", when: "the Node is Ready no longer", isUpstream: true },
+  NodeHasSufficientMemory: { type: "Normal", when: "MemoryPressure becomes False", isUpstream: true },
+  NodeHasInsufficientMemory: { type: "Normal", when: "MemoryPressure becomes True", isUpstream: true },
+  NodeHasNoDiskPressure: { type: "Normal", when: "DiskPressure becomes False", isUpstream: true },
+  NodeHasDiskPressure: { type: "Normal", when: "DiskPressure becomes True", isUpstream: true },
+  NodeHasSufficientPID: { type: "Normal", when: "PIDPressure becomes False", isUpstream: true },
+  NodeHasInsufficientPID: { type: "Normal", when: "PIDPressure becomes True", isUpstream: true },
+  NodeSchedulable: { type: "Normal", when: "the Node is uncordoned", isUpstream: true },
+  NodeNotSchedulable: { type: "Normal", when: "the Node is cordoned", isUpstream: true },
+  Shutdown: {
+    type: "Normal",
+    when: "the machine begins to shut down, or does not after all",
+    isUpstream: true,
+  },
+  Rebooted: { type: "Warning", when: "the boot ID is another one", isUpstream: true },
+  InvalidDiskCapacity: { type: "Warning", when: "the image filesystem has no capacity", isUpstream: true },
+  KubeletSetupFailed: { type: "Warning", when: "the shim ends instead of reporting", isUpstream: true },
+  NodeNameTaken: { type: "Warning", when: "somebody else has the Node or keeps it alive", isUpstream: false },
+  MachineCloned: { type: "Warning", when: "several machines report with one key", isUpstream: false },
+  TwoShims: { type: "Warning", when: "several shims report for one machine", isUpstream: false },
+} as const satisfies Record<string, EventReasonRow>;
+
+export type EventReason = keyof typeof EVENT_REASONS;
+
+/** Those that the Worker records beside the setters' events. */
+export type WarningReason = {
+  [Reason in EventReason]: (typeof EVENT_REASONS)[Reason]["type"] extends "Warning" ? Reason : never;
+}[EventReason];
