@@ -4,7 +4,7 @@ import { type ApiError, apiErrorText } from "../shared/kubernetes/api-error.ts";
 
 export type MachineLog = (message: string, error?: ApiError) => void;
 
-/** The whole reason goes here; the machine is only told a phase. */
+/** The whole reason goes here; the machine only gets a phase. */
 export function machineLog(name: string): MachineLog {
   return (message, error) =>
     console.log(JSON.stringify({ node: name, message, ...(error && { error: apiErrorText(error) }) }));

@@ -6,7 +6,7 @@ export interface RotationAnswer {
   kid: string;
 }
 
-/** What an enrolled machine is told. */
+/** The body of a 200 to an enrolment. */
 export interface EnrolmentAnswer {
   /** Names key and enrolment in every request; guarded by a MAC. */
   kid: string;

@@ -25,7 +25,7 @@ const resourceCounts = z
 
 const id = wellFormed(FACTS_LIMITS.idLength);
 
-/** Whose facts these are; those that are refused tell it as well. */
+/** Whose facts these are; facts that are refused say so as well. */
 export const machineIDsSchema = z.object({ machine: z.object({ machineID: id, bootID: id }) });
 
 const machine = z.strictObject({

@@ -1,4 +1,4 @@
-// What several schemas of the protocol are made of, and how a fault is told. Knows no message.
+// What several schemas of the protocol are made of, and how a fault is named. Knows no message.
 import * as z from "zod/mini";
 import en from "zod/v4/locales/en.js";
 import { labelValueErrors } from "../kubernetes/validation.ts";

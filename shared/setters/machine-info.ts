@@ -31,7 +31,7 @@ const NONE = newQuantity(0, "DecimalSI");
 
 /**
  * Upstream nodestatus.MachineInfo. Resources that others announce in the Node stay there. Updates `rebootEvent`;
- * a caller that passes a fresh one each time hears of every reboot, as in older releases.
+ * a caller that passes a fresh one each time records every reboot, as in older releases.
  */
 export function machineInfo(
   nodeName: string,

@@ -1,4 +1,4 @@
-// Failed attempts, counted by the address that they come from: beyond a limit they are told to wait, at next to no cost.
+// Failed attempts, counted by the address that they come from: beyond a limit they have to wait, at next to no cost.
 // Who proves an identity is never counted nor held up by it, since a thousand machines may share one address.
 import type { Context } from "hono";
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";

@@ -21,7 +21,7 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   if (!kid || !(await isIssuedKid(c.get("isolate").macKeys(c.env.KID_MAC_KEYS), name, kid)))
     return refuseUnproven(c, "unauthenticated");
   const body = new Uint8Array(await c.req.raw.arrayBuffer());
-  // bodyLimit believes content-length.
+  // bodyLimit relies on content-length.
   if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");
   return { name, kid, token, body };
 }

@@ -21,7 +21,7 @@ export interface ReportSituation {
   freshness: Freshness;
   /** Who has reported with this key. */
   senders: SeenSenders;
-  /** Who sent this report; undefined where its facts are not known, which would tell. */
+  /** Who sent this report; undefined where its facts, which say so, are not known. */
   sender: Sender | undefined;
   /** Are the report's facts stored, or known to be refused? */
   areFactsKnown: boolean;

@@ -1,4 +1,4 @@
-// Who reports with this machine's key: kept in memory with each report, in SQLite when it changes; told to operators, in
+// Who reports with this machine's key: kept in memory with each report, in SQLite when it changes; for operators, in
 // history and as events. Decides nothing itself (shared/node/duplicate-senders.ts, decide-report.ts).
 import type { WarningReason } from "../../shared/events/reasons.ts";
 import {
@@ -56,7 +56,7 @@ export class DuplicateSenders {
     return this.#seen;
   }
 
-  /** Who sent a report; undefined where its facts, which tell, are not known. */
+  /** Who sent a report; undefined where its facts, which say so, are not known. */
   senderOf({ facts, factsDigest, startId }: Report): Sender | undefined {
     const isStored = this.#stored.records.get("facts")?.digest === factsDigest;
     const known = isStored ? this.#lastIDs() : this.#idsByDigest.get(factsDigest);
@@ -87,7 +87,7 @@ export class DuplicateSenders {
     return this.#idsByDigest.has(digest) || this.#stored.records.get("facts")?.digest === digest;
   }
 
-  /** Takes over what decideReport made of a report; another phase is stored, and told, at once. */
+  /** Takes over what decideReport made of a report; another phase is stored, and recorded for people, at once. */
   update(next: SeenSenders, nowMs: number, why = "nobody has taken turns for long"): void {
     const before = this.#seen.double?.phase;
     this.#seen = next;

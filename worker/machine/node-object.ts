@@ -73,7 +73,7 @@ export class NodeObject extends DurableObject<Environment> {
     const { report, facts } = parsed.value;
     const enrolment = keys.enrolled() ? records.get("enrolment") : undefined;
     const freshness = enrolment ? this.#requests.use(use) : NOT_USED;
-    // Facts tell who sends them; a request that proves nothing new teaches nothing.
+    // Facts say who sends them; a request that proves nothing new teaches nothing.
     if (freshness.kind === "fresh" || freshness.kind === "forked") this.#state.senders.learnFrom(report);
     const step = decideReport(report, this.#situation(report, freshness, enrolment !== undefined));
     if (freshness.kind === "fresh") keys.promote(by);

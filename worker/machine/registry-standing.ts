@@ -8,7 +8,7 @@ import type { PublicKey } from "../storage/records.ts";
 import { type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import type { MachineState } from "./machine-state.ts";
 
-/** How exactly operators are told when an origin was used last. */
+/** How exactly operators know when an origin was used last. */
 const TOLD_EVERY_MS = 24 * 3600 * 1000;
 /** Of one that a machine comes back to: in turns, it must not cost a row with each report. */
 const BACK_AGAIN_MS = 3600 * 1000;

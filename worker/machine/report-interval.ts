@@ -1,7 +1,7 @@
 // When a machine is to report next.
 import { reportIntervalMs, type Settings } from "../../shared/protocol/settings.ts";
 
-/** Until the first facts tell another one: the kubelet's nodeStatusUpdateFrequency. */
+/** Until the first facts say otherwise: the kubelet's nodeStatusUpdateFrequency. */
 const DEFAULT_INTERVAL_MS = 10_000;
 
 /** Two to six per cent before the interval: the object is dropped 10 s after its last request. */

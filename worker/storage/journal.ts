@@ -29,7 +29,7 @@ export interface Journal {
   note: (kind: HistoryKind, text: string, nowMs: number) => void;
 }
 
-/** What is written of a machine: its records, and the lines and events that tell people of a change. */
+/** What is written of a machine: its records, and the lines and events by which people learn of a change. */
 export interface Stored {
   records: NodeRecordStore;
   journal: Journal;

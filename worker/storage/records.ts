@@ -49,7 +49,7 @@ interface KnownNode extends HeartbeatState {
 /** Keys are rows. */
 export interface NodeRecords {
   enrolment: Enrolment;
-  /** It leaves, or was told to: nothing more is reported for it. */
+  /** It leaves, or an operator removes it: nothing more is reported for it. */
   isLeaving: true;
   /** It takes over with its first report. */
   nextKey: PublicKey;
@@ -57,7 +57,7 @@ export interface NodeRecords {
   formerKey: PublicKey;
   /** Pins of the registry up to this generation are out of date. */
   outdated: number;
-  /** The pin and key that the registry knows to have reported, and when it was told so last, by origin. */
+  /** The pin and key that the registry knows to have reported, and the last time that it learnt so, by origin. */
   settled: { key: string; toldAtMs: Record<string, number> };
   facts: { digest: string; facts: Facts };
   /** Who reports with this machine's key. */
@@ -76,7 +76,7 @@ export interface NodeRecords {
   correlator: EventCorrelator;
   /** How many events had to go because the apiserver was away for too long. */
   eventsDropped: number;
-  /** What the machine was told last. */
+  /** The phase of the last answer to the machine. */
   phase: Phase;
   /** Is the machine's clock further off than it may be? */
   isSkewed: boolean;

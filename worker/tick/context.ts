@@ -29,7 +29,7 @@ export interface TickMemory {
   status?: HeartbeatState | undefined;
   /** The last heartbeat that was written: no later one may be older. */
   heartbeatMs?: number;
-  /** What the setters remember; SQLite has it without what only counts while the machine is heard of. */
+  /** What the setters remember; SQLite has it without what only counts while the machine reports. */
   setters?: ReportedMemory;
   /** The wait that follows the next registration attempt that fails. */
   registrationDelayMs?: number;

@@ -65,7 +65,7 @@ export function recordDecision(
   { update, memory, events, nowMs }: StatusDecision,
 ): void {
   context.memory.setters = memory;
-  // An event tells when it happened by this clock: the moment of the last write has given a name to another one.
+  // An event has its time from this clock: the moment of the last write has given a name to another event.
   const atMs = context.nowMs();
   context.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });
 }

@@ -1,4 +1,4 @@
-// Reads this machine's Node, and tells when it is no longer the one that was registered, or no longer ours. Writes
+// Reads this machine's Node, and says when it is no longer the one that was registered, or no longer ours. Writes
 // nothing to the apiserver: what becomes of such a Node is not this machine's to decide.
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";

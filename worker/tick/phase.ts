@@ -1,4 +1,4 @@
-// Where a machine's Node stands, as its machine is told: the phase, and whether the Node is Ready.
+// Where a machine's Node stands, as the answer to its report says: the phase, and whether the Node is Ready.
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -14,7 +14,7 @@ export function isReady(node: Node | undefined): boolean {
   return node !== undefined && readyConditionOf(node)?.status === "True";
 }
 
-/** A line of history when the machine is told another phase than before. */
+/** A line of history when the phase is another one than in the last answer. */
 export function recordPhase({ records, journal }: Stored, phase: Phase, nowMs: number): void {
   const before = records.get("phase");
   if (phase === before) return;

@@ -89,7 +89,7 @@ export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs:
 function remember(context: TickContext, { outcome, node }: RegisteredNode): void {
   const { records, memory, report, facts, random, journal } = context;
   const nowMs = context.nowMs();
-  // From here on events tell what differs from the Node that is there.
+  // From here on events say what differs from the Node that is there.
   records.put("decided", decidedConditions(node));
   // A creation writes the whole status; the lease of a Node that was found still carries what an earlier process wrote.
   const { nodeStatusReportFrequencyMs } = facts.settings;

@@ -2,7 +2,7 @@
 // a change with every report.
 import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/from-report/reported-status.ts";
 
-/** In SQLite: met when the machine was last heard of. */
+/** In SQLite: met at the last report. */
 const MET_AT_LAST_REPORT = Number.MAX_SAFE_INTEGER;
 
 /** For SQLite. `nowMs` is when the setters ran: a threshold that was met then is left without a time. */
@@ -10,7 +10,7 @@ export function storedMemory(memory: ReportedMemory, nowMs: number): ReportedMem
   return withMetTimes(memory, (at) => (at === nowMs ? MET_AT_LAST_REPORT : at));
 }
 
-/** Out of SQLite, for setters to change. `lastContactMs` is when the machine was last heard of. */
+/** Out of SQLite, for setters to change. `lastContactMs` is the time of the last report. */
 export function recalledMemory(stored: ReportedMemory | undefined, lastContactMs: number): ReportedMemory {
   return withMetTimes(structuredClone({ ...NOTHING_REMEMBERED, ...stored }), (at) =>
     Math.min(at, lastContactMs),
