@@ -1,5 +1,5 @@
 // The join tokens of a local cluster, minted through the same API that every operator uses.
-import { mintedTokenSchema } from "../../shared/protocol/operator-api.ts";
+import { mintedTokenSchema } from "../../shared/protocol/operator-answers.ts";
 import { ask, readAnswer } from "../operator/client.ts";
 
 export interface TokenWish {

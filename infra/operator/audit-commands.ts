@@ -1,6 +1,6 @@
 // rollcall audit: who changed what.
 import type { Command } from "commander";
-import { auditSchema } from "../../shared/protocol/operator-api.ts";
+import { auditSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, shown } from "./answer.ts";
 import { auditTable } from "./print.ts";
 import { wholeNumber } from "./token-wish.ts";

@@ -1,6 +1,6 @@
 // rollcall node …: machines, by their Node's name.
 import type { Command } from "commander";
-import { historySchema, pendingSchema, sendersSchema } from "../../shared/protocol/operator-api.ts";
+import { historySchema, pendingSchema, sendersSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, done, shown } from "./answer.ts";
 import type { OperatorRequest } from "./client.ts";
 import { historyTable, pendingTable, sendersTable } from "./print.ts";

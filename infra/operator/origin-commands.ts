@@ -1,6 +1,6 @@
 // rollcall origin …: by which origins machines report.
 import type { Command } from "commander";
-import { originMachinesSchema, originsSchema } from "../../shared/protocol/operator-api.ts";
+import { originMachinesSchema, originsSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, shown } from "./answer.ts";
 import { originMachineTable, originTable } from "./print.ts";
 import { wholeNumber } from "./token-wish.ts";

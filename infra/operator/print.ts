@@ -8,7 +8,7 @@ import type {
   OriginMachine,
   OriginUse,
   PendingMachine,
-} from "../../shared/protocol/operator-api.ts";
+} from "../../shared/protocol/operator-answers.ts";
 
 export function tokenTable(tokens: readonly ListedToken[]): string {
   const rows = tokens.map(({ id, names, state, used, reserved, uses, expiresAt, createdBy, rejoin }) => [

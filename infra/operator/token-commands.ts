@@ -1,6 +1,6 @@
 // rollcall token …: join tokens.
 import type { Command } from "commander";
-import { mintedTokenSchema, tokensSchema } from "../../shared/protocol/operator-api.ts";
+import { mintedTokenSchema, tokensSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, done, shown } from "./answer.ts";
 import { tokenTable } from "./print.ts";
 import { collect, label, seconds, taint, type TokenFlags, tokenWish, wholeNumber } from "./token-wish.ts";

@@ -9,8 +9,8 @@ import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report, Vitals } from "../../shared/protocol/report.ts";
 import type { Event } from "../../shared/kubernetes/types.ts";
-import type { ListedSenders } from "../../shared/protocol/operator-api.ts";
-import type { AuditEntry } from "../../shared/protocol/operator-api.ts";
+import type { ListedSenders } from "../../shared/protocol/operator-answers.ts";
+import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
   type EnrolledMachine,

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
-import type { ListedToken, PendingMachine } from "../../shared/protocol/operator-api.ts";
+import type { ListedToken, PendingMachine } from "../../shared/protocol/operator-answers.ts";
 import { registry } from "../../worker/env.ts";
 import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";
 import { pinnedKeys } from "../../worker/machine/pinned-keys.ts";

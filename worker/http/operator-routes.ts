@@ -3,19 +3,21 @@
 import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { tokenRequestSchema } from "../../shared/protocol/join-tokens.ts";
+import type {
+  AuditAnswer,
+  HistoryAnswer,
+  ListedSenders,
+  MintedToken,
+  OriginMachinesAnswer,
+  OriginsAnswer,
+  PendingAnswer,
+  TokensAnswer,
+} from "../../shared/protocol/operator-answers.ts";
 import {
-  type AuditAnswer,
   auditQuerySchema,
-  type HistoryAnswer,
   historyQuerySchema,
-  type ListedSenders,
-  type MintedToken,
-  type OriginMachinesAnswer,
   originMachinesQuerySchema,
-  type OriginsAnswer,
-  type PendingAnswer,
   thumbprintSchema,
-  type TokensAnswer,
 } from "../../shared/protocol/operator-api.ts";
 import { type Environment, registry } from "../env.ts";
 import { refuseUnproven } from "./failure-limits.ts";

@@ -10,7 +10,7 @@ import {
   type SeenSenders,
   type Sender,
 } from "../../shared/node/duplicate-senders.ts";
-import type { ListedSenders } from "../../shared/protocol/operator-api.ts";
+import type { ListedSenders } from "../../shared/protocol/operator-answers.ts";
 import { machineIDsSchema } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Stored } from "../storage/journal.ts";

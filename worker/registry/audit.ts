@@ -1,6 +1,7 @@
 // The audit log: who changed what in the registry, and when. Written in the transaction of the change itself; holds
 // no secret.
-import type { AuditEntry, AuditQuery } from "../../shared/protocol/operator-api.ts";
+import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
+import type { AuditQuery } from "../../shared/protocol/operator-api.ts";
 
 export type AuditedAction =
   | "token.create"

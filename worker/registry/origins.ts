@@ -1,5 +1,6 @@
 // By which origin each machine reports, to the day: an operator who wants to give a domain up asks who still uses it.
-import type { OriginMachine, OriginMachinesQuery, OriginUse } from "../../shared/protocol/operator-api.ts";
+import type { OriginMachine, OriginUse } from "../../shared/protocol/operator-answers.ts";
+import type { OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
 
 /** The origin that each machine used last: SQLite takes it from the row that has the maximum. */
 const LATEST = "SELECT name, origin, MAX(at_ms) AS at_ms FROM origin_uses GROUP BY name";

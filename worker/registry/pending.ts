@@ -1,5 +1,5 @@
 // Machines that ask for a name that another key has: kept for a day, for an operator to approve or reject by key.
-import type { PendingMachine, ShownMachine } from "../../shared/protocol/operator-api.ts";
+import type { PendingMachine, ShownMachine } from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { audit } from "./audit.ts";
 import { type Asking, type AskingMachine, bury, findPin } from "./pins.ts";

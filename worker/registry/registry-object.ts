@@ -4,14 +4,13 @@ import { DurableObject } from "cloudflare:workers";
 import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
 import type {
   AuditEntry,
-  AuditQuery,
   ListedToken,
   MintedToken,
   OriginMachine,
-  OriginMachinesQuery,
   OriginUse,
   PendingMachine,
-} from "../../shared/protocol/operator-api.ts";
+} from "../../shared/protocol/operator-answers.ts";
+import type { AuditQuery, OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";

@@ -1,6 +1,6 @@
 // Join tokens in the registry: public keys, what they allow, how often they were used. Verifies no signature.
 import type { Grant, TokenRequest } from "../../shared/protocol/join-tokens.ts";
-import type { ListedToken } from "../../shared/protocol/operator-api.ts";
+import type { ListedToken } from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
 /** How long a machine waits for an operator's word; asking again after it begins anew. */

@@ -1,7 +1,8 @@
 // What changed on a machine and when, kept in its object: the newest 10,000 entries, at most 90 days. Written on
 // change only.
 
-import type { HistoryEntry, HistoryKind, HistoryQuery } from "../../shared/protocol/operator-api.ts";
+import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
+import type { HistoryKind, HistoryQuery } from "../../shared/protocol/operator-api.ts";
 import type { Tables } from "./tables.ts";
 
 export interface History {

@@ -13,7 +13,7 @@ import {
   pendingSchema,
   sendersSchema,
   tokensSchema,
-} from "../../../shared/protocol/operator-api.ts";
+} from "../../../shared/protocol/operator-answers.ts";
 import type { Result } from "../../../shared/result.ts";
 
 const at = "2026-01-02T03:04:05.000Z";

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { base64url, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
-import type { AuditEntry, MintedToken } from "../../../shared/protocol/operator-api.ts";
+import type { AuditEntry, MintedToken } from "../../../shared/protocol/operator-answers.ts";
 import { failure, success } from "../../../shared/result.ts";
 import { operatorOf } from "../../../worker/identity/operator.ts";
 import { type Isolate, newIsolate } from "../../../worker/isolate.ts";

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { registry } from "../../../worker/env.ts";
 import { RegistryObject } from "../../../worker/registry/registry-object.ts";
-import type { OriginMachine, OriginUse } from "../../../shared/protocol/operator-api.ts";
+import type { OriginMachine, OriginUse } from "../../../shared/protocol/operator-answers.ts";
 import { noteOrigin } from "../../../worker/registry/origins.ts";
 import { ORIGIN } from "../support/constants.ts";
 import { type EnrolledMachine, enrolled, operator, send } from "../support/machine.ts";

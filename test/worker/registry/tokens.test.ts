@@ -1,7 +1,7 @@
 // What join tokens give, allow and forbid; how operators see and revoke them.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
-import type { ListedToken, MintedToken } from "../../../shared/protocol/operator-api.ts";
+import type { ListedToken, MintedToken } from "../../../shared/protocol/operator-answers.ts";
 import {
   enrolled,
   enrolling,

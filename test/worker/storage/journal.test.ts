@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Event, Lease } from "../../../shared/kubernetes/types.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
-import type { HistoryEntry } from "../../../shared/protocol/operator-api.ts";
+import type { HistoryEntry } from "../../../shared/protocol/operator-answers.ts";
 import { ADMIN_SECRET } from "../support/constants.ts";
 import { enrolled, facts, HEALTHY, kube, requestsAbout, send, setFault, shimOf } from "../support/machine.ts";
 
