@@ -75,6 +75,7 @@ const UPWARDS: [from: string, to: string][] = [
   ["shared/protocol", "shared/node"],
   ["shared/node", "worker/tick"],
   ["infra/operator", "test/worker"],
+  ["infra/operator", "worker/http"],
   ["infra/local/apiserver", "worker/kube"],
 ];
 
