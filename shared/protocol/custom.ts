@@ -1,12 +1,12 @@
 // Facts of a machine's own, for setters of one's own (docs/custom-setters.md): drop-ins say them, the facts carry them.
 import * as z from "zod/mini";
 import { CUSTOM_LIMITS } from "./limits.ts";
-import { atMost } from "./schema.ts";
+import { atMost, plainText } from "./schema.ts";
 
 export const customSchema = z
   .record(
-    z.string().check(z.minLength(1), z.maxLength(CUSTOM_LIMITS.nameLength)),
-    z.union([z.string().check(z.maxLength(CUSTOM_LIMITS.valueLength)), z.number(), z.boolean()]),
+    plainText(CUSTOM_LIMITS.nameLength).check(z.minLength(1)),
+    z.union([plainText(CUSTOM_LIMITS.valueLength), z.number(), z.boolean()]),
   )
   .check(atMost(CUSTOM_LIMITS.entries, "too many entries"));
 export type CustomFacts = z.infer<typeof customSchema>;

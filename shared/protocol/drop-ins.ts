@@ -5,7 +5,7 @@ import { customSchema } from "./custom.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { validateNodeLabels } from "../kubernetes/labels.ts";
 import { DROP_IN_LIMITS, NAME_LIMITS } from "./limits.ts";
-import { atMost, wellFormed } from "./schema.ts";
+import { atMost, plainText } from "./schema.ts";
 
 /** Conditions that others decide about: the kubelet's, a cloud's, and what says how the drop-ins do. */
 export const TAKEN_CONDITIONS: readonly string[] = [
@@ -78,7 +78,7 @@ const condition = z.strictObject({
       z.maxLength(DROP_IN_LIMITS.conditionLength),
       z.regex(/^[A-Z][A-Za-z0-9]*$/, "must be one word in CamelCase"),
     ),
-  message: wellFormed(DROP_IN_LIMITS.messageLength),
+  message: plainText(DROP_IN_LIMITS.messageLength),
   /** After how long without being said again it is not known any more. */
   expiresInSeconds: z.int().check(z.minimum(1), z.maximum(DROP_IN_LIMITS.expiresInSeconds)),
 });
@@ -109,8 +109,8 @@ export const dropInsSchema = z.strictObject({
   failures: z
     .array(
       z.strictObject({
-        name: wellFormed(DROP_IN_LIMITS.nameLength),
-        error: wellFormed(DROP_IN_LIMITS.messageLength),
+        name: plainText(DROP_IN_LIMITS.nameLength),
+        error: plainText(DROP_IN_LIMITS.messageLength),
       }),
     )
     .check(z.maxLength(DROP_IN_LIMITS.dropIns)),

@@ -8,9 +8,9 @@ import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { inventorySchema } from "./inventory.ts";
 import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
 import { FACTS_LIMITS, NAME_LIMITS, SETTINGS_LIMITS } from "./limits.ts";
-import { atMost, count, labelValue, wellFormed } from "./schema.ts";
+import { atMost, count, labelValue, plainText } from "./schema.ts";
 
-const text = wellFormed(FACTS_LIMITS.textLength);
+const text = plainText(FACTS_LIMITS.textLength);
 const ip = z.string().check(z.minLength(2), z.maxLength(FACTS_LIMITS.addressLength));
 /** Resource quantities as whole numbers, by extended resource name. */
 const extendedResource = z
@@ -23,7 +23,7 @@ const resourceCounts = z
   .record(extendedResource, count)
   .check(atMost(FACTS_LIMITS.extendedResources, "too many resources"));
 
-const id = wellFormed(FACTS_LIMITS.idLength);
+const id = plainText(FACTS_LIMITS.idLength);
 
 /** Whose facts these are; facts that are refused say so as well. */
 export const machineIDsSchema = z.object({ machine: z.object({ machineID: id, bootID: id }) });
@@ -68,7 +68,7 @@ const addresses = z.strictObject({
 const nodeAddress = z
   .strictObject({
     type: z.enum(["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"]),
-    address: wellFormed(FACTS_LIMITS.hostnameLength).check(z.minLength(1)),
+    address: plainText(FACTS_LIMITS.hostnameLength).check(z.minLength(1)),
   })
   .check(
     z.refine(
@@ -80,7 +80,7 @@ const nodeAddress = z
 /** What a cloud's metadata say of the machine. */
 export const cloudSchema = z.strictObject({
   /** In the form of the cloud's own provider: `aws:///eu-west-1a/i-0abc`. "": the cloud has none. */
-  providerID: wellFormed(SETTINGS_LIMITS.providerIDLength),
+  providerID: plainText(SETTINGS_LIMITS.providerIDLength),
   instanceType: labelValue,
   zone: z.optional(labelValue),
   region: z.optional(labelValue),
@@ -98,7 +98,7 @@ export const cloudSchema = z.strictObject({
 export type CloudMetadata = z.infer<typeof cloudSchema>;
 
 const imageNames = z
-  .array(wellFormed(FACTS_LIMITS.imageNameLength))
+  .array(plainText(FACTS_LIMITS.imageNameLength))
   .check(z.maxLength(FACTS_LIMITS.namesPerImage));
 
 /** What rarely changes. An absent group is what an error of its callback is in the kubelet. */
@@ -157,7 +157,7 @@ export const factsSchema = z.strictObject({
     z
       .array(
         z.strictObject({
-          name: wellFormed(FACTS_LIMITS.handlerNameLength),
+          name: plainText(FACTS_LIMITS.handlerNameLength),
           supportsRecursiveReadOnlyMounts: z.boolean(),
           supportsUserNamespaces: z.boolean(),
         }),

@@ -2,9 +2,9 @@
 // Nothing about the Node's capacity or conditions is decided by it.
 import * as z from "zod/mini";
 import { INVENTORY_LIMITS, NAME_LIMITS } from "./limits.ts";
-import { count, wellFormed } from "./schema.ts";
+import { count, plainText } from "./schema.ts";
 
-const text = z.optional(wellFormed(INVENTORY_LIMITS.textLength).check(z.minLength(1)));
+const text = z.optional(plainText(INVENTORY_LIMITS.textLength).check(z.minLength(1)));
 const amount = z.optional(count);
 
 /** What is not known is absent. Serial numbers and MAC addresses are there only where they are asked for. */

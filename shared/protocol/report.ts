@@ -3,12 +3,13 @@
 import * as z from "zod/mini";
 import { remainingSecondsSchema } from "./drop-ins.ts";
 import { LIMITS } from "./limits.ts";
-import { count } from "./schema.ts";
+import { printable } from "./printable.ts";
+import { count, plainText } from "./schema.ts";
 
 /** The protocol's version, in every report and enrolment. */
 export const PROTOCOL = 1;
 
-const id = z.string().check(z.minLength(1), z.maxLength(LIMITS.idLength));
+const id = plainText(LIMITS.idLength).check(z.minLength(1));
 
 /** [available, capacity]: what eviction looks at. Of memory, capacity is available + working set. */
 const signal = z.tuple([count, count]);
@@ -20,10 +21,10 @@ export const SIGNALS = [
   "imagefs.inodesFree",
   "pid.available",
 ] as const;
-/** An error that was cut within a character must not stop the heartbeat. */
+/** An error that was cut within a character, or that quotes a program's output, must not stop the heartbeat. */
 const errorText = z.string().check(
   z.maxLength(LIMITS.textLength),
-  z.overwrite((value) => value.toWellFormed()),
+  z.overwrite((value) => printable(value.toWellFormed())),
 );
 const errors = z.optional(z.array(errorText).check(z.maxLength(LIMITS.errorsPerSource)));
 

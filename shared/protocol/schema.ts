@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import en from "zod/v4/locales/en.js";
 import { labelValueErrors } from "../kubernetes/validation.ts";
 import { LIMITS } from "./limits.ts";
+import { isPrintable } from "./printable.ts";
 
 // zod/mini: a third of zod's size, which the shim loads; it has no messages of its own.
 z.config(en());
@@ -10,11 +11,15 @@ z.config(en());
 /** A number of things or bytes. JSON numbers are exact up to 2^53 − 1 (9 PB). */
 export const count = z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER));
 
-/** Half a surrogate pair comes back from an apiserver as another character, and would be a change for ever. */
-export const wellFormed = (maxLength: number) =>
+/**
+ * A text for people. Half a surrogate pair comes back from an apiserver as another character, and would be a change for
+ * ever; control characters would reach terminals.
+ */
+export const plainText = (maxLength: number) =>
   z.string().check(
     z.maxLength(maxLength),
     z.refine((value) => value.isWellFormed(), "not well-formed Unicode"),
+    z.refine(isPrintable, "a control character"),
   );
 
 /** What becomes a label's value: the apiserver refuses a Node with any other. */

@@ -7,7 +7,7 @@ import { labelKeyErrors } from "../kubernetes/validation.ts";
 import { validateNodeLabels } from "../kubernetes/labels.ts";
 import { withReservedCpus } from "../resources/reserved-cpus.ts";
 import { NAME_LIMITS, SETTINGS_LIMITS } from "./limits.ts";
-import { atMost, labelValue, wellFormed, within } from "./schema.ts";
+import { atMost, labelValue, plainText, within } from "./schema.ts";
 import { errorOrNull } from "../result.ts";
 
 /** The kubelet's defaults (SetDefaults_KubeletConfiguration) of the settings that may be absent from a report. */
@@ -26,7 +26,7 @@ export const DEFAULT_SETTINGS = {
 export const CLOUD_PROVIDERS = ["external", "aws", "gce", "azure", "file"] as const;
 export type CloudProvider = (typeof CLOUD_PROVIDERS)[number];
 
-const entry = wellFormed(SETTINGS_LIMITS.entryLength);
+const entry = plainText(SETTINGS_LIMITS.entryLength);
 const entries = z.record(entry, entry).check(atMost(SETTINGS_LIMITS.entries, "too many entries"));
 
 const taint = z.strictObject({
@@ -73,7 +73,7 @@ export const settingsSchema = z
     nodeLabels: z.optional(nodeLabels),
     /** --inventory-labels: the Node is labelled with the models of its hardware. */
     inventoryLabels: z.optional(z.boolean()),
-    providerID: z.optional(wellFormed(SETTINGS_LIMITS.providerIDLength)),
+    providerID: z.optional(plainText(SETTINGS_LIMITS.providerIDLength)),
     /** Absent: no cloud. With any but `external` the facts' `cloud` says what its metadata are. */
     cloudProvider: z.optional(z.enum(CLOUD_PROVIDERS)),
     /** Was the hostname configured, not found? It then stands before the cloud's. */

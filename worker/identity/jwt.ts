@@ -15,6 +15,8 @@ import {
   type NextKeyClaims,
   type ReportClaims,
 } from "../../shared/protocol/claims.ts";
+import { LIMITS } from "../../shared/protocol/limits.ts";
+import { printable } from "../../shared/protocol/printable.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
 /** An Ed25519 public key: `x` of its JWK, base64url of 32 bytes. */
@@ -121,9 +123,14 @@ export async function verifyProof(jwt: string, request: EnrolmentRequest): Promi
   return success({
     key,
     thumbprint,
-    machineID: machineID.slice(0, 128),
-    systemUUID: systemUUID.slice(0, 128),
+    machineID: shownID(machineID),
+    systemUUID: shownID(systemUUID),
   });
+}
+
+/** Operators see it beside the key when they approve a machine; nothing is decided by it. */
+function shownID(id: string): string {
+  return printable(id.slice(0, LIMITS.idLength).toWellFormed());
 }
 
 /** Possession of the key that follows `previous`, for this very machine. */

@@ -4,6 +4,7 @@ import { lstat, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
 import { type DropIn, dropInSchema } from "../../../shared/protocol/drop-ins.ts";
+import { printableTexts } from "../../../shared/protocol/printable.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { type ChildOptions, runChild } from "../../base/child.ts";
 import { codeOf, faultOf } from "../../base/fault.ts";
@@ -66,7 +67,7 @@ function parsed(text: string): Result<DropIn> {
   } catch (error) {
     return failure(`is not JSON: ${faultOf(error)}`.slice(0, DROP_IN_LIMITS.messageLength));
   }
-  const dropIn = dropInSchema.safeParse(json);
+  const dropIn = dropInSchema.safeParse(printableTexts(json));
   if (dropIn.success) return success(dropIn.data);
   const { path, message } = firstFault(dropIn.error);
   return failure(`${path === "" ? "" : `${path}: `}${message}`);

@@ -156,6 +156,22 @@ export const rightsMutants = [
   ]),
   ...mutantsOf("a machine with texts for an operator", [
     [
+      "texts of facts without control characters",
+      "shared/protocol/schema.ts",
+      'z.refine(isPrintable, "a control character"),',
+      "",
+      "shared/protocol/printable.test.ts",
+      "is refused, with its path",
+    ],
+    [
+      "texts of a heartbeat without control characters",
+      "shared/protocol/report.ts",
+      "printable(value.toWellFormed())",
+      "value.toWellFormed()",
+      "shared/protocol/printable.test.ts",
+      "a vital with a control character",
+    ],
+    [
       "harmless texts",
       "infra/operator/print.ts",
       ".map((line) => line.map(harmless))",

@@ -130,6 +130,18 @@ test("a container runtime that has never answered → no version, an empty list 
   expect((await gatherVitals(machine)).errors).toEqual(errors);
 });
 
+test("control characters in what firmware and programs say → facts that the Worker accepts", async () => {
+  const root = rootWith("vm", { "/etc/os-release": 'PRETTY_NAME="Shop\u001b[31m OS"\n' });
+  const runtime = { name: "containerd\n", version: "2\u202e1" };
+  const images = [{ repoDigests: [], repoTags: ["a\u0000:1"], sizeBytes: 1 }];
+  const machine = options(root, { containerRuntime: () => ({ runtime, images, errors: {} }) });
+  expect(factsSchema.parse(await gatherFacts(machine))).toMatchObject({
+    versions: { osImage: "Shop\u{FFFD}[31m OS" },
+    runtime: { name: "containerd ", version: "2\u{FFFD}1" },
+    images: [{ repoTags: ["a\u{FFFD}:1"] }],
+  });
+});
+
 test.each<Machine>(["vm", "numa-server", "arm-board", "ipv6-only"])(
   "%s → facts and vitals that the Worker accepts, and the same facts again",
   async (name) => {

@@ -1,7 +1,5 @@
 // A machine and an operator as the Worker's tests need them: real keys, real requests, whatever they say.
 import { exports, env } from "cloudflare:workers";
-import type { Facts } from "../../../shared/protocol/facts.ts";
-import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
@@ -18,46 +16,10 @@ import {
 } from "./constants.ts";
 import type { Fault, Write } from "./fault.ts";
 
-const GIB = 2 ** 30;
+export { facts, HEALTHY } from "./facts.ts";
 
 // wrangler.toml does not know of it: a deployment may or may not have one.
 const { KUBE } = env as unknown as { KUBE: Fetcher };
-
-export function facts(name: string, more: Partial<Facts> = {}): Facts {
-  return {
-    settings: {
-      hostname: name,
-      nodeStatusUpdateFrequencyMs: 10_000,
-      nodeStatusReportFrequencyMs: 300_000,
-      nodeLeaseDurationSeconds: 40,
-      registerWithTaints: null,
-      maxPods: 110,
-    },
-    platform: { os: "linux", architecture: "amd64" },
-    machine: {
-      machineID: "m-1",
-      systemUUID: "s-1",
-      bootID: "b-1",
-      cores: 4,
-      memoryBytes: 8 * GIB,
-      swapBytes: 0,
-      hugePages: [{ pageSizeKiB: 2048, pages: 0 }],
-    },
-    versions: { kernel: "6.1.0", osImage: "Test Linux" },
-    runtime: null,
-    addresses: { nodeIPs: [], lookup: [], onInterface: [], defaultRoute: { ipv4: "10.0.0.5" } },
-    storage: { nodefsCapacityBytes: 100 * GIB },
-    ...more,
-  };
-}
-
-export const HEALTHY: Vitals = {
-  signals: {
-    "memory.available": [4 * GIB, 8 * GIB],
-    "nodefs.available": [50 * GIB, 100 * GIB],
-    "pid.available": [30_000, 32_768],
-  },
-};
 
 export const send = (path: string, init: RequestInit): Promise<Response> =>
   exports.default.fetch(new Request(ORIGIN + path, init));

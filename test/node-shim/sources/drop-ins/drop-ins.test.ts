@@ -73,6 +73,13 @@ it("custom facts → beside the drop-ins, as facts of their own", async () => {
   expect(dropIns).toEqual({ resources: {}, labels: {}, conditions: [], working: 2, failures: [] });
 });
 
+it("control characters in a message → replaced, the condition stands", async () => {
+  writeJson("raid.json", { conditions: [{ ...RAID, message: "md0\nmd1\u001b[2J" }] });
+  expect((await looking().read(true)).dropIns?.conditions).toEqual([
+    { ...RAID, message: "md0 md1\u{FFFD}[2J" },
+  ]);
+});
+
 it("no folder, or an empty one → no drop-ins", async () => {
   expect(await looking().read(true)).toEqual({ dropIns: null });
   rmSync(folder, { recursive: true });

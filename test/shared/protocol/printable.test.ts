@@ -1,0 +1,91 @@
+// Texts with control characters: what of them reaches a Node.
+import { expect, test } from "vitest";
+import type * as z from "zod/mini";
+import { customSchema } from "../../../shared/protocol/custom.ts";
+import { factsSchema } from "../../../shared/protocol/facts.ts";
+import { isPrintable, printable, printableTexts } from "../../../shared/protocol/printable.ts";
+import { reportSchema } from "../../../shared/protocol/report.ts";
+import { firstFault } from "../../../shared/protocol/schema.ts";
+import { facts } from "../../worker/support/facts.ts";
+
+const ESCAPE = "\u001b[2Jgone";
+
+test.each([
+  ["a line break", "a\nb", "a b"],
+  ["a tab", "a\tb", "a b"],
+  ["C0: escape", ESCAPE, "\u{FFFD}[2Jgone"],
+  ["C0: NUL", "a\u0000b", "a\u{FFFD}b"],
+  ["DEL", "a\u007fb", "a\u{FFFD}b"],
+  ["C1: CSI", "a\u009bb", "a\u{FFFD}b"],
+  ["a line separator", "a\u2028b", "a b"],
+  ["an override of the writing direction", "a\u202eb", "a\u{FFFD}b"],
+  ["an isolate", "a\u2066b", "a\u{FFFD}b"],
+  ["a mark of the writing direction", "a\u061cb", "a\u{FFFD}b"],
+])("%s is replaced", (_, text, shown) => {
+  expect(isPrintable(text)).toBe(false);
+  expect(printable(text)).toBe(shown);
+});
+
+test.each(["", "md0: 1 of 2 disks", "Größe", "مرحبا", "👩‍👩‍👧", "a~b"])("%o stays as it is", (text) => {
+  expect(isPrintable(text)).toBe(true);
+  expect(printable(text)).toBe(text);
+});
+
+test("every text within a value is replaced, nothing else", () => {
+  expect(printableTexts({ a: ["x\ny", 1, null, { b: ESCAPE }], c: true })).toEqual({
+    a: ["x y", 1, null, { b: "\u{FFFD}[2Jgone" }],
+    c: true,
+  });
+});
+
+const pointerOf = (parsed: z.core.util.SafeParseResult<unknown>) =>
+  parsed.success ? null : firstFault(parsed.error);
+const dropIns = { resources: {}, labels: {}, conditions: [], working: 1, failures: [] };
+
+test.each<[string, object, string]>([
+  ["an OS image", { versions: { kernel: "6", osImage: ESCAPE } }, "/versions/osImage"],
+  ["a machine ID", { machine: { ...facts("edge-1").machine, machineID: ESCAPE } }, "/machine/machineID"],
+  ["an image", { images: [{ repoDigests: [], repoTags: [ESCAPE], sizeBytes: 1 }] }, "/images/0/repoTags/0"],
+  ["a runtime", { runtime: { name: ESCAPE, version: "" } }, "/runtime/name"],
+  [
+    "a failed resolver",
+    { addresses: { ...facts("edge-1").addresses, lookup: { error: ESCAPE } } },
+    "/addresses/lookup/error",
+  ],
+  ["a graphics card", { inventory: { gpus: [{ model: ESCAPE }] } }, "/inventory/gpus/0/model"],
+  [
+    "a drop-in's failure",
+    { dropIns: { ...dropIns, failures: [{ name: "a", error: ESCAPE }] } },
+    "/dropIns/failures/0/error",
+  ],
+  ["a volume", { volumes: { synced: true, inUse: [ESCAPE] } }, "/volumes/inUse/0"],
+  [
+    "a provider ID",
+    { settings: { ...facts("edge-1").settings, providerID: ESCAPE } },
+    "/settings/providerID",
+  ],
+])("facts: %s with a control character is refused, with its path", (_, more, path) => {
+  expect(pointerOf(factsSchema.safeParse({ ...facts("edge-1"), ...more }))?.path).toBe(path);
+});
+
+test("a fact of one's own with a control character is refused, with its path", () => {
+  expect(pointerOf(customSchema.safeParse({ rack: ESCAPE }))).toEqual({
+    path: "/rack",
+    message: "a control character",
+  });
+});
+
+test("a vital with a control character never stops a heartbeat: it is replaced", () => {
+  const report = {
+    protocol: 1,
+    startId: "a",
+    machineTime: "2026-01-01T00:00:00Z",
+    vitals: { signals: {}, errors: { runtime: ["first\nsecond", ESCAPE] }, setupError: ESCAPE },
+    factsDigest: "d".repeat(43),
+  };
+  expect(reportSchema.parse(report).vitals).toMatchObject({
+    errors: { runtime: ["first second", "\u{FFFD}[2Jgone"] },
+    setupError: "\u{FFFD}[2Jgone",
+  });
+  expect(pointerOf(reportSchema.safeParse({ ...report, startId: ESCAPE }))?.path).toBe("/startId");
+});
