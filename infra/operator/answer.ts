@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import type { ZodMiniType } from "zod/mini";
 import { type Result, success } from "../../shared/result.ts";
+import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import { ask, connectionOf, type OperatorRequest, readAnswer } from "./client.ts";
 
 export interface Flags {
@@ -40,6 +41,40 @@ async function printedAnswer(flags: Flags, request: OperatorRequest, show: Show)
   const answered = await ask(connection.value, request);
   if (!answered.ok) return answered;
   return flags.json ? success(`${JSON.stringify(answered.value, null, 2)}\n`) : show(answered.value);
+}
+
+/** Where the entries of one log are, and how many of them are wanted. */
+export interface LogRequest {
+  /** `/v1/audit?by=machines`: what follows the path is added to its query. */
+  path: string;
+  limit: number;
+}
+
+/** Asks page by page, newest first, and prints the entries together: with --json as the Worker sent them. */
+export async function answerLog<Entry extends { id: number }>(
+  program: Command,
+  { path, limit }: LogRequest,
+  schema: ZodMiniType<{ entries: Entry[] }>,
+  print: (entries: readonly Entry[]) => string,
+): Promise<void> {
+  const flags = program.opts<Flags>();
+  const connection = connectionOf(flags, process.env);
+  if (!connection.ok) return fail(connection.error);
+  const entries: Entry[] = [];
+  while (entries.length < limit) {
+    const last = entries.at(-1)?.id;
+    const wanted = `limit=${Math.min(limit - entries.length, PAGE_LIMITS.entries)}`;
+    const query = last === undefined ? wanted : `${wanted}&before=${last}`;
+    const answered = await ask(connection.value, {
+      method: "GET",
+      path: `${path}${path.includes("?") ? "&" : "?"}${query}`,
+    });
+    const page = answered.ok ? readAnswer(schema, answered.value) : answered;
+    if (!page.ok) return fail(page.error);
+    if (page.value.entries.length === 0) break;
+    entries.push(...page.value.entries);
+  }
+  process.stdout.write(flags.json ? `${JSON.stringify({ entries }, null, 2)}\n` : print(entries));
 }
 
 export function fail(error: string): void {

@@ -1,20 +1,34 @@
 // rollcall audit: who changed what.
 import type { Command } from "commander";
 import { auditSchema } from "../../shared/protocol/operator-answers.ts";
-import { answer, shown } from "./answer.ts";
+import { answerLog } from "./answer.ts";
 import { auditTable } from "./print.ts";
 import { wholeNumber } from "./token-wish.ts";
+
+interface AuditFlags {
+  machines?: boolean;
+  target?: string;
+  limit: number;
+  all?: boolean;
+}
+
+const HELP = `
+What operators did is kept for a year, whatever machines do. To keep it longer, export it:
+  npm run --silent rollcall -- --json audit --all > audit.json`;
 
 export function auditCommand(program: Command): void {
   program
     .command("audit")
-    .description("Who changed what, oldest first.")
+    .description("Who changed what, oldest first: operators, or machines.")
+    .option("--machines", "what machines caused: enrolments, rotations, leaves; the latest of each name")
+    .option("--target <name>", "only what was done to this Node, or to the token of this ID")
     .option("--limit <n>", "at most so many entries", wholeNumber, 100)
-    .action(({ limit }: { limit: number }) =>
-      answer(
-        program,
-        { method: "GET", path: `/v1/audit?limit=${limit}` },
-        shown(auditSchema, ({ entries }) => auditTable(entries)),
-      ),
-    );
+    .option("--all", "all entries that are kept")
+    .addHelpText("after", HELP)
+    .action(({ machines = false, target, limit, all = false }: AuditFlags) => {
+      const query = new URLSearchParams({ by: machines ? "machines" : "operators" });
+      if (target !== undefined) query.set("target", target);
+      const log = { path: `/v1/audit?${query.toString()}`, limit: all ? Infinity : limit };
+      return answerLog(program, log, auditSchema, auditTable);
+    });
 }

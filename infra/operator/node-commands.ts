@@ -1,7 +1,7 @@
 // rollcall node …: machines, by their Node's name.
 import type { Command } from "commander";
 import { historySchema, pendingSchema, sendersSchema } from "../../shared/protocol/operator-answers.ts";
-import { answer, done, shown } from "./answer.ts";
+import { answer, answerLog, done, shown } from "./answer.ts";
 import type { OperatorRequest } from "./client.ts";
 import { historyTable, pendingTable, sendersTable } from "./print.ts";
 import { wholeNumber } from "./token-wish.ts";
@@ -90,11 +90,7 @@ function historyCommand(program: Command, node: Command): void {
     .description("What changed on this machine, oldest first.")
     .option("--limit <n>", "at most so many entries", wholeNumber, 100)
     .action((name: string, { limit }: { limit: number }) =>
-      answer(
-        program,
-        { method: "GET", path: nodePath(name, `/history?limit=${limit}`) },
-        shown(historySchema, ({ entries }) => historyTable(entries)),
-      ),
+      answerLog(program, { path: nodePath(name, "/history"), limit }, historySchema, historyTable),
     );
 }
 

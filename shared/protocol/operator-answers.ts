@@ -104,6 +104,7 @@ export const originMachinesSchema = z.object({ machines: z.array(originMachine) 
 export type OriginMachinesAnswer = z.infer<typeof originMachinesSchema>;
 
 const historyEntry = z.object({
+  id: z.number(),
   /** With milliseconds. */
   at: z.string(),
   /** One of HISTORY_KINDS. */

@@ -18,6 +18,10 @@ export const thumbprintSchema = z.strictObject({
 
 /** The query of GET /v1/audit. */
 export const auditQuerySchema = z.strictObject({
+  /** What operators did, or what machines caused: two logs, each with IDs of its own. */
+  by: z._default(z.enum(["operators", "machines"]), "operators"),
+  /** Only what was done to this Node or token. */
+  target: z.optional(z.string()),
   /** Only what came before the entry of this ID: the next page. */
   before: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),
   limit: pageLimit,
@@ -55,6 +59,8 @@ export type HistoryKind = (typeof HISTORY_KINDS)[number];
 export const historyQuerySchema = z.strictObject({
   /** RFC 3339: only what came after. */
   since: z.optional(z.iso.datetime({ offset: true })),
+  /** Only what came before the entry of this ID: the next page. */
+  before: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),
   kind: z.optional(z.enum(HISTORY_KINDS)),
   limit: pageLimit,
 });

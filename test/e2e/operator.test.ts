@@ -89,7 +89,7 @@ describe("node-shim rotate", () => {
     await eventually(async () => keyOnDisk() !== before && !existsSync(join(state, "next.json")));
     child.kill("SIGTERM");
     expect((await ended)[0]).toBe(0);
-    const { stdout: log } = await rollcall(["audit"]);
+    const { stdout: log } = await rollcall(["audit", "--machines", "--target", "cli-rotates"]);
     expect(log).toMatch(/machine [\w-]{43} +machine\.rotate +cli-rotates/);
     expect((await rollcall(["origin", "list"])).stdout).toMatch(new RegExp(`^${url} +yes +1 +20`, "m"));
     expect((await rollcall(["origin", "machines", url])).stdout).toMatch(/^cli-rotates +20/m);
@@ -145,6 +145,12 @@ describe("rollcall", () => {
     expect(await rollcall(["node", "revoke", "cli-pinned"])).toMatchObject({ code: 0 });
     expect(await second.ask()).toBe("token-refused");
     const audit = await rollcall(["audit"]);
+    const exported = await rollcall(["--json", "audit", "--all"]);
+    expect(JSON.parse(exported.stdout)).toMatchObject({
+      entries: expect.arrayContaining([
+        expect.objectContaining({ what: "machine.revoke", target: "cli-pinned" }),
+      ]),
+    });
     expect(audit.stdout).toMatch(
       /admin secret +machine\.approve +cli-pinned +key [\w-]{43}\n(.*\n)*.*machine\.revoke +cli-pinned/,
     );

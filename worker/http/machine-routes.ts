@@ -3,7 +3,7 @@ import { type Context, Hono } from "hono";
 import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
 import { enrolmentSchema } from "../../shared/protocol/claims.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
-import type { MachineAnswer } from "../machine/answers.ts";
+import { CHANGE_AGAIN_SECONDS, type MachineAnswer } from "../machine/answers.ts";
 import { origins, registry } from "../env.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { answered, type App, bearer, forget, invalidBody, json, refuse } from "./responses.ts";
@@ -70,9 +70,10 @@ machineRoutes.put("/v1/nodes/:name/enrolment", async (c) => {
   const address = c.req.header("cf-connecting-ip") ?? "";
   const asking = { name, method, path, binding, machine: machine.value, address };
   const admitted = await registry(c.env).admit(asking);
-  if (!admitted.ok && admitted.error.reason !== "refused") {
-    return refuse("name-pinned", { detail: WAITING[admitted.error.reason](thumbprint) });
-  }
+  const reason = admitted.ok ? null : admitted.error.reason;
+  if (reason === "too often") return refuse("rate-limited", { retryAfterSeconds: CHANGE_AGAIN_SECONDS });
+  if (reason === "pending" || reason === "full")
+    return refuse("name-pinned", { detail: WAITING[reason](thumbprint) });
   const enrolled = admitted.ok ? await c.env.NODES.getByName(name).enrol(admitted.value) : null;
   // Refused, or taken over since it was admitted.
   if (!enrolled?.thumbprints.includes(thumbprint)) return refuseUnproven(c, "token-refused");

@@ -30,5 +30,12 @@ export const KEY_REVOKED = {
   error: { reason: "key-revoked" },
 } as const satisfies Failure<Refusal>;
 
+/** When a name that has changed too often in a day is asked for again: it is one change an hour. */
+export const CHANGE_AGAIN_SECONDS = 3600;
+export const CHANGED_TOO_OFTEN = {
+  ok: false,
+  error: { reason: "rate-limited", retryAfterSeconds: CHANGE_AGAIN_SECONDS },
+} as const satisfies Failure<Refusal>;
+
 /** The error that a call of `forget` ends with, since the object ends itself. */
 export const FORGOTTEN = "the machine has left";

@@ -38,7 +38,11 @@ export class NodeObject extends DurableObject<Environment> {
     const state = openMachineState(ctx.storage);
     this.#state = state;
     this.#requests = new FreshRequests(() => state.facts.leaseMs());
-    this.#standing = new RegistryStanding(state, () => registry(env));
+    this.#standing = new RegistryStanding(
+      state,
+      () => registry(env),
+      () => Date.now(),
+    );
     this.#upkeep = new Upkeep(env, state);
     this.#steps = new ReportExecutor(state, this.#requests, this.#standing, this.#upkeep);
     const offerTicket = () => this.#requests.offerTicket();
@@ -118,12 +122,12 @@ export class NodeObject extends DurableObject<Environment> {
     const verified = await this.#state.keys.verify(request, "leave", origins(this.env));
     if (!verified.ok) return verified;
     const { by, use } = verified.value;
-    return this.#requests.answerOnce(use, () => this.#removal.remove(request.name, `machine ${by}`));
+    return this.#requests.answerOnce(use, () => this.#removal.remove(request.name, { thumbprint: by }));
   }
 
-  /** An operator removes the machine; `forget` comes next. `who`: for the audit log. */
-  remove(name: string, who: string): Promise<Result<LeaveAnswer, Refusal>> {
-    return this.#removal.remove(name, who);
+  /** An operator removes the machine; `forget` comes next. */
+  remove(name: string, operator: string): Promise<Result<LeaveAnswer, Refusal>> {
+    return this.#removal.remove(name, { operator });
   }
 
   /** Forgets the machine that has left, in storage and in memory. The call itself ends with the error FORGOTTEN. */

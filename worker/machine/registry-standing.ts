@@ -5,7 +5,7 @@ import type { RotationAnswer } from "../../shared/protocol/answers.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { newKid, parseMacKeys } from "../identity/kid.ts";
 import type { PublicKey } from "../storage/records.ts";
-import { type Refusal, UNAUTHENTICATED } from "./answers.ts";
+import { CHANGE_AGAIN_SECONDS, CHANGED_TOO_OFTEN, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import type { MachineState } from "./machine-state.ts";
 
 /** How exactly operators know when an origin was used last. */
@@ -15,20 +15,25 @@ const BACK_AGAIN_MS = 3600 * 1000;
 /** A registry that has no answer is not asked by its whole fleet again and again. */
 const ASK_AGAIN_MS = 3600 * 1000;
 
-export type Registry = Pick<DurableObjectStub<RegistryObject>, "confirm" | "rotate" | "unpin">;
+export type Registry = Pick<DurableObjectStub<RegistryObject>, "confirm" | "rotate" | "unpin" | "leave">;
 
 export class RegistryStanding {
   readonly #state: Pick<MachineState, "records" | "keys">;
   readonly #registry: () => Pick<Registry, "confirm" | "rotate">;
+  readonly #nowMs: () => number;
   #askAgainAtMs = 0;
+  /** It has rotated often enough for now: the registry is not asked. */
+  #rotateAgainAtMs = 0;
   /** Reports that wait for one answer go on in the order in which they came. */
   #asking: { key: string; answer: Promise<boolean> } | undefined;
 
   constructor(
     state: Pick<MachineState, "records" | "keys">,
     registry: () => Pick<Registry, "confirm" | "rotate">, // the registry's object
+    nowMs: () => number, // Date.now
   ) {
     this.#state = state;
+    this.#nowMs = nowMs;
     this.#registry = registry;
   }
 
@@ -60,7 +65,12 @@ export class RegistryStanding {
     const enrolment = records.get("enrolment");
     if (!enrolment) return UNAUTHENTICATED;
     const { id, name, generation = 0 } = enrolment;
+    if (this.#nowMs() < this.#rotateAgainAtMs) return CHANGED_TOO_OFTEN;
     const noted = await this.#registry().rotate(name, generation, next.thumbprint);
+    if (!noted.ok && noted.error.reason === "too often") {
+      this.#rotateAgainAtMs = this.#nowMs() + CHANGE_AGAIN_SECONDS * 1000;
+      return CHANGED_TOO_OFTEN;
+    }
     if (!noted.ok || records.get("enrolment")?.id !== id) return UNAUTHENTICATED;
     keys.prepare(next);
     return success({ kid: await newKid(parseMacKeys(macKeys), name, { thumbprint: next.thumbprint, id }) });

@@ -19,11 +19,14 @@ import type { Upkeep } from "./upkeep.ts";
 
 const LEFT = success<LeaveAnswer>({ left: true });
 
+/** An operator, or the machine itself with this key. */
+export type RemovedBy = { operator: string } | { thumbprint: string };
+
 export interface RemovalDependencies {
   env: Environment;
   state: MachineState;
   upkeep: Upkeep;
-  registry: () => Pick<Registry, "unpin">;
+  registry: () => Pick<Registry, "unpin" | "leave">;
   /** For a machine that has to ask once more. */
   offerTicket: () => string;
 }
@@ -43,10 +46,10 @@ export class Removal {
 
   /**
    * Succeeds as well where there is nothing (any more) to remove; the object may be forgotten then. From here on reports
-   * are refused. `who`: for the audit log.
+   * are refused. `by`: for the log of operators, or of machines.
    */
-  remove(name: string, who: string): Promise<Result<LeaveAnswer, Refusal>> {
-    return this.#tracked(this.#remove(name, who));
+  remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
+    return this.#tracked(this.#remove(name, by));
   }
 
   /** By an alarm, since nobody may ask once more: the machine may be gone. */
@@ -59,10 +62,13 @@ export class Removal {
     return removal;
   }
 
-  async #remove(name: string, who: string): Promise<Result<LeaveAnswer, Refusal>> {
+  async #remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
     const { env, state, upkeep, registry, offerTicket } = this.#with;
     const { records, keys } = state;
-    const unpinned = await registry().unpin(name, "machine.leave", who);
+    const unpinned =
+      "operator" in by
+        ? await registry().unpin(name, "machine.leave", by.operator)
+        : await registry().leave(name, by.thumbprint);
     if (!unpinned.ok) return LEFT;
     const isEnrolled = keys.outdate(unpinned.value);
     // A machine that enrolled later stays.

@@ -1,8 +1,8 @@
 // Decides about a machine whose token and key are proven: pinned, waiting for an operator, or refused. One synchronous
 // step over the registry's tables; knows no signatures.
 import { failure, type Result, success } from "../../shared/result.ts";
-import { audit } from "./audit.ts";
-import { askPending, findPending, type NotPinned, withdrawPending } from "./pending.ts";
+import { logMachine, type MachineChange, mayChange } from "./audit.ts";
+import { askPending, findPending, type NotPinned, TOO_OFTEN, withdrawPending } from "./pending.ts";
 import { type Asking, buryPin, findPin, type GrantedPin, isBuried, isHeld, isPinned, pin } from "./pins.ts";
 import { countUse, findToken } from "./tokens.ts";
 
@@ -19,14 +19,15 @@ export function admit(sql: SqlStorage, asking: Asking, nowMs: number): Result<Gr
   const held = findPin(sql, name);
   const isTaken = isHeld(held, nowMs);
   const isOwn = held !== undefined && isPinned(held, thumbprint);
-  if (isTaken && !isOwn && !token.rejoin) return failure(askPending(sql, asking, hasUse, nowMs));
+  if (isTaken && !isOwn && !token.rejoin) return askPending(sql, asking, hasUse, nowMs);
   if (!hasUse) return REFUSED;
   if (isOwn && isTaken) {
     if (!isKnown) count(sql, asking, nowMs);
   } else {
+    const what: MachineChange = isTaken ? "machine.take-over" : "machine.enrol";
+    if (!mayChange(sql, name, what, nowMs)) return TOO_OFTEN;
     takeOver(sql, asking, nowMs);
-    const what = isTaken ? "machine.take-over" : "machine.enrol";
-    audit(sql, { who: `token ${token.id}`, what, target: name, detail: `key ${thumbprint}` }, nowMs);
+    logMachine(sql, { who: `token ${token.id}`, what, target: name, detail: `key ${thumbprint}` }, nowMs);
   }
   const pinned = grantedPin(sql, name, nowMs);
   return pinned ? success(pinned) : REFUSED;

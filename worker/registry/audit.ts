@@ -1,61 +1,108 @@
-// The audit log: who changed what in the registry, and when. Written in the transaction of the change itself; holds
-// no secret.
+// Who changed what in the registry, and when: what operators do in the audit log, what machines cause in a log of its own,
+// so that no machine displaces an operator's act. Written in the transaction of the change itself; holds no secret.
 import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
 import type { AuditQuery } from "../../shared/protocol/operator-api.ts";
 
-export type AuditedAction =
-  | "token.create"
-  | "token.revoke"
-  | "machine.enrol"
-  | "machine.take-over"
-  | "machine.wait"
-  | "machine.approve"
-  | "machine.reject"
-  | "machine.rotate"
-  | "machine.revoke"
-  | "machine.leave"
-  | "node.register"
-  | "node.believe";
-
-export interface AuditRecord {
-  /** An operator (`admin secret`, `alice@example.com`), `token ID`, or `machine THUMBPRINT`. */
+interface LogRecord<Action> {
   who: string;
-  what: AuditedAction;
+  what: Action;
   /** A Node's name, or a token's ID. */
   target: string;
   detail?: string;
 }
 
-type AuditRow = Omit<AuditEntry, "at"> & { at_ms: number };
+/** `who`: an operator (`admin secret`, `alice@example.com`). */
+export type AuditRecord = LogRecord<
+  | "token.create"
+  | "token.revoke"
+  | "machine.approve"
+  | "machine.reject"
+  | "machine.revoke"
+  | "machine.leave"
+  | "node.register"
+  | "node.believe"
+>;
 
-export const MAX_AUDIT_ENTRIES = 100_000;
+/** What a machine changes, of which each name may have so many a day. */
+export type MachineChange =
+  "machine.enrol" | "machine.take-over" | "machine.wait" | "machine.rotate" | "machine.leave";
+/** `who`: `token ID` or `machine THUMBPRINT`; `target`: the Node's name. */
+export type MachineRecord = LogRecord<MachineChange>;
+
+type LogRow = Omit<AuditEntry, "at"> & { at_ms: number };
+
+const DAY_MS = 24 * 3600 * 1000;
+/** How long operators' acts are kept. */
+export const AUDIT_KEPT_MS = 365 * DAY_MS;
+/** Of each kind, for each name: more than a machine in trouble needs, and no load for the one registry of all. */
+export const CHANGES_A_DAY = 24;
+/** What is kept of one name: all that counts towards a day's changes of each kind. */
+export const MACHINE_ENTRIES_A_NAME = 128;
+/** And of all names together. */
+export const MACHINE_ENTRIES = 1_000_000;
 /** Old entries go in small portions, with an entry that comes. */
 const PRUNED_AT_ONCE = 10;
 
-export function audit(sql: SqlStorage, { who, what, target, detail = "" }: AuditRecord, nowMs: number): void {
+/** What an operator did: kept for a year, whatever machines do. */
+export function audit(sql: SqlStorage, record: AuditRecord, nowMs: number): void {
+  insert(sql, "audit", record, nowMs);
+  const oldest = "SELECT id FROM audit ORDER BY id LIMIT ?";
+  const tooOld = nowMs - AUDIT_KEPT_MS;
+  sql.exec(`DELETE FROM audit WHERE id IN (${oldest}) AND at_ms < ?`, PRUNED_AT_ONCE, tooOld);
+}
+
+/** What a machine caused: the newest of its name, and of all. */
+export function logMachine(sql: SqlStorage, record: MachineRecord, nowMs: number): void {
+  insert(sql, "machine_log", record, nowMs);
   sql.exec(
-    "INSERT INTO audit (at_ms, who, what, target, detail) VALUES (?, ?, ?, ?, ?)",
+    `DELETE FROM machine_log WHERE id IN (SELECT id FROM machine_log WHERE target = ? ORDER BY id DESC LIMIT ? OFFSET ?)`,
+    record.target,
+    PRUNED_AT_ONCE,
+    MACHINE_ENTRIES_A_NAME,
+  );
+  sql.exec(
+    `DELETE FROM machine_log WHERE id IN (SELECT id FROM machine_log ORDER BY id LIMIT ?)
+     AND id <= (SELECT MAX(id) FROM machine_log) - ?`,
+    PRUNED_AT_ONCE,
+    MACHINE_ENTRIES,
+  );
+}
+
+/** Has this name changes of this kind left, in the day that ends now? */
+export function mayChange(sql: SqlStorage, name: string, what: MachineChange, nowMs: number): boolean {
+  const today = sql.exec<{ count: number }>(
+    "SELECT COUNT(*) AS count FROM machine_log WHERE target = ? AND what = ? AND at_ms > ?",
+    name,
+    what,
+    nowMs - DAY_MS,
+  );
+  return today.one().count < CHANGES_A_DAY;
+}
+
+/** A page of either log, newest first. */
+export function readAudit(sql: SqlStorage, { by, target, before, limit }: AuditQuery): AuditEntry[] {
+  const log = by === "machines" ? "machine_log" : "audit";
+  const rows = sql.exec<LogRow>(
+    `SELECT * FROM ${log} WHERE (?1 IS NULL OR id < ?1) AND (?2 IS NULL OR target = ?2) ORDER BY id DESC LIMIT ?3`,
+    before ?? null,
+    target ?? null,
+    limit,
+  );
+  return rows.toArray().map(({ at_ms, ...entry }) => ({ ...entry, at: new Date(at_ms).toISOString() }));
+}
+
+function insert(
+  sql: SqlStorage,
+  log: "audit" | "machine_log",
+  { who, what, target, detail = "" }: LogRecord<string>,
+  nowMs: number,
+): void {
+  sql.exec(
+    `INSERT INTO ${log} (at_ms, who, what, target, detail) VALUES (?, ?, ?, ?, ?)`,
     nowMs,
     who,
     what,
     target,
     detail,
   );
-  sql.exec(
-    `DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT ?)
-     AND id <= (SELECT MAX(id) FROM audit) - ?`,
-    PRUNED_AT_ONCE,
-    MAX_AUDIT_ENTRIES,
-  );
-}
-
-/** Newest first. */
-export function readAudit(sql: SqlStorage, { before, limit }: AuditQuery): AuditEntry[] {
-  const rows = sql.exec<AuditRow>(
-    "SELECT * FROM audit WHERE (? IS NULL OR id < ?) ORDER BY id DESC LIMIT ?",
-    before ?? null,
-    before ?? null,
-    limit,
-  );
-  return rows.toArray().map(({ at_ms, ...entry }) => ({ ...entry, at: new Date(at_ms).toISOString() }));
 }

@@ -1,7 +1,7 @@
 // Machines that ask for a name that another key has: kept for a day, for an operator to approve or reject by key.
 import type { PendingMachine, ShownMachine } from "../../shared/protocol/operator-answers.ts";
-import { failure, type Result, success } from "../../shared/result.ts";
-import { audit } from "./audit.ts";
+import { type Failure, failure, type Result, success } from "../../shared/result.ts";
+import { logMachine, mayChange } from "./audit.ts";
 import { type Asking, type AskingMachine, bury, findPin } from "./pins.ts";
 import { PENDING_MS } from "./tokens.ts";
 
@@ -10,26 +10,36 @@ export const MAX_PENDING = 5;
 
 /** Why a machine does not have the name. */
 export interface NotPinned {
-  /** `pending`: an operator decides. `full`: nobody else can wait for the name now, or with this token. */
-  reason: "pending" | "full" | "refused";
+  /**
+   * `pending`: an operator decides. `full`: nobody else can wait for the name now, or with this token. `too often`: the
+   * name has changed often enough for one day.
+   */
+  reason: "pending" | "full" | "refused" | "too often";
 }
-const PENDING: NotPinned = { reason: "pending" };
-const FULL: NotPinned = { reason: "full" };
+const PENDING = failure<NotPinned>({ reason: "pending" });
+const FULL = failure<NotPinned>({ reason: "full" });
+export const TOO_OFTEN = failure<NotPinned>({ reason: "too often" });
 
 type PendingRow = { token: string; name: string; thumbprint: string; machine: string; asked_at_ms: number };
 
 /** `mayAsk`: the token has a use for this machine. */
-export function askPending(sql: SqlStorage, asking: Asking, mayAsk: boolean, nowMs: number): NotPinned {
+export function askPending(
+  sql: SqlStorage,
+  asking: Asking,
+  mayAsk: boolean,
+  nowMs: number,
+): Failure<NotPinned> {
   const { token, name, thumbprint, machine } = asking;
   const waiting = waitingFor(sql, name, nowMs);
   const own = waiting.find((row) => row.token === token);
   if (own?.thumbprint === thumbprint) return PENDING;
-  if (!mayAsk) return { reason: "refused" };
+  if (!mayAsk) return failure({ reason: "refused" });
   if (own) return FULL;
   if (waiting.length >= MAX_PENDING) return FULL;
+  if (!mayChange(sql, name, "machine.wait", nowMs)) return TOO_OFTEN;
   const row = [token, name, thumbprint, JSON.stringify(machine), nowMs];
   sql.exec("INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?)", ...row);
-  audit(
+  logMachine(
     sql,
     { who: `token ${token}`, what: "machine.wait", target: name, detail: `key ${thumbprint}` },
     nowMs,

@@ -2,7 +2,7 @@
 // the pin of the highest generation that it has seen.
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { audit } from "./audit.ts";
+import { logMachine, mayChange } from "./audit.ts";
 import { forgetOrigins } from "./origins.ts";
 
 /** What is known of a machine that asked for a name. */
@@ -89,6 +89,10 @@ export function findPin(sql: SqlStorage, name: string): Pin | undefined {
   };
 }
 
+function generation(sql: SqlStorage): number {
+  return sql.exec<{ value: number }>("SELECT value FROM generation").one().value;
+}
+
 /** A number above all before it: what comes later to a machine's object, and carries less, is out of date. */
 function nextGeneration(sql: SqlStorage): number {
   return sql.exec<{ value: number }>("UPDATE generation SET value = value + 1 RETURNING value").one().value;
@@ -140,18 +144,25 @@ export function confirmPin(
   return true;
 }
 
-/** This key takes over with its first report. Noted in the audit log, once. */
+/** Why a next key is not pinned. `too often`: the machine has rotated often enough for one day. */
+export interface RotationRefused {
+  reason: "no key for this machine" | "too often";
+}
+
+/** This key takes over with its first report. Logged once. */
 export function setNextKey(
   sql: SqlStorage,
   { name, generation, thumbprint }: PinnedKey,
   nowMs: number,
-): Result<null> {
+): Result<null, RotationRefused> {
   const held = findPin(sql, name);
-  if (held?.generation !== generation || isBuried(sql, thumbprint)) return failure("no key for this machine");
+  if (held?.generation !== generation || isBuried(sql, thumbprint))
+    return failure({ reason: "no key for this machine" });
   if (held.nextThumbprint === thumbprint) return success(null);
+  if (!mayChange(sql, name, "machine.rotate", nowMs)) return failure({ reason: "too often" });
   sql.exec("UPDATE pins SET next_thumbprint = ? WHERE name = ?", thumbprint, name);
   const who = `machine ${held.thumbprint}`;
-  audit(sql, { who, what: "machine.rotate", target: name, detail: `key ${thumbprint}` }, nowMs);
+  logMachine(sql, { who, what: "machine.rotate", target: name, detail: `key ${thumbprint}` }, nowMs);
   return success(null);
 }
 
@@ -166,6 +177,8 @@ export function unpin(
   nowMs: number,
 ): Result<number> {
   if (!wasPinned(sql, name)) return failure("no machine ever had this name");
+  // A repetition outdates nothing more, and must cost nothing: a machine may repeat it for ever.
+  if (what === "machine.leave" && !findPin(sql, name)) return success(generation(sql));
   if (what === "machine.revoke") revokePin(sql, name, nowMs);
   else forgetPin(sql, name, nowMs);
   return success(nextGeneration(sql));

@@ -17,10 +17,18 @@ import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.t
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
 import { migrate } from "../storage/migrations.ts";
 import { admit, approvePending, REFUSED } from "./admission.ts";
-import { audit, type AuditRecord, readAudit } from "./audit.ts";
+import { audit, type AuditRecord, logMachine, readAudit } from "./audit.ts";
 import { listOriginMachines, listOrigins, noteOrigin } from "./origins.ts";
 import { listPending, type NotPinned, rejectPending } from "./pending.ts";
-import { confirmPin, findPin, type GrantedPin, setNextKey, unpin, wasPinned } from "./pins.ts";
+import {
+  confirmPin,
+  findPin,
+  type GrantedPin,
+  type RotationRefused,
+  setNextKey,
+  unpin,
+  wasPinned,
+} from "./pins.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
 
@@ -112,8 +120,8 @@ export class RegistryObject extends DurableObject<Environment> {
     });
   }
 
-  /** Has the next key noted, which takes over with its first report. The error: it is no key for this machine. */
-  rotate(name: string, generation: number, thumbprint: string): Result<null> {
+  /** Has the next key noted, which takes over with its first report. */
+  rotate(name: string, generation: number, thumbprint: string): Result<null, RotationRefused> {
     return this.ctx.storage.transactionSync(() =>
       setNextKey(this.#sql, { name, generation, thumbprint }, Date.now()),
     );
@@ -125,6 +133,16 @@ export class RegistryObject extends DurableObject<Environment> {
    */
   unpin(name: string, what: "machine.revoke" | "machine.leave", who: string): Result<number> {
     return this.#changing({ who, what, target: name }, () => unpin(this.#sql, name, what, Date.now()));
+  }
+
+  /** The same, by the machine that has this key: it leaves. */
+  leave(name: string, thumbprint: string): Result<number> {
+    return this.ctx.storage.transactionSync(() => {
+      const who = `machine ${thumbprint}`;
+      if (findPin(this.#sql, name))
+        logMachine(this.#sql, { who, what: "machine.leave", target: name }, Date.now());
+      return unpin(this.#sql, name, "machine.leave", Date.now());
+    });
   }
 
   /** The machines that wait for a name, oldest first. */
@@ -154,7 +172,7 @@ export class RegistryObject extends DurableObject<Environment> {
     return listOriginMachines(this.#sql, query);
   }
 
-  /** A page of the audit log, newest first. */
+  /** A page of the audit log, or of what machines caused; newest first. */
   audit(query: AuditQuery): AuditEntry[] {
     return readAudit(this.#sql, query);
   }

@@ -47,4 +47,12 @@ export const REGISTRY_MIGRATIONS: readonly string[] = [
   `CREATE TABLE origin_uses (
      name TEXT NOT NULL, origin TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (name, origin)
    ) WITHOUT ROWID;`,
+  // What machines cause moves out of the audit log.
+  `CREATE TABLE machine_log (
+     id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, target TEXT NOT NULL,
+     detail TEXT NOT NULL
+   );
+   CREATE INDEX machine_log_by_target ON machine_log (target);
+   INSERT INTO machine_log SELECT * FROM audit WHERE who LIKE 'token %' OR who LIKE 'machine %';
+   DELETE FROM audit WHERE who LIKE 'token %' OR who LIKE 'machine %';`,
 ];

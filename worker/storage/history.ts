@@ -1,18 +1,31 @@
-// What changed on a machine and when, kept in its object: the newest 10,000 entries, at most 90 days. Written on
-// change only.
-
+// What changed on a machine and when, kept in its object and written on change only. A machine decides how much it changes,
+// so that each entry, each day and the whole have bounds.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryKind, HistoryQuery } from "../../shared/protocol/operator-api.ts";
+import { shortened } from "./shortened.ts";
 import type { Tables } from "./tables.ts";
 
 export interface History {
   add: (kind: HistoryKind, texts: readonly string[], nowMs: number) => void;
-  /** Newest first. */
+  /** A page: newest first. */
   read: (query: HistoryQuery) => HistoryEntry[];
 }
 
-export const MAX_HISTORY_ENTRIES = 10_000;
-const MAX_HISTORY_AGE_MS = 90 * 24 * 3600 * 1000;
+export const HISTORY_LIMITS = {
+  entries: 10_000,
+  /** Characters of an entry; the rest of a longer text is left out. */
+  entryLength: 1024,
+  /**
+   * Characters of all entries of a day (UTC), and a share for each row. What comes after them is left out, which one
+   * entry says. Who holds the key has a share of its own, that nothing else can use up.
+   */
+  dayLength: 65_536,
+  entryShare: 64,
+  /** Characters of a page: far below what an answer may have, and no more memory than a report's. */
+  pageLength: 262_144,
+} as const;
+const DAY_MS = 24 * 3600 * 1000;
+const MAX_AGE_MS = 90 * DAY_MS;
 /** Entries that are too old go in small portions, with every tenth entry that comes. */
 const PRUNED_EVERY = 10;
 const PRUNED_AT_ONCE = 20;
@@ -20,34 +33,78 @@ const PRUNED_AT_ONCE = 20;
 const INSERT = `INSERT INTO history (at_ms, kind, text) SELECT ?, ?, value FROM json_each(?)
   RETURNING id % ${PRUNED_EVERY} = 0 AS prunes`;
 
+const FULL_DAY = "more changed today than is kept: the rest of this day is left out";
+/** More rows than two shares of one day have. */
+const DAY_ROWS = (3 * HISTORY_LIMITS.dayLength) / HISTORY_LIMITS.entryShare;
+const DAY_LENGTH = `SELECT IFNULL(SUM(LENGTH(text) + ${HISTORY_LIMITS.entryShare}), 0) AS length FROM history
+  WHERE id > (SELECT MAX(id) FROM history) - ${DAY_ROWS} AND at_ms >= ? AND (kind = 'identity') = ?`;
+
+type HistoryRow = { id: number; at_ms: number; kind: HistoryKind; text: string };
+
 export function machineHistory(sql: SqlStorage, tables: Tables): History {
+  /** What each share of the day has so far; an object that has just woken reads it. */
+  const known = new Map<"identity" | "others", { startMs: number; length: number }>();
+
+  /** The texts that the day has room for; the last of them says so where it has none for more. */
+  function withinDay(kind: HistoryKind, texts: readonly string[], nowMs: number): string[] {
+    const share = kind === "identity" ? "identity" : "others";
+    const startMs = nowMs - (nowMs % DAY_MS);
+    const today = known.get(share);
+    let length =
+      today?.startMs === startMs
+        ? today.length
+        : sql.exec<{ length: number }>(DAY_LENGTH, startMs, Number(share === "identity")).one().length;
+    const kept: string[] = [];
+    for (const text of texts.map((each) => shortened(each, HISTORY_LIMITS.entryLength))) {
+      if (length >= HISTORY_LIMITS.dayLength) break;
+      length += text.length + HISTORY_LIMITS.entryShare;
+      kept.push(text);
+      if (length >= HISTORY_LIMITS.dayLength) kept.push(FULL_DAY);
+    }
+    known.set(share, { startMs, length });
+    return kept;
+  }
+
   return {
     add(kind, texts, nowMs) {
       if (texts.length === 0) return;
       tables.make();
-      const added = sql.exec<{ prunes: number }>(INSERT, nowMs, kind, JSON.stringify(texts)).toArray();
+      const kept = withinDay(kind, texts, nowMs);
+      if (kept.length === 0) return;
+      const added = sql.exec<{ prunes: number }>(INSERT, nowMs, kind, JSON.stringify(kept)).toArray();
       if (!added.some(({ prunes }) => prunes)) return;
       sql.exec(
         `DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?)
          AND (at_ms < ? OR id <= (SELECT MAX(id) FROM history) - ?)`,
         PRUNED_AT_ONCE,
-        nowMs - MAX_HISTORY_AGE_MS,
-        MAX_HISTORY_ENTRIES,
+        nowMs - MAX_AGE_MS,
+        HISTORY_LIMITS.entries,
       );
     },
-    read({ since, kind = null, limit }) {
+    read({ since, before, kind, limit }) {
       if (!tables.exist()) return [];
-      const sinceMs = since === undefined ? 0 : Date.parse(since);
-      const rows = sql.exec<{ at_ms: number; kind: HistoryKind; text: string }>(
-        "SELECT at_ms, kind, text FROM history WHERE at_ms > ? AND (? IS NULL OR kind = ?) ORDER BY id DESC LIMIT ?",
-        sinceMs,
-        kind,
-        kind,
+      const rows = sql.exec<HistoryRow>(
+        `SELECT id, at_ms, kind, text FROM history
+         WHERE at_ms > ?1 AND (?2 IS NULL OR id < ?2) AND (?3 IS NULL OR kind = ?3) ORDER BY id DESC LIMIT ?4`,
+        since === undefined ? 0 : Date.parse(since),
+        before ?? null,
+        kind ?? null,
         limit,
       );
-      return rows
-        .toArray()
-        .map(({ at_ms, kind, text }) => ({ at: new Date(at_ms).toISOString(), kind, text }));
+      return page(rows);
     },
   };
+}
+
+/** As many rows as a page has room for, at least one. Older versions kept longer texts. */
+function page(rows: Iterable<HistoryRow>): HistoryEntry[] {
+  const entries: HistoryEntry[] = [];
+  let length = 0;
+  for (const { id, at_ms, kind, text } of rows) {
+    const shown = shortened(text, HISTORY_LIMITS.entryLength);
+    length += shown.length;
+    if (entries.length > 0 && length > HISTORY_LIMITS.pageLength) break;
+    entries.push({ id, at: new Date(at_ms).toISOString(), kind, text: shown });
+  }
+  return entries;
 }

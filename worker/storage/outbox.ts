@@ -2,6 +2,7 @@
 // has it. Order is kept; what repeats is counted and combined as client-go does.
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { NodeRecordStore } from "./records.ts";
+import { shortened } from "./shortened.ts";
 import type { Tables } from "./tables.ts";
 import { correlateEvent, type EventCorrelator, newEventCorrelator } from "../../shared/events/correlator.ts";
 import { makeEvent, recordEvent } from "../../shared/events/events.ts";
@@ -24,6 +25,8 @@ export interface Outbox {
 
 /** More than an hour of one flip a second would ever make, after correlation; DESIGN's bound. */
 export const MAX_OUTBOX_EVENTS = 1000;
+/** Characters of an event's message, as events.k8s.io has it (NoteLengthLimit): the rest of a longer one is left out. */
+export const MAX_EVENT_MESSAGE = 1024;
 
 type Row = { id: number; at_micros: number; type: string; reason: string; message: string };
 
@@ -78,7 +81,11 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
       tables.make();
       // Events of one moment get names of their own; this clock stands still while an object runs.
       const first = Math.max(nowMs * 1000, (last ?? 0) + 1);
-      sql.exec(INSERT, first, JSON.stringify(events));
+      const bounded = events.map((event) => ({
+        ...event,
+        message: shortened(event.message, MAX_EVENT_MESSAGE),
+      }));
+      sql.exec(INSERT, first, JSON.stringify(bounded));
       last = first + events.length - 1;
       waiting += events.length;
       if (waiting > MAX_OUTBOX_EVENTS) dropOldest();

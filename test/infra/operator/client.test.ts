@@ -85,8 +85,8 @@ describe.each([
   [
     "a history",
     reading(historySchema),
-    { entries: [{ at, kind: "invented", text: "t" }] },
-    { entries: [{ at }] },
+    { entries: [{ id: 1, at, kind: "invented", text: "t" }] },
+    { entries: [{ id: 1, at }] },
     "/entries/0/kind",
   ],
   ["senders", reading(sendersSchema), { double, senders: [sender] }, { double, senders: null }, "/senders"],

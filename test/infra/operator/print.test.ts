@@ -13,7 +13,7 @@ const more = { createdBy: EVIL, createdAt: at, rejoin: false, withoutFactsOnlyTa
 it.each([
   ["machines that wait", pendingTable([pending])],
   ["the audit log", auditTable([{ id: 1, at, who: EVIL, what: EVIL, target: EVIL, detail: EVIL }])],
-  ["a history", historyTable([{ at, kind: EVIL, text: EVIL }])],
+  ["a history", historyTable([{ id: 1, at, kind: EVIL, text: EVIL }])],
   ["tokens", tokenTable([{ ...token, ...more }])],
 ])("%s: control characters are replaced, the text stays", (_, table) => {
   expect(table).toContain("a\u{FFFD}[2J\u{FFFD}\u{FFFD}b");

@@ -211,8 +211,8 @@ export const enrolmentMutants = [
     [
       "no rotation to a buried key",
       PINS,
-      " || isBuried(sql, thumbprint)) return",
-      ") return",
+      "generation !== generation || isBuried(sql, thumbprint))",
+      "generation !== generation)",
       ROTATION_TEST,
       "to a key that was refused before",
     ],

@@ -175,8 +175,8 @@ export const requestMutants = [
     [
       "a leave under a ticket",
       "worker/machine/node-object.ts",
-      "this.#requests.answerOnce(use, () => this.#removal.remove(request.name, `machine ${by}`))",
-      "this.#removal.remove(request.name, `machine ${by}`)",
+      "this.#requests.answerOnce(use, () => this.#removal.remove(request.name, { thumbprint: by }))",
+      "this.#removal.remove(request.name, { thumbprint: by })",
       "stories/leave.test.ts",
       "without a ticket",
     ],

@@ -2,7 +2,16 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { audit, MAX_AUDIT_ENTRIES, readAudit } from "../../../worker/registry/audit.ts";
+import {
+  audit,
+  AUDIT_KEPT_MS,
+  CHANGES_A_DAY,
+  logMachine,
+  MACHINE_ENTRIES,
+  MACHINE_ENTRIES_A_NAME,
+  mayChange,
+  readAudit,
+} from "../../../worker/registry/audit.ts";
 import { findPin } from "../../../worker/registry/pins.ts";
 import { REGISTRY_MIGRATIONS } from "../../../worker/registry/schema.ts";
 import { findToken } from "../../../worker/registry/tokens.ts";
@@ -14,7 +23,7 @@ const within = <Result>(name: string, act: (storage: DurableObjectStorage) => Re
 /** As registries were before they had pins. */
 const OLD_REGISTRY = `
   DROP TABLE tokens; DROP TABLE enrolments; DROP TABLE tombstones; DROP TABLE pins; DROP TABLE pending;
-  DROP TABLE generation; DROP TABLE audit; DROP TABLE origin_uses; DROP TABLE migrations;
+  DROP TABLE generation; DROP TABLE audit; DROP TABLE machine_log; DROP TABLE origin_uses; DROP TABLE migrations;
   CREATE TABLE tokens (
     id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
     uses INTEGER NOT NULL, used INTEGER NOT NULL, without_facts_only_taint INTEGER NOT NULL
@@ -53,17 +62,109 @@ describe("a registry from before there were pins", () => {
   });
 });
 
+it("a registry whose one log had everything → operators' acts stay, what machines caused moves", async () => {
+  const logs = await within("one-log", (storage) => {
+    const { sql } = storage;
+    sql.exec("DROP TABLE machine_log; DELETE FROM migrations WHERE id = 3");
+    const row = "INSERT INTO audit (at_ms, who, what, target, detail) VALUES (1, ?, ?, 'a', '')";
+    for (const [who, what] of ENTRIES) sql.exec(row, who, what);
+    migrate(storage, REGISTRY_MIGRATIONS);
+    const acts = (by: "operators" | "machines") => readAudit(sql, { by, limit: 10 }).map(({ what }) => what);
+    return [acts("operators"), acts("machines")];
+  });
+  expect(logs).toEqual([
+    ["machine.approve", "token.create"],
+    ["machine.rotate", "machine.enrol"],
+  ]);
+});
+
+const ENTRIES = [
+  ["admin secret", "token.create"],
+  ["token abc", "machine.enrol"],
+  ["machine def", "machine.rotate"],
+  ["alice@example.com", "machine.approve"],
+] as const;
+
+const ACT = { who: "a test", what: "token.create", target: "t" } as const;
+const change = (target: string) => ({ who: "machine abc", what: "machine.rotate", target }) as const;
+
 describe("the audit log", () => {
-  it("at its limit → keeps the newest", async () => {
-    const kept = await within("audit-limit", ({ sql }) => {
-      const record = { who: "a test", what: "token.create", target: "t" } as const;
-      audit(sql, record, 1);
-      sql.exec("UPDATE audit SET id = 1");
-      sql.exec("INSERT INTO audit SELECT ?, at_ms, who, what, target, detail FROM audit", MAX_AUDIT_ENTRIES);
-      const atLimit = readAudit(sql, { limit: 10 }).length;
-      audit(sql, record, 2);
-      return [atLimit, readAudit(sql, { limit: 10 }).map(({ id }) => id)];
+  it.each([
+    ["as old as is kept → stays", AUDIT_KEPT_MS, 2],
+    ["older → goes with an entry that comes", AUDIT_KEPT_MS + 1, 1],
+  ])("%s", async (situation, ageMs, left) => {
+    const kept = await within(`audit-${situation.length}`, ({ sql }) => {
+      audit(sql, ACT, 1);
+      audit(sql, ACT, 1 + ageMs);
+      return readAudit(sql, { by: "operators", limit: 10 }).length;
     });
-    expect(kept).toEqual([2, [MAX_AUDIT_ENTRIES + 1, MAX_AUDIT_ENTRIES]]);
+    expect(kept).toBe(left);
+  });
+
+  it("nothing that machines do displaces an entry", async () => {
+    const kept = await within("audit-flooded", ({ sql }) => {
+      audit(sql, ACT, 1);
+      for (let entry = 0; entry < 1000; entry++) logMachine(sql, change(`edge-${entry % 5}`), 2);
+      return readAudit(sql, { by: "operators", limit: 1000 });
+    });
+    expect(kept).toEqual([expect.objectContaining({ what: "token.create" })]);
+  });
+});
+
+describe("the log of machines", () => {
+  it("keeps the latest entries of each name", async () => {
+    const kept = await within("machine-log", ({ sql }) => {
+      logMachine(sql, change("quiet"), 1);
+      for (let entry = 0; entry < MACHINE_ENTRIES_A_NAME + 20; entry++)
+        logMachine(sql, change("loud"), 2 + entry);
+      const of = (target: string) => readAudit(sql, { by: "machines", target, limit: 1000 });
+      return [of("quiet").length, of("loud").map(({ at }) => Date.parse(at))];
+    });
+    const newest = Array.from(
+      { length: MACHINE_ENTRIES_A_NAME },
+      (_, index) => MACHINE_ENTRIES_A_NAME + 21 - index,
+    );
+    expect(kept).toEqual([1, newest]);
+  });
+
+  it("of all names keeps the latest", async () => {
+    const kept = await within("machine-log-limit", ({ sql }) => {
+      logMachine(sql, change("first"), 1);
+      sql.exec("UPDATE machine_log SET id = 1");
+      sql.exec(
+        "INSERT INTO machine_log SELECT ?, at_ms, who, what, 'second', detail FROM machine_log",
+        MACHINE_ENTRIES,
+      );
+      const atLimit = readAudit(sql, { by: "machines", limit: 10 }).length;
+      logMachine(sql, change("third"), 2);
+      return [atLimit, readAudit(sql, { by: "machines", limit: 10 }).map(({ target }) => target)];
+    });
+    expect(kept).toEqual([2, ["third", "second"]]);
+  });
+
+  it("a name may change so often in a day, and again when the day is over", async () => {
+    const DAY_MS = 24 * 3600 * 1000;
+    const may = await within("machine-changes", ({ sql }) => {
+      const rotates = (name: string, nowMs: number) => mayChange(sql, name, "machine.rotate", nowMs);
+      for (let entry = 1; entry < CHANGES_A_DAY; entry++) logMachine(sql, change("edge-1"), 1000);
+      const atLimit = rotates("edge-1", 1000);
+      logMachine(sql, change("edge-1"), 1000);
+      return {
+        atLimit,
+        over: rotates("edge-1", 1000),
+        anotherKind: mayChange(sql, "edge-1", "machine.enrol", 1000),
+        anotherName: rotates("edge-2", 1000),
+        lastOfTheDay: rotates("edge-1", 999 + DAY_MS),
+        nextDay: rotates("edge-1", 1000 + DAY_MS),
+      };
+    });
+    expect(may).toEqual({
+      atLimit: true,
+      over: false,
+      anotherKind: true,
+      anotherName: true,
+      lastOfTheDay: false,
+      nextDay: true,
+    });
   });
 });

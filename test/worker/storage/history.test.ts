@@ -1,40 +1,53 @@
-// What a machine's object keeps of its history is bounded.
+// What a machine's object keeps of its history is bounded: in number, in age, in size, by day.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { machineHistory, MAX_HISTORY_ENTRIES } from "../../../worker/storage/history.ts";
+import { HISTORY_LIMITS, machineHistory } from "../../../worker/storage/history.ts";
 import { nodeTables } from "../../../worker/storage/tables.ts";
 
 const NOW_MS = Date.parse("2026-02-03T04:05:06Z");
 const DAY_MS = 24 * 3600 * 1000;
+const { entries, entryLength, dayLength, entryShare, pageLength } = HISTORY_LIMITS;
 const texts = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => `line ${from + index}`);
 
-/** History over an empty storage. */
-function withHistory<T>(name: string, work: (history: ReturnType<typeof machineHistory>) => T): Promise<T> {
-  return runInDurableObject(env.NODES.getByName(name), (_, { storage }) =>
-    work(machineHistory(storage.sql, nodeTables(storage.sql))),
-  );
+type History = ReturnType<typeof machineHistory>;
+
+/** History over an empty storage; `woken`: the same, after an eviction. */
+function withHistory<T>(name: string, work: (history: History, woken: () => History) => T): Promise<T> {
+  return runInDurableObject(env.NODES.getByName(name), (_, { storage: { sql } }) => {
+    const woken = () => machineHistory(sql, nodeTables(sql));
+    return work(woken(), woken);
+  });
 }
 
-describe("history", () => {
-  const all = { limit: 2 * MAX_HISTORY_ENTRIES };
+/** Entries of many days: no day has more than it may. */
+function addOverDays(history: History, all: readonly string[]): void {
+  const perDay = 500;
+  const days = Math.ceil(all.length / perDay);
+  for (let day = 0; day < days; day++)
+    history.add("phase", all.slice(day * perDay, (day + 1) * perDay), NOW_MS - (days - day) * DAY_MS);
+}
 
+const all = { limit: 2 * entries };
+const read = (history: History) => history.read(all).map(({ text }) => text);
+
+describe("history, in all", () => {
   it("at its limit keeps everything, in order", async () => {
     const kept = await withHistory("history-full", (history) => {
-      history.add("phase", texts(MAX_HISTORY_ENTRIES), NOW_MS);
-      return history.read(all).map(({ text }) => text);
+      addOverDays(history, texts(entries));
+      return read(history);
     });
-    expect(kept).toEqual(texts(MAX_HISTORY_ENTRIES).toReversed());
+    expect(kept).toEqual(texts(entries).toReversed());
   });
 
   it("over its limit → the oldest go as others come", async () => {
     const kept = await withHistory("history-over", (history) => {
-      history.add("phase", texts(MAX_HISTORY_ENTRIES), NOW_MS);
-      for (const text of texts(10, MAX_HISTORY_ENTRIES)) history.add("phase", [text], NOW_MS);
-      return history.read(all).map(({ text }) => text);
+      addOverDays(history, texts(entries));
+      for (const text of texts(10, entries)) history.add("phase", [text], NOW_MS);
+      return read(history);
     });
-    expect(kept).toEqual(texts(MAX_HISTORY_ENTRIES, 10).toReversed());
+    expect(kept).toEqual(texts(entries, 10).toReversed());
   });
 
   it.each([
@@ -44,8 +57,88 @@ describe("history", () => {
     const kept = await withHistory(`history-${situation.length}`, (history) => {
       history.add("phase", texts(10), NOW_MS - ageMs);
       for (const text of texts(10, 10)) history.add("phase", [text], NOW_MS);
-      return history.read(all).map(({ text }) => text);
+      return read(history);
     });
     expect(kept).toEqual(texts(left, 20 - left).toReversed());
+  });
+});
+
+it.each([
+  ["at its limit → whole", entryLength, "x".repeat(entryLength)],
+  ["over its limit → its beginning", entryLength + 1, `${"x".repeat(entryLength - 1)}…`],
+])("an entry %s", async (situation, length, kept) => {
+  const found = await withHistory(`history-entry-${situation.length}`, (history) => {
+    history.add("hardware", ["x".repeat(length)], NOW_MS);
+    return read(history);
+  });
+  expect(found).toEqual([kept]);
+});
+
+describe("a day", () => {
+  const FULL = "more changed today than is kept: the rest of this day is left out";
+  const text = "x".repeat(entryLength);
+  const fits = Math.ceil(dayLength / (entryLength + entryShare));
+  const flood = (history: History, nowMs = NOW_MS) => {
+    for (let entry = 0; entry < 5 * fits; entry++) history.add("hardware", [text], nowMs);
+  };
+
+  it("that is full → says so once, and keeps nothing more; the next day does", async () => {
+    const kept = await withHistory("history-day", (history) => {
+      flood(history);
+      const today = read(history);
+      history.add("hardware", ["tomorrow"], NOW_MS + DAY_MS);
+      return { today, tomorrow: read(history)[0] };
+    });
+    expect(kept.today).toEqual([FULL, ...Array.from({ length: fits }, () => text)]);
+    expect(kept.tomorrow).toBe("tomorrow");
+  });
+
+  it("that is full stays full after an eviction", async () => {
+    const count = await withHistory("history-day-evicted", (history, woken) => {
+      flood(history);
+      flood(woken());
+      return read(woken()).length;
+    });
+    expect(count).toBe(fits + 1);
+  });
+
+  it("that is full has room for who holds the key, which has a limit of its own", async () => {
+    const kinds = await withHistory("history-day-identity", (history, woken) => {
+      flood(history);
+      for (let entry = 0; entry < 5 * fits; entry++) woken().add("identity", [text], NOW_MS);
+      return woken()
+        .read({ ...all, kind: "identity" })
+        .map((entry) => entry.text);
+    });
+    expect(kinds).toEqual([FULL, ...Array.from({ length: fits }, () => text)]);
+  });
+
+  it("of empty texts has a limit as well", async () => {
+    const count = await withHistory("history-day-empty", (history) => {
+      for (let entry = 0; entry < 3000; entry++) history.add("phase", [""], NOW_MS);
+      return read(history).length;
+    });
+    expect(count).toBe(dayLength / entryShare + 1);
+  });
+});
+
+describe("a page", () => {
+  it("ends where its texts are long enough, and the next one goes on", async () => {
+    const pages = await runInDurableObject(
+      env.NODES.getByName("history-pages"),
+      (_, { storage: { sql } }) => {
+        const tables = nodeTables(sql);
+        const history = machineHistory(sql, tables);
+        tables.make();
+        // As older versions kept them: without limits.
+        const row = "INSERT INTO history (at_ms, kind, text) VALUES (?, 'hardware', ?)";
+        for (let entry = 0; entry < 400; entry++) sql.exec(row, NOW_MS, "x".repeat(200_000));
+        const first = history.read({ limit: 1000 });
+        return [first, history.read({ limit: 1000, before: first.at(-1)!.id })];
+      },
+    );
+    const perPage = pageLength / entryLength;
+    expect(pages.map((page) => page.length)).toEqual([perPage, 400 - perPage]);
+    expect(pages.flat().every(({ text }) => text.length === entryLength)).toBe(true);
   });
 });
