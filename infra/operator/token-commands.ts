@@ -45,6 +45,18 @@ function createCommand(program: Command, token: Command): void {
       collect,
     )
     .option("--may-taint <key>", "a taint that a machine may set, as above; repeatable", collect)
+    .option("--may-condition <type>", "a condition that its drop-ins may set, as above; repeatable", collect)
+    .option(
+      "--may-resource <name>",
+      "an extended resource that it may announce, as above; repeatable",
+      collect,
+    )
+    .option(
+      "--may-address <cidr>",
+      "a range that its Node's addresses are in: 10.0.0.0/8; repeatable",
+      collect,
+    )
+    .option("--may-cloud <id>", "a provider ID that it may have: aws:///eu-west-1a/*; repeatable", collect)
     .option("--rejoin", "take the name over from the machine that has it (one name, one use)")
     .option(
       "--without-facts-only-taint",

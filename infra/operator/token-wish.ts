@@ -16,10 +16,17 @@ export interface TokenFlags {
   taint?: NonNullable<TokenRequest["taints"]>;
   mayLabel?: string[];
   mayTaint?: string[];
+  mayCondition?: string[];
+  mayResource?: string[];
+  mayAddress?: string[];
+  mayCloud?: string[];
 }
 
+/** What a machine may: lists, of which "" alone stands for nothing at all. */
+const MAY = ["mayLabel", "mayTaint", "mayCondition", "mayResource", "mayAddress", "mayCloud"] as const;
+
 export function tokenWish(flags: TokenFlags): Partial<TokenRequest> {
-  const { names, expires, uses, rejoin, withoutFactsOnlyTaint, label, taint, mayLabel, mayTaint } = flags;
+  const { names, expires, uses, rejoin, withoutFactsOnlyTaint, label, taint } = flags;
   return {
     names,
     expiresInSeconds: expires,
@@ -28,12 +35,10 @@ export function tokenWish(flags: TokenFlags): Partial<TokenRequest> {
     ...(withoutFactsOnlyTaint && { withoutFactsOnlyTaint }),
     ...(label && { labels: label }),
     ...(taint && { taints: taint }),
-    ...(mayLabel && { mayLabel: patterns(mayLabel) }),
-    ...(mayTaint && { mayTaint: patterns(mayTaint) }),
+    ...Object.fromEntries(MAY.flatMap((may) => (flags[may] ? [[may, patterns(flags[may])]] : []))),
   };
 }
 
-/** "" alone stands for none at all. */
 const patterns = (texts: string[]) => texts.filter((text) => text !== "");
 
 /** `90m`, `24h`: whole seconds. */

@@ -17,7 +17,7 @@ import type { DraftNode, Setter } from "../setters/setter.ts";
 import type { Result } from "../result.ts";
 
 /** A machine without a kubelet must not be given traffic that a load balancer spreads over Nodes. */
-const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
+export const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 /** The setters of the product, in order, over a report. */
 export function reportedSetters(reported: ReportedStatus): Setter[] {

@@ -53,6 +53,12 @@ export function network(ip: Ip): Ip {
   return printGroups([...groups.slice(0, 4), 0, 0, 0, 0]);
 }
 
+/** Four bytes, or sixteen. */
+export function bytesOf(ip: Ip): number[] {
+  if (isIpv4(ip)) return parseIpv4(ip, strictOctet) ?? [];
+  return (parseIpv6(ip, strictOctet, strictGroup) ?? []).flatMap((group) => [group >> 8, group & 255]);
+}
+
 function firstGroup(ip: Ip): number {
   return ip.startsWith(":") ? 0 : Number.parseInt(ip, 16);
 }

@@ -104,7 +104,10 @@ function initialTaints({ registerWithTaints, externalCloudProvider, older }: Ini
 }
 
 /** Upstream Taint.MatchTaint. */
-export function isSameTaint(left: Taint, right: Taint): boolean {
+export function isSameTaint(
+  left: Pick<Taint, "key" | "effect">,
+  right: Pick<Taint, "key" | "effect">,
+): boolean {
   return left.key === right.key && left.effect === right.effect;
 }
 

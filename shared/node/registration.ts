@@ -4,6 +4,7 @@ import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
 import type { Node } from "../kubernetes/types.ts";
 import { reconcileExistingNode } from "./reconcile.ts";
+import type { DraftNode } from "../setters/setter.ts";
 import { failure, type Result, success } from "../result.ts";
 
 /** Upstream registerWithAPIServer: it also waits this long before the first attempt. */
@@ -14,6 +15,9 @@ const MAX_REGISTRATION_DELAY_MS = 7_000;
 export function nextRegistrationDelayMs(previousDelayMs: number): number {
   return Math.min(previousDelayMs * 2, MAX_REGISTRATION_DELAY_MS);
 }
+
+/** Puts back what of an existing Node is not the machine's to change. */
+type Bound = (existing: Node, node: DraftNode) => void;
 
 export type Registration = Result<RegisteredNode, RegistrationFailure>;
 
@@ -36,13 +40,14 @@ export async function tryRegister(
   initial: Node,
   ownershipFault: (existing: Node) => string | null, // why it is not ours to write; upstream takes every Node
   shouldResetExtendedResources: () => boolean, // asked for an existing Node only
+  bound: Bound = () => undefined, // as upstream
 ): Promise<Registration> {
   const creation = await client.createNode(initial);
   if (creation.ok) return success({ outcome: "created", node: creation.value });
   const mayExist = isAlreadyExists(creation.error) || isForbidden(creation.error);
   if (!mayExist) return failed("create", creation.error);
 
-  return registerExisting(client, initial, ownershipFault, shouldResetExtendedResources);
+  return registerExisting(client, initial, ownershipFault, shouldResetExtendedResources, bound);
 }
 
 /** The same without creating the Node: a missing one fails at the step `get`. */
@@ -51,22 +56,24 @@ export async function registerExisting(
   initial: Node,
   ownershipFault: (existing: Node) => string | null, // as above
   shouldResetExtendedResources: () => boolean,
+  bound: Bound = () => undefined,
 ): Promise<Registration> {
   const found = await client.getNode(initial.metadata?.name ?? "");
   if (!found.ok) return failed("get", found.error);
   const message = ownershipFault(found.value);
   if (message !== null) return failure({ reason: "not ours", message });
-  return reconcile(client, initial, found.value, shouldResetExtendedResources());
+  return reconcile(client, initial, found.value, { shouldReset: shouldResetExtendedResources(), bound });
 }
 
 async function reconcile(
   client: NodeClient,
   initial: Node,
   existing: Node,
-  shouldResetExtendedResources: boolean,
+  { shouldReset, bound }: { shouldReset: boolean; bound: Bound },
 ): Promise<Registration> {
-  const { node, requiresUpdate } = reconcileExistingNode(initial, existing, shouldResetExtendedResources);
+  const { node, requiresUpdate } = reconcileExistingNode(initial, existing, shouldReset);
   if (!requiresUpdate) return success({ outcome: "found", node: existing });
+  bound(existing, node);
   const patch = createNodeStatusPatch(existing, node);
   if (!patch.ok) return failed("reconcile", { kind: "unanswered", message: patch.error });
   const updated = await client.patchNodeStatus(existing, patch.value);

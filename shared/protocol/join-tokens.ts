@@ -1,7 +1,9 @@
 // What an operator may put into a join token, and what it lets the machines that enrol with it do. Mints nothing.
 import * as z from "zod/mini";
 import { LIMITS, NAME_LIMITS, SETTINGS_LIMITS, TOKEN_LIMITS } from "./limits.ts";
-import { nodeLabels, nodeTaints, type Settings } from "./settings.ts";
+import { parseCidr } from "../kubernetes/cidr.ts";
+import { plainText } from "./schema.ts";
+import { nodeLabels, nodeTaints } from "./settings.ts";
 
 /** A key of labels or taints, or with a `*` at the end all keys that begin so. */
 const keyPattern = z
@@ -13,7 +15,22 @@ const keyPattern = z
       "must be a key, or the beginning of one with * at the end",
     ),
   );
-const keyPatterns = z.array(keyPattern).check(z.maxLength(SETTINGS_LIMITS.nodeLabels));
+const keyPatterns = z.array(keyPattern).check(z.maxLength(TOKEN_LIMITS.entries));
+
+const cidrs = z
+  .array(
+    z.string().check(
+      z.maxLength(TOKEN_LIMITS.cidrLength),
+      z.refine((text) => parseCidr(text) !== null, "must be a range such as 10.0.0.0/8"),
+    ),
+  )
+  .check(z.maxLength(TOKEN_LIMITS.entries));
+/** Where a Node is in its cloud; with a `*` at the end all that begin so. */
+const providerIDs = z
+  .array(
+    plainText(SETTINGS_LIMITS.providerIDLength).check(z.regex(/^[^*]*\*?$/, "may have * at the end only")),
+  )
+  .check(z.maxLength(TOKEN_LIMITS.entries));
 
 export const grantShape = {
   /** May its machines replace the taint rollcall.dev/facts-only by registerWithTaints? */
@@ -21,10 +38,21 @@ export const grantShape = {
   /** What its machines' Nodes are created with; these win over the machine's own. */
   labels: z.optional(nodeLabels),
   taints: z.optional(nodeTaints),
-  /** The keys that a machine may set by --node-labels; absent: whatever NodeRestriction lets a kubelet set. */
+  /** The keys of labels that a machine may set, in whatever way; absent: whatever NodeRestriction lets a kubelet set. */
   mayLabel: z.optional(keyPatterns),
-  /** The keys that a machine may set by registerWithTaints; absent: any. */
+  /** The keys of taints that it may register with, the cloud provider's included; absent: any. */
   mayTaint: z.optional(keyPatterns),
+  /** The types of conditions that its drop-ins may set; absent: any but the kubelet's. */
+  mayCondition: z.optional(keyPatterns),
+  /** The extended resources that its device plugins and drop-ins may announce; absent: any. */
+  mayResource: z.optional(keyPatterns),
+  /**
+   * The ranges its Node's IP addresses are in; its names are then the Node's name, and those below it. Absent: any but
+   * loopback, link-local, multicast and unspecified ones.
+   */
+  mayAddress: z.optional(cidrs),
+  /** The provider IDs that it may register with, or how they begin; absent: any. */
+  mayCloud: z.optional(providerIDs),
 };
 
 const grantSchema = z.strictObject(grantShape);
@@ -55,28 +83,3 @@ export const tokenRequestSchema = z
     }),
   );
 export type TokenRequest = z.infer<typeof tokenRequestSchema>;
-
-/** What of a machine's settings goes beyond its token: a JSON Pointer into the settings, and a text; null: nothing. */
-export function grantFault(
-  { mayLabel, mayTaint }: Pick<Grant, "mayLabel" | "mayTaint">,
-  { nodeLabels = {}, registerWithTaints }: Pick<Settings, "nodeLabels" | "registerWithTaints">,
-): { path: string; message: string } | null {
-  const label = Object.keys(nodeLabels).find((key) => !isAllowed(mayLabel, key));
-  if (label !== undefined) {
-    return {
-      path: "/nodeLabels",
-      message: `the join token does not let this machine set the label ${label}`,
-    };
-  }
-  const taint = (registerWithTaints ?? []).find(({ key }) => !isAllowed(mayTaint, key));
-  if (taint === undefined) return null;
-  const message = `the join token does not let this machine set the taint ${taint.key}`;
-  return { path: "/registerWithTaints", message };
-}
-
-function isAllowed(patterns: readonly string[] | undefined, key: string): boolean {
-  if (patterns === undefined) return true;
-  return patterns.some((pattern) =>
-    pattern.endsWith("*") ? key.startsWith(pattern.slice(0, -1)) : key === pattern,
-  );
-}

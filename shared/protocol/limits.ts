@@ -114,6 +114,10 @@ export const TOKEN_LIMITS = {
   /** A year. */
   expiresInSeconds: 31_536_000,
   uses: 100_000,
+  /** Of each list of what a machine may. */
+  entries: 64,
+  /** Characters of a range of addresses, of IPv6 with an IPv4 tail. */
+  cidrLength: 45 + 4,
 } as const;
 
 /** Of the operator's API: how many entries a page has, unless it is asked for another number. */

@@ -4,7 +4,7 @@ import { type ConditionReport, setCondition } from "../kubernetes/conditions.ts"
 import { replaceListed } from "./listed.ts";
 import type { Setter } from "./setter.ts";
 
-const FACT_CONDITIONS_ANNOTATION = "rollcall.dev/fact-conditions";
+export const FACT_CONDITIONS_ANNOTATION = "rollcall.dev/fact-conditions";
 const MAX_MESSAGE_LENGTH = 1024;
 
 /** A condition that was not said again in time is Unknown; one that nobody reports any more goes. */

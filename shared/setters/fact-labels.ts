@@ -2,7 +2,7 @@
 import { replaceListed } from "./listed.ts";
 import type { Setter } from "./setter.ts";
 
-const FACT_LABELS_ANNOTATION = "rollcall.dev/fact-labels";
+export const FACT_LABELS_ANNOTATION = "rollcall.dev/fact-labels";
 
 export function factLabels(
   wanted: Readonly<Record<string, string>>, // typically those of the inventory and the drop-ins

@@ -6,7 +6,7 @@ import type { ResourceList } from "../kubernetes/types.ts";
 import { replaceListed } from "./listed.ts";
 import type { Setter } from "./setter.ts";
 
-const FACT_RESOURCES_ANNOTATION = "rollcall.dev/fact-resources";
+export const FACT_RESOURCES_ANNOTATION = "rollcall.dev/fact-resources";
 
 /** One that nobody announces any more becomes 0 and does not vanish, as a device plugin's does. */
 export function factResources(

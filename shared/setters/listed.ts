@@ -11,3 +11,11 @@ export function replaceListed(node: DraftNode, annotation: string, keys: readonl
   node.metadata.annotations = now === "" ? others : { ...others, [annotation]: now };
   return listed.split(",").filter((key) => key !== "" && !keys.includes(key));
 }
+
+/** Forgets `keys` under `annotation`: they were not set after all. */
+export function unlist(node: DraftNode, annotation: string, keys: readonly string[]): void {
+  const { [annotation]: listed, ...others } = node.metadata.annotations ?? {};
+  if (listed === undefined || keys.length === 0) return;
+  const left = listed.split(",").filter((key) => !keys.includes(key));
+  node.metadata.annotations = left.length === 0 ? others : { ...others, [annotation]: left.join(",") };
+}

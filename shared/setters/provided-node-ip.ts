@@ -2,18 +2,18 @@
 import type { DraftNode } from "./setter.ts";
 
 /** cloudproviderapi.AnnotationAlphaProvidedIPAddr */
-const PROVIDED_NODE_IP = "alpha.kubernetes.io/provided-node-ip";
+export const PROVIDED_NODE_IP_ANNOTATION = "alpha.kubernetes.io/provided-node-ip";
 
 export function setProvidedNodeIP(node: DraftNode, value: string): void {
   const { annotations } = node.metadata;
-  if (annotations?.[PROVIDED_NODE_IP] === value) return;
-  node.metadata.annotations = { ...annotations, [PROVIDED_NODE_IP]: value };
+  if (annotations?.[PROVIDED_NODE_IP_ANNOTATION] === value) return;
+  node.metadata.annotations = { ...annotations, [PROVIDED_NODE_IP_ANNOTATION]: value };
 }
 
 export function removeProvidedNodeIP(node: DraftNode): void {
-  if (node.metadata.annotations?.[PROVIDED_NODE_IP] === undefined) return;
+  if (node.metadata.annotations?.[PROVIDED_NODE_IP_ANNOTATION] === undefined) return;
   const annotations = { ...node.metadata.annotations };
-  delete annotations[PROVIDED_NODE_IP];
+  delete annotations[PROVIDED_NODE_IP_ANNOTATION];
   if (Object.keys(annotations).length > 0) node.metadata.annotations = annotations;
   else delete node.metadata.annotations;
 }

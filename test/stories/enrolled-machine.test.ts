@@ -1,9 +1,11 @@
 // An enrolled machine that follows the protocol and means harm: what it can change is its own Node, within limits.
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { MachineKey } from "../../node-shim/identity/machine-key.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { leave, rotate } from "../../node-shim/worker-link/requests.ts";
-import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
+import type { AuditEntry, HistoryAnswer } from "../../shared/protocol/operator-answers.ts";
 import { CHANGES_A_DAY } from "../../worker/registry/audit.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
@@ -12,8 +14,10 @@ import {
   enrolling,
   facts,
   HEALTHY,
+  kube,
   mintToken,
   operator,
+  requestsAbout,
   shimOf,
   transport,
 } from "../worker/support/machine.ts";
@@ -34,6 +38,84 @@ const credentials = ({ name, key, kid }: Omit<EnrolledMachine, "ticket">) => ({
   origin: ORIGIN,
   key,
   kid,
+});
+
+describe("a machine that says what its token does not allow", () => {
+  const beyond = (name: string) => {
+    const { settings } = facts(name);
+    return facts(name, {
+      settings: { ...settings, nodeLabels: { tier: "back" }, providerID: "aws:///eu-west-1a/i-0" },
+      dropIns: {
+        resources: { "example.com/gpu": 8 },
+        labels: { "example.com/rack": "b7" },
+        conditions: [],
+        working: 1,
+        failures: [],
+      },
+    });
+  };
+  const grant = { labels: { tier: "front" }, mayLabel: [], mayResource: [], mayCloud: [] };
+  const LEFT_OUT = /^not this machine's to set, and left out: /;
+
+  it("→ its Node is Ready without that, the answer and history name it, once", async () => {
+    const name = "beyond-its-token";
+    const report = shimOf(await enrolled(name, grant));
+    for (let reports = 0; reports < 3; reports++) {
+      const answer = await report(beyond(name), HEALTHY);
+      expect(answer).toMatchObject({ ok: true, value: { phase: "registered" } });
+    }
+    expect(await report(beyond(name), HEALTHY)).toMatchObject({
+      value: { ready: true, message: expect.stringMatching(LEFT_OUT) },
+    });
+    const node = await kube("GET", `/api/v1/nodes/${name}`);
+    expect(node.metadata?.labels).toMatchObject({ tier: "front" });
+    expect(node.metadata?.labels).not.toHaveProperty(["example.com/rack"]);
+    expect(node.status?.capacity).not.toHaveProperty(["example.com/gpu"]);
+    expect(node.spec).not.toHaveProperty("providerID");
+    const { body } = await operator<HistoryAnswer>("GET", `/v1/nodes/${name}/history?kind=registration`);
+    const named = body.entries.map(({ text }) => text).filter((text) => LEFT_OUT.test(text));
+    expect(named).toEqual([
+      "not this machine's to set, and left out: label example.com/rack, provider ID aws:///eu-west-1a/i-0, " +
+        "resource example.com/gpu",
+    ]);
+  });
+
+  it("→ a heartbeat is one request and writes no row", async () => {
+    const name = "beyond-and-steady";
+    const report = shimOf(await enrolled(name, grant));
+    for (let reports = 0; reports < 2; reports++) await report(beyond(name), HEALTHY);
+    await requestsAbout(name);
+    await report(beyond(name), HEALTHY);
+    expect(await requestsAbout(name)).toHaveLength(1);
+  });
+
+  it("a label that an operator has set → stays, when a drop-in says otherwise and when it stops", async () => {
+    const name = "operators-label";
+    const report = shimOf(await enrolled(name));
+    const say = async (rack: string | null) => {
+      const dropIns = {
+        resources: {},
+        labels: rack === null ? {} : { "example.com/rack": rack },
+        conditions: [],
+        working: 1,
+        failures: [],
+      };
+      await report(facts(name, { dropIns }), HEALTHY);
+      return (await kube("GET", `/api/v1/nodes/${name}`)).metadata?.labels?.["example.com/rack"];
+    };
+    expect(await say("b7")).toBe("b7");
+    const { metadata, ...node } = await kube("GET", `/api/v1/nodes/${name}`);
+    const labels = { ...metadata?.labels, "example.com/rack": "c1" };
+    await kube("PUT", `/api/v1/nodes/${name}?fieldManager=kubectl-label`, {
+      ...node,
+      metadata: { ...metadata, labels },
+    });
+    // Its object learns of it with the next look at the Node.
+    await evictDurableObject(env.NODES.getByName(name));
+    await operator("POST", `/v1/nodes/${name}/register`);
+    expect(await say("b8")).toBe("c1");
+    expect(await say(null)).toBe("c1");
+  });
 });
 
 describe("a machine that changes what the registry keeps", () => {

@@ -15,7 +15,7 @@ import { decideReport, type ReportSituation } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";
 import { type Freshness, FreshRequests } from "./fresh-requests.ts";
 import { type MachineState, openMachineState } from "./machine-state.ts";
-import { parseReport, withinGrant } from "./parse-report.ts";
+import { parseReport } from "./parse-report.ts";
 import type { Enrolled, SignedRequest } from "./pinned-keys.ts";
 import { RegistryStanding } from "./registry-standing.ts";
 import { Removal } from "./removal.ts";
@@ -68,7 +68,7 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** Handles a report whose kid a transport has checked: the table of docs/protocol.md. */
   async report(request: SignedRequest): Promise<MachineAnswer> {
-    const { keys, records } = this.#state;
+    const { keys } = this.#state;
     const verified = await keys.verify(request, "report", origins(this.env));
     if (!verified.ok) return verified;
     const parsed = await parseReport(request.body);
@@ -76,14 +76,13 @@ export class NodeObject extends DurableObject<Environment> {
     // From here to `remember` nothing is awaited: of two equal requests one is applied.
     const { by, origin, use } = verified.value;
     const { report, facts } = parsed.value;
-    const enrolment = keys.enrolled() ? records.get("enrolment") : undefined;
-    const freshness = enrolment ? this.#requests.use(use) : NOT_USED;
+    const isEnrolled = keys.enrolled() !== null;
+    const freshness = isEnrolled ? this.#requests.use(use) : NOT_USED;
     // Facts say who sends them; a request that proves nothing new teaches nothing.
     if (freshness.kind === "fresh" || freshness.kind === "forked") this.#state.senders.learnFrom(report);
-    const step = decideReport(report, this.#situation(report, freshness, enrolment !== undefined));
+    const step = decideReport(report, this.#situation(report, freshness, isEnrolled));
     if (freshness.kind === "fresh") keys.promote(by);
-    const granted = enrolment ? withinGrant(facts, enrolment) : undefined;
-    const answer = this.#steps.execute(step, { report, facts: granted, origin });
+    const answer = this.#steps.execute(step, { report, facts, origin });
     if ("remember" in freshness) freshness.remember(answer);
     return answer;
   }

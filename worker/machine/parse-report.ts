@@ -3,7 +3,6 @@ import { type Facts, factsSchema } from "../../shared/protocol/facts.ts";
 import { type Report, reportSchema } from "../../shared/protocol/report.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
-import { type Grant, grantFault } from "../../shared/protocol/join-tokens.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { sha256Base64url } from "../identity/jwt.ts";
 import type { BodyFault, Refusal } from "./answers.ts";
@@ -42,11 +41,4 @@ async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts
   if ((await sha256Base64url(new Uint8Array(canonical))) !== factsDigest)
     return failure({ path: "/factsDigest", message: "not the digest of these facts" });
   return success(parsed.data);
-}
-
-/** Facts that go beyond what the machine's join token allows are refused as well. */
-export function withinGrant(reported: ReportedFacts, grant: Grant): ReportedFacts {
-  if (!reported?.ok) return reported;
-  const fault = grantFault(grant, reported.value.settings);
-  return fault === null ? reported : failure({ ...fault, path: `/facts/settings${fault.path}` });
 }

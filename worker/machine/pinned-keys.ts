@@ -80,7 +80,8 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
       const who = { name, key, thumbprint, machineID, systemUUID };
       records.put("enrolment", { id: newId, ...who, token, ...grant, generation, pinnedAtMs: nowMs });
       // What another machine has said is not this one's.
-      for (const record of ["isLeaving", "facts", "nextKey", "formerKey"] as const) records.remove(record);
+      for (const record of ["isLeaving", "facts", "beyondGrant", "nextKey", "formerKey"] as const)
+        records.remove(record);
       return true;
     },
     outdate,

@@ -64,6 +64,8 @@ export interface NodeRecords {
   sightings: SeenSenders;
   /** What came of registering, and for which process of the shim. */
   registration: { startId: string; phase: "registered" | LostPhase | "waiting for Node" };
+  /** What goes beyond the machine's join token, and was left out of its Node. */
+  beyondGrant: { registration?: readonly string[]; status?: readonly string[] };
   /** The last known Node, and when its status was written: one row for one write. */
   node: KnownNode;
   /** What the setters remember from run to run. */

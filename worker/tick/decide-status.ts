@@ -6,6 +6,9 @@ import { overDecisions } from "../../shared/node/decided.ts";
 import { type NodeUpdate, updateNode } from "../../shared/node/update-node.ts";
 import { success } from "../../shared/result.ts";
 import type { OccurredEvent } from "../storage/outbox.ts";
+import type { Setter } from "../../shared/setters/setter.ts";
+import { withinGrant } from "../../shared/from-report/within-grant.ts";
+import { grantHolder, recordBeyondGrant } from "./beyond-grant.ts";
 import type { TickContext } from "./context.ts";
 import { recalledMemory, storedMemory } from "./setter-memory.ts";
 
@@ -20,6 +23,8 @@ export interface DecisionBasis {
 export interface StatusDecision extends DecisionBasis {
   update: NodeUpdate;
   events: readonly OccurredEvent[];
+  /** What goes beyond the machine's join token, and was left out. */
+  beyondGrant: readonly string[];
   /** When the setters ran, by a clock that never goes back. */
   nowMs: number;
 }
@@ -48,6 +53,11 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
   );
   const nowMs = Math.max(context.nowMs(), writtenMs, lastHeartbeatMs(original));
   const reported = { name, facts, vitals: report.vitals, nowMs, memory, recordEvent };
+  const beyondGrant: string[] = [];
+  const bound: Setter = (node) => {
+    beyondGrant.push(...withinGrant(original, node, facts, grantHolder(context)));
+    return null;
+  };
   const setters = overDecisions(
     [...reportedEvents(reported), ...reportedSetters(reported)],
     before.original,
@@ -55,16 +65,17 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
     records.get("node")?.sent,
   );
   const { os, architecture } = facts.platform;
-  const update = updateNode(original, () => success(false), os, architecture, setters);
-  return { original, memory, update, events, nowMs };
+  const update = updateNode(original, () => success(false), os, architecture, [...setters, bound]);
+  return { original, memory, update, events, beyondGrant, nowMs };
 }
 
 /** In SQLite before it is acted on. */
 export function recordDecision(
   context: TickContext,
-  { update, memory, events, nowMs }: StatusDecision,
+  { update, memory, events, beyondGrant, nowMs }: StatusDecision,
 ): void {
   context.memory.setters = memory;
+  recordBeyondGrant(context, "status", beyondGrant);
   // An event has its time from this clock: the moment of the last write has given a name to another event.
   const atMs = context.nowMs();
   context.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });

@@ -15,6 +15,9 @@ import { decidedConditions, overDecisions } from "../../shared/node/decided.ts";
 import type { DraftNode } from "../../shared/setters/setter.ts";
 import type { OccurredEvent } from "../storage/outbox.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import { withinGrant } from "../../shared/from-report/within-grant.ts";
+import { grantHolder, recordBeyondGrant } from "./beyond-grant.ts";
 import { claimingClient } from "./claim.ts";
 import type { Journal } from "../storage/journal.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
@@ -134,12 +137,19 @@ async function tryToRegister(
   const client = claimingClient(context, context.client(deadlineMs));
   const claim = (existing: Parameters<typeof ownershipFault>[0]) => ownershipFault(existing, deployment);
   const mayCreate = facts.settings.registerNode !== false;
+  const bound = (existing: Node, reconciled: DraftNode) => {
+    const left = withinGrant(existing, reconciled, facts, grantHolder(context));
+    recordBeyondGrant(context, "registration", [
+      ...(records.get("beyondGrant")?.registration ?? []),
+      ...left,
+    ]);
+  };
   const shouldReset = () => facts.devices?.recorded === false;
   if (!mayCreate || records.get("registration")?.phase === "name taken") {
-    const found = await registerExisting(client, node, claim, shouldReset);
+    const found = await registerExisting(client, node, claim, shouldReset, bound);
     if (!mayCreate || !isMissing(found, name)) return found;
   }
-  return tryRegister(client, node, claim, shouldReset);
+  return tryRegister(client, node, claim, shouldReset, bound);
 }
 
 function isMissing(attempt: Registration, name: string): boolean {
@@ -167,6 +177,11 @@ function initialNode(context: TickContext, nowMs: number): Result<DraftNode> {
   );
   if (!initial.ok) return initial;
   const { node } = initial.value;
+  recordBeyondGrant(
+    context,
+    "registration",
+    withinGrant(undefined, node, context.facts, grantHolder(context)),
+  );
   context.journal.decide({ node, memory: records.get("memory") ?? NOTHING_REMEMBERED, events, nowMs });
   return success(node);
 }

@@ -2,6 +2,7 @@
 // step fails on its own, and none keeps the next report from trying again.
 import { kubeConnector } from "../kube/connect.ts";
 import { machineLog } from "../log.ts";
+import { beyondGrantMessage } from "./beyond-grant.ts";
 import type { TickContext, TickInput, TickOutcome } from "./context.ts";
 import { renewLease } from "./lease.ts";
 import { recordLoss } from "./own-node.ts";
@@ -56,5 +57,8 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   if (wasEvicted && isWritten && lease.renewed) await renewLease(context, LEASE_DEADLINE_MS);
   const leaseError = lease.renewed ? null : lease.error;
   const error = status.ok ? leaseError : status.error;
-  return { phase: error ? phaseOf(error) : "registered", ready: isReady(records.get("node")?.node) };
+  const ready = isReady(records.get("node")?.node);
+  if (error) return { phase: phaseOf(error), ready };
+  const leftOut = beyondGrantMessage(records);
+  return { phase: "registered", ready, ...(leftOut !== undefined && { message: leftOut }) };
 }

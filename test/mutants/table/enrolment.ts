@@ -77,8 +77,8 @@ export const enrolmentMutants = [
     [
       "nothing is kept of the machine before",
       KEYS,
-      '"facts", "nextKey", "formerKey"] as const) records.remove(record);',
-      '"nextKey", "formerKey"] as const) records.remove(record);',
+      '"isLeaving", "facts",',
+      '"isLeaving",',
       TOKENS_TEST,
       "nothing that the other machine has reported",
     ],

@@ -66,6 +66,12 @@ describe("a token with labels and taints", () => {
     ["a taint twice", { taints: [NODE_TAINT, { ...NODE_TAINT, value: "9" }] }, "/taints"],
     ["a taint without an effect", { taints: [{ key: "a" }] }, "/taints/0/effect"],
     ["a pattern with * in its middle", { mayLabel: ["a*b"] }, "/mayLabel/0"],
+    ["65 keys", { mayLabel: Array.from({ length: 65 }, () => "a") }, "/mayLabel"],
+    ["a range that is none", { mayAddress: ["10.0.0.0/33"] }, "/mayAddress/0"],
+    ["an address without a range", { mayAddress: ["10.0.0.1"] }, "/mayAddress/0"],
+    ["a range with more characters than one has", { mayAddress: [`::/${"0".repeat(50)}`] }, "/mayAddress/0"],
+    ["a provider ID with * in its middle", { mayCloud: ["aws:///*/i-0"] }, "/mayCloud/0"],
+    ["a provider ID that is too long", { mayCloud: ["a".repeat(1025)] }, "/mayCloud/0"],
     ["a rejoin token for a pattern", { rejoin: true, names: "a-*" }, "/names"],
     ["a rejoin token with two uses", { rejoin: true, names: "a", uses: 2 }, "/uses"],
     ["a field that is none", { label: {} }, "/label"],
@@ -76,39 +82,16 @@ describe("a token with labels and taints", () => {
     });
   });
 
+  it("64 keys, the longest provider ID → 201", async () => {
+    await minted({
+      mayLabel: Array.from({ length: 64 }, () => "a"),
+      mayAddress: ["2001:db8::/32"],
+      mayCloud: ["a".repeat(1024)],
+    });
+  });
+
   it("64 labels → 201", async () => {
     await minted({ labels: Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`l${at}`, ""])) });
-  });
-});
-
-describe.each<[string, Record<string, unknown>, object, string | null]>([
-  ["one of its keys", { mayLabel: ["tier"] }, { nodeLabels: { tier: "a" } }, null],
-  [
-    "a key that begins as it says",
-    { mayLabel: ["example.com/*"] },
-    { nodeLabels: { "example.com/a": "" } },
-    null,
-  ],
-  ["any key", { mayLabel: ["*"] }, { nodeLabels: { "example.org/a": "" } }, null],
-  ["another key", { mayLabel: ["tier"] }, { nodeLabels: { tiers: "a" } }, "/facts/settings/nodeLabels"],
-  ["any where there may be none", { mayLabel: [] }, { nodeLabels: { a: "" } }, "/facts/settings/nodeLabels"],
-  ["a taint it may", { mayTaint: ["example.com/*"] }, { registerWithTaints: [NODE_TAINT] }, null],
-  [
-    "a taint it may not",
-    { mayTaint: ["a"] },
-    { registerWithTaints: [NODE_TAINT] },
-    "/facts/settings/registerWithTaints",
-  ],
-])("a machine that sets %s", (situation, wish, own, path) => {
-  it(path === null ? "→ registered" : "→ its facts are refused there", async () => {
-    const name = `token-may-${situation.replaceAll(/[^a-z]+/g, "-")}`;
-    const machine = await enrolled(name, wish);
-    const { settings } = facts(name);
-    const outcome = await shimOf(machine)(facts(name, { settings: { ...settings, ...own } }), HEALTHY);
-    expect(outcome).toMatchObject({
-      ok: true,
-      value: path === null ? { phase: "registered" } : { phase: "facts refused", factsRefused: { path } },
-    });
   });
 });
 

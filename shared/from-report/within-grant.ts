@@ -1,0 +1,215 @@
+// Keeps the Node that would be written within what the machine's join token allows, whatever way a value took: settings,
+// drop-ins, device plugins, a cloud, the host's name. Compared once, at the end. What a token or somebody else has set stays.
+import { contains, parseCidr } from "../kubernetes/cidr.ts";
+import {
+  type Ip,
+  isLinkLocalUnicast,
+  isLoopback,
+  isMulticast,
+  isUnspecified,
+  parseIpSloppy,
+} from "../kubernetes/ip.ts";
+import { fieldOwners } from "../kubernetes/managed-fields.ts";
+import type { Node, ResourceList } from "../kubernetes/types.ts";
+import { PROVIDED_NODE_IP_ANNOTATION } from "../setters/provided-node-ip.ts";
+import { FACTS_ONLY_TAINT } from "../node/ownership.ts";
+import { isSameTaint } from "../node/initial-node.ts";
+import type { Facts } from "../protocol/facts.ts";
+import { DROP_INS_CONDITION } from "../protocol/drop-ins.ts";
+import type { Grant } from "../protocol/join-tokens.ts";
+import { FACT_CONDITIONS_ANNOTATION } from "../setters/fact-conditions.ts";
+import { FACT_LABELS_ANNOTATION } from "../setters/fact-labels.ts";
+import { FACT_RESOURCES_ANNOTATION } from "../setters/fact-resources.ts";
+import { unlist } from "../setters/listed.ts";
+import type { DraftNode } from "../setters/setter.ts";
+import { NO_LOAD_BALANCER_LABEL } from "./reported-node.ts";
+
+/** Whose Node it is, and what its join token gives and allows. */
+export interface GrantHolder {
+  /** The Node's name. */
+  name: string;
+  grant: Grant;
+  /** Under which this deployment writes: what has another owner is somebody else's. */
+  fieldManager: string;
+}
+
+const HOSTNAME_LABEL = "kubernetes.io/hostname";
+/** They follow from the platform, which decides about nothing else, and from rollcall itself. */
+const OWN_LABELS: ReadonlySet<string> = new Set([
+  "kubernetes.io/os",
+  "kubernetes.io/arch",
+  "beta.kubernetes.io/os",
+  "beta.kubernetes.io/arch",
+  NO_LOAD_BALANCER_LABEL,
+]);
+
+/**
+ * Takes out of `node` what goes beyond, and puts back what was there `before`; undefined: the Node is new. Returns what was
+ * left out, for people: `label example.com/rack`.
+ */
+export function withinGrant(
+  before: Node | undefined,
+  node: DraftNode,
+  facts: Facts,
+  holder: GrantHolder,
+): string[] {
+  return [
+    ...labelsWithin(before, node, holder),
+    ...(before ? [] : [...taintsWithin(node, holder), ...providerIDWithin(node, holder)]),
+    ...conditionsWithin(before, node, facts, holder),
+    ...resourcesWithin(before, node, facts, holder),
+    ...addressesWithin(node, holder),
+  ];
+}
+
+/** Is the key, type or ID one of these, or does it begin as one of them says? */
+function isAllowed(patterns: readonly string[] | undefined, key: string): boolean {
+  if (patterns === undefined) return true;
+  return patterns.some((pattern) =>
+    pattern.endsWith("*") ? key.startsWith(pattern.slice(0, -1)) : key === pattern,
+  );
+}
+
+/** Has somebody else set this field last? An apiserver that does not say who owns a field knows of nobody else. */
+function isOthers(before: Node | undefined, path: readonly string[], fieldManager: string): boolean {
+  const owners = fieldOwners(before?.metadata, path);
+  return owners.length > 0 && !owners.includes(fieldManager);
+}
+
+function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHolder): string[] {
+  const { grant, name, fieldManager } = holder;
+  const [was, is] = [before?.metadata?.labels ?? {}, node.metadata.labels ?? {}];
+  if (was === is) return [];
+  const labels = { ...is };
+  const left: string[] = [];
+  for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
+    if (was[key] === is[key] || OWN_LABELS.has(key)) continue;
+    const kept = before ? was[key] : (grant.labels?.[key] ?? (key === HOSTNAME_LABEL ? name : undefined));
+    if (is[key] === kept || mayChange(key, is[key])) continue;
+    left.push(`label ${key}`);
+    if (kept === undefined) delete labels[key];
+    else labels[key] = kept;
+  }
+  // What the token gives a new Node is there, also where a fact took its place and went again.
+  const given = before ? {} : grant.labels;
+  if (left.length === 0 && before) return [];
+  node.metadata.labels = { ...labels, ...given };
+  unlist(
+    node,
+    FACT_LABELS_ANNOTATION,
+    left.map((text) => text.slice("label ".length)),
+  );
+  return left;
+
+  function mayChange(key: string, value: string | undefined): boolean {
+    if (grant.labels?.[key] !== undefined) return false;
+    if (key === HOSTNAME_LABEL) return grant.mayLabel === undefined || isAllowed(grant.mayLabel, key);
+    if (isOthers(before, ["f:metadata", "f:labels", `f:${key}`], fieldManager)) return false;
+    return value === undefined || isAllowed(grant.mayLabel, key);
+  }
+}
+
+function taintsWithin(node: DraftNode, { grant }: GrantHolder): string[] {
+  const taints = node.spec.taints ?? [];
+  const isGiven = (taint: (typeof taints)[number]) =>
+    taint.key === FACTS_ONLY_TAINT.key || (grant.taints ?? []).some((given) => isSameTaint(given, taint));
+  const left = taints.filter((taint) => !isGiven(taint) && !isAllowed(grant.mayTaint, taint.key));
+  if (left.length > 0) node.spec.taints = taints.filter((taint) => !left.includes(taint));
+  return left.map(({ key }) => `taint ${key}`);
+}
+
+function providerIDWithin(node: DraftNode, { grant }: GrantHolder): string[] {
+  const { providerID } = node.spec;
+  if (providerID === undefined || isAllowed(grant.mayCloud, providerID)) return [];
+  delete node.spec.providerID;
+  return [`provider ID ${providerID}`];
+}
+
+/** Only those of drop-ins: the others are the setters' own. */
+function conditionsWithin(
+  before: Node | undefined,
+  node: DraftNode,
+  { dropIns }: Facts,
+  { grant, fieldManager }: GrantHolder,
+): string[] {
+  const listed = listedIn(before, FACT_CONDITIONS_ANNOTATION);
+  const types = [...(dropIns?.conditions ?? []).map(({ type }) => type), ...listed];
+  const was = before?.status?.conditions ?? [];
+  const mayChange = (type: string) => {
+    if (type === DROP_INS_CONDITION) return true;
+    const path = ["f:status", "f:conditions", `k:{"type":${JSON.stringify(type)}}`];
+    const exists = was.some((condition) => condition.type === type);
+    if (exists && !listed.includes(type)) return false;
+    if (isOthers(before, path, fieldManager)) return false;
+    return isAllowed(grant.mayCondition, type);
+  };
+  const left = [...new Set(types)].filter((type) => !mayChange(type));
+  if (left.length === 0) return [];
+  const conditions = (node.status.conditions ?? []).filter(({ type }) => !left.includes(type));
+  const kept = was.filter(({ type }) => left.includes(type) && !isGone(type));
+  // Ready stays last, as everywhere.
+  node.status.conditions = [...kept, ...conditions];
+  unlist(node, FACT_CONDITIONS_ANNOTATION, left);
+  return left.map((type) => `condition ${type}`);
+
+  /** One of our own that the token no longer allows goes as any that nobody reports any more. */
+  function isGone(type: string): boolean {
+    return listed.includes(type) && !isAllowed(grant.mayCondition, type);
+  }
+}
+
+/** Only extended resources: the others are how much the machine has. */
+function resourcesWithin(
+  before: Node | undefined,
+  node: DraftNode,
+  { dropIns, devices }: Facts,
+  { grant, fieldManager }: GrantHolder,
+): string[] {
+  const listed = listedIn(before, FACT_RESOURCES_ANNOTATION);
+  const fromPlugins = [...Object.keys(devices?.capacity ?? {}), ...(devices?.removed ?? [])];
+  const fromDropIns = [...Object.keys(dropIns?.resources ?? {}), ...listed];
+  const isSomebodyElses = (name: string) => {
+    const path = ["f:status", "f:capacity", `f:${name}`];
+    return !fromPlugins.includes(name) && isOthers(before, path, fieldManager);
+  };
+  const left = [...new Set([...fromPlugins, ...fromDropIns])].filter(
+    (name) => isSomebodyElses(name) || (!isAllowed(grant.mayResource, name) && !listed.includes(name)),
+  );
+  if (left.length === 0) return [];
+  for (const list of ["capacity", "allocatable"] as const) {
+    const resources: ResourceList = { ...node.status[list] };
+    for (const name of left) {
+      const was = before?.status?.[list]?.[name] ?? before?.status?.capacity?.[name];
+      if (was === undefined) delete resources[name];
+      else resources[name] = was;
+    }
+    node.status[list] = resources;
+  }
+  unlist(node, FACT_RESOURCES_ANNOTATION, left);
+  return left.map((name) => `resource ${name}`);
+}
+
+function addressesWithin(node: DraftNode, { grant, name }: GrantHolder): string[] {
+  const ranges = grant.mayAddress?.flatMap((text) => parseCidr(text) ?? []);
+  const isWithin = (text: string) => {
+    const ip = parseIpSloppy(text);
+    if (ip === null) return ranges === undefined || text === name || text.startsWith(`${name}.`);
+    return ranges === undefined ? isOrdinary(ip) : ranges.some((range) => contains(range, ip));
+  };
+  const addresses = node.status.addresses ?? [];
+  const left = new Set(addresses.filter(({ address }) => !isWithin(address)).map(({ address }) => address));
+  if (left.size > 0) node.status.addresses = addresses.filter(({ address }) => !left.has(address));
+  const { [PROVIDED_NODE_IP_ANNOTATION]: provided, ...annotations } = node.metadata.annotations ?? {};
+  const isProvidedWithin = (provided ?? "").split(",").every((ip) => ip === "" || isWithin(ip));
+  if (!isProvidedWithin) node.metadata.annotations = annotations;
+  return [...left].map((address) => `address ${address}`);
+}
+
+/** Of a machine on a network: the apiserver's proxy must never be sent back to where it runs. */
+function isOrdinary(ip: Ip): boolean {
+  return !isLoopback(ip) && !isLinkLocalUnicast(ip) && !isMulticast(ip) && !isUnspecified(ip);
+}
+
+function listedIn(node: Node | undefined, annotation: string): string[] {
+  return (node?.metadata?.annotations?.[annotation] ?? "").split(",").filter((key) => key !== "");
+}

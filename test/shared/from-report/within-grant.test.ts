@@ -1,0 +1,415 @@
+// What a machine's join token allows holds for the Node that results, whatever way a value took.
+import * as fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { reportedInitialNode, reportedSetters } from "../../../shared/from-report/reported-node.ts";
+import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
+import { withinGrant } from "../../../shared/from-report/within-grant.ts";
+import type { Node } from "../../../shared/kubernetes/types.ts";
+import { updateNode } from "../../../shared/node/update-node.ts";
+import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
+import type { Grant } from "../../../shared/protocol/join-tokens.ts";
+import { success } from "../../../shared/result.ts";
+import { facts, HEALTHY } from "../../worker/support/facts.ts";
+
+const NAME = "edge-7";
+const OURS = "rollcall.test";
+const NOTHING: Grant = { withoutFactsOnlyTaint: false };
+
+const reportedBy = (what: Facts) => ({
+  name: NAME,
+  facts: what,
+  vitals: {
+    ...HEALTHY,
+    remainingSeconds: Object.fromEntries((what.dropIns?.conditions ?? []).map(({ type }) => [type, 300])),
+  },
+  nowMs: Date.UTC(2026, 0, 1),
+  memory: structuredClone(NOTHING_REMEMBERED),
+  recordEvent: () => undefined,
+});
+
+/** The Node that a machine with these facts registers, and what was left out of it. */
+function created(what: Facts, grant: Grant): { node: Node; left: string[] } {
+  const initial = reportedInitialNode(reportedBy(what), grant);
+  if (!initial.ok) throw new Error(initial.error);
+  const { node } = initial.value;
+  const left = withinGrant(undefined, node, what, { name: NAME, grant, fieldManager: OURS });
+  return { node: structuredClone(node), left };
+}
+
+/** What a report with these facts makes of the Node. */
+function updated(before: Node, what: Facts, grant: Grant): { node: Node; left: string[]; changed: boolean } {
+  let left: string[] = [];
+  const { node, changed } = updateNode(before, () => success(false), "linux", "amd64", [
+    ...reportedSetters(reportedBy(what)),
+    (draft) => {
+      left = withinGrant(before, draft, what, { name: NAME, grant, fieldManager: OURS });
+      return null;
+    },
+  ]);
+  return { node: structuredClone(node), left, changed };
+}
+
+const settings = (more: Partial<Facts["settings"]>) => ({ settings: { ...facts(NAME).settings, ...more } });
+const dropIns = (more: Partial<NonNullable<Facts["dropIns"]>>): Partial<Facts> => ({
+  dropIns: { resources: {}, labels: {}, conditions: [], working: 1, failures: [], ...more },
+});
+const cloud = {
+  ...settings({ cloudProvider: "aws" }),
+  cloud: {
+    providerID: "aws:///eu-west-1a/i-0",
+    instanceType: "m5.large",
+    zone: "eu-west-1a",
+    region: "eu-west-1",
+  },
+};
+const CONDITION = {
+  type: "RaidDegraded",
+  status: "True",
+  reason: "Failed",
+  message: "md0",
+  expiresInSeconds: 300,
+} as const;
+const TAINT = { key: "example.com/a", value: "b", effect: "NoSchedule" } as const;
+
+describe.each<[way: string, Partial<Facts>, what: (node: Node) => unknown, Grant, left: string]>([
+  [
+    "--node-labels",
+    settings({ nodeLabels: { tier: "x" } }),
+    (n) => n.metadata?.labels?.["tier"],
+    { ...NOTHING, mayLabel: [] },
+    "label tier",
+  ],
+  [
+    "a drop-in's label",
+    dropIns({ labels: { tier: "x" } }),
+    (n) => n.metadata?.labels?.["tier"],
+    { ...NOTHING, mayLabel: [] },
+    "label tier",
+  ],
+  [
+    "a cloud's zone",
+    cloud,
+    (n) => n.metadata?.labels?.["topology.kubernetes.io/zone"],
+    { ...NOTHING, mayLabel: [] },
+    "label topology.kubernetes.io/zone",
+  ],
+  [
+    "the inventory",
+    { ...settings({ inventoryLabels: true }), inventory: { cpu: { model: "a" } } },
+    (n) => n.metadata?.labels?.["rollcall.dev/cpu-model"],
+    { ...NOTHING, mayLabel: [] },
+    "label rollcall.dev/cpu-model",
+  ],
+  [
+    "a taint",
+    settings({ registerWithTaints: [TAINT] }),
+    (n) => n.spec?.taints?.find(({ key }) => key === TAINT.key),
+    { ...NOTHING, mayTaint: ["example.org/*"] },
+    "taint example.com/a",
+  ],
+  [
+    "--cloud-provider external",
+    settings({ cloudProvider: "external" }),
+    (n) => n.spec?.taints?.find(({ key }) => key.startsWith("node.cloudprovider")),
+    { ...NOTHING, mayTaint: [] },
+    "taint node.cloudprovider.kubernetes.io/uninitialized",
+  ],
+  [
+    "a configured provider ID",
+    settings({ providerID: "aws:///eu-west-1a/i-9" }),
+    (n) => n.spec?.providerID,
+    { ...NOTHING, mayCloud: ["aws:///us-*"] },
+    "provider ID aws:///eu-west-1a/i-9",
+  ],
+  [
+    "a cloud's provider ID",
+    cloud,
+    (n) => n.spec?.providerID,
+    { ...NOTHING, mayCloud: [] },
+    "provider ID aws:///eu-west-1a/i-0",
+  ],
+  [
+    "a drop-in's condition",
+    dropIns({ conditions: [CONDITION] }),
+    (n) => n.status?.conditions?.find(({ type }) => type === CONDITION.type),
+    { ...NOTHING, mayCondition: ["Other"] },
+    "condition RaidDegraded",
+  ],
+  [
+    "a drop-in's resource",
+    dropIns({ resources: { "example.com/gpu": 4 } }),
+    (n) => n.status?.capacity?.["example.com/gpu"],
+    { ...NOTHING, mayResource: ["example.com/fpga"] },
+    "resource example.com/gpu",
+  ],
+  [
+    "a device plugin's resource",
+    { devices: { capacity: { "example.com/gpu": 4 }, allocatable: { "example.com/gpu": 4 }, removed: [] } },
+    (n) => n.status?.allocatable?.["example.com/gpu"],
+    { ...NOTHING, mayResource: [] },
+    "resource example.com/gpu",
+  ],
+  [
+    "an address",
+    {},
+    (n) => n.status?.addresses?.find(({ address }) => address === "10.0.0.5"),
+    { ...NOTHING, mayAddress: ["10.1.0.0/16"] },
+    "address 10.0.0.5",
+  ],
+  [
+    "a hostname that is an address",
+    settings({ hostname: "192.0.2.7" }),
+    (n) => n.status?.addresses?.find(({ address }) => address === "192.0.2.7"),
+    { ...NOTHING, mayAddress: ["10.0.0.0/8"] },
+    "address 192.0.2.7",
+  ],
+  [
+    "another host's name",
+    settings({ hostname: "db.internal" }),
+    (n) => n.status?.addresses?.find(({ address }) => address === "db.internal"),
+    { ...NOTHING, mayAddress: ["10.0.0.0/8"] },
+    "address db.internal",
+  ],
+])("%s", (_, more, what, grant, named) => {
+  it("without a word in the token → is there", () => {
+    const { node, left } = created(facts(NAME, more), NOTHING);
+    expect(what(node)).toBeDefined();
+    expect(left).toEqual([]);
+  });
+
+  it("beyond the token → left out, and named; the rest stands", () => {
+    const { node, left } = created(facts(NAME, more), grant);
+    expect(what(node)).toBeUndefined();
+    expect(left).toContain(named);
+    expect(node.metadata?.labels).toMatchObject({ "kubernetes.io/os": "linux" });
+    expect(node.status?.capacity).toMatchObject({ cpu: "4" });
+  });
+});
+
+test.each([
+  ["loopback", "127.0.0.1"],
+  ["link-local", "169.254.169.254"],
+  ["IPv6 loopback", "::1"],
+  ["multicast", "224.0.0.1"],
+  ["unspecified", "0.0.0.0"],
+])("an address that is %s is never the Node's, unless the token says so", (_, address) => {
+  const at = facts(NAME, {
+    ...cloud,
+    cloud: {
+      ...cloud.cloud,
+      addresses: [
+        { type: "InternalIP", address },
+        { type: "InternalIP", address: "10.0.0.5" },
+      ],
+    },
+  });
+  const addresses = (grant: Grant) => created(at, grant).node.status?.addresses?.map((each) => each.address);
+  expect(addresses(NOTHING)).toEqual(["10.0.0.5"]);
+  expect(addresses({ ...NOTHING, mayAddress: [`${address}/${address.includes(":") ? 128 : 32}`] })).toEqual([
+    address,
+  ]);
+});
+
+describe("what the token has set", () => {
+  const grant = { ...NOTHING, labels: { "topology.kubernetes.io/zone": "shop-7", tier: "front" } };
+
+  it("wins over a cloud and a drop-in", () => {
+    const what = facts(NAME, { ...cloud, ...dropIns({ labels: { tier: "back" } }) });
+    const { node, left } = created(what, grant);
+    expect(node.metadata?.labels).toMatchObject(grant.labels);
+    expect(node.metadata?.annotations).not.toHaveProperty("rollcall.dev/fact-labels");
+    expect(left).toEqual(["label topology.kubernetes.io/zone", "label tier"]);
+  });
+
+  it("stays when a drop-in says otherwise, and when it stops", () => {
+    const { node: before } = created(facts(NAME), grant);
+    const said = updated(before, facts(NAME, dropIns({ labels: { tier: "back" } })), grant);
+    expect(said.node.metadata?.labels).toMatchObject(grant.labels);
+    expect(said.left).toEqual(["label tier"]);
+    expect(updated(said.node, facts(NAME, { dropIns: null }), grant).node.metadata?.labels).toMatchObject(
+      grant.labels,
+    );
+  });
+});
+
+describe("what somebody else has set", () => {
+  const owned = (fields: object) => [{ manager: "kubectl-label", operation: "Update", fieldsV1: fields }];
+  const before = (): Node => {
+    const { node } = created(facts(NAME), NOTHING);
+    return {
+      ...node,
+      metadata: {
+        ...node.metadata,
+        labels: { ...node.metadata?.labels, team: "blue" },
+        managedFields: owned({
+          "f:metadata": { "f:labels": { "f:team": {} } },
+          "f:status": {
+            "f:capacity": { "f:example.com/dongle": {} },
+            "f:conditions": { 'k:{"type":"KernelDeadlock"}': {} },
+          },
+        }),
+      },
+      status: {
+        ...node.status,
+        capacity: { ...node.status?.capacity, "example.com/dongle": "4" },
+        allocatable: { ...node.status?.allocatable, "example.com/dongle": "4" },
+        conditions: [
+          { type: "KernelDeadlock", status: "False", reason: "None", message: "as the detector says" },
+          ...(node.status?.conditions ?? []),
+        ],
+      },
+    };
+  };
+
+  it("stays when a drop-in says otherwise, and when it stops", () => {
+    const what = facts(
+      NAME,
+      dropIns({
+        labels: { team: "red" },
+        resources: { "example.com/dongle": 0 },
+        conditions: [{ ...CONDITION, type: "KernelDeadlock" }],
+      }),
+    );
+    const said = updated(before(), what, NOTHING);
+    const stopped = updated(said.node, facts(NAME, { dropIns: null }), NOTHING);
+    for (const { node } of [said, stopped]) {
+      expect(node.metadata?.labels).toMatchObject({ team: "blue" });
+      expect(node.status?.capacity).toMatchObject({ "example.com/dongle": "4" });
+      expect(node.status?.conditions).toContainEqual(
+        expect.objectContaining({ type: "KernelDeadlock", status: "False", message: "as the detector says" }),
+      );
+    }
+    expect(said.left).toEqual(["label team", "condition KernelDeadlock", "resource example.com/dongle"]);
+  });
+});
+
+test("what goes beyond is left out of every report, and changes nothing", () => {
+  const grant = { ...NOTHING, mayLabel: [], mayResource: [], mayCondition: [] };
+  const what = facts(
+    NAME,
+    dropIns({
+      labels: { tier: "x" },
+      resources: { "example.com/gpu": 4 },
+      conditions: [CONDITION],
+    }),
+  );
+  const { node: before } = created(what, grant);
+  const { changed, left } = updated(before, what, grant);
+  expect(changed).toBe(false);
+  expect(left).toEqual(["label tier", "condition RaidDegraded", "resource example.com/gpu"]);
+});
+
+describe("for any grant and any report", () => {
+  const key = fc.constantFrom(
+    "tier",
+    "team",
+    "example.com/a",
+    "example.com/b",
+    "topology.kubernetes.io/zone",
+  );
+  const type = fc.constantFrom("RaidDegraded", "FanFailed");
+  const resource = fc.constantFrom("example.com/gpu", "example.com/fpga");
+  const value = fc.constantFrom("x", "y");
+  const address = fc.constantFrom("10.0.0.5", "127.0.0.1", "192.0.2.7", "2001:db8::1", "169.254.169.254");
+  const labels = fc.dictionary(key, value, { noNullPrototype: true });
+  const some = <T>(one: fc.Arbitrary<T>) => fc.option(fc.uniqueArray(one), { nil: undefined });
+  const grants = fc.record({
+    withoutFactsOnlyTaint: fc.boolean(),
+    labels: fc.option(labels, { nil: undefined }),
+    mayLabel: some(fc.constantFrom("tier", "example.com/*", "*")),
+    mayTaint: some(fc.constantFrom("tier", "example.com/*")),
+    mayCondition: some(type),
+    mayResource: some(resource),
+    mayAddress: some(fc.constantFrom("10.0.0.0/8", "192.0.2.0/24", "2001:db8::/32")),
+    mayCloud: some(fc.constantFrom("aws:///eu-*", "aws:///us-*")),
+  }) as fc.Arbitrary<Grant>;
+  const reports = fc
+    .record({
+      nodeLabels: labels,
+      taints: fc.uniqueArray(key),
+      cloudProvider: fc.constantFrom(undefined, "external" as const, "aws" as const),
+      zone: value,
+      providerID: fc.constantFrom("aws:///eu-west-1a/i-0", "aws:///us-east-1a/i-0"),
+      hostname: fc.constantFrom(NAME, "127.0.0.1", "db.internal"),
+      labels,
+      resources: fc.dictionary(resource, fc.nat(9), { noNullPrototype: true }),
+      devices: fc.dictionary(resource, fc.nat(9), { noNullPrototype: true }),
+      conditions: fc.uniqueArray(type),
+      addresses: fc.uniqueArray(address),
+    })
+    .map((r): Facts => {
+      const { settings: base } = facts(NAME);
+      const what: Facts = facts(NAME, {
+        settings: {
+          ...base,
+          hostname: r.hostname,
+          nodeLabels: r.nodeLabels,
+          registerWithTaints: r.taints.map((taint) => ({ key: taint, effect: "NoSchedule" as const })),
+          ...(r.cloudProvider && { cloudProvider: r.cloudProvider }),
+          providerID: r.providerID,
+        },
+        ...(r.cloudProvider === "aws" && {
+          cloud: {
+            providerID: r.providerID,
+            instanceType: "m5",
+            zone: r.zone,
+            addresses: r.addresses.map((each) => ({ type: "InternalIP" as const, address: each })),
+          },
+        }),
+        ...dropIns({
+          labels: r.labels,
+          resources: r.resources,
+          conditions: r.conditions.map((each) => ({ ...CONDITION, type: each })),
+        }),
+        devices: { capacity: r.devices, allocatable: r.devices, removed: [] },
+      });
+      return factsSchema.parse(what);
+    });
+
+  const allows = (patterns: readonly string[] | undefined, text: string) =>
+    patterns === undefined ||
+    patterns.some((each) => each === text || (each.endsWith("*") && text.startsWith(each.slice(0, -1))));
+  const OWN = /^(beta\.)?kubernetes\.io\/|^node\.kubernetes\.io\/exclude/;
+  const RANGES: Record<string, RegExp> = {
+    "10.0.0.0/8": /^10\./,
+    "192.0.2.0/24": /^192\.0\.2\./,
+    "2001:db8::/32": /^2001:db8:/,
+  };
+
+  function expectWithin(node: Node, grant: Grant): void {
+    const nodeLabels = node.metadata?.labels ?? {};
+    expect(nodeLabels).toMatchObject(grant.labels ?? {});
+    for (const [label] of Object.entries(nodeLabels))
+      expect(OWN.test(label) || grant.labels?.[label] !== undefined || allows(grant.mayLabel, label)).toBe(
+        true,
+      );
+    if (grant.mayLabel && !allows(grant.mayLabel, "kubernetes.io/hostname"))
+      expect(nodeLabels["kubernetes.io/hostname"]).toBe(NAME);
+    for (const { key: taint } of node.spec?.taints ?? [])
+      expect(taint === "rollcall.dev/facts-only" || allows(grant.mayTaint, taint)).toBe(true);
+    if (node.spec?.providerID) expect(allows(grant.mayCloud, node.spec.providerID)).toBe(true);
+    for (const { type: each } of node.status?.conditions ?? [])
+      expect(/Pressure$|^Ready$|^DropInsFailed$/.test(each) || allows(grant.mayCondition, each)).toBe(true);
+    for (const list of [node.status?.capacity ?? {}, node.status?.allocatable ?? {}])
+      for (const each of Object.keys(list).filter((text) => text.includes("/")))
+        expect(allows(grant.mayResource, each)).toBe(true);
+    for (const { address: each } of node.status?.addresses ?? []) {
+      if (grant.mayAddress === undefined) expect(each).not.toMatch(/^(127|169\.254)\./);
+      else expect(each === NAME || grant.mayAddress.some((range) => RANGES[range]?.test(each))).toBe(true);
+    }
+  }
+
+  it("the Node is within it, when it is made and after any further reports", () => {
+    fc.assert(
+      fc.property(grants, reports, fc.array(reports, { maxLength: 3 }), (grant, first, others) => {
+        let { node } = created(first, grant);
+        expectWithin(node, grant);
+        for (const what of others) {
+          ({ node } = updated(node, what, grant));
+          expectWithin(node, grant);
+        }
+      }),
+      { numRuns: 300, seed: 7 },
+    );
+  });
+});

@@ -1,0 +1,41 @@
+// What of a machine's Node goes beyond its join token and is left out: kept until it changes, for its history and for the
+// machine's own operator.
+import type { GrantHolder } from "../../shared/from-report/within-grant.ts";
+import { fieldManagerOf } from "../kube/connect.ts";
+import type { NodeRecordStore } from "../storage/records.ts";
+import type { TickContext } from "./context.ts";
+
+/** In an answer; all of it is in history, as far as an entry goes. */
+const MAX_NAMED = 8;
+
+export function grantHolder({ name, enrolment, deployment }: TickContext): GrantHolder {
+  return { name, grant: enrolment, fieldManager: fieldManagerOf(deployment) };
+}
+
+/** `when`: what a Node is created with is looked at once for each process of the shim, its status with each report. */
+export function recordBeyondGrant(
+  { records, journal, nowMs }: Pick<TickContext, "records" | "journal" | "nowMs">,
+  when: "registration" | "status",
+  what: readonly string[],
+): void {
+  const { [when]: known = [], ...others } = records.get("beyondGrant") ?? {};
+  const next = [...new Set(what)].sort();
+  if (next.join() === known.join()) return;
+  records.put("beyondGrant", { ...others, ...(next.length > 0 && { [when]: next }) });
+  const named = new Set([...known, ...Object.values(others).flat()]);
+  const added = next.filter((each) => !named.has(each));
+  if (added.length > 0) journal.note("registration", sentence(added), nowMs());
+}
+
+/** undefined: nothing is left out. */
+export function beyondGrantMessage(records: NodeRecordStore): string | undefined {
+  const { registration = [], status = [] } = records.get("beyondGrant") ?? {};
+  const all = [...new Set([...registration, ...status])];
+  if (all.length === 0) return undefined;
+  const more = all.length > MAX_NAMED ? [`${all.length - MAX_NAMED} more`] : [];
+  return sentence([...all.slice(0, MAX_NAMED), ...more]);
+}
+
+function sentence(what: readonly string[]): string {
+  return `not this machine's to set, and left out: ${what.join(", ")}`;
+}
