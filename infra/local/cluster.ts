@@ -10,6 +10,7 @@ import { socketPathOf } from "../../node-shim/config/endpoint.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
 import { type Apiserver, startApiserver } from "./cluster-apiserver.ts";
 import { mintToken } from "./admin.ts";
+import { applyFile, workerToken } from "./kubernetes.ts";
 import { untilReady } from "./parts.ts";
 import type { Place } from "./place.ts";
 import { freePort } from "./ports.ts";
@@ -27,8 +28,7 @@ export async function startCluster(place: Place): Promise<Apiserver> {
       ? `apiserver ready at ${apiserver.cluster.url}`
       : `apiserver of the kubeconfig: ${apiserver.cluster.url}`,
   );
-  const { applyFile } = await import("./kubernetes.ts");
-  await applyFile(apiserver.cluster.admin, join(place.root, "infra/rbac/rollcall.yaml"));
+  await applyFile(apiserver.cluster, join(place.root, "infra/rbac/rollcall.yaml"));
   progress("infra/rbac applied");
   const workerUrl = await startWorker(place, apiserver);
   progress(`Worker ready at ${workerUrl}`);
@@ -47,7 +47,6 @@ async function startWorker(place: Place, { cluster }: Apiserver): Promise<string
   const port = await freePort("--worker-port", flags.workerPort, state.workerPort);
   state.workerPort = port;
   saveState(folder, state);
-  const { workerToken } = await import("./kubernetes.ts");
   const command = await prepareWorker({
     folder: join(folder, "worker"),
     root,

@@ -1,11 +1,11 @@
 // npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes. Ctrl-C ends all of it.
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { KubeConfig } from "@kubernetes/client-node";
 import { Command, InvalidArgumentError } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { lockFolder } from "../../node-shim/identity/lock.ts";
 import { apiFault } from "./api-fault.ts";
+import type { KubeAdmin } from "./kube-admin.ts";
 import type { StartFlags } from "./place.ts";
 import { localParts, type Part, shellCommand } from "./parts.ts";
 import { openState } from "./settings.ts";
@@ -77,7 +77,7 @@ function describe(part: Part): string {
   return `${part.name}, pid ${part.process.pid}; start it again:\n  ${shellCommand(part.command)}`;
 }
 
-async function showNodes(admin: KubeConfig, table: LiveTable): Promise<never> {
+async function showNodes(admin: KubeAdmin, table: LiveTable): Promise<never> {
   const { readNodes } = await import("./watch.ts");
   for (let silent = false; ; await wait(REDRAW_MS)) {
     try {

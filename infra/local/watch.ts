@@ -1,21 +1,20 @@
 // Reads the Nodes and their leases, as kubectl would show them.
-import {
-  CoordinationV1Api,
-  CoreV1Api,
-  type KubeConfig,
-  type V1Lease,
-  type V1Node,
-} from "@kubernetes/client-node";
+import type { V1Lease, V1Node } from "@kubernetes/client-node";
+import type { KubeAdmin } from "./kube-admin.ts";
 import type { NodeRow } from "./table.ts";
 
 /** One look at all Nodes of the cluster. */
-export async function readNodes(admin: KubeConfig): Promise<NodeRow[]> {
+export async function readNodes(admin: KubeAdmin): Promise<NodeRow[]> {
   const [nodes, leases] = await Promise.all([
-    admin.makeApiClient(CoreV1Api).listNode(),
-    admin.makeApiClient(CoordinationV1Api).listNamespacedLease({ namespace: "kube-node-lease" }),
+    list<V1Node>(admin, "/api/v1/nodes"),
+    list<V1Lease>(admin, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"),
   ]);
-  const leaseOf = new Map(leases.items.map((lease) => [lease.metadata?.name, lease]));
-  return nodes.items.map((node) => nodeRow(node, leaseOf.get(node.metadata?.name)));
+  const leaseOf = new Map(leases.map((lease) => [lease.metadata?.name, lease]));
+  return nodes.map((node) => nodeRow(node, leaseOf.get(node.metadata?.name)));
+}
+
+async function list<T>(admin: KubeAdmin, path: string): Promise<T[]> {
+  return ((await admin({ method: "GET", path })) as { items: T[] }).items;
 }
 
 function nodeRow(node: V1Node, lease: V1Lease | undefined): NodeRow {
@@ -34,7 +33,7 @@ function nodeRow(node: V1Node, lease: V1Lease | undefined): NodeRow {
   };
 }
 
-/** The library leaves a MicroTime as the text it came in. */
+/** In JSON a time is a text, whatever the type says. */
 function timeText(time: Date | string | undefined): string | undefined {
   return time === undefined ? undefined : new Date(time).toISOString();
 }

@@ -3,13 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  CoordinationV1Api,
-  CoreV1Api,
-  type KubeConfig,
-  makeInformer,
-  type V1Node,
-} from "@kubernetes/client-node";
+import { CoordinationV1Api, CoreV1Api, KubeConfig, makeInformer, type V1Node } from "@kubernetes/client-node";
 import { mintToken } from "../../infra/local/admin.ts";
 import { startCluster } from "../../infra/local/cluster.ts";
 import { localParts, type Part, type Parts } from "../../infra/local/parts.ts";
@@ -32,7 +26,9 @@ export async function withLocalFleet<T>(work: (fleet: LocalFleet) => Promise<T>)
     const state = openState(folder, false);
     const flags = { state: folder, nodes: 0 };
     const place = { root: ROOT, folder, flags, state, parts, progress: () => undefined };
-    const { cluster } = await startCluster(place);
+    const { kubeconfig } = await startCluster(place);
+    const admin = new KubeConfig();
+    admin.loadFromFile(kubeconfig);
     const workerUrl = `http://127.0.0.1:${state.workerPort}`;
     const joinTokenFile = async (names: string, uses: number) => {
       const wish = { names, uses, withoutFactsOnlyTaint: false };
@@ -40,7 +36,7 @@ export async function withLocalFleet<T>(work: (fleet: LocalFleet) => Promise<T>)
       writeFileSync(file, await mintToken(workerUrl, adminSecret(folder).secret, wish), { mode: 0o600 });
       return file;
     };
-    return await work({ admin: cluster.admin, workerUrl, folder, parts, joinTokenFile });
+    return await work({ admin, workerUrl, folder, parts, joinTokenFile });
   } finally {
     await parts.stop();
     rmSync(folder, { recursive: true });

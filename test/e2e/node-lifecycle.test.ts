@@ -8,7 +8,7 @@ import { CoordinationV1Api, CoreV1Api, type KubeConfig, V1MicroTime } from "@kub
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { type RunningApiserver, startApiserver } from "../../infra/local/apiserver/serve.ts";
-import { eventually, partOf, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
+import { adminOf, eventually, partOf, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
 
 const NODE = hostname().toLowerCase();
 const CONFIGURATION = `apiVersion: kubelet.config.k8s.io/v1beta1
@@ -28,7 +28,8 @@ beforeAll(async () => {
   apiserver = await startApiserver({ dir: join(folder.path, "cluster"), port: 0, nodeLifecycle });
   const kubeconfig = join(folder.path, "kubeconfig");
   const { url, caFile, adminToken } = apiserver;
-  admin = writeKubeconfig(kubeconfig, url, readFileSync(caFile, "utf8"), adminToken).admin;
+  writeKubeconfig(kubeconfig, url, readFileSync(caFile, "utf8"), adminToken);
+  admin = adminOf(folder.path);
   core = admin.makeApiClient(CoreV1Api);
   const config = join(folder.path, "kubelet.yaml");
   writeFileSync(config, CONFIGURATION);

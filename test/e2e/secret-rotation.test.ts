@@ -2,10 +2,10 @@
 // enrolled goes on, also a machine that was off all the time.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { CoreV1Api, type KubeConfig } from "@kubernetes/client-node";
+import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { mintToken } from "../../infra/local/admin.ts";
-import { applyFile, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
+import { applyFile, type Cluster, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
@@ -13,7 +13,7 @@ import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { type RunningApiserver, startApiserver } from "../../infra/local/apiserver/serve.ts";
-import { ROOT, temporaryFolder } from "./local-cluster.ts";
+import { adminOf, ROOT, temporaryFolder } from "./local-cluster.ts";
 import { type LocalWorker, localWorker, randomSecret, sha256 } from "./local-worker.ts";
 import { thisRun } from "./run-record.ts";
 
@@ -21,14 +21,14 @@ const folder = temporaryFolder();
 const [ADMIN, NEXT_ADMIN] = [randomSecret(), randomSecret()];
 const [MAC_1, MAC_2, MAC_3] = [1, 2, 3].map((id) => `${id}:${randomSecret()}`);
 let apiserver: RunningApiserver;
-let admin: KubeConfig;
+let cluster: Cluster;
 let worker: LocalWorker;
 
 beforeAll(async () => {
   apiserver = await startApiserver({ dir: join(folder.path, "cluster"), port: 0 });
   const ca = readFileSync(apiserver.caFile, "utf8");
-  ({ admin } = writeKubeconfig(join(folder.path, "kubeconfig"), apiserver.url, ca, apiserver.adminToken));
-  await applyFile(admin, join(ROOT, "infra/rbac/rollcall.yaml"));
+  cluster = writeKubeconfig(join(folder.path, "kubeconfig"), apiserver.url, ca, apiserver.adminToken);
+  await applyFile(cluster, join(ROOT, "infra/rbac/rollcall.yaml"));
   worker = await localWorker(folder.path);
 });
 afterAll(async () => {
@@ -66,7 +66,8 @@ async function machine(index: number, adminSecret: string) {
     close();
     return reported.ok ? reported.value.phase : reported;
   };
-  const uid = async () => (await admin.makeApiClient(CoreV1Api).readNode({ name })).metadata?.uid;
+  const uid = async () =>
+    (await adminOf(folder.path).makeApiClient(CoreV1Api).readNode({ name })).metadata?.uid;
   return { kid, report, uid };
 }
 
@@ -75,7 +76,7 @@ const operatorGets = async (secret: string) =>
 
 it("MAC keys, admin secret and cluster token → no machine is lost, and no operator is locked out", async () => {
   await deploy({
-    kubeToken: await workerToken(admin),
+    kubeToken: await workerToken(cluster.admin),
     macKeys: `${MAC_1}`,
     adminSecretSha256: sha256(ADMIN),
   });
@@ -95,7 +96,7 @@ it("MAC keys, admin secret and cluster token → no machine is lost, and no oper
   expect(between.kid).toMatch(/^2\./);
 
   await deploy({
-    kubeToken: await workerToken(admin),
+    kubeToken: await workerToken(cluster.admin),
     macKeys: `${MAC_3} ${MAC_2} ${MAC_1}`,
     adminSecretSha256: sha256(NEXT_ADMIN),
   });

@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { KubeConfig } from "@kubernetes/client-node";
+import { KubeConfig } from "@kubernetes/client-node";
 import { freePort } from "../../infra/local/ports.ts";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { createHttpsClient } from "../../infra/local/https-fetch.ts";
@@ -67,7 +67,9 @@ export async function startRealKubelet({ assets, folder, flags }: RealKubeletOpt
     importImages(folder, runtime.socketPath);
     const kubeconfig = join(folder, "kubeconfig");
     const ca = readFileSync(apiserver.caFile, "utf8");
-    const { admin } = writeKubeconfig(kubeconfig, apiserver.url, ca, apiserver.adminToken);
+    writeKubeconfig(kubeconfig, apiserver.url, ca, apiserver.adminToken);
+    const admin = new KubeConfig();
+    admin.loadFromFile(kubeconfig);
     const configFile = await kubeletConfig(folder, runtime.socketPath);
     const own = ["--kubeconfig", kubeconfig, "--config", configFile, "--root-dir", join(folder, "kubelet")];
     const startKubelet = () => {

@@ -10,7 +10,7 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { writeKubeconfig } from "../../../infra/local/kubernetes.ts";
 import { loadCredentials } from "../../../infra/local/apiserver/certificates.ts";
 import { startRealApiserver } from "../../../infra/local/real-apiserver.ts";
-import { type Start, startLocal, temporaryFolder } from "../../e2e/local-cluster.ts";
+import { adminOf, type Start, startLocal, temporaryFolder } from "../../e2e/local-cluster.ts";
 import type { Write } from "../../worker/support/fault.ts";
 
 /** What becomes of a request of the Worker's: it may be changed, or answered in the apiserver's place. */
@@ -57,8 +57,8 @@ export async function startRealCluster(assets: string, simulated: number): Promi
   const folder = temporaryFolder();
   const apiserver = await startRealApiserver({ dir: join(folder.path, "kube-apiserver"), assets });
   const ca = readFileSync(apiserver.caFile, "utf8");
-  const direct = join(folder.path, "direct");
-  const { admin } = writeKubeconfig(direct, apiserver.url, ca, apiserver.adminToken);
+  const direct = join(folder.path, "kubeconfig");
+  writeKubeconfig(direct, apiserver.url, ca, apiserver.adminToken);
   const proxy = await startProxy(join(folder.path, "proxy"), apiserver.url, ca);
   const proxied = join(folder.path, "proxied");
   writeKubeconfig(proxied, proxy.url, proxy.ca, apiserver.adminToken);
@@ -75,7 +75,7 @@ export async function startRealCluster(assets: string, simulated: number): Promi
     await apiserver.stop();
     folder.remove();
   };
-  return { admin, proxy, start, stop };
+  return { admin: adminOf(folder.path), proxy, start, stop };
 }
 
 function startControllerManager(assets: string, kubeconfig: string): ChildProcess | undefined {

@@ -1,0 +1,46 @@
+// Requests of the cluster's administrator. Loads no client of Kubernetes: that takes half a second of every start, and
+// only a kubeconfig of the user's own needs it (infra/local/kubeconfig.ts).
+import type { IncomingMessage } from "node:http";
+import { Agent, request, type RequestOptions } from "node:https";
+import { ApiRefusal } from "./api-fault.ts";
+
+export interface Asked {
+  method: "GET" | "POST" | "PATCH";
+  /** With its query: `/api/v1/nodes?limit=1`. */
+  path: string;
+  /** A PATCH is a server-side apply. */
+  body?: object;
+}
+
+/** The answer's JSON. Throws an ApiRefusal, or what is wrong with the connection. */
+export type KubeAdmin = (asked: Asked) => Promise<unknown>;
+
+/** `ca`: PEM. */
+export function tokenAdmin(url: string, ca: string, token: string): KubeAdmin {
+  const options = {
+    agent: new Agent({ keepAlive: true, ca }),
+    headers: { authorization: `Bearer ${token}` },
+  };
+  return (asked) => askKube(url, asked, options);
+}
+
+/** `options` say who asks, and whom to trust. */
+export async function askKube(url: string, asked: Asked, options: RequestOptions): Promise<unknown> {
+  const { method, path, body } = asked;
+  const text = body && JSON.stringify(body);
+  const type = method === "PATCH" ? "application/apply-patch+yaml" : "application/json";
+  const headers = {
+    ...(options.headers as Record<string, string> | undefined),
+    accept: "application/json",
+    ...(text !== undefined && { "content-type": type, "content-length": Buffer.byteLength(text) }),
+  };
+  const answer = await new Promise<IncomingMessage>((answered, failed) => {
+    request(url + path, { ...options, method, headers }, answered)
+      .on("error", failed)
+      .end(text);
+  });
+  const answered = Buffer.concat((await answer.toArray()) as Buffer[]).toString();
+  const { statusCode = 0 } = answer;
+  if (statusCode < 200 || statusCode > 299) throw new ApiRefusal(statusCode, answered);
+  return JSON.parse(answered);
+}
