@@ -1,0 +1,59 @@
+// What the command line refuses before anything begins, asked of it in this process. How the shim that is installed says
+// so, and with which exit code: cli.test.ts.
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { faultOf } from "../../../node-shim/base/fault.ts";
+import { shimProgram } from "../../../node-shim/cli/program.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+
+let folder: { path: string; remove: () => void };
+beforeEach(() => {
+  folder = temporaryFolder();
+  vi.stubEnv("ROLLCALL_URL", undefined);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  folder.remove();
+});
+
+describe("cannot begin → one line that says what to do", () => {
+  const unreachable = "http://127.0.0.1:1";
+  const state = () => join(folder.path, "state");
+  const run = (url: string, ...more: string[]) => ["run", "--url", url, "--state", state(), ...more];
+  test.each<[situation: string, args: () => string[], line: RegExp]>([
+    [
+      "no --url, and never joined",
+      () => ["run", "--state", state()],
+      /^which Worker\? Pass --url https:\/\/HOST/,
+    ],
+    ["a --url that is none", () => run("rollcall"), /^--url rollcall: must read https:\/\/HOST/],
+    ["a --url with a path", () => run("https://a.example/x"), /must read https:\/\/HOST/],
+    ["http to another machine", () => run("http://a.example"), /only https:\/\/ leaves this machine/],
+    [
+      "a configuration that is missing",
+      () => run(unreachable, "--config", "/nowhere"),
+      /^--config \/nowhere cannot/,
+    ],
+    [
+      "a state folder that cannot be made",
+      () => ["run", "--url", unreachable, "--state", join(import.meta.filename, "state")],
+      /cannot be used \(ENOTDIR\): pass another --state/,
+    ],
+    [
+      "a flag's value that the kubelet refuses",
+      () => ["config", "--eviction-hard", "memory.available<0"],
+      /--eviction-hard: eviction threshold memory\.available must be positive: 0/,
+    ],
+    ["three addresses", () => ["preview", "--node-ip", "1.1.1.1,2.2.2.2,3.3.3.3"], /at most two addresses/],
+  ])("%s", async (_situation, args, line) => {
+    const refusal: unknown = await shimProgram()
+      .parseAsync(args(), { from: "user" })
+      .then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    expect(refusal).toBeInstanceOf(Error);
+    expect(faultOf(refusal)).toMatch(/^.+$/);
+    expect(faultOf(refusal)).toMatch(line);
+  });
+});
