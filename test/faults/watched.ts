@@ -70,8 +70,7 @@ export async function watched(name: string): Promise<WatchedMachine> {
   let inProgress = 0;
   let seenLeaseWrites = 0;
   let unasked = 0;
-  const leaseWrites = async () =>
-    (await writesAbout(name)).filter(({ object }) => object.kind === "Lease").length;
+  const leaseWrites = async () => (await writesAbout(name, "Lease")).length;
   const watchedMachine: WatchedMachine = {
     name,
     said,

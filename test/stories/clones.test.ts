@@ -81,8 +81,9 @@ const rowsOf = (name: string) =>
 const writesOf = async (name: string) =>
   (await writesAbout(name)).filter(({ object }) => object.kind !== "Event");
 const eventsOf = async (name: string, reason: string) => {
-  const { items } = await kube<{ items: Event[] }>("GET", "/api/v1/namespaces/default/events");
-  return items.filter((event) => event.involvedObject.name === name && event.reason === reason);
+  const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
+  const { items } = await kube<{ items: Event[] }>("GET", path);
+  return items.filter((event) => event.reason === reason);
 };
 const historyOf = async (name: string, kind: string) => {
   const path = `/v1/nodes/${name}/history?kind=${kind}`;
@@ -288,8 +289,7 @@ describe("two shims on one machine", () => {
     expect(await first()).toMatchObject(TWO_SHIMS);
     return { first, second };
   }
-  const leasesOf = async (name: string) =>
-    (await writesOf(name)).filter(({ object }) => object.kind === "Lease").length;
+  const leasesOf = async (name: string) => (await writesAbout(name, "Lease")).length;
 
   it("→ two shims: the first one keeps the Node, the second one changes nothing, and neither restarts it", async () => {
     const name = "two-shims";

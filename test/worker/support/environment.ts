@@ -28,42 +28,73 @@ type Refusal = Extract<Fault, { kind: "status" }>;
 
 /** By the Node's name. */
 const faults = new Map<string, ActiveFault>();
-/** What the Worker has asked, without what the tests ask as administrators. */
-let requests: { method: string; path: string; about: string }[] = [];
-const writes: (Write & { about: string })[] = [];
 
-/** Tests run side by side: a Node's name within a longer one is another Node. An event's name begins with its Node's. */
-function names(text: string, name: string): boolean {
-  return new RegExp(`(?<![\\w.-])${name.replaceAll(".", String.raw`\.`)}(?![\\w-])`).test(text);
+/** What the Worker has asked about a Node, without what the tests ask as administrators. */
+interface Asked {
+  /** `["PUT /apis/…", …]`, since a test looked. */
+  requests: string[];
+  /** All that took effect. */
+  writes: Write[];
+}
+const askedOf = new Map<string, Asked>();
+
+function askedAbout(name: string): Asked {
+  const known = askedOf.get(name) ?? { requests: [], writes: [] };
+  askedOf.set(name, known);
+  return known;
+}
+
+/** The Node that a request is about: its own name or its lease's, or what an event is named after. */
+function nodeOf(path: string, body: string): string {
+  const [, resource = "", name = ""] = /\/(nodes|leases|events)(?:\/([^/]+))?/.exec(path) ?? [];
+  // An event's name is its Node's, a point and a number.
+  if (name !== "") return resource === "events" ? name.slice(0, name.lastIndexOf(".")) : name;
+  if (body === "") return "";
+  const { metadata, involvedObject } = JSON.parse(body) as Record<string, { name?: string } | undefined>;
+  return (involvedObject ?? metadata)?.name ?? "";
 }
 
 /** The KUBE binding. */
 export async function kube(request: Request): Promise<Response> {
   const url = new URL(request.url);
-  const name = url.searchParams.get("name") ?? "";
   const body = await request.text();
-  if (url.pathname === FAULTS_PATH) return setFault(name, JSON.parse(body) as Fault | null);
-  if (url.pathname === REQUESTS_PATH) {
-    const found = requests.filter(({ about }) => names(about, name));
-    requests = requests.filter(({ about }) => !names(about, name));
-    return Response.json(found.map(({ method, path }) => `${method} ${path}`));
-  }
-  if (url.pathname === WRITES_PATH) return Response.json(writes.filter(({ about }) => names(about, name)));
+  const own = answerTest(url, body);
+  if (own) return own;
   const { method, headers } = request;
   const ask = () => apiserver.fetch(new Request(request.url, { method, headers, ...(body && { body }) }));
   if (headers.get("user-agent") !== "rollcall") return ask();
 
-  const about = url.pathname + body;
-  requests.push({ method, path: url.pathname, about });
+  const name = nodeOf(url.pathname, body);
+  const asked = askedAbout(name);
   const line = `${method} ${url.pathname}`;
+  asked.requests.push(line);
   const askAndNote = async () => {
     const response = await ask();
     if (method !== "GET" && response.ok)
-      writes.push({ request: line, object: (await response.clone().json()) as Write["object"], about });
+      asked.writes.push({ request: line, object: (await response.clone().json()) as Write["object"] });
     return response;
   };
-  const active = faultOf(line, url.pathname, body);
+  const active = faultOf(name, line);
   return active ? faulty(active, askAndNote) : askAndNote();
+}
+
+/** What a test asks of its surroundings; undefined: it is for the apiserver. */
+function answerTest({ pathname, searchParams }: URL, body: string): Response | undefined {
+  const name = searchParams.get("name") ?? "";
+  switch (pathname) {
+    case FAULTS_PATH:
+      return setFault(name, JSON.parse(body) as Fault | null);
+    case REQUESTS_PATH:
+      return Response.json(askedAbout(name).requests.splice(0));
+    case WRITES_PATH: {
+      const kind = searchParams.get("kind");
+      return Response.json(
+        askedAbout(name).writes.filter(({ object }) => kind === null || object.kind === kind),
+      );
+    }
+    default:
+      return undefined;
+  }
 }
 
 function setFault(name: string, fault: Fault | null): Response {
@@ -76,15 +107,13 @@ function setFault(name: string, fault: Fault | null): Response {
   return new Response(null, { status: 204 });
 }
 
-function faultOf(line: string, path: string, body: string): ActiveFault | undefined {
-  for (const [name, active] of faults) {
-    const { of = "", after = 0, times = Number.POSITIVE_INFINITY } = active.fault;
-    if (!names(path + body, name)) continue;
-    if (!new RegExp(of).test(line)) continue;
-    const met = active.met++;
-    if (met >= after && met < after + times) return active;
-  }
-  return undefined;
+function faultOf(name: string, line: string): ActiveFault | undefined {
+  const active = faults.get(name);
+  if (!active) return undefined;
+  const { of = "", after = 0, times = Number.POSITIVE_INFINITY } = active.fault;
+  if (!new RegExp(of).test(line)) return undefined;
+  const met = active.met++;
+  return met >= after && met < after + times ? active : undefined;
 }
 
 async function faulty({ fault, over }: ActiveFault, ask: () => Promise<Response>): Promise<Response> {

@@ -135,9 +135,9 @@ function faultNamed(fault: Fault | string): Fault | null {
   return fault === "html" ? { kind: "html" } : { kind: "status", code: 500, message: fault };
 }
 
-/** The Worker's writes about a Node that took effect, oldest first. */
-export async function writesAbout(name: string): Promise<Write[]> {
-  const query = new URLSearchParams({ name }).toString();
+/** The Worker's writes about a Node that took effect, oldest first; of one kind of object, where one is named. */
+export async function writesAbout(name: string, kind?: "Lease"): Promise<Write[]> {
+  const query = new URLSearchParams({ name, ...(kind && { kind }) }).toString();
   return (await KUBE.fetch(`${KUBE_URL}${WRITES_PATH}?${query}`)).json<Write[]>();
 }
 
