@@ -1,15 +1,20 @@
 // The Worker in workerd, as production runs it: one bundle, Durable Objects on disk, the apiserver behind the KUBE
 // binding. Writes a configuration that workerd can be started with again by hand.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
-import workerd from "workerd";
+
+// A test runner reads CommonJS in another way than Node does.
+const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
 
 export interface WorkerSettings {
   /** Holds the bundle, the configuration, the secrets and the objects. */
   folder: string;
   /** The project's root. */
   root: string;
+  /** A file to bundle instead of the Worker's own: with more in it, for a benchmark. */
+  entry?: string;
   port: number;
   deployment: string;
   /** The apiserver: https://127.0.0.1:6443 */
@@ -23,10 +28,10 @@ export interface WorkerSettings {
 
 /** Bundles the Worker and writes its configuration; returns the command that runs it. */
 export async function prepareWorker(settings: WorkerSettings): Promise<string[]> {
-  const { folder, root } = settings;
+  const { folder, root, entry = join(root, "worker/index.ts") } = settings;
   mkdirSync(join(folder, "objects"), { recursive: true, mode: 0o700 });
   await build({
-    entryPoints: [join(root, "worker/index.ts")],
+    entryPoints: [entry],
     outfile: join(folder, "worker.js"),
     bundle: true,
     format: "esm",
@@ -41,7 +46,7 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
   if (!compatibilityDate) throw new Error("wrangler.toml has no compatibility_date");
   const file = join(folder, "workerd.capnp");
   writeFileSync(file, capnp(settings, compatibilityDate), { mode: 0o600 });
-  return [workerd.default, "serve", file];
+  return [workerd, "serve", file];
 }
 
 /** JSON's string escapes are ones that Cap'n Proto's text has too. */

@@ -42,7 +42,7 @@ export interface KubeAddress {
 }
 
 interface WorkerChoice {
-  /** A file to bundle instead of the Worker's own. */
+  /** A file of this tree to bundle instead of the Worker's own. */
   entry?: string;
   /** The project's root, of this tree or of another one. */
   root?: string;
@@ -61,6 +61,7 @@ export async function startBenchWorker(
   )({
     folder,
     root,
+    ...(entry !== undefined && { entry }),
     port,
     deployment: "rollcall",
     kubeUrl: kube.url,
@@ -69,7 +70,6 @@ export async function startBenchWorker(
     macKeys: `1:${randomBytes(32).toString("base64url")}`,
     adminSecretSha256: createHash("sha256").update(secret).digest("base64url"),
   });
-  if (entry !== undefined) await bundle(entry, join(folder, "worker.js"));
   const { pid, url, stop } = await startWorkerd(folder, command, port);
   return {
     url,

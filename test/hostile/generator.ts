@@ -6,7 +6,7 @@ import { routeKinds } from "./kinds/routes.ts";
 import { tokenKinds } from "./kinds/tokens.ts";
 import { randomOf } from "./random.ts";
 import type { Recording } from "./recorded.ts";
-import { isStillValid } from "./still-valid.ts";
+import { stillValidIn } from "./still-valid.ts";
 
 const KINDS = Object.entries({ ...bodyKinds, ...tokenKinds, ...routeKinds });
 
@@ -21,10 +21,11 @@ export async function hostileGenerator(
   seed: number,
 ): Promise<(index: number) => Hostile | null> {
   const thief = await seededKey(randomOf(seed, -2));
+  const isStillValid = stillValidIn(recording);
   return (index) => {
     const [kind, make] = KINDS[index % KINDS.length]!;
     const draw: Draw = { random: randomOf(seed, index), recording, thief };
     const attack = make(draw);
-    return isStillValid(recording, attack) ? null : { ...attack, index, kind };
+    return isStillValid(attack) ? null : { ...attack, index, kind };
   };
 }

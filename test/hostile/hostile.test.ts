@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { Hostile } from "./generator.ts";
+import { runHostile } from "./run.ts";
 import { isClean, memoryOf, offenceOf, type Verdict, verdictText } from "./verdict.ts";
 
 const MIB = 2 ** 20;
@@ -24,10 +25,15 @@ it("10,000 hostile requests → all refused, nothing written, memory flat", asyn
   expect(Number(discarded)).toBeLessThan(500);
 });
 
-it("a seed decides the requests", async () => {
-  const digest = async (seed: string) =>
-    /sha256 (\w+)/.exec(await hostile("--requests", "50", "--seed", seed))?.[1];
-  const [one, again, other] = await Promise.all([digest("1"), digest("1"), digest("2")]);
+it("a seed decides the requests, in whichever process", async () => {
+  const digest = async (seed: number) =>
+    (await runHostile({ requests: 50, seed, from: 0 }, () => undefined)).digest;
+  const [text, again, other] = await Promise.all([
+    hostile("--requests", "50", "--seed", "1"),
+    digest(1),
+    digest(2),
+  ]);
+  const [, one] = /sha256 (\w+)/.exec(text) ?? [];
   expect(again).toBe(one);
   expect(other).not.toBe(one);
 });
