@@ -140,15 +140,16 @@ describe("what a report can carry", () => {
     return kubeletFolder(Object.fromEntries(entries) as Record<string, string>);
   };
 
-  test.each([
-    [FACTS_LIMITS.volumes, []],
-    [FACTS_LIMITS.volumes + 1, ["volumes: 2049 are in use, of which the first 2048 by name can be reported"]],
-  ])("%i volumes → at most as many as the facts hold", async (count, lines) => {
-    const { scan, said } = many(count, (index) => String(index).padStart(5, "0"));
-    const { inUse } = await scan();
-    expect(inUse).toHaveLength(FACTS_LIMITS.volumes);
-    expect(inUse.at(-1)).toBe("kubernetes.io/csi/d^02047");
-    expect(said).toEqual(lines);
+  it("2048 volumes → all of them; one more → the first 2048 by name, and it is said", async () => {
+    const handle = (index: number) => String(index).padStart(5, "0");
+    const { scan, said, put } = many(FACTS_LIMITS.volumes, handle);
+    const all = await scan();
+    expect(all.inUse).toHaveLength(2048);
+    expect(all.inUse.at(-1)).toBe("kubernetes.io/csi/d^02047");
+    expect(said).toEqual([]);
+    put("d/more/vol_data.json", data("d", handle(FACTS_LIMITS.volumes)));
+    expect(await scan()).toEqual(all);
+    expect(said).toEqual(["volumes: 2049 are in use, of which the first 2048 by name can be reported"]);
   });
 
   const PER_NAME = VOLUME_NAMES_BYTES / 128;
