@@ -5,19 +5,21 @@ import { formatSeconds } from "../kubernetes/micro-time.ts";
 import type { Event } from "../kubernetes/types.ts";
 import { type TokenBucket, tryAccept } from "./token-bucket.ts";
 
-/** From the 10th different message of one reason within 10 minutes of each other on, messages are combined. */
+/**
+ * The 10th different message with one reason and all later ones are combined, while they are at most 10 minutes apart.
+ */
 const MAX_SIMILAR_EVENTS = 10;
 const SIMILAR_WITHIN_MICROS = 600_000_000;
-/** Each type of event may come 25 times in a row, and then once in 5 minutes (in upstream's 32-bit float). */
+/** Each type of event may be recorded 25 times in a row, then once in 5 minutes. Upstream's rate is a 32-bit float. */
 const SPAM_BURST = 25;
 const SPAM_PER_SECOND = Math.fround(1 / 300);
 /**
- * Upstream remembers 4096 of each, for all objects of a machine. Here it is one Node's events, which have to fit
- * into one row however much a machine has to say.
+ * Upstream remembers 4096 of each, for all objects of a machine. Here they are the events of one Node, and all of them
+ * have to fit into one row of SQLite.
  */
 const MAX_REMEMBERED = 256;
 
-/** What is remembered, oldest first. Plain JSON, so that it can be stored; these functions change it. */
+/** What is remembered, oldest first. It is plain JSON, so that it can be stored. The functions below change it. */
 export interface EventCorrelator {
   aggregates: Record<string, Aggregate>;
   observations: Record<string, Observation>;
@@ -29,7 +31,7 @@ interface Aggregate {
   lastMicros: number;
 }
 
-/** The event as it was last sent or answered. */
+/** The event as it was last sent, or as the apiserver last returned it. */
 interface Observation {
   name: string;
   count: number;
@@ -37,7 +39,7 @@ interface Observation {
   resourceVersion: string;
 }
 
-/** An event to create, or with a patch (when its count is above 1) to patch. */
+/** An event to create or, where `patch` is not null (the count is above 1), to patch. */
 export interface CorrelatedEvent {
   event: Event;
   patch: JsonObject | null;
@@ -47,7 +49,7 @@ export function newEventCorrelator(): EventCorrelator {
   return { aggregates: {}, observations: {}, buckets: {} };
 }
 
-/** What becomes of an event; null when the spam filter drops it (it still counts). Upstream EventCorrelate. */
+/** Upstream EventCorrelate. Returns null when the spam filter drops the event; a dropped event still counts. */
 export function correlateEvent(
   correlator: EventCorrelator,
   event: Event,
@@ -58,7 +60,7 @@ export function correlateEvent(
   return isSpam(correlator, correlated.event, nowMicros) ? null : correlated;
 }
 
-/** Remembers the event as the apiserver answered it (upstream UpdateState). */
+/** Remembers the event as the apiserver returned it (upstream UpdateState). */
 export function rememberRecorded(correlator: EventCorrelator, event: Event): void {
   remember(correlator.observations, eventKey(event), observationOf(event));
 }
@@ -80,7 +82,7 @@ function aggregateEvent(
   const isRecent = known !== undefined && nowMicros - known.lastMicros <= SIMILAR_WITHIN_MICROS;
   const messages = new Set(isRecent ? known.messages : []).add(event.message ?? "");
   const isCombined = messages.size >= MAX_SIMILAR_EVENTS;
-  // Upstream forgets any one of the messages; the newest is the one that keeps a repeated message combined.
+  // Upstream forgets an arbitrary message. Here it is the newest, so that a message that repeats stays combined.
   if (isCombined) messages.delete(event.message ?? "");
   remember(aggregates, aggregateKey, { messages: [...messages], lastMicros: nowMicros });
   if (!isCombined) return { aggregated: event, key: eventKey(event) };
@@ -105,12 +107,12 @@ function combinedEvent(event: Event, nowMicros: number): Event {
   };
 }
 
-/** Unique as long as no two events of an object are of the same microsecond. */
+/** The name is unique as long as no two events of an object have the same microsecond. */
 export function eventName(objectName: string | undefined, nowMicros: number): string {
   return `${objectName ?? ""}.${(BigInt(Math.floor(nowMicros)) * 1000n).toString(16)}`;
 }
 
-/** Upstream eventObserve: one that was seen before becomes a patch of the first one. */
+/** Upstream eventObserve: an event that was seen before becomes a patch of the first one. */
 function observeEvent({ observations }: EventCorrelator, event: Event, key: string): CorrelatedEvent {
   const last = observations[key];
   if (last === undefined || last.count === 0) {
@@ -177,7 +179,7 @@ function joined(...parts: (string | undefined)[]): string {
   return parts.join("\n");
 }
 
-/** Makes it the newest, and forgets the oldest beyond the limit. */
+/** Stores the value as the newest, and forgets the oldest ones beyond the limit. */
 function remember<T>(memory: Record<string, T>, key: string, value: T): void {
   delete memory[key];
   memory[key] = value;

@@ -1,4 +1,4 @@
-// Makes the Kubernetes events that decisions cause, and writes one. Does not wait or try again by itself.
+// Makes the Kubernetes events that decisions cause, and sends one. It neither waits nor tries again.
 // Mirrors the recorder and the sink of client-go/tools/record.
 import { type CorrelatedEvent, type EventCorrelator, eventName, rememberRecorded } from "./correlator.ts";
 import type { ApiError, ApiResult } from "../kubernetes/api-error.ts";
@@ -23,7 +23,7 @@ export function makeEvent(
   reason: string,
   message: string,
   nowMicros: number,
-  uuid: () => string, // names the event where the object's name is none for an event
+  uuid: () => string, // names the event where the object's name cannot be part of an event's name
 ): Event | null {
   if (type !== "Normal" && type !== "Warning") return null;
   const name = eventName(involvedObject.name, nowMicros);
@@ -47,8 +47,8 @@ export function makeEvent(
 }
 
 /**
- * Upstream recordEvent: patches or creates an event, once; one to patch that is gone is created. Upstream tries again
- * what was not answered, and never what the apiserver refused.
+ * Upstream recordEvent, one attempt: patches or creates the event. An event that is to be patched but no longer exists
+ * is created. Upstream repeats a request that got no answer, and never one that the apiserver refused.
  */
 export async function recordEvent(
   client: EventClient,
@@ -64,7 +64,7 @@ export async function recordEvent(
   return answer;
 }
 
-/** Upstream IsKeyNotFoundError: by code alone. */
+/** Upstream IsKeyNotFoundError, which looks at the code alone. */
 function isGone(error: ApiError): boolean {
   return error.kind === "status" && error.status.code === 404;
 }

@@ -1,5 +1,5 @@
-// The reasons of the events that rollcall records by itself; docs/reporting.md shows the same table. Records nothing.
-// Setters of one's own may have others.
+// The reasons of the events that rollcall records; docs/reporting.md shows the same table. Custom setters may record
+// others. Records nothing.
 
 export interface EventReasonRow {
   type: "Normal" | "Warning";
@@ -36,7 +36,7 @@ export const EVENT_REASONS = {
 
 export type EventReason = keyof typeof EVENT_REASONS;
 
-/** Those that the Worker records beside the setters' events. */
+/** The reasons of Warnings. The Worker itself records some of them, apart from the setters' events. */
 export type WarningReason = {
   [Reason in EventReason]: (typeof EVENT_REASONS)[Reason]["type"] extends "Warning" ? Reason : never;
 }[EventReason];

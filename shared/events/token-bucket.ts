@@ -1,4 +1,4 @@
-// A token bucket: so many at once, then so many a second. Has no clock.
+// A token bucket: lets `burst` events pass at once, then `perSecond`. Has no clock.
 // Mirrors golang.org/x/time/rate.Limiter.AllowN, down to its rounding.
 
 export interface TokenBucket {
@@ -15,7 +15,7 @@ export function tryAccept(
 ): TokenBucket | null {
   const tokens =
     (bucket ? Math.min(burst, bucket.tokens + refilled(bucket, nowMicros, perSecond)) : burst) - 1;
-  // Less than a nanosecond short of a token is no wait at all.
+  // Upstream waits in whole nanoseconds: a shortage of less than one is no wait.
   const waitNanos = tokens < 0 ? Math.trunc((-tokens / perSecond) * 1e9) : 0;
   return waitNanos > 0 ? null : { tokens, lastMicros: nowMicros };
 }

@@ -1,4 +1,4 @@
-// What a machine's new facts change, in words for its history. Decides nothing.
+// Describes what a machine's new facts change, in words for its history. Decides nothing.
 import type { Facts } from "../protocol/facts.ts";
 import { INVENTORY_WORDS } from "../protocol/inventory.ts";
 
@@ -9,9 +9,9 @@ export interface FactsChange {
 
 type Read = (facts: Facts) => string | number | undefined;
 
-/** Of each fact: its kind, its name, and how it reads. An unknown value is no change to or from. */
-type Told = [kind: FactsChange["kind"], name: string, read: Read];
-const TOLD: Told[] = [
+/** The facts whose changes are recorded. A change from or to an unknown value is not. */
+type WatchedFact = [kind: FactsChange["kind"], name: string, read: Read];
+const WATCHED: WatchedFact[] = [
   ["reboot", "boot ID", ({ machine }) => machine?.bootID],
   ["version", "kernel", ({ versions }) => versions?.kernel],
   ["version", "OS image", ({ versions }) => versions?.osImage],
@@ -31,7 +31,7 @@ const TOLD: Told[] = [
   ["cloud", "provider ID", ({ cloud }) => cloud?.providerID],
   ["cloud", "instance type", ({ cloud }) => cloud?.instanceType],
   ["cloud", "zone", ({ cloud }) => cloud?.zone],
-  ...INVENTORY_WORDS.map(([name, read]): Told => [
+  ...INVENTORY_WORDS.map(([name, read]): WatchedFact => [
     "hardware",
     name,
     ({ inventory }) => (inventory ? read(inventory) : undefined),
@@ -41,10 +41,10 @@ const TOLD: Told[] = [
 const hugePages = ({ pageSizeKiB, pages }: { pageSizeKiB: number; pages: number }) =>
   `${pages} of ${pageSizeKiB} KiB`;
 
-/** Nothing where there were no facts before. */
+/** Empty where there were no facts before: a machine's first facts are no change. */
 export function factsChanges(before: Facts | undefined, after: Facts): FactsChange[] {
   if (!before) return [];
-  return TOLD.flatMap(([kind, name, read]) => {
+  return WATCHED.flatMap(([kind, name, read]) => {
     const [was, is] = [read(before), read(after)];
     if (was === undefined || is === undefined || was === is) return [];
     return { kind, text: `${name}: ${was} → ${is}` };

@@ -1,4 +1,4 @@
-// What the setters and the registration read of a cloud, out of a machine's facts. Asks no cloud.
+// Takes what setters and registration need of a cloud out of a machine's facts. Asks no cloud.
 import type { Facts } from "../protocol/facts.ts";
 import type { CloudFacts } from "../node/initial-node.ts";
 import type { StatusSources } from "../setters/pipeline.ts";
@@ -6,17 +6,17 @@ import { failure, success } from "../result.ts";
 
 const NOT_YET = "the cloud's metadata could not be read yet";
 
-/** A cloud controller outside of the machine makes of the Node what it is in the cloud. */
+/** True where a cloud controller manager, outside of the machine, initializes the Node. */
 export function isExternalCloud({ settings }: Facts): boolean {
   return settings.cloudProvider === "external";
 }
 
-/** Metadata are to be had, as with the cloud providers that kubelets had built in. */
+/** True where the shim reads the cloud's metadata, as the providers that were built into kubelets did. */
 function hasMetadata({ settings }: Facts): boolean {
   return settings.cloudProvider !== undefined && settings.cloudProvider !== "external";
 }
 
-/** For initialNode; null without metadata. */
+/** The input of initialNode; null for a cloud without metadata. */
 export function cloudFactsOf(facts: Facts): CloudFacts | null {
   if (!hasMetadata(facts)) return null;
   const { cloud } = facts;
@@ -29,7 +29,7 @@ export function cloudFactsOf(facts: Facts): CloudFacts | null {
   };
 }
 
-/** For nodeAddress; undefined where the machine's own addresses count. */
+/** The input of the setter nodeAddressCloud; undefined where the machine's own addresses count. */
 export function cloudAddressesOf(facts: Facts): StatusSources["addresses"]["cloud"] {
   const { cloud, settings } = facts;
   if (!hasMetadata(facts) || (cloud && !cloud.addresses)) return undefined;

@@ -1,4 +1,5 @@
-// What a report says beyond a kubelet's: hardware and drop-ins, as labels, resources and conditions of the Node.
+// Makes setters of what a report has beyond a kubelet's facts: hardware and drop-ins, as labels, resources and
+// conditions.
 import { type DropIns, isDropInLabel } from "../protocol/drop-ins.ts";
 import type { Facts } from "../protocol/facts.ts";
 import { inventoryLabels } from "../protocol/inventory.ts";
@@ -17,7 +18,7 @@ export function factSetters({ facts, vitals, nowMs }: ReportedStatus): Setter[] 
   const { resources } = dropIns ?? NO_DROP_INS;
   const announced = [...Object.keys(devices?.capacity ?? {}), ...(devices?.removed ?? [])];
   setters.push(factResources(resources, announced));
-  // A shim that has just started has not looked at them yet: what the Node says of them stays.
+  // A shim that has just started has not run its drop-ins yet: the Node keeps the conditions that it has.
   const remaining = dropIns === null ? {} : vitals.remainingSeconds;
   if (remaining) setters.push(factConditions(timestamp(nowMs), dropIns ?? NO_DROP_INS, remaining));
   return setters;

@@ -1,4 +1,4 @@
-// The Node that a reporting machine registers with: the kubelet's initial Node, and what rollcall adds to it.
+// Makes a report into setters, events and the initial Node: those of the kubelet, and what rollcall adds to them.
 import { EXTERNAL_CLOUD_TAINT, type InitialNode, initialNode, isSameTaint } from "../node/initial-node.ts";
 import type { Taint } from "../kubernetes/types.ts";
 import { nodeStatusSetters } from "../setters/pipeline.ts";
@@ -19,14 +19,17 @@ import type { Result } from "../result.ts";
 /** A machine without a kubelet must not be given traffic that a load balancer spreads over Nodes. */
 export const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
 
-/** The setters of the product, in order, over a report. */
+/** All setters in their order, with a report as their source. */
 export function reportedSetters(reported: ReportedStatus): Setter[] {
   const setters = nodeStatusSetters(reportedSources(reported), customSetters);
   setters.push(...factSetters(reported));
   return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
 }
 
-/** What a kubelet that is registered says beside its status, and before it: a shutdown comes before its NotReady. */
+/**
+ * The events that a registered kubelet records apart from its status. They run before the setters, so that a shutdown
+ * is recorded before the NotReady that it causes.
+ */
 export function reportedEvents({ vitals, memory, recordEvent }: ReportedStatus): Setter[] {
   const [, capacityBytes] = vitals.signals["imagefs.available"] ?? [];
   return [
@@ -35,15 +38,17 @@ export function reportedEvents({ vitals, memory, recordEvent }: ReportedStatus):
   ];
 }
 
-/** No kubelet runs without a runtime, so upstream has no word for it; an empty version is `<unknown>` to kubectl. */
+/**
+ * No kubelet runs without a runtime, so upstream has no value for it. kubectl shows an empty version as `<unknown>`.
+ */
 function withoutContainerRuntime(node: DraftNode): null {
   setNodeInfo(node, { containerRuntimeVersion: "" });
   return null;
 }
 
 /**
- * Fails while something keeps the machine from registering: its cloud's metadata. `grant`: what the machine's join
- * token gives and allows.
+ * The Node that the machine registers with. Fails while its cloud's metadata are missing. `grant`: what the machine's
+ * join token gives and allows.
  */
 export function reportedInitialNode(
   reported: ReportedStatus,

@@ -1,5 +1,5 @@
-// What the setters read, out of a machine's report: facts, vitals, and what the setters remember from before.
-// An absent group of facts is what an error of its callback is in the kubelet.
+// Makes the setters' sources out of a report and of what the setters remember from their last run.
+// An absent fact group counts as the error that the kubelet's callback would return.
 import { VERSION } from "../version.ts";
 import { csiVolumeLimits } from "./attach-limits.ts";
 import type { PressureCondition } from "../resources/eviction-thresholds.ts";
@@ -25,10 +25,10 @@ import type { ShutdownState } from "../setters/shutdown-event.ts";
 import { validateNodeIP } from "../setters/validate-node-ip.ts";
 import { failure, type Result, success } from "../result.ts";
 
-/** The version that the Node shows as its kubelet's; version parsers accept it. */
+/** The version that the Node shows as its kubelet's. It has the form of a semantic version, which clients parse. */
 export const KUBELET_VERSION = `v1.36.0-rollcall-v${VERSION}`;
 
-/** What the setters remember from run to run. Plain JSON. */
+/** What the setters remember from run to run. It is plain JSON, because it is stored. */
 export interface ReportedMemory {
   rebootEvent: RebootEvent;
   schedulable: SchedulableState;
@@ -46,11 +46,10 @@ export const NOTHING_REMEMBERED: ReportedMemory = {
 };
 
 export interface ReportedStatus {
-  /** The Node's name. */
   name: string;
   facts: Facts;
   vitals: Vitals;
-  /** Milliseconds since 1970, by the clock of who decides. */
+  /** Milliseconds since 1970, by the clock of the program that decides, not the machine's. */
   nowMs: number;
   memory: ReportedMemory;
   recordEvent: RecordEvent;
@@ -112,7 +111,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
   };
 }
 
-/** What keeps the Node from being Ready, or makes it less than it should be. */
+/** What keeps the Node from being Ready, or adds a warning to it. */
 function errorSources({ facts, vitals }: ReportedStatus): StatusSources["errors"] {
   return {
     runtime: () => vitals.errors?.runtime ?? null,
@@ -193,7 +192,7 @@ function addressSources(facts: Facts): StatusSources["addresses"] {
   };
 }
 
-/** apimachinery ResolveBindAddress and ChooseHostInterface: of a node IP's family, else IPv4 first. */
+/** apimachinery ResolveBindAddress and ChooseHostInterface: prefers the node IP's family, without a node IP IPv4. */
 function resolveAddress({
   ipv4,
   ipv6,

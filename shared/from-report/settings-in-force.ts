@@ -1,5 +1,5 @@
-// What a machine's settings come to: thresholds and reservations, read once for all decisions. Validates nothing that
-// the schema has validated.
+// Parses a machine's settings into thresholds and reservations, once for all decisions. It does not repeat what the
+// schema validates.
 import {
   nodeAllocatableReservation,
   parseReserved,
@@ -16,13 +16,13 @@ import type { Result } from "../result.ts";
 interface SettingsInForce {
   /** Hard and soft ones. */
   thresholds: readonly Threshold[];
-  /** What is kept from pods; of the thresholds, the hard ones. */
+  /** What is kept from pods; its thresholds are the hard ones. */
   reservations: Parameters<typeof nodeAllocatableReservation>[0];
 }
 
 /**
- * Reading the texts takes as long as the rest of a decision, and every report asks for them. The same object of settings
- * must therefore never change; a Durable Object keeps one from the moment the facts arrive.
+ * Parsing the texts takes as long as the rest of a decision, and every report needs them: the result is kept by the
+ * settings object, which must therefore never change. A Durable Object keeps one from the moment the facts arrive.
  */
 const known = new WeakMap<Settings, SettingsInForce>();
 
@@ -41,7 +41,7 @@ function readSettings(settings: Settings): SettingsInForce {
   const texts = withReservedCpus(
     { systemReserved: settings.systemReserved ?? {}, kubeReserved: settings.kubeReserved ?? {} },
     settings.reservedSystemCPUs ?? DEFAULT_SETTINGS.reservedSystemCPUs,
-    // Whether the machine has these CPUs is checked where they are configured, once, as the kubelet does.
+    // The shim checks at its start whether the machine has these CPUs (reservationFault), as the kubelet does.
     Infinity,
   );
   const thresholds = parseThresholds({
@@ -50,7 +50,7 @@ function readSettings(settings: Settings): SettingsInForce {
     evictionSoftGracePeriod,
     evictionMinimumReclaim,
   });
-  // As the container manager gets them: no reclaim, no soft ones.
+  // The kubelet gives its container manager the hard thresholds alone, without their minimum reclaim.
   const hardEvictionThresholds = accepted(parseThresholds({ evictionHard }));
   const { systemReserved, kubeReserved } = accepted(texts);
   const reservations = {
@@ -66,7 +66,7 @@ function accepted<T>(result: Result<T>): T {
   return result.value;
 }
 
-/** What the container manager knows of a machine: GetCapacity. Without isolation, storage is not a resource. */
+/** Upstream containerManagerImpl.GetCapacity. Without isolation, ephemeral storage is no resource. */
 export function capacityOf(
   machine: MachineInfo | undefined,
   nodefsCapacityBytes: number | undefined,
@@ -79,7 +79,7 @@ export function capacityOf(
   return capacity;
 }
 
-/** What a kubelet looks at before it starts: are there these CPUs, and is there what is to be kept? null: yes. */
+/** What a kubelet checks before it starts: has the machine the CPUs and the amounts that are reserved? null: it has. */
 export function reservationFault(
   settings: Settings,
   machine: MachineInfo,

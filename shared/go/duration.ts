@@ -29,7 +29,7 @@ export function parseDuration(text: string): Result<number> {
     if (!/\d/.test(number)) return invalid;
     const unitEnd = skipUnit(unsigned, numberEnd);
     const unit = unsigned.slice(numberEnd, unitEnd);
-    // Go reads the number first, and complains about it first.
+    // Go parses the number before the unit, so that a fault of the number is reported first.
     const [whole = "", fraction = ""] = number.split(".");
     if (BigInt(whole) > LIMIT) return invalid;
     const scale = NANOSECONDS.get(unit);
@@ -82,7 +82,7 @@ function unitFault(unit: string, text: string): string {
   return `time: unknown unit ${quoted(unit)} in duration ${quoted(text)}`;
 }
 
-/** The time package quotes in its own way: what is not plain ASCII as bytes. */
+/** The time package's own quote, not strconv's: what is not plain ASCII is escaped byte by byte. */
 function quoted(text: string): string {
   let result = "";
   for (const character of text.toWellFormed()) {

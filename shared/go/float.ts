@@ -19,7 +19,7 @@ export function parseFloat32(text: string): Result<number> {
   return failure(`strconv.ParseFloat: parsing ${quote(text)}: value out of range`);
 }
 
-/** Underscores may stand between two digits, or behind "0x"; null: one does not. */
+/** Underscores may stand between two digits, or behind "0x"; null: one stands elsewhere. */
 function withoutUnderscores(text: string): string | null {
   if (!text.includes("_")) return text;
   const misplaced = /^[-+]?0x/i.test(text) ? /(?<![\dxa-f])_|_(?![\da-f])/i : /(?<!\d)_|_(?!\d)/;
@@ -36,7 +36,7 @@ function hexadecimal(text: string): number | null {
   const [, sign, whole = "", fraction = "", exponent = "0"] = parts;
   const mantissa = Number(BigInt(`0x${whole}${fraction}`));
   if (mantissa === 0) return sign === "-" ? -0 : 0;
-  // In two steps: one power alone may leave the range of a number where the product does not.
+  // In two steps: a single power of 2 may exceed a number's range although the product does not.
   const power = Number(exponent) - 4 * fraction.length;
   const half = Math.trunc(power / 2);
   const value = mantissa * 2 ** half * 2 ** (power - half);

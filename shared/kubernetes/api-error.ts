@@ -2,13 +2,12 @@
 import type { Result } from "../result.ts";
 import type { Status } from "./types.ts";
 
-/** The apiserver's refusal in its own words, or the text of what kept the request from being sent or answered. */
+/** `status`: the apiserver refused, in its own words. `unanswered`: the request was not sent, or got no answer. */
 export type ApiError = { kind: "status"; status: Status } | { kind: "unanswered"; message: string };
 
-/** What a request yields. */
 export type ApiResult<T> = Result<T, ApiError>;
 
-/** For a log, a history or an operator; holds what the apiserver said. */
+/** For the Worker's log, not for machines: it repeats what the apiserver answered. */
 export function apiErrorText(error: ApiError): string {
   if (error.kind === "unanswered") return error.message;
   const { message, reason, code } = error.status;
@@ -23,7 +22,7 @@ export function isForbidden(error: ApiError): boolean {
   return isOfKind(error, "Forbidden", 403);
 }
 
-/** The object is not the one that was read. Its code, 409, is also that of AlreadyExists. */
+/** The object has changed since it was read. AlreadyExists has the same code, 409. */
 export function isConflict(error: ApiError): boolean {
   return isOfKind(error, "Conflict", 409);
 }

@@ -1,4 +1,4 @@
-// What the steps in shared/ ask of an apiserver. Interfaces only: the Worker and the tests bring their own.
+// The requests that shared/ makes to an apiserver. Interfaces only: the Worker and the tests implement them.
 import type { ApiResult } from "./api-error.ts";
 import type { JsonObject } from "./json.ts";
 import type { Event, Lease, Node } from "./types.ts";
@@ -6,7 +6,9 @@ import type { Event, Lease, Node } from "./types.ts";
 export interface NodeClient {
   /** POST; the client adds apiVersion and kind. */
   createNode(node: Node): Promise<ApiResult<Node>>;
-  /** `fromCache`: as one apiserver's cache has it (resourceVersion=0, upstream FromApiserverCache), a moment old at most. */
+  /**
+   * `fromCache`: from the apiserver's cache (resourceVersion=0, upstream FromApiserverCache), which may lag a moment.
+   */
   getNode(name: string, fromCache?: boolean): Promise<ApiResult<Node>>;
   /** PATCHes `/status` with a strategic merge patch. `original` is what the patch starts from: its name and uid. */
   patchNodeStatus(original: Node, patch: JsonObject): Promise<ApiResult<Node>>;

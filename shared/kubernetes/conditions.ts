@@ -1,7 +1,8 @@
-// The conditions of a Node, for setters that add their own. Upstream's setters keep to upstream's order instead.
+// Sets a condition of a Node, for setters that upstream does not have. Upstream's setters keep upstream's order
+// instead.
 import type { NodeCondition, NodeStatus } from "./types.ts";
 
-/** What a setter says about one aspect of the Node, in words for people and machines. */
+/** A condition as a setter decides it, without its times. */
 export interface ConditionReport {
   type: string;
   status: "True" | "False" | "Unknown";
@@ -14,7 +15,7 @@ export interface ConditionReport {
 /**
  * Sets a condition and keeps it before Ready, which some clients expect to be the last one
  * (kubernetes/kubernetes#16961). The transition time changes with the status only.
- * Returns whether the status is another one than before; a condition that is new has not changed.
+ * Returns whether the status changed; a new condition has not changed.
  */
 export function setCondition(status: NodeStatus, now: string, report: ConditionReport): boolean {
   const conditions = status.conditions ?? [];

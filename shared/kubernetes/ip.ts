@@ -46,7 +46,7 @@ export function isLinkLocalUnicast(ip: Ip): boolean {
   return group >= 0xfe80 && group <= 0xfebf;
 }
 
-/** The first 64 bits of an IPv6 address, the least that a provider gives to a customer; IPv4 as it is. */
+/** The first 64 bits of an IPv6 address: the smallest network that a provider gives a customer. IPv4 stays as it is. */
 export function network(ip: Ip): Ip {
   if (isIpv4(ip)) return ip;
   const groups = parseIpv6(ip, strictOctet, strictGroup) ?? [];
@@ -64,7 +64,7 @@ function firstGroup(ip: Ip): number {
 }
 
 function canonical(text: string): Ip {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one place where the mark is given
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one place that brands a text as an Ip
   return text as Ip;
 }
 

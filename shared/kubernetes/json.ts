@@ -1,4 +1,4 @@
-// JSON values and what is asked of them everywhere. Knows nothing of Kubernetes.
+// The types of JSON values, and how they are read and compared.
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 

@@ -1,4 +1,4 @@
-// The labels a machine may give its own Node (kubelet's --node-labels). Decides by names alone.
+// The labels that a machine may give its own Node (the kubelet's --node-labels): parses and validates them.
 import { trimSpace } from "../go/strings.ts";
 import { labelKeyErrors, labelValueErrors } from "./validation.ts";
 
@@ -67,7 +67,7 @@ export function validateNodeLabels(labels: Record<string, string>): string | nul
   return `invalid node labels: ${texts.join("; ")}`;
 }
 
-/** Reads one value of --node-labels, "a=b,c=d"; of a key given twice the last counts (upstream ConfigurationMap). */
+/** Reads one value of --node-labels, "a=b,c=d". Where a key is given twice, the last one counts (ConfigurationMap). */
 export function parseNodeLabels(flag: string): Record<string, string> {
   const labels: [string, string][] = [];
   for (const pair of flag.split(",")) {

@@ -4,7 +4,7 @@ import type { ObjectMeta } from "./types.ts";
 
 /**
  * The field managers that own a field, by its path in fieldsV1 (structured-merge-diff): `["f:spec", "f:renewTime"]`.
- * None where the apiserver does not say.
+ * Empty where the apiserver does not record them.
  */
 export function fieldOwners(metadata: ObjectMeta | undefined, path: readonly string[]): string[] {
   return (metadata?.managedFields ?? []).flatMap(({ manager, fieldsV1 }) =>

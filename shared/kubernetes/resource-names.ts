@@ -1,4 +1,4 @@
-// What kind of resource a name stands for (pkg/apis/core/v1/helper). Knows names only, no amounts.
+// Which kind of resource a name stands for (pkg/apis/core/v1/helper).
 import type { Quantity } from "./quantity/quantity.ts";
 import { quantityText } from "./quantity/text.ts";
 import { labelKeyErrors } from "./validation.ts";
@@ -16,7 +16,7 @@ export function isPrefixedNativeResourceName(name: string): boolean {
   return name.includes("kubernetes.io/");
 }
 
-/** IsExtendedResourceName: not native, and still a qualified name as a quota's "requests.<name>". */
+/** IsExtendedResourceName: not native, and a qualified name also in a quota, where it is "requests.<name>". */
 export function isExtendedResourceName(name: string): boolean {
   if (isNativeResourceName(name) || name.startsWith(REQUESTS_PREFIX)) return false;
   return labelKeyErrors(REQUESTS_PREFIX + name).length === 0;

@@ -11,8 +11,8 @@ export interface ParsedTaints {
 const EFFECTS: ReadonlySet<string> = new Set(["NoSchedule", "PreferNoSchedule", "NoExecute"]);
 
 /**
- * Upstream ParseTaints: "key=value:Effect" and "key:Effect" add a taint, a "-" behind them or behind "key" removes
- * one. Errors are upstream's texts.
+ * Upstream ParseTaints: "key=value:Effect" and "key:Effect" add a taint; with a "-" at the end they, or "key" alone,
+ * remove one. Errors are upstream's texts.
  */
 export function parseTaints(specs: readonly string[]): Result<ParsedTaints> {
   const taints: Taint[] = [];
@@ -35,12 +35,12 @@ export function parseTaints(specs: readonly string[]): Result<ParsedTaints> {
   return success({ taints, taintsToRemove });
 }
 
-/** Reads --register-with-taints: comma separated, what would be removed is ignored. */
+/** Reads --register-with-taints, which is separated by commas. The kubelet ignores `taintsToRemove`. */
 export function parseTaintsFlag(flag: string): Result<ParsedTaints> {
   return parseTaints(flag === "" ? [] : flag.split(","));
 }
 
-/** Upstream parseTaint. An effect of "" is only good for removing. */
+/** Upstream parseTaint. Only a spec that removes taints may have the effect "". */
 function parseTaint(text: string): Result<Taint> {
   const [subject = "", effect, ...more] = text.split(":");
   if (more.length > 0) return failure(`invalid taint spec: ${text}`);

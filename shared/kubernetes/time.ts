@@ -1,6 +1,6 @@
 // Times as the apiserver writes them. Has no clock.
 
-/** metav1.Time's zero value, which null stands for. */
+/** metav1.Time's zero value, which JSON has as null. */
 const ZERO_TIME = "0001-01-01T00:00:00Z";
 
 /** Do two RFC 3339 times mean the same instant, to the nanosecond? An absent time is the zero time. */
@@ -8,7 +8,7 @@ export function sameInstant(a: string | null | undefined, b: string | null | und
   return a === b || instantOf(a ?? ZERO_TIME) === instantOf(b ?? ZERO_TIME);
 }
 
-/** Equal for equal instants only. A text that is no time equals only itself. */
+/** A text that is equal for equal instants alone. What is no time stays as it is. */
 function instantOf(time: string): string {
   const parts = /^(.{19})(?:[.,](\d+))?(.*)$/.exec(time);
   const seconds = Date.parse(`${parts?.[1]}${parts?.[3]}`) / 1000;

@@ -9,7 +9,7 @@ const DNS_SUBDOMAIN = `${DNS_LABEL}(\\.${DNS_LABEL})*`;
 const MAX_NAME_BYTES = 63;
 const MAX_SUBDOMAIN_BYTES = 253;
 
-// The same languages as the patterns above, without their nested repetition: linear for any input.
+// These accept the same texts as the patterns above. They do not nest repetitions, so that any input takes linear time.
 const LABEL_KEY_PATTERN = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const DNS_LABEL_PATTERN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 
@@ -62,7 +62,7 @@ export function dnsSubdomainErrors(name: string): string[] {
   return subdomainErrors(name, "characters");
 }
 
-/** Upstream has this rule twice, and counts bytes in both. */
+/** Upstream has this rule twice, with "bytes" and with "characters" in its text, and counts bytes in both. */
 function subdomainErrors(name: string, unit: "bytes" | "characters"): string[] {
   const errors: string[] = [];
   if (byteLength(name) > MAX_SUBDOMAIN_BYTES)

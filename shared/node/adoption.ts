@@ -1,9 +1,9 @@
-// Handing a Node over to a deployment: how an operator offers it, and what of it changes then. Sends nothing.
+// How an operator offers a Node to a deployment, and the patch by which the deployment adopts it. Sends nothing.
 import type { JsonObject } from "../kubernetes/json.ts";
 import type { Node } from "../kubernetes/types.ts";
 import { FACTS_ONLY_TAINT, OWNER_ANNOTATION } from "./ownership.ts";
 
-/** Set by an operator, with the deployment that shall have the Node; gone once it does. */
+/** An operator sets it to the deployment that shall own the Node; adoption removes it. */
 const ADOPT_ANNOTATION = "rollcall.dev/adopt";
 
 export function isOfferedTo(node: Node, deployment: string): boolean {
@@ -11,8 +11,8 @@ export function isOfferedTo(node: Node, deployment: string): boolean {
 }
 
 /**
- * The strategic merge patch that makes the Node this deployment's. It holds for the Node as it was read alone: its
- * taints are a list that is replaced as a whole.
+ * The strategic merge patch that makes the Node this deployment's. It has uid and resourceVersion, so that it applies
+ * to the Node as it was read alone: a patch replaces the list of taints as a whole.
  */
 export function adoptionPatch(node: Node, deployment: string, withoutFactsOnlyTaint: boolean): JsonObject {
   const { uid = "", resourceVersion = "" } = node.metadata ?? {};

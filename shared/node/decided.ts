@@ -1,20 +1,19 @@
-// What was decided about a Node's conditions, kept apart from what the apiserver has: an apiserver that is down must
-// neither lose a transition nor have it decided again with every report.
+// Keeps what was decided about a Node's conditions apart from what the apiserver has. While an apiserver is down, no
+// transition may be lost, and none may be decided again with every report.
 import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { Setter } from "../setters/setter.ts";
 
 /** A condition without its heartbeat, which changes with every report. */
 export type DecidedCondition = Omit<NodeCondition, "lastHeartbeatTime">;
 
-/** The conditions as they were decided last. */
 export function decidedConditions(node: Node): DecidedCondition[] {
   return (node.status?.conditions ?? []).map(({ lastHeartbeatTime: _heartbeat, ...condition }) => condition);
 }
 
 /**
- * `setters`, over decisions that are not yet written: where the apiserver has what was last known, or `sent` without an
- * answer, but something else was decided since, they start from the decision. A condition that someone else has changed
- * stays as it is.
+ * Makes `setters` start from the decisions that are not written yet: where the apiserver still has the last known
+ * status of a condition, or that of `sent` (a patch that got no answer), the decision takes its place. A condition
+ * that someone else has changed stays as it is.
  */
 export function overDecisions(
   setters: readonly Setter[],
@@ -41,7 +40,7 @@ export function overDecisions(
     node.status.conditions = [...kept, ...added];
     return null;
   };
-  /** A condition that was never written, and of which no setter has spoken again, is nobody's any more. */
+  /** Removes a condition that was added here and that no setter has set again: nobody decides about it any more. */
   const end: Setter = (node) => {
     if (added.length > 0)
       node.status.conditions = (node.status.conditions ?? []).filter((one) => !added.includes(one));

@@ -1,11 +1,11 @@
-// Decides whether several machines or processes report with one key, by who took turns lately: a copied disk, or two
-// shims on one machine. Acts on nothing.
+// Decides from the latest turns whether several senders report with one key: copies of a machine's disk, or two shims
+// on one machine. Acts on nothing.
 
 /** Who sent a report, as the report itself says. */
 export interface Sender {
   machineID: string;
   bootID: string;
-  /** Of the shim's process. */
+  /** Random per process of the shim. */
   startId: string;
 }
 
@@ -29,32 +29,32 @@ export interface Duplicates {
 
 export interface SeenSenders {
   /**
-   * The turns of the last ten minutes and the one before them, oldest first. The same sender twice in a row is one
-   * process in two places.
+   * The turns of the last ten minutes and the one before them, oldest first. The same sender twice in a row marks a
+   * fork: one process runs in two places.
    */
   turns: readonly Turn[];
-  /** Absent while one sender is all that is known. */
+  /** Absent while only one sender reports. */
   double?: Duplicates;
 }
 
 export const NO_SENDERS: SeenSenders = { turns: [] };
 
-/** Boot IDs and startIds are never used again: who comes back twice within this time was there all the time. */
+/** Boot IDs and startIds are never reused, so a sender that comes back within this time was there all along. */
 const WINDOW_MS = 10 * 60_000;
-/** So many returns to an earlier sender make duplicates: A B A B has two. */
+/** This many returns to an earlier sender mean duplicates: A B A B has two. */
 const RETURNS = 2;
-/** So many requests that one process cannot have signed twice make a clone; a restored snapshot may send one. */
+/** This many forks mean a clone. A machine that is restored from a snapshot may send one fork by itself. */
 const FORKS = 3;
-/** Without another turn it is over. Two shims end sooner: they are one machine, whose Node is kept. */
+/** A phase ends this long after the last turn; `two shims` ends sooner, since one machine's Node is at no risk. */
 const OVER_AFTER_MS: Record<DuplicatePhase, number> = { cloned: 60 * 60_000, "two shims": WINDOW_MS };
-/** What changes with each turn is stored this often at most: each time costs a row. */
+/** Further turns and reports are stored this often at most, because each time costs a row. */
 const NOTED_EVERY_MS = 60_000;
 /** An image with a key in it may run on many machines, all of which report before the first one does again. */
 const MAX_TURNS = 256;
 
 /**
- * After a fresh report; `before` itself where nothing changes. `leaseMs`: a trusted process that has not reported for
- * this long is gone, and the next one is trusted.
+ * Call it after each fresh report. Returns `before` itself where nothing changes. A trusted process that has not
+ * reported for `leaseMs`, and the minute that its stored time may lag, is gone: the next one is trusted.
  */
 export function noteSender(before: SeenSenders, sender: Sender, nowMs: number, leaseMs: number): SeenSenders {
   const known = currentSenders(before, nowMs);
@@ -67,24 +67,24 @@ export function noteSender(before: SeenSenders, sender: Sender, nowMs: number, l
 }
 
 /**
- * After a request whose ticket and number another request had before: only a second holder of the key can have signed
- * it. Nothing else tells a machine that was copied while it ran from its copy.
+ * Call it after a fork: a request with ticket and n of an earlier one, which only a second holder of the key can have
+ * signed. Nothing else distinguishes a machine that was copied while it ran from its copy.
  */
 export function noteForkedRequest(before: SeenSenders, sender: Sender, nowMs: number): SeenSenders {
   const known = currentSenders(before, nowMs);
   const last = known.turns.at(-1);
-  // A sender that differs needs no mark: its next report is a turn.
+  // A different sender needs no mark: its next report is a turn.
   return last && isSame(last, sender) ? turned(known, sender, nowMs) : known;
 }
 
-/** The senders without duplicates that are over. */
+/** Without `double` where that phase has ended. */
 export function currentSenders(known: SeenSenders, nowMs: number): SeenSenders {
   const { double } = known;
   if (!double || nowMs - double.lastTurnMs <= OVER_AFTER_MS[double.phase]) return known;
   return { turns: known.turns };
 }
 
-/** Do the reports of this process count? Of clones nobody's do. */
+/** Do the reports of this process count? No clone's do. */
 export function isTrusted({ double }: SeenSenders, startId: string): boolean {
   return !double || (double.phase === "two shims" && double.believed === startId);
 }
@@ -129,7 +129,7 @@ function returns(keys: readonly string[]): number {
   return runs.length - new Set(runs).size;
 }
 
-/** Of two shims the first one is trusted until it is gone. */
+/** The first of two shims is trusted until it is gone. */
 function withTrustedSender(
   seen: SeenSenders,
   double: Duplicates,

@@ -14,12 +14,12 @@ const NODE_STATUS_UPDATE_TRIES = 5;
 export interface HeartbeatState {
   /** When the status was last written, in milliseconds since 1970; null: not by this process. */
   lastStatusReportTimeMs: number | null;
-  /** Shifts the next periodic write, so that a fleet's writes do not fall together. Down to a nanosecond. */
+  /** Shifts the next periodic write, so that a fleet's writes do not coincide. Exact to a nanosecond. */
   delayAfterNodeStatusChangeMs: number;
 }
 
 export interface HeartbeatSteps {
-  /** The Node to start from. The first try, 0, may use what is known; the others have to ask the apiserver. */
+  /** The Node to start from. The first try, 0, may use the last known one; later tries have to ask the apiserver. */
   readNode(attempt: number): Promise<ApiResult<Node>>;
   /** Typically update-node's `updateNode` with the setters; called once per try. */
   updateNode(original: Node): NodeUpdate;

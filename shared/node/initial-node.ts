@@ -7,7 +7,7 @@ import { failure, type Result, success } from "../result.ts";
 
 export const ATTACH_DETACH_ANNOTATION = "volumes.kubernetes.io/controller-managed-attach-detach";
 const KEEP_TERMINATED_POD_VOLUMES_ANNOTATION = "volumes.kubernetes.io/keep-terminated-pod-volumes";
-/** Added with `externalCloudProvider`, whatever `registerWithTaints` has: upstream does not look for it there. */
+/** Added with `externalCloudProvider` even where `registerWithTaints` has it: upstream does not compare. */
 export const EXTERNAL_CLOUD_TAINT: Taint = {
   key: "node.cloudprovider.kubernetes.io/uninitialized",
   value: "true",
@@ -40,7 +40,7 @@ export interface OlderOptions {
   networkUnavailable: boolean;
   now: string;
   keepTerminatedPodVolumes: boolean;
-  /** What a built-in cloud provider knows of the machine; null without one. */
+  /** What a built-in cloud provider reports of the machine; null without one. */
   cloud: CloudFacts | null;
 }
 
@@ -57,7 +57,7 @@ export interface InitialNode {
   errors: string[];
 }
 
-/** Upstream Kubelet.initialNode. Only a cloud keeps it from being built. */
+/** Upstream Kubelet.initialNode. It fails only where the cloud provider does. */
 export function initialNode(options: InitialNodeOptions, setters: readonly Setter[]): Result<InitialNode> {
   const { older, declaredFeatures } = options;
   const node: DraftNode = {
@@ -165,7 +165,7 @@ function setUnlessEmpty(labels: Record<string, string>, value: string, names: re
   for (const name of names) labels[name] = value;
 }
 
-/** Upstream GetInstanceProviderID: two errors of the cloud itself stand as they are. */
+/** Upstream GetInstanceProviderID: two of the cloud provider's errors are passed on as they are. */
 function providerIDError(error: string): string {
   const isOfTheCloud = error === "instance not found" || error === "unimplemented";
   return isOfTheCloud ? error : `failed to get instance ID from cloud provider: ${error}`;

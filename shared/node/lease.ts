@@ -1,4 +1,4 @@
-// Keeps a machine's lease renewed. Decides when to give up; waits only where the caller lets it.
+// Renews a machine's lease, or creates it. Decides when to give up; waits only where the caller lets it.
 // Mirrors component-helpers/apimachinery/lease, with the kubelet's SetNodeOwnerFunc.
 import {
   type ApiResult,
@@ -21,7 +21,7 @@ export interface LeaseOptions {
   leaseNamespace: string;
   /** Written at creation; an existing lease keeps its holder. */
   holderIdentity: string;
-  /** Written at creation, as well: whose lease it is. Upstream has none. */
+  /** Also written at creation: they name the owner. Upstream has none. */
   annotations?: Record<string, string>;
   leaseDurationSeconds: number;
 }
@@ -33,11 +33,11 @@ export interface LeaseSteps {
   renewTime(base: Lease | null): string;
   /** The Node that shall own the lease; asked while the lease has no owner. Upstream GETs it. */
   readOwner(): Promise<ApiResult<Node>>;
-  /** No lease is expected, since the Node is new: creating it needs no GET before. Upstream: false. */
+  /** The Node is new, so that no lease is expected: it is created without a GET before. Upstream: false. */
   isNew: boolean;
   /** How many PUTs in a row; upstream (maxUpdateRetries): 5. */
   maxUpdates: number;
-  /** Waits before the lease is looked for once more; false: give up for now. Upstream only does so at shutdown. */
+  /** Waits before the lease is read again; false: give up for now, which upstream does only at shutdown. */
   backOff(delayMs: number): Promise<boolean>;
   onRepeatedHeartbeatFailure(): void;
 }
@@ -69,8 +69,8 @@ export function withOwner(lease: Lease, node: Node): Lease {
 }
 
 /**
- * The MicroTime of a renewal: now, but always after the last one, however far ahead of us that is. Whoever watches
- * a lease only looks whether it changes.
+ * The MicroTime of a renewal: now, but always later than the last one, even where that is ahead of our clock.
+ * Controllers that watch a lease only look whether it changes.
  */
 export function nextRenewTime(nowMicros: number, base: Lease | null): string {
   const last = base?.spec?.renewTime;
@@ -78,8 +78,8 @@ export function nextRenewTime(nowMicros: number, base: Lease | null): string {
 }
 
 /**
- * Upstream controller.sync: a PUT over the lease that was written last; only when that fails, the lease is read or
- * created, and PUT again.
+ * Upstream controller.sync: PUTs the lease that was written last. Only when that fails it reads or creates the lease,
+ * and PUTs again.
  */
 export async function syncLease(steps: LeaseSteps, latest: Lease | null): Promise<LeaseSync> {
   const first = latest === null ? null : await retryUpdateLease(steps, latest);
@@ -119,7 +119,7 @@ async function backoffEnsureLease(steps: LeaseSteps): Promise<EnsuredLease> {
   }
 }
 
-/** A lease that is missing and cannot be prepared is no failure: the next sync tries again. */
+/** A missing lease that cannot be prepared, for want of an owner, is no failure: the next sync tries again. */
 async function ensureLease(steps: LeaseSteps): Promise<ApiResult<Omit<EnsuredLease, "gaveUp">>> {
   const { leaseName, leaseNamespace } = steps.options;
   if (steps.isNew) {

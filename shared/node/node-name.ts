@@ -1,11 +1,11 @@
-// What a node may be called. Asks no system for its name: that is an argument.
+// Reads and validates a Node's name. The system's host name is an argument.
 import { toLower, trimSpace } from "../go/strings.ts";
 import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
 import { failure, type Result, success } from "../result.ts";
 
 /**
- * Upstream nodeutil.GetHostname, which is also the node's name unless a cloud provider has another one. `name` is
- * the host name override, or without one the system's host name.
+ * Upstream nodeutil.GetHostname, which is also the Node's name unless a cloud provider has another one. `name` is the
+ * host name override or, without one, the system's host name.
  */
 export function getHostname(name: string): Result<string> {
   const trimmed = trimSpace(name);

@@ -1,4 +1,4 @@
-// Has a Node's status changed so that the apiserver has to know? Compares; changes nothing.
+// Has a Node's status changed so that it has to be written? Compares; changes nothing.
 import { quantitiesEqual } from "../kubernetes/quantity/parse.ts";
 import { sameInstant } from "../kubernetes/time.ts";
 import type { NodeCondition, NodeStatus, ResourceList } from "../kubernetes/types.ts";
@@ -15,8 +15,8 @@ type Maybe<T> = T | null | undefined;
 
 /**
  * Upstream nodeStatusHasChanged: heartbeat times and the order of conditions do not count, everything else is
- * compared with semantic equality (quantities by value, times by instant, absent and empty lists alike). Fields
- * that v1.NodeStatus does not have are not looked at. What is most likely unchanged and longest comes last.
+ * compared with semantic equality (quantities by value, times by instant, absent and empty lists alike). Fields that
+ * v1.NodeStatus does not have are ignored. Fields that rarely change and are long to compare come last.
  */
 export function nodeStatusHasChanged(original: NodeStatus | null, current: NodeStatus | null): boolean {
   if (original === current) return false;
@@ -70,7 +70,7 @@ function sameResources(a: Maybe<ResourceList>, b: Maybe<ResourceList>): boolean 
   return names.every((name) => b?.[name] !== undefined && sameQuantity(a?.[name], b[name]));
 }
 
-/** JSON may hold a quantity as a number, and null is none. */
+/** JSON may hold a quantity as a number; null counts as 0. */
 function sameQuantity(a: Maybe<string | number>, b: Maybe<string | number>): boolean {
   return a === b || quantitiesEqual(String(a ?? 0), String(b ?? 0));
 }

@@ -1,4 +1,4 @@
-// Which Nodes are a deployment's to write, and what marks them. Writes nothing.
+// Which Nodes a deployment may write, and how they are marked. Writes nothing.
 import type { Node, Taint } from "../kubernetes/types.ts";
 
 /** Its value is the deployment that created or adopted the Node. */

@@ -25,7 +25,7 @@ const DEFAULT_LABELS = [
 
 /**
  * All steps in upstream's order (tryRegisterWithAPIServer). `existing` is left as it is; `node` is what it should be,
- * and `requiresUpdate` is upstream's opinion whether it has to be sent.
+ * and `requiresUpdate` is true where upstream would send it.
  */
 export function reconcileExistingNode(
   initial: Node,
@@ -42,7 +42,7 @@ export function reconcileExistingNode(
   return { node, requiresUpdate: steps.includes(true) };
 }
 
-/** Like all of these: changes `existing` and returns whether it has to be sent. */
+/** Like all steps below, it changes `existing` and returns whether that has to be sent. */
 export function reconcileCMADAnnotation(initial: Node, existing: DraftNode): boolean {
   const wanted = initial.metadata?.annotations?.[ATTACH_DETACH_ANNOTATION];
   const { [ATTACH_DETACH_ANNOTATION]: found, ...others } = existing.metadata.annotations ?? {};
@@ -112,7 +112,7 @@ function setUnlessEqual(
   return true;
 }
 
-/** Takes whole lists over where the existing Node has none. */
+/** Copies a whole list where the existing Node has none. */
 export function updateDefaultResources(initial: Node, existing: DraftNode): boolean {
   let requiresUpdate = false;
   for (const list of ["capacity", "allocatable"] as const) {

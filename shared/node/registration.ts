@@ -32,7 +32,7 @@ export type RegistrationFailure =
   | { reason: "request failed"; step: "create" | "get" | "reconcile"; error: ApiError };
 
 /**
- * Upstream tryRegisterWithAPIServer: creates the Node, or reconciles the one that exists. Whoever may not create
+ * Upstream tryRegisterWithAPIServer: creates the Node, or reconciles the one that exists. A client that may not create
  * Nodes may still find one.
  */
 export async function tryRegister(

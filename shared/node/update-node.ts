@@ -1,4 +1,4 @@
-// Builds the Node that a machine should have now out of the one that was last known. Sends nothing.
+// Makes the Node that a machine should have now out of the last known one. Sends nothing.
 import type { Node } from "../kubernetes/types.ts";
 import { nodeStatusHasChanged } from "./node-status-changed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
@@ -9,15 +9,15 @@ const LABEL_ARCH = "kubernetes.io/arch";
 
 export interface NodeUpdate {
   node: DraftNode;
-  /** Does the apiserver have to know? */
+  /** Does it have to be written? */
   changed: boolean;
-  /** What failed on the way; the rest was done all the same. */
+  /** The texts of the steps that failed; the other steps ran all the same. */
   errors: string[];
 }
 
 /**
  * Upstream Kubelet.updateNode. `original` is left as it is; `node` shares with it what did not change.
- * `goos` and `goarch` are Go's names of the machine's platform, and its labels.
+ * `goos` and `goarch` are Go's names of the machine's platform, which become labels.
  */
 export function updateNode(
   original: Node,
@@ -32,24 +32,24 @@ export function updateNode(
   let podCIDRChanged = false;
   if (podCIDRs.length > 0) {
     const outcome = updatePodCIDR(podCIDRs.join(","));
-    // Upstream is on the safe side: a range that could not be set counts as changed.
+    // As upstream, a range that could not be set counts as changed.
     podCIDRChanged = !outcome.ok || outcome.value;
     if (!outcome.ok) errors.push(outcome.error);
   }
   setRequiredLabels(node, goos, goarch);
   errors.push(...setNodeStatus(node, setters));
-  // Upstream's setters set no labels: there only the required ones can be others than before.
+  // Upstream's setters set no labels, so that upstream compares the required ones alone.
   const labelsChanged = !isSameMap(original.metadata?.labels ?? {}, node.metadata.labels ?? {});
   const changed = podCIDRChanged || nodeStatusHasChanged(original.status ?? {}, node.status) || labelsChanged;
   return { node, changed, errors };
 }
 
-/** A draft for setters: a copy as deep as `DraftNode` asks for. */
+/** A draft for setters: a copy as deep as `DraftNode` requires. */
 export function draftOf(node: Node): DraftNode {
   return { ...node, metadata: { ...node.metadata }, spec: { ...node.spec }, status: { ...node.status } };
 }
 
-/** Upstream Kubelet.setNodeStatus: runs every setter, whatever the others said. Returns the errors. */
+/** Upstream Kubelet.setNodeStatus: runs every setter, even where others fail. Returns the errors. */
 export function setNodeStatus(node: DraftNode, setters: readonly Setter[]): string[] {
   const errors: string[] = [];
   for (const setter of setters) {

@@ -1,7 +1,7 @@
 // What the Worker answers to machines: a body for each success, a reason for each refusal. Sends nothing. Normative,
 // with docs/protocol.md.
 
-/** The body of a 200 to a rotation: the next key's kid. The key before it is good until the next one has reported. */
+/** The body of a 200 to a rotation: the next key's kid. The old key stays valid until the next one has reported. */
 export interface RotationAnswer {
   kid: string;
 }
@@ -10,7 +10,7 @@ export interface RotationAnswer {
 export interface EnrolmentAnswer {
   /** Names key and enrolment in every request; guarded by a MAC. */
   kid: string;
-  /** For the first report, which without one is challenged. */
+  /** For the first report, which would be challenged without one. */
   ticket: string;
 }
 

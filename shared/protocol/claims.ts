@@ -1,4 +1,4 @@
-// What signs the requests of machines: the types and claims of JWTs (RFC 7519), and the bodies that carry some of them.
+// The JWTs (RFC 7519) that sign machines' requests: their types and claims, and the bodies that carry some of them.
 // Signs and verifies nothing. Normative, with docs/protocol.md.
 import * as z from "zod/mini";
 import { LIMITS } from "./limits.ts";
@@ -12,11 +12,11 @@ export const JWT_TYPES = {
   leave: "rollcall-leave+jwt",
   /** By the machine's key, header `kid`: a next key; its claims are those of a report. */
   rotate: "rollcall-rotate+jwt",
-  /** By the next key, header `jwk`: possession of it, for the machine whose key it follows. */
+  /** By the next key, header `jwk`: proves possession of it, for the machine whose key it replaces. */
   nextKey: "rollcall-next-key+jwt",
-  /** By the machine's key, header `jwk`: possession of the key that wants to be pinned. */
+  /** By the machine's key, header `jwk`: proves possession of the key that is to be pinned. */
   enrol: "rollcall-enrol+jwt",
-  /** By the join token's key, header `kid` = the token's ID: leave to enrol. */
+  /** By the join token's key, header `kid` = the token's ID: the permission to enrol. */
   join: "rollcall-join+jwt",
 } as const;
 
@@ -55,7 +55,6 @@ export const enrolmentSchema = z.strictObject({
   binding: proof,
 });
 
-/** The claims of the JWT by the next key. */
 export interface NextKeyClaims {
   sub: string;
   aud: string;
@@ -63,11 +62,10 @@ export interface NextKeyClaims {
   path: string;
   /** RFC 7638 thumbprint of the next key. */
   jkt: string;
-  /** Of the key that it follows. */
+  /** RFC 7638 thumbprint of the key that it replaces. */
   previous: string;
 }
 
-/** The body of a rotation. */
 export const rotationSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
   /** Signed by the next key. */

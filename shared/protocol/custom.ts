@@ -1,4 +1,4 @@
-// Facts of a machine's own, for setters of one's own (docs/custom-setters.md): drop-ins say them, the facts carry them.
+// Custom facts, for setters that users add (docs/custom-setters.md): drop-ins report them, and the facts carry them.
 import * as z from "zod/mini";
 import { CUSTOM_LIMITS } from "./limits.ts";
 import { atMost, plainText } from "./schema.ts";

@@ -1,6 +1,6 @@
-// The text that a digest of facts is taken over. Takes no digest: that is the platform's.
+// The text whose digest is the facts' digest. The platform computes the digest.
 
-/** JSON with sorted keys and no white space (RFC 8785 for the values that facts hold): what a digest is taken over. */
+/** JSON with sorted keys and no white space: RFC 8785, for the values that facts hold. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

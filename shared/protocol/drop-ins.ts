@@ -1,5 +1,5 @@
-// What an operator's own programs and files may add to a machine's facts: the schema of one of them, and of all that a
-// report carries. Where they are, and whether they work, is the shim's to find.
+// What an operator's own programs and files may add to a machine's facts: the schema of one drop-in, and of all of them
+// in a report. The shim finds and runs them.
 import * as z from "zod/mini";
 import { customSchema } from "./custom.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
@@ -7,7 +7,7 @@ import { validateNodeLabels } from "../kubernetes/labels.ts";
 import { DROP_IN_LIMITS, NAME_LIMITS } from "./limits.ts";
 import { atMost, plainText } from "./schema.ts";
 
-/** Conditions that others decide about: the kubelet's, a cloud's, and what says how the drop-ins do. */
+/** Conditions that a drop-in must not set, since the kubelet's setters or a cloud decide about them. */
 export const TAKEN_CONDITIONS: readonly string[] = [
   "Ready",
   "MemoryPressure",
@@ -18,7 +18,7 @@ export const TAKEN_CONDITIONS: readonly string[] = [
 ];
 export const DROP_INS_CONDITION = "DropInsFailed";
 
-/** Labels that follow from other facts, or that keep traffic from a machine without pods. */
+/** Labels that a drop-in must not set: they follow from other facts, or keep traffic from a machine without pods. */
 const TAKEN_LABELS = new Set([
   "kubernetes.io/hostname",
   "kubernetes.io/os",
@@ -28,7 +28,7 @@ const TAKEN_LABELS = new Set([
   "node.kubernetes.io/exclude-from-external-load-balancers",
 ]);
 
-/** May a drop-in set this label, by its key alone? What NodeRestriction says of it is validateNodeLabels'. */
+/** May a drop-in set a label with this key? validateNodeLabels adds the rules of NodeRestriction. */
 export function isDropInLabel(key: string): boolean {
   return !TAKEN_LABELS.has(key) && !/^([^/]*\.)?rollcall\.dev\//.test(key);
 }
@@ -79,7 +79,7 @@ const condition = z.strictObject({
       z.regex(/^[A-Z][A-Za-z0-9]*$/, "must be one word in CamelCase"),
     ),
   message: plainText(DROP_IN_LIMITS.messageLength),
-  /** After how long without being said again it is not known any more. */
+  /** The condition becomes Unknown unless it is reported again within this time. */
   expiresInSeconds: z.int().check(z.minimum(1), z.maximum(DROP_IN_LIMITS.expiresInSeconds)),
 });
 
@@ -88,24 +88,24 @@ const conditions = z.array(condition).check(
   z.refine((all) => new Set(all.map(({ type }) => type)).size === all.length, "a type twice"),
 );
 
-/** What one drop-in says. docs/drop-ins.md is about this. */
+/** The output of one drop-in, which docs/drop-ins.md describes. */
 export const dropInSchema = z.strictObject({
   resources: z._default(resources, {}),
   labels: z._default(labels, {}),
   conditions: z._default(conditions, []),
-  /** In a report they are facts of their own (`custom`): a Worker that knows no drop-ins with them takes them as well. */
+  /** A report has them in the facts' own field `custom`, apart from `dropIns`, whose schema older Workers know. */
   custom: z._default(customSchema, {}),
 });
 export type DropIn = z.infer<typeof dropInSchema>;
 
-/** What all of them say but `custom`, in a report's facts. */
+/** The output of all drop-ins without `custom`, in a report's facts. */
 export const dropInsSchema = z.strictObject({
   resources,
   labels,
   conditions,
-  /** How many work. */
+  /** How many drop-ins work. */
   working: z.int().check(z.minimum(0), z.maximum(DROP_IN_LIMITS.dropIns)),
-  /** Those that do not, by name, and why. */
+  /** The drop-ins that fail, and why. */
   failures: z
     .array(
       z.strictObject({
@@ -117,7 +117,7 @@ export const dropInsSchema = z.strictObject({
 });
 export type DropIns = z.infer<typeof dropInsSchema>;
 
-/** In a report's vitals: how long each condition is still good for. Their clock is not asked for the time. */
+/** In a report's vitals: how long each condition is still valid. A duration does not depend on the machine's clock. */
 export const remainingSecondsSchema = z
   .record(
     z.string().check(z.maxLength(DROP_IN_LIMITS.conditionLength)),

@@ -1,5 +1,4 @@
-// What a machine says about itself that rarely changes: the schema. Normative, with docs/protocol.md.
-// Decides nothing.
+// The schema of the facts. Normative, with docs/protocol.md. Decides nothing.
 import * as z from "zod/mini";
 import { customSchema } from "./custom.ts";
 import { dropInsSchema } from "./drop-ins.ts";
@@ -12,7 +11,6 @@ import { atMost, count, labelValue, plainText } from "./schema.ts";
 
 const text = plainText(FACTS_LIMITS.textLength);
 const ip = z.string().check(z.minLength(2), z.maxLength(FACTS_LIMITS.addressLength));
-/** Resource quantities as whole numbers, by extended resource name. */
 const extendedResource = z
   .string()
   .check(
@@ -25,7 +23,7 @@ const resourceCounts = z
 
 const id = plainText(FACTS_LIMITS.idLength);
 
-/** Whose facts these are; facts that are refused say so as well. */
+/** The IDs that identify a sender. They are read on their own, so that facts that are refused have them as well. */
 export const machineIDsSchema = z.object({ machine: z.object({ machineID: id, bootID: id }) });
 
 const machine = z.strictObject({
@@ -77,14 +75,14 @@ const nodeAddress = z
     ),
   );
 
-/** What a cloud's metadata say of the machine. */
+/** What a cloud's metadata contain about the machine. */
 export const cloudSchema = z.strictObject({
   /** In the form of the cloud's own provider: `aws:///eu-west-1a/i-0abc`. "": the cloud has none. */
   providerID: plainText(SETTINGS_LIMITS.providerIDLength),
   instanceType: labelValue,
   zone: z.optional(labelValue),
   region: z.optional(labelValue),
-  /** Absent: the cloud does not say, and the machine's own count. The apiserver takes none twice. */
+  /** Absent: the metadata have none, and the machine's own count. The apiserver refuses a Node with one twice. */
   addresses: z.optional(
     z.array(nodeAddress).check(
       z.maxLength(FACTS_LIMITS.addresses),
@@ -101,7 +99,7 @@ const imageNames = z
   .array(plainText(FACTS_LIMITS.imageNameLength))
   .check(z.maxLength(FACTS_LIMITS.namesPerImage));
 
-/** What rarely changes. An absent group is what an error of its callback is in the kubelet. */
+/** An absent fact group counts as the error that the kubelet's callback would return. */
 export const factsSchema = z.strictObject({
   settings: settingsSchema,
   /** Go's names: `linux`, `amd64`. */
@@ -110,15 +108,15 @@ export const factsSchema = z.strictObject({
     architecture: labelValue.check(z.minLength(1)),
   }),
   machine: z.optional(machine),
-  /** null: not wanted. Absent: not looked at yet; the last good one stays. */
+  /** null: not wanted. Absent: not read yet; the last good one stays. */
   inventory: z.optional(z.nullable(inventorySchema)),
-  /** null: there are none. Absent: not looked at yet; what they last said stays. */
+  /** null: there are none. Absent: they did not run yet; what they last reported stays. */
   dropIns: z.optional(z.nullable(dropInsSchema)),
   versions: z.optional(z.strictObject({ kernel: text, osImage: text })),
   /** CRI Version; null on a machine that has no container runtime. */
   runtime: z.optional(z.nullable(z.strictObject({ name: text, version: text }))),
   addresses: z.optional(addresses),
-  /** Absent where the settings name a cloud with metadata: they could not be read yet, and registration waits. */
+  /** Absent although the settings name a cloud with metadata: these could not be read yet, and registration waits. */
   cloud: z.optional(cloudSchema),
   storage: z.optional(z.strictObject({ nodefsCapacityBytes: count })),
   images: z.optional(
@@ -167,7 +165,9 @@ export const factsSchema = z.strictObject({
   runtimeFeatures: z.optional(z.strictObject({ supplementalGroupsPolicy: z.boolean() })),
   /** Whether the kernel can cap the CPU of a group of processes (CFS quota). */
   cgroups: z.optional(z.strictObject({ cpuHardcapping: z.boolean() })),
-  /** What drop-ins say for setters that users add (docs/custom-setters.md). Absent: nothing, or not looked at yet. */
+  /**
+   * What drop-ins report for setters that users add (docs/custom-setters.md). Absent: nothing, or they did not run yet.
+   */
   custom: z.optional(customSchema),
 });
 export type Facts = z.infer<typeof factsSchema>;

@@ -1,5 +1,5 @@
-// The machine's hardware as its facts list it: the schema, and the labels and words that follow from it.
-// Nothing about the Node's capacity or conditions is decided by it.
+// The schema of the inventory, and the labels and words that follow from it. The Node's capacity and conditions do not
+// depend on it.
 import * as z from "zod/mini";
 import { INVENTORY_LIMITS, NAME_LIMITS } from "./limits.ts";
 import { count, plainText } from "./schema.ts";
@@ -7,7 +7,9 @@ import { count, plainText } from "./schema.ts";
 const text = z.optional(plainText(INVENTORY_LIMITS.textLength).check(z.minLength(1)));
 const amount = z.optional(count);
 
-/** What is not known is absent. Serial numbers and MAC addresses are there only where they are asked for. */
+/**
+ * What is not known is absent. Serial numbers and MAC addresses are present only where the configuration wants them.
+ */
 export const inventorySchema = z.strictObject({
   cpu: z.optional(z.strictObject({ vendor: text, model: text, sockets: amount, physicalCores: amount })),
   system: z.optional(z.strictObject({ vendor: text, model: text, serial: text })),
@@ -30,7 +32,7 @@ export const inventorySchema = z.strictObject({
 });
 export type Inventory = z.infer<typeof inventorySchema>;
 
-/** A label for each thing that is known. Several GPUs of different models: the first one's, and how many in all. */
+/** A label for each known value. Of several GPUs, the labels have the first one's model and the number of all. */
 export function inventoryLabels({ cpu, system, board, gpus = [] }: Inventory): Record<string, string> {
   const values: Record<string, string | undefined> = {
     "cpu-vendor": cpu?.vendor,
@@ -57,7 +59,7 @@ function labelValueOf(text: string): string {
   return value.slice(0, NAME_LIMITS.labelValueLength).replace(ends, "");
 }
 
-/** One line for each kind of hardware, for a machine's history. */
+/** For a machine's history: describes each kind of hardware in one text. */
 export const INVENTORY_WORDS: [name: string, read: (inventory: Inventory) => string | undefined][] = [
   ["CPU", ({ cpu }) => cpu && words(cpu.sockets && `${cpu.sockets} ×`, cpu.vendor, cpu.model)],
   ["system", ({ system }) => system && words(system.vendor, system.model, system.serial)],

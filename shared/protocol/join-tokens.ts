@@ -1,4 +1,4 @@
-// What an operator may put into a join token, and what it lets the machines that enrol with it do. Mints nothing.
+// What an operator may put into a join token, and what the token lets its machines do. Mints nothing.
 import * as z from "zod/mini";
 import { LIMITS, NAME_LIMITS, SETTINGS_LIMITS, TOKEN_LIMITS } from "./limits.ts";
 import { parseCidr } from "../kubernetes/cidr.ts";

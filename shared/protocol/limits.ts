@@ -1,5 +1,5 @@
-// Every number that limits what the protocol carries, once; docs/protocol.md has the same ones. What exceeds a limit is
-// refused, never cut. Imports nothing: some programs need no more of the protocol.
+// Every limit of the protocol; docs/protocol.md has the same numbers. What exceeds a limit is refused, never cut.
+// Imports nothing, since some programs need the limits alone.
 
 const INT32_MAX = 2 ** 31 - 1;
 
@@ -46,15 +46,15 @@ export const FACTS_LIMITS = {
   addressLength: 45,
   extendedResources: 128,
   volumes: 2048,
-  /** CSI drivers that say how many volumes they attach. */
+  /** CSI drivers that limit how many volumes they attach. */
   attachLimits: 64,
-  /** int32: more is no limit to anyone. */
+  /** The largest int32, as in CSINode's `allocatable.count`. */
   attachLimit: INT32_MAX,
   runtimeHandlers: 64,
   handlerNameLength: 253,
 } as const;
 
-/** Of the settings; [least, most]. What the kubelet leaves open is bounded here, for the Worker's sake. */
+/** Of the settings; [least, most]. What the kubelet does not limit is limited here, to bound the Worker's costs. */
 export const SETTINGS_LIMITS = {
   nodeStatusUpdateFrequencyMs: [1000, 3_600_000],
   nodeStatusReportFrequencyMs: [1000, 86_400_000],
@@ -83,7 +83,7 @@ export const INVENTORY_LIMITS = {
   networkCards: 64,
 } as const;
 
-/** Of what drop-ins say. */
+/** Of the drop-ins. */
 export const DROP_IN_LIMITS = {
   /** In all, and so of one. */
   dropIns: 32,

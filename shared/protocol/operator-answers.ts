@@ -1,6 +1,6 @@
-// What the Worker answers an operator. The command line checks answers by these schemas; the Worker imports their types
-// alone, so that none of them is in its bundle. Times are RFC 3339; words that only people read are text, since a newer
-// Worker may have more of them.
+// What the Worker answers to operators. The command line validates answers by these schemas; the Worker imports their
+// types alone, so that its bundle has none of them. Times are RFC 3339. Words that only people read have no enum, since
+// a newer Worker may have more of them.
 import * as z from "zod/mini";
 import { grantShape } from "./join-tokens.ts";
 
@@ -120,7 +120,7 @@ export type HistoryAnswer = z.infer<typeof historySchema>;
 
 /** 200 to GET /v1/nodes/{name}/clones. */
 export const sendersSchema = z.object({
-  /** null: there is one sender, as far as is known. */
+  /** null: as far as is known, there is one sender. */
   double: z.nullable(
     z.object({
       /** cloned, two shims */
@@ -136,7 +136,7 @@ export const sendersSchema = z.object({
       machineID: z.string(),
       bootID: z.string(),
       startId: z.string(),
-      /** When it began to report, or took turns last. */
+      /** When it began to report, or when its last turn was. */
       since: z.string(),
       isBelieved: z.boolean(),
     }),

@@ -1,15 +1,14 @@
-// What an operator asks of the Worker: queries and bodies, shared by its routes and the command line. Says nothing of who
-// may ask; the answers are in operator-answers.ts. Times are RFC 3339.
+// The queries and bodies of operators' requests, which the Worker's routes and the command line share. The answers are
+// in operator-answers.ts; who may ask is not decided here. Times are RFC 3339.
 import * as z from "zod/mini";
 import { LIMITS, PAGE_LIMITS } from "./limits.ts";
 
-/** How many entries a page has. */
 const pageLimit = z._default(
   z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries)),
   PAGE_LIMITS.entriesByDefault,
 );
 
-/** The body of an approval or a rejection. RFC 7638, SHA-256. */
+/** The body of an approval or a rejection. The thumbprint is that of RFC 7638, with SHA-256. */
 export const thumbprintSchema = z.strictObject({
   thumbprint: z
     .string()

@@ -1,5 +1,5 @@
-// Texts of machines reach kubectl and operators' terminals: a control character would move the cursor over what stands there,
-// and a bidirectional one would make a text read otherwise than it is.
+// Texts of machines reach kubectl and operators' terminals. There a control character could overwrite other texts, and
+// a bidirectional one could change the order in which a text is read.
 
 /** C0, DEL and C1; line and paragraph separators; marks, embeddings, overrides and isolates of writing direction. */
 const CONTROL = "[\\p{Cc}\\u2028\\u2029\\p{Bidi_Control}]";
@@ -11,13 +11,13 @@ export function isPrintable(text: string): boolean {
   return !CONTROLS.test(text);
 }
 
-/** The text with a space for each line break and tab, and U+FFFD for any other control character: no longer than before. */
+/** Replaces line breaks and tabs by a space, other control characters by U+FFFD. The text becomes no longer by that. */
 export function printable(text: string): string {
   if (isPrintable(text)) return text;
   return text.replaceAll(EACH_CONTROL, (control) => (WHITE_SPACE.test(control) ? " " : "\u{FFFD}"));
 }
 
-/** The same for every text within a value of JSON but the keys, which have schemas of their own. */
+/** Does the same with every text within a JSON value, except for keys, which have schemas of their own. */
 export function printableTexts<T>(value: T): T;
 export function printableTexts(value: unknown): unknown {
   if (typeof value === "string") return printable(value);

@@ -1,4 +1,4 @@
-// The schema of a report: who reports, its vitals, and the facts as they came (facts.ts validates them). Normative, with
+// The schema of a report: who reports, its vitals, and the facts, which facts.ts validates. Normative, with
 // docs/protocol.md.
 import * as z from "zod/mini";
 import { remainingSecondsSchema } from "./drop-ins.ts";
@@ -11,7 +11,7 @@ export const PROTOCOL = 1;
 
 const id = plainText(LIMITS.idLength).check(z.minLength(1));
 
-/** [available, capacity]: what eviction looks at. Of memory, capacity is available + working set. */
+/** [available, capacity], as eviction compares them. Memory's capacity is available + working set. */
 const signal = z.tuple([count, count]);
 export const SIGNALS = [
   "memory.available",
@@ -34,9 +34,12 @@ const vitals = z.strictObject({
   /** What keeps the Node from being Ready, by source. */
   errors: z.optional(z.strictObject({ runtime: errors, network: errors, storage: errors })),
   shuttingDown: z.optional(z.boolean()),
-  /** Why the shim ends instead of reporting: an event and a line of history, and nothing else of this report counts. */
+  /**
+   * Why the shim ends instead of reporting. It becomes an event and a line of history; the rest of the report is
+   * ignored.
+   */
   setupError: z.optional(errorText.check(z.minLength(1))),
-  /** Of each condition of a drop-in. Absent: none was looked at yet. */
+  /** By type of a drop-in's condition. Absent: no drop-in ran yet. */
   remainingSeconds: z.optional(remainingSecondsSchema),
 });
 export type Vitals = z.infer<typeof vitals>;

@@ -1,18 +1,18 @@
-// What several schemas of the protocol are made of, and how a fault is named. Knows no message.
+// Parts that several schemas of the protocol share, and how a fault is described. Defines no message of its own.
 import * as z from "zod/mini";
 import en from "zod/v4/locales/en.js";
 import { labelValueErrors } from "../kubernetes/validation.ts";
 import { LIMITS } from "./limits.ts";
 import { isPrintable } from "./printable.ts";
 
-// zod/mini: a third of zod's size, which the shim loads; it has no messages of its own.
+// zod/mini has a third of zod's size, which the shim loads at each start; it comes without messages.
 z.config(en());
 
 /** A number of things or bytes. JSON numbers are exact up to 2^53 − 1 (9 PB). */
 export const count = z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER));
 
 /**
- * A text for people. Half a surrogate pair comes back from an apiserver as another character, and would be a change for
+ * A text for people. An apiserver returns half a surrogate pair as another character, so that the Node would differ for
  * ever; control characters would reach terminals.
  */
 export const plainText = (maxLength: number) =>
@@ -22,7 +22,7 @@ export const plainText = (maxLength: number) =>
     z.refine(isPrintable, "a control character"),
   );
 
-/** What becomes a label's value: the apiserver refuses a Node with any other. */
+/** For a text that becomes a label's value: the apiserver refuses a Node with an invalid one. */
 export const labelValue = z
   .string()
   .check(z.refine((value) => labelValueErrors(value).length === 0, "not a label's value"));
@@ -30,7 +30,6 @@ export const labelValue = z
 export const within = ([least, most]: readonly [number, number]) =>
   z.int().check(z.minimum(least), z.maximum(most));
 
-/** How many entries a map has at most. */
 export const atMost = (most: number, message = `more than ${most}`) =>
   z.refine<object>((map) => Object.keys(map).length <= most, message);
 

@@ -1,5 +1,5 @@
-// The part of a node's KubeletConfiguration that decides about its Node: the schema that a report carries it in, and
-// the kubelet's defaults for what is absent. Applies nothing.
+// The schema of the settings, which are the part of a KubeletConfiguration that decides about the Node, and the
+// kubelet's defaults for absent ones. Applies nothing.
 import * as z from "zod/mini";
 import { parseReserved } from "../resources/allocatable.ts";
 import { parseThresholds } from "../resources/eviction-thresholds.ts";
@@ -22,7 +22,7 @@ export const DEFAULT_SETTINGS = {
   localStorageCapacityIsolation: true,
 } as const;
 
-/** --cloud-provider. The kubelet of today knows `external` only; the others are what those up to 1.26 had built in. */
+/** --cloud-provider. Today's kubelet has `external` alone; the others were built into kubelets up to 1.26. */
 export const CLOUD_PROVIDERS = ["external", "aws", "gce", "azure", "file"] as const;
 export type CloudProvider = (typeof CLOUD_PROVIDERS)[number];
 
@@ -56,8 +56,8 @@ export const nodeLabels = z
   );
 
 /**
- * An absent setting has the kubelet's default. There are no defaults in the schema: a report's digest is taken over
- * what the machine sent, and a value put in here would change it.
+ * An absent setting has the kubelet's default. The schema adds no defaults: a report's digest is that of what the
+ * machine sent, and an added value would change it.
  */
 export const settingsSchema = z
   .strictObject({
@@ -65,25 +65,25 @@ export const settingsSchema = z
     nodeStatusUpdateFrequencyMs: within(SETTINGS_LIMITS.nodeStatusUpdateFrequencyMs),
     nodeStatusReportFrequencyMs: within(SETTINGS_LIMITS.nodeStatusReportFrequencyMs),
     nodeLeaseDurationSeconds: within(SETTINGS_LIMITS.nodeLeaseDurationSeconds),
-    /** null: the default taint. Honoured where the join token allows it. */
+    /** null: the default taint. Taints count where the join token allows them. */
     registerWithTaints: z.nullable(nodeTaints),
     /** False: the Node is updated where it exists, and never created. */
     registerNode: z.optional(z.boolean()),
     /** --node-labels: what NodeRestriction lets a kubelet set. */
     nodeLabels: z.optional(nodeLabels),
-    /** --inventory-labels: the Node is labelled with the models of its hardware. */
+    /** --inventory-labels: the Node gets labels with the models of its hardware. */
     inventoryLabels: z.optional(z.boolean()),
     providerID: z.optional(plainText(SETTINGS_LIMITS.providerIDLength)),
-    /** Absent: no cloud. With any but `external` the facts' `cloud` says what its metadata are. */
+    /** Absent: no cloud. With any but `external`, the facts' `cloud` has its metadata. */
     cloudProvider: z.optional(z.enum(CLOUD_PROVIDERS)),
-    /** Was the hostname configured, not found? It then stands before the cloud's. */
+    /** True where the hostname was configured, not found. It then takes precedence over the cloud's. */
     hostnameOverridden: z.optional(z.boolean()),
     maxPods: within(SETTINGS_LIMITS.maxPods),
     /** 0: no limit. */
     podsPerCore: z.optional(within(SETTINGS_LIMITS.podsPerCore)),
     /** -1: all. */
     nodeStatusMaxImages: z.optional(within(SETTINGS_LIMITS.nodeStatusMaxImages)),
-    /** As it is in force: merged with the defaults where that is configured. */
+    /** The effective thresholds: merged with the defaults where that is configured. */
     evictionHard: z.optional(entries),
     evictionSoft: z.optional(entries),
     evictionSoftGracePeriod: z.optional(entries),
@@ -93,7 +93,7 @@ export const settingsSchema = z
     ),
     systemReserved: z.optional(entries),
     kubeReserved: z.optional(entries),
-    /** A list such as `0-3,8`: their number takes the place of both reservations of CPU. */
+    /** A list such as `0-3,8`. The number of these CPUs replaces both reservations of CPU. */
     reservedSystemCPUs: z.optional(z.string().check(z.maxLength(SETTINGS_LIMITS.reservedSystemCPUsLength))),
     enableControllerAttachDetach: z.optional(z.boolean()),
     localStorageCapacityIsolation: z.optional(z.boolean()),
@@ -111,8 +111,8 @@ export const settingsSchema = z
 export type Settings = z.infer<typeof settingsSchema>;
 
 /**
- * How often a machine reports. Reports are what renews the lease, and the kubelet renews it four times within its
- * duration (upstream leaseRenewIntervalFraction), however seldom it looks at its status.
+ * How often a machine reports. Only reports renew the lease, and the kubelet renews it four times within its duration
+ * (upstream leaseRenewIntervalFraction), however rarely it computes its status.
  */
 export function reportIntervalMs(
   settings: Pick<Settings, "nodeStatusUpdateFrequencyMs" | "nodeLeaseDurationSeconds">,
@@ -133,7 +133,7 @@ type Texts = Pick<
   | "reservedSystemCPUs"
 >;
 
-/** The first text that the kubelet would not start with, in upstream's words; null: none. */
+/** The first text with which the kubelet would not start, in upstream's words; null: none. */
 export function textFault(texts: Texts): { field: keyof Texts; message: string } | null {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod, evictionMinimumReclaim } = texts;
   const { systemReserved = {}, kubeReserved = {}, reservedSystemCPUs = "" } = texts;

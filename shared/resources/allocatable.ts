@@ -1,4 +1,4 @@
-// What a node keeps for itself, and what is left for pods (the kubelet's container manager). Reads no configuration.
+// Parses, adds up and validates what a node reserves of its capacity (the kubelet's container manager).
 import { type Threshold, thresholdQuantity } from "./eviction-thresholds.ts";
 import { quote } from "../go/strings.ts";
 import { addQuantities, subtractQuantities } from "../kubernetes/quantity/arithmetic.ts";
@@ -19,7 +19,7 @@ import { failure, type Result, success } from "../result.ts";
 export interface Reservations {
   systemReserved: Quantities;
   kubeReserved: Quantities;
-  /** Of these the hard ones of memory.available and nodefs.available count. */
+  /** Only those of memory.available and nodefs.available count. */
   hardEvictionThresholds: readonly Threshold[];
 }
 
@@ -44,8 +44,8 @@ export function parseReserved(texts: Record<string, string>): Result<Quantities>
 }
 
 /**
- * Upstream GetNodeAllocatableReservation: what is kept of each resource in `capacity`. Resources of which
- * nothing is kept are absent.
+ * Upstream GetNodeAllocatableReservation: what is reserved of each resource in `capacity`. Resources without a
+ * reservation are absent.
  */
 export function nodeAllocatableReservation(reservations: Reservations, capacity: Quantities): Quantities {
   const { systemReserved, kubeReserved, hardEvictionThresholds } = reservations;
@@ -77,7 +77,7 @@ function whole(quantity: Quantity = zeroQuantity): bigint {
   return valueOf(quantity);
 }
 
-/** Upstream validateNodeAllocatable: which resources have more kept than there is; null: none. */
+/** Upstream validateNodeAllocatable: which resources have a reservation above their capacity; null: none. */
 export function validateNodeAllocatable(reservations: Reservations, capacity: Quantities): string | null {
   const kept = nodeAllocatableReservation(reservations, capacity);
   const faults = Object.entries(kept).flatMap(([name, amount]) => {

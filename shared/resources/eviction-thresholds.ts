@@ -8,7 +8,7 @@ import { isZero, newQuantity, type Quantity, signOf } from "../kubernetes/quanti
 import { type Integer, MIN_INT64 } from "../kubernetes/quantity/integer.ts";
 import { failure, type Result, success } from "../result.ts";
 
-/** What is watched, and which condition it causes (upstream signalToNodeCondition). */
+/** Each signal, and the condition that it causes (upstream signalToNodeCondition). */
 export const CONDITION_OF_SIGNAL = {
   "memory.available": "MemoryPressure",
   "allocatableMemory.available": "MemoryPressure",
@@ -30,7 +30,7 @@ export type ThresholdValue =
 
 /** Met while less than `value` is available. */
 export interface Threshold {
-  /** Names the threshold in stored state. Upstream tells thresholds apart by the addresses of their parts. */
+  /** Identifies the threshold in stored state. Upstream distinguishes thresholds by the addresses of their parts. */
   id: string;
   signal: Signal;
   value: ThresholdValue;
@@ -44,7 +44,7 @@ type Statements = Record<string, string> | null;
 
 /** As in KubeletConfiguration: texts by signal. */
 export interface EvictionSettings {
-  /** With "pods" in it a hard threshold of memory.available counts for the pods' memory too. */
+  /** With "pods" in it, a hard threshold of memory.available also applies to the pods' memory. */
   enforceNodeAllocatable?: readonly string[];
   evictionHard?: Statements;
   evictionSoft?: Statements;
@@ -61,7 +61,7 @@ const DEFAULT_EVICTION_HARD = {
   "imagefs.inodesFree": "5%",
 };
 
-/** What holds for a configured `evictionHard`: the defaults when there is none, or when they are to be merged. */
+/** The thresholds that apply: the defaults where none are configured, or where they are to be merged. */
 export function effectiveEvictionHard(
   evictionHard: Statements,
   mergeDefaults: boolean,
@@ -106,7 +106,7 @@ function copies(thresholds: readonly Threshold[], from: Signal, to: Signal): Thr
     .map((original) => threshold("copied", { ...original, signal: to }));
 }
 
-/** Names a threshold by all that upstream tells it apart by. */
+/** The ID consists of everything by which upstream distinguishes thresholds. */
 export function threshold(source: string, parts: Omit<Threshold, "id">): Threshold {
   const { signal, value, gracePeriodMs, minReclaim } = parts;
   const reclaim = minReclaim ? ` + ${valueText(minReclaim)}` : "";
@@ -136,7 +136,7 @@ function readEach<T>(
   return success(values);
 }
 
-/** Upstream parseThresholdStatements, without the thresholds that are switched off by 0% or 100%. */
+/** Upstream parseThresholdStatements. 0% and 100% switch a threshold off. */
 function readThresholds(statements: Statements | undefined): Result<Map<Signal, ThresholdValue>> {
   const on = Object.entries(statements ?? {}).filter(([name, text]) => !isSignal(name) || !isOff(text));
   return readEach(Object.fromEntries(on), readThreshold);
@@ -202,7 +202,7 @@ function int64(value: number): Integer {
   return fits ? BigInt(whole) : MIN_INT64;
 }
 
-/** Upstream compareThresholdValue and hasThreshold: whether two thresholds ask the same, whatever their reclaim. */
+/** Upstream compareThresholdValue and hasThreshold: whether two thresholds are the same apart from their reclaim. */
 export function asksTheSame(a: Threshold, b: Threshold): boolean {
   if (a.signal !== b.signal || a.gracePeriodMs !== b.gracePeriodMs) return false;
   if (a.value.quantity && b.value.quantity)

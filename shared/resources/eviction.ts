@@ -1,4 +1,4 @@
-// From eviction signals over time to pressure conditions (eviction.Manager's synchronize). Evicts nothing.
+// Derives pressure conditions from eviction signals over time (eviction.Manager's synchronize). Evicts nothing.
 import {
   asksTheSame,
   CONDITION_OF_SIGNAL,
@@ -16,13 +16,13 @@ export type Observations = {
   readonly [Name in Signal]?: readonly [available: Integer, capacity: Integer] | undefined;
 };
 
-/** What is kept between two looks at the signals. Plain JSON; times are in milliseconds since 1970. */
+/** What is kept from one call to the next. It is plain JSON; times are in milliseconds since 1970. */
 export interface EvictionState {
   /** The conditions that hold. */
   conditions: readonly PressureCondition[];
-  /** When a threshold of the condition was last met, while that still counts. */
+  /** When a threshold of the condition was last met, within the transition period. */
   lastMetAt: Readonly<Partial<Record<PressureCondition, number>>>;
-  /** When a threshold that is met came to be, by its ID. */
+  /** Since when a threshold is met, by its ID. */
   firstMetAt: Readonly<Record<string, number>>;
   /** IDs of the thresholds that are met and whose grace period is over. */
   metThresholds: readonly string[];
@@ -36,9 +36,9 @@ export const NO_PRESSURE: EvictionState = {
 };
 
 /**
- * Upstream synchronize, up to where it would start to evict. Call it with each report that has signals; without
- * any the state stays. A condition holds from the moment a threshold is met, soft ones too, until
- * `pressureTransitionPeriodMs` after none was. Returns `state` itself when nothing is met and nothing counts any more.
+ * Upstream synchronize, up to where it would start to evict. A signal that was not observed meets no threshold. A
+ * condition holds from the moment a threshold is met, soft ones too, until `pressureTransitionPeriodMs` after none was.
+ * Returns `state` itself when nothing is met and nothing counts any more.
  */
 export function synchronizeEviction(
   thresholds: readonly Threshold[],
@@ -54,7 +54,7 @@ export function synchronizeEviction(
   const conditions: PressureCondition[] = [];
   for (const condition of CONDITIONS) {
     const at = metNow.has(condition) ? now : state.lastMetAt[condition];
-    // What is too old never counts again; forgetting it lets a calm machine's state stay as it is.
+    // An older time never counts again. Without it, the state of a machine without pressure stays the same object.
     if (at === undefined || now - at >= pressureTransitionPeriodMs) continue;
     conditions.push(condition);
     lastMetAt[condition] = at;

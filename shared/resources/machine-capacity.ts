@@ -1,4 +1,4 @@
-// What a machine's hardware facts say a Node can hold. Reads no machine: the facts are an argument.
+// Computes a Node's capacity from a machine's hardware facts. Reads no machine: the facts are an argument.
 import { newMilliQuantity, newQuantity, type Quantity } from "../kubernetes/quantity/quantity.ts";
 import { hugePageResourceName } from "../kubernetes/resource-names.ts";
 import type { Quantities } from "../kubernetes/resource-list.ts";
@@ -14,12 +14,11 @@ export interface MachineInfo {
   hugePages: { pageSizeKiB: bigint; numPages: bigint }[];
 }
 
-/** What capacity depends on. */
 type Hardware = Pick<MachineInfo, "numCores" | "memoryCapacityBytes" | "hugePages">;
 
 /**
- * Upstream cadvisor.CapacityFromMachineInfo: cpu, memory, and huge pages by page size; of a size given twice the last.
- * As quantities, since a text does not always tell the notation that the resource prefers ("1k" of memory).
+ * Upstream cadvisor.CapacityFromMachineInfo: cpu, memory, and huge pages by page size; where a size is given twice, the
+ * last one counts. Returns quantities, since a text does not always show the notation of the resource ("1k" of memory).
  */
 export function capacityQuantities({ numCores, memoryCapacityBytes, hugePages }: Hardware): Quantities {
   const capacity: Quantities = {

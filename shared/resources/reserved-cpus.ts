@@ -2,7 +2,7 @@
 import { quote } from "../go/strings.ts";
 import { failure, type Result, success } from "../result.ts";
 
-/** The CPU part of a configuration, as texts by resource. */
+/** The configured reservations, as texts by resource. */
 export interface ReservedTexts {
   systemReserved: Record<string, string>;
   kubeReserved: Record<string, string>;

@@ -1,10 +1,10 @@
-// The one place for setters of your own: they run after the kubelet's. How to write one: docs/custom-setters.md.
+// The place for setters of your own, which run after the kubelet's. docs/custom-setters.md says how to write one.
 import type { Facts } from "../protocol/facts.ts";
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/** What a custom setter decides from; it reads nothing else. */
+/** The input of a custom setter, which reads nothing else. */
 export interface CustomSources {
-  /** The facts' `custom` map: what the machine's drop-ins say, of bounded size. */
+  /** The facts' `custom` map: what the machine's drop-ins report, of limited size. */
   custom: Readonly<NonNullable<Facts["custom"]>>;
   /** RFC 3339, UTC, whole seconds. */
   now: string;
@@ -13,10 +13,10 @@ export interface CustomSources {
 
 export type CustomSetter = (sources: CustomSources) => Setter;
 
-/** Yours go here, in the order in which they shall run. */
+/** Add yours here, in the order in which they shall run. */
 export const customSetters: readonly CustomSetter[] = [];
 
-/** A custom setter that throws is one that fails: it must not keep the Node from being updated. */
+/** A custom setter that throws counts as one that fails: it must not prevent the Node's update. */
 export function contained(setter: CustomSetter, sources: CustomSources): Setter {
   return (node) => {
     try {

@@ -18,7 +18,7 @@ const WORDINGS = {
 /** Upstream nodestatus.DiskPressureCondition. */
 export function diskPressureCondition(
   now: string,
-  underPressure: () => boolean, // typically what the eviction signals say
+  underPressure: () => boolean, // typically from the eviction signals
   recordStatusEvent: RecordStatusEvent,
 ): Setter {
   return pressureCondition("DiskPressure", now, underPressure, recordStatusEvent, WORDINGS);

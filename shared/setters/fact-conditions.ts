@@ -1,4 +1,4 @@
-// Setter: conditions that drop-ins report, and the one that says how the drop-ins themselves do.
+// Setter: the conditions that drop-ins report, and the condition about the drop-ins themselves.
 import { DROP_INS_CONDITION, type DropIns, TAKEN_CONDITIONS } from "../protocol/drop-ins.ts";
 import { type ConditionReport, setCondition } from "../kubernetes/conditions.ts";
 import { replaceListed } from "./listed.ts";
@@ -7,7 +7,7 @@ import type { Setter } from "./setter.ts";
 export const FACT_CONDITIONS_ANNOTATION = "rollcall.dev/fact-conditions";
 const MAX_MESSAGE_LENGTH = 1024;
 
-/** A condition that was not said again in time is Unknown; one that nobody reports any more goes. */
+/** A condition that was not reported again in time becomes Unknown; one that no drop-in reports any more is removed. */
 export function factConditions(
   now: string,
   dropIns: DropIns,
@@ -17,11 +17,11 @@ export function factConditions(
     ...dropIns.conditions.map(({ expiresInSeconds: _expires, ...report }) =>
       (remainingSeconds[report.type] ?? 0) > 0 ? report : expired(report),
     ),
-    ...howTheyDo(dropIns),
+    ...aboutDropIns(dropIns),
   ];
   return (node) => {
     const types = reports.map(({ type }) => type);
-    // Somebody else may have written the annotation.
+    // Somebody else may have written the annotation, and a condition that others decide about must stay.
     const gone = replaceListed(node, FACT_CONDITIONS_ANNOTATION, types).filter(
       (type) => !TAKEN_CONDITIONS.includes(type),
     );
@@ -42,8 +42,8 @@ function expired({ type, status, reason, message }: ConditionReport): ConditionR
   };
 }
 
-/** True: something is wrong, as with the kubelet's pressure conditions. None without drop-ins. */
-function howTheyDo({ working, failures }: DropIns): ConditionReport[] {
+/** As with the kubelet's pressure conditions, True means that something is wrong. Empty without drop-ins. */
+function aboutDropIns({ working, failures }: DropIns): ConditionReport[] {
   if (failures.length > 0) {
     const message = failures.map(({ name, error }) => `${name}: ${error}`).join("; ");
     return [{ type: DROP_INS_CONDITION, status: "True", reason: "DropInFailed", message: cut(message) }];

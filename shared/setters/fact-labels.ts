@@ -6,7 +6,7 @@ export const FACT_LABELS_ANNOTATION = "rollcall.dev/fact-labels";
 
 export function factLabels(
   wanted: Readonly<Record<string, string>>, // typically those of the inventory and the drop-ins
-  mayBeSet: (key: string) => boolean, // what may go with the facts; somebody else may have written the annotation
+  mayBeSet: (key: string) => boolean, // may it be removed with the facts? Somebody else may have written the annotation
 ): Setter {
   return (node) => {
     const gone = replaceListed(node, FACT_LABELS_ANNOTATION, Object.keys(wanted)).filter(mayBeSet);

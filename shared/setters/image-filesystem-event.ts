@@ -1,4 +1,4 @@
-// The event of an image filesystem without capacity. Changes no field of the Node.
+// Records an event for an image filesystem without capacity. Changes no field of the Node.
 import type { RecordEvent, Setter } from "./setter.ts";
 
 /** What the last run saw; false in a kubelet that has just started. The caller keeps it between runs. */
@@ -7,8 +7,8 @@ export interface ImageFilesystemState {
 }
 
 /**
- * What upstream's realImageGCManager.GarbageCollect says of it. Upstream says it again every five minutes; here it is
- * said when it begins. An unknown capacity (undefined) is no news. Updates `state`.
+ * The event of upstream's realImageGCManager.GarbageCollect. Upstream repeats it every five minutes; here it is
+ * recorded once, when the capacity becomes 0. An unknown capacity (undefined) changes nothing. Updates `state`.
  */
 export function imageFilesystemEvent(
   state: ImageFilesystemState,

@@ -16,8 +16,8 @@ type NodeImage = NonNullable<NodeStatus["images"]>[number];
 const MAX_NAMES_PER_IMAGE = 5;
 
 /**
- * Upstream nodestatus.Images. The list has to come sorted by size, largest first; it is cut, not sorted. A
- * negative maximum means all. What is listed already stays the same object, so that comparing stays cheap.
+ * Upstream nodestatus.Images. The list has to come sorted by size, largest first; it is cut, not sorted. A negative
+ * maximum means all. An unchanged list stays the same object, so that comparing is cheap.
  */
 export function images(
   nodeStatusMaxImages: number, // typically 50
@@ -44,7 +44,7 @@ function nodeImage({ repoDigests, repoTags, sizeBytes }: ContainerImage): NodeIm
   return sizeBytes === 0 ? { names } : { names, sizeBytes };
 }
 
-/** Is this what `nodeImage` makes of the image? Makes nothing itself. */
+/** Compares with what `nodeImage` would make of the image, and does not make it: most reports change no image. */
 function isListed(
   { repoDigests, repoTags, sizeBytes }: ContainerImage,
   listed: NodeImage | undefined,

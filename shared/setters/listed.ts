@@ -1,8 +1,7 @@
-// Which things of a Node a setter has set, so that they can go again: kept in an annotation of the Node itself. Knows
-// nothing of what is listed.
+// Lists in an annotation of the Node what a setter has set there, so that the setter can remove it again.
 import type { DraftNode } from "./setter.ts";
 
-/** Remembers `keys` under `annotation`; returns those that were there before and are no longer. */
+/** Lists `keys` in `annotation`; returns the keys that were listed before and no longer are. */
 export function replaceListed(node: DraftNode, annotation: string, keys: readonly string[]): string[] {
   if (keys.length === 0 && node.metadata.annotations?.[annotation] === undefined) return [];
   const { [annotation]: listed = "", ...others } = node.metadata.annotations ?? {};

@@ -1,4 +1,4 @@
-// Setter: capacity and allocatable, who the machine is, and the event of its reboot.
+// Setter: capacity, allocatable, the machine's IDs, and the event of a reboot.
 import { subtractQuantities } from "../kubernetes/quantity/arithmetic.ts";
 import {
   newQuantity,
@@ -38,7 +38,7 @@ export function machineInfo(
   maxPods: number,
   podsPerCore: number, // 0: no limit
   readMachineInfo: () => Result<MachineInfo>, // typically the last good reading of the facts' machine
-  readCapacity: (localStorageCapacityIsolation: boolean) => Quantities, // of them ephemeral-storage counts
+  readCapacity: (localStorageCapacityIsolation: boolean) => Quantities, // only its ephemeral-storage counts
   devicePluginResources: () => DevicePluginResources, // typically the facts' devices
   nodeAllocatableReservation: () => Quantities, // what system, kubelet and eviction keep for themselves
   recordEvent: RecordEvent,
@@ -59,7 +59,7 @@ export function machineInfo(
       read = { ...capacityQuantities(info.value), pods: newQuantity(pods, "DecimalSI") };
       if (storage) read["ephemeral-storage"] = storage;
       Object.assign(read, devices.capacity);
-      // A removed resource becomes 0 and does not vanish: it was a device plugin's, not the cluster's.
+      // A removed resource becomes 0. If it were left out, it would count as one that others announce, and stay.
       for (const resource of devices.removed) read[resource] = NONE;
       recordReboot(node, nodeName, info.value.bootID, recordEvent, rebootEvent);
       setIdentity(node, info.value);

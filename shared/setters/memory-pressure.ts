@@ -18,7 +18,7 @@ const WORDINGS = {
 /** Upstream nodestatus.MemoryPressureCondition. */
 export function memoryPressureCondition(
   now: string,
-  underPressure: () => boolean, // typically what the eviction signals say
+  underPressure: () => boolean, // typically from the eviction signals
   recordStatusEvent: RecordStatusEvent,
 ): Setter {
   return pressureCondition("MemoryPressure", now, underPressure, recordStatusEvent, WORDINGS);

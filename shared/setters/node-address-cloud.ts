@@ -1,4 +1,4 @@
-// Setter: the Node's addresses with a cloud provider built in, as up to 1.26. Asks no cloud itself.
+// Setter: the Node's addresses where a cloud provider is built in, as in kubelets up to 1.26. Asks no cloud itself.
 import { type Ip, parseIp } from "../kubernetes/ip.ts";
 import type { NodeAddress } from "../kubernetes/types.ts";
 import {
@@ -12,12 +12,12 @@ import { setProvidedNodeIP } from "./provided-node-ip.ts";
 import type { Setter } from "./setter.ts";
 import { type Result, success } from "../result.ts";
 
-/** The older nodestatus.NodeAddress (1.16). It knows one node IP, and an unspecified one is an address like others. */
+/** The older nodestatus.NodeAddress (1.16). It takes one node IP, and treats an unspecified one like any other. */
 export function nodeAddressCloud(
   nodeIP: Ip | null,
   validateNodeIP: ValidateNodeIP,
   hostname: string,
-  hostnameOverridden: boolean, // was it configured, not found?
+  hostnameOverridden: boolean, // true: it was configured, not found
   externalCloudProvider: boolean,
   nodeAddresses: (() => Result<readonly NodeAddress[] | null>) | null, // null: no cloud provider is built in
   chooseHostInterface: ResolveAddress,
@@ -47,7 +47,7 @@ export function nodeAddressCloud(
   };
 }
 
-/** The node IP is the only address of its types; addresses of other types stay. Null when the cloud does not know it. */
+/** The node IP becomes the only address of its types; other types keep theirs. Null when the cloud does not list it. */
 function enforceNodeIP(all: readonly NodeAddress[], nodeIP: Ip): NodeAddress[] | null {
   const matching = all.filter(({ address }) => address === nodeIP);
   if (matching.length === 0) return null;
@@ -55,7 +55,7 @@ function enforceNodeIP(all: readonly NodeAddress[], nodeIP: Ip): NodeAddress[] |
   return [...matching, ...all.filter(({ type }) => !types.has(type))];
 }
 
-/** Adds the hostname where the cloud vouches for it or the operator has set it. */
+/** Adds the hostname where the cloud has no addresses, lists the hostname as one, or the operator has set it. */
 function withHostname(
   addresses: readonly NodeAddress[],
   fromCloud: readonly NodeAddress[],
@@ -63,10 +63,10 @@ function withHostname(
   hostnameOverridden: boolean,
 ): NodeAddress[] {
   const own: NodeAddress = { type: "Hostname", address: hostname };
-  const vouchedFor =
+  const isListed =
     !fromCloud.some(({ type }) => type === "Hostname") &&
     fromCloud.some(({ address }) => address === hostname);
-  if (fromCloud.length === 0 || vouchedFor) return [...addresses, own];
+  if (fromCloud.length === 0 || isListed) return [...addresses, own];
   if (!hostnameOverridden) return [...addresses];
   const index = addresses.findIndex(({ type }) => type === "Hostname");
   return index === -1 ? [...addresses, own] : addresses.with(index, own);

@@ -6,14 +6,14 @@ import { type Result, success } from "../result.ts";
 
 /** What is wrong with an address, or null. */
 export type ValidateNodeIP = (ip: Ip) => string | null;
-/** What DNS says of a name, in its order; none when it fails. */
+/** The addresses of a name in DNS, in the order of the answer; none when the lookup fails. */
 export type LookupIP = (host: string) => readonly Ip[];
 /** The address of the default route's interface, of the family of the (unspecified) address it is given. */
 export type ResolveAddress = (ip: Ip | null) => Result<Ip | null>;
 
 /**
- * Upstream nodestatus.NodeAddress, with the DNS lookup that it makes itself as an argument. An external cloud
- * provider replaces the addresses later; those that are there are kept for it.
+ * Upstream nodestatus.NodeAddress, with its DNS lookup as an argument. An external cloud provider replaces the
+ * addresses later; until then existing ones stay.
  */
 export function nodeAddress(
   nodeIPs: readonly (Ip | null)[], // typically the facts' addresses.nodeIPs; at most two count
@@ -73,7 +73,7 @@ export function findAddress(
   return other ? success(other) : resolveAddress(nodeIP);
 }
 
-/** Sets the one address that was found. */
+/** Sets InternalIP and Hostname. Returns the error's text, or null. */
 export function setFoundAddress(node: DraftNode, found: Result<Ip | null>, hostname: string): string | null {
   if (!found.ok) return `can't get ip address of node ${node.metadata.name ?? ""}. error: ${found.error}`;
   if (!found.value) return `can't get ip address of node ${node.metadata.name ?? ""}. error: <nil>`;

@@ -1,11 +1,13 @@
-// Setter: features that the container runtime adds to the node.
+// Setter: the features of the container runtime.
 import type { Setter } from "./setter.ts";
 
 export interface RuntimeFeatures {
   supplementalGroupsPolicy: boolean;
 }
 
-/** Upstream nodestatus.NodeFeatures with its feature gate on, as it is locked. Unknown features keep what was there. */
+/**
+ * Upstream nodestatus.NodeFeatures with its feature gate locked on. While the features are unknown, the last ones stay.
+ */
 export function nodeFeatures(
   readFeatures: () => RuntimeFeatures | null, // typically the facts' runtime features
 ): Setter {

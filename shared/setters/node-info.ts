@@ -1,4 +1,4 @@
-// How several setters share status.nodeInfo. Sets nothing by itself.
+// Reads and writes status.nodeInfo, which several setters share.
 import type { NodeStatus } from "../kubernetes/types.ts";
 import type { DraftNode } from "./setter.ts";
 
@@ -18,7 +18,7 @@ const EMPTY: NodeInfo = {
   architecture: "",
 };
 
-/** The texts of nodeInfo; what else it holds is optional. */
+/** The texts of nodeInfo; its other field, swap, is optional. */
 export const NODE_INFO_TEXTS = [
   "machineID",
   "systemUUID",
@@ -36,7 +36,9 @@ export function nodeInfoOf(node: DraftNode): Readonly<NodeInfo> {
   return node.status.nodeInfo ?? EMPTY;
 }
 
-/** Assigns a new nodeInfo with these texts; none when they are there already, so that comparing stays cheap. */
+/**
+ * Assigns a new nodeInfo with these texts. Where they are there already, the object stays, so that comparing is cheap.
+ */
 export function setNodeInfo(node: DraftNode, texts: Partial<Omit<NodeInfo, "swap">>): void {
   const info = nodeInfoOf(node);
   for (const key of NODE_INFO_TEXTS) {

@@ -18,7 +18,7 @@ const WORDINGS = {
 /** Upstream nodestatus.PIDPressureCondition. */
 export function pidPressureCondition(
   now: string,
-  underPressure: () => boolean, // typically what the eviction signals say
+  underPressure: () => boolean, // typically from the eviction signals
   recordStatusEvent: RecordStatusEvent,
 ): Setter {
   return pressureCondition("PIDPressure", now, underPressure, recordStatusEvent, WORDINGS);

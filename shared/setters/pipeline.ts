@@ -1,4 +1,4 @@
-// The node-status pipeline: which setters run, in which order. What they decide is theirs; who runs them: update-node.
+// The node-status pipeline: which setters run, and in which order. update-node.ts runs them.
 import type { Ip } from "../kubernetes/ip.ts";
 import type { Quantities } from "../kubernetes/resource-list.ts";
 import type { NodeAddress, NodeStatus } from "../kubernetes/types.ts";
@@ -24,7 +24,7 @@ import { type VolumeLimits, volumeLimits } from "./volume-limits.ts";
 import { volumesInUse } from "./volumes-in-use.ts";
 import type { Result } from "../result.ts";
 
-/** Where the setters read from. The functions are asked when the setters run, each at most once a run. */
+/** The input of the setters. Its functions are called when the setters run, each at most once a run. */
 export interface StatusSources extends CustomSources {
   nodeName: string;
   hostname: string;
@@ -53,7 +53,7 @@ export interface StatusSources extends CustomSources {
   images: () => Result<readonly ContainerImage[] | null>;
   goos: string;
   goarch: string;
-  /** Present where the Node shall carry volume limits, as older kubelets had it. */
+  /** Present where the Node shall have volume limits, as with older kubelets. */
   volumePluginLimits?: () => readonly Result<VolumeLimits>[];
   runtime: {
     type: () => string;
@@ -70,13 +70,13 @@ export interface StatusSources extends CustomSources {
     nodeShutdownManager: () => Errors;
   };
   volumes: { synced: () => boolean; inUse: () => readonly string[] | null };
-  /** What the setters remember from run to run; they update it. It is a process's memory upstream. */
+  /** What the setters remember from run to run; they update it. Upstream it is the memory of the kubelet's process. */
   memory: { rebootEvent: RebootEvent; schedulable: SchedulableState };
 }
 
 /**
- * Upstream Kubelet.defaultNodeStatusFuncs, then the custom setters (in the product: `customSetters`). Ready comes
- * after the conditions that it follows in the list; custom ones are put before it.
+ * Upstream Kubelet.defaultNodeStatusFuncs, then the custom setters (in the product: `customSetters`). Ready follows the
+ * pressure conditions, as upstream; setCondition puts those of custom setters before it.
  */
 export function nodeStatusSetters(sources: StatusSources, custom: readonly CustomSetter[]): Setter[] {
   const { now, machine, runtime, pressure, errors, volumes, memory } = sources;

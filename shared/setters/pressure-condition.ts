@@ -1,8 +1,8 @@
-// What the three pressure conditions have in common. Knows none of their names.
+// The common part of the three pressure conditions.
 import type { NodeCondition } from "../kubernetes/types.ts";
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
-/** How a condition says that there is pressure, or none. */
+/** The texts of a condition with pressure, or without. */
 interface Wording {
   reason: string;
   message: string;

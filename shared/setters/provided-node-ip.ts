@@ -1,4 +1,4 @@
-// The annotation that tells an external cloud provider which address the node was given.
+// The annotation from which an external cloud provider reads the node's configured IP address.
 import type { DraftNode } from "./setter.ts";
 
 /** cloudproviderapi.AnnotationAlphaProvidedIPAddr */

@@ -8,13 +8,13 @@ export type Errors = string | null | readonly Errors[];
 const REQUIRED_CAPACITIES = ["cpu", "memory", "pods"];
 const REQUIRED_CAPACITIES_WITH_ISOLATION = [...REQUIRED_CAPACITIES, "ephemeral-storage"];
 
-/** Upstream nodestatus.ReadyCondition. Older releases also asked whether AppArmor is on: the last argument. */
+/** Upstream nodestatus.ReadyCondition. The last argument is for older releases, which also checked AppArmor. */
 export function readyCondition(
   now: string,
   runtimeErrors: () => Errors, // typically the vitals' errors.runtime
   networkErrors: () => Errors, // typically the vitals' errors.network
   storageErrors: () => Errors, // typically the vitals' errors.storage
-  softRequirements: () => string | null, // what the container manager could do without
+  softRequirements: () => string | null, // what the container manager lacks, but can do without
   nodeShutdownManagerErrors: () => Errors, // typically "node is shutting down", or none
   recordStatusEvent: RecordStatusEvent,
   localStorageCapacityIsolation: boolean,

@@ -2,9 +2,9 @@
 import type { Node, NodeSpec, NodeStatus, ObjectMeta } from "../kubernetes/types.ts";
 
 /**
- * A Node under construction. `metadata`, `spec` and `status` are objects of this draft's own, one level deep:
- * a setter assigns their fields and never changes what a field held before (that may belong to the last known
- * Node). `status.conditions = [...]`, not `status.conditions.push(...)`.
+ * A Node under construction. `metadata`, `spec` and `status` are this draft's own objects, one level deep: a setter
+ * assigns their fields and never changes the value of a field, which the last known Node may share. Write
+ * `status.conditions = [...]`, not `status.conditions.push(...)`.
  */
 export interface DraftNode extends Node {
   metadata: ObjectMeta;
@@ -12,11 +12,13 @@ export interface DraftNode extends Node {
   status: NodeStatus;
 }
 
-/** Sets one noun of the Node. Returns the error's text, or null; whatever it had set by then stays, as upstream. */
+/**
+ * Sets one noun of the Node. Returns the error's text, or null. What it had set before the error stays, as upstream.
+ */
 export type Setter = (node: DraftNode) => string | null;
 
 /** An event that a decision causes: `("Normal" | "Warning", reason, message)`. */
 export type RecordEvent = (type: string, reason: string, message: string) => void;
 
-/** An event whose message only says which status the Node has now. */
+/** An event whose message follows from its reason: recordNodeStatusEvent adds it. */
 export type RecordStatusEvent = (type: string, reason: string) => void;

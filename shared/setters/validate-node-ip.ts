@@ -1,4 +1,4 @@
-// Is an address fit to be a Node's? Asks no interface itself.
+// Validates a Node's IP address. Reads no interface itself.
 import { type Ip, isLinkLocalUnicast, isLoopback, isMulticast, isUnspecified } from "../kubernetes/ip.ts";
 import type { Result } from "../result.ts";
 

@@ -8,7 +8,7 @@ export interface VersionInfo {
   osImage: string;
 }
 
-/** Upstream nodestatus.VersionInfo, whose kubelet version is the one it was built as. */
+/** Upstream nodestatus.VersionInfo, whose kubelet version is that of its build. */
 export function versionInfo(
   readVersionInfo: () => Result<VersionInfo>, // typically the facts' versions
   runtimeType: () => string, // typically the name that CRI Version answers
@@ -24,7 +24,7 @@ export function versionInfo(
       osImage: versions.value.osImage,
       containerRuntimeVersion: `${runtimeType()}://${runtime.ok ? runtime.value : "Unknown"}`,
       kubeletVersion,
-      // Deprecated; cleared where an older kubelet had set it.
+      // Deprecated: cleared where an older kubelet has set it.
       kubeProxyVersion: "",
     });
     return null;

@@ -1,4 +1,4 @@
-// Setter: how many volumes of each kind can be attached. Kubelets from 1.17 on leave it to CSINode.
+// Setter: how many volumes of each kind can be attached. Since 1.17 kubelets have this in CSINode.
 import { newQuantity } from "../kubernetes/quantity/quantity.ts";
 import { quantityText } from "../kubernetes/quantity/text.ts";
 import type { Setter } from "./setter.ts";
@@ -7,7 +7,7 @@ import type { Result } from "../result.ts";
 /** What one volume plugin allows, by resource name: `{ "attachable-volumes-csi-ebs.csi.aws.com": 25 }`. */
 export type VolumeLimits = Readonly<Record<string, number>>;
 
-/** The older nodestatus.VolumeLimits (1.16). A plugin that cannot say is skipped; the later one wins. */
+/** The older nodestatus.VolumeLimits (1.16). A plugin that fails is skipped; of two equal names the later one wins. */
 export function volumeLimits(
   volumePluginLimits: () => readonly Result<VolumeLimits>[], // typically CSI NodeGetInfo of each plugin
 ): Setter {

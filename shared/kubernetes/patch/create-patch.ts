@@ -9,7 +9,7 @@ import { failure, type Result, success } from "../../result.ts";
 
 /**
  * The patch from `original` to `modified`, `{}` when they are equal (upstream: CreateTwoWayMergePatch, diffMaps).
- * Empty lists, maps of free keys and null in their place count as absent, as Go leaves them out of JSON.
+ * Empty lists, empty maps with free keys, and null in place of either count as absent: Go leaves them out of JSON.
  */
 export function createStrategicMergePatch(
   original: JsonObject,
@@ -100,8 +100,8 @@ function diffLists(
 }
 
 /**
- * upstream: diffListsOfScalars. Upstream sorts the original in place before it asks whether anything changed:
- * a list that is not sorted gets its order sent with every patch.
+ * upstream: diffListsOfScalars. Upstream sorts the original in place before it asks whether anything changed, and so
+ * sends the order of an unsorted list with every patch.
  */
 function diffSets(patch: JsonObject, key: string, before: Json[], after: Json[]): void {
   const sorted = before.length === 1 ? before : before.toSorted(compareAsText);
@@ -122,7 +122,7 @@ function asText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Tells of each item in turn whether `others` has no item left to pair it with. */
+/** The function is called for each item in turn: is there no item left in `others` to pair it with? */
 function unmatchedBy(others: Json[]): (item: Json) => boolean {
   const left = [...others];
   return (item) => {
@@ -156,8 +156,8 @@ function diffKeyed(
 type KeyedListSchema = Extract<ListSchema, { merge: "key" }>;
 
 /**
- * Items by the text of their key. Those with equal keys come out in reverse, as they do of Go's sort with
- * upstream's comparison for up to 12 items (beyond, Go's order of equal keys is another one).
+ * Sorts items by the text of their key. Items with equal keys are reversed, as Go's sort does with upstream's
+ * comparison for up to 12 items; with more items Go orders equal keys differently.
  */
 function sortByKey(items: Json[], key: string): JsonObject[] {
   const reversed = items.filter(isJsonObject).reverse();

@@ -1,4 +1,4 @@
-// The items of a list that merges: by what they are told apart, and in which order they stand. Merges nothing.
+// The identity and the order of the items in a list that merges. Merges nothing.
 import { isJsonObject, type Json, ownValue } from "../json.ts";
 
 /**
@@ -38,9 +38,9 @@ export function ranks(order: Json[], key: string | null): Map<Json, number> {
 }
 
 /**
- * Sorts a copy of `items` by their place in `order` (upstream: normalizeSliceOrder). An item that `order` lacks
- * counts as less than every other, on whichever side it stands, as upstream; for such lists the outcome is that
- * of Go's insertion sort, which is what Go runs for up to 20 items.
+ * Sorts a copy of `items` by their place in `order` (upstream: normalizeSliceOrder). As upstream, an item that `order`
+ * lacks compares as less than every other one, on either side of the comparison. Such lists are sorted by insertion,
+ * which is what Go does for up to 20 items.
  */
 export function sortByOrder(items: Json[], order: Json[], key: string | null): Json[] {
   const rankOf = ranks(order, key);

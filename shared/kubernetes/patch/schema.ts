@@ -1,5 +1,5 @@
-// What a strategic merge patch has to know about a type: which fields it has and how each list merges.
-// Describes no type itself: see node-schema.ts.
+// What a strategic merge patch needs of a type: which fields it has and how each list merges. node-schema.ts describes
+// the types.
 import { failure, type Result, success } from "../../result.ts";
 
 /** Mirrors the `patchStrategy` and `patchMergeKey` tags of upstream's Go types. */

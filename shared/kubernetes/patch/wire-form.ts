@@ -1,4 +1,4 @@
-// What Go writes of an object into JSON, and therefore what an apiserver sends and is sent.
+// The JSON that Go makes of an object, which is what an apiserver sends and expects.
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { PatchSchema } from "./schema.ts";
 import { parseQuantity } from "../quantity/parse.ts";

@@ -28,12 +28,12 @@ export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   return plus(a, b, negated(b.unscaled));
 }
 
-/** Go cannot negate this one: it stays what it is, and what is subtracted is added where the sum fits an int64. */
+/** Go cannot negate the smallest int64, which stays what it is: where the sum fits an int64, Go adds it instead. */
 function isSmallestInt64({ unscaled, wide }: Quantity): boolean {
   return unscaled === MIN_INT64 && !wide;
 }
 
-/** a plus what b is with `addend` in place of its unscaled amount. */
+/** a + b, with `addend` in place of b's unscaled amount. */
 function plus(a: Quantity, b: Quantity, addend: Integer): Quantity {
   const format = a.unscaled === 0 ? b.format : a.format;
   if (!a.wide && !b.wide) {
@@ -75,7 +75,7 @@ function compareIntegers(a: Integer, b: Integer): -1 | 0 | 1 {
   return a > b ? 1 : 0;
 }
 
-/** Orders by the place of the first digit. */
+/** Compares by the decimal place of the first digit. */
 function compareMagnitudes(a: Quantity, b: Quantity): number {
   return magnitude(a) - magnitude(b);
 }
@@ -88,7 +88,7 @@ function magnitude({ unscaled, scale }: Quantity): number {
 /** Rounds away from zero to a multiple of 10^scale (RoundUp); exact when nothing was lost. */
 export function roundUpQuantity(quantity: Quantity, scale: number): { quantity: Quantity; exact: boolean } {
   if (quantity.scale >= scale) {
-    // Upstream aligns a wide one; that far away it only costs memory.
+    // Upstream aligns a wide quantity. With places that far apart this would only cost memory.
     if (!quantity.wide || quantity.scale - scale > MAX_PLACES_APART) return { quantity, exact: true };
     const unscaled = timesPowerOf10(quantity.unscaled, quantity.scale - scale);
     return { quantity: { ...quantity, unscaled, scale, text: null }, exact: true };

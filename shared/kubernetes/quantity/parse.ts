@@ -15,7 +15,7 @@ export function parseQuantity(text: string): Result<Quantity> {
   return plain === null ? parseAny(text) : success(plain);
 }
 
-/** A text known to be a quantity; one that is none is a bug of the caller, and throws. */
+/** For a text that is known to be a quantity. Throws for any other one, which is a bug of the caller. */
 export function mustParseQuantity(text: string): Quantity {
   const parsed = parseQuantity(text);
   if (!parsed.ok) throw new Error(`cannot parse '${text}': ${parsed.error}`);
@@ -30,7 +30,7 @@ export function quantitiesEqual(a: string, b: string): boolean {
   return left.ok && right.ok && compareQuantities(left.value, right.value) === 0;
 }
 
-/** What Nodes hold, on plain numbers: up to 15 digits and a common suffix. Null: take the long way. */
+/** The fast path, on plain numbers, for what Nodes hold: up to 15 digits and a common suffix. Null: use parseAny. */
 function parsePlain(text: string): Quantity | null {
   const length = text.length;
   let digits = 0;
@@ -62,7 +62,7 @@ function decimal(unscaled: number, scale: number, text: string): Quantity {
   return { unscaled, scale, wide: false, format: "DecimalSI", text: canonical ? text : null };
 }
 
-/** More digits than upstream's int64 is sure to hold make a wide quantity, which is not for here. */
+/** The caller limits the digits to those that upstream is sure to fit into an int64; more would make it wide. */
 function binary(value: number, unit: number, text: string): Quantity {
   return {
     unscaled: value * unit,
@@ -149,7 +149,7 @@ function unitOf(suffix: string): Unit | null {
 
 const NANO = -9;
 
-/** Upstream's short way, for what is sure to fit an int64 and has at most nine decimals; else null. */
+/** Upstream's fast path, for what is sure to fit an int64 and has at most nine decimals; else null. */
 function asInt64Quantity(parts: Parts, { base, exponent, format }: Unit, text: string): Quantity | null {
   const { integer, fraction } = parts;
   const digits = integer + fraction;
@@ -173,7 +173,7 @@ function asInt64Quantity(parts: Parts, { base, exponent, format }: Unit, text: s
 const MAX_AT_NANO = MAX_INT64 * 10n ** 9n;
 const ONE_AT_NANO = 10n ** 9n;
 
-/** Upstream's way through inf.Dec: rounded up to nano, binary ones capped at the largest int64; null: no digits. */
+/** Upstream's path through inf.Dec: rounds up to nano, caps binary ones at the largest int64; null: no digits. */
 function asWideQuantity(parts: Parts, { base, exponent, format }: Unit): Quantity | null {
   const digits = parts.written + parts.fraction;
   if (digits === "") return null;

@@ -1,8 +1,8 @@
-// What a resource quantity is, how one is made and what it is worth. Reading, printing and arithmetic have files
-// of their own. Exact at any size: no rounding but upstream's (k8s.io/apimachinery/pkg/api/resource).
+// What a resource quantity is, how one is made, and its value. Reading, printing and arithmetic have files of their
+// own. Exact at any size: rounds only where upstream does (k8s.io/apimachinery/pkg/api/resource).
 import { fitsInt64, type Integer, MAX_INT64, MIN_INT64, shortest, wrapInt64 } from "./integer.ts";
 
-/** How a quantity likes to be printed. `""` is upstream's zero value, printed as an exponent form. */
+/** The notation in which a quantity is printed. `""` is upstream's zero value, and is printed as DecimalExponent. */
 export type QuantityFormat = "DecimalSI" | "BinarySI" | "DecimalExponent" | "";
 
 /** An immutable amount, `unscaled × 10^scale`: "1930m" is 1930 and -3. Operations return new ones. */
@@ -10,10 +10,10 @@ export interface Quantity {
   /** A number while it is a safe integer, else a bigint. */
   readonly unscaled: Integer;
   readonly scale: number;
-  /** Upstream would hold it as an inf.Dec, not as an int64: AsInt64 then fails there and the others wrap. */
+  /** Upstream holds it as an inf.Dec, not as an int64: its AsInt64 then fails, and its other conversions wrap. */
   readonly wide: boolean;
   readonly format: QuantityFormat;
-  /** The text it was read from where upstream prints that one again; null: to be printed from the amount. */
+  /** The text that it was read from, where upstream prints that text again; null: it is printed from the amount. */
   readonly text: string | null;
 }
 
@@ -49,7 +49,7 @@ export function signOf(quantity: Quantity): -1 | 0 | 1 {
   return quantity.unscaled > 0 ? 1 : -1;
 }
 
-/** Whole units, rounded as upstream's Value() rounds. What does not fit an int64 comes out as there: wrapped, or 0. */
+/** Whole units, rounded as by upstream's Value(). As there, what does not fit an int64 is wrapped, or 0. */
 export function valueOf(quantity: Quantity): bigint {
   return scaledValueOf(quantity, 0);
 }
@@ -62,7 +62,7 @@ export function scaledValueOf(quantity: Quantity, scale: number): bigint {
   return scaleUpInt64(unscaled, (quantity.scale - scale) | 0);
 }
 
-/** Upstream's positiveScaleInt64 where its overflow is ignored: the common powers then wrap, the others give 0. */
+/** Upstream's positiveScaleInt64, with its overflow ignored: the common powers wrap, the others result in 0. */
 function scaleUpInt64(unscaled: bigint, places: number): bigint {
   if (places <= 0 || unscaled === 0n) return unscaled;
   if (places > 18 || unscaled === MIN_INT64) return 0n;
@@ -92,7 +92,7 @@ function scaledValueOfWide(unscaled: bigint, places: number): bigint {
   const truncated = dividend / divisor;
   const remainder = dividend % divisor;
   if (remainder === 0n) return wrapInt64(truncated);
-  // The short way truncates before it adds one, the long way takes the floor.
+  // Upstream's fast path truncates before it adds one, its slow path takes the floor.
   const floorsFirst = places >= 19 && remainder < 0n;
   return wrapInt64(floorsFirst ? truncated : truncated + 1n);
 }

@@ -3,7 +3,7 @@ import { compareQuantities } from "./arithmetic.ts";
 import { newQuantity, type Quantity, type QuantityFormat } from "./quantity.ts";
 import { dividedByPowerOf10, type Integer, MAX_PLACES_APART, MIN_INT64, timesPowerOf10 } from "./integer.ts";
 
-/** Canonical text, or the text it was read from where that is canonical enough for upstream ("001.100" is). */
+/** The canonical text, or the text that it was read from where upstream keeps that ("001.100", for example). */
 export function quantityText(quantity: Quantity): string {
   return quantity.text ?? canonicalText(quantity);
 }
@@ -18,7 +18,9 @@ function canonicalText(quantity: Quantity): string {
   return decimalText(quantity, quantity.format);
 }
 
-/** The amount as an integer for printing in units of 1024; null when that would be shorter or less precise without. */
+/**
+ * The amount as an integer, for a binary suffix; null where decimal notation is used: below 1024, or with a fraction.
+ */
 function wholeAmount(quantity: Quantity): Integer | null {
   const { unscaled, scale } = quantity;
   if (typeof unscaled === "number" && scale === 0) return Math.abs(unscaled) < 1024 ? null : unscaled;
@@ -34,7 +36,7 @@ const MINUS_KIBI = newQuantity(-1024, "DecimalSI");
 const BINARY_SUFFIXES = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 function binaryText(amount: Integer, wide: boolean): string {
-  // Upstream cannot negate this one while it is an int64, and so finds no factors in it.
+  // Upstream cannot negate the smallest int64, and so removes no factors of 1024 from it.
   if (amount === MIN_INT64 && !wide) return String(amount);
   let power = 0;
   if (typeof amount === "number") {
@@ -66,7 +68,7 @@ function decimalText({ unscaled, scale }: Quantity, format: QuantityFormat): str
 
 const DECIMAL_SUFFIXES = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 
-/** Exponents without an SI suffix get none: upstream prints 10^21 as "1". */
+/** An exponent without an SI suffix gets no suffix at all: upstream prints 10^21 as "1". */
 function decimalSuffix(exponent: number, format: QuantityFormat): string {
   if (format === "DecimalSI") return DECIMAL_SUFFIXES[exponent / 3 + 3] ?? "";
   return exponent === 0 ? "" : `e${exponent}`;
