@@ -1,10 +1,10 @@
-// The Worker's environment: what wrangler cannot know of it (bindings that a deployment may or may not have), and how
-// its variables and bindings are read. Reads no request.
+// The Worker's environment: the optional bindings, which wrangler's generated type lacks, and how variables and
+// bindings are read. Reads no request.
 
 export interface Environment extends Omit<Env, "FAILURES"> {
-  /** Counts failed attempts by address; the platform has it, workerd by itself does not. */
+  /** Counts failed attempts by address. Cloudflare provides it, workerd by itself does not. */
   FAILURES?: RateLimit;
-  /** A secret's SHA-256, as in ADMIN_SECRET_SHA256: who has it may look, and change nothing. */
+  /** SHA-256 of the secret for the role view, in the form of ADMIN_SECRET_SHA256. */
   VIEW_SECRET_SHA256?: string;
   /** Workers VPC service (or any service binding) that reaches the apiserver at KUBE_URL. */
   KUBE?: Fetcher;
@@ -15,5 +15,5 @@ export function origins(env: Environment): string[] {
   return env.ORIGINS.split(/\s+/).filter((origin) => origin !== "");
 }
 
-/** The registry is one object. Its name is from when it was called the fleet: stored state is found by it. */
+/** The registry is one object. It keeps its former name, `fleet`, by which its stored state is found. */
 export const registry = (env: Environment) => env.REGISTRY.getByName("fleet");

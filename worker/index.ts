@@ -1,4 +1,4 @@
-// The Worker's entry: all routes put together, and the Durable Object classes. Answers nothing itself.
+// The Worker's entry: puts all routes together, and exports the Durable Object classes.
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { methodNotAllowed } from "hono/method-not-allowed";
@@ -35,7 +35,7 @@ app.use("/v1/*", async (c, next) => {
 });
 
 app.use("/v1/nodes/:name/*", async (c, next) => {
-  // A name has one spelling: one that is percent-encoded is none.
+  // A name has one spelling in a path: a percent-encoded one is invalid.
   const isEncoded = new URL(c.req.url).pathname.includes("%");
   if (isEncoded || validateNodeName(c.req.param("name")).length > 0) return refuse("invalid-name");
   await next();

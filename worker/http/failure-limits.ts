@@ -1,16 +1,16 @@
-// Failed attempts, counted by the address that they come from: beyond a limit they have to wait, at next to no cost.
-// Who proves an identity is never counted nor held up by it, since a thousand machines may share one address.
+// Counts failed attempts by address, and has an address above the limit wait, at little cost. A thousand machines may
+// share one address: requests that prove an identity are not counted, and only enrolments wait with the failed ones.
 import type { Context } from "hono";
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
 import type { Reason } from "../../shared/protocol/answers.ts";
 import { type App, refuse } from "./responses.ts";
 
-/** What the binding FAILURES counts: the same numbers as in wrangler.toml, as a test sees to. */
+/** The limit of the binding FAILURES. A test compares it with wrangler.toml. */
 export const FAILURE_LIMIT = { failures: 100, seconds: 60 } as const;
-/** So many addresses are remembered; then the oldest goes. */
+/** At most this many addresses are remembered; beyond that the oldest is forgotten. */
 const MAX_ADDRESSES = 1000;
 
-/** Refuses somebody who has proven nothing. */
+/** Refuses a request that proves no identity, and counts it. */
 export async function refuseUnproven(
   c: Context<App>,
   reason: Extract<Reason, "unauthenticated" | "token-refused" | "forbidden">,
@@ -25,7 +25,9 @@ export async function refuseUnproven(
   return tooManyFailures();
 }
 
-/** For what is dear to verify: the refusal of an address that is known to be over the limit, or null. */
+/**
+ * For requests that are costly to verify: refuses an address that this isolate knows to be above the limit; else null.
+ */
 export function refuseEarly(c: Context<App>): Response | null {
   const untilMs = c.get("isolate").overLimitUntilMs.get(addressOf(c) ?? "") ?? 0;
   return untilMs > Date.now() ? tooManyFailures() : null;
@@ -37,7 +39,7 @@ function tooManyFailures(): Response {
   return refuse("rate-limited", { detail, retryAfterSeconds });
 }
 
-/** One customer's: of IPv6 the first 64 bits. null: the platform is not in front, as on one's own machine. */
+/** The network of one customer: of IPv6 the first 64 bits. null: Cloudflare is not in front, as in a local cluster. */
 function addressOf(c: Context<App>): string | null {
   const ip = parseIp(c.req.header("cf-connecting-ip") ?? "");
   return ip && network(ip);

@@ -1,4 +1,4 @@
-// The machines' routes: cap, parse, authenticate cheaply, hand over to the object that decides.
+// The machines' routes: they limit the body, parse it, check the kid, and pass the request to the object that decides.
 import { type Context, Hono } from "hono";
 import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
 import { enrolmentSchema } from "../../shared/protocol/claims.ts";
@@ -13,7 +13,7 @@ import type { SignedRequest } from "../machine/pinned-keys.ts";
 
 export const machineRoutes = new Hono<App>();
 
-/** A machine's request whose kid is one of ours, or why not; no object is woken for that. */
+/** A machine's request whose kid this Worker issued, or the refusal. No object is woken for that. */
 async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<SignedRequest | Response> {
   const name = c.req.param("name");
   const token = bearer(c.req.header("authorization"));
@@ -26,7 +26,7 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   return { name, kid, token, body };
 }
 
-/** A kid may be known to somebody who has not the key. */
+/** A kid is no secret: whoever sends one without having the key counts as a failed attempt. */
 async function answeredMachine(c: Context<App>, answer: MachineAnswer): Promise<Response> {
   return !answer.ok && answer.error.reason === "unauthenticated"
     ? refuseUnproven(c, "unauthenticated")
@@ -55,7 +55,8 @@ machineRoutes.post("/v1/nodes/:name/leave", async (c) => {
 });
 
 machineRoutes.put("/v1/nodes/:name/enrolment", async (c) => {
-  // Signatures are dear, and the registry is one for all: machines that want to enrol wait for their neighbours' failures.
+  // Signatures are costly to verify, and there is one registry for all: machines that enrol wait where others at their
+  // address have failed too often.
   const early = refuseEarly(c);
   if (early) return early;
   const name = c.req.param("name");
@@ -75,7 +76,7 @@ machineRoutes.put("/v1/nodes/:name/enrolment", async (c) => {
   if (reason === "pending" || reason === "full")
     return refuse("name-pinned", { detail: WAITING[reason](thumbprint) });
   const enrolled = admitted.ok ? await c.env.NODES.getByName(name).enrol(admitted.value) : null;
-  // Refused, or taken over since it was admitted.
+  // The registry refused, or another machine took the name over since the admission.
   if (!enrolled?.thumbprints.includes(thumbprint)) return refuseUnproven(c, "token-refused");
   const kid = await newKid(c.get("isolate").macKeys(c.env.KID_MAC_KEYS), name, {
     thumbprint,

@@ -1,5 +1,5 @@
-// The operators' routes: tokens, machines that wait, what is done to a machine, the audit log. GET needs the role
-// view, everything else admin.
+// The operators' routes: tokens, pending machines, actions on a machine, the audit log. GET needs the role view,
+// everything else admin.
 import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { tokenRequestSchema } from "../../shared/protocol/join-tokens.ts";
@@ -118,7 +118,7 @@ operatorRoutes.post("/v1/nodes/:name/approve", operator, async (c) => {
   const name = c.req.param("name");
   const approved = await registry(c.env).approve(name, body.data.thumbprint, c.var.operator.who);
   if (!approved.ok) return refuse("not-found");
-  // The machine that had the name ends now, and not when the new one comes.
+  // The machine that had the name loses it now, not only when the new one enrols.
   await c.env.NODES.getByName(name).enrol(approved.value);
   return c.body(null, 204);
 });
@@ -134,7 +134,7 @@ operatorRoutes.post("/v1/nodes/:name/reject", operator, async (c) => {
   return rejected.ok ? c.body(null, 204) : refuse("not-found");
 });
 
-/** Repeatable, as a removal is: a first one may not have reached the machine's object. */
+/** Like a removal, it can be repeated: the first request may not have reached the machine's object. */
 operatorRoutes.post("/v1/nodes/:name/revoke", operator, async (c) => {
   const name = c.req.param("name");
   const unpinned = await registry(c.env).unpin(name, "machine.revoke", c.var.operator.who);
@@ -143,7 +143,7 @@ operatorRoutes.post("/v1/nodes/:name/revoke", operator, async (c) => {
   return c.body(null, 204);
 });
 
-/** Repeatable: what a first one left half done is done then. */
+/** It can be repeated, and then completes what the first request did not. */
 operatorRoutes.delete("/v1/nodes/:name", operator, async (c) => {
   const name = c.req.param("name");
   if (!(await registry(c.env).knew(name))) return refuse("not-found");
@@ -154,7 +154,7 @@ operatorRoutes.delete("/v1/nodes/:name", operator, async (c) => {
   return c.body(null, 204);
 });
 
-/** The object of a machine that is enrolled; no other is woken. */
+/** The object of a machine with this name, or null: an object without a machine is not woken. */
 async function knownNode(env: Environment, name: string): Promise<DurableObjectStub<NodeObject> | null> {
   return (await registry(env).knows(name)) ? env.NODES.getByName(name) : null;
 }

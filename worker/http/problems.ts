@@ -1,5 +1,5 @@
-// From a reason to what goes over HTTP: the status, and generic words for the machine's operator; nothing about the cluster.
-// No other folder of the Worker knows a status.
+// Maps a reason to its HTTP status and to generic words for the machine's operator, without anything about the cluster.
+// No other folder of the Worker has HTTP statuses.
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import type { Problem, Reason } from "../../shared/protocol/answers.ts";
 import type { Refusal } from "../machine/answers.ts";

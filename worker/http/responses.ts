@@ -10,20 +10,20 @@ import { problem, problemOf, problemResponse } from "./problems.ts";
 
 export interface App {
   Bindings: Environment;
-  /** `operator` is there behind the middleware of that name, `isolate` everywhere. */
+  /** `operator` is present behind the middleware of that name, `isolate` everywhere. */
   Variables: { isolate: Isolate; operator: Operator };
 }
 
 export const refuse = (...args: Parameters<typeof problem>) => problemResponse(problem(...args));
 
-/** `allowed`: what the path takes instead. */
+/** `allowed`: the methods of this path. */
 export function refuseMethod(allowed: readonly string[]): Response {
   const response = refuse("method-not-allowed");
   response.headers.set("allow", allowed.join(", "));
   return response;
 }
 
-/** Puts what a machine's object answers on this wire. */
+/** The HTTP response for the answer of a machine's object. */
 export function answered(c: Context, answer: MachineAnswer): Response {
   return answer.ok ? c.json(answer.value) : problemResponse(problemOf(answer.error));
 }
@@ -46,7 +46,7 @@ export function invalidBody(error: Parameters<typeof firstFault>[0]): Response {
   return refuse("invalid-body", { detail: message, pointer: path });
 }
 
-/** An object that forgets ends itself, and the call with it. */
+/** The object aborts itself at the end of `forget`, so that the call fails with FORGOTTEN. */
 export async function forget(node: DurableObjectStub<NodeObject>): Promise<void> {
   try {
     await node.forget();

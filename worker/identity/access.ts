@@ -1,5 +1,5 @@
-// Verifies what Cloudflare Access says about who sent a request: a JWT by one of the team's keys, for this application.
-// Makes nobody an admin.
+// Verifies Cloudflare Access's assertion about who sent a request: a JWT by one of the team's keys, for this
+// application. Decides about no role.
 import {
   createRemoteJWKSet,
   customFetch,
@@ -12,11 +12,11 @@ import type { Environment } from "../env.ts";
 
 type AccessSettings = Pick<Environment, "ACCESS_TEAM" | "ACCESS_AUD">;
 
-/** The person's mail address, or the service token's client ID. What is wrong is for the Worker's operator alone. */
+/** The person's mail address, or the service token's client ID. The error is for the Worker's log alone. */
 export async function accessIdentity(
   assertion: string,
   { ACCESS_TEAM: team, ACCESS_AUD: audience }: AccessSettings,
-  keysOf: (team: string) => JWTVerifyGetKey, // accessKeys, kept
+  keysOf: (team: string) => JWTVerifyGetKey, // typically the isolate's accessKeys
 ): Promise<Result<string>> {
   if (team === "" || audience === "") return failure("Access is not configured");
   try {
@@ -34,10 +34,10 @@ export async function accessIdentity(
   }
 }
 
-/** The team's public keys; what they were fetched as is kept for ten minutes. */
+/** The team's public keys. jose keeps the fetched ones for ten minutes. */
 export function accessKeys(
   team: string,
-  fetch: FetchImplementation, // the global one
+  fetch: FetchImplementation, // typically the global one
 ): JWTVerifyGetKey {
   return createRemoteJWKSet(new URL(`${issuerOf(team)}/cdn-cgi/access/certs`), { [customFetch]: fetch });
 }

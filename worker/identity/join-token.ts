@@ -1,4 +1,5 @@
-// Join tokens: an Ed25519 seed that never travels; the registry keeps the public key.
+// Mints join tokens and matches their names. A token is an Ed25519 seed that no machine sends; the registry keeps the
+// public key.
 import { exportJWK, generateKeyPair } from "jose";
 import { thumbprintOf } from "./jwt.ts";
 
@@ -12,13 +13,13 @@ export async function mintJoinToken(): Promise<{ id: string; key: string; token:
   return { id: await thumbprintOf(x), key: x, token: JOIN_TOKEN_PREFIX + d };
 }
 
-/** Is this name one that the pattern stands for? `*` is any text without a dot. */
+/** Does the pattern match this name? `*` is any text without a dot. */
 export function nameMatches(pattern: string, name: string): boolean {
   const [patterns, labels] = [pattern.split("."), name.split(".")];
   return patterns.length === labels.length && patterns.every((each, at) => labelMatches(each, labels[at]!));
 }
 
-/** Takes the first match of each part: no text makes this slow, as a regular expression with many `*` would be. */
+/** Takes the first match of each part, which is fast for any text. A regular expression with many `*` would not be. */
 function labelMatches(pattern: string, label: string): boolean {
   const [first = "", ...others] = pattern.split("*");
   const last = others.pop();

@@ -69,14 +69,14 @@ export async function verifyRequest(
   const claims = payload.value as Partial<ReportClaims>;
   if (claims.sub !== expected.name || claims.body !== expected.bodyDigest)
     return failure("signed for another machine or body");
-  // jose accepts a list that holds one of them.
+  // jose also accepts a list of audiences that has one of the origins.
   if (typeof claims.aud !== "string") return failure("signed for several origins");
   if (typeof claims.ticket !== "string" || !Number.isSafeInteger(claims.n) || (claims.n as number) < 1)
     return failure("signed without a ticket or a count");
   return success(claims as ReportClaims);
 }
 
-/** A machine that proved possession of its key, and whose key a join token's key vouched for. */
+/** A machine that proved possession of its key. verifyBinding verifies its join token. */
 export interface ProvenMachine {
   /** `x` of the machine's public JWK. */
   key: string;
@@ -108,7 +108,7 @@ function matches(
 const WITHOUT_KEY = failure("no Ed25519 key in its header");
 const OTHER_CLAIMS = failure("signed for another request or key");
 
-/** Possession of the machine's key: a JWT that carries the key and is signed by it. */
+/** Verifies possession of the machine's key: a JWT that carries the key and is signed by it. */
 export async function verifyProof(jwt: string, request: EnrolmentRequest): Promise<Result<ProvenMachine>> {
   const signer = await claimedSigner(jwt);
   if (!signer) return WITHOUT_KEY;
@@ -133,7 +133,7 @@ function shownID(id: string): string {
   return printable(id.slice(0, LIMITS.idLength).toWellFormed());
 }
 
-/** Possession of the key that follows `previous`, for this very machine. */
+/** Verifies possession of the key that replaces `previous`, for this machine. */
 export async function verifyNextKey(
   jwt: string,
   request: EnrolmentRequest & { previous: string },
@@ -150,7 +150,7 @@ export async function verifyNextKey(
     : failure("follows another key, or itself");
 }
 
-/** The join token's leave for exactly this machine key under this name. */
+/** Does the join token let exactly this key enrol under this name? */
 export async function verifyBinding(
   jwt: string,
   tokenKey: string,
@@ -169,7 +169,7 @@ async function claimedSigner(
     const jwk: JWK | undefined = decodeProtectedHeader(jwt).jwk;
     if (jwk?.kty !== "OKP" || jwk.crv !== "Ed25519" || typeof jwk.x !== "string") return undefined;
     const { x: key } = jwk;
-    // One key has one spelling, and so one thumbprint.
+    // Only one spelling of a key is valid, so that it has one thumbprint.
     const bytes = base64url.decode(key);
     if (bytes.length !== 32 || base64url.encode(bytes) !== key) return undefined;
     return { key, thumbprint: await thumbprintOf(key), imported: await importPublicKey(key) };

@@ -1,5 +1,5 @@
-// The `kid` of an enrolled machine: names key and enrolment, and a MAC lets the Worker refuse a foreign one
-// before any object is woken. It guards cost, not identity: the pinned key does that.
+// The `kid` of an enrolled machine names its key and enrolment. Its MAC lets the Worker refuse a foreign one before any
+// object is woken: that limits costs. Identity is proven by the pinned key.
 import { base64url, type CryptoKey } from "jose";
 
 export interface Kid {
@@ -12,7 +12,7 @@ export interface Kid {
 /** The first of the configured keys signs; all of them verify, for ever. */
 export interface MacKey {
   id: string;
-  /** Imported with its first use, and once. */
+  /** Imported once, with its first use. */
   hmac: () => Promise<CryptoKey>;
 }
 

@@ -1,4 +1,4 @@
-// Names that nobody can guess: of tickets and enrolments.
+// Random texts that nobody can guess, for tickets and enrolments.
 import { base64url } from "jose";
 
 /** 128 random bits, base64url. */

@@ -1,5 +1,5 @@
-// Who an operator is and what they may do: by a secret of their role, or as a person or service that Cloudflare Access
-// vouches for. There are no default credentials: what is not configured lets nobody in.
+// Decides who an operator is and which role they have: by the secret of a role, or by an assertion of Cloudflare
+// Access. There are no default credentials: a credential that is not configured lets nobody in.
 import { base64url, type JWTVerifyGetKey } from "jose";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
@@ -14,12 +14,12 @@ export interface Operator {
   role: Role;
 }
 
-/** The header that Access puts on what it lets through. */
+/** The header that Access adds to requests that it lets through. */
 const ASSERTION = "cf-access-jwt-assertion";
 
-/** For the log alone: the answer to who is no operator does not say why. */
+/** For the log alone: the answer does not say why somebody is no operator. */
 export type NoOperator =
-  /** `another site`: its page sent this in an operator's browser. */
+  /** `another site`: a page of another site sent this from an operator's browser. */
   | { reason: "no credentials" | "another secret" | "another site" }
   | { reason: "assertion refused"; error: string };
 
@@ -28,7 +28,7 @@ export async function operatorOf(
   request: Request,
   secret: string | null,
   env: Environment,
-  accessKeysOf: (team: string) => JWTVerifyGetKey, // accessKeys, kept
+  accessKeysOf: (team: string) => JWTVerifyGetKey, // typically the isolate's accessKeys
 ): Promise<Result<Operator, NoOperator>> {
   if (secret !== null) {
     if (await isSecret(secret, env.ADMIN_SECRET_SHA256))
@@ -39,7 +39,7 @@ export async function operatorOf(
   }
   const assertion = request.headers.get(ASSERTION);
   if (assertion === null) return failure({ reason: "no credentials" });
-  // Access knows a browser by its cookie, which other sites' pages send as well.
+  // Access recognizes a browser by its cookie, which it also sends for other sites' pages.
   if (isCrossSite(request, origins(env))) return failure({ reason: "another site" });
   const who = await accessIdentity(assertion, env, accessKeysOf);
   if (!who.ok) return failure({ reason: "assertion refused", error: who.error });
@@ -47,8 +47,8 @@ export async function operatorOf(
 }
 
 /**
- * Is it one of those that are configured, by their hashes? More than one, separated by spaces, while they change. A secret
- * must be random and long (32 bytes): a plain hash protects nothing that people make up.
+ * Is it one of the configured secrets, by their hashes? Several hashes are separated by spaces, for the time in which a
+ * secret is replaced. A secret must be random and long (32 bytes): a plain hash does not protect a weak one.
  */
 async function isSecret(secret: string, configuredSha256: string): Promise<boolean> {
   const actual = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret));

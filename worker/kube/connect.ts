@@ -1,4 +1,4 @@
-// Clients for the apiserver that this deployment is configured with.
+// Makes clients for this deployment's apiserver.
 import type { Environment } from "../env.ts";
 import { kubeClient, type KubeClient } from "./kube-client.ts";
 
@@ -7,7 +7,7 @@ export function fieldManagerOf(deployment: string): string {
   return `rollcall.${deployment}`;
 }
 
-/** Makes clients; the calls of one end `withinMs` after it was made. */
+/** The function makes clients; all calls of a client end `withinMs` after it was made. */
 export function kubeConnector(env: Environment, nowMs: () => number): (withinMs: number) => KubeClient {
   const { KUBE } = env;
   return (withinMs) =>

@@ -7,7 +7,7 @@ import type { Event, Lease, Node, Status } from "../../shared/kubernetes/types.t
 import { failure, success } from "../../shared/result.ts";
 
 export interface KubeConnection {
-  /** `KUBE.fetch`, or fetch. */
+  /** Typically `KUBE.fetch`, or the global one. */
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** https://kube.example.com:6443 */
   url: string;
@@ -17,14 +17,14 @@ export interface KubeConnection {
   fieldManager: string;
   /** A step has one deadline for all of its calls: this long after the client was made. */
   withinMs: number;
-  /** Date.now */
+  /** Typically Date.now. */
   nowMs: () => number;
 }
 
 export interface KubeClient extends NodeClient, LeaseClient, EventClient {
   /** PATCHes with a strategic merge patch, which brings its own preconditions. */
   patchNode: (original: Node, patch: JsonObject) => Promise<ApiResult<Node>>;
-  /** DELETEs what has this uid; one that has another is a conflict. */
+  /** DELETEs the Node with this uid. A Node with another uid is a conflict. */
   deleteNode: (name: string, uid: string) => Promise<ApiResult<unknown>>;
   deleteLease: (namespace: string, name: string, uid: string) => Promise<ApiResult<unknown>>;
 }
@@ -70,7 +70,7 @@ export function kubeClient(connection: KubeConnection): KubeClient {
   };
 }
 
-/** The Node's uid as precondition: a Node that was deleted and made anew is not the one that was decided about. */
+/** Adds the Node's uid as a precondition: a Node that was deleted and created again is not the one decided about. */
 function withUid(patch: JsonObject, uid: string | undefined): JsonObject {
   if (uid === undefined) return patch;
   const metadata = isJsonObject(patch["metadata"]) ? patch["metadata"] : {};
@@ -92,15 +92,15 @@ interface Call {
   contentType: string;
 }
 
-/** What a request yields; `retryAfterMs` where the apiserver asks for patience. */
+/** `retryAfterMs` is present where the apiserver sent Retry-After. */
 type Attempt<T> = ApiResult<T> & { retryAfterMs?: number };
 
 const NO_ANSWER = "no answer in time";
 
-/** Asks until there is an answer or no time: an apiserver that says when to come again is asked again (as in client-go). */
+/** Repeats the request while the apiserver answers with Retry-After and there is time, as client-go does. */
 async function answered<T>(connection: KubeConnection, startedMs: number, call: Call): Promise<ApiResult<T>> {
   for (;;) {
-    // A clock that was put back must not make the deadline longer.
+    // A clock that was set back must not extend the deadline.
     const leftMs = connection.withinMs - Math.max(0, connection.nowMs() - startedMs);
     if (leftMs <= 0) return failure({ kind: "unanswered", message: NO_ANSWER });
     const { retryAfterMs, ...answer } = await withDeadline(leftMs, (signal) =>
@@ -111,7 +111,7 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
   }
 }
 
-/** Ends in time, whatever becomes of the request: a tick that hangs would hold up every report after it. */
+/** Ends in time even where the request does not: a tick that hangs would delay every report after it. */
 async function withDeadline<T>(
   leftMs: number,
   work: (signal: AbortSignal) => Promise<Attempt<T>>,
@@ -153,7 +153,7 @@ async function request<T>(
       redirect: "manual",
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return { ...answerOf<T>(method, response.status, await response.text()), ...patience(response) };
+    return { ...answerOf<T>(method, response.status, await response.text()), ...retryAfter(response) };
   } catch (error) {
     return failure({
       kind: "unanswered",
@@ -162,18 +162,18 @@ async function request<T>(
   }
 }
 
-/** Retry-After in seconds, of an apiserver that has too much to do: at least one. */
-function patience({ status, headers }: Response): { retryAfterMs?: number } {
+/** Retry-After of an overloaded apiserver: at least one second. */
+function retryAfter({ status, headers }: Response): { retryAfterMs?: number } {
   const seconds = Number(headers.get("retry-after") ?? Number.NaN);
   const isBusy = status === 429 || status >= 500;
   return isBusy && seconds >= 0 ? { retryAfterMs: Math.max(1, seconds) * 1000 } : {};
 }
 
-/** An object of the apiserver's, its Status, or, where something else answered, that. */
+/** An object of the apiserver's, or its Status as the error; "unanswered" where something else than it answered. */
 function answerOf<T>(method: string, code: number, text: string): ApiResult<T> {
   const body = parseObject(text);
   const ok = code >= 200 && code < 300;
-  // Of what is deleted at once nothing is left to answer with.
+  // A DELETE that removes an object at once is answered with a Status.
   const isExpected = method === "DELETE" || body?.["kind"] !== "Status";
   if (ok && isExpected && typeof body?.["metadata"] === "object") return success(body as T);
   if (!ok && body?.["kind"] === "Status") return failure(statusError({ ...(body as Status), code }));

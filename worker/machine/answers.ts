@@ -1,5 +1,5 @@
-// What a machine's object answers a request of its machine: a Result, which each transport puts on its wire. Knows no
-// HTTP.
+// The answers of a machine's object to its machine: Results, which each transport puts on its wire. They have no HTTP
+// status.
 import type { LeaveAnswer, Reason, ReportAnswer, RotationAnswer } from "../../shared/protocol/answers.ts";
 import type { Failure, Result } from "../../shared/result.ts";
 
@@ -10,7 +10,7 @@ export interface BodyFault {
   message: string;
 }
 
-/** Why a request was refused. Changes nothing, but for "not-removed", which a repetition continues. */
+/** Why a request was refused. It changed nothing, except for "not-removed": a repetition continues that removal. */
 export type Refusal =
   | { reason: Extract<Reason, "unauthenticated" | "key-revoked" | "invalid-json"> }
   | { reason: Extract<Reason, "invalid-body">; fault: BodyFault }
@@ -30,12 +30,12 @@ export const KEY_REVOKED = {
   error: { reason: "key-revoked" },
 } as const satisfies Failure<Refusal>;
 
-/** When a name that has changed too often in a day is asked for again: it is one change an hour. */
+/** The Retry-After of a name that has changed too often in a day: on average it may change once an hour. */
 export const CHANGE_AGAIN_SECONDS = 3600;
 export const CHANGED_TOO_OFTEN = {
   ok: false,
   error: { reason: "rate-limited", retryAfterSeconds: CHANGE_AGAIN_SECONDS },
 } as const satisfies Failure<Refusal>;
 
-/** The error that a call of `forget` ends with, since the object ends itself. */
+/** The error with which a call of `forget` fails, since the object aborts itself. */
 export const FORGOTTEN = "the machine has left";

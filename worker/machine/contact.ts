@@ -1,12 +1,12 @@
-// Records what a report says beside the Node: that the machine is there, that its clock is off, that its shim could not
-// set up. A line of history when it changes, and no row when it does not.
+// Records what a report shows apart from the Node: that the machine reports, that its clock is off, that its shim could
+// not set up. Adds a line of history when that changes, and no row when it does not.
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Stored } from "../storage/journal.ts";
 
-/** A clock that is further off than this is worth a line. */
+/** A clock that is off by more than this is recorded. */
 const MAX_SKEW_MS = 60_000;
 
-/** A machine that sends a fresh report is not silent. */
+/** Call it for each fresh report that is applied: it ends a silence. */
 export function recordContact({ records, journal }: Stored, { machineTime }: Report, nowMs: number): void {
   const skewMs = Date.parse(machineTime) - nowMs;
   const isSkewed = Math.abs(skewMs) > MAX_SKEW_MS;
@@ -21,7 +21,10 @@ export function recordContact({ records, journal }: Stored, { machineTime }: Rep
   journal.note("silence", `heard of again after ${Math.round((nowMs - silentSinceMs) / 1000)} s`, nowMs);
 }
 
-/** The shim could not set up and ends: no heartbeat. As the kubelet says it (initializeModules failed). */
+/**
+ * The shim could not set up and ends. It is the kubelet's event (initializeModules failed), except where somebody else
+ * has the Node.
+ */
 export function recordSetupFailure({ records, journal }: Stored, setupError: string, nowMs: number): void {
   if (records.get("registration")?.phase === "name taken") journal.note("registration", setupError, nowMs);
   else journal.warn("KubeletSetupFailed", setupError, nowMs);

@@ -13,19 +13,19 @@ import type { Report } from "../../shared/protocol/report.ts";
 import type { MachineAnswer } from "./answers.ts";
 import type { Freshness } from "./fresh-requests.ts";
 
-/** What the object knows when a report has been verified. */
+/** What the decision depends on, besides the report. */
 export interface ReportSituation {
   /** Is a machine enrolled, and may its keys still be used? */
   isEnrolled: boolean;
-  /** What the report's ticket and number say, and whether the machine asks more often than it may. */
+  /** The result of checking the report's ticket and n, and the machine's rate of requests. */
   freshness: Freshness;
   /** Who has reported with this key. */
   senders: SeenSenders;
-  /** Who sent this report; undefined where its facts, which say so, are not known. */
+  /** Who sent this report; undefined where its facts, which have the IDs, are not known. */
   sender: Sender | undefined;
   /** Are the report's facts stored, or known to be refused? */
   areFactsKnown: boolean;
-  /** Are they known as somebody's, stored or not? Facts of a suspended sender are not stored. */
+  /** Is it known which sender has these facts? A suspended sender's are not stored. */
   areSendersFactsKnown: boolean;
   nowMs: number;
   leaseMs: number;
@@ -49,7 +49,7 @@ export type ReportStep =
   | { kind: "suspend"; phase: DuplicatePhase; senders: SeenSenders }
   /** The shim could not set up and ends: an event and a line of history, no heartbeat. */
   | { kind: "record setup failure"; setupError: string; senders: SeenSenders }
-  /** The registry confirms the key, the report is stored, the Node kept true. */
+  /** The registry confirms the key, the report is stored, and a tick runs. */
   | { kind: "apply"; senders: SeenSenders };
 
 /** First match wins, as in the table of docs/protocol.md. */

@@ -1,5 +1,5 @@
-// Who reports with this machine's key: kept in memory with each report, in SQLite when it changes; for operators, in
-// history and as events. Decides nothing itself (shared/node/duplicate-senders.ts, decide-report.ts).
+// Keeps who reports with this machine's key: in memory with each report, in SQLite when it changes. Records another
+// phase in history and as an event. Decides nothing itself (shared/node/duplicate-senders.ts, decide-report.ts).
 import type { WarningReason } from "../../shared/events/reasons.ts";
 import {
   currentSenders,
@@ -24,7 +24,7 @@ export interface DuplicateNotice {
 type IDs = Omit<Sender, "startId">;
 const UNKNOWN: IDs = { machineID: "", bootID: "" };
 
-/** Facts of several machines, and of each while they change. */
+/** Enough for several machines, each with facts that change. */
 const MAX_DIGESTS = 256;
 
 const EVENTS: Record<DuplicatePhase, WarningReason> = { cloned: "MachineCloned", "two shims": "TwoShims" };
@@ -43,7 +43,7 @@ export function duplicateNotice(phase: DuplicatePhase): DuplicateNotice {
 export class DuplicateSenders {
   readonly #stored: Stored;
   #seen: SeenSenders;
-  /** Whose facts they are, by their digest. An eviction loses it: facts are asked for again. */
+  /** The IDs in facts, by their digest. After an eviction they are not known, and a challenge asks for the facts. */
   readonly #idsByDigest = new Map<string, IDs>();
 
   constructor(stored: Stored) {
@@ -56,7 +56,7 @@ export class DuplicateSenders {
     return this.#seen;
   }
 
-  /** Who sent a report; undefined where its facts, which say so, are not known. */
+  /** Who sent a report; undefined where its facts, which have the IDs, are not known. */
   senderOf({ facts, factsDigest, startId }: Report): Sender | undefined {
     const isStored = this.#stored.records.get("facts")?.digest === factsDigest;
     const known = isStored ? this.#lastIDs() : this.#idsByDigest.get(factsDigest);
@@ -64,7 +64,7 @@ export class DuplicateSenders {
     return ids && { machineID: ids.machineID, bootID: ids.bootID, startId };
   }
 
-  /** Remembers whose facts came with a report. */
+  /** Remembers the IDs in the facts of a report. */
   learnFrom({ facts, factsDigest }: Report): void {
     if (facts === undefined) return;
     const { machineID, bootID } = this.#idsIn(facts);
@@ -73,7 +73,7 @@ export class DuplicateSenders {
       this.#idsByDigest.delete(this.#idsByDigest.keys().next().value ?? "");
   }
 
-  /** Facts whose IDs cannot be read say nothing new. */
+  /** Facts whose IDs cannot be read count as those of the last sender. */
   #idsIn(facts: unknown): IDs {
     return machineIDsSchema.safeParse(facts).data?.machine ?? this.#lastIDs();
   }
@@ -82,12 +82,12 @@ export class DuplicateSenders {
     return this.#stored.records.get("facts")?.facts.machine ?? this.#seen.turns.at(-1) ?? UNKNOWN;
   }
 
-  /** Is it known whose facts these are? */
+  /** Is it known which sender has these facts? */
   knowsFacts(digest: string): boolean {
     return this.#idsByDigest.has(digest) || this.#stored.records.get("facts")?.digest === digest;
   }
 
-  /** Takes over what decideReport made of a report; another phase is stored, and recorded for people, at once. */
+  /** Takes over the senders that decideReport returned. Another phase is stored and recorded at once. */
   update(next: SeenSenders, nowMs: number, why = "nobody has taken turns for long"): void {
     const before = this.#seen.double?.phase;
     this.#seen = next;
@@ -118,14 +118,14 @@ export class DuplicateSenders {
     return isTrusted(this.#seen, startId) ? undefined : notice;
   }
 
-  /** An operator says that it is over; false: there were no duplicates. */
+  /** An operator ends the phase; false: there were no duplicates. */
   end(nowMs: number): boolean {
     if (!currentSenders(this.#seen, nowMs).double) return false;
     this.update(NO_SENDERS, nowMs, "an operator has ended it");
     return true;
   }
 
-  /** Another machine has the name. */
+  /** Call it when another machine has the name. */
   forget(): void {
     this.#seen = NO_SENDERS;
     this.#idsByDigest.clear();
@@ -140,7 +140,7 @@ export class DuplicateSenders {
 function description({ double, turns }: SeenSenders): string {
   if (double?.phase === "two shims") return MESSAGES["two shims"];
   const machines = [...new Set(turns.map(({ machineID, bootID }) => `machine ${machineID}, boot ${bootID}`))];
-  // Of many machines two are enough to tell what it is about.
+  // Two of many machines are enough to show what the event is about.
   return `${machines.slice(-2).join("; ")}: several machines report with one key, and none is believed`;
 }
 

@@ -1,4 +1,4 @@
-// Executes the step that decideReport named: what is stored, sent to the apiserver and answered. Decides nothing.
+// Executes the step that decideReport returned: stores, writes to the apiserver, and answers. Decides nothing.
 import type { DuplicatePhase } from "../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
@@ -21,7 +21,7 @@ import type { Upkeep } from "./upkeep.ts";
 interface VerifiedReport {
   report: Report;
   facts: ReportedFacts;
-  /** The one of ours that it was signed for. */
+  /** The configured origin that it was signed for. */
   origin: string;
 }
 
@@ -64,12 +64,12 @@ export class ReportExecutor {
   }
 
   #challenge({ reason, isFork, factsWanted }: Challenge, nowMs: number): MachineAnswer {
-    // What a forked request shows is worth a row of its own: nothing else of it is stored.
+    // A fork is stored by itself, since nothing else of the request is stored.
     if (isFork) this.#state.senders.keep(nowMs);
     return failure({ reason, ticket: this.#requests.offerTicket(), factsWanted });
   }
 
-  /** What a fresh report changes is one write, before anything else is awaited than the registry's word. */
+  /** What the report changes is stored in one write; only the registry's confirmation is awaited before. */
   async #apply({ report, facts, origin }: VerifiedReport): Promise<MachineAnswer> {
     const { senders, alarm, facts: known } = this.#state;
     if (!(await this.#standing.confirm(origin, Date.now()))) return KEY_REVOKED;
@@ -77,10 +77,10 @@ export class ReportExecutor {
     senders.keep(nowMs);
     known.take(report.factsDigest, facts, nowMs);
     recordContact(this.#state, report, nowMs);
-    // In the transaction of what the report changes.
+    // Not awaited here, so that it is part of the same write.
     const alarmed = alarm.atLatest(nowMs + SILENCE_CHECK_MS);
     const outcome = await this.#upkeep.keepTrue(report, nowMs);
-    // Two shims are said where nothing is wrong with the Node itself.
+    // The phase `two shims` is answered only where nothing is wrong with the Node itself.
     const notice = outcome.phase === "registered" ? senders.notice(Date.now()) : undefined;
     const answered = { ...outcome, ...notice };
     recordPhase(this.#state, answered.phase, Date.now());
@@ -88,7 +88,9 @@ export class ReportExecutor {
     return this.#reported({ ...answered, ...known.refusal(report.factsDigest) });
   }
 
-  /** Nothing of the report is stored or acted on. The trusted shim's reports set the phase; of clones none is trusted. */
+  /**
+   * Stores and applies nothing of the report. The trusted shim's reports set the phase; among clones none is trusted.
+   */
   #suspend(phase: DuplicatePhase): Promise<MachineAnswer> {
     const nowMs = Date.now();
     this.#upkeep.noteContact(nowMs);
@@ -97,7 +99,7 @@ export class ReportExecutor {
     return this.#answerWithoutTick({ ...duplicateNotice(phase), ready: !isCloned && this.#upkeep.isReady() });
   }
 
-  /** Nothing is renewed or written but events. */
+  /** Sends waiting events, and neither renews the lease nor writes the status. */
   async #answerWithoutTick(outcome: TickOutcome): Promise<MachineAnswer> {
     const { senders, alarm, records } = this.#state;
     senders.keep(Date.now());

@@ -1,5 +1,5 @@
-// The requests of one machine that are acted on: fresh by their ticket, and not more than the machine may send. Lives in
-// memory: an object that was evicted challenges, and was not asked much.
+// Decides which requests of one machine are acted on: those with a fresh ticket, within the machine's rate. It is kept
+// in memory: an object that was evicted challenges, and had few requests.
 import { randomNonce } from "../identity/nonce.ts";
 import { failure } from "../../shared/result.ts";
 import type { MachineAnswer } from "./answers.ts";
@@ -8,7 +8,7 @@ import { offerTicket, type TicketCheck, type Tickets, type TicketUse, useTicket 
 
 export type Freshness =
   | TicketCheck<Promise<MachineAnswer>>
-  /** Fresh, but one too many: its refusal is remembered under the ticket as any answer is. */
+  /** Fresh, but one too many: the refusal is remembered under the ticket like any answer. */
   | { kind: "too often"; remember: (answer: Promise<MachineAnswer>) => void };
 
 export const RATE_LIMITED = failure({
@@ -21,7 +21,7 @@ export class FreshRequests {
   readonly #mayAsk = requestRate();
   #tickets: Tickets<Promise<MachineAnswer>> = {};
 
-  /** `leaseMs`: how long a ticket is good. */
+  /** `leaseMs`: how long a ticket is valid. */
   constructor(leaseMs: () => number) {
     this.#leaseMs = leaseMs;
   }
@@ -33,7 +33,7 @@ export class FreshRequests {
     return { kind: "too often", remember: checked.remember };
   }
 
-  /** Acts on a fresh request, once; any other one gets the answer from before, a challenge or a refusal. */
+  /** Acts on a fresh request, once; any other one gets the earlier answer, a challenge or a refusal. */
   answerOnce(use: TicketUse, act: () => Promise<MachineAnswer>): Promise<MachineAnswer> {
     const freshness = this.use(use);
     if (freshness.kind === "repeated") return freshness.answer;
@@ -44,12 +44,11 @@ export class FreshRequests {
     return answer;
   }
 
-  /** The ticket for the next request. */
   offerTicket(): string {
     return offerTicket(this.#tickets, Date.now(), this.#leaseMs(), randomNonce);
   }
 
-  /** Another machine has the name. */
+  /** Call it when another machine has the name. */
   forget(): void {
     this.#tickets = {};
   }

@@ -1,4 +1,4 @@
-// The facts that a machine's object goes by: the last good ones in SQLite; of refused ones their fault, in memory.
+// The facts that a machine's object decides by: the last good ones, in SQLite. Of refused ones the fault, in memory.
 import { factsChanges } from "../../shared/from-report/facts-changes.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
@@ -7,7 +7,7 @@ import type { Stored } from "../storage/journal.ts";
 import type { BodyFault } from "./answers.ts";
 import type { ReportedFacts } from "./parse-report.ts";
 
-/** Until the first facts say otherwise: the kubelet's nodeLeaseDurationSeconds. */
+/** The kubelet's nodeLeaseDurationSeconds, until there are facts. */
 const DEFAULT_LEASE_SECONDS = 40;
 
 export class KnownFacts {
@@ -23,7 +23,7 @@ export class KnownFacts {
     return this.#stored.records.get("facts")?.digest === digest || this.#refused?.digest === digest;
   }
 
-  /** Takes what came with a report that is acted on; good facts are in SQLite before it returns. */
+  /** Takes the facts of a report that is applied; good ones are in SQLite before it returns. */
   take(digest: string, facts: ReportedFacts, nowMs: number): void {
     if (facts === undefined) return;
     this.#refused = facts.ok ? undefined : { digest, fault: facts.error };
@@ -43,15 +43,15 @@ export class KnownFacts {
     return (this.settings()?.nodeLeaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000;
   }
 
-  /** Another machine has the name. */
+  /** Call it when another machine has the name. */
   forget(): void {
     this.#refused = undefined;
   }
 }
 
 /**
- * The last good reading of a group that is missing stays, as in the caches of the kubelet and its container manager: a
- * failure to read changes no capacity, nor what is kept of it.
+ * A missing group keeps its last good reading, as in the caches of the kubelet and its container manager: a failure to
+ * read must change neither capacity nor reservations.
  */
 function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, nowMs: number): void {
   const before = records.get("facts")?.facts;
@@ -59,7 +59,7 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
   const storage = sent.storage ?? before?.storage;
   const inventory = sent.inventory === undefined ? before?.inventory : sent.inventory;
   const dropIns = sent.dropIns === undefined ? before?.dropIns : sent.dropIns;
-  // Drop-ins are their source: while none was looked at, the last ones stay.
+  // Drop-ins report the custom facts: until they ran, the last ones stay.
   const custom = sent.dropIns === undefined ? (sent.custom ?? before?.custom) : sent.custom;
   const facts = {
     ...sent,

@@ -1,15 +1,15 @@
-// The object's one alarm, set as seldom as can be: setting it writes a row.
+// The object's one alarm, set as rarely as possible, because setting it writes a row.
 
 export class LazyAlarm {
   readonly #storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">;
-  /** null: none is set. undefined: an eviction has forgotten whether one is. */
+  /** null: none is set. undefined: after an eviction it is not known whether one is. */
   #setForMs: number | null | undefined;
 
   constructor(storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">) {
     this.#storage = storage;
   }
 
-  /** The alarm will ring then or before. */
+  /** Has the alarm ring at this time or earlier. */
   async atLatest(atMs: number): Promise<void> {
     this.#setForMs ??= await this.#storage.getAlarm();
     if (this.#setForMs !== null && this.#setForMs <= atMs) return;

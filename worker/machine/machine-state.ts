@@ -1,4 +1,4 @@
-// Everything that an object keeps of its machine, opened once when the object wakes. Decides and sends nothing.
+// Opens everything that an object keeps about its machine, once when the object wakes. Decides and sends nothing.
 import { type History, machineHistory } from "../storage/history.ts";
 import { type Journal, journal } from "../storage/journal.ts";
 import { eventOutbox, type Outbox } from "../storage/outbox.ts";

@@ -1,5 +1,5 @@
-// The Durable Object of one machine: verifies what the machine sends, has decide-report.ts decide, and executes the step
-// that it names. Knows no HTTP: every transport puts the answers on its own wire.
+// The Durable Object of one machine: verifies what the machine sends, and executes the step that decide-report.ts
+// returns. It has no HTTP in it: every transport puts the answers on its own wire.
 import { DurableObject } from "cloudflare:workers";
 import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
 import type { Report } from "../../shared/protocol/report.ts";
@@ -22,7 +22,7 @@ import { Removal } from "./removal.ts";
 import { parseRotation } from "./rotation.ts";
 import { Upkeep } from "./upkeep.ts";
 
-/** For a machine that is not enrolled no ticket is used up. */
+/** Without an enrolled machine no ticket is used. */
 const NOT_USED: Freshness = { kind: "stale" };
 
 export class NodeObject extends DurableObject<Environment> {
@@ -55,7 +55,10 @@ export class NodeObject extends DurableObject<Environment> {
     });
   }
 
-  /** Follows the pin, unless it is out of date; null: nobody is enrolled. What it gave counts once the registry says so. */
+  /**
+   * Follows the pin unless it is out of date; null: nobody is enrolled. The first report asks the registry to confirm
+   * the pin.
+   */
   async enrol(pin: GrantedPin): Promise<(Enrolled & { ticket: string }) | null> {
     await this.#removal.finished();
     const { keys, facts, senders } = this.#state;
@@ -78,7 +81,7 @@ export class NodeObject extends DurableObject<Environment> {
     const { report, facts } = parsed.value;
     const isEnrolled = keys.enrolled() !== null;
     const freshness = isEnrolled ? this.#requests.use(use) : NOT_USED;
-    // Facts say who sends them; a request that proves nothing new teaches nothing.
+    // Facts have their sender's IDs. Only a fresh or forked request shows that its sender is there now.
     if (freshness.kind === "fresh" || freshness.kind === "forked") this.#state.senders.learnFrom(report);
     const step = decideReport(report, this.#situation(report, freshness, isEnrolled));
     if (freshness.kind === "fresh") keys.promote(by);
@@ -87,7 +90,6 @@ export class NodeObject extends DurableObject<Environment> {
     return answer;
   }
 
-  /** What the object knows when this report comes. */
   #situation(report: Report, freshness: Freshness, isEnrolled: boolean): ReportSituation {
     const { facts, senders } = this.#state;
     const { factsDigest } = report;
@@ -124,31 +126,31 @@ export class NodeObject extends DurableObject<Environment> {
     return this.#requests.answerOnce(use, () => this.#removal.remove(request.name, { thumbprint: by }));
   }
 
-  /** An operator removes the machine; `forget` comes next. */
+  /** An operator removes the machine. After a success the transport calls `forget`. */
   remove(name: string, operator: string): Promise<Result<LeaveAnswer, Refusal>> {
     return this.#removal.remove(name, { operator });
   }
 
-  /** Forgets the machine that has left, in storage and in memory. The call itself ends with the error FORGOTTEN. */
+  /** Forgets the machine that has left, in storage and in memory. The call itself fails with the error FORGOTTEN. */
   async forget(): Promise<void> {
     const { records } = this.#state;
-    // A machine that has enrolled anew meanwhile stays.
+    // A machine that has enrolled again meanwhile stays.
     if (records.get("enrolment") && !records.get("isLeaving")) return;
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
     await this.ctx.storage.sync();
-    // Whatever else is under way in this object must not write any more.
+    // Nothing else that runs in this object may write any more.
     this.ctx.abort(FORGOTTEN);
   }
 
-  /** The registry refuses the machine's keys since this generation: so does this object. */
+  /** The registry refuses keys that were pinned before this generation; so does this object from now on. */
   revoke(generation: number): void {
     const { keys, journal } = this.#state;
     if (keys.revoke(generation))
       journal.note("registration", "an operator revoked this machine's keys", Date.now());
   }
 
-  /** Flushes the outbox, notes silence, ends a removal. */
+  /** Flushes the outbox, records silence, completes a removal. */
   override async alarm(): Promise<void> {
     const { records, alarm, keys } = this.#state;
     alarm.rang();
@@ -163,7 +165,7 @@ export class NodeObject extends DurableObject<Environment> {
     return this.#state.history.read(query);
   }
 
-  /** An operator asks: the next report registers, also where the Node was deleted. */
+  /** For operators: the next report registers, also where the Node was deleted. */
   registerAgain(): boolean {
     return registerAgain(this.#state.records, this.#state.journal, Date.now());
   }
@@ -173,7 +175,7 @@ export class NodeObject extends DurableObject<Environment> {
     return this.#state.senders.list(Date.now());
   }
 
-  /** An operator says that one machine alone has the key now; false: that was not in doubt. */
+  /** For operators: only one machine has the key now; false: there were no duplicates. */
   believe(): boolean {
     return this.#state.senders.end(Date.now());
   }

@@ -1,4 +1,4 @@
-// From the bytes of a verified report to what it says: parsed, validated, its facts apart from its vitals.
+// Parses and validates the bytes of a verified report, its facts apart from the rest.
 import { type Facts, factsSchema } from "../../shared/protocol/facts.ts";
 import { type Report, reportSchema } from "../../shared/protocol/report.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
@@ -15,7 +15,7 @@ export interface ParsedReport {
   facts: ReportedFacts;
 }
 
-/** Changes nothing. A fault of the facts refuses the facts alone. */
+/** A fault of the facts refuses the facts alone. */
 export async function parseReport(body: Uint8Array<ArrayBuffer>): Promise<Result<ParsedReport, Refusal>> {
   let json: unknown;
   try {
@@ -36,7 +36,7 @@ async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts
     const { path, message } = firstFault(parsed.error);
     return failure({ path: `/facts${path}`, message });
   }
-  // Of what the schema let through: anything may be nested deeper than a recursion can go.
+  // Of the validated facts: unvalidated ones may be nested more deeply than canonicalJson can recurse.
   const canonical = new TextEncoder().encode(canonicalJson(parsed.data));
   if ((await sha256Base64url(new Uint8Array(canonical))) !== factsDigest)
     return failure({ path: "/factsDigest", message: "not the digest of these facts" });

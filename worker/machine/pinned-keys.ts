@@ -1,5 +1,5 @@
-// Which keys speak for this machine, in its object's records: follows the registry's pins, verifies what they signed.
-// Asks nobody: what the registry says is an argument.
+// The keys of this machine, in its object's records: follows the registry's pins, and verifies what the keys signed.
+// Asks nobody: the registry's answers are arguments.
 import type { CryptoKey } from "jose";
 import { type Result, success } from "../../shared/result.ts";
 import type { Enrolment, NodeRecordStore, PublicKey } from "../storage/records.ts";
@@ -19,32 +19,31 @@ export interface SignedRequest {
 export interface VerifiedRequest {
   /** Thumbprint of the key. */
   by: string;
-  /** The one of ours that it was signed for. */
+  /** The configured origin that it was signed for. */
   origin: string;
   use: TicketUse;
 }
 
-/** Who is enrolled. */
 export interface Enrolled {
   id: string;
-  /** Of the keys that may speak for it. */
+  /** Of the keys that may sign for it. */
   thumbprints: string[];
 }
 
 export interface PinnedKeys {
-  /** Takes over a pin that is newer than all that is known; true: another machine has the name now. */
+  /** Follows a pin that is newer than all known ones; true: it is, and the name has a new enrolment. */
   follow: (pin: GrantedPin, newId: string, nowMs: number) => boolean;
-  /** What was pinned before this generation is out of date; true: that goes for the machine that is enrolled. */
+  /** Pins before this generation are out of date from now on; true: the enrolled machine's pin is one of them. */
   outdate: (generation: number) => boolean;
-  /** The same, by an operator: its keys are refused from now on; true: until now they were not. */
+  /** The same for an operator's revocation: the keys are refused from now on; true: they were not before. */
   revoke: (generation: number) => boolean;
-  /** The enrolment, and the keys that may speak for it; null: nobody is enrolled, or no more. */
+  /** The enrolment, and the keys that may sign for it; null: nobody is enrolled, or no longer. */
   enrolled: () => Enrolled | null;
-  /** The pin and key in use, as a text that another one differs from; null: nobody is enrolled. */
+  /** Identifies the pin and key in use; null: nobody is enrolled. */
   pinInUse: () => string | null;
   /** This key takes over with its first report. */
   prepare: (next: PublicKey) => void;
-  /** Something fresh came from this key: if it is the next one, it takes over. */
+  /** Call it with the key of a fresh request: if it is the next key, it takes over. */
   promote: (thumbprint: string) => void;
   /** Did one of this machine's keys sign exactly this? */
   verify: (
@@ -79,7 +78,7 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
       const { key, machineID, systemUUID } = machine;
       const who = { name, key, thumbprint, machineID, systemUUID };
       records.put("enrolment", { id: newId, ...who, token, ...grant, generation, pinnedAtMs: nowMs });
-      // What another machine has said is not this one's.
+      // What another machine reported must not count for this one.
       for (const record of ["isLeaving", "facts", "beyondGrant", "nextKey", "formerKey"] as const)
         records.remove(record);
       return true;
@@ -135,7 +134,7 @@ async function verify(
   const expected = { action, name, bodyDigest, origins };
   const claims = await verifyRequest(token, await importOnce(signer.key), expected);
   if (!claims.ok) return UNAUTHENTICATED;
-  // As it is now: other requests may have run meanwhile.
+  // Read again, since other requests may have run meanwhile.
   const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;
   if (isFormer || records.get("enrolment")?.isRevoked) return KEY_REVOKED;
   const { aud: origin, ticket, n } = claims.value;

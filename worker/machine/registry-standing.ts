@@ -1,5 +1,5 @@
-// What a machine's object asks the registry about its own keys, and reports to it: once after each enrolment and
-// rotation, once for an origin and day, and never else.
+// Has the registry confirm a machine's key and note the origin in use: once after each enrolment and rotation, and once
+// a day for each origin.
 import type { RegistryObject } from "../registry/registry-object.ts";
 import type { RotationAnswer } from "../../shared/protocol/answers.ts";
 import { type Result, success } from "../../shared/result.ts";
@@ -8,11 +8,11 @@ import type { PublicKey } from "../storage/records.ts";
 import { CHANGE_AGAIN_SECONDS, CHANGED_TOO_OFTEN, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import type { MachineState } from "./machine-state.ts";
 
-/** How exactly operators know when an origin was used last. */
-const TOLD_EVERY_MS = 24 * 3600 * 1000;
-/** Of one that a machine comes back to: in turns, it must not cost a row with each report. */
+/** Operators see to within this time when an origin was used last. */
+const NOTED_EVERY_MS = 24 * 3600 * 1000;
+/** For an origin that a machine returns to: using two in turns must not cost a row with each report. */
 const BACK_AGAIN_MS = 3600 * 1000;
-/** A registry that has no answer is not asked by its whole fleet again and again. */
+/** How long a registry that fails is left alone, so that not all machines ask it again with each report. */
 const ASK_AGAIN_MS = 3600 * 1000;
 
 export type Registry = Pick<DurableObjectStub<RegistryObject>, "confirm" | "rotate" | "unpin" | "leave">;
@@ -22,15 +22,15 @@ export class RegistryStanding {
   readonly #registry: () => Pick<Registry, "confirm" | "rotate">;
   readonly #nowMs: () => number;
   #askAgainAtMs = 0;
-  /** It has rotated often enough for now: the registry is not asked. */
+  /** The registry has refused another rotation: it is not asked before this time. */
   #rotateAgainAtMs = 0;
-  /** Reports that wait for one answer go on in the order in which they came. */
+  /** Reports that wait for the same answer continue in the order in which they came. */
   #asking: { key: string; answer: Promise<boolean> } | undefined;
 
   constructor(
     state: Pick<MachineState, "records" | "keys">,
     registry: () => Pick<Registry, "confirm" | "rotate">, // the registry's object
-    nowMs: () => number, // Date.now
+    nowMs: () => number, // typically Date.now
   ) {
     this.#state = state;
     this.#nowMs = nowMs;
@@ -38,9 +38,9 @@ export class RegistryStanding {
   }
 
   /**
-   * Is the name this key's? The first report with a key tells the registry, and learns that: the enrolment may have been
-   * on its way for long. Where it is not, the machine's keys are revoked here as well. The registry is told again, by
-   * origin, once a day; then it need not answer.
+   * Is the name this key's? The first report with a key asks the registry, because the pin may be out of date by then.
+   * Where the name is not this key's, the machine's keys are revoked here as well. The registry is called again once a
+   * day for each origin; a failure of these calls changes nothing.
    */
   confirm(origin: string, nowMs: number): Promise<boolean> {
     const { records, keys } = this.#state;
@@ -49,9 +49,9 @@ export class RegistryStanding {
     if (this.#asking?.key === key) return this.#asking.answer;
     const settled = records.get("settled");
     const isKnown = settled?.key === key;
-    if (isKnown && (isTold(settled.toldAtMs, origin, nowMs) || nowMs < this.#askAgainAtMs))
+    if (isKnown && (isNoted(settled.toldAtMs, origin, nowMs) || nowMs < this.#askAgainAtMs))
       return Promise.resolve(true);
-    const asked = isKnown ? this.#tellAgain(key, origin, nowMs) : this.#ask(key, origin, nowMs);
+    const asked = isKnown ? this.#askAgain(key, origin, nowMs) : this.#ask(key, origin, nowMs);
     const answer = asked.finally(() => {
       if (this.#asking?.answer === answer) this.#asking = undefined;
     });
@@ -59,7 +59,7 @@ export class RegistryStanding {
     return answer;
   }
 
-  /** Has the next key pinned, by the registry first. Answers its kid, or refuses what cannot be this machine's key. */
+  /** Has the next key pinned, by the registry first. Returns its kid, or refuses what cannot be this machine's key. */
   async pinNext(next: PublicKey, macKeys: string): Promise<Result<RotationAnswer, Refusal>> {
     const { records, keys } = this.#state;
     const enrolment = records.get("enrolment");
@@ -91,7 +91,7 @@ export class RegistryStanding {
     return stands;
   }
 
-  async #tellAgain(key: string, origin: string, nowMs: number): Promise<boolean> {
+  async #askAgain(key: string, origin: string, nowMs: number): Promise<boolean> {
     try {
       return await this.#ask(key, origin, nowMs);
     } catch (error) {
@@ -102,11 +102,11 @@ export class RegistryStanding {
   }
 }
 
-/** Does the registry know well enough that this origin is the one in use? */
-function isTold(toldAtMs: Record<string, number>, origin: string, nowMs: number): boolean {
+/** Has the registry noted recently enough that this origin is in use? */
+function isNoted(toldAtMs: Record<string, number>, origin: string, nowMs: number): boolean {
   const { [origin]: atMs } = toldAtMs;
   if (atMs === undefined) return false;
   const isLatest = Object.values(toldAtMs).every((otherMs) => otherMs <= atMs);
-  // A clock that was ahead must not make this wait for it.
-  return Math.abs(nowMs - atMs) < (isLatest ? TOLD_EVERY_MS : BACK_AGAIN_MS);
+  // The absolute value, since a time that a fast clock stored must not delay the next call.
+  return Math.abs(nowMs - atMs) < (isLatest ? NOTED_EVERY_MS : BACK_AGAIN_MS);
 }

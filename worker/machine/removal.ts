@@ -1,5 +1,5 @@
-// A machine leaves, or an operator forgets it: its keys are refused for ever, then lease and Node leave the cluster, where
-// they are this deployment's. Safe to repeat: what is gone already is fine, and an alarm finishes what was interrupted.
+// Removes a machine that leaves, or that an operator forgets: its keys are refused for ever, then its lease and Node
+// are deleted where they are this deployment's. Safe to repeat; an alarm completes a removal that was interrupted.
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { ownershipFault } from "../../shared/node/ownership.ts";
@@ -19,7 +19,7 @@ import type { Upkeep } from "./upkeep.ts";
 
 const LEFT = success<LeaveAnswer>({ left: true });
 
-/** An operator, or the machine itself with this key. */
+/** Who removes the machine: an operator, or the machine itself with this key. */
 export type RemovedBy = { operator: string } | { thumbprint: string };
 
 export interface RemovalDependencies {
@@ -27,7 +27,7 @@ export interface RemovalDependencies {
   state: MachineState;
   upkeep: Upkeep;
   registry: () => Pick<Registry, "unpin" | "leave">;
-  /** For a machine that has to ask once more. */
+  /** For a machine that has to repeat its request. */
   offerTicket: () => string;
 }
 
@@ -39,20 +39,20 @@ export class Removal {
     this.#with = dependencies;
   }
 
-  /** Who enrols waits for it: what a removal takes out of the cluster must not be the next machine's. */
+  /** An enrolment waits for it, so that a removal does not delete the next machine's Node. */
   async finished(): Promise<void> {
     await this.#underWay?.catch(() => undefined);
   }
 
   /**
-   * Succeeds as well where there is nothing (any more) to remove; the object may be forgotten then. From here on reports
+   * Also succeeds where nothing is left to remove. After a success the object may be forgotten. From here on reports
    * are refused. `by`: for the log of operators, or of machines.
    */
   remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
     return this.#tracked(this.#remove(name, by));
   }
 
-  /** By an alarm, since nobody may ask once more: the machine may be gone. */
+  /** For an alarm: the machine may be gone, so that nobody repeats the request. */
   resume(name: string, forget: () => Promise<void>): Promise<void> {
     return this.#tracked(this.#resume(name, forget));
   }
@@ -75,7 +75,7 @@ export class Removal {
     if (!isEnrolled && records.get("enrolment")) return LEFT;
     records.put("isLeaving", true);
     if (!isEnrolled) return LEFT;
-    // A run in progress would make again what is removed.
+    // A tick in progress would create again what is removed.
     await upkeep.finish();
     await upkeep.flush(name);
     const removed = await removeFromCluster(env, records, name, () => Date.now());
@@ -104,7 +104,7 @@ export class Removal {
 /** Two GETs and two DELETEs. */
 const WITHIN_MS = 4000;
 
-/** Succeeds once nothing of ours is left; else the error is what kept it there. */
+/** Succeeds once nothing of ours is left; else the error is the apiserver's. */
 async function removeFromCluster(
   env: Environment,
   records: NodeRecordStore,
@@ -120,7 +120,7 @@ async function removeFromCluster(
   if (!node.ok && !isNodeMissing(node.error, name)) return node;
   const lease = await client.getLease(NODE_LEASE_NAMESPACE, name);
   if (!lease.ok && !isNotFound(lease.error)) return lease;
-  // Somebody keeps this Node alive: it is theirs by now.
+  // Somebody else renews the lease: the Node is theirs by now.
   if (lease.ok && foreignRenewer(lease.value, deployment, nowMs()) !== null) return success(null);
 
   const ourUid =

@@ -1,5 +1,5 @@
-// How often one machine is listened to. Counts fresh requests that it signed itself and nothing else: whoever sends others,
-// or a recording of its own, cannot use its share up.
+// Limits how often one machine's requests are handled. Counts only fresh requests that the machine signed, so that
+// nobody else can use up its share, not even with recorded requests.
 import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 
 /**
@@ -7,10 +7,10 @@ import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts
  * once a second at most, its flips apart.
  */
 export const REQUEST_LIMIT = { atOnce: 100, perSecond: 10 } as const;
-/** Then there is room for some again. */
+/** After this time some requests are allowed again. */
 export const RETRY_AFTER_SECONDS = 1;
 
-/** Call it for each request: false is one too many. Lives in memory: an object that was evicted was not asked much. */
+/** Call it for each request; false: one too many. It is kept in memory: an object that was evicted had few requests. */
 export function requestRate(): (nowMs: number) => boolean {
   let bucket: TokenBucket | undefined;
   return (nowMs) => {

@@ -1,10 +1,10 @@
-// From the bytes of a verified rotation to the key that follows: its possession is proven here. Pins nothing.
+// Parses a verified rotation, and verifies possession of the next key. Pins nothing.
 import { rotationSchema } from "../../shared/protocol/claims.ts";
 import type { PublicKey } from "../storage/records.ts";
 import { verifyNextKey } from "../identity/jwt.ts";
 import type { SignedRequest } from "./pinned-keys.ts";
 
-/** null for anything but a proof by another key that it follows `previous` on this machine. */
+/** null for anything but a proof by another key that it replaces `previous` on this machine. */
 export async function parseRotation(
   { name, body }: SignedRequest,
   { path, previous, origins }: { path: string; previous: string; origins: string[] },

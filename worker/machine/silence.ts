@@ -1,18 +1,18 @@
-// When is a machine silent? An alarm asks every few minutes; it decides by the time of the last report, and where no
-// memory has that, by the last renewal of the lease. Writes nothing to the apiserver.
+// Decides whether a machine is silent: by the time of its last report or, after an eviction, by the last renewal of its
+// lease. An alarm asks every few minutes. Writes nothing to the apiserver.
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { Stored } from "../storage/journal.ts";
 
-/** A machine that goes silent is noticed within this time. Each check is a row. */
+/** A silence is noticed within this time. Each check costs a row. */
 export const SILENCE_CHECK_MS = 5 * 60_000;
 
 type LastContact =
   | { kind: "in contact" }
   | { kind: "silent"; sinceMs: number }
-  /** The apiserver was away, or still is, so an old lease proves nothing: ask again then. */
+  /** The apiserver was away, or still is, so that an old lease proves nothing: check again at `askAgainMs`. */
   | { kind: "unknown"; askAgainMs: number; apiserverAnswers: boolean };
 
 export interface SilenceCheck {
@@ -24,7 +24,7 @@ export interface SilenceCheck {
   nowMs: number;
 }
 
-/** Notes silence. When to check again, in milliseconds since 1970; null where nothing is expected any more. */
+/** Records silence. Returns when to check again, in milliseconds since 1970; null: no check is needed. */
 export async function checkSilence(
   { records, journal }: Stored,
   check: SilenceCheck,
@@ -52,7 +52,7 @@ export async function checkSilence(
 /** For an object that was evicted: the lease has the time of the last report that reached the apiserver. */
 async function contactByLease(
   check: SilenceCheck,
-  apiserver: { wasAway: boolean; backSinceMs: number | null }, // when the machine reported last, as far as is known
+  apiserver: { wasAway: boolean; backSinceMs: number | null }, // as of the last report and of later alarms
 ): Promise<LastContact> {
   const { nowMs, leaseDurationMs } = check;
   const found = await check.client.getLease(NODE_LEASE_NAMESPACE, check.name);

@@ -1,4 +1,4 @@
-// One run at a time: who calls during a run joins the next one, which sees what was set before the call.
+// Runs work one at a time: a call during a run joins the next run, which sees everything that was set before the call.
 
 /** A function that runs `work`; at most one run is in progress and at most one waits for it. */
 export function singleFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
@@ -14,7 +14,7 @@ export function singleFlight<Result>(work: () => Promise<Result>): () => Promise
   }
 
   return () => {
-    // Between a run and the next one nothing runs, and the next one is not to be overtaken.
+    // Between a run and the next one `running` is undefined, and this call must not start before the next one.
     if (next) return next;
     if (!running) return start();
     next = running

@@ -10,7 +10,7 @@ interface Ticket<Answer> {
   answer?: Answer;
 }
 
-/** `current` was offered last; `previous` is good until `current` has been used. */
+/** `current` was offered last; `previous` is valid until `current` has been used. */
 export interface Tickets<Answer> {
   current?: Ticket<Answer>;
   previous?: Ticket<Answer>;
@@ -32,7 +32,7 @@ export type TicketCheck<Answer> =
   /** The ticket has advanced: no request that was signed before can follow. Call `remember` in the same turn. */
   | { kind: "fresh"; remember: (answer: Answer) => void };
 
-/** Compares and advances in one synchronous step. A ticket is good for `lifetimeMs` (one lease duration). */
+/** Compares and advances in one synchronous step. A ticket is valid for `lifetimeMs` (one lease duration). */
 export function useTicket<Answer>(
   tickets: Tickets<Answer>,
   use: TicketUse,
@@ -53,8 +53,8 @@ export function useTicket<Answer>(
 }
 
 /**
- * The nonce for an answer. One that was offered and not used yet is offered again while it is young, so that
- * nobody who replays old requests can push the machine's own ticket out.
+ * The nonce for an answer. An unused one is offered again while it is young, so that replayed requests cannot replace
+ * the machine's own ticket.
  */
 export function offerTicket<Answer>(
   tickets: Tickets<Answer>,

@@ -1,5 +1,5 @@
-// Keeps the machine's Node true by its latest report: one tick at a time, then the events that wait, and silence when no
-// report comes. What an eviction may lose is in here.
+// Keeps the machine's Node true by its latest report: runs one tick at a time, sends the events that wait, and checks
+// for silence. Its own state may be lost in an eviction.
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Environment } from "../env.ts";
 import { kubeConnector } from "../kube/connect.ts";
@@ -13,7 +13,7 @@ import { firstReportInMs } from "./report-interval.ts";
 import { checkSilence, SILENCE_CHECK_MS } from "./silence.ts";
 import { singleFlight } from "./single-flight.ts";
 
-/** What events and the alarm may take of a tick's time. */
+/** The time limit of sending events, and of an alarm's calls. */
 const ALARM_WITHIN_MS = 2000;
 /** In these phases the apiserver answers, so that events can be sent. */
 const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken", "node deleted"]);
@@ -31,35 +31,35 @@ export class Upkeep {
     this.#state = state;
   }
 
-  /** A tick with this report; a run in progress is followed by another one with the newest. */
+  /** Runs a tick with this report; a tick in progress is followed by another one with the newest report. */
   keepTrue(report: Report, nowMs: number): Promise<TickOutcome> {
     this.#latest = report;
     this.#lastReportMs = nowMs;
     return this.#singleTick();
   }
 
-  /** The machine is there, though what it reported is not acted on. */
+  /** The machine reported, although its report is not applied. */
   noteContact(nowMs: number): void {
     this.#lastReportMs = nowMs;
   }
 
-  /** Once it resolves, no run is left that could write for a machine that is not enrolled any more. */
+  /** Once it resolves, no tick is left that could write for a machine that is not enrolled any more. */
   async finish(): Promise<void> {
     await this.#singleTick().catch(() => undefined);
   }
 
-  /** Another machine has the name. */
+  /** Call it when another machine has the name. */
   forget(): void {
     this.#memory = {};
     this.#latest = undefined;
   }
 
-  /** Is the Node Ready, as the apiserver was last known to have it? */
+  /** Is the last known Node Ready? */
   isReady(): boolean {
     return isReady(this.#state.records.get("node")?.node);
   }
 
-  /** Sends the events that wait; what cannot be sent now waits on. */
+  /** Sends the events that wait; those that cannot be sent now keep waiting. */
   async flush(name: string): Promise<void> {
     const { outbox } = this.#state;
     if (outbox.isEmpty() || this.#env.KUBE_URL === "") return;
@@ -67,7 +67,7 @@ export class Upkeep {
     if (failed) machineLog(name)("events wait", failed);
   }
 
-  /** Between reports: flushes events and notes silence. Never renews a lease, writes a status or registers. */
+  /** Between reports: flushes events and records silence. Never renews a lease, writes a status or registers. */
   async betweenReports(name: string): Promise<void> {
     const { alarm, outbox } = this.#state;
     const inAWhile = () => Date.now() + SILENCE_CHECK_MS;
@@ -82,7 +82,7 @@ export class Upkeep {
     }
   }
 
-  /** Clones are never silent: which of them would it be? */
+  /** Clones are never silent: nobody could say which of them is. */
   #checkSilence(name: string): Promise<number | null> {
     const { senders, facts } = this.#state;
     const nowMs = Date.now();
@@ -97,7 +97,7 @@ export class Upkeep {
     if (!keys.enrolled()) return { phase: "node deleted", ready: false };
     const report = this.#latest;
     if (!enrolment || !report) throw new Error("a tick without an enrolment and a report");
-    // Duplicates may have come to light since the report was decided about.
+    // Duplicates may have been detected since the report was decided about.
     const suspension = senders.suspension(report.startId, Date.now());
     if (suspension) return { ...suspension, ready: false };
     const wasRegistered = records.get("registration")?.startId === report.startId;
@@ -111,7 +111,7 @@ export class Upkeep {
       nowMs: () => Date.now(),
       random: Math.random,
     });
-    // The events of a registration follow with the next report: Ready comes first.
+    // The events of a registration are sent with the next report, so that the Node is Ready sooner.
     if (!wasRegistered && outcome.phase === "registered")
       return { reportInMs: firstReportInMs(facts.settings(), Math.random), ...outcome };
     if (FLUSHING_PHASES.has(outcome.phase)) await this.flush(enrolment.name);

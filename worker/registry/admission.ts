@@ -1,15 +1,15 @@
 // Decides about a machine whose token and key are proven: pinned, waiting for an operator, or refused. One synchronous
-// step over the registry's tables; knows no signatures.
+// step over the registry's tables; verifies no signature.
 import { failure, type Result, success } from "../../shared/result.ts";
 import { logMachine, type MachineChange, mayChange } from "./audit.ts";
 import { askPending, findPending, type NotPinned, TOO_OFTEN, withdrawPending } from "./pending.ts";
 import { type Asking, buryPin, findPin, type GrantedPin, isBuried, isHeld, isPinned, pin } from "./pins.ts";
 import { countUse, findToken } from "./tokens.ts";
 
-/** Says nothing of why: who has no token learns nothing of a name. */
+/** It has no details: a machine without a token must learn nothing about a name. */
 export const REFUSED = failure<NotPinned>({ reason: "refused" });
 
-/** The pin with which the name is this key's from now on, or was before; or that it waits, or is refused. */
+/** Returns the pin, new or existing, by which the name is this key's; or that the machine waits, or is refused. */
 export function admit(sql: SqlStorage, asking: Asking, nowMs: number): Result<GrantedPin, NotPinned> {
   const { name, thumbprint } = asking;
   const token = findToken(sql, asking.token, nowMs);
@@ -33,7 +33,7 @@ export function admit(sql: SqlStorage, asking: Asking, nowMs: number): Result<Gr
   return pinned ? success(pinned) : REFUSED;
 }
 
-/** The machine that waits with this key has the name from now on. */
+/** Gives the name to the machine that waits with this key. */
 export function approvePending(
   sql: SqlStorage,
   name: string,
@@ -64,7 +64,7 @@ function grantedPin(sql: SqlStorage, name: string, nowMs: number): GrantedPin | 
   return held && token && { ...held, grant: token.grant };
 }
 
-/** A use of its token is kept for a machine that waits. */
+/** Is a use of the token reserved for this machine, since it waits? */
 function hasReserved(sql: SqlStorage, { token, name, thumbprint }: Asking, nowMs: number): boolean {
   return findPending(sql, name, thumbprint, nowMs)?.token === token;
 }

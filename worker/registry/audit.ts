@@ -1,5 +1,6 @@
-// Who changed what in the registry, and when: what operators do in the audit log, what machines cause in a log of its own,
-// so that no machine displaces an operator's act. Written in the transaction of the change itself; holds no secret.
+// Records who changed what in the registry, and when: operators' actions in the audit log, what machines cause in a log
+// of its own, so that no machine displaces an operator's action. An entry is in the transaction of its change, and has
+// no secret.
 import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
 import type { AuditQuery } from "../../shared/protocol/operator-api.ts";
 
@@ -23,7 +24,7 @@ export type AuditRecord = LogRecord<
   | "node.believe"
 >;
 
-/** What a machine changes, of which each name may have so many a day. */
+/** The changes by machines. A name may have CHANGES_A_DAY of each kind. */
 export type MachineChange =
   "machine.enrol" | "machine.take-over" | "machine.wait" | "machine.rotate" | "machine.leave";
 /** `who`: `token ID` or `machine THUMBPRINT`; `target`: the Node's name. */
@@ -32,18 +33,17 @@ export type MachineRecord = LogRecord<MachineChange>;
 type LogRow = Omit<AuditEntry, "at"> & { at_ms: number };
 
 const DAY_MS = 24 * 3600 * 1000;
-/** How long operators' acts are kept. */
 export const AUDIT_KEPT_MS = 365 * DAY_MS;
-/** Of each kind, for each name: more than a machine in trouble needs, and no load for the one registry of all. */
+/** Of each kind, for each name: more than a machine in trouble needs, and no load for the registry, which all share. */
 export const CHANGES_A_DAY = 24;
-/** What is kept of one name: all that counts towards a day's changes of each kind. */
+/** How many entries of one name are kept: more than it may have in a day, of all kinds. */
 export const MACHINE_ENTRIES_A_NAME = 128;
-/** And of all names together. */
+/** How many entries of all names together are kept. */
 export const MACHINE_ENTRIES = 1_000_000;
-/** Old entries go in small portions, with an entry that comes. */
+/** Surplus entries are deleted in small portions, with each new entry. */
 const PRUNED_AT_ONCE = 10;
 
-/** What an operator did: kept for a year, whatever machines do. */
+/** Records what an operator did. It is kept for a year, regardless of what machines do. */
 export function audit(sql: SqlStorage, record: AuditRecord, nowMs: number): void {
   insert(sql, "audit", record, nowMs);
   const oldest = "SELECT id FROM audit ORDER BY id LIMIT ?";
@@ -51,7 +51,7 @@ export function audit(sql: SqlStorage, record: AuditRecord, nowMs: number): void
   sql.exec(`DELETE FROM audit WHERE id IN (${oldest}) AND at_ms < ?`, PRUNED_AT_ONCE, tooOld);
 }
 
-/** What a machine caused: the newest of its name, and of all. */
+/** Records what a machine caused. Only the newest entries of its name, and of all names, are kept. */
 export function logMachine(sql: SqlStorage, record: MachineRecord, nowMs: number): void {
   insert(sql, "machine_log", record, nowMs);
   sql.exec(
@@ -68,7 +68,7 @@ export function logMachine(sql: SqlStorage, record: MachineRecord, nowMs: number
   );
 }
 
-/** Has this name changes of this kind left, in the day that ends now? */
+/** May this name have another change of this kind? The last 24 hours count. */
 export function mayChange(sql: SqlStorage, name: string, what: MachineChange, nowMs: number): boolean {
   const today = sql.exec<{ count: number }>(
     "SELECT COUNT(*) AS count FROM machine_log WHERE target = ? AND what = ? AND at_ms > ?",

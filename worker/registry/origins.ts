@@ -1,15 +1,16 @@
-// By which origin each machine reports, to the day: an operator who wants to give a domain up asks who still uses it.
+// Records by which origin each machine reports, to within a day, so that operators see who still uses a domain that
+// they want to give up.
 import type { OriginMachine, OriginUse } from "../../shared/protocol/operator-answers.ts";
 import type { OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
 
-/** The origin that each machine used last: SQLite takes it from the row that has the maximum. */
+/** The origin that each machine used last: SQLite takes the other columns from the row that has the maximum. */
 const LATEST = "SELECT name, origin, MAX(at_ms) AS at_ms FROM origin_uses GROUP BY name";
 
 export function noteOrigin(sql: SqlStorage, name: string, origin: string, nowMs: number): void {
   sql.exec("INSERT OR REPLACE INTO origin_uses VALUES (?, ?, ?)", name, origin, nowMs);
 }
 
-/** The machine of this name is none (any more). */
+/** For a name that no machine has any more. */
 export function forgetOrigins(sql: SqlStorage, name: string): void {
   sql.exec("DELETE FROM origin_uses WHERE name = ?", name);
 }

@@ -1,4 +1,5 @@
-// Machines that ask for a name that another key has: kept for a day, for an operator to approve or reject by key.
+// Machines that ask for a name that another key has. They are kept for a day, for an operator to approve or reject by
+// key.
 import type { PendingMachine, ShownMachine } from "../../shared/protocol/operator-answers.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
 import { logMachine, mayChange } from "./audit.ts";
@@ -67,12 +68,11 @@ export function findPending(
   return row && { token: row.token, name, thumbprint, machine: JSON.parse(row.machine) as AskingMachine };
 }
 
-/** It does not wait any more. */
 export function withdrawPending(sql: SqlStorage, name: string, thumbprint: string): void {
   sql.exec("DELETE FROM pending WHERE name = ? AND thumbprint = ?", name, thumbprint);
 }
 
-/** An operator says no: the key is refused for ever. */
+/** An operator rejects the machine: its key is refused for ever. */
 export function rejectPending(
   sql: SqlStorage,
   name: string,

@@ -5,13 +5,13 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import { logMachine, mayChange } from "./audit.ts";
 import { forgetOrigins } from "./origins.ts";
 
-/** What is known of a machine that asked for a name. */
+/** What is known about a machine that asked for a name. */
 export interface AskingMachine {
   /** `x` of its public JWK. */
   key: string;
   machineID: string;
   systemUUID: string;
-  /** The address that it asked from; "" where the platform does not tell. */
+  /** The address that it asked from; "" where the platform does not provide it. */
   address: string;
 }
 
@@ -36,7 +36,7 @@ export interface Pin {
   pinnedAtMs: number;
   /** null: it has not reported since. */
   reportedAtMs: number | null;
-  /** Its keys are refused since then; the machine's object is there until an operator forgets it. */
+  /** Its keys are refused since then; the machine's object remains until an operator forgets it. */
   revokedAtMs: number | null;
 }
 
@@ -57,10 +57,10 @@ type PinRow = {
   revoked_at_ms: number | null;
 };
 
-/** A machine that has not reported for so long after it was pinned has lost its claim to whoever asks next. */
+/** A machine that does not report for this long after it was pinned loses the name to the next one that asks. */
 const UNREPORTED_MS = 24 * 3600 * 1000;
 
-/** Has a machine this name that another one would have to take it from? */
+/** Does a machine have this name, so that another one could only take it over? */
 export function isHeld(pin: Pin | undefined, nowMs: number): pin is Pin {
   return pin !== undefined && pin.revokedAtMs === null && !isExpired(pin, nowMs);
 }
@@ -93,12 +93,14 @@ function generation(sql: SqlStorage): number {
   return sql.exec<{ value: number }>("SELECT value FROM generation").one().value;
 }
 
-/** A number above all before it: what comes later to a machine's object, and carries less, is out of date. */
+/**
+ * A number above all earlier ones: a pin that reaches a machine's object later, and has a lower one, is out of date.
+ */
 function nextGeneration(sql: SqlStorage): number {
   return sql.exec<{ value: number }>("UPDATE generation SET value = value + 1 RETURNING value").one().value;
 }
 
-/** Gives the name to this key, whoever had it. */
+/** Gives the name to this key, no matter which key had it. */
 export function pin(sql: SqlStorage, { name, thumbprint, token, machine }: Asking, nowMs: number): void {
   sql.exec(
     "INSERT OR REPLACE INTO pins VALUES (?, ?, NULL, ?, ?, ?, ?, NULL, NULL)",
@@ -114,14 +116,14 @@ export function pin(sql: SqlStorage, { name, thumbprint, token, machine }: Askin
 /** A machine's key, as its object knows it. */
 export interface PinnedKey {
   name: string;
-  /** Of the pin that its object follows. */
+  /** Of the pin that the object follows. */
   generation: number;
   thumbprint: string;
 }
 
 /**
- * The machine reports with this key: a next key takes over, and the one before it is refused for ever. False, and
- * nothing is done, where the name is not this key's any more.
+ * Call it when the machine reports with this key: a next key takes over, and the old key is refused for ever. Returns
+ * false, and changes nothing, where the name is no longer this key's.
  */
 export function confirmPin(
   sql: SqlStorage,
@@ -149,7 +151,7 @@ export interface RotationRefused {
   reason: "no key for this machine" | "too often";
 }
 
-/** This key takes over with its first report. Logged once. */
+/** This key takes over with its first report. It is logged once. */
 export function setNextKey(
   sql: SqlStorage,
   { name, generation, thumbprint }: PinnedKey,
@@ -167,8 +169,8 @@ export function setNextKey(
 }
 
 /**
- * All keys of this name are refused for ever; a machine that leaves is forgotten, too. Repeatable. Yields a generation:
- * what the machine's object has seen before it is out of date.
+ * All keys of this name are refused for ever; a machine that leaves is also forgotten. It can be repeated. Returns a
+ * generation, before which all pins that the machine's object has are out of date.
  */
 export function unpin(
   sql: SqlStorage,
@@ -177,20 +179,20 @@ export function unpin(
   nowMs: number,
 ): Result<number> {
   if (!wasPinned(sql, name)) return failure("no machine ever had this name");
-  // A repetition outdates nothing more, and must cost nothing: a machine may repeat it for ever.
+  // A repeated leave makes nothing else out of date, and must write no row: a machine may repeat it for ever.
   if (what === "machine.leave" && !findPin(sql, name)) return success(generation(sql));
   if (what === "machine.revoke") revokePin(sql, name, nowMs);
   else forgetPin(sql, name, nowMs);
   return success(nextGeneration(sql));
 }
 
-/** The keys of this name are refused for ever, and whoever asks next gets it. */
+/** The keys of this name are refused for ever, and the next machine that asks gets the name. */
 function revokePin(sql: SqlStorage, name: string, nowMs: number): void {
   buryPin(sql, findPin(sql, name), nowMs);
   sql.exec("UPDATE pins SET revoked_at_ms = IFNULL(revoked_at_ms, ?) WHERE name = ?", nowMs, name);
 }
 
-/** As if no machine had ever had the name, but that its keys are refused for ever. */
+/** Forgets the machine; only that its keys are refused for ever remains. */
 function forgetPin(sql: SqlStorage, name: string, nowMs: number): void {
   buryPin(sql, findPin(sql, name), nowMs);
   sql.exec("DELETE FROM pins WHERE name = ?", name);

@@ -1,5 +1,5 @@
-// The registry: join tokens, who has which name, who waits for one, and the audit log. One object, a thin shell around
-// worker/registry; it knows public keys only.
+// The registry: join tokens, which key has which name, pending machines, and the audit log. One object, a thin shell
+// around the functions of worker/registry. It stores public keys alone.
 import { DurableObject } from "cloudflare:workers";
 import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
 import type {
@@ -38,7 +38,7 @@ export interface AdmissionRequest {
   path: string;
   binding: string;
   machine: ProvenMachine;
-  /** The address that it asks from; "" where the platform does not tell. */
+  /** The address that it asks from; "" where the platform does not provide it. */
   address: string;
 }
 
@@ -51,7 +51,7 @@ export class RegistryObject extends DurableObject<Environment> {
     this.#sql = ctx.storage.sql;
   }
 
-  /** Makes a join token and answers it, once: only its public key is kept. `who`: the operator. */
+  /** Mints a join token and returns it, once: only its public key is kept. `who`: the operator. */
   async mintToken(request: TokenRequest, who: string): Promise<MintedToken> {
     const { id, key, token } = await mintJoinToken();
     const nowMs = Date.now();
@@ -67,7 +67,7 @@ export class RegistryObject extends DurableObject<Environment> {
     return listTokens(this.#sql, Date.now()).map(listedToken);
   }
 
-  /** Nobody enrols with this token any more. The error: there is none. */
+  /** No machine can enrol with this token any more. The error: there is no such token. */
   revokeToken(id: string, who: string): Result<null> {
     return this.#changing({ who, what: "token.revoke", target: id }, () =>
       revokeToken(this.#sql, id, Date.now()),
@@ -75,8 +75,9 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   /**
-   * Decides about a machine that holds a token for this name; answers the pin that its object is to follow. Who has no
-   * token learns nothing, not even why. The same (token, name, key) is admitted again for ever and counts once.
+   * Decides about a machine that has a token for this name; returns the pin that its object is to follow. A machine
+   * without a token learns nothing, not even why. The same (token, name, key) is admitted again for ever and counts
+   * once.
    */
   async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotPinned>> {
     const { name, method, path, binding, machine, address } = request;
@@ -101,7 +102,7 @@ export class RegistryObject extends DurableObject<Environment> {
     return wasPinned(this.#sql, name);
   }
 
-  /** Notes what an operator does to a machine's object. The error, and nothing noted: no machine has the name. */
+  /** Records an operator's action on a machine's object in the audit log. The error: no machine has the name. */
   noteAbout(record: AuditRecord): Result<null> {
     return this.#changing(record, () =>
       this.knows(record.target) ? success(null) : failure("no machine has this name"),
@@ -109,8 +110,8 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   /**
-   * The machine reports with this key by this origin: for the first time since it was pinned or rotated, or in a day.
-   * False: it has lost the name.
+   * Call it when the machine reports with this key by this origin: for the first time since it was pinned or rotated,
+   * or for the first time in a day. False: the key has lost the name.
    */
   confirm(name: string, generation: number, thumbprint: string, origin: string): boolean {
     return this.ctx.storage.transactionSync(() => {
@@ -120,7 +121,7 @@ export class RegistryObject extends DurableObject<Environment> {
     });
   }
 
-  /** Has the next key noted, which takes over with its first report. */
+  /** Notes the next key, which takes over with its first report. */
   rotate(name: string, generation: number, thumbprint: string): Result<null, RotationRefused> {
     return this.ctx.storage.transactionSync(() =>
       setNextKey(this.#sql, { name, generation, thumbprint }, Date.now()),
@@ -128,14 +129,15 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   /**
-   * All keys of this name are refused for ever; a machine that leaves is forgotten, too. Repeatable. Answers a
-   * generation: what the machine's object has seen before it is out of date. The error: no machine ever had the name.
+   * All keys of this name are refused for ever; a machine that leaves is also forgotten. It can be repeated. Returns a
+   * generation, before which all pins that the machine's object has are out of date. The error: no machine ever had the
+   * name.
    */
   unpin(name: string, what: "machine.revoke" | "machine.leave", who: string): Result<number> {
     return this.#changing({ who, what, target: name }, () => unpin(this.#sql, name, what, Date.now()));
   }
 
-  /** The same, by the machine that has this key: it leaves. */
+  /** The same for a machine that leaves, which has this key. */
   leave(name: string, thumbprint: string): Result<number> {
     return this.ctx.storage.transactionSync(() => {
       const who = `machine ${thumbprint}`;
@@ -150,7 +152,7 @@ export class RegistryObject extends DurableObject<Environment> {
     return listPending(this.#sql, Date.now());
   }
 
-  /** The machine that waits with this key has the name from now on; answers its pin. The error: none waits with it. */
+  /** Gives the name to the machine that waits with this key; returns its pin. The error: none waits with it. */
   approve(name: string, thumbprint: string, who: string): Result<GrantedPin> {
     const record = { who, what: "machine.approve", target: name, detail: `key ${thumbprint}` } as const;
     return this.#changing(record, () => approvePending(this.#sql, name, thumbprint, Date.now()));
@@ -177,7 +179,7 @@ export class RegistryObject extends DurableObject<Environment> {
     return readAudit(this.#sql, query);
   }
 
-  /** A change and its entry in the audit log, both or neither; nothing is noted where there was nothing to change. */
+  /** Makes a change and its entry in the audit log, both or neither. A change that fails gets no entry. */
   #changing<T>(record: AuditRecord, change: () => Result<T>): Result<T> {
     return this.ctx.storage.transactionSync(() => {
       const result = change();

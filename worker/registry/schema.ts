@@ -1,6 +1,6 @@
-// The registry's tables, and how an older registry becomes this one (storage/migrations.ts runs it).
+// The registry's tables, and the migrations of older ones, which storage/migrations.ts runs.
 
-/** Never changed, only added to: a registry that exists has run some of them. */
+/** Add to them, and never change one: existing registries have run them. */
 export const REGISTRY_MIGRATIONS: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS tokens (
      id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,

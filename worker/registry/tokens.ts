@@ -3,7 +3,7 @@ import type { Grant, TokenRequest } from "../../shared/protocol/join-tokens.ts";
 import type { ListedToken } from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
-/** How long a machine waits for an operator's word; asking again after it begins anew. */
+/** How long a machine waits for an operator. Asking again after that begins a new wait. */
 export const PENDING_MS = 24 * 3600 * 1000;
 
 export type TokenState = "valid" | "used up" | "expired" | "revoked";
@@ -40,7 +40,6 @@ export interface NewToken {
   id: string;
   key: string;
   request: TokenRequest;
-  /** The operator. */
   createdBy: string;
   nowMs: number;
 }
@@ -75,7 +74,7 @@ export function listTokens(sql: SqlStorage, nowMs: number): Token[] {
   return rows.toArray().map((row) => tokenOf(row, nowMs));
 }
 
-/** Nobody enrols with it any more, and who waits with it waits no longer. */
+/** No machine can enrol with it any more, and machines that wait with it stop waiting. */
 export function revokeToken(sql: SqlStorage, id: string, nowMs: number): Result<null> {
   if (!findToken(sql, id, nowMs)) return failure("no such token");
   sql.exec("UPDATE tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL", nowMs, id);
@@ -87,7 +86,6 @@ export function countUse(sql: SqlStorage, id: string): void {
   sql.exec("UPDATE tokens SET used = used + 1 WHERE id = ?", id);
 }
 
-/** As operators see it. */
 export function listedToken(token: Token): ListedToken {
   const { key: _, grant, createdAtMs, expiresAtMs, revokedAtMs, ...listed } = token;
   return {

@@ -1,5 +1,5 @@
-// What changed on a machine and when, kept in its object and written on change only. A machine decides how much it changes,
-// so that each entry, each day and the whole have bounds.
+// What changed on a machine and when, kept in its object and written on change only. How much changes is up to the
+// machine, so that each entry, each day and the whole are limited.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryKind, HistoryQuery } from "../../shared/protocol/operator-api.ts";
 import { shortened } from "./shortened.ts";
@@ -16,8 +16,8 @@ export const HISTORY_LIMITS = {
   /** Characters of an entry; the rest of a longer text is left out. */
   entryLength: 1024,
   /**
-   * Characters of all entries of a day (UTC), and a share for each row. What comes after them is left out, which one
-   * entry says. Who holds the key has a share of its own, that nothing else can use up.
+   * Characters of all entries of a day (UTC); each row counts `entryShare` more. Later entries are left out, and one
+   * entry says so. Entries of the kind `identity` have a limit of their own, which nothing else can use up.
    */
   dayLength: 65_536,
   entryShare: 64,
@@ -26,10 +26,10 @@ export const HISTORY_LIMITS = {
 } as const;
 const DAY_MS = 24 * 3600 * 1000;
 const MAX_AGE_MS = 90 * DAY_MS;
-/** Entries that are too old go in small portions, with every tenth entry that comes. */
+/** Old and surplus entries are deleted in small portions, with every tenth new entry. */
 const PRUNED_EVERY = 10;
 const PRUNED_AT_ONCE = 20;
-/** A statement costs more than a row: one for all. */
+/** One statement for all entries, since a statement costs more than a row. */
 const INSERT = `INSERT INTO history (at_ms, kind, text) SELECT ?, ?, value FROM json_each(?)
   RETURNING id % ${PRUNED_EVERY} = 0 AS prunes`;
 
@@ -42,10 +42,10 @@ const DAY_LENGTH = `SELECT IFNULL(SUM(LENGTH(text) + ${HISTORY_LIMITS.entryShare
 type HistoryRow = { id: number; at_ms: number; kind: HistoryKind; text: string };
 
 export function machineHistory(sql: SqlStorage, tables: Tables): History {
-  /** What each share of the day has so far; an object that has just woken reads it. */
+  /** The length of each share of the day so far. After an eviction it is read from SQLite. */
   const known = new Map<"identity" | "others", { startMs: number; length: number }>();
 
-  /** The texts that the day has room for; the last of them says so where it has none for more. */
+  /** The texts that fit into the day. Where no more do, the last one says so. */
   function withinDay(kind: HistoryKind, texts: readonly string[], nowMs: number): string[] {
     const share = kind === "identity" ? "identity" : "others";
     const startMs = nowMs - (nowMs % DAY_MS);
@@ -96,7 +96,7 @@ export function machineHistory(sql: SqlStorage, tables: Tables): History {
   };
 }
 
-/** As many rows as a page has room for, at least one. Older versions kept longer texts. */
+/** As many rows as fit into a page, at least one. Older versions stored longer texts. */
 function page(rows: Iterable<HistoryRow>): HistoryEntry[] {
   const entries: HistoryEntry[] = [];
   let length = 0;

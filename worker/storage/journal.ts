@@ -1,5 +1,5 @@
-// What a decision leaves behind, in one transaction: what was decided, what the setters remember, the events it
-// causes, and a line of history for each thing that changed.
+// Stores what follows from a decision, in one transaction: the conditions, what the setters remember, the events that
+// it causes, and a line of history for each change.
 import type { WarningReason } from "../../shared/events/reasons.ts";
 import { decidedConditions, type DecidedCondition } from "../../shared/node/decided.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -19,17 +19,17 @@ export interface Decision {
 }
 
 export interface Journal {
-  /** In SQLite before it returns; nothing is written where nothing was decided anew. */
+  /** In SQLite before it returns; nothing is written where the decision changes nothing. */
   decide: (decision: Decision) => void;
-  /** A process of the shim has started: what is said once per process may be said again. */
+  /** A process of the shim has started: what is recorded once per process may be recorded again. */
   begin: (startId: string, nowMs: number) => void;
-  /** A line of history (of the registration where nothing else is said), and a Warning to the cluster. */
+  /** A line of history (by default of the kind `registration`), and a Warning for the cluster. */
   warn: (reason: WarningReason, text: string, nowMs: number, kind?: HistoryKind) => void;
   /** A line of history. */
   note: (kind: HistoryKind, text: string, nowMs: number) => void;
 }
 
-/** What is written of a machine: its records, and the lines and events by which people learn of a change. */
+/** What is stored about a machine: its records, and the journal, which adds to its history and outbox. */
 export interface Stored {
   records: NodeRecordStore;
   journal: Journal;
@@ -44,7 +44,7 @@ export function journal(
   return {
     decide({ node, memory, events, nowMs }) {
       const decided = decidedConditions(node);
-      // Almost every heartbeat: a transaction costs something even where it writes nothing.
+      // True of almost every heartbeat. A transaction has a cost even where it writes nothing.
       if (events.length === 0 && records.holds("decided", decided) && records.holds("memory", memory)) return;
       storage.transactionSync(() => {
         const before = records.get("decided") ?? [];
@@ -57,7 +57,7 @@ export function journal(
     begin(startId, nowMs) {
       storage.transactionSync(() => {
         records.put("process", { startId });
-        // An object that is new has none: a row less to write.
+        // Removed, not emptied: a new object has none, and so writes one row less.
         records.remove("decided");
         outbox.add([{ type: "Normal", reason: "Starting", message: "Starting kubelet." }], nowMs);
         history.add("registration", ["the shim started"], nowMs);

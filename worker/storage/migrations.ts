@@ -1,4 +1,4 @@
-// Brings an object's SQLite up to date. Knows of no table but its own, which holds what has run.
+// Brings an object's SQLite up to date. Its own table has the migrations that have run; it depends on no other table.
 
 /**
  * Runs what this object has not run yet, in order, each in a transaction; safe to repeat. A migration is SQL and is

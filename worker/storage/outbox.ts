@@ -1,5 +1,5 @@
-// Events on their way to the apiserver: a row each, written with the decision that caused it, gone once the apiserver
-// has it. Order is kept; what repeats is counted and combined as client-go does.
+// The events that wait for the apiserver: one row each, written with the decision that caused the event, and deleted
+// once the apiserver has it. Keeps their order; counts and combines repeated events as client-go does.
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { NodeRecordStore } from "./records.ts";
 import { shortened } from "./shortened.ts";
@@ -8,7 +8,6 @@ import { correlateEvent, type EventCorrelator, newEventCorrelator } from "../../
 import { makeEvent, recordEvent } from "../../shared/events/events.ts";
 import { type ApiError, isAlreadyExists } from "../../shared/kubernetes/api-error.ts";
 
-/** As a decision causes it. */
 export interface OccurredEvent {
   type: string;
   reason: string;
@@ -16,25 +15,25 @@ export interface OccurredEvent {
 }
 
 export interface Outbox {
-  /** Call it in the transaction of the decision. The oldest events go when there are too many. */
+  /** Call it in the transaction of the decision. Above MAX_OUTBOX_EVENTS the oldest events are dropped. */
   add: (events: readonly OccurredEvent[], nowMs: number) => void;
   isEmpty: () => boolean;
-  /** Sends what is waiting, oldest first, until something fails for now; that failure is returned. */
+  /** Sends the events, oldest first, until one fails that may succeed later; returns that failure. */
   flush: (client: KubeClient, nodeName: string, nowMs: () => number) => Promise<ApiError | null>;
 }
 
-/** More than an hour of one flip a second would ever make, after correlation; DESIGN's bound. */
+/** Limits the rows that an apiserver's outage can cost. */
 export const MAX_OUTBOX_EVENTS = 1000;
 /** Characters of an event's message, as events.k8s.io has it (NoteLengthLimit): the rest of a longer one is left out. */
 export const MAX_EVENT_MESSAGE = 1024;
 
 type Row = { id: number; at_micros: number; type: string; reason: string; message: string };
 
-/** A statement costs more than a row: one for all. */
+/** One statement for all events, since a statement costs more than a row. */
 const INSERT = `INSERT INTO outbox (at_micros, type, reason, message)
   SELECT ? + key, value ->> 'type', value ->> 'reason', value ->> 'message' FROM json_each(?)`;
 
-/** `records` keeps what correlation has learnt, and how many events were dropped. */
+/** `records` keeps the correlation's memory, and how many events were dropped. */
 export function eventOutbox(storage: DurableObjectStorage, tables: Tables, records: NodeRecordStore): Outbox {
   const { sql } = storage;
   const count = "SELECT COUNT(*) AS waiting, MAX(at_micros) AS last FROM outbox";
@@ -49,7 +48,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     waiting -= sql.exec("DELETE FROM outbox WHERE id <= ? RETURNING id", id).toArray().length;
   }
 
-  /** What has left is removed at the end: an object that is gone before has it sent again, under the same names. */
+  /** Sent events are removed at the end. An object that is evicted before sends them again, under the same names. */
   async function flush(client: KubeClient, nodeName: string, nowMs: () => number): Promise<ApiError | null> {
     let known = records.get("correlator") ?? newEventCorrelator();
     let sent = 0;
@@ -79,7 +78,8 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     add(events, nowMs) {
       if (events.length === 0) return;
       tables.make();
-      // Events of one moment get names of their own; this clock stands still while an object runs.
+      // Events of the same moment need different times, which become their names: a Worker's clock stands still while
+      // it runs.
       const first = Math.max(nowMs * 1000, (last ?? 0) + 1);
       const bounded = events.map((event) => ({
         ...event,
@@ -97,7 +97,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
   };
 }
 
-/** null: the event has left (sent, combined away, or never to be taken). */
+/** null: the event is done with (sent, dropped as spam, or refused for good). */
 async function send(
   client: KubeClient,
   nodeName: string,
@@ -105,7 +105,7 @@ async function send(
   learnt: EventCorrelator,
   nowMicros: number,
 ): Promise<ApiError | null> {
-  // As the kubelet has it, whose reference to its Node carries the name as uid.
+  // As in the kubelet, whose reference to its Node has the name as uid.
   const involvedObject = { kind: "Node", name: nodeName, uid: nodeName };
   const source = { component: "rollcall", host: nodeName };
   const event = makeEvent(
@@ -124,7 +124,7 @@ async function send(
   return isForGood(recorded.error) ? null : recorded.error;
 }
 
-/** Will the same request be refused again? Access, load and the server's own faults may mend. */
+/** Will the apiserver refuse the same request again? Access, load and its own faults may change. */
 function isForGood(error: ApiError): boolean {
   const code = error.kind === "status" ? (error.status.code ?? 0) : 0;
   return code >= 400 && code < 500 && ![401, 403, 408, 429].includes(code);

@@ -1,4 +1,4 @@
-// What a node object remembers, in SQLite: a row per thing, read once when the object wakes, written on change.
+// What a node object remembers, in SQLite: one row for each record, read once when the object wakes, written on change.
 import type { SeenSenders } from "../../shared/node/duplicate-senders.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import type { EventCorrelator } from "../../shared/events/correlator.ts";
@@ -23,9 +23,9 @@ export interface Enrolment extends Grant {
   /** ID of the join token. */
   token: string;
   pinnedAtMs: number;
-  /** Of the registry's pin that this follows; absent: from before there were any. */
+  /** Of the registry's pin; absent: the enrolment is from before there were pins. */
   generation?: number;
-  /** An operator has revoked its keys. */
+  /** Its keys are refused: an operator has revoked them, or the registry has not confirmed them. */
   isRevoked?: true;
 }
 
@@ -40,43 +40,42 @@ export type LostPhase = "node deleted" | "name taken";
 
 interface KnownNode extends HeartbeatState {
   node: Node;
-  /** The apiserver's may be another one by now: read it before relying on this. */
+  /** The apiserver's may differ by now: read it before relying on this one. */
   readAgain: boolean;
-  /** What was sent since it was read, and came to no known end: the apiserver may have this as well. */
+  /** What was sent since it was read, with an unknown outcome: the apiserver may have this as well. */
   sent?: DecidedCondition[];
 }
 
-/** Keys are rows. */
+/** Each key is a row. */
 export interface NodeRecords {
   enrolment: Enrolment;
-  /** It leaves, or an operator removes it: nothing more is reported for it. */
+  /** The machine leaves, or an operator removes it: its reports are refused. */
   isLeaving: true;
   /** It takes over with its first report. */
   nextKey: PublicKey;
-  /** It was rotated out. */
+  /** Rotated out: what it signs is refused as `key-revoked`. */
   formerKey: PublicKey;
   /** Pins of the registry up to this generation are out of date. */
   outdated: number;
-  /** The pin and key that the registry knows to have reported, and the last time that it learnt so, by origin. */
+  /** The pin and key that the registry has confirmed, and when it last did so, by origin. */
   settled: { key: string; toldAtMs: Record<string, number> };
   facts: { digest: string; facts: Facts };
   /** Who reports with this machine's key. */
   sightings: SeenSenders;
-  /** What came of registering, and for which process of the shim. */
+  /** The outcome of the last registration, and the process of the shim that it was for. */
   registration: { startId: string; phase: "registered" | LostPhase | "waiting for Node" };
   /** What goes beyond the machine's join token, and was left out of its Node. */
   beyondGrant: { registration?: readonly string[]; status?: readonly string[] };
   /** The last known Node, and when its status was written: one row for one write. */
   node: KnownNode;
-  /** What the setters remember from run to run. */
   memory: ReportedMemory;
-  /** The process of the shim that is known to have started. */
+  /** The process of the shim whose start is in the history. */
   process: { startId: string };
   /** The conditions as they were decided last, whether or not the apiserver has them. */
   decided: DecidedCondition[];
-  /** What the correlation of events has learnt from those that were sent. */
+  /** What the correlation of events remembers of those that were sent. */
   correlator: EventCorrelator;
-  /** How many events had to go because the apiserver was away for too long. */
+  /** How many events were dropped because the apiserver was away for too long. */
   eventsDropped: number;
   /** The phase of the last answer to the machine. */
   phase: Phase;
@@ -84,7 +83,7 @@ export interface NodeRecords {
   isSkewed: boolean;
   /** When an alarm found that an apiserver that was away answers again. */
   apiserverBackSinceMs: number;
-  /** When the machine was found silent, in milliseconds since 1970; null: it is not. */
+  /** Since when the machine is silent, in milliseconds since 1970; null: it is not. */
   silentSinceMs: number | null;
 }
 
@@ -94,7 +93,7 @@ export interface NodeRecordStore {
   holds<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): boolean;
   /** In SQLite before it returns; a value that is equal to the stored one is not written. */
   put<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): void;
-  /** A record that is not there costs nothing. */
+  /** Removing an absent record costs nothing. */
   remove(key: keyof NodeRecords): void;
 }
 
@@ -106,7 +105,7 @@ export function nodeRecordStore(sql: SqlStorage, tables: Tables): NodeRecordStor
     for (const row of sql.exec<{ key: string; value: string }>("SELECT key, value FROM records"))
       texts.set(row.key, row.value);
   }
-  // Not all of them are needed each time that an object wakes up.
+  // Values are parsed when they are needed: not all of them are each time that an object wakes.
   const valueOf = (key: string) => {
     const text = texts.get(key);
     if (text !== undefined && !values.has(key)) values.set(key, JSON.parse(text));

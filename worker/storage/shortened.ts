@@ -1,4 +1,6 @@
-/** The beginning of a text that is longer than it may be, with a mark that something is left out. */
+// Limits the length of a text that is stored.
+
+/** The beginning of a text that is too long, with a mark that the rest is left out. */
 export function shortened(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1).toWellFormed()}…`;
 }

@@ -1,5 +1,5 @@
-// The tables of a node object. Made with the first row that is written: an object that is only looked at makes none, one
-// that wakes up does not make them again, and the first write of all is one transaction.
+// The tables of a node object, which are made in the transaction of its first row: an object that is only read makes
+// none, and one that wakes does not make them again.
 
 export interface Tables {
   /** False: there is nothing to read. */

@@ -1,5 +1,5 @@
-// Before a Node that exists is registered: is it ours, offered to us, kept alive by someone else? An offered one is
-// adopted here; nothing else is written.
+// Checks an existing Node before it is registered: is it ours, offered to us, or kept alive by someone else? Adopts an
+// offered one; writes nothing else.
 import { adoptionPatch, isOfferedTo } from "../../shared/node/adoption.ts";
 import { type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
@@ -13,7 +13,7 @@ import type { TickContext } from "./context.ts";
 /** A lease that cannot be read must not keep an owned Node from being registered. */
 const LEASE_LOOK_MS = 1000;
 
-/** A client whose getNode adopts a Node that is offered, and fails, with `context.lost`, for one that others write. */
+/** A client whose getNode adopts an offered Node, and fails with `context.lost` for one that others write. */
 export function claimingClient(context: TickContext, client: KubeClient): KubeClient {
   return {
     ...client,
@@ -26,14 +26,14 @@ export function claimingClient(context: TickContext, client: KubeClient): KubeCl
       const lease = await readLease(context, context.client(LEASE_LOOK_MS));
       if (context.lost) return loss(context, context.lost);
       if (!isOurs) return adopt(context, client, found.value, lease);
-      // The renewal that follows needs no other GET.
+      // Saves the renewal that follows its GET.
       if (lease.ok) context.memory.lease = lease.value;
       return found;
     },
   };
 }
 
-/** The lease as the apiserver has it; one that someone else renews fails, with `context.lost`. */
+/** The lease as the apiserver has it. Fails with `context.lost` where someone else renews it. */
 export async function readLease(context: TickContext, client: KubeClient): Promise<ApiResult<Lease>> {
   const found = await client.getLease(NODE_LEASE_NAMESPACE, context.name);
   if (!found.ok) return found;
@@ -42,7 +42,7 @@ export async function readLease(context: TickContext, client: KubeClient): Promi
   return loss(context, { phase: "name taken", reason: `${other} renews the lease` });
 }
 
-/** An operator who hands a Node over deletes its lease: whoever renews it would make it again. */
+/** An operator who offers a Node deletes its lease. A lease that is there again shows that someone still renews it. */
 async function adopt(
   context: TickContext,
   client: KubeClient,

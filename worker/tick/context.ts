@@ -1,4 +1,4 @@
-// What the steps of one tick share: their input, what they remember, what came of them. Types only.
+// What the steps of one tick share: their input, what they remember, and their outcome. Types only.
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
@@ -23,17 +23,17 @@ export interface TickMemory {
   lease?: Lease | null;
   /** When a renewal last succeeded, as far as is known. */
   renewedAtMs?: number;
-  /** What was said of the setters last: a fault that stays is said once. */
+  /** The setters' errors as they were logged last: an error that stays is logged once. */
   setterErrors?: string;
-  /** When the status was written last; the lease carries it over an eviction, so that it costs no row. */
+  /** When the status was written last. The lease keeps it during an eviction, so that it costs no row. */
   status?: HeartbeatState | undefined;
   /** The last heartbeat that was written: no later one may be older. */
   heartbeatMs?: number;
-  /** What the setters remember; SQLite has it without what only counts while the machine reports. */
+  /** What the setters remember; SQLite has it without the times that change with every report. */
   setters?: ReportedMemory;
   /** The wait that follows the next registration attempt that fails. */
   registrationDelayMs?: number;
-  /** When a name that is taken was looked at last. */
+  /** When a taken name was last checked. */
   lookedAtMs?: number;
 }
 
@@ -53,13 +53,12 @@ export interface TickInput {
 export interface TickOutcome {
   phase: Phase;
   ready: boolean;
-  /** What the machine's operator can do something about. */
+  /** For the machine's operator, who can do something about it. */
   message?: string;
-  /** Sooner than the interval asks for. */
+  /** Present where the machine is to report sooner than its interval. */
   reportInMs?: number;
 }
 
-/** What the steps of one tick share. */
 export interface TickContext extends Omit<TickInput, "env"> {
   name: string;
   deployment: string;
@@ -67,7 +66,7 @@ export interface TickContext extends Omit<TickInput, "env"> {
   /** A client whose calls end `withinMs` from now. */
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
-  /** The Node as this very tick has created it. */
+  /** The Node, if this tick has created it. */
   created?: Node;
   /** Set once the Node turns out to be no longer this machine's. */
   lost?: Loss;

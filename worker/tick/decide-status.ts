@@ -1,4 +1,4 @@
-// Decides what a Node's status should be: the setters over a Node, by what the machine reported last. Writes nothing.
+// Decides what a Node's status should be: runs the setters over a Node, by the machine's last report. Sends nothing.
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import { reportedEvents, reportedSetters } from "../../shared/from-report/reported-node.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -29,7 +29,9 @@ export interface StatusDecision extends DecisionBasis {
   nowMs: number;
 }
 
-/** The first decision of a tick starts from the last known Node, and from what the setters remember of earlier ones. */
+/**
+ * The first decision of a tick starts from the last known Node, and from what the setters remember of earlier ticks.
+ */
 export function firstBasis(
   { memory, records }: TickContext,
   known: Node,
@@ -39,14 +41,15 @@ export function firstBasis(
   return { original: known, memory: setters };
 }
 
-/** A further decision starts from the one before it, and causes no event again. */
+/** A further decision starts from the one before it, so that it causes no event twice. */
 export function decideStatus(context: TickContext, original: Node, before: DecisionBasis): StatusDecision {
   const { records, facts, report, name } = context;
   const memory = structuredClone(before.memory);
   const events: OccurredEvent[] = [];
   const recordEvent = (type: string, reason: string, message: string) =>
     void events.push({ type, reason, message });
-  // Times never go back, whatever this clock says: the row may be older than the last write, and the lease knows of it.
+  // Times never go back, even where this clock does. The row may be older than the last write, whose time the lease
+  // has.
   const writtenMs = Math.max(
     context.memory.heartbeatMs ?? 0,
     context.memory.status?.lastStatusReportTimeMs ?? 0,
@@ -69,14 +72,14 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
   return { original, memory, update, events, beyondGrant, nowMs };
 }
 
-/** In SQLite before it is acted on. */
+/** Stores the decision; call it before acting on that. */
 export function recordDecision(
   context: TickContext,
   { update, memory, events, beyondGrant, nowMs }: StatusDecision,
 ): void {
   context.memory.setters = memory;
   recordBeyondGrant(context, "status", beyondGrant);
-  // An event has its time from this clock: the moment of the last write has given a name to another event.
+  // Events take their time from this clock: an event may already be named after the time of the last write.
   const atMs = context.nowMs();
   context.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });
 }

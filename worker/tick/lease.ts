@@ -1,4 +1,5 @@
-// Renewal of a Node's lease by a fresh report: one PUT while the object is warm, a GET before it after an eviction.
+// Renews a Node's lease when a fresh report comes: by one PUT while the object is warm, with a GET first after an
+// eviction.
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { LeaseClient } from "../../shared/kubernetes/client.ts";
@@ -16,7 +17,9 @@ export interface Renewal {
   renewed: boolean;
   /** The last failure on the way; overcome when `renewed`. */
   error: ApiError | null;
-  /** Was the renewal before this one within a lease duration? If not, the node controller may have spoken meanwhile. */
+  /**
+   * Was the renewal before this one within a lease duration? If not, the node controller may have set conditions since.
+   */
   wasFresh: boolean;
   /** When that renewal was, and so the report before this one; now, where it was not fresh. */
   lastContactMs: number;
@@ -27,7 +30,7 @@ const MAX_UPDATES = 2;
 /** A renewTime that is further ahead than this proves nothing about when it was written. */
 const CLOCK_TOLERANCE_MS = 2000;
 
-/** Reads what is known of the last renewal, decides whether the Node can still be relied on, writes the next renewal. */
+/** Reads the last renewal, decides whether the known Node can still be relied on, and writes the next renewal. */
 export async function renewLease(context: TickContext, deadlineMs: number): Promise<Renewal> {
   const { memory, facts, nowMs, records, created } = context;
   const uid = registeredUid(records);
@@ -39,7 +42,7 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
   const last = lastRenewal(memory, inMemory ?? (found?.ok ? found.value : null));
 
   const durationMs = facts.settings.nodeLeaseDurationSeconds * 1000;
-  // Nobody can have spoken of a Node that is new.
+  // Nobody can have set conditions of a new Node.
   const isFresh = () => created !== undefined || isWithin(last.renewedAtMs, durationMs, nowMs());
   const isRead = found === null || found.ok || isNotFound(found.error);
   if (last.status) memory.status = last.status;
@@ -54,7 +57,7 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
   return { renewed: synced.renewed, error: synced.error, wasFresh, lastContactMs };
 }
 
-/** As memory has it; after an eviction, as the lease has it. */
+/** From memory or, after an eviction, from the lease. */
 function lastRenewal(
   { renewedAtMs, status }: TickMemory,
   base: Lease | null,
@@ -94,7 +97,7 @@ function leaseSteps(context: TickContext, client: LeaseClient, kube: KubeClient)
   };
 }
 
-/** The first GET has been made: its answer, and the apiserver's for any other. */
+/** A client whose first GET returns `first`, the answer to a GET that was made already. */
 function withFirstAnswer(client: LeaseClient, first: ApiResult<Lease> | null): LeaseClient {
   let answer = first;
   return {
@@ -113,8 +116,8 @@ function renewedAtOf(base: Lease | null): number | undefined {
 }
 
 /**
- * A lease belongs to the Node that was registered. One that belongs to another Node of this name counts as without
- * an owner: before it is written the Node is looked at, and is ours, or nothing is written.
+ * A lease belongs to the Node that was registered. One that belongs to another Node of this name counts as without an
+ * owner: syncLease then reads the Node first, and writes the lease only where that is ours.
  */
 function leaseClient(context: TickContext, client: KubeClient, uid: string | undefined): LeaseClient {
   const status = () => context.memory.status;
@@ -135,7 +138,7 @@ function leaseClient(context: TickContext, client: KubeClient, uid: string | und
   };
 }
 
-/** `milliseconds since 1970 + shift`: when the Node's status was written last. A renewal carries it for nothing. */
+/** `milliseconds since 1970 + shift`: when the Node's status was written last. A renewal stores it at no extra cost. */
 const STATUS_REPORT_ANNOTATION = "rollcall.dev/status-report";
 
 function withStatusReport(lease: Lease, status: HeartbeatState | undefined): Lease {
@@ -146,7 +149,7 @@ function withStatusReport(lease: Lease, status: HeartbeatState | undefined): Lea
   return { ...lease, metadata: { ...lease.metadata, annotations } };
 }
 
-/** undefined where the lease does not say, or says nonsense. */
+/** undefined where the annotation is absent or invalid. */
 function statusReportOf(lease: Lease | null): HeartbeatState | undefined {
   const [at, shift, ...rest] = (lease?.metadata?.annotations?.[STATUS_REPORT_ANNOTATION] ?? "")
     .split(" ")

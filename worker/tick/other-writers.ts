@@ -1,5 +1,5 @@
-// Who else writes this machine's lease and Node, by their managedFields. Where an apiserver does not say who owns a
-// field, nobody else does.
+// Finds who else writes this machine's lease and Node, by their managedFields. Where an apiserver does not record who
+// owns a field, it counts as written by nobody else.
 import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import type { Lease, Node, ObjectMeta } from "../../shared/kubernetes/types.ts";
@@ -14,16 +14,16 @@ export function foreignRenewer(lease: Lease, deployment: string, nowMs: number):
   const other = otherOwner(lease.metadata, RENEW_TIME, deployment);
   const { renewTime, leaseDurationSeconds = 0 } = lease.spec ?? {};
   if (other === null || renewTime === undefined) return null;
-  // One that is ahead of this clock is young as well.
+  // A time ahead of this clock counts as recent as well.
   return nowMs - parseMicroTime(renewTime) / 1000 < leaseDurationSeconds * 1000 ? other : null;
 }
 
-/** Has this deployment renewed it last? */
+/** Did this deployment renew it last? */
 export function isRenewedBy(lease: Lease, deployment: string): boolean {
   return fieldOwners(lease.metadata, RENEW_TIME).includes(fieldManagerOf(deployment));
 }
 
-/** Who has written a heartbeat since the Node was known; null where nobody else has. */
+/** Who has written a heartbeat since `known` was read; null where nobody else has. */
 export function foreignHeartbeat(found: Node, known: Node, deployment: string): string | null {
   if (heartbeatMs(found) <= heartbeatMs(known)) return null;
   return otherOwner(found.metadata, READY_HEARTBEAT, deployment);

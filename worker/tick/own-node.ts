@@ -1,5 +1,5 @@
-// Reads this machine's Node, and says when it is no longer the one that was registered, or no longer ours. Writes
-// nothing to the apiserver: what becomes of such a Node is not this machine's to decide.
+// Reads this machine's Node, and detects that it is no longer the one that was registered, or no longer ours. Writes
+// nothing to the apiserver: it is not for this machine to decide about such a Node.
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { ownershipFault } from "../../shared/node/ownership.ts";
@@ -10,8 +10,8 @@ import type { Loss, TickContext } from "./context.ts";
 import { failure, type Failure } from "../../shared/result.ts";
 
 /**
- * The Node as the apiserver has it, where it is the one that was registered and still ours. Else a failure, also
- * without asking once more, and `context.lost` says what it is.
+ * The Node as the apiserver has it, where it is the one that was registered and still ours. Else it fails and sets
+ * `context.lost`; once that is set, it fails without a request.
  */
 export async function readOwnNode(
   context: TickContext,
@@ -28,7 +28,7 @@ export async function readOwnNode(
   return lost === null ? found : loss(context, lost);
 }
 
-/** A Node with another uid is another one, whoever made it. */
+/** A Node with another uid is another Node, even if this deployment created it. */
 function lossOf(found: Node, { records, deployment }: TickContext): Loss | null {
   const known = records.get("node")?.node;
   if (found.metadata?.uid !== known?.metadata?.uid) {
@@ -44,22 +44,22 @@ export function registeredUid(records: NodeRecordStore): string | undefined {
   return records.get("node")?.node.metadata?.uid;
 }
 
-/** A namespace, a path or an API that is missing answers 404 as well. */
+/** A 404 alone does not prove it: a missing namespace, path or API causes one as well. */
 export function isNodeMissing(error: ApiError, name: string): boolean {
   if (error.kind !== "status" || !isNotFound(error)) return false;
   const { details } = error.status;
   return details?.kind === "nodes" && details.name === name;
 }
 
-/** The answer of every step once the Node is lost. */
+/** The failure of every step once the Node is lost. */
 export function loss(context: TickContext, lost: Loss): Failure<ApiError> {
   context.lost = lost;
   return failure({ kind: "unanswered", message: `${lost.phase}: ${lost.reason}` });
 }
 
 /**
- * Deleted stays so until the shim restarts: the Node of a kubelet stays deleted, too. One that is never created here
- * is waited for, and one that was taken is looked at now and then.
+ * A deleted Node stays deleted until the shim restarts, as with a kubelet. Where the Node is never created here, the
+ * machine waits for it; a taken one is checked from time to time.
  */
 export function recordLoss(
   context: TickContext,
@@ -81,8 +81,8 @@ export function recordLoss(
 }
 
 /**
- * From here on the Node is read before it is relied on: a write came to an unknown end, or the node controller may
- * have spoken. In SQLite, since a later renewal of the lease would hide it from an object that was evicted.
+ * From here on the Node is read before it is relied on: a write had an unknown outcome, or the node controller may have
+ * set conditions. This is in SQLite, since a later renewal of the lease would hide it from an object that was evicted.
  */
 export function distrustKnownNode(records: NodeRecordStore): void {
   const known = records.get("node");

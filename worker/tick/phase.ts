@@ -1,4 +1,4 @@
-// Where a machine's Node stands, as the answer to its report says: the phase, and whether the Node is Ready.
+// The phase and the readiness of a machine's Node, for the answer to its report.
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -9,12 +9,11 @@ export function phaseOf(error: ApiError): Phase {
   return error.kind === "unanswered" ? "apiserver unreachable" : "apiserver refuses";
 }
 
-/** As the apiserver has it. */
 export function isReady(node: Node | undefined): boolean {
   return node !== undefined && readyConditionOf(node)?.status === "True";
 }
 
-/** A line of history when the phase is another one than in the last answer. */
+/** Adds a line of history when the phase differs from that of the last answer. */
 export function recordPhase({ records, journal }: Stored, phase: Phase, nowMs: number): void {
   const before = records.get("phase");
   if (phase === before) return;

@@ -1,4 +1,5 @@
-// Registration of a Node, once for each process of the shim: one attempt a report, sooner reports after a failure.
+// Registers the Node, once for each process of the shim: one attempt with each report, which come sooner after a
+// failure.
 import {
   FIRST_REGISTRATION_DELAY_MS,
   nextRegistrationDelayMs,
@@ -34,10 +35,10 @@ interface RegisterOutcome {
   retryInMs?: number;
 }
 
-/** How often a name that is taken is looked at. */
+/** How often a taken name is checked. */
 const LOOK_EVERY_MS = 60_000;
 
-/** The phase "registered" once the Node is known to be there and ours. A name that was taken may be free again. */
+/** Returns the phase "registered" once the Node exists and is ours. A taken name may become free again. */
 export async function register(context: TickContext, deadlineMs: number): Promise<RegisterOutcome> {
   const { records, report, memory, deployment } = context;
   const known = records.get("registration");
@@ -80,7 +81,7 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   return { phase: "registered" };
 }
 
-/** The next report registers, whatever came of it before; false: there was no registration yet. */
+/** The next report registers, no matter how the last registration ended; false: there was none yet. */
 export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs: number): boolean {
   if (!records.get("registration")) return false;
   records.put("registration", { startId: "", phase: "registered" });
@@ -92,7 +93,7 @@ export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs:
 function remember(context: TickContext, { outcome, node }: RegisteredNode): void {
   const { records, memory, report, facts, random, journal } = context;
   const nowMs = context.nowMs();
-  // From here on events say what differs from the Node that is there.
+  // From here on, events are about differences from the Node that exists.
   records.put("decided", decidedConditions(node));
   // A creation writes the whole status; the lease of a Node that was found still carries what an earlier process wrote.
   const { nodeStatusReportFrequencyMs } = facts.settings;
@@ -114,7 +115,7 @@ function nextDelayMs({ memory, random }: TickContext): number {
   memory.registrationDelayMs = nextRegistrationDelayMs(
     memory.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
   );
-  // A fleet that an apiserver's restart has held up does not come back in step.
+  // Random, so that a fleet does not come back all at once after an apiserver's restart.
   return Math.round(memory.registrationDelayMs * (1 - 0.25 * random()));
 }
 
@@ -123,11 +124,11 @@ function isSettled(phase: Phase, lookedAtMs: number | undefined, nowMs: number):
   if (phase === "waiting for Node") return false;
   if (phase !== "name taken") return true;
   const sinceMs = lookedAtMs === undefined ? LOOK_EVERY_MS : nowMs - lookedAtMs;
-  // A clock that was put back must not make it longer.
+  // A clock that was set back must not extend the wait.
   return sinceMs >= 0 && sinceMs < LOOK_EVERY_MS;
 }
 
-/** A Node that may not be created here, or whose name was taken, is looked for first. */
+/** A Node that may not be created here, or whose name was taken, is read first. */
 async function tryToRegister(
   context: TickContext,
   node: DraftNode,
@@ -157,7 +158,7 @@ function isMissing(attempt: Registration, name: string): boolean {
   return attempt.error.step === "get" && isNodeMissing(attempt.error.error, name);
 }
 
-/** What the machine registers with. Decided once for each process: a further attempt causes no event again. */
+/** The Node to register with. It is decided once for each process, so that a further attempt causes no event twice. */
 function initialNode(context: TickContext, nowMs: number): Result<DraftNode> {
   const { records, report, enrolment } = context;
   const memory = structuredClone(NOTHING_REMEMBERED);

@@ -1,16 +1,16 @@
-// What the setters remember, between SQLite and the tick. Decides nothing: it keeps a pressure that lasts from being
-// a change with every report.
+// Converts what the setters remember between SQLite and the tick, so that a lasting pressure changes no row with every
+// report. Decides nothing.
 import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/from-report/reported-status.ts";
 
-/** In SQLite: met at the last report. */
+/** Stands in SQLite for the time of the last report. */
 const MET_AT_LAST_REPORT = Number.MAX_SAFE_INTEGER;
 
-/** For SQLite. `nowMs` is when the setters ran: a threshold that was met then is left without a time. */
+/** For SQLite. `nowMs` is when the setters ran: a threshold that was met then is stored without its time. */
 export function storedMemory(memory: ReportedMemory, nowMs: number): ReportedMemory {
   return withMetTimes(memory, (at) => (at === nowMs ? MET_AT_LAST_REPORT : at));
 }
 
-/** Out of SQLite, for setters to change. `lastContactMs` is the time of the last report. */
+/** From SQLite; setters may change the result. `lastContactMs` is the time of the last report. */
 export function recalledMemory(stored: ReportedMemory | undefined, lastContactMs: number): ReportedMemory {
   return withMetTimes(structuredClone({ ...NOTHING_REMEMBERED, ...stored }), (at) =>
     Math.min(at, lastContactMs),

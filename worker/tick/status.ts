@@ -1,4 +1,5 @@
-// Writes a Node's status when it changed or its time has come: the kubelet's updateNodeStatus over the last known Node.
+// Writes a Node's status when it changed or a periodic write is due: the kubelet's updateNodeStatus over the last known
+// Node.
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import {
   type Heartbeat,
@@ -24,7 +25,8 @@ import { type Failure, failure, type Result, success } from "../../shared/result
 
 /**
  * Starts from the last known Node while that can be relied on: the lease was renewed all the time (else the node
- * controller may have set conditions), no write is due anyway or came to an unknown end, and it is the first try.
+ * controller may have set conditions), no periodic write is due, no write has an unknown outcome, and it is the first
+ * try.
  */
 export async function writeStatus(
   context: TickContext,
@@ -53,9 +55,10 @@ export async function writeStatus(
     {
       readNode: async (attempt) => {
         if (attempt === 0 && isKnownEnough) return success(known.node);
-        // A periodic write looks for what others changed, and a moment does not matter; doubt asks for the truth.
+        // For a periodic write, the cache shows early enough what others changed. A Node in doubt is not read from the
+        // cache.
         const read = await readOwnNode(context, client, attempt === 0 && isSound);
-        // What the machine says is decided, and history, also where nobody can be asked.
+        // The report is decided about, and recorded in history, even where the apiserver cannot be reached.
         if (attempt === 0 && !read.ok && !context.lost) decide(known.node);
         return read;
       },
@@ -77,7 +80,7 @@ export async function writeStatus(
   return success(null);
 }
 
-/** What somebody else has made of the Node is remembered: it must not cause its events with every try. */
+/** Remembers a Node that somebody else has changed, so that it does not cause the same events with every try. */
 function failed(context: TickContext, read: Node, error: ApiError): Failure<ApiError> {
   const known = context.records.get("node");
   if (known && read !== known.node) context.records.put("node", { ...known, node: read });
@@ -86,7 +89,7 @@ function failed(context: TickContext, read: Node, error: ApiError): Failure<ApiE
   return failure(error);
 }
 
-/** A fault of the setters that stays is logged once. */
+/** An error of the setters that stays is logged once. */
 function remember(
   context: TickContext,
   before: Node,
@@ -99,13 +102,14 @@ function remember(
   if (setterErrors !== (memory.setterErrors ?? ""))
     context.log(setterErrors === "" ? "setters: well" : `setters: ${setterErrors}`);
   memory.setterErrors = setterErrors;
-  // Also where a later try found that an unanswered one had been applied.
+  // Also where a later try found that a patch without an answer had been applied.
   if (records.get("node")?.readAgain || !isSameButForTimes(node, before))
     records.put("node", { node, ...state, readAgain: false });
 }
 
 /**
- * An object may be gone before the answer comes: the Node is read again then. Heartbeats alone are not worth a row.
+ * Call it before sending: an object that is evicted before the answer then reads the Node again. Heartbeats alone are
+ * not worth a row.
  */
 function rememberSent(records: TickContext["records"], { original, update }: StatusDecision): void {
   const known = records.get("node");
@@ -113,7 +117,7 @@ function rememberSent(records: TickContext["records"], { original, update }: Sta
   records.put("node", { ...known, node: original, readAgain: true, sent: decidedConditions(update.node) });
 }
 
-/** Heartbeats and bookkeeping apart: what a row of SQLite is worth. */
+/** Ignores heartbeats and bookkeeping, which are not worth a row of SQLite. */
 function isSameButForTimes(a: Node, b: Node): boolean {
   return a === b || lastingText(a) === lastingText(b);
 }
@@ -124,7 +128,7 @@ function lastingText(node: Node): string {
   return JSON.stringify(node, (key, value: unknown) => (PASSING.has(key) ? undefined : value));
 }
 
-/** A time ahead of the clock, which was put back, says nothing about when the next write is due. */
+/** A time ahead of the clock, which was set back, does not show when the next write is due. */
 function heartbeatState(known: HeartbeatState, nowMs: number): HeartbeatState {
   const { lastStatusReportTimeMs: lastMs, delayAfterNodeStatusChangeMs } = known;
   return {

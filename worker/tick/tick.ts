@@ -1,5 +1,5 @@
-// What a fresh report sets off: registration, lease, status. Calls the steps of shared/ over this machine's records; each
-// step fails on its own, and none keeps the next report from trying again.
+// Runs what a fresh report sets off: registration, lease, status, with the functions of shared/ over this machine's
+// records. Each step fails by itself, and the next report tries again.
 import { kubeConnector } from "../kube/connect.ts";
 import { machineLog } from "../log.ts";
 import { beyondGrantMessage } from "./beyond-grant.ts";
@@ -10,7 +10,7 @@ import { isReady, phaseOf } from "./phase.ts";
 import { register } from "./registration.ts";
 import { writeStatus } from "./status.ts";
 
-/** Below the shim's own deadline of 9 s. The lease goes first and takes half of it at most. */
+/** Registration and status share 8 s, less what the lease takes of them: the shim's own deadline is 9 s. */
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
@@ -35,7 +35,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
 
   const { phase, message, retryInMs } = await register(context, REGISTRATION_DEADLINE_MS);
   if (phase !== "registered") {
-    // A Node that is known goes on being renewed while a restarted shim cannot register.
+    // While a restarted shim cannot register, the lease of its known Node is still renewed.
     const wasRegistered = records.get("registration")?.phase === "registered";
     if (retryInMs !== undefined && wasRegistered) await renewLease(context, LEASE_DEADLINE_MS);
     return {
@@ -52,7 +52,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const reportedMs = input.memory.status?.lastStatusReportTimeMs;
   const status = await writeStatus(context, lease, leftMs);
   if (context.lost) return { phase: recordLoss(context, context.lost), ready: false };
-  // An object that is evicted between its reports has no next renewal to carry the time of this write.
+  // An object that is evicted between its reports loses the time of this write, unless the lease has it.
   const isWritten = input.memory.status?.lastStatusReportTimeMs !== reportedMs;
   if (wasEvicted && isWritten && lease.renewed) await renewLease(context, LEASE_DEADLINE_MS);
   const leaseError = lease.renewed ? null : lease.error;
