@@ -3,7 +3,7 @@ import { shimProgram } from "./cli/program.ts";
 import { faultOf } from "./base/fault.ts";
 import { logLine } from "./base/log.ts";
 
-// Node.js 20 calls Ed25519 experimental up to 20.19: that is not this machine's operator's to know.
+// Up to 20.19, Node.js warns that Ed25519 is experimental, which is of no use to the machine's operator.
 process.removeAllListeners("warning");
 process.on("warning", ({ name, message }) => {
   if (name !== "ExperimentalWarning") console.error(`node-shim: ${name}: ${message}`);
@@ -12,7 +12,7 @@ process.on("warning", ({ name, message }) => {
 shimProgram()
   .parseAsync()
   .catch((error: unknown) => {
-    // Who asked for JSON reads lines of JSON alone.
+    // With --log-format json, every line has to be JSON.
     const isJson = / --log-format[= ]json( |$)/.test(process.argv.join(" "));
     const fault = faultOf(error);
     console.error(isJson ? logLine("json", new Date().toISOString(), "error", fault) : `node-shim: ${fault}`);

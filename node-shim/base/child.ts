@@ -1,4 +1,4 @@
-// Runs a short-lived program that may hang, fail or say too much. Nothing of it outlives its deadline.
+// Runs a short-lived program that may hang, fail or write too much. Its process group does not outlive the deadline.
 import { failure, type Result, success } from "../../shared/result.ts";
 import { spawn } from "node:child_process";
 import { faultOf } from "./fault.ts";
@@ -6,16 +6,16 @@ import { faultOf } from "./fault.ts";
 export interface ChildOptions {
   program: string;
   args: readonly string[];
-  /** It is killed then, with every process that it has started and that is still in its group. */
+  /** After this time it is killed, with every process that it has started and that is still in its group. */
   deadlineMs: number;
   /** What it may write to its standard output. */
   maxBytes: number;
 }
 
-/** Of what goes to the standard error, the last line is quoted where the program fails. */
+/** The last line of the standard error is quoted where the program fails. */
 const MAX_ERROR_CHARACTERS = 512;
 
-/** What it wrote to its standard output, once it has ended with 0. Never rejects. */
+/** Resolves with its standard output once it has ended with 0. Never rejects. */
 export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions): Promise<Result<string>> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
@@ -32,7 +32,7 @@ export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions):
     const end = (reading: Result<string>) => {
       clearTimeout(timer);
       process.off("exit", kill);
-      // Who has left the group may hold the pipes open.
+      // A process that has left the group may hold the pipes open.
       child.stdout.destroy();
       child.stderr.destroy();
       resolve(reading);
@@ -60,7 +60,7 @@ export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions):
   });
 }
 
-/** No secret of the shim's environment is a child's business. */
+/** A child gets no secret of the shim's environment. */
 function environment(): NodeJS.ProcessEnv {
   const { PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;
   return { PATH, LANG: "C.UTF-8" };
@@ -71,6 +71,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // All of it has ended by itself.
+    // The whole group has ended already.
   }
 }

@@ -1,14 +1,14 @@
-// The time that waits are measured in. Not the wall clock: nobody's setting of it makes a wait longer or shorter.
+// The clock by which waits are measured. It is not the wall clock, so that setting that does not change a wait.
 import { uptime } from "node:os";
 
 export interface Clock {
-  /** Milliseconds since some moment. Never goes back, and goes on while the machine is suspended. */
+  /** Milliseconds since some moment. Never goes back, and continues while the machine is suspended. */
   nowMs: () => number; // typically os.uptime
-  /** Calls back once, after so many milliseconds in which the machine ran. The answer cancels it. */
+  /** Calls back once, after this many milliseconds in which the machine ran. The result cancels it. */
   timer: (ms: number, callback: () => void) => () => void;
 }
 
-/** os.uptime is CLOCK_BOOTTIME on Linux: after a suspend it tells how much is really left of a wait. */
+/** os.uptime is CLOCK_BOOTTIME on Linux, which shows after a suspend how much is left of a wait. */
 export const systemClock: Clock = {
   nowMs: () => uptime() * 1000,
   timer: (ms, callback) => {
@@ -17,7 +17,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits, unless `stop` comes first or the answer's `wake` is called. One wait at a time. */
+/** A wait ends early when `stop` is aborted or `wake` is called. One wait at a time. */
 export function wakeableWait(
   clock: Clock,
   stop: AbortSignal,

@@ -1,13 +1,13 @@
-// What went wrong, in one line: of whatever was thrown. Never a stack, never a second line.
+// Describes whatever was thrown in one line, without a stack.
 
-/** An error's first line; of several connection attempts the first's, since Node gives those no text of their own. */
+/** An error's first line. For several connection attempts that of the first, since Node's error for all has no text. */
 export function faultOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message === "" && error instanceof AggregateError) return faultOf(error.errors[0]);
   return error.message.split("\n")[0] || ((error as NodeJS.ErrnoException).code ?? error.name);
 }
 
-/** EACCES, ENOENT …, where the system refused; else the first line. */
+/** The system's code (EACCES, ENOENT …) where there is one; else the first line. */
 export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | undefined)?.code ?? faultOf(error);
 }

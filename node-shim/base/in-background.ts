@@ -1,9 +1,9 @@
-// Keeps a slow source from holding up more than the first report. Knows nothing of what is asked.
+// Keeps a slow source from delaying more than the first report.
 import type { Reading } from "./reading.ts";
 
 /**
- * `call`, asked each time and waited for the first time only: from then on the answer is the latest one there was, so
- * that a change is noticed one report later. `call` never rejects, and ends (see oneAtATime).
+ * Calls `call` each time, but waits only for the first result of an argument. Later it returns the latest result, so
+ * that a change is noticed one report later. `call` must not reject, and must end (see oneAtATime).
  */
 export function inBackground<R>(
   call: (argument: string) => Promise<Reading<R>>,

@@ -1,4 +1,4 @@
-// Log lines: readable ones on a terminal, JSON elsewhere, or as --log-format says. Never a secret in them.
+// Log lines: readable ones on a terminal, JSON elsewhere, or as --log-format says. They never have a secret in them.
 
 export type Log = (level: "info" | "warn", message: string) => void;
 

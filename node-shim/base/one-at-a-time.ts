@@ -1,10 +1,10 @@
-// Keeps a call that may hang from hanging its caller, or from eating the thread pool. Knows nothing of what is called.
+// Keeps a call that may hang from blocking its caller and from using up the thread pool.
 import { success } from "../../shared/result.ts";
 import { type Reading, unread, unreadable } from "./reading.ts";
 
 /**
- * `call`, one at a time and given up after `giveUpMs`. A call that was given up still holds a thread of libuv's
- * four: until it returns, further ones are refused at once. Never rejects.
+ * Runs `call` one at a time, and gives up after `giveUpMs`. A call that was given up still holds one of libuv's four
+ * threads: until it returns, further calls fail at once. Never rejects.
  */
 export function oneAtATime<R>(
   name: string, // typically "statfs"
@@ -41,7 +41,7 @@ async function resultOf<R>(call: (argument: string) => Promise<R>, argument: str
   }
 }
 
-/** "late" once the time is over, unless `answer` comes first; then its timer is gone. */
+/** "late" once the time is over, unless `answer` comes first, which clears the timer. */
 function after(milliseconds: number, answer: Promise<unknown>): Promise<"late"> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds, "late");

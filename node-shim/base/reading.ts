@@ -1,4 +1,4 @@
-// Reads the small files that facts come from, under a root folder. What they mean is not decided here.
+// Reads the small files that facts come from, under a root folder. Does not interpret them.
 import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,13 +17,13 @@ export function unreadable(message: string, reason: Unread["reason"] = "failed")
   return failure({ reason, message });
 }
 
-/** What a failed call says, as a reading. */
+/** The reading for an error that a call has thrown. */
 export function unread(error: unknown): Failure<Unread> {
   if (!(error instanceof Error)) return unreadable(String(error));
   return unreadable(error.message, "code" in error && error.code === "ENOENT" ? "missing" : "failed");
 }
 
-/** A file of /proc or /sys. These are answered from the kernel's memory, so that waiting for them is cheapest. */
+/** A file of /proc or /sys. The kernel answers from memory, so that a synchronous read is cheapest. */
 export function readKernelFile(root: string, path: string): Reading<string> {
   try {
     return success(readFileSync(join(root, path), "utf8"));
@@ -41,7 +41,7 @@ export function listKernelFolder(root: string, path: string): Reading<string[]> 
   }
 }
 
-/** A file on a disk, which may take its time. */
+/** A file on a disk, which may be slow. */
 export async function readDiskFile(root: string, path: string): Promise<Reading<string>> {
   try {
     return success(await readFile(join(root, path), "utf8"));

@@ -1,9 +1,9 @@
-// Files of the state folder: written so that a power cut loses none, 0600. Knows nothing of what is in them.
+// Reads and writes the files of the state folder: with mode 0600, and so that a power cut loses none.
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf } from "./fault.ts";
 
-/** Written beside, fsynced, renamed, and the folder fsynced: after a power cut the old or the new one is there. */
+/** Writes a new file, fsyncs and renames it, and fsyncs the folder: a power cut leaves the old or the new file. */
 export function writeDurably(path: string, text: string): void {
   const beside = `${path}.new`;
   try {

@@ -1,11 +1,11 @@
-// How gathering says that a source failed. Where the words end up is the caller's choice.
+// How gathering reports that a source failed. The caller decides where warnings go.
 import type { Result } from "../../shared/result.ts";
 import type { Unread } from "./reading.ts";
 
-/** Told when a fact or signal is left out: where it would have come from, and why it did not. */
+/** Called when a fact or signal is left out: with the source that it would have come from, and the reason. */
 export type Warn = (source: string, message: string) => void;
 
-/** Passes on the first warning of each source. `said` is the caller's, who may forget a source to hear of it again. */
+/** Passes on the first warning of each source. A caller that removes a source from `said` gets its next one as well. */
 export function sayOnce(warn: Warn, said: Set<string> = new Set()): Warn {
   return (source, message) => {
     if (said.has(source)) return;
@@ -14,7 +14,7 @@ export function sayOnce(warn: Warn, said: Set<string> = new Set()): Warn {
   };
 }
 
-/** Passes on what several sources have in common for the first one only: a file that is missing is one line. */
+/** Passes on a message that several sources share for the first one only: a missing file results in one line. */
 export function withoutEcho(warn: Warn): Warn {
   const firstOf = new Map<string, string>();
   return (source, message) => {

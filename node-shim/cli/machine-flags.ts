@@ -1,4 +1,4 @@
-// The flags that say what the machine's Node is to be: those of the kubelet. The same for every command that has them.
+// The flags that configure the machine's Node, most of them the kubelet's, for every command that has them.
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { CONFIGURATION_FLAGS, type ConfigurationFlag, type FlagTexts } from "../config/flags.ts";
@@ -10,11 +10,10 @@ const configurationFlags = Object.entries(CONFIGURATION_FLAGS).map(([name, [fiel
   const option = new Option(`--${name} ${shape}`, field)
     .argParser(collect)
     .helpGroup("Fields of the configuration (a flag beats the file):");
-  // A flag alone is true.
+  // A flag without a value is true.
   return { name: name as ConfigurationFlag, option: shape === "[boolean]" ? option.preset("true") : option };
 });
 
-/** Adds the flags. */
 export function machineFlags(command: Command): Command {
   for (const flag of Object.values(MACHINE_FLAGS)) command.addOption(optionOf(flag));
   for (const { option } of configurationFlags) command.addOption(option);
@@ -28,7 +27,7 @@ function optionOf({ name, value, help, default: preset, alone, repeats }: Machin
   return repeats ? option.argParser(collect) : option;
 }
 
-/** The flags as the commands want them. */
+/** Moves the fields of the configuration into `set`, where the commands expect them. */
 export function withSet<Flags extends MachineFlags>(flags: Flags): Flags {
   const texts = flags as Record<string, unknown>;
   const set = configurationFlags.flatMap(({ name, option }) => {
@@ -39,8 +38,8 @@ export function withSet<Flags extends MachineFlags>(flags: Flags): Flags {
 }
 
 /**
- * The flags that were given to a command, as another command can be given them from any folder: paths are absolute.
- * `without` names those that do not go along.
+ * The flags that were given to a command, for another command that may run in any folder: paths are absolute. `without`
+ * names the flags to leave out.
  */
 export function givenFlags(command: Command, without: readonly string[]): string[] {
   return command.options.flatMap((option) => {

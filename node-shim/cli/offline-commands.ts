@@ -1,4 +1,4 @@
-// The commands that only look at this machine: preview, config, facts, version. Nothing is sent, nothing is kept.
+// The commands that only read this machine: preview, config, facts, version. They send and store nothing.
 import type { Command } from "commander";
 import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
 import { preview } from "../commands/preview.ts";

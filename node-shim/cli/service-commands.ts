@@ -1,4 +1,4 @@
-// The commands about the systemd service; and the flags of a command turned into those of the service.
+// The commands about the systemd service, and how the flags of a command become those of the service.
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
@@ -45,7 +45,7 @@ export async function installFrom(command: Command, state: string): Promise<void
 }
 
 const NOT_FOR_RUN = ["print", "installService"];
-/** Joining has used them up. */
+/** Only joining needs them. */
 const NOT_AFTER_JOIN = ["url", "joinTokenFile"];
 
 function unitFrom(command: Command, state: string): string {
@@ -58,7 +58,7 @@ function unitFrom(command: Command, state: string): string {
   });
 }
 
-/** Beside the bundle; where the shim runs from its sources, with those of the packages. */
+/** The unit beside the bundle or, where the shim runs from its sources, that of the packages. */
 function unitTemplate(): string {
   const places = [`./${UNIT_NAME}`, `../../infra/systemd/${UNIT_NAME}`];
   const found = places.map((place) => new URL(place, import.meta.url)).find((url) => existsSync(url));

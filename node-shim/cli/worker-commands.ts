@@ -1,4 +1,4 @@
-// The commands that speak with the Worker: join, run, leave; and doctor, which sees whether they could.
+// The commands that send requests to the Worker: join, run, rotate, leave; and doctor, which checks whether they could.
 import { type Command, Option } from "commander";
 import { doctor, type DoctorFlags } from "../doctor/doctor.ts";
 import { join, type JoinFlags } from "../commands/join.ts";

@@ -1,4 +1,4 @@
-// What a command needs that speaks for an enrolled machine beside `run`: the state folder's lock, the machine's key and
+// What the commands of an enrolled machine other than `run` need: the state folder's lock, the machine's key and
 // enrolment, and a connection to the Worker.
 import { loadEnrolment, loadOrMakeKey } from "../identity/identity.ts";
 import { lockFolder } from "../identity/lock.ts";
@@ -21,7 +21,7 @@ interface Connection {
   reconnect: () => void;
 }
 
-/** Throws what `work` throws, and where the machine is not enrolled: then with `otherwise`, in words for its operator. */
+/** Throws what `work` throws; where the machine is not enrolled, an error with `otherwise` for its operator. */
 export async function asEnrolled<T>(
   flags: EnrolledFlags,
   deadlineMs: number,

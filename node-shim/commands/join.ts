@@ -1,4 +1,4 @@
-// node-shim join: enrols this machine once, keeps key, enrolment and URL, and ends. Reporting is run's business.
+// node-shim join: enrols this machine once, stores key, enrolment and URL, and ends. `run` reports.
 import { setTimeout as wait } from "node:timers/promises";
 import { gatherMachine } from "../machine/machine-facts.ts";
 import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "../identity/identity.ts";
@@ -23,10 +23,10 @@ const WAIT_MS = 1000;
 
 /**
  * Enrols, or does nothing where this machine is enrolled at that Worker already. Returns what was done, in one line.
- * Throws with what to do; what is on disk then stays, and it can be tried again.
+ * Throws with what to do; the files stay, so that it can be tried again.
  */
 export async function join(flags: JoinFlags): Promise<string> {
-  // What `run` would refuse is refused before anything is asked of the Worker.
+  // Refuses what `run` would refuse, before it contacts the Worker.
   const { name } = machineSettings(flags);
   const { origin } = findOrigin(flags, process.env);
   const lock = lockFolder(flags.state);
@@ -44,7 +44,7 @@ export async function join(flags: JoinFlags): Promise<string> {
   }
 }
 
-/** A few attempts: what is answered counts at once. */
+/** A few attempts; a refusal that is no fault of the Worker's is final. */
 async function enrolOnce(
   key: MachineKey,
   { name, origin, joinToken }: { name: string; origin: string; joinToken: string },

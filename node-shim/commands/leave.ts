@@ -10,7 +10,7 @@ const DEADLINE_MS = 20_000;
 const MAX_ATTEMPTS = 3;
 const WAIT_MS = 1000;
 
-/** Throws with what to do while the machine has not left; what is on disk then stays, and it can be tried again. */
+/** Throws with what to do while the machine has not left; the files stay, so that it can be tried again. */
 export function leaveWorker(flags: EnrolledFlags): Promise<void> {
   return asEnrolled(flags, DEADLINE_MS, "nothing to leave", async (machine, { send, reconnect }) => {
     const { name } = machine;
@@ -19,7 +19,7 @@ export function leaveWorker(flags: EnrolledFlags): Promise<void> {
       const outcome = await leave(send, machine);
       if (outcome.ok) break;
       const fault = outcome.error;
-      // Whoever has left is known no more: the answer to an earlier attempt was lost.
+      // A machine that has left is no longer known: the answer to an earlier attempt was lost.
       if (fault.reason === "refused" && fault.problem.status === 401 && wasUnanswered) break;
       const why = requestFaultText(fault);
       const isFinal = fault.reason === "refused" && fault.problem.status < 500;

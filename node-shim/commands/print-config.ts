@@ -1,4 +1,4 @@
-// node-shim config: the configuration in force, as a file that says the same, and where each value came from. Offline.
+// node-shim config: the effective configuration as a file, and where each value came from. Offline.
 import { stringify } from "yaml";
 import { defaultLabels } from "../../shared/node/initial-node.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
@@ -36,7 +36,7 @@ function flagLine(flag: MachineFlag, machine: MachineSettings, flags: MachineFla
   return [`--${flag.name}${value && ` ${value}`} # ${source}`];
 }
 
-/** Upstream initialNode says the same when it registers. */
+/** Upstream initialNode logs the same when it registers. */
 function overriddenDefaults({ hostname, nodeLabels = {} }: Settings): string[] {
   const platform = { goos: process.platform, goarch: architecture(process.arch) };
   return Object.entries(defaultLabels({ hostname, ...platform })).flatMap(([key, value]) => {
@@ -47,7 +47,7 @@ function overriddenDefaults({ hostname, nodeLabels = {} }: Settings): string[] {
   });
 }
 
-/** The source stands behind the field's first line. */
+/** The source is a comment behind the field's first line. */
 function line(field: Field, value: unknown, source: string): string {
   const [first, ...rest] = stringify({ [field]: value }, { lineWidth: 0 }).split("\n");
   return [`${first} # ${source}`, ...rest].join("\n");

@@ -1,4 +1,4 @@
-// node-shim facts: what this machine would report of itself, and where each fact was read. Offline.
+// node-shim facts: the facts that this machine would report, and where each was read. Offline.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { FACT_GROUPS } from "../machine/fact-groups.ts";
 import { thisMachine } from "../machine/machine.ts";
@@ -24,7 +24,7 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
   return `${JSON.stringify(withSources(facts, sources), null, 2)}\n`;
 }
 
-/** Where the table of groups says that facts are read; what was noted while they were gathered is more exact. */
+/** The sources in the table of fact groups. Those noted while gathering are more exact, and replace them. */
 function tableSources(isDocker: boolean): [pointer: string, source: string][] {
   return Object.entries(FACT_GROUPS).flatMap(([group, { sources, dockerSources = {} }]) =>
     Object.entries({ ...sources, ...(isDocker ? dockerSources : {}) }).map(

@@ -1,5 +1,5 @@
-// node-shim rotate: has a new key pinned for this machine. The next start speaks with it; its first report ends the
-// key before it.
+// node-shim rotate: has a next key pinned for this machine. The shim signs with it from its next start on, and its
+// first report ends the old key.
 import { asEnrolled, type EnrolledFlags } from "./as-enrolled.ts";
 import { loadNextKey, makeNextKey, storeNextEnrolment } from "../identity/next-key.ts";
 import { requestFaultText } from "../worker-link/exchange.ts";

@@ -1,4 +1,4 @@
-// node-shim run: key, enrolment, loop. The machine's whole life with the Worker.
+// node-shim run: loads the key, enrols where that is not done, and reports until stopped.
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { startDevices } from "../sources/devices/with-devices.ts";
@@ -31,7 +31,7 @@ export interface RunFlags extends MachineFlags {
 /** Longer than the Worker's own deadline for a tick (8 s), shorter than an interval. */
 const DEADLINE_MS = 9000;
 
-/** A stopped shim ends within a second, whatever holds it. */
+/** A stopped shim ends within a second, even where a system call hangs. */
 const HELD_MS = 900;
 
 /** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
@@ -49,7 +49,7 @@ export async function run(flags: RunFlags): Promise<void> {
   const closings: (() => Promise<void>)[] = [];
   try {
     const beginning = { flags, machine, origin, send, stop, log, now, closings };
-    // What is still under way when the shim is asked to end is not waited for.
+    // A shim that is asked to end does not wait for what is still under way.
     const begun = await Promise.race([begin(beginning), asked]);
     if (begun) await reportUntilAsked({ ...machine, ...begun }, { ...begun, reconnect: close, log }, asked);
   } finally {
@@ -69,14 +69,14 @@ interface Beginning {
   log: Log;
   /** RFC 3339 */
   now: () => string;
-  /** Gets what is to be called at the end. */
+  /** `begin` adds what is to be called at the end. */
   closings: (() => Promise<void>)[];
 }
 
 /** What posts the machine's reports, and what gathers them. */
 type Begun = Pick<LoopDependencies, "report" | "gather">;
 
-/** From the machine's key to its first report; null: stopped before. A setup that fails is reported, and thrown. */
+/** All steps before the first report; null: stopped before. A setup that fails is reported, and thrown. */
 async function begin(beginning: Beginning): Promise<Begun | null> {
   const { flags, machine, origin, send, stop, log, now, closings } = beginning;
   const { name } = machine;
@@ -107,7 +107,7 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   return { report, gather: await devices.gathering.catch(failed) };
 }
 
-/** Calls `accepted` after the first report that was. */
+/** Calls `accepted` after the first report that the Worker has accepted. */
 function onceAccepted(report: LoopDependencies["report"], accepted: () => void): LoopDependencies["report"] {
   let isAccepted = false;
   return async (facts, vitals) => {
@@ -118,7 +118,7 @@ function onceAccepted(report: LoopDependencies["report"], accepted: () => void):
   };
 }
 
-/** Once: whoever starts the shim again has it said again, as a kubelet that is started again does. */
+/** Once in each process: a shim that is started again reports it again, as a kubelet does. */
 async function reportSetupFailure(
   { gather }: Machine,
   report: LoopDependencies["report"],
@@ -137,7 +137,7 @@ function stopSignal(): AbortSignal {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     process.once(signal, () => {
       controller.abort();
-      // Node waits for its threads, also for one that the system holds in a hung file system or resolver.
+      // Node waits for its threads, even for one that hangs in a file system or resolver.
       setTimeout(() => process.kill(process.pid, signal), HELD_MS).unref();
     });
   }

@@ -1,5 +1,5 @@
-// The shim's configuration: a file of KubeletConfiguration and the kubelet's flags, with the kubelet's defaults. Where
-// each value came from is kept; a field that is not known is an error, never ignored in silence.
+// The shim's configuration: a file of KubeletConfiguration and the kubelet's flags, with the kubelet's defaults. It
+// keeps where each value came from. An unknown field is an error.
 import { readFileSync } from "node:fs";
 import { parse as parseYaml } from "yaml";
 import * as z from "zod/mini";
@@ -21,7 +21,7 @@ import { configurationFault } from "./validation.ts";
 import { codeOf, faultOf } from "../base/fault.ts";
 import { valueOr } from "../../shared/result.ts";
 
-/** What the facts carry of it. Of what may be absent, only what was set is there. */
+/** The part of it that is in the facts. An optional setting is present only where it was set. */
 export type Configuration = Omit<Settings, "hostname">;
 
 export interface LoadedConfiguration {
@@ -29,7 +29,7 @@ export interface LoadedConfiguration {
   inForce: KubeletConfiguration;
   /** "default", the file, or the flag. */
   sources: Record<Field, string>;
-  /** Fields of the file that decide nothing here. */
+  /** Fields of the file that have no effect here. */
   ignored: string[];
 }
 
@@ -44,7 +44,7 @@ const DEFAULT = "default";
 const NO_FILE: FileContent = { given: {}, ignored: [], source: "" };
 const TAINT_FIELDS = ["key", "value", "effect"];
 
-/** Reads a file and flags, either of which may say nothing. Throws one line: file or flag, field and fault. */
+/** Reads a file and flags; both are optional. Throws one line: file or flag, field and fault. */
 export function readConfiguration(file: string | undefined, flags: FlagTexts): LoadedConfiguration {
   if (file === undefined) return merge(NO_FILE, flags);
   let text: string;
@@ -58,12 +58,11 @@ export function readConfiguration(file: string | undefined, flags: FlagTexts): L
   return parseConfiguration(text, `--config ${file}`, flags);
 }
 
-/** What a file alone comes to; without one, the defaults. Throws as readConfiguration does. */
+/** The configuration of a file without flags; without a file, the defaults. Throws as readConfiguration does. */
 export function loadConfiguration(file: string | undefined): Configuration {
   return readConfiguration(file, {}).configuration;
 }
 
-/** What a machine has that is configured in no way. */
 export function defaultConfiguration(): Configuration {
   return merge(NO_FILE, {}).configuration;
 }
@@ -76,7 +75,7 @@ export function parseConfiguration(text: string, source: string, flags: FlagText
   } catch (error) {
     throw new Error(`${source}: not YAML: ${faultOf(error)}`, { cause: error });
   }
-  // As the kubelet's fsLoader: no configuration is an error.
+  // As in the kubelet's fsLoader, an empty file is an error.
   if (document === null) throw new Error(`${source} is empty: it needs apiVersion and kind at least`);
   return merge(readDocument(document, source), flags);
 }
@@ -127,7 +126,7 @@ function merge({ given, ignored, source }: FileContent, flags: FlagTexts): Loade
   return { configuration, inForce, sources, ignored };
 }
 
-/** The settings of a report that are as in a file, and may be absent. */
+/** The optional settings of a report that have the same form in a file. */
 const SAME_IN_REPORT = [
   "registerNode",
   "providerID",

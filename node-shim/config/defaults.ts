@@ -15,7 +15,7 @@ const {
   localStorageCapacityIsolation,
 } = DEFAULT_SETTINGS;
 
-/** What a configuration that sets nothing says. */
+/** The values of a configuration that sets nothing. */
 const DEFAULTS: KubeletConfiguration = {
   nodeStatusUpdateFrequency: "10s",
   nodeStatusReportFrequency: "5m",
@@ -48,7 +48,7 @@ const DEFAULTS: KubeletConfiguration = {
   runtimeRequestTimeout: "2m",
 };
 
-/** Of these 0 is "not set". Elsewhere 0 is the default as well, or a value. */
+/** In these fields 0 means "not set". In all others 0 is a value, or the default. */
 const ZERO_IS_UNSET: ReadonlySet<Field> = new Set<Field>([
   "nodeStatusUpdateFrequency",
   "nodeStatusReportFrequency",
@@ -58,7 +58,7 @@ const ZERO_IS_UNSET: ReadonlySet<Field> = new Set<Field>([
   "runtimeRequestTimeout",
 ]);
 
-/** What a file comes to, and which fields it has set. */
+/** The values of a file with its defaults, and which fields it has set. */
 export function withDefaults(given: GivenFields): { values: KubeletConfiguration; set: ReadonlySet<Field> } {
   const entries = Object.entries(given) as [Field, unknown][];
   const own = entries.filter(([field, value]) => value !== undefined && !isUnset(field, value));

@@ -1,10 +1,10 @@
 // Where a container runtime listens, as the kubelet's configuration writes it. Opens nothing.
 
 import { failure, type Result, success } from "../../shared/result.ts";
-/** sun_path, less its end. */
+/** sun_path has 108 bytes, the last of which is NUL. */
 const MAX_PATH_BYTES = 107;
 
-/** The socket's path of "unix:///run/containerd/containerd.sock", or why it is none (cri-client GetAddressAndDialer). */
+/** The path in "unix:///run/containerd/containerd.sock", or why there is none (cri-client GetAddressAndDialer). */
 export function socketPathOf(endpoint: string): Result<string> {
   const path = /^(?:unix:\/\/)?(\/[^\0]*)$/.exec(endpoint)?.[1];
   if (path === undefined)

@@ -1,10 +1,10 @@
-// The kubelet's flags that are fields of its configuration: from their texts to what a file would say. A flag beats the
-// file (kubeletConfigFlagPrecedence).
+// The kubelet's flags that are fields of its configuration: reads their texts as a file's fields. A flag takes
+// precedence over the file (kubeletConfigFlagPrecedence).
 import { parseTaintsFlag } from "../../shared/kubernetes/taints.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Field, type GivenFields, kubeletConfigurationFields } from "./schema.ts";
 
-/** Gets the texts of a flag, one at least, in their order; throws what is wrong with them. */
+/** Gets the texts of a flag, at least one, in their order; throws their fault. */
 type Read = (texts: string[]) => unknown;
 
 /** By name: the field, the shape of a value as --help shows it, and how to read it. */
@@ -92,7 +92,7 @@ function readAssignments(texts: string[]): Record<string, string> {
   return readPairs(texts, "=");
 }
 
-/** Upstream MapStringString and LangleSeparatedMapStringString: what the file has is replaced as a whole. */
+/** Upstream MapStringString and LangleSeparatedMapStringString: the flag replaces the file's whole map. */
 function readPairs(texts: string[], separator: "=" | "<"): Record<string, string> {
   const pairs: [string, string][] = [];
   for (const pair of readList(texts)) {

@@ -1,4 +1,4 @@
-// Which names a KubeletConfiguration may hold, and which of them decide nothing here. Reads no configuration.
+// The fields of a KubeletConfiguration that have no effect here, and the nearest name to a mistyped one.
 
 /** Fields of v1beta1 that nothing here reads: they are about pods, containers and what else only a kubelet does. */
 export const IGNORED_FIELDS: readonly string[] = [
@@ -100,7 +100,7 @@ export const IGNORED_FIELDS: readonly string[] = [
   "userNamespaces",
 ];
 
-/** The name that is least different: for people who mistyped one. `names` has one at least. */
+/** For people who mistyped a name: the one that differs least. `names` has at least one. */
 export function nearestName(name: string, names: readonly string[]): string {
   const wanted = name.slice(0, 64).toLowerCase();
   let nearest = "";
@@ -114,7 +114,7 @@ export function nearestName(name: string, names: readonly string[]): string {
   return nearest;
 }
 
-/** Levenshtein's: how many characters to put in, take out or replace. */
+/** Levenshtein's: how many characters to insert, delete or replace. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, at) => at);
   for (let row = 1; row <= from.length; row++) {

@@ -1,5 +1,5 @@
 // KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the fields that decide about the Node, with their Go types.
-// Ranges and what fields ask of each other are validation.ts's; what is left out is defaults.ts's.
+// validation.ts has the ranges and the rules between fields, defaults.ts the values of absent ones.
 import * as z from "zod/mini";
 import { parseDuration } from "../../shared/go/duration.ts";
 import { labelKeyErrors, labelValueErrors } from "../../shared/kubernetes/validation.ts";
@@ -23,7 +23,7 @@ const duration = textWithout((text) =>
 const int32 = z.int().check(z.minimum(-(2 ** 31)), z.maximum(2 ** 31 - 1));
 const texts = z.record(z.string(), z.string());
 
-/** As CheckTaintValidation; the effect is needed here, because the apiserver refuses a Node whose taint has none. */
+/** As CheckTaintValidation; the effect is required, because the apiserver refuses a Node whose taint has none. */
 const taint = z.strictObject({
   key: textWithout((text) => labelKeyErrors(text)[0]),
   value: z.optional(textWithout((text) => labelValueErrors(text)[0])),
@@ -70,9 +70,9 @@ export const kubeletConfigurationFields = z.strictObject({
 
 type Fields = z.infer<typeof kubeletConfigurationFields>;
 export type Field = keyof Fields;
-/** What a file or the flags say. */
+/** The fields that a file or the flags set. */
 export type GivenFields = { [F in Field]?: Fields[F] | undefined };
-/** What holds. */
+/** The effective configuration. */
 export type KubeletConfiguration = Omit<Fields, "registerWithTaints"> & {
   /** null: not configured. */
   registerWithTaints: Fields["registerWithTaints"] | null;

@@ -1,5 +1,5 @@
-// What a KubeletConfiguration must hold to, as far as its fields mean something here (ValidateKubeletConfiguration, and
-// what the kubelet refuses when it starts). Looks at no machine.
+// The rules for the fields of a KubeletConfiguration that have an effect here (ValidateKubeletConfiguration, and what
+// the kubelet refuses when it starts). Reads nothing of the machine.
 import { parseDuration } from "../../shared/go/duration.ts";
 import { SETTINGS_LIMITS } from "../../shared/protocol/limits.ts";
 import { textFault } from "../../shared/protocol/settings.ts";
@@ -85,7 +85,7 @@ function milliseconds(duration: string): number {
   return valueOr(parseDuration(duration), 0);
 }
 
-/** The protocol's bounds, which keep a machine from wearing the apiserver out; the kubelet has none. */
+/** The protocol's bounds, which keep a machine from overloading the apiserver; the kubelet has none. */
 function durationWithin(
   field: "nodeStatusUpdateFrequency" | "nodeStatusReportFrequency" | "evictionPressureTransitionPeriod",
   [least, most]: readonly [number, number],
@@ -97,7 +97,7 @@ function durationWithin(
   };
 }
 
-/** As the kubelet's clients of the runtime; "" is a machine without one, or the same endpoint for images. */
+/** As the kubelet's clients of the runtime. "": the machine has no runtime, or images have the same endpoint. */
 function socket(field: "containerRuntimeEndpoint" | "imageServiceEndpoint"): Rule {
   return ({ [field]: endpoint }) => {
     const socket = endpoint === "" ? null : socketPathOf(endpoint);
@@ -105,7 +105,7 @@ function socket(field: "containerRuntimeEndpoint" | "imageServiceEndpoint"): Rul
   };
 }
 
-/** Each way of enforcement, and the field without which it cannot be. */
+/** Each level of enforcement, and the field that it needs. */
 const ENFORCEMENTS: ReadonlyMap<string, "systemReservedCgroup" | "kubeReservedCgroup" | null> = new Map([
   ["pods", null],
   ["system-reserved", "systemReservedCgroup"],

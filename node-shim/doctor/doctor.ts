@@ -1,4 +1,4 @@
-// node-shim doctor: looks at everything that a shim needs, and says what to do. Changes nothing, enrols nobody.
+// node-shim doctor: checks everything that a shim needs, and says what to do. Changes nothing, enrols nobody.
 import { faultOf } from "../base/fault.ts";
 import { type MachineFlags, nodeName } from "../machine/settings.ts";
 import { findOrigin } from "../worker-link/origin.ts";
@@ -15,7 +15,7 @@ export interface DoctorFlags extends MachineFlags {
   json?: boolean;
 }
 
-/** Each thing once, in the order in which one needs the other. */
+/** Checks each thing once, in the order of their dependencies. */
 export async function examine(
   flags: DoctorFlags,
   probes: WorkerProbes = workerProbes(),
@@ -27,7 +27,7 @@ export async function examine(
   try {
     name = nodeName(flags);
   } catch {
-    // The configuration's finding has said so.
+    // checkNode has found this as a fault of the configuration.
     return [...worker, ...node];
   }
   return [...worker, ...(await checkIdentity(flags, name, environment)), ...node];

@@ -1,10 +1,9 @@
-// What doctor found out about one thing, and how it reads.
+// The result of one of doctor's checks, and its text.
 
 export interface Finding {
-  /** What was looked at: "TLS", "clock". */
+  /** What was checked: "TLS", "clock". */
   check: string;
   level: "ok" | "warn" | "fail";
-  /** What is so. */
   message: string;
   /** What to do about it; absent where all is well. */
   todo?: string;

@@ -1,4 +1,4 @@
-// Is this machine who it says it is? Token, enrolment, and who may read what is kept of them. Changes nothing.
+// Checks this machine's identity: join token, enrolment, and who may read the state folder. Changes nothing.
 import { accessSync, constants, readFileSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, faultOf } from "../base/fault.ts";
@@ -12,7 +12,6 @@ export interface IdentityFlags {
   joinTokenFile?: string;
 }
 
-/** `name` is the Node's. */
 export async function checkIdentity(
   flags: IdentityFlags,
   name: string,
@@ -46,7 +45,7 @@ async function checkToken(
   return ok("join token", "well formed; whether it is still good, only enrolling tells");
 }
 
-/** Key and enrolment are the machine's: whoever reads them is the machine. */
+/** Whoever can read key and enrolment can report as this machine. */
 function checkFolder(folder: string): Finding {
   let stats: Stats;
   try {
@@ -86,7 +85,7 @@ function modeOf(path: string): number | null {
   return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777 || null;
 }
 
-/** Who reports from it, if anyone. */
+/** The process that uses it, if there is one. */
 function holderOf(folder: string): string {
   try {
     return `, in use by process ${readFileSync(join(folder, "lock"), "utf8").split(" ")[0]}`;

@@ -1,4 +1,4 @@
-// Would the Node be what its operator wants? Configuration, sources, conditions: all of it made, nothing sent.
+// Checks the Node that this machine would have: configuration, sources, conditions. Sends nothing.
 import { faultOf } from "../base/fault.ts";
 import type { MachineFlags } from "../machine/settings.ts";
 import { previewNode } from "../machine/preview-node.ts";
@@ -37,7 +37,7 @@ export async function checkNode(flags: MachineFlags): Promise<Finding[]> {
 
 const SOURCE = "the Node lacks what depends on it; `node-shim facts` shows what there is";
 
-/** What the conditions of a Node say to whoever sets a machine up. */
+/** Findings from the conditions of a Node, for people who set up a machine. */
 export function nodeFindings({ node, errors }: InitialNode): Finding[] {
   const findings = errors.map((error) => warn("Node", error, SOURCE));
   for (const { type, status, message = "" } of node.status?.conditions ?? []) {

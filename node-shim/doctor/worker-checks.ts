@@ -1,4 +1,4 @@
-// Can this machine reach its Worker? Name, certificate, answer, clock. Sends nothing about the machine.
+// Checks that this machine can reach its Worker: name, certificate, answer, clock. Sends nothing about the machine.
 import { isIP } from "node:net";
 import { codeOf, faultOf } from "../base/fault.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
@@ -10,7 +10,7 @@ const RENEWED_BEFORE_DAYS = 14;
 const SKEW_MS = 5000;
 const DAY_MS = 86_400_000;
 
-/** In the order in which one needs the other; ends where going on would only repeat the fault. */
+/** Checks in the order of the dependencies, and ends where further checks would only repeat the fault. */
 export async function checkWorker(origin: string, probes: WorkerProbes): Promise<Finding[]> {
   const url = new URL(origin);
   const findings = [await checkName(url, probes)];
@@ -92,7 +92,7 @@ async function checkAnswer(url: URL, { livez, now }: WorkerProbes): Promise<Find
 
 function clockFinding(dateMs: number | null, nowMs: number): Finding {
   if (dateMs === null) return ok("clock", "the answer has no Date header: not compared");
-  // Half a second: a Date header is cut off, not rounded.
+  // Half a second on average: a Date header is cut off, not rounded.
   const skewMs = nowMs - dateMs - 500;
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   if (Math.abs(skewMs) <= SKEW_MS) return ok("clock", `within ${SKEW_MS / 1000} s of the Worker's`);

@@ -1,4 +1,4 @@
-// How doctor looks at the Worker from this machine: name, certificate, answer. Judges nothing, and sends nothing about it.
+// doctor's requests to the Worker: name, certificate, answer. They contain nothing about the machine. Judges no result.
 import { lookup as dnsLookup } from "node:dns/promises";
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
@@ -37,7 +37,6 @@ export interface Livez {
 
 export const hostOf = ({ hostname }: URL) => hostname.replaceAll(/[[\]]/g, "");
 
-/** The probes of a real machine. */
 export function workerProbes(): WorkerProbes {
   return {
     lookup: async (host) =>
@@ -62,7 +61,7 @@ function readCertificate(url: URL): Promise<SeenCertificate> {
     const socket = connect({
       host,
       port: Number(url.port || 443),
-      // Told, not thrown: no request is sent here.
+      // Distrust is returned, not thrown: no request is sent on this connection.
       rejectUnauthorized: false,
       ...(isIP(host) ? {} : { servername: host }),
     });
@@ -80,7 +79,7 @@ function readCertificate(url: URL): Promise<SeenCertificate> {
   });
 }
 
-/** Node has an error or its code there, whatever its types say. */
+/** Node has an error or its code here, although its types have the error alone. */
 function codeText(error: unknown): string {
   return typeof error === "string" ? error : codeOf(error);
 }

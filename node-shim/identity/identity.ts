@@ -14,7 +14,7 @@ export const enrolmentFile = z.strictObject({
   /** The Worker that enrolled it. */
   origin: z.optional(z.string()),
 });
-/** As what this machine's key is pinned. */
+/** The enrolment by which this machine's key is pinned. */
 export type StoredEnrolment = z.infer<typeof enrolmentFile>;
 
 /** The machine's key: read, or made and fsynced when the (locked) folder has none. Throws with what to do. */
@@ -41,7 +41,7 @@ export async function loadKey(stateFolder: string): Promise<MachineKey | null> {
   }
 }
 
-/** The enrolment of this name and key; null when there is none yet, or the one there is another key's. */
+/** The enrolment of this name and key; null when there is none, or only another key's. Throws for another name's. */
 export function loadEnrolment(
   stateFolder: string,
   { name, thumbprint }: Pick<StoredEnrolment, "name" | "thumbprint">,
@@ -53,7 +53,7 @@ export function loadEnrolment(
   return stored.thumbprint === thumbprint ? stored : null;
 }
 
-/** The enrolment that the folder holds, whoever's it is; null when there is none. Throws with what to do. */
+/** The enrolment in the folder, of any name and key; null when there is none. Throws with what to do. */
 export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
   const path = join(stateFolder, "enrolment.json");
   const text = readIfThere(path);
@@ -68,7 +68,9 @@ export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment):
   writeDurably(join(stateFolder, "enrolment.json"), JSON.stringify(enrolment));
 }
 
-/** After leaving: the key is refused for ever, so that coming back needs a new one. The enrolment goes first. */
+/**
+ * After leaving, the key is refused for ever, and coming back needs a new one. Removes the enrolment before the key.
+ */
 export function forgetIdentity(stateFolder: string): void {
   for (const file of ["next.json", "enrolment.json", "key.json"])
     rmSync(join(stateFolder, file), { force: true });

@@ -1,10 +1,10 @@
-// A join token: where it comes from (a file, standard input or the environment; never the command line, which every user
-// of the machine can read), and the key that it is.
+// Reads a join token from a file, standard input or the environment, and makes its key. The command line never has a
+// token, because every user of the machine can read that.
 import { createReadStream } from "node:fs";
 import { base64url, calculateJwkThumbprint, type CryptoKey, exportJWK, importPKCS8, type JWK } from "jose";
 import { codeOf } from "../base/fault.ts";
 
-/** A token has 48 characters: what is larger by far is another file. */
+/** A token has 48 characters: a file that is much larger is another one. */
 const MAX_BYTES = 4096;
 
 /** `file` "-" is standard input; without one, ROLLCALL_JOIN_TOKEN counts. Throws with what to do when there is none. */
@@ -49,7 +49,7 @@ export function joinTokenFault(token: string): string | null {
   return "this is not a join token: it must read rcj1_ and 43 more characters";
 }
 
-/** The key whose seed a join token is; throws with what to do about a text that is none. */
+/** The key whose seed the join token is. Throws, with what to do, for any other text. */
 export async function joinTokenKey(token: string): Promise<{ signing: CryptoKey; id: string }> {
   const seed = JOIN_TOKEN.exec(token.trim())?.[1];
   if (!seed) throw new Error(joinTokenFault(token) ?? "");

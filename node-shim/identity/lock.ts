@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 
 /**
- * Makes the folder where it is missing and takes its lock, or throws with who holds it and what to do. A lock whose
+ * Makes the folder where it is missing and takes its lock, or throws with its holder and what to do. A lock whose
  * process is gone is taken over.
  */
 export function lockFolder(folder: string): { release: () => void } {
@@ -32,7 +32,7 @@ function inUse(folder: string, holder: string): never {
   throw new Error(`${folder} is in use by process ${holder.split(" ")[0]}: stop it, or pass another --state`);
 }
 
-/** Written beside and linked, so that a lock is never seen without its holder. */
+/** Writes another file and links it, so that a lock is never seen without its holder. */
 function take(path: string, mine: string): boolean {
   const beside = `${path}.${process.pid}`;
   writeFileSync(beside, mine, { mode: 0o600 });
@@ -47,7 +47,7 @@ function take(path: string, mine: string): boolean {
   }
 }
 
-/** Moved away first: what another process has put there meanwhile is put back. */
+/** Moves the lock away first, and puts it back where it is another process's by now. */
 function discard(path: string, holder: string): void {
   const aside = `${path}.${process.pid}.stale`;
   try {
@@ -70,7 +70,7 @@ function release(path: string, mine: string): void {
   unlinkSync(path);
 }
 
-/** "pid starttime"; the start time tells a process from a later one with its number. */
+/** "pid starttime"; the start time distinguishes a process from a later one with the same number. */
 function isAlive(holder: string): boolean {
   const [pid, startTime] = holder.split(" ");
   if (!(Number(pid) > 0)) return false;
@@ -92,7 +92,7 @@ function readIfThere(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    // A process that ends while its stat is read: ESRCH.
+    // ESRCH: the process ended while its stat was read.
     if (["ENOENT", "ESRCH"].includes(codeOf(error))) return "";
     throw error;
   }

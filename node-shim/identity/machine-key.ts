@@ -1,4 +1,4 @@
-// The machine's key, as an object. Knows nothing of files or networks.
+// Makes a machine's key, from its JWK or anew. Uses neither files nor network.
 import {
   calculateJwkThumbprint,
   type CryptoKey,

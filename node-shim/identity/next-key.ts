@@ -1,5 +1,5 @@
-// The key that follows the machine's own, in its state folder: there before the Worker knows of it, and until it has
-// reported. The key before it stays as long.
+// The next key in the state folder: stored before the Worker gets it, and until it has reported. The old key stays as
+// long.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
@@ -33,7 +33,7 @@ export async function loadNextKey(stateFolder: string): Promise<NextKey | null> 
   }
 }
 
-/** The key to speak with from now on; null: the machine's own. */
+/** The next key, if the Worker has pinned it: the machine signs with it from now on. null: with its own key. */
 export async function pinnedNextKey(stateFolder: string, name: string): Promise<Required<NextKey> | null> {
   const next = await loadNextKey(stateFolder);
   return next?.enrolment?.name === name ? next : null;
@@ -46,12 +46,14 @@ export async function makeNextKey(stateFolder: string): Promise<NextKey> {
   return { key, enrolment: undefined };
 }
 
-/** The Worker has pinned it: from the next start on the machine speaks with it. */
+/** Call it when the Worker has pinned the key: the machine signs with it from the next start on. */
 export function storeNextEnrolment(stateFolder: string, key: MachineKey, enrolment: StoredEnrolment): void {
   writeDurably(join(stateFolder, "next.json"), JSON.stringify({ jwk: key.jwk, enrolment }));
 }
 
-/** It has reported: the key before it is refused from now on. A crash in between is made up for at the next start. */
+/**
+ * Call it when the next key has reported: the old key is refused from now on. After a crash the next start repeats it.
+ */
 export function adoptNextKey(stateFolder: string, { key, enrolment }: NextKey): void {
   if (!enrolment) throw new Error("a next key that was not pinned");
   storeEnrolment(stateFolder, enrolment);

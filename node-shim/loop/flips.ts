@@ -1,11 +1,11 @@
-// What conditions depend on, and whether the Worker knows it. Reports nothing: the loop asks.
+// Detects flips: compares what conditions depend on with the last delivered report. Sends nothing: the loop does.
 import { CONDITION_OF_SIGNAL, type PressureCondition } from "../../shared/resources/eviction-thresholds.ts";
 import { NO_PRESSURE, synchronizeEviction } from "../../shared/resources/eviction.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/protocol/settings.ts";
 import { settingsInForce } from "../../shared/from-report/settings-in-force.ts";
 
-/** As much of the vitals as conditions depend on. */
+/** The part of the vitals that conditions depend on. */
 interface ConditionInputs {
   pressures: readonly PressureCondition[];
   /** What keeps the Node from being Ready, as JSON; "" when nothing does. */
@@ -13,7 +13,7 @@ interface ConditionInputs {
   shuttingDown: boolean;
 }
 
-/** What a report says, for `delivered` once it was delivered. */
+/** The content of a report; `delivered` gets it once it was delivered. */
 export interface ReportDraft {
   vitals: Vitals;
   inputs: ConditionInputs;
@@ -22,18 +22,18 @@ export interface ReportDraft {
 export interface Flips {
   /** What was seen between two reports: signals, errors, or both. */
   see: (seen: Partial<Vitals>) => void;
-  /** What a report has to say that is sent now. */
+  /** The content of a report that is sent now. */
   draft: (gathered: Vitals) => ReportDraft;
   delivered: (draft: ReportDraft) => void;
   /**
-   * Is there something that a condition depends on, and that the last delivered report did not say? Before the first
-   * Ready, not being ready is no news, whatever the reason; becoming ready is.
+   * Has something changed that a condition depends on, since the last delivered report? Before the first Ready, other
+   * errors are no news; that there are none any more is.
    */
   isNews: (wasReady: boolean) => boolean;
 }
 
 /**
- * Pressures come and go by the Worker's own rules: at once, and evictionPressureTransitionPeriod after. A signal that
+ * Pressures begin and end by the Worker's own rules: at once, and evictionPressureTransitionPeriod after. A signal that
  * crossed a threshold is sent as it was then, since it may have crossed back before the report.
  */
 export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
@@ -73,7 +73,7 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
     },
     delivered({ vitals, inputs: said }) {
       lastDelivered = said;
-      // What crossed while the report was on its way is still to be sent.
+      // Signals that crossed while the report was on its way are still to be sent.
       crossings = Object.fromEntries(
         Object.entries(crossings).filter(
           ([name, seen]) => vitals.signals[name as keyof typeof crossings] !== seen,

@@ -1,4 +1,4 @@
-// What the shim says of its reports and of the machine: one line when something differs from what was before.
+// The shim's log lines about its reports and the machine: one line when something has changed.
 import type { PressureCondition } from "../../shared/resources/eviction-thresholds.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";

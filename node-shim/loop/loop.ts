@@ -18,9 +18,8 @@ export interface LoopDependencies {
   /** What is configured: the interval, which no wait after an error exceeds, and the thresholds. */
   settings: Settings;
   clock: Clock;
-  /** Ends the loop. */
   stop: AbortSignal;
-  /** Math.random */
+  /** Typically Math.random. */
   random: () => number;
   /** Drops the connection to the Worker, and what is under way on it. */
   reconnect: () => void;
@@ -30,7 +29,7 @@ export interface LoopDependencies {
 export interface Loop {
   /** Resolves once stopped. */
   done: Promise<void>;
-  /** What was seen between two reports. A flip is reported at once, or right after the request that is under way. */
+  /** What probes saw between two reports. A flip is reported at once, or right after the request that is under way. */
   see: (seen: Partial<Vitals>) => void;
   /** The machine was suspended: the connection is dropped and a report sent at once. */
   resumed: () => void;
@@ -42,11 +41,10 @@ export interface Loop {
 const UNAUTHENTICATED_WAIT_MS = 60_000;
 /** The first wait after an error may be up to this long, then twice that, up to one interval. */
 const FIRST_BACKOFF_MS = 1000;
-/** No answer makes the shim report faster than the kubelet looks while it starts. */
+/** No answer makes the shim report more often than a kubelet checks its status while it starts. */
 const LEAST_WAIT_MS = 100;
 /** Upstream nodeReadyGracePeriod. */
 const STARTING_MS = 120_000;
-/** Reports until stopped. */
 export function startLoop(dependencies: LoopDependencies): Loop {
   const { settings, clock, stop, reconnect } = dependencies;
   const startedMs = clock.nowMs();
@@ -62,11 +60,11 @@ export function startLoop(dependencies: LoopDependencies): Loop {
     done: reportUntilStopped(dependencies, flips, rests, noteReady),
     see(seen) {
       flips.see(seen);
-      // Nobody can wait when the machine goes down, or does not after all.
+      // That a shutdown begins, or is cancelled, is reported without the limit for flips.
       const { shuttingDown = isGoingDown } = seen;
-      const isTurn = shuttingDown !== isGoingDown;
+      const isUrgent = shuttingDown !== isGoingDown;
       isGoingDown = shuttingDown;
-      if (isTurn) rests.hurry();
+      if (isUrgent) rests.hurry();
       else if (isNews()) rests.wake();
     },
     resumed() {

@@ -1,19 +1,19 @@
-// The time between two reports, and what ends it early. Decides neither how long it is nor what is worth ending it.
+// Waits between two reports, and ends the wait early. The caller decides how long it is, and what is urgent.
 import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import { type Clock, wakeableWait } from "../base/clock.ts";
 
-/** Flips beyond the periodic reports: five at once, then five a minute. What flaps faster goes with the next report. */
+/** Flips besides the periodic reports: five at once, then five a minute. Faster ones wait for the next report. */
 const FLIPS_AT_ONCE = 5;
 const FLIPS_PER_SECOND = 5 / 60;
 
 export interface Rest {
-  /** Rests so long; something urgent ends it after `leastMs`, a flip (where it may) at once. */
+  /** Waits `ms`; something urgent ends the wait after `leastMs`, a flip (where it may) at once. */
   rest: (ms: number, leastMs: number, mayFlipEnd: boolean) => Promise<void>;
-  /** A report begins: what was urgent until now goes with it. */
+  /** Call it when a report begins: it includes what was urgent until now. */
   begin: () => void;
-  /** Something urgent: ends this rest, or the next one, which begins when the request that is under way has ended. */
+  /** Call it for something urgent: ends this wait or, during a request, the wait that follows. */
   hurry: () => void;
-  /** There may be a flip. */
+  /** Call it when there may be a flip. */
   wake: () => void;
 }
 

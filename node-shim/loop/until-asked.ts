@@ -1,5 +1,5 @@
-// The loop with everything that looks at the machine beside it, until somebody asks the shim to end. The last report of a
-// machine that goes down is given a moment.
+// Runs the loop, the probes and the shutdown watch until the shim is asked to end. Waits a moment for the last report
+// of a machine that shuts down.
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type LoopDependencies, startLoop } from "./loop.ts";
 import type { Machine } from "../machine/machine.ts";
@@ -8,7 +8,7 @@ import { type ShutdownWatch, watchShutdown } from "../shutdown/shutdown.ts";
 import { systemClock } from "../base/clock.ts";
 import { watchProbe, watchSuspend } from "./watch.ts";
 
-/** Of the second in which a stopped shim ends, what a last report may take. */
+/** How much a last report may take of the second in which a stopped shim ends. */
 const LAST_REPORT_MS = 600;
 
 export async function reportUntilAsked(
@@ -47,7 +47,7 @@ export async function reportUntilAsked(
     watchSuspend(clock, stop, resumed),
   ];
   try {
-    // None of them ends until stopped, unless a bug makes it fail: that must not pass unnoticed.
+    // None of the watches ends before that, except by a bug, which must not go unnoticed.
     await Promise.race([asked, loop.done, Promise.all(watches)]);
     await shutdown.awaitLastReport(LAST_REPORT_MS);
   } finally {
@@ -55,7 +55,7 @@ export async function reportUntilAsked(
   }
 }
 
-/** What is reported says whether the machine shuts down; what is delivered lets it. */
+/** Adds `shuttingDown` to the vitals, and lets the shutdown continue once a report with it was delivered. */
 function withShutdown(
   { gather, report }: Pick<LoopDependencies, "gather" | "report">,
   { isShuttingDown, reportDelivered }: ShutdownWatch,

@@ -1,4 +1,4 @@
-// Looks at the machine between two reports, and hands on what was seen. What it means is not decided here.
+// Runs probes between two reports, and passes on what they saw. Decides nothing.
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type Clock, wakeableWait } from "../base/clock.ts";
 import type { Probe } from "../machine/probe.ts";
@@ -12,12 +12,12 @@ interface Watching {
 
 /** Upstream fastStatusUpdateOnce. */
 const STARTING_EVERY_MS = 100;
-/** How soon a suspend is noticed after it. */
+/** How soon the end of a suspend is noticed. */
 const SUSPEND_CHECK_MS = 1000;
-/** A check that comes later than this was held up by a suspend (or by SIGSTOP), not by a busy machine. */
+/** A check that is later than this was delayed by a suspend (or by SIGSTOP), not by a busy machine. */
 const SUSPENDED_MS = 5000;
 
-/** Looks until stopped. The first report has looked already. A look that is under way at the end is waited for. */
+/** Probes until stopped. Waits first, since the first report has just looked. Ends after a look that is under way. */
 export async function watchProbe(probe: Probe, { clock, stop, see, isStarting }: Watching): Promise<void> {
   const { wait } = wakeableWait(clock, stop);
   const isOver = () => probe.everyMs === null && !isStarting();
@@ -30,7 +30,7 @@ export async function watchProbe(probe: Probe, { clock, stop, see, isStarting }:
   }
 }
 
-/** Timers stand still while a machine is suspended, its clock does not: that tells. */
+/** Detects a suspend by a late timer: timers stop while a machine is suspended, its clock does not. */
 export async function watchSuspend(
   clock: Clock,
   stop: AbortSignal,

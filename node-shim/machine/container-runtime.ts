@@ -1,4 +1,4 @@
-// The container runtime that the configuration names, watched for as long as the shim runs. Decides nothing.
+// Watches the configured container runtime for as long as the shim runs. Decides nothing.
 import { setTimeout as wait } from "node:timers/promises";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { KubeletConfiguration } from "../config/schema.ts";
@@ -10,7 +10,7 @@ import type { RuntimeReader } from "../sources/cri/runtime-reader.ts";
 import type { Warn } from "../base/warn.ts";
 import { valueOr } from "../../shared/result.ts";
 
-/** A runtime that works answers in a few milliseconds; the first report waits no longer than this for one that does not. */
+/** A runtime that works answers in a few milliseconds. The first report waits only this long for one that hangs. */
 const FIRST_LOOK_MS = 1000;
 
 export interface ContainerRuntime {
@@ -29,7 +29,7 @@ export interface RuntimeFlags {
   dockerEndpoint?: string;
 }
 
-/** Upstream's default, as long as a kubelet spoke to Docker itself. */
+/** Upstream's default, from the time when kubelets used Docker directly. */
 export const DOCKER_ENDPOINT = "unix:///var/run/docker.sock";
 
 type Endpoints = Pick<
@@ -56,7 +56,7 @@ export function dockerSocket({ containerRuntime = "remote", dockerEndpoint }: Ru
   throw new Error(`--docker-endpoint ${dockerEndpoint}: must be a socket's path, as in ${DOCKER_ENDPOINT}`);
 }
 
-/** Watches from now on. `onFlip` is told when what keeps the Node from being Ready has changed. */
+/** Watches from now on. Calls `onFlip` when the errors that keep the Node from being Ready have changed. */
 export function watchContainerRuntime(
   { containerRuntimeEndpoint, imageServiceEndpoint, runtimeRequestTimeout, nodeStatusMaxImages }: Endpoints,
   docker: string | null, // dockerSocket
@@ -91,7 +91,7 @@ export function watchContainerRuntime(
   return { snapshot: monitor.snapshot, looked, refresh: monitor.refresh, close: monitor.close };
 }
 
-/** The configuration was checked before. */
+/** Throws for a bug alone: the configuration was validated before. */
 function validPath(endpoint: string): string {
   const socket = socketPathOf(endpoint);
   if (!socket.ok) throw new Error(`"${endpoint}" ${socket.error}`);

@@ -1,4 +1,5 @@
-// What the shim reports beyond what a kubelet knows: its cloud, its hardware, drop-ins. Each behind the reports' back.
+// The facts beyond a kubelet's: cloud, hardware, drop-ins. All are read in the background, so that they delay no
+// report.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type CloudFlags, machineCloud } from "../sources/cloud/provider.ts";
@@ -25,7 +26,10 @@ export const FACTS_FOLDER = "/etc/rollcall/facts.d";
 /** What one drop-in may take. */
 const DROP_IN_DEADLINE_MS = 10_000;
 
-/** What is known by now; with "wait" all is looked at first. Throws at once, with what to change in the flags. */
+/**
+ * The function returns what is known by now; with "wait" it reads everything first. machineExtras itself throws, with
+ * what to change, for invalid flags.
+ */
 export function machineExtras(
   flags: ExtraFlags,
   intervalMs: number, // nodeStatusUpdateFrequency

@@ -1,5 +1,5 @@
-// The groups of facts: what each is, where it comes from, and how it is read. Gathering, `node-shim facts` and docs/facts.md
-// are made from this table. Decides nothing.
+// The fact groups: what each is, where it comes from, and how it is read. Gathering, `node-shim facts` and
+// docs/facts.md use this table. Decides nothing.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { orWarn, type Warn } from "../base/warn.ts";
 import type { RuntimeReader } from "../sources/cri/runtime-reader.ts";
@@ -16,14 +16,14 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   kernel: string; // typically os.release()
   os: string; // typically process.platform
   arch: string; // typically process.arch
-  /** Of the kernel, asked once as the kubelet does; absent: nothing tells. */
+  /** Read once, as the kubelet does; absent: not known. */
   cpuHardcapping?: boolean | undefined;
   readFileSystem: FileSystemReader;
   containerRuntime: RuntimeReader;
   /** Typically a volumeScanner's. */
   volumes: () => Promise<Facts["volumes"]>;
   attachLimits: () => Promise<Facts["attachLimits"]>;
-  /** What a kubelet does not know: see extras.ts. */
+  /** The facts beyond a kubelet's: see extras.ts. */
   extras?: Pick<Facts, "cloud" | "inventory" | "dropIns" | "custom">;
   warn: Warn;
   note?: Note;
@@ -32,8 +32,8 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
 export interface FactGroup<Fact> {
   what: string;
   /**
-   * For people: where the parts of the group are read, by their names; "" is the whole. Where a part may come from several
-   * places, what reads it notes which one it was.
+   * For people: where the parts of the group are read, by their names; "" is the whole. Where a part may come from
+   * several places, its reader notes which one it was.
    */
   sources: Readonly<Record<string, string>>;
   /** With --container-runtime docker. */
@@ -178,7 +178,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
 
 async function readVersions({ root, kernel, warn, note }: FactsOptions) {
   const image = noted(await osImage(root), "/versions/osImage", note);
-  // cAdvisor's ContainerOsVersion says Unknown as well.
+  // As cAdvisor's ContainerOsVersion.
   return { kernel, osImage: orWarn(image, "OS image", warn) ?? "Unknown" };
 }
 

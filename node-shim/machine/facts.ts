@@ -1,11 +1,11 @@
-// Gathers every group of facts. What cannot be read is left out and said; nothing is decided.
+// Gathers every fact group. A group that cannot be read is left out, with a warning. Decides nothing.
 import { printableTexts } from "../../shared/protocol/printable.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { FACT_GROUPS, type FactsOptions } from "./fact-groups.ts";
 
 /**
- * Never rejects; costs no more than its slowest source. The Worker refuses facts with a control character in a text: what
- * firmware, programs and runtimes say must not keep a machine from its Node.
+ * Never rejects; takes no longer than its slowest source. Replaces control characters, since the Worker would refuse
+ * facts with one: a text of firmware, programs or runtimes must not prevent the Node.
  */
 export async function gatherFacts(options: FactsOptions): Promise<Facts> {
   const groups = Object.entries(FACT_GROUPS).map(

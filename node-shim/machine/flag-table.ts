@@ -1,4 +1,4 @@
-// The flags that say what this machine's Node is to be, beside those that are fields of the configuration
+// The flags that configure this machine's Node, apart from those that are fields of the configuration
 // (config/flags.ts). The command line, its help, `node-shim config` and docs/configuration.md are made from this table.
 import { DOCKER_ENDPOINT } from "./container-runtime.ts";
 import { FACTS_FOLDER } from "./extras.ts";
@@ -32,14 +32,14 @@ const none = (what: string): InForce => ({ value: "", source: `default: ${what}`
 const orNone = (value: string | undefined, flag: string) => (value ? set(value, flag) : none("none"));
 const onOrOff = (isOn: boolean | undefined, flag: string) => (isOn ? set("true", flag) : byDefault("false"));
 
-/** By the name that the commands have it under, in the order of the help. */
+/** By the name under which the commands get it, in the order of the help. */
 export const MACHINE_FLAGS: { readonly [Name in keyof Omit<Required<MachineFlags>, "set">]: MachineFlag } = {
   config: {
     name: "config",
     value: "<file>",
     help: "KubeletConfiguration (kubelet.config.k8s.io/v1beta1) in YAML",
     of: "kubelet",
-    // Each field says where it came from.
+    // `node-shim config` shows for each field where it came from.
     inForce: () => null,
   },
   hostnameOverride: {

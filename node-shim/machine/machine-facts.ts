@@ -1,4 +1,4 @@
-// The facts' group `machine`: who this machine is and how much it has. Decides nothing.
+// The fact group `machine`: this machine's IDs and capacity. Decides nothing.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Reading } from "../base/reading.ts";
 import { orWarn, type Warn } from "../base/warn.ts";
@@ -7,7 +7,7 @@ import { hugePages } from "../sources/kernel/huge-pages.ts";
 import { bootID, machineID, systemUUID } from "../sources/kernel/ids.ts";
 import { memory } from "../sources/kernel/memory.ts";
 
-/** Told where a fact was read, where it may be one of several places: the fact's JSON Pointer, and the place. */
+/** Called where a fact has several possible places: with the fact's JSON Pointer, and the place where it was read. */
 export type Note = (pointer: string, source: string) => void;
 
 /** Whole or absent: a capacity of zero must never come from a file that could not be read. */

@@ -30,17 +30,16 @@ export interface Machine {
   /** Where each field of the configuration came from. */
   sources: LoadedConfiguration["sources"];
   settings: Settings;
-  /** 0: a shutdown is not looked for. */
+  /** 0: a shutdown is not watched for. */
   shutdownGracePeriodMs: number;
-  /** Throws when this machine is not what the configuration asks for: it has less than what is to be kept of it. */
+  /** Throws where this machine has less than its configuration reserves. */
   setUp: () => Promise<void>;
-  /** The first call begins to watch the container runtime. With "wait" also what is looked at rarely, for seconds. */
+  /** The first call begins to watch the container runtime. With "wait" it also reads what is slow, for seconds. */
   gather: (wait?: "wait") => Promise<{ facts: Facts; vitals: Vitals }>;
   /** What is looked at between two reports. */
   probes: readonly Probe[];
-  /** Called with what the container runtime's own watch has seen change. The last listener counts. */
+  /** `see` is called when the watch of the container runtime has seen a change. Only the last listener counts. */
   listen: (see: (seen: Pick<Vitals, "errors">) => void) => void;
-  /** Ends what was watched. */
   close: () => void;
 }
 

@@ -6,9 +6,9 @@ import type { Warn } from "../base/warn.ts";
 import { thisMachine } from "./machine.ts";
 import { type MachineFlags } from "./settings.ts";
 
-/** The Node, and what its setters could not set. `warn` hears of what could not be read. Throws as thisMachine does. */
+/** The Node, and what its setters could not set. `warn` gets what could not be read. Throws as thisMachine does. */
 export async function previewNode(flags: MachineFlags, warn: Warn): Promise<InitialNode> {
-  // Looking at the hardware takes its time, and only its labels are in a Node.
+  // Reading the hardware takes seconds, and a Node has its labels alone.
   const seen = flags.inventoryLabels ? flags : { ...flags, inventory: "off" };
   const machine = await thisMachine(seen, warn);
   await machine.setUp();

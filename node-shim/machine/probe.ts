@@ -1,10 +1,10 @@
-// What is looked at between two reports. When it is looked at, and what becomes of it, is the loop's.
+// What is read between two reports. The loop decides when, and what follows from it.
 import type { Vitals } from "../../shared/protocol/report.ts";
 
 /** Something of this machine that a condition depends on. */
 export interface Probe {
-  /** From the end of one look to the next. null: until the Node's first Ready, every 100 ms; others look after it then. */
+  /** From the end of one look to the next. null: every 100 ms until the Node's first Ready, and not afterwards. */
   everyMs: number | null;
-  /** May take its time: it holds up no report and no other probe. Never rejects. */
+  /** It may take long, and delays neither a report nor another probe. Never rejects. */
   look: () => Promise<Partial<Vitals>>;
 }

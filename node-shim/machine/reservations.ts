@@ -1,11 +1,14 @@
-// Has this machine what its configuration keeps of it? Looked at once, before the first report.
+// Checks once, before the first report, that this machine has what its configuration reserves.
 import { machineInfoOf } from "../../shared/from-report/reported-status.ts";
 import { reservationFault } from "../../shared/from-report/settings-in-force.ts";
 import { pidAvailable } from "../sources/kernel/pid-signal.ts";
 import type { FactsOptions } from "./fact-groups.ts";
 import { gatherMachine } from "./machine-facts.ts";
 
-/** As the kubelet's container manager at its start: throws what to change. What cannot be read is said when it is gathered. */
+/**
+ * As the kubelet's container manager at its start: throws with what to change. What cannot be read is not checked here;
+ * gathering warns about it.
+ */
 export async function requireReservations({
   root,
   settings,

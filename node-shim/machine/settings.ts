@@ -1,4 +1,4 @@
-// From flags and configuration to what holds for this machine. Asks nothing of the machine but its name.
+// Makes this machine's settings out of flags and configuration. Reads nothing of the machine but its name.
 import { hostname as osHostname } from "node:os";
 import { resolve } from "node:path";
 import { parseNodeLabels } from "../../shared/kubernetes/labels.ts";
@@ -13,13 +13,13 @@ import { hostname } from "../sources/kernel/hostname.ts";
 import { dockerSocket, type RuntimeFlags } from "./container-runtime.ts";
 import type { ExtraFlags } from "./extras.ts";
 
-/** The kubelet's --root-dir by default: the folder of its volumes, and what nodefs is named for. */
+/** The kubelet's default --root-dir: the folder of its volumes, whose file system is nodefs. */
 export const ROOT_DIR = "/var/lib/kubelet";
 
-/** Upstream DevicePluginPath: where plugins look for kubelet.sock, whatever --root-dir is. */
+/** Upstream DevicePluginPath: where plugins look for kubelet.sock, regardless of --root-dir. */
 export const DEVICE_PLUGINS_FOLDER = "/var/lib/kubelet/device-plugins";
 
-/** Where a runtime that speaks CRI listens. */
+/** The endpoints of a runtime that speaks CRI, which Docker does not use. */
 const ENDPOINTS = ["containerRuntimeEndpoint", "imageServiceEndpoint"] as const;
 
 export interface MachineFlags extends ExtraFlags, RuntimeFlags {
@@ -43,19 +43,19 @@ export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   set?: FlagTexts;
 }
 
-/** What the flags and the file say, all of it valid. Nothing was asked of the machine but its name. */
+/** The content of flags and file, all of it valid, and the machine's name. */
 export interface MachineSettings extends LoadedConfiguration {
   /** The Node's name. */
   name: string;
   nodeIPs: string[];
   /** The kubelet's folder, whose volumes are in use; absolute. */
   rootDir: string;
-  /** Where Docker listens; null: it is not asked. */
+  /** The path of Docker's socket; null: Docker is not used. */
   docker: string | null;
   settings: Settings;
 }
 
-/** Throws, with what to change, when the flags or the configuration make no Node. */
+/** Throws, with what to change, when the flags or the configuration are invalid. */
 export function machineSettings(flags: MachineFlags): MachineSettings {
   const loaded = readConfiguration(flags.config, flags.set ?? {});
   const name = nodeName(flags);
@@ -97,7 +97,6 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
   };
 }
 
-/** Said once, at the start. */
 export function ignoredFields(ignored: string[]): string {
   return `ignored, since nothing here depends on it: ${ignored.join(", ")}`;
 }

@@ -1,4 +1,4 @@
-// This machine as the source of facts: the only file here that asks the process it runs in. Starts no process.
+// The sources of facts that Node.js itself provides for this machine: os, DNS, statfs. Starts no process.
 import { lookup } from "node:dns/promises";
 import { statfs } from "node:fs/promises";
 import { networkInterfaces, release } from "node:os";

@@ -1,4 +1,4 @@
-// Puts together what changes all the time: the eviction signals, and what the container runtime is like. What they mean for the Node is not decided here.
+// Gathers the vitals: the eviction signals, and the errors of the container runtime. Decides nothing.
 import type { SIGNALS, Vitals } from "../../shared/protocol/report.ts";
 import { memoryAvailable } from "../sources/kernel/memory-signal.ts";
 import { pidAvailable } from "../sources/kernel/pid-signal.ts";
@@ -19,7 +19,7 @@ interface VitalsOptions {
   warn: Warn;
 }
 
-/** imagefs is where the container runtime says; without one there is none. Never rejects. */
+/** The container runtime reports where imagefs is; without a runtime there is none. Never rejects. */
 export async function gatherVitals({
   root,
   nodefsPath,

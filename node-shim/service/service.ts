@@ -1,4 +1,5 @@
-// node-shim install-service and uninstall-service: the unit, and systemd told of it. Leaves the state folder alone.
+// node-shim install-service and uninstall-service: write or remove the unit, and call systemctl. They leave the state
+// folder alone.
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,15 +8,14 @@ import { codeOf, faultOf } from "../base/fault.ts";
 import { MADE_BY, UNIT_NAME } from "./unit.ts";
 
 export interface ServiceHost {
-  /** "/", or the folder that stands for it. */
+  /** "/"; in tests another folder. */
   root: string;
   /** Whether this process may change the system. */
   isRoot: boolean;
-  /** Rejects with what systemctl said. */
+  /** Rejects with systemctl's message. */
   systemctl: (args: string[]) => Promise<void>;
 }
 
-/** The machine that this process runs on. */
 export function thisHost(): ServiceHost {
   return {
     root: "/",
@@ -40,13 +40,13 @@ const packageUnit = (root: string) =>
     .map((folder) => join(root, folder, UNIT_NAME))
     .find((path) => existsSync(path));
 
-/** Enabled and started: from now on, and at every start of the machine. Returns what was done. Throws what to do. */
+/** Enables and starts the service, also at every start of the machine. Returns what was done. Throws what to do. */
 export async function installService(host: ServiceHost, unit: string): Promise<string> {
   requireSystemd(host, "install-service");
   const { root, systemctl } = host;
   const path = ownUnit(root);
   const fromPackage = packageUnit(root);
-  // The package's unit has its flags in a file that the package brings.
+  // The package's unit reads its flags from a file of the package.
   if (fromPackage === undefined) {
     if (existsSync(path) && !isOurs(path))
       throw new Error(`${path} was not made by node-shim: move it away, or change it yourself`);
@@ -54,14 +54,14 @@ export async function installService(host: ServiceHost, unit: string): Promise<s
   }
   await systemctl(["daemon-reload"]);
   await systemctl(["enable", UNIT_NAME]);
-  // A service that runs takes what is new in the unit.
+  // Restarted, since a service that runs would keep the old unit.
   await systemctl(["restart", UNIT_NAME]);
   return fromPackage === undefined
     ? `${path} is installed, enabled and started`
     : `${fromPackage}, which a package brought, is enabled and started; its flags are in /etc/rollcall/node-shim.env`;
 }
 
-/** Stopped, disabled, and what install-service made removed. Fine where there is nothing. */
+/** Stops and disables the service, and removes what install-service made. Also succeeds where there is none. */
 export async function uninstallService(host: ServiceHost): Promise<string> {
   requireSystemd(host, "uninstall-service");
   const { root, systemctl } = host;
@@ -75,7 +75,7 @@ export async function uninstallService(host: ServiceHost): Promise<string> {
     return `stopped and disabled; ${fromPackage} belongs to its package: apt-get remove rollcall-node-shim`;
   rmSync(path);
   await systemctl(["daemon-reload"]);
-  // A unit that had failed is remembered otherwise; one that had not is unknown by now.
+  // systemd would remember a unit that had failed. For any other unit the call fails, which is no fault.
   await systemctl(["reset-failed", UNIT_NAME]).catch(() => undefined);
   return `${path} is stopped and removed; key and enrolment stay until \`node-shim leave\``;
 }

@@ -1,4 +1,4 @@
-// The systemd unit for one installation, made from the one that the packages bring. Pure: touches no file.
+// Makes the systemd unit for one installation from the packages' unit. Pure: touches no file.
 
 export const UNIT_NAME = "rollcall-node-shim.service";
 /** A unit without this line is not ours to change or remove. */
@@ -21,7 +21,7 @@ export interface Installation {
 export function unitText(template: string, { node, shim, flags, state }: Installation): string {
   const command = [node, shim, "run", ...flags].map(systemdWord).join(" ");
   const isOwnFolder = state !== DEFAULT_STATE;
-  // Who installed node below a home folder, as nvm does, must be able to read it.
+  // The service must be able to read a node that is installed below a home folder, as by nvm.
   const usesHome = [node, shim, ...flags].some((word) => /^(\/home|\/root|\/run\/user)\//.test(word));
   const lines = template.split("\n").flatMap((line): string[] => {
     const [key] = line.split("=");

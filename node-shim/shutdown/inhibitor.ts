@@ -1,20 +1,20 @@
-// Holds a shutdown back for a moment, so that the machine's last report gets out. systemd-inhibit holds logind's file
-// descriptor: Node can receive none without native code.
+// Delays a shutdown for a moment, so that the machine's last report is sent. systemd-inhibit holds logind's file
+// descriptor, since Node cannot receive one without native code.
 import { spawn } from "node:child_process";
 
 export interface Inhibitor {
-  /** Lets the shutdown go on. */
+  /** Lets the shutdown continue. */
   release: () => void;
 }
 
-/** `failed` is called when it cannot be taken, or is lost. Released as well when this process ends, however it ends. */
+/** `failed` is called when the lock cannot be taken, or is lost. It is also released when this process ends. */
 export function inhibitShutdown(failed: (why: string) => void): Inhibitor {
   const { PATH, DBUS_SYSTEM_BUS_ADDRESS } = process.env;
   const command = ["--what=shutdown", "--mode=delay", "--who=node-shim", `--why=${WHY}`, "cat"];
   const child = spawn("systemd-inhibit", command, {
     // The lock lasts as long as cat reads: until this pipe is closed.
     stdio: ["pipe", "ignore", "ignore"],
-    // Nothing of this process's environment that could be a secret.
+    // Passes on nothing of the environment that could be a secret.
     env: { ...(PATH && { PATH }), ...(DBUS_SYSTEM_BUS_ADDRESS && { DBUS_SYSTEM_BUS_ADDRESS }) },
   });
   let isReleased = false;

@@ -1,5 +1,5 @@
-// Is this machine shutting down? logind says so (PrepareForShutdown) and waits for the inhibitor, which is held until a
-// report has said it. Upstream's node shutdown manager, without pods to end.
+// Watches for a shutdown of this machine. logind announces it (PrepareForShutdown) and waits for the inhibitor, which
+// is held until a report with it was delivered. Upstream's node shutdown manager, without pods to end.
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Bus, connectBus, ownerOf, subscribe } from "../wire/dbus/bus.ts";
 import type { BusMessage } from "../wire/dbus/wire.ts";
@@ -8,27 +8,27 @@ import { type Clock, wakeableWait } from "../base/clock.ts";
 import type { Inhibitor, inhibitShutdown } from "./inhibitor.ts";
 
 interface Watching {
-  /** shutdownGracePeriod: the shutdown is held back no longer. 0: nobody looks. */
+  /** shutdownGracePeriod: the longest delay of a shutdown. 0: shutdowns are not watched for. */
   gracePeriodMs: number;
   /** Of the system bus; undefined: the usual one. */
   address: string | undefined; // typically DBUS_SYSTEM_BUS_ADDRESS
   inhibit: typeof inhibitShutdown;
   clock: Clock;
   stop: AbortSignal;
-  /** Called with each turn. */
+  /** Called when a shutdown begins, or is cancelled. */
   turned: (shuttingDown: boolean) => void;
   log: Log;
 }
 
 export interface ShutdownWatch {
   isShuttingDown: () => boolean;
-  /** A report that says so was delivered: the shutdown may go on. */
+  /** Call it when a report with the shutdown was delivered: the shutdown may continue. */
   reportDelivered: () => void;
-  /** Resolves at once, or when a report has said that the machine shuts down; after `withinMs` in any case. */
+  /** Resolves at once where no report about a shutdown is due; else when it was delivered, or after `withinMs`. */
   awaitLastReport: (withinMs: number) => Promise<void>;
 }
 
-const NOBODY_LOOKS: ShutdownWatch = {
+const NOT_WATCHED: ShutdownWatch = {
   isShuttingDown: () => false,
   reportDelivered: () => undefined,
   awaitLastReport: () => Promise.resolve(),
@@ -38,15 +38,15 @@ const LOGIN1 = "org.freedesktop.login1";
 const LOGIN1_PATH = "/org/freedesktop/login1";
 const MANAGER = `${LOGIN1}.Manager`;
 const RULE = `type='signal',sender='${LOGIN1}',path='${LOGIN1_PATH}',interface='${MANAGER}',member='PrepareForShutdown'`;
-/** A bus that is not there (yet), or was restarted, is looked for this often. */
+/** How often a bus that is absent, or was restarted, is tried again. */
 const RECONNECT_MS = 5000;
 
 export function watchShutdown(watching: Watching): ShutdownWatch {
   const { gracePeriodMs, clock, stop, turned, log } = watching;
-  if (gracePeriodMs === 0) return NOBODY_LOOKS;
+  if (gracePeriodMs === 0) return NOT_WATCHED;
   const say = logChanges(log);
   const lock = heldLock(watching, say);
-  const words = new Set<() => void>();
+  const waiting = new Set<() => void>();
   let shuttingDown = false;
   let isReportDue = false;
 
@@ -68,12 +68,12 @@ export function watchShutdown(watching: Watching): ShutdownWatch {
       if (!shuttingDown) return;
       isReportDue = false;
       lock.release();
-      for (const over of words) over();
+      for (const resolve of waiting) resolve();
     },
     async awaitLastReport(withinMs) {
       if (!isReportDue) return;
       await new Promise<void>((resolve) => {
-        words.add(resolve);
+        waiting.add(resolve);
         clock.timer(withinMs, resolve);
       });
     },
@@ -126,7 +126,9 @@ async function followLogind({ address, clock, stop, prepare, hold, say }: Follow
   }
 }
 
-/** Until the connection ends; why. Subscribes first, so that nothing that happens meanwhile is missed. */
+/**
+ * Listens until the connection ends; returns why. Subscribes before it reads the property, so that it misses nothing.
+ */
 async function listen(
   bus: Bus,
   stop: AbortSignal,
@@ -165,7 +167,7 @@ async function isPreparing({ call }: Bus): Promise<Result<boolean>> {
     : failure("logind's PreparingForShutdown is not a boolean");
 }
 
-/** Anybody on the bus may send such a signal to anybody: whose it is, the bus knows. */
+/** Any process on the bus may send such a signal, so that the bus is asked whether the sender is logind. */
 async function onPrepareForShutdown(
   { path, interface: of, member, sender, body }: BusMessage,
   bus: Bus,
@@ -178,7 +180,7 @@ async function onPrepareForShutdown(
   if (owner.ok && owner.value[0] === sender) prepare(isShuttingDown);
 }
 
-/** Each text when it is another than the one before. */
+/** Logs a text when it differs from the one before. */
 function logChanges(log: Log): (text: string) => void {
   let last = "";
   return (text) => {

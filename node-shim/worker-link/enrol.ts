@@ -21,8 +21,8 @@ interface Enrolling {
 }
 
 /**
- * Enrols, again and again while the Worker cannot be reached or an operator has to approve; a refusal ends the shim
- * with what to do. null: stopped before.
+ * Enrols; tries again while the Worker cannot be reached or an operator has to approve. Throws, with what to do, for a
+ * refusal. null: stopped before.
  */
 export async function enrolMachine({
   flags,

@@ -1,4 +1,4 @@
-// What follows an enrolment that did not succeed: when to ask again and what to say, or that asking is no use.
+// Decides what follows a failed enrolment: when to ask again and what to log, or that asking again is no use.
 import type { RequestFault } from "./exchange.ts";
 
 /** The Worker could not be reached or had a fault: full jitter below this. */
@@ -6,7 +6,7 @@ const FAILURE_WAIT_MS = 5000;
 /** An operator has to approve: people are slow, and a Worker has many machines. Up to twice this. */
 const APPROVAL_WAIT_MS = 30_000;
 
-/** Throws, with what to do, where the machine was refused. `random`: Math.random. */
+/** Throws, with what to do, where the machine was refused. `random`: typically Math.random. */
 export function afterEnrolment(fault: RequestFault, random: () => number): { waitMs: number; say: string } {
   const { retryAfterMs = 0 } = fault;
   if (fault.reason === "failed") {

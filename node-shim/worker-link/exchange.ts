@@ -1,4 +1,4 @@
-// One request to the Worker, and what came of it. Knows no request of the protocol.
+// Sends one request to the Worker and classifies its answer. The protocol's requests are elsewhere.
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
 import { faultOf } from "../base/fault.ts";
@@ -30,10 +30,12 @@ export function requestFaultText(fault: RequestFault): string {
   return fault.reason === "failed" ? fault.message : fault.problem.title;
 }
 
-/** Has what is used of an answer the shape it must have? Something else than a rollcall Worker may answer at a URL. */
+/** Checks the fields of an answer that are used: something else than a rollcall Worker may answer at a URL. */
 export type IsAnswer<Answer> = (answer: Partial<Answer> | null) => answer is Answer & Partial<Answer>;
 
-/** Challenges in a row that are answered at once; the next one is handed back, for the caller to wait with jitter. */
+/**
+ * This many challenges in a row are answered at once; the next one is returned, so that the caller waits with jitter.
+ */
 export const MAX_CHALLENGES = 2;
 
 /** Never rejects. */

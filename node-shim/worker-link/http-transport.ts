@@ -12,7 +12,7 @@ const MAX_RETRY_AFTER_SECONDS = 3600;
 /** `wasIdle`: a kept-alive connection turned out to be closed before anything came back on it. */
 type Attempt = { answer: TransportResponse } | { failed: string; wasIdle: boolean };
 
-/** Requests to one origin. `close` drops the connection: call it after failures, or it may be a stuck one. */
+/** Requests to one origin. `close` drops the connection: call it after a failure, since the connection may be stuck. */
 export function httpTransport(origin: string, deadlineMs: number): { send: Transport; close: () => void } {
   const secure = origin.startsWith("https:");
   const makeAgent = () =>
@@ -48,7 +48,7 @@ export function httpTransport(origin: string, deadlineMs: number): { send: Trans
 
   const send: Transport = async (request) => {
     const first = await attempt(request);
-    // The Worker ends idle connections, perhaps just as a report is sent on one. Repeated, no request does harm.
+    // The Worker may close an idle connection just as a report is sent on it. Every request is safe to repeat.
     const last = "failed" in first && first.wasIdle ? await attempt(request) : first;
     if ("failed" in last) throw new Error(last.failed);
     return last.answer;

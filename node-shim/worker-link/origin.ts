@@ -1,4 +1,4 @@
-// Which Worker: by flag, by environment, or the one that enrolled this machine.
+// Finds the Worker's origin: by flag, by environment, or that of the Worker that enrolled this machine.
 import { storedEnrolment } from "../identity/identity.ts";
 
 export interface OriginFlags {
@@ -15,7 +15,7 @@ export interface FoundOrigin {
   source: string;
 }
 
-/** Throws with what to do when it is said nowhere, or not a URL that may be used. */
+/** Throws, with what to do, when it is not given, or not a URL that may be used. */
 export function workerOrigin(flags: OriginFlags): string {
   return findOrigin(flags, process.env).origin;
 }

@@ -1,4 +1,4 @@
-// Posts a machine's reports under tickets, and says what came of each. When to report again is the loop's.
+// Posts a machine's reports under tickets, and returns the outcome of each. The loop decides when to report again.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { PROTOCOL, type Report, type Vitals } from "../../shared/protocol/report.ts";

@@ -1,4 +1,4 @@
-// What a machine asks of the Worker beside its reports: enrolling, a next key, leaving. When to try again is the caller's.
+// A machine's requests other than reports: enrolling, rotating its key, leaving. The caller decides when to try again.
 import type { EnrolmentAnswer, LeaveAnswer, RotationAnswer } from "../../shared/protocol/answers.ts";
 import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import { PROTOCOL } from "../../shared/protocol/report.ts";
@@ -16,7 +16,7 @@ export interface Enrolling {
   systemUUID: string;
 }
 
-/** Has the machine's key pinned under its name. The same key and token again is fine, for ever. */
+/** Has the machine's key pinned under its name. It may be repeated for ever with the same key and token. */
 export async function enrol(
   send: Transport,
   key: MachineKey,
@@ -29,7 +29,7 @@ export async function enrol(
   return exchange(send, { method: "PUT", path, headers, body }, isEnrolmentAnswer);
 }
 
-/** An enrolled machine that asks for something else than a report. */
+/** What an enrolled machine signs its requests with. */
 export interface EnrolledMachine {
   name: string;
   origin: string;
@@ -43,7 +43,7 @@ export function leave(send: Transport, machine: EnrolledMachine): Promise<Result
   return ask(send, machine, request, isLeaveAnswer);
 }
 
-/** Has the next key pinned beside this one, which is good until the next one has reported. Repeatable. */
+/** Has the next key pinned beside this one, which is valid until the next one has reported. It may be repeated. */
 export async function rotate(
   send: Transport,
   machine: EnrolledMachine,

@@ -1,4 +1,4 @@
-// The JWTs that a machine signs (docs/protocol.md). Knows nothing of files or networks.
+// The JWTs that a machine signs (docs/protocol.md). Uses neither files nor network.
 import { createHash } from "node:crypto";
 import { SignJWT } from "jose";
 import {
@@ -34,7 +34,7 @@ export async function signEnrolment(
   };
 }
 
-/** By the next key: that it follows `previous` (a thumbprint) on this machine. */
+/** The next key's proof that it replaces `previous` (a thumbprint) on this machine. */
 export function signNextKey(
   next: MachineKey,
   { name, origin, path, previous }: { name: string; origin: string; path: string; previous: string },

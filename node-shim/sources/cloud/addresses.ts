@@ -3,7 +3,7 @@ import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
 
 export type CloudAddress = NonNullable<CloudMetadata["addresses"]>[number];
 
-/** Of texts that may be empty: those that are not. */
+/** Skips texts that are empty. */
 export function addressesOf(type: CloudAddress["type"], texts: readonly string[]): CloudAddress[] {
   return texts.flatMap((address) => (address === "" ? [] : [{ type, address }]));
 }

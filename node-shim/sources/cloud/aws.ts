@@ -1,4 +1,4 @@
-// EC2's instance metadata, version 2 (a token first). Asks nobody else: no API of AWS, no credentials.
+// EC2's instance metadata, version 2 (a token first). Uses neither AWS's API nor credentials.
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
 import { addressesOf, type CloudAddress } from "./addresses.ts";
 import type { CloudSource } from "./metadata.ts";
@@ -6,10 +6,10 @@ import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./me
 
 const TOKEN_PATH = "/latest/api/token";
 const METADATA = "/latest/meta-data/";
-/** The longest there is. An instance that was stopped meanwhile gets a 401 and asks for another one. */
+/** The longest that EC2 allows. An instance that was stopped meanwhile gets a 401 and asks for another one. */
 const TOKEN_TTL_SECONDS = 21_600;
 
-/** Gets what is under a path; of an absent one "", where that may be. Throws what `asResult` catches. */
+/** Reads a path; "optional": an absent one is "". Throws what `asResult` catches. */
 type Get = (path: string, wish?: "optional") => Promise<string>;
 
 /** One for the whole process: it keeps the token. */
@@ -84,5 +84,5 @@ async function interfaces(get: Get): Promise<string[]> {
   return numbered.sort(([a], [b]) => a - b).map(([, path]) => path);
 }
 
-/** Neither lines nor names hold white space. */
+/** Names and addresses have no white space, so that any white space separates them. */
 const words = (text: string) => text.split(/\s+/).filter((word) => word !== "");

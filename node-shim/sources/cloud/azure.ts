@@ -1,4 +1,4 @@
-// Azure's Instance Metadata Service. Asks for one document, in a version that does not hold user data yet.
+// Azure's Instance Metadata Service. Asks for one document, in a version that does not have user data yet.
 import { failure } from "../../../shared/result.ts";
 import * as z from "zod/mini";
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
@@ -49,7 +49,7 @@ function read({ compute, network }: Document): CloudMetadata {
   };
 }
 
-/** As convertResourceGroupNameToLower: Azure itself does not mind the case, and answers in any. */
+/** As convertResourceGroupNameToLower: Azure itself ignores the case, and answers in any. */
 function withLowerCaseGroup(resourceId: string): string {
   return resourceId.replace(
     /(\/resourceGroups\/)([^/]+)/i,

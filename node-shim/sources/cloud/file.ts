@@ -1,4 +1,4 @@
-// A file in the place of a metadata server, for clouds that have none. Reads it; what it says is checked elsewhere.
+// A file in place of a metadata server, for clouds that have none. metadata.ts validates its content.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
@@ -8,7 +8,7 @@ import type { CloudSource } from "./metadata.ts";
 
 const MAX_FILE_BYTES = 64 * 1024;
 
-/** YAML or JSON. An absent provider ID or instance type is none. */
+/** YAML or JSON. An absent provider ID or instance type counts as "". */
 export function fileSource(path: string): CloudSource {
   return async () => {
     const text = await readSmallFile(path);
@@ -26,10 +26,10 @@ export function fileSource(path: string): CloudSource {
 
 async function readSmallFile(path: string): Promise<Result<string>> {
   try {
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // of a FIFO it would wait for a writer
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // a FIFO would wait for a writer
     try {
       const stat = await file.stat();
-      // Whatever else has a path may never end.
+      // Anything else than a file may never end.
       if (!stat.isFile()) return failure("not a file");
       if (stat.size > MAX_FILE_BYTES) return failure(`larger than ${MAX_FILE_BYTES} bytes`);
       return success(await file.readFile("utf8"));

@@ -1,4 +1,4 @@
-// Google Cloud's instance metadata. Asks for single values: the whole tree holds start-up scripts and keys.
+// Google Cloud's instance metadata. Asks for single values: the whole tree has start-up scripts and keys.
 import { failure } from "../../../shared/result.ts";
 import * as z from "zod/mini";
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
@@ -8,7 +8,7 @@ import type { CloudSource } from "./metadata.ts";
 import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./metadata-server.ts";
 
 const METADATA = "/computeMetadata/v1/";
-/** Sent as proof that nobody was tricked into asking, and sent back as proof of who answers. */
+/** Sent as proof that the request is made on purpose, and sent back as proof that a metadata server answers. */
 const FLAVOR = "Google";
 
 const textOrNone = z._default(z.string(), "");

@@ -1,4 +1,4 @@
-// JSON of a metadata server → what a schema says it is. Decides nothing.
+// Parses a metadata server's JSON by a schema. Decides nothing.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import type * as z from "zod/mini";
 import { firstFault } from "../../../shared/protocol/schema.ts";

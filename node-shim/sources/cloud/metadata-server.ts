@@ -1,9 +1,9 @@
-// HTTP to a cloud's metadata server. Follows no redirect and knows no proxy: what is asked never leaves the link.
+// HTTP to a cloud's metadata server. Follows no redirect and uses no proxy, so that no request leaves the link.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { request as httpRequest } from "node:http";
 import { faultOf } from "../../base/fault.ts";
 
-/** Where AWS, Google Cloud and Azure serve metadata. A name would have to be resolved first, by who knows whom. */
+/** Where AWS, Google Cloud and Azure serve metadata. It is no name, since any resolver could answer for that. */
 export const LINK_LOCAL_URL = "http://169.254.169.254";
 
 /** More than any answer that is asked for. */
@@ -33,7 +33,7 @@ export function metadataServer(
         const why = signal.aborted ? "no answer in time" : faultOf(error);
         resolve(failure(`${method} ${path}: ${why}`));
       };
-      // An agent of its own: the global one may have been told of a proxy by the environment.
+      // Not the global agent, which may have a proxy from the environment.
       const options = { method, headers, signal, agent: false as const };
       const request = httpRequest(new URL(path, baseUrl), options, (response) => {
         const chunks: Buffer[] = [];
@@ -62,12 +62,12 @@ export function bodyOf(path: string, answer: Result<MetadataAnswer>): Result<str
   return status === 200 ? success(body.trim()) : failure(`GET ${path}: status ${status}`);
 }
 
-/** As bodyOf, but a 404 says that the instance has no such thing: "". */
+/** As bodyOf, but "" for a 404: the instance has no such value. */
 export function optionalBodyOf(path: string, answer: Result<MetadataAnswer>): Result<string> {
   return answer.ok && answer.value.status === 404 ? success("") : bodyOf(path, answer);
 }
 
-/** The value of a reading whose failure ends the whole: caught by `asResult`. */
+/** The value of a reading. A failure ends the whole: it throws what `asResult` catches. */
 export function required<T>(reading: Result<T>): T {
   if (!reading.ok) throw new UnreadError(reading.error);
   return reading.value;
@@ -75,7 +75,7 @@ export function required<T>(reading: Result<T>): T {
 
 class UnreadError extends Error {}
 
-/** What `read` comes to; what `required` has ended is an error, and anything else thrown is a bug. */
+/** The result of `read`. What `required` throws becomes its error; anything else that is thrown is a bug. */
 export async function asResult<T>(read: () => Promise<T>): Promise<Result<T>> {
   try {
     return success(await read());

@@ -1,4 +1,4 @@
-// Keeps the last good metadata of the cloud that the machine runs in, refreshed behind the reports' back. A source that
+// Keeps the last good metadata of the cloud that the machine runs in, and refreshes it in the background. A source that
 // hangs or fails costs a line in the log.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { type CloudMetadata, cloudSchema } from "../../../shared/protocol/facts.ts";
@@ -16,19 +16,19 @@ export interface CloudMetadataOptions {
   intervalMs: number;
   /** What one reading may take. */
   deadlineMs: number;
-  /** performance.now: it never goes back. */
+  /** Monotonic: typically performance.now. */
   nowMs: () => number;
   warn: Warn;
 }
 
 /** A server that did not answer yet is asked again this soon: the Node's registration waits for it. */
 const FIRST_RETRY_MS = 1000;
-/** Reports come a little early. */
+/** A factor of the interval, since reports come a little early. */
 const EARLY = 0.9;
 
 /**
- * The last good metadata; undefined before the first. Each call starts a reading in the background when its time has
- * come; only the first call waits for one, no longer than the deadline. Never rejects.
+ * The last good metadata; undefined before the first. Each call starts a reading in the background when one is due;
+ * only the first call waits for it, no longer than the deadline. Never rejects.
  */
 export function cloudMetadata(options: CloudMetadataOptions): () => Promise<CloudMetadata | undefined> {
   const { where, intervalMs, nowMs, warn } = options;
@@ -76,7 +76,7 @@ async function readOnce(
   return !first.ok ? first : checked(first.value);
 }
 
-/** A Node's or an error: no answer of a metadata server may get the machine's facts refused. */
+/** Validates the metadata here: no answer of a metadata server may get the machine's facts refused. */
 function checked(found: unknown): Result<CloudMetadata> {
   const parsed = cloudSchema.safeParse(withoutRepetition(found));
   if (parsed.success) return success(parsed.data);

@@ -1,4 +1,4 @@
-// The runtime's images as the facts carry them: the kubelet's order, and no more than a report can hold.
+// Makes the facts' images out of the runtime's: in the kubelet's order, and no more than fit into a report.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { CriImage } from "./methods.ts";
@@ -12,7 +12,7 @@ const MAX_NAMES_BYTES = 160 * 1024;
 
 /**
  * Upstream imageCache.set and what nodestatus.Images shows of it: by size, largest first, ties by ID, last first.
- * `maxImages` is nodeStatusMaxImages; negative: all. `say` is told when a report cannot hold them.
+ * `maxImages` is nodeStatusMaxImages; negative: all. Calls `say` when they do not fit into a report.
  */
 export function imageFacts(
   listed: readonly CriImage[],

@@ -1,13 +1,13 @@
-// Something that is looked at now and then: one at a time, and not again while it is fresh. Knows no clock of its own.
+// Repeats an attempt when it is due: one at a time, and not while its result is fresh. Has no clock of its own.
 
 export interface Look {
   /** Looks when it is due at `nowMs`; joins a look that is under way. */
   at: (nowMs: number) => Promise<void>;
-  /** What is known may be old: it is due at once. */
+  /** The result may be out of date: the next look is due at once. */
   expire: () => void;
 }
 
-/** `attempt` tells whether it succeeded; what failed is due again at once. It never rejects. */
+/** `attempt` returns whether it succeeded; a failed one is due again at once. It must not reject. */
 export function look(freshForMs: number, attempt: () => Promise<boolean>): Look {
   let underWay: Promise<void> | null = null;
   let dueMs = -Infinity;

@@ -1,5 +1,5 @@
-// What is called of the container runtime: four methods of k8s.io/cri-api runtime.v1, and of their messages what the
-// Node's status needs. The numbers are api.proto's.
+// The calls to the container runtime: four methods of k8s.io/cri-api runtime.v1, and the fields of their messages that
+// the Node's status needs. The numbers are api.proto's.
 import type { Method } from "../../wire/grpc/client.ts";
 import type { ProtoMessage, Schema } from "../../wire/grpc/schema.ts";
 
@@ -56,7 +56,7 @@ const method = <A extends Schema>(path: string, answer: A): Method<typeof NOTHIN
 
 export const CRI = {
   version: method("/runtime.v1.RuntimeService/Version", VERSION_ANSWER),
-  /** Not verbose, as that is what an empty request means. */
+  /** An empty request means: not verbose. */
   status: method("/runtime.v1.RuntimeService/Status", STATUS_ANSWER),
   listImages: method("/runtime.v1.ImageService/ListImages", IMAGES_ANSWER),
   imageFsInfo: method("/runtime.v1.ImageService/ImageFsInfo", IMAGE_FS_INFO_ANSWER),

@@ -1,5 +1,5 @@
-// Watches the container runtime, apart from reports: a hung runtime delays nothing, and what it last said stays known.
-// What its answers mean is state.ts's.
+// Watches the container runtime, apart from reports: a hung runtime delays nothing, and its last answers are kept.
+// state.ts interprets them.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -10,17 +10,17 @@ import type { VersionAnswer } from "./methods.ts";
 import type { RuntimeClient } from "./runtime-client.ts";
 import { errorsOf, type RuntimeState, stateAfter, UNKNOWN_STATE } from "./state.ts";
 
-/** As updateRuntimeUp is called. */
+/** As often as the kubelet calls updateRuntimeUp. */
 const STATUS_EVERY_MS = 5000;
-/** As the image manager lists them, less what a timer may be early. */
+/** As often as the kubelet's image manager lists them, less what a timer may be early. */
 const IMAGES_FRESH_MS = 29_000;
 /**
- * A kubelet asks for version and imagefs every 10 s. They change with a restart of the runtime only, which is noticed:
- * asking seldom saves half of the calls.
+ * A kubelet asks for version and imagefs every 10 s. They change only when the runtime restarts, which is noticed:
+ * asking rarely saves half of the calls.
  */
 const RESTART_FRESH_MS = 300_000;
 
-/** What is known of the runtime; what never was is absent. */
+/** What is known about the runtime; what never was known is absent. */
 export interface RuntimeSnapshot {
   runtime?: NonNullable<Facts["runtime"]>;
   handlers?: NonNullable<Facts["runtimeHandlers"]>;
@@ -33,21 +33,23 @@ export interface RuntimeSnapshot {
 }
 
 export interface RuntimeMonitorOptions {
-  /** Makes what asks the runtime; typically runtimeClient. It tells when the runtime may be another one than before. */
+  /**
+   * Makes the client; typically runtimeClient. It calls `onConnect` when the runtime may be another one than before.
+   */
   client: (onConnect: () => void) => RuntimeClient;
   nodeStatusMaxImages: number;
   /** Monotonic; typically performance.now. */
   nowMs: () => number;
-  /** Calls back again and again until it is cancelled; typically setInterval and clearInterval. */
+  /** Calls back repeatedly until it is cancelled; typically setInterval and clearInterval. */
   every: (ms: number, call: () => void) => () => void;
-  /** When `errors` are others than before: the Ready condition depends on them. */
+  /** Called when `errors` have changed: the Ready condition depends on them. */
   onFlip: () => void;
   warn: Warn;
 }
 
 export interface RuntimeMonitor {
   snapshot: () => RuntimeSnapshot;
-  /** Asks for the status now, and for what else is due. Takes as long as the runtime; never rejects. */
+  /** Asks for the status now, and for everything that is due. Takes as long as the runtime; never rejects. */
   refresh: () => Promise<void>;
   close: () => void;
 }
@@ -73,7 +75,7 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
 
   async function refresh(): Promise<void> {
     const now = nowMs();
-    // Silence becomes an error while an answer is still waited for.
+    // A missing answer becomes an error while the call is still under way.
     noteFlip();
     await Promise.all([status.at(now).then(noteFlip), version.at(now), images.at(now), imageFs.at(now)]);
   }
@@ -93,7 +95,7 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   };
 }
 
-/** What is looked at, each by itself; writes what it learns into `known`. */
+/** One look for each kind of information; they write their results into `known`. */
 function looks(options: RuntimeMonitorOptions, known: Known) {
   const { nowMs, nodeStatusMaxImages } = options;
   const warnOnce = sayOnce(options.warn);
@@ -110,7 +112,7 @@ function looks(options: RuntimeMonitorOptions, known: Known) {
   const version = look(RESTART_FRESH_MS, async () => {
     const answer = await client.version();
     if (answer) known.runtime = runtimeOf(answer);
-    // As the kubelet writes it while the runtime does not answer.
+    // The kubelet writes this as well while the runtime does not answer.
     else if (known.runtime) known.runtime = { ...known.runtime, version: "Unknown" };
     return answer !== null;
   });

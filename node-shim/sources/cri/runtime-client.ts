@@ -1,5 +1,4 @@
-// Asks a container runtime, over CRI. What fails is said once of each outage, with what to do; what answers mean is
-// decided elsewhere.
+// Calls a container runtime over CRI. Warns once in each outage, with what to do. Does not interpret the answers.
 import type { Warn } from "../../base/warn.ts";
 import { grpcClient, type GrpcClient, type Method } from "../../wire/grpc/client.ts";
 import type { ProtoMessage, Schema } from "../../wire/grpc/schema.ts";
@@ -15,28 +14,28 @@ export interface RuntimeClientOptions {
   /** Monotonic; typically performance.now. */
   nowMs: () => number;
   warn: Warn;
-  /** Told of every new connection: the runtime may be another one than before. */
+  /** Called for every new connection: the runtime may be another one than before. */
   onConnect: () => void;
 }
 
-/** Never rejects. null: no answer, or one that counts as none. */
+/** Never rejects. null: no answer, or an incomplete one. */
 export interface RuntimeClient {
   status: () => Promise<StatusAnswer | null>;
   version: () => Promise<VersionAnswer | null>;
   images: () => Promise<CriImage[] | null>;
   /** The first mount point, as the kubelet's ImageFsStats takes it. */
   imageFsPath: () => Promise<string | null>;
-  /** Ends what is on its way; nothing is said of that. */
+  /** Ends calls that are under way, without a warning. */
   close: () => void;
 }
 
-/** Of these nothing else on the socket will be answered either. */
+/** With one of these codes, no other call on the socket is answered either. */
 const WHOLE_SERVICE: ReadonlySet<Fault["code"]> = new Set(["Unavailable", "DeadlineExceeded"]);
 
 interface Service {
   client: GrpcClient;
   socketPath: string;
-  /** Which field of the configuration says where it is. */
+  /** The field of the configuration that has the endpoint. */
   field: string;
 }
 
@@ -57,7 +56,7 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
     warn(source, message);
   }
 
-  /** `missing` tells what an answer lacks that makes it count as none. */
+  /** `missing` returns what an incomplete answer lacks; null: the answer counts. */
   async function ask<A extends Schema>(
     { client, socketPath, field }: Service,
     source: string,

@@ -1,8 +1,8 @@
-// What is known of the container runtime. Asks nobody: its monitor does.
+// How facts and vitals read what the monitor knows about the container runtime.
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { RuntimeSnapshot } from "./monitor.ts";
 
-/** The latest of the runtime; null on a machine that has none. Typically the monitor's. */
+/** The latest snapshot; null on a machine without a runtime. Typically the monitor's. */
 export type RuntimeReader = () => RuntimeSnapshot | null;
 
 export function runtimeErrors(snapshot: RuntimeSnapshot | null): Pick<Vitals, "errors"> {

@@ -1,5 +1,5 @@
-// What the runtime's answers say about the Node, as the kubelet's runtimeState and updateRuntimeUp have it, word for
-// word. Asks nobody; the clock is an argument.
+// Interprets the runtime's answers as the kubelet's runtimeState and updateRuntimeUp do, with the same texts. Calls no
+// runtime; the clock is an argument.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { FACTS_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
@@ -24,7 +24,7 @@ export const UNKNOWN_STATE: RuntimeState = {
   runtimeError: null,
 };
 
-/** Upstream updateRuntimeUp, with an answer. Handlers and features count of a runtime that is ready. */
+/** Upstream updateRuntimeUp, with an answer. Handlers and features are taken from a ready runtime alone. */
 export function stateAfter(state: RuntimeState, answer: StatusAnswer, nowMs: number): RuntimeState {
   const conditions = answer.status?.conditions ?? [];
   const network = conditions.find(({ type }) => type === "NetworkReady");
@@ -55,7 +55,7 @@ export function errorsOf(state: RuntimeState, nowMs: number): NonNullable<Vitals
   };
 }
 
-/** Sorted by name, lest their order make a difference. */
+/** Sorted by name, so that another order is no change. */
 function handlersOf({ runtimeHandlers }: StatusAnswer): NonNullable<Facts["runtimeHandlers"]> {
   const handlers = runtimeHandlers.map(({ name, features }) => ({
     name,
@@ -67,7 +67,7 @@ function handlersOf({ runtimeHandlers }: StatusAnswer): NonNullable<Facts["runti
     .slice(0, FACTS_LIMITS.runtimeHandlers);
 }
 
-/** RuntimeCondition.String; Go prints a missing one so. */
+/** RuntimeCondition.String; Go prints a missing one as <nil>. */
 function described(condition: RuntimeCondition | undefined): string {
   if (condition === undefined) return "<nil>";
   const { type, status, reason, message } = condition;

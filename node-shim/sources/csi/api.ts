@@ -1,4 +1,4 @@
-// Two calls to a CSI driver, as far as attach limits depend on them. Sources: k8s.io/kubelet
+// The two calls to a CSI driver that attach limits depend on, with the fields that they need. Sources: k8s.io/kubelet
 // pluginregistration/v1/api.proto (whose package lacks the v1), container-storage-interface csi.proto.
 import type { Method } from "../../wire/grpc/client.ts";
 import type { Schema } from "../../wire/grpc/schema.ts";

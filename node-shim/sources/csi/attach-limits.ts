@@ -1,5 +1,4 @@
-// How many volumes the CSI drivers of this machine can attach, asked once of each driver that registers. What becomes of
-// it is not decided here.
+// Asks each CSI driver that registers on this machine, once, how many volumes it can attach here. Decides nothing.
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -11,11 +10,11 @@ import { askDriver, type Driver } from "./driver.ts";
 
 /** How long a driver that did not answer is left alone. */
 export const ASK_AGAIN_MS = 60_000;
-/** What the first report waits for drivers; later ones do not. */
+/** How long the first report waits for drivers; later ones do not wait. */
 const FIRST_WAIT_MS = 500;
 
 interface Registered {
-  /** Tells a socket from the next one of its name. */
+  /** Distinguishes a socket from a later one of the same name. */
   stamp: string;
   answer: Result<Driver | null>;
   askedMs: number;
@@ -26,18 +25,18 @@ export interface AttachLimitsOptions {
   rootDir: string;
   nowMs: () => number; // monotonic: typically performance.now
   sleep: (ms: number) => Promise<void>;
-  warn: Warn; // says the same source once
+  warn: Warn; // warns once about each source
 }
 
 export interface AttachLimits {
   read: () => Promise<Facts["attachLimits"]>;
-  /** Ends the call that is on its way. */
+  /** Ends calls that are under way. */
   close: () => void;
 }
 
 /**
- * By driver; undefined where none has answered. A driver is asked behind the reports' back, so that one that hangs
- * holds up nothing; one that is asked again keeps its last good answer meanwhile. Never rejects.
+ * By driver; undefined where none has answered. Drivers are asked in the background, so that one that hangs delays
+ * nothing; one that is asked again keeps its last answer until then. Never rejects.
  */
 export function attachLimits(options: AttachLimitsOptions): AttachLimits {
   const registered = new Map<string, Registered>();
@@ -90,7 +89,7 @@ async function askAll(
   await Promise.all([...sockets].map(ask));
 }
 
-/** Upstream's plugin watcher: every socket whose name does not begin with a dot. A folder that is not there has none. */
+/** As upstream's plugin watcher: every socket whose name does not begin with a dot. A missing folder has none. */
 async function socketsIn(folder: string, warn: Warn): Promise<Map<string, string>> {
   const sockets = new Map<string, string>();
   try {

@@ -1,5 +1,5 @@
-// Asks one CSI driver, through the socket it registers with, who it is and how many volumes it can attach here. Does
-// not register it: that is a kubelet's business.
+// Asks one CSI driver, through the socket it registers with, for its name and how many volumes it can attach here. Does
+// not register it, as a kubelet would.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { isAbsolute } from "node:path";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -43,7 +43,7 @@ export async function askDriver(
   return success({ name, maxVolumes });
 }
 
-/** A client for one call, which ends early when it is to stop. */
+/** A client for one call, which ends early when `stop` is aborted. */
 function clientOf(nowMs: () => number, stop: AbortSignal) {
   return async <T>(socketPath: string, call: (client: GrpcClient) => Promise<T>): Promise<T> => {
     const client = grpcClient({ socketPath, nowMs });

@@ -1,5 +1,5 @@
-// deviceplugin/v1beta1 as far as the Node depends on it: the messages' fields and the methods. Allocation is a
-// kubelet's business. Source: k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.proto.
+// The fields and methods of deviceplugin/v1beta1 that the Node depends on, without allocation. Source:
+// k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.proto.
 import type { Method } from "../../wire/grpc/client.ts";
 import type { Schema } from "../../wire/grpc/schema.ts";
 
@@ -37,7 +37,7 @@ export const GET_OPTIONS = {
   answer: options,
 } as const satisfies Method<typeof empty, typeof options>;
 
-/** A stream of the whole list, again with every change. */
+/** A stream that has the whole list with every change. */
 export const LIST_AND_WATCH = {
   path: "/v1beta1.DevicePlugin/ListAndWatch",
   request: empty,

@@ -1,4 +1,4 @@
-// Serves the device plugins of this machine: what a kubelet's device manager does, without giving a device to anyone.
+// Serves the device plugins of this machine, as a kubelet's device manager does, but allocates no device.
 import { type Result, success } from "../../../shared/result.ts";
 import { isExtendedResourceName } from "../../../shared/kubernetes/resource-names.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -25,7 +25,7 @@ export interface DeviceManagerOptions {
 }
 
 export interface DeviceManager {
-  /** The facts' devices; also looks after the socket and the record. Never rejects. */
+  /** The facts' devices. Also keeps the socket and the record up to date. Never rejects. */
   read: () => Promise<NonNullable<Facts["devices"]>>;
   close: () => Promise<void>;
 }
@@ -83,7 +83,7 @@ function stopServing(serving: Serving): void {
   serving.plugins.clear();
 }
 
-/** Upstream server.Register, in its words; the plugin may then show its devices. */
+/** Upstream server.Register, with its texts. After it the plugin may list its devices. */
 async function register(
   request: ProtoMessage<typeof REGISTER.request>,
   serving: Serving,
@@ -155,7 +155,7 @@ function registrationFault({
   return null;
 }
 
-/** What it returns writes the record where something has changed, and tells whether there is one. */
+/** The function writes the record where something has changed, and returns whether there is one. */
 function recordKeeper(
   stateFolder: string,
   before: KnownResources | null,
@@ -168,7 +168,7 @@ function recordKeeper(
     const known = resources.known();
     const text = JSON.stringify(known);
     const isNothing = known.registered.length + known.removed.length === 0;
-    // As upstream's, the record begins with the first devices.
+    // As upstream, the first devices make the first record.
     if (text === kept || (kept === null && isNothing)) return kept !== null;
     try {
       writeRecord(stateFolder, known);

@@ -22,12 +22,11 @@ export interface PluginOptions {
 }
 
 export interface Plugin {
-  /** Begins to watch its devices. */
   watch: () => void;
   close: () => void;
 }
 
-/** Upstream client.Connect: waits until the plugin answers, or says why it does not. */
+/** Upstream client.Connect: waits until the plugin answers, or returns why it does not. */
 export async function connectPlugin(options: PluginOptions): Promise<Result<Plugin>> {
   const { folder, endpoint, nowMs, sleep } = options;
   const client = grpcClient({ socketPath: join(folder, endpoint), nowMs });
@@ -62,7 +61,7 @@ export async function connectPlugin(options: PluginOptions): Promise<Result<Plug
   });
 }
 
-/** Upstream's dial blocks: only nobody at the socket is tried again. null: the plugin answers. */
+/** Like upstream's blocking dial, tries again only while nobody listens. null: the plugin answers. */
 async function dial(
   call: () => Promise<Result<unknown, Fault>>,
   nowMs: () => number,

@@ -1,5 +1,5 @@
-// Which resources device plugins had announced, in the state folder: upstream's checkpoint. What a machine without one
-// had before is not known.
+// Keeps in the state folder which resources device plugins have announced, like upstream's checkpoint. Without a record
+// it is not known what the machine had before.
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -13,12 +13,12 @@ const names = z
 const recordSchema = z.strictObject({ registered: names, removed: names });
 
 /**
- * null: there is none. Unlike upstream, which takes a damaged checkpoint for one: what it held is lost, and a resource
- * whose plugin is gone would stay in the Node for ever. Throws with what to do where it cannot be read.
+ * null: there is none, or a damaged one. Upstream uses a damaged checkpoint as an empty one; a resource whose plugin is
+ * gone would then stay in the Node for ever. Throws with what to do where it cannot be read.
  */
 export function readRecord(
   stateFolder: string,
-  warn: (message: string) => void, // told of a damaged one
+  warn: (message: string) => void, // called for a damaged record
 ): KnownResources | null {
   const path = pathOf(stateFolder);
   const text = readIfThere(path);

@@ -1,5 +1,5 @@
-// kubelet.sock, where device plugins register: taken only where no kubelet has it, and let go of when one takes it.
-// Knows nothing of what is said over it.
+// kubelet.sock, where device plugins register: taken only where no kubelet has it, and given up when one takes it. The
+// methods that it serves are arguments.
 import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -7,13 +7,13 @@ import { codeOf } from "../../base/fault.ts";
 import { grpcServer, type Served } from "../../wire/grpc/server.ts";
 
 const SOCKET = "kubelet.sock";
-/** Bound under this name and renamed: whoever binds a socket removes its path when it is closed, whoever has it by then. */
+/** Bound under this name and renamed: closing a server removes the path it was bound to, whoever has that by then. */
 const UNNAMED = "shim.sock";
 /** Upstream kubeletDeviceManagerCheckpoint. */
 const CHECKPOINT = "kubelet_internal_checkpoint";
 /** sockaddr_un has 108 bytes, one of them a NUL. */
 export const SOCKET_PATH_BYTES = 107;
-/** A socket whose owner is stopped accepts nothing: that is an owner. */
+/** A stopped process accepts no connection, but has the socket: no answer within this time means that it is taken. */
 const CONNECT_GIVE_UP_MS = 2000;
 
 export interface RegistrationSocket {
@@ -83,7 +83,7 @@ function answers(path: string): Promise<boolean> {
     socket.on("connect", () => done(true));
     socket.on("error", (error) => {
       const code = codeOf(error);
-      // ENOTSOCK is told as ECONNREFUSED. EAGAIN: its queue is full.
+      // A path that is no socket results in ECONNREFUSED. EAGAIN: the socket's queue is full.
       if (["ENOENT", "ECONNREFUSED"].includes(code)) done(false);
       else if (code === "EAGAIN") done(true);
       else reject(error);

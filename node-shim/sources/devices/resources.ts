@@ -1,5 +1,5 @@
-// What the device plugins of this machine have announced, and what became of it: the numbers of the facts' devices.
-// Mirrors upstream's devicemanager.ManagerImpl, without allocation. Talks to no plugin.
+// Counts the devices that the device plugins of this machine announce, for the facts' devices. Mirrors upstream's
+// devicemanager.ManagerImpl, without allocation. Calls no plugin.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { HEALTHY } from "./api.ts";
@@ -9,32 +9,31 @@ export const STOP_GRACE_MS = 5 * 60_000;
 
 /** What outlives the process: the resources' names, as in upstream's checkpoint. */
 export interface KnownResources {
-  /** Those that count. */
+  /** Resources that have a plugin, or lost theirs less than the grace period ago. */
   registered: readonly string[];
   /** Those that are 0 in the Node until their plugin comes back. */
   removed: readonly string[];
 }
 
 interface Resource {
-  /** A plugin that has connected and said nothing yet leaves the Node as it is. */
+  /** A plugin that has connected and listed nothing yet leaves the Node as it is. */
   announced: boolean;
   healthy: number;
   unhealthy: number;
   /** Devices by ID: with a lost plugin all of them are unhealthy. */
   distinct: number;
-  /** When its plugin was lost; null: it is there. */
+  /** When its plugin was lost; null: it is connected. */
   stoppedAtMs: number | null;
 }
 
 const NONE = { announced: false, healthy: 0, unhealthy: 0, distinct: 0 };
 
 export interface DeviceResources {
-  /** Is there room for a resource of this name? */
   hasRoomFor: (resource: string) => boolean;
   connected: (resource: string) => void;
   listed: (resource: string, devices: readonly { ID: string; health: string }[]) => void;
   lost: (resource: string) => void;
-  /** Upstream GetCapacity. A resource that was removed stays so: the Worker may have missed it. */
+  /** Upstream GetCapacity. A removed resource stays in `removed`, since the Worker may have missed it. */
   counts: () => Omit<NonNullable<Facts["devices"]>, "recorded">;
   known: () => KnownResources;
 }
@@ -95,7 +94,7 @@ function expire(resources: Map<string, Resource>, removed: Set<string>, nowMs: n
     resources.delete(name);
     removed.add(name);
   }
-  // What is forgotten first stays in the Node as it is: 0.
+  // The oldest are forgotten; they stay 0 in the Node.
   for (const name of removed) {
     if (removed.size > FACTS_LIMITS.extendedResources) removed.delete(name);
   }

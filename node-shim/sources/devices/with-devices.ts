@@ -1,4 +1,4 @@
-// Adds the devices to what is gathered: those of the device plugins or, where they are not served, that there are none.
+// Adds the devices to the facts: those of the device plugins or, where these are not served, that there are none.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { type DeviceManager, type DeviceManagerOptions, startDeviceManager } from "./manager.ts";
@@ -7,11 +7,11 @@ import { readRecord } from "./record.ts";
 interface WithDevices<G> {
   /** Rejects as startDeviceManager does. */
   gathering: Promise<() => Promise<G>>;
-  /** Also while it starts: nothing is left of it then. */
+  /** May be called while it starts; nothing is left of it afterwards. */
   close: () => Promise<void>;
 }
 
-/** `gather`, and the devices with its facts. */
+/** Makes a `gather` that adds the devices to the facts. */
 export function startDevices<G extends { facts: Facts }>(
   gather: () => Promise<G>,
   folder: string | undefined, // --device-plugins
@@ -33,7 +33,7 @@ export function startDevices<G extends { facts: Facts }>(
   return { gathering: starting.then(gatherBoth), close };
 }
 
-/** What plugins had announced while they were served is gone. null: they never were. */
+/** Resources that plugins announced while they were served count as removed. null: they were never served. */
 function formerDevices(stateFolder: string): DeviceManager | null {
   const before = readRecord(stateFolder, () => undefined);
   if (before === null) return null;

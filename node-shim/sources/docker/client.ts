@@ -1,14 +1,14 @@
-// Asks a Docker daemon, through systeminformation, and tells its answers as those of a runtime over CRI. What does not
-// answer is said once of each outage.
+// Asks a Docker daemon, through systeminformation, and returns its answers in the form of a CRI runtime's. Warns once
+// in each outage.
 import type { Systeminformation } from "systeminformation";
 import type { CriImage, StatusAnswer } from "../cri/methods.ts";
 import type { RuntimeClient, RuntimeClientOptions } from "../cri/runtime-client.ts";
 
 type Docker = Pick<typeof import("systeminformation"), "dockerImages" | "dockerInfo">;
 
-/** Loaded with the first question: a shim that is not asked for Docker never has it in its memory. */
+/** Loaded only when a client for Docker is made: other shims never have it in their memory. */
 async function load(socketPath: string, deadlineMs: number): Promise<Docker> {
-  // systeminformation reads them once, when it is loaded, and has no other way to be told.
+  // systeminformation reads these variables once, when it is loaded, and has no other setting for them.
   process.env["DOCKER_SOCKET"] = socketPath;
   process.env["DOCKER_SOCKET_TIMEOUT"] = String(deadlineMs);
   // @ts-expect-error -- the package has types for the whole of it only
@@ -16,7 +16,7 @@ async function load(socketPath: string, deadlineMs: number): Promise<Docker> {
   return loaded.default;
 }
 
-/** One of a process. An error and silence look the same here: systeminformation answers both with nothing. */
+/** At most one in a process. An error and no answer look the same: systeminformation returns nothing for both. */
 export function dockerClient({
   socketPath,
   deadlineMs,
@@ -56,7 +56,7 @@ export function dockerClient({
     async images() {
       const answer = await info();
       const images = answer === null ? [] : (await (await docker).dockerImages()).flatMap(imageOf);
-      // An empty list is what a failure looks like as well.
+      // A failure also results in an empty list.
       return answer === null || (images.length === 0 && answer.images > 0) ? null : images;
     },
     imageFsPath: async () => (await info())?.dockerRootDir ?? null,
@@ -64,7 +64,7 @@ export function dockerClient({
   };
 }
 
-/** A daemon that answers can run containers, and its network is its own: dockershim without a CNI plugin. */
+/** A daemon that answers can run containers, and has its own network, as dockershim without a CNI plugin. */
 const READY: StatusAnswer = {
   status: {
     conditions: ["RuntimeReady", "NetworkReady"].map((type) => ({
@@ -80,7 +80,7 @@ const READY: StatusAnswer = {
 
 const VERSION = { version: "", runtimeName: "docker", runtimeApiVersion: "" };
 
-/** None of one that was removed between the list and the look at it. */
+/** Empty for an image that was removed since it was listed. */
 function imageOf(image: Partial<Systeminformation.DockerImageData> | undefined): CriImage[] {
   const { id, size, repoDigests, repoTags } = image ?? {};
   return id && size !== undefined ? [{ id, size, repoDigests, repoTags }] : [];

@@ -1,5 +1,5 @@
-// Looks at the drop-ins once a minute, one after the other and behind the reports' back, and remembers what each said
-// last. None of them can keep a report from being sent.
+// Runs the drop-ins once a minute, one after the other and in the background, and keeps the last output of each. None
+// of them can prevent a report.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { readdir, stat } from "node:fs/promises";
 import type { CustomFacts } from "../../../shared/protocol/custom.ts";
@@ -16,16 +16,16 @@ export interface DropInsOptions {
   /** What one program may take. */
   deadlineMs: number;
   uid: number; // typically process.getuid()
-  /** Milliseconds since 1970: only how old a file is. */
+  /** Milliseconds since 1970, for a file's age alone. */
   wallMs: () => number; // typically Date.now
-  /** performance.now: it never goes back. */
+  /** Monotonic: typically performance.now. */
   nowMs: () => number;
 }
 
 export interface LookedAt {
-  /** null: there are none. Absent: none was looked at yet. */
+  /** null: there are none. Absent: none was read yet. */
   dropIns?: DropIns | null;
-  /** For setters of one's own; absent where no drop-in has any. */
+  /** For custom setters; absent where no drop-in has any. */
   custom?: CustomFacts;
   remainingSeconds?: NonNullable<Vitals["remainingSeconds"]>;
 }
@@ -37,7 +37,7 @@ interface Remembered extends Partial<Said> {
 
 const EVERY_MS = 60_000;
 
-/** What they say as far as they were looked at. `wait` looks at once and waits for it. Never rejects. */
+/** The last output of all drop-ins. With `wait` it reads them now, and waits for that. Never rejects. */
 export function dropInFolder(options: DropInsOptions): (wait: boolean) => Promise<LookedAt> {
   const { nowMs } = options;
   let known: ReadonlyMap<string, Remembered> | undefined;
@@ -67,7 +67,7 @@ async function lookAt(
   const { folder, deadlineMs, uid, wallMs, nowMs } = options;
   const names = await namesIn(options);
   if (!names.ok) {
-    // What they said stands, until it expires: a folder that cannot be read says nothing about the machine.
+    // The last output stays until it expires: a folder that cannot be read shows nothing about the machine.
     return new Map([...before, [folder, { saidMs: nowMs(), error: names.error }]]);
   }
   const known = new Map<string, Remembered>();
@@ -85,7 +85,7 @@ async function lookAt(
   return known;
 }
 
-/** Sorted. Hidden files are no drop-ins; no folder at all is one without any. */
+/** Sorted. Hidden files are no drop-ins; a missing folder counts as an empty one. */
 async function namesIn({ folder, uid }: DropInsOptions): Promise<Result<string[]>> {
   try {
     const fault = ownershipFault(await stat(folder), uid);
@@ -107,7 +107,7 @@ function lookedAt(known: ReadonlyMap<string, Remembered> | undefined, nowMs: num
   for (const { dropIn, agedMs = 0, saidMs } of known.values()) {
     for (const { type, expiresInSeconds } of dropIn?.conditions ?? []) {
       const leftMs = expiresInSeconds * 1000 - agedMs - (nowMs - saidMs);
-      // Of a type that two report, the first counts.
+      // Where two report the same type, the first one counts.
       if (!remaining.has(type)) remaining.set(type, Math.max(0, Math.ceil(leftMs / 1000)));
     }
   }

@@ -1,9 +1,9 @@
-// What all drop-ins say, put together. Of two that say the same thing the first by name counts, and the other has failed.
+// Merges the output of all drop-ins. Where two set the same thing, the first by name counts, and the other one fails.
 import { CUSTOM_LIMITS, DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { CustomFacts } from "../../../shared/protocol/custom.ts";
 import type { DropIn, DropIns } from "../../../shared/protocol/drop-ins.ts";
 
-/** What is known of one drop-in: what it said last, where it ever did, and what is wrong with it now. */
+/** What is known about one drop-in: its last output, if there was one, and its error, if it fails now. */
 export interface Known {
   name: string;
   dropIn?: DropIn | undefined;
@@ -14,7 +14,7 @@ export interface MergedDropIns extends DropIns {
   custom: CustomFacts;
 }
 
-/** What is counted in all, and its name in a fault. */
+/** What is limited over all drop-ins, and its name in a fault. */
 const KINDS = [
   ["resources", DROP_IN_LIMITS.resources, "resources"],
   ["labels", DROP_IN_LIMITS.labels, "labels"],
@@ -40,7 +40,7 @@ export function mergeDropIns(known: readonly Known[]): MergedDropIns {
   return merged;
 }
 
-/** Adds all of it, or nothing and says why. */
+/** Adds all of it; or nothing, and returns why. */
 function add(merged: MergedDropIns, { resources, labels, conditions, custom }: DropIn): string | undefined {
   const taken =
     Object.keys(resources).find((name) => Object.hasOwn(merged.resources, name)) ??

@@ -1,4 +1,4 @@
-// One drop-in → what it says, or what is wrong with it. Trusts no file that others than root or this user can change.
+// Reads or runs one drop-in, and validates its output. Trusts no file that others than root or this user can change.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { lstat, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { firstFault } from "../../../shared/protocol/schema.ts";
 import { type ChildOptions, runChild } from "../../base/child.ts";
 import { codeOf, faultOf } from "../../base/fault.ts";
 
-/** What it says, and how long ago it was said. */
+/** The output, and its age. */
 export interface Said {
   dropIn: DropIn;
   agedMs: number;
@@ -19,11 +19,11 @@ export interface ReadDropInOptions {
   folder: string;
   deadlineMs: number;
   uid: number; // typically process.getuid()
-  /** Milliseconds since 1970: only how old a file is. */
+  /** Milliseconds since 1970, for a file's age alone. */
   nowMs: () => number; // typically Date.now
 }
 
-/** Of a file, and of what a program prints. */
+/** Of a file, and of a program's output. */
 const MAX_BYTES = 64 * 1024;
 
 /** A file that ends in .json is read, anything else is run. Never rejects. */

@@ -1,10 +1,10 @@
-// A program of its own (dist/inventory.js): looks at the hardware, prints it as JSON, and ends. What it loads and forks
-// is never part of the shim's process.
+// A separate program (dist/inventory.js): reads the hardware, prints it as JSON, and ends. What it loads and forks is
+// never part of the shim's process.
 import { existsSync } from "node:fs";
 import si from "systeminformation";
 import { hardwareOf } from "./hardware.ts";
 
-/** One thing that cannot be looked at must not hide the others. */
+/** One part that cannot be read must not hide the others. */
 async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
@@ -13,7 +13,7 @@ async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Containers and bridges come and go; a card has a device. */
+/** Interfaces of containers and bridges come and go; only a card has a device. */
 const isCard = ({ iface }: { iface: string }) => existsSync(`/sys/class/net/${iface}/device`);
 
 const cpu = await orNothing(() => si.cpu());

@@ -1,9 +1,9 @@
-// From what systeminformation finds to the facts' inventory: what is known, in bounded texts. Reads nothing.
+// Converts what systeminformation finds to the facts' inventory: known values alone, in texts of limited length.
 import type { Systeminformation } from "systeminformation";
 import type { Inventory } from "../../../shared/protocol/inventory.ts";
 import { INVENTORY_LIMITS } from "../../../shared/protocol/limits.ts";
 
-/** What was found; what could not be looked at is absent. */
+/** What was found; what could not be read is absent. */
 export interface Found {
   cpu?: Pick<Systeminformation.CpuData, "manufacturer" | "brand" | "processors" | "physicalCores">;
   system?: Pick<Systeminformation.SystemData, "manufacturer" | "model" | "serial">;
@@ -45,7 +45,7 @@ function named(vendor?: string, model?: string, serial?: string) {
   return known({ vendor: text(vendor), model: text(model), serial: text(serial) });
 }
 
-/** Where nothing is known there is an empty text, a dash, or the maker's excuse. */
+/** An unknown value is an empty text, a dash, or a placeholder of the vendor's. */
 function text(value: string | null | undefined): string | undefined {
   const cut = (value ?? "").trim().slice(0, INVENTORY_LIMITS.textLength).toWellFormed();
   return /^(-|unknown|none|n\/a|default string|to be filled by o\.?e\.?m\.?)?$/i.test(cut) ? undefined : cut;

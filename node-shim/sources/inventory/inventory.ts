@@ -1,5 +1,5 @@
-// Keeps the last good inventory of the machine's hardware: looked at by a child process, soon after the start and then
-// hourly. The shim's own process loads nothing for it.
+// Keeps the last good inventory of the machine's hardware. A child process reads it, soon after the start and then
+// hourly; the shim's own process loads nothing for it.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { fileURLToPath } from "node:url";
 import { type Inventory, inventorySchema } from "../../../shared/protocol/inventory.ts";
@@ -9,18 +9,18 @@ import type { Warn } from "../../base/warn.ts";
 
 export interface InventoryOptions {
   look: () => Promise<Result<Inventory>>; // typically hardware
-  /** performance.now: it never goes back. */
+  /** Monotonic: typically performance.now. */
   nowMs: () => number;
   warn: Warn;
 }
 
-/** The Node is Ready first: looking takes seconds of a small machine. */
+/** After the Node is Ready: reading the hardware takes seconds on a small machine. */
 const FIRST_AFTER_MS = 5000;
 const EVERY_MS = 3_600_000;
 
 /**
- * The last good inventory; undefined before the first. Each call starts a look in the background when its time has
- * come; `wait` waits for it, and looks at once. Never rejects.
+ * The last good inventory; undefined before the first. Each call starts a look in the background when one is due; with
+ * `wait` it looks now, and waits for that. Never rejects.
  */
 export function keptInventory({
   look,

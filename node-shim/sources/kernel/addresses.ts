@@ -1,4 +1,4 @@
-// Everything that the Node's address is chosen from. The choice is shared/setters/node-address.ts's.
+// Gathers everything that the Node's address is chosen from. shared/setters/node-address.ts chooses.
 import { success } from "../../../shared/result.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { isUnspecified, parseIpSloppy } from "../../../shared/kubernetes/ip.ts";
@@ -7,7 +7,7 @@ import { oneAtATime } from "../../base/one-at-a-time.ts";
 import { unread, type Reading } from "../../base/reading.ts";
 import { orWarn, type Warn } from "../../base/warn.ts";
 
-/** A resolver that does not answer must not hold up a report. */
+/** A resolver that does not answer must not delay a report. */
 const LOOKUP_GIVE_UP_MS = 3000;
 
 /** The addresses of a name, or the resolver's error. */
@@ -41,7 +41,7 @@ export async function addresses(sources: AddressSources, warn: Warn): Promise<Fa
   const interfaces = orWarn(listInterfaces(sources.networkInterfaces), "network interfaces", warn);
   if (interfaces === undefined) return undefined;
   const found = await lookupIfNeeded(sources);
-  // A name that nobody knows is no fault of the machine's.
+  // That a name is unknown is no fault of the machine.
   if (!found.ok && found.error.reason === "late")
     warn("resolver", `${found.error.message}: see to it, or pass --node-ip`);
   const own = interfaceIPs(interfaces);

@@ -1,4 +1,4 @@
-// Counts logical CPUs as cAdvisor does: those that are online, whatever this process may run on.
+// Counts logical CPUs as cAdvisor does: those that are online, even if this process may not run on them.
 import { success } from "../../../shared/result.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

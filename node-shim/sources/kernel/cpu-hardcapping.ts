@@ -1,8 +1,8 @@
-// Whether the kernel can cap the CPU of a group of processes (CFS quota): what the kubelet's validateSystemRequirements
-// asks. What lacking it means for the Node is not decided here.
+// Reads whether the kernel can cap the CPU of a group of processes (CFS quota), as the kubelet's
+// validateSystemRequirements does. Decides nothing.
 import { readKernelFile } from "../../base/reading.ts";
 
-/** undefined: nothing tells, since no cgroup file system with the CPU controller is mounted. */
+/** undefined: not known, since no cgroup file system with the CPU controller is mounted. */
 export function cpuHardcapping(root: string): boolean | undefined {
   const mounts = readKernelFile(root, "proc/mounts");
   if (!mounts.ok) return undefined;

@@ -14,7 +14,7 @@ interface DefaultRoutes {
 
 /**
  * The default routes of both tables (apimachinery util/net getAllDefaultRoutes). `missing` where there is no IPv4
- * table; one of IPv6 that is missing or unreadable has no routes.
+ * table; an IPv6 table that is missing or unreadable counts as empty.
  */
 export function defaultRoutes(root: string): Reading<DefaultRoutes> {
   const table4 = readKernelFile(root, IPV4_ROUTES);
@@ -38,7 +38,7 @@ function ipv4Interfaces(table: string): string[] | null {
   return interfaces;
 }
 
-/** Columns: destination first, gateway fifth, interface last. A route without a gateway is none (getIPv6DefaultRoutes). */
+/** Columns: destination first, gateway fifth, interface last. A route needs a gateway (getIPv6DefaultRoutes). */
 function ipv6Interfaces(table: string): string[] | null {
   const interfaces: string[] = [];
   for (const line of lines(table)) {

@@ -12,7 +12,7 @@ import {
 import { defaultRoutes } from "./default-routes.ts";
 import { readKernelFile, type Reading } from "../../base/reading.ts";
 
-/** What os.networkInterfaces tells: the addresses of each interface that is up. */
+/** The result of os.networkInterfaces: the addresses of each interface that is up. */
 export type Interfaces = Record<string, InterfaceAddress[] | undefined>;
 interface InterfaceAddress {
   address: string;
@@ -43,7 +43,6 @@ export function hostIPs(root: string, interfaces: Interfaces): Reading<HostIPs> 
   return success({ ...(ipv4 && { ipv4 }), ...(ipv6 && { ipv6 }) });
 }
 
-/** All addresses of the machine's interfaces. */
 export function interfaceIPs(interfaces: Interfaces): Set<Ip> {
   return new Set(allAddresses(interfaces).flatMap(({ address }) => parseIp(address) ?? []));
 }

@@ -1,4 +1,4 @@
-// What this machine is called. Whether the name can be a Node's is checked elsewhere.
+// Reads this machine's name. Whether it is valid for a Node is checked elsewhere.
 import type { Result } from "../../../shared/result.ts";
 import { getHostname } from "../../../shared/node/node-name.ts";
 

@@ -1,4 +1,4 @@
-// How many huge pages of each size the kernel has set aside. Sizes with none are facts as well.
+// Reads how many huge pages of each size the kernel has reserved. Sizes without pages are listed as well.
 import { success } from "../../../shared/result.ts";
 import { listKernelFolder, type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
 

@@ -1,4 +1,4 @@
-// What tells this machine, and this boot of it, from others. The values are not checked or made up here.
+// Reads the IDs of this machine and of its boot. Neither validates nor generates one.
 import { readDiskFile, readKernelFile, type Reading } from "../../base/reading.ts";
 
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";

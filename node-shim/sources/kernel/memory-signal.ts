@@ -1,4 +1,4 @@
-// The eviction signal memory.available. What it means for the Node is not decided here.
+// Reads the eviction signal memory.available. Decides nothing.
 import { success } from "../../../shared/result.ts";
 import { memory } from "./memory.ts";
 import { type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
@@ -18,7 +18,7 @@ export function memoryAvailable(root: string): Reading<[available: number, capac
   return success([Math.max(0, memoryBytes - working.value), memoryBytes]);
 }
 
-/** What is in use, less the page cache that nothing has touched lately. */
+/** The memory in use, without the inactive page cache. */
 function workingSetBytes(root: string): Reading<number> {
   const isUnified = readKernelFile(root, `${CGROUPS}/cgroup.controllers`).ok;
   return isUnified ? workingSetOfV2(root) : workingSetOfV1(root);

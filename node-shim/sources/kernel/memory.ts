@@ -1,8 +1,7 @@
-// How much memory and swap the machine has, from /proc/meminfo. How much is in use is memory-signal.ts.
+// Reads how much memory and swap the machine has, from /proc/meminfo. memory-signal.ts reads how much is in use.
 import { success } from "../../../shared/result.ts";
 import { type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
 
-/** In bytes. */
 interface Memory {
   memoryBytes: number;
   swapBytes: number;

@@ -1,6 +1,6 @@
-// The name that Go has for a processor. Knows nothing else of the machine.
+// The name that Go has for a processor.
 
-/** GOARCH where it differs from process.arch. Node says ppc64 of both byte orders; Linux machines are little-endian. */
+/** GOARCH where it differs from process.arch. Node has ppc64 for both byte orders; Linux machines are little-endian. */
 const ARCHITECTURES: Record<string, string> = {
   x64: "amd64",
   ia32: "386",

@@ -1,4 +1,4 @@
-// The size and the free space of a file system, as cAdvisor's fs.getVfsStats has them. Looks at no files.
+// Reads the size and the free space of a file system, as cAdvisor's fs.getVfsStats does. Reads no files.
 import { success } from "../../../shared/result.ts";
 import { dirname } from "node:path";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
@@ -7,7 +7,7 @@ import { type Reading, unreadable } from "../../base/reading.ts";
 /** A hung network file system costs this once, and is then refused at once. */
 const STATFS_GIVE_UP_MS = 2000;
 
-/** What Node's fs.promises.statfs tells. Node 20 has no frsize. */
+/** The result of Node's fs.promises.statfs. Node 20 has no frsize. */
 export interface StatFs {
   bsize: number;
   frsize?: number;
@@ -17,7 +17,7 @@ export interface StatFs {
   ffree: number;
 }
 
-/** Bytes that users other than root may still use, and inodes. Either may be what no report can carry. */
+/** Bytes that users other than root may still use, and inodes. Either may be too large for a report. */
 export interface FileSystem {
   bytes: Reading<[available: number, capacity: number]>;
   inodes: Reading<[available: number, capacity: number]>;
@@ -34,7 +34,7 @@ export function fileSystemReader(
   return oneAtATime("statfs", async (path) => fileSystem(await nearest(statfs, path)), giveUpMs);
 }
 
-/** The kubelet makes its root folder; here it may not exist, and its file system is that of the folder above. */
+/** The kubelet creates its root folder. Here it may not exist; its file system is then that of the folder above. */
 async function nearest(statfs: (path: string) => Promise<StatFs>, path: string): Promise<StatFs> {
   for (let folder = path; ; folder = dirname(folder)) {
     try {
@@ -55,7 +55,7 @@ function fileSystem(stat: StatFs): FileSystem {
   };
 }
 
-/** Some file systems in user space answer 2^64 − 1; such a one must not get a whole report refused. */
+/** Some file systems in user space answer 2^64 − 1, which must not get a whole report refused. */
 function countable(unit: string, available: number, capacity: number): FileSystem["bytes"] {
   if (Number.isSafeInteger(available) && Number.isSafeInteger(capacity))
     return success([available, capacity]);

@@ -14,9 +14,9 @@ import type { Warn } from "../../base/warn.ts";
 export const VOLUME_DATA_BYTES = 16 * 1024;
 /** A scan of a hung disk costs this once, and is then refused at once. */
 const SCAN_GIVE_UP_MS = 2000;
-/** Of all names together: the report that carries them has to stay below the Worker's limit of a body. */
+/** Of all names together: a report with them has to stay below the Worker's limit of a body. */
 export const VOLUME_NAMES_BYTES = 64 * 1024;
-/** Faults that one scan names; the log must not drown in them. */
+/** At most this many faults of one scan are logged. */
 const FAULTS_NAMED = 16;
 
 const PLUGIN = "kubernetes.io/csi";
@@ -24,20 +24,20 @@ const PLUGIN = "kubernetes.io/csi";
 const BLOCK_VOLUMES = "volumeDevices";
 
 type Volumes = NonNullable<Facts["volumes"]>;
-/** What was read of a file, and what tells whether it is still the same one. */
+/** What was read of a file, and a stamp that differs once the file has changed. */
 interface Known {
   stamp: string;
   volume: Result<string>;
 }
 
 /**
- * Upstream GetVolumesInUse, as far as the disk knows: `kubernetes.io/csi/<driver>^<handle>`, sorted, each once. Not
- * synced until a scan has been complete; a scan that fails later leaves what the last one has found. A file that
- * cannot be used is said and left out. One for the whole process; never rejects.
+ * Upstream GetVolumesInUse, from the disk alone: `kubernetes.io/csi/<driver>^<handle>`, sorted, each once. Not synced
+ * until a scan has been complete; where a later scan fails, the result of the last one stays. A file that cannot be
+ * used is left out, with a warning. One for the whole process; never rejects.
  */
 export function volumeScanner(
   rootDir: string, // typically /var/lib/kubelet
-  warn: Warn, // says the same source once
+  warn: Warn, // warns once about each source
   giveUpMs: number = SCAN_GIVE_UP_MS,
 ): () => Promise<Volumes> {
   let known = new Map<string, Known>();
@@ -83,7 +83,7 @@ function firstThatFit(names: readonly string[]): string[] {
 
 /**
  * Every vol_data.json below the plugin's folder, read where it is not known already. No folder: no volumes. Updates
- * `known` as it goes, so that a scan that was given up is no work lost.
+ * `known` as it goes, so that the work of a scan that was given up is not lost.
  */
 async function readVolumes(folder: string, known: Map<string, Known>): Promise<Map<string, Known>> {
   const found = new Map<string, Known>();
@@ -127,7 +127,7 @@ async function readVolume(path: string, known: Known | undefined): Promise<Known
   }
 }
 
-/** What is no plain file is not waited for, and a large one not read. */
+/** Does not wait for anything but a plain file, and does not read a large one. */
 async function readSmallFile(path: string): Promise<Result<string>> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

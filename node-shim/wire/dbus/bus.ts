@@ -1,4 +1,4 @@
-// A connection to a message bus: calls with texts for arguments, and signals. Calls nobody by itself but the bus.
+// A connection to a message bus: calls with texts for arguments, and signals. By itself it calls the bus alone.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { createConnection, type Socket } from "node:net";
 import { faultOf } from "../../base/fault.ts";
@@ -17,14 +17,14 @@ export interface BusCall {
 type Answer = Result<readonly Value[]>;
 
 export interface Bus {
-  /** What the answer's body holds, or why there is none. Never rejects. */
+  /** The values of the answer's body, or why there are none. Never rejects. */
   call: (call: BusCall) => Promise<Answer>;
   close: () => void;
   /** Resolves once the connection has ended, with the reason. */
   ended: Promise<string>;
 }
 
-/** A service that does not answer is as good as none. */
+/** A service that does not answer in this time counts as absent. */
 const ANSWER_WITHIN_MS = 5000;
 
 const SYSTEM_BUS = "unix:path=/run/dbus/system_bus_socket";
@@ -51,12 +51,12 @@ export function subscribe({ call }: Bus, rule: string): Promise<Answer> {
   return call({ ...DBUS, interface: DBUS.destination, member: "AddMatch", body: [rule] });
 }
 
-/** The unique name of whoever has this name now. */
+/** The unique name of the connection that has this name now. */
 export function ownerOf({ call }: Bus, name: string): Promise<Answer> {
   return call({ ...DBUS, interface: DBUS.destination, member: "GetNameOwner", body: [name] });
 }
 
-/** Of several addresses the first; null where that is no unix socket's. */
+/** The path in the first of several addresses; null where that is no unix socket's. */
 export function socketPath(address: string): string | null {
   const [, kind, text] = /^unix:(?:[^;]*,)?(path|abstract)=([^;,]+)/.exec(address) ?? [];
   if (text === undefined) return null;
@@ -71,7 +71,7 @@ function busOn(socket: Socket, onSignal: (signal: BusMessage, bus: Bus) => void)
   const waiting = new Map<number, (answer: Answer) => void>();
   const { promise: ended, resolve: end } = resolvable<string>();
   let serial = 0;
-  /** Calls until this user is let in. */
+  /** Calls that wait until the bus has authenticated this user; null: it has. */
   let unsent: Buffer[] | null = [];
   const over = (why: string) => {
     end(why);
@@ -118,7 +118,7 @@ function busOn(socket: Socket, onSignal: (signal: BusMessage, bus: Bus) => void)
   });
   socket.on("error", (error) => over(faultOf(error)));
   socket.on("close", () => over("the connection was closed"));
-  // A bus alone keeps no process alive.
+  // The connection must not keep the process alive.
   socket.unref();
   return bus;
 }

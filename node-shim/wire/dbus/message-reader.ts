@@ -1,10 +1,10 @@
-// What a bus sends, piece by piece: one line that lets this user in, then messages. Answers nothing.
+// Reads what a bus sends, piece by piece: one line that accepts the authentication, then messages. Sends nothing.
 import { decodeMessage, type BusMessage } from "./wire.ts";
 
 /** Of what comes before the first message. */
 const MAX_LINE_BYTES = 1024;
 
-/** Takes what has arrived. Throws where that is no bus, or one that lets nobody in. */
+/** The function takes bytes as they arrive. It throws where they are no bus's, or refuse the authentication. */
 export function messageReader(
   letIn: () => void,
   received: (message: BusMessage) => void,

@@ -1,7 +1,7 @@
-// D-Bus messages as bytes (D-Bus Specification, "Message Protocol"), as far as calls and signals need them: basic types and
-// variants of them. Knows no bus.
+// Encodes and decodes D-Bus messages (D-Bus Specification, "Message Protocol"), as far as calls and signals need them:
+// basic types, and variants of them.
 
-/** Of a basic type, in the order of the signature. What is of another type ends the list. */
+/** A value of a basic type. A body's values are in the order of its signature; the first of another type ends them. */
 export type Value = string | number | bigint | boolean;
 
 export const MESSAGE = { call: 1, answer: 2, error: 3, signal: 4 } as const;
@@ -23,7 +23,7 @@ export interface BusMessage {
   body: readonly Value[];
 }
 
-/** Far more than what is asked for here. A bus that sends more is left. */
+/** Far more than any message that is used here. A larger one ends the connection. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 const FIXED_HEADER_BYTES = 16;
 
@@ -39,7 +39,7 @@ const FIELDS = [
   [8, "signature", "g"],
 ] as const;
 
-/** Where a type begins: at a multiple of so many bytes. */
+/** A value of this type begins at a multiple of this many bytes. */
 const ALIGNMENT: Readonly<Record<string, number>> = { y: 1, g: 1, v: 1, b: 4, u: 4, s: 4, o: 4, t: 8 };
 
 /** Little endian. */
@@ -92,7 +92,7 @@ function pad(bytes: number[], alignment: number): void {
   while (bytes.length % alignment !== 0) bytes.push(0);
 }
 
-/** The first message in what has arrived, and what follows it; null: more must arrive. Throws what is no message. */
+/** The first message in the bytes, and the rest; null: more bytes are needed. Throws where they are no message. */
 export function decodeMessage(bytes: Buffer): { message: BusMessage; rest: Buffer } | null {
   if (bytes.length < FIXED_HEADER_BYTES) return null;
   const isLittle = bytes[0] === 0x6c;

@@ -1,4 +1,4 @@
-// One gRPC call on a session: request out, messages in, and exactly one end. Does not know what the messages are.
+// One gRPC call on a session: it sends the request, receives messages, and ends exactly once. Messages are bytes here.
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -13,7 +13,7 @@ export interface GrpcCall {
   /** "/package.Service/Method" */
   path: string;
   request: Buffer;
-  /** null: until one side ends it. */
+  /** null: the call lasts until one side ends it. */
   deadlineMs: number | null;
   limitBytes: number;
   onMessage: (message: Buffer) => void;
@@ -25,7 +25,7 @@ export interface GrpcCall {
 
 const CONNECTION_CLOSED: Fault = { code: "Unavailable", message: "connection closed" };
 
-/** Starts the call. What is returned ends it early, as Canceled unless told why. */
+/** Starts the call. The returned function ends it early, as Canceled unless it gets another fault. */
 export function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: Fault) => void {
   let ended = false;
   let status: Fault | null | undefined;
@@ -39,7 +39,7 @@ export function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: F
           call.deadlineMs,
         );
 
-  /** The stream may still be open: then the other side is told that nobody listens any more. */
+  /** Resets a stream that is still open, so that the server stops sending. */
   function finish(fault: Fault | null): void {
     if (ended) return;
     ended = true;
@@ -71,7 +71,7 @@ export function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: F
     status = statusOf(headers);
   });
   stream.on("error", (error) => {
-    // Node wraps what became of the connection.
+    // Node wraps the error of the connection.
     if (session.destroyed) loss ??= { code: "Unavailable", message: faultOf(error.cause ?? error) };
   });
   stream.on("close", () => {
@@ -94,7 +94,7 @@ function requestHeaders({ path, deadlineMs }: GrpcCall): Record<string, string> 
   };
 }
 
-/** What is wrong with headers that carry no status: the answer may come from something that is no gRPC server. */
+/** The fault of headers without a status: the answer may come from something that is no gRPC server. */
 function answerFault(headers: IncomingHttpHeaders & { ":status"?: number | undefined }): Fault | null {
   if (headers[":status"] !== 200) return faultOfHttpStatus(headers[":status"]);
   const type = headers["content-type"] ?? "";

@@ -10,7 +10,6 @@ import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";
 import { type Fault, fault } from "./status.ts";
 import { WireError } from "./wire.ts";
 
-/** A method of a service, as client and server know it. */
 export interface Method<Q extends Schema, A extends Schema> {
   /** "/package.Service/Method" */
   readonly path: string;
@@ -33,21 +32,21 @@ export interface GrpcClient {
     request: ProtoInput<Q>,
     deadlineMs: number,
   ) => Promise<Result<ProtoMessage<A>, Fault>>;
-  /** One request, many answers. What is returned cancels the call. */
+  /** One request, many answers. The returned function cancels the call. */
   serverStream: <Q extends Schema, A extends Schema>(
     method: Method<Q, A>,
     request: ProtoInput<Q>,
     options: StreamOptions<ProtoMessage<A>>,
   ) => () => void;
-  /** Ends what is on its way, and refuses what comes after. */
+  /** Ends calls that are under way, and refuses later ones. */
   close: () => void;
 }
 
 export interface ClientOptions {
   socketPath: string;
-  /** Monotonic; typically performance.now. Only waiting before reconnecting depends on it. */
+  /** Monotonic; typically performance.now. Only the wait before a new connection depends on it. */
   nowMs: () => number;
-  /** Told of every new connection: the server may be another one than before. */
+  /** Called for every new connection: the server may be another one than before. */
   onConnect?: () => void;
   /** Of one message. */
   limitBytes?: number;
@@ -65,7 +64,7 @@ export function grpcClient({
   const serverStream: GrpcClient["serverStream"] = (method, request, { onMessage, onEnd, deadlineMs }) => {
     const session = peer.session();
     if (!session.ok) {
-      // In a turn of its own: whoever asks again and again must not keep the process from everything else.
+      // In a later turn of the event loop: a caller that tries again at once must not block the process.
       setImmediate(() => onEnd(session.error));
       return () => undefined;
     }

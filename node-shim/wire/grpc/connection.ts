@@ -1,4 +1,4 @@
-// One HTTP/2 connection to a unix socket, made when it is needed and made anew when it is lost. Knows no calls.
+// One HTTP/2 connection to a unix socket, made when it is needed, and again when it was lost. Makes no calls.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { connect as connectSocket } from "node:net";
@@ -12,13 +12,12 @@ const MAX_BACKOFF_MS = 3000;
 export interface Connection {
   /** A session on which streams can be opened, or why there is none. After a failure the next is not made at once. */
   session: () => Result<ClientHttp2Session, Fault>;
-  /** Why a session of this connection was lost. */
   lossOf: (session: ClientHttp2Session) => Fault | undefined;
   /** Drops the session and all that is on it, for good. */
   close: () => void;
 }
 
-/** `nowMs` is a monotonic clock: typically performance.now. `onConnect` is told when the server has greeted. */
+/** `nowMs` is a monotonic clock: typically performance.now. `onConnect` is called when the server has greeted. */
 export function connection(socketPath: string, nowMs: () => number, onConnect: () => void): Connection {
   let current: ClientHttp2Session | null = null;
   let closed = false;
@@ -44,14 +43,14 @@ export function connection(socketPath: string, nowMs: () => number, onConnect: (
       failures = 0;
     });
     session.on("error", (error) => lost(session, error));
-    // What is on the way may still be answered; new calls need a new session.
+    // Calls that are under way may still be answered; new calls need a new session.
     session.on("goaway", (code: number) => {
       lost(session, new Error(`the server sent GOAWAY with error code: ${code}`));
     });
     session.on("close", () => {
       lost(session, new Error("connection closed"));
       if (greeted) return;
-      // As grpc-go: a server that hangs up before it greets is as good as none.
+      // As in grpc-go, a server that closes the connection before it greets counts as absent.
       lastFault = losses.get(session) ?? lastFault;
       notBeforeMs = nowMs() + Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS);
       failures++;

@@ -1,4 +1,4 @@
-// From protobuf bytes to a message. Unknown fields are skipped, and nothing that is returned holds on to the bytes.
+// Decodes protobuf bytes to a message. Skips unknown fields; the message has no reference to the bytes.
 import { MAP_ENTRY, type ProtoMessage, type ScalarName, type Schema, shapeOf } from "./schema.ts";
 import { type Cursor, readSlice, readTag, readVarint, skip, WIRE } from "./wire.ts";
 

@@ -1,4 +1,4 @@
-// From a message to protobuf bytes. What is zero or empty is left out, as proto3 does.
+// Encodes a message to protobuf bytes. Leaves out what is zero or empty, as proto3 does.
 import {
   type FieldType,
   type ProtoInput,

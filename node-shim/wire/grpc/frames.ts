@@ -1,4 +1,4 @@
-// Messages within a gRPC stream: a flag, a length, the bytes. Keeps no more than one message, and of a bounded size.
+// Messages within a gRPC stream: a flag, a length, the bytes. Keeps no more than one message, of limited size.
 import { type Fault, fault } from "./status.ts";
 
 /** As the kubelet's client of the runtime (cri-client maxMsgSize). */
@@ -12,9 +12,9 @@ export function frame(message: Buffer): Buffer {
 }
 
 export interface Deframer {
-  /** Returns what is wrong with the bytes; then nothing more may be pushed. */
+  /** Returns the fault of the bytes, after which nothing more may be pushed; null: none. */
   push: (chunk: Buffer) => Fault | null;
-  /** Returns what is wrong when nothing more comes. */
+  /** Call it at the end of the stream: returns a fault where a message is incomplete. */
   end: () => Fault | null;
 }
 

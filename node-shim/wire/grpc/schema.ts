@@ -13,7 +13,7 @@ interface Scalars {
 export type ScalarName = keyof Scalars;
 export type MapName = "map<string,string>";
 
-/** A scalar, a repeated scalar ("string[]"), a map, a message (its table), a repeated message (its table in an array). */
+/** A scalar, a repeated one ("string[]"), a map, a message (its table), a repeated message (its table in an array). */
 export type FieldType = ScalarName | `${ScalarName}[]` | MapName | Schema | readonly [Schema];
 
 /** Fields by name, each with its number. Enums are int32. No field that is left out of a table is ever read. */
@@ -48,7 +48,7 @@ type GivenOf<T extends FieldType> = T extends readonly [infer E extends Schema]
           ? ProtoInput<T>
           : never;
 
-/** What is to be sent; what is left out is as if it were zero. */
+/** A message to send; an absent field counts as zero. */
 export type ProtoInput<S extends Schema> = { readonly [F in keyof S]?: GivenOf<S[F][1]> | undefined };
 
 /** The table of a map's entries: on the wire a map is a repeated message. */
@@ -59,7 +59,6 @@ export type Shape =
   | { kind: "map" }
   | { kind: "message"; schema: Schema; repeated: boolean };
 
-/** A field's type, taken apart. */
 export function shapeOf(type: FieldType): Shape {
   if (type === "map<string,string>") return { kind: "map" };
   if (typeof type === "string") {

@@ -15,9 +15,9 @@ import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";
 import { type Fault, statusHeaders } from "./status.ts";
 import { WireError } from "./wire.ts";
 
-/** What grpc-go accepts of a request unless told otherwise. */
+/** grpc-go's default limit of a request. */
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
-/** A request that has not come whole by then is given up. */
+/** A request that is not complete by then is given up. */
 const REQUEST_DEADLINE_MS = 10_000;
 const MAX_CONCURRENT_STREAMS = 100;
 
@@ -28,7 +28,7 @@ export interface Served {
 }
 
 export interface GrpcServer {
-  /** Rejects with the system's error: EADDRINUSE, EACCES, ENOENT … The socket file is the caller's to remove before. */
+  /** Rejects with the system's error: EADDRINUSE, EACCES, ENOENT … The caller removes an old socket file before. */
   listen: (socketPath: string) => Promise<void>;
   /** Drops every connection; the socket file is gone then. */
   close: () => Promise<void>;
@@ -123,7 +123,7 @@ function refuse(stream: ServerHttp2Stream, fault: Fault): void {
     { ":status": 200, "content-type": "application/grpc", ...statusHeaders(fault) },
     { endStream: true },
   );
-  // What is still to come of the request is of no use.
+  // Discards the rest of the request.
   stream.resume();
 }
 

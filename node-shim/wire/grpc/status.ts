@@ -24,7 +24,6 @@ const CODES = [
 ] as const;
 export type Code = Exclude<(typeof CODES)[number], "OK">;
 
-/** Why a call failed. */
 export interface Fault {
   code: Code;
   message: string;
@@ -102,7 +101,7 @@ function percentEncode(text: string): string {
     .join("");
 }
 
-/** What is no percent-encoding stays as it is; what is no UTF-8 then is replaced. */
+/** Text that is not percent-encoded stays as it is. Invalid UTF-8 in the result is replaced. */
 function percentDecode(text: string): string {
   const bytes: number[] = [];
   for (let at = 0; at < text.length; at++) {

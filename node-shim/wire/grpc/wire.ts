@@ -1,4 +1,4 @@
-// Protobuf's wire format: tags, varints, lengths. Knows no message.
+// Protobuf's wire format: tags, varints, lengths.
 
 /** The bytes are no protobuf, or end too early. */
 export class WireError extends Error {}
@@ -65,7 +65,7 @@ export function skip(cursor: Cursor, wireType: number): void {
   }
 }
 
-/** Of a whole number; a negative one takes ten bytes, as the format wants it. */
+/** For whole numbers; the format needs ten bytes for a negative one. */
 export function varint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = BigInt.asUintN(64, BigInt(value));
