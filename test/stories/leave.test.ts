@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { enrol, leave } from "../../node-shim/worker-link/requests.ts";
 import { type Transport } from "../../node-shim/worker-link/exchange.ts";
+import { registry } from "../../worker/env.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
 import {
@@ -182,6 +183,29 @@ describe("a removal", () => {
 });
 
 describe("a leave", () => {
+  it("of a machine whose name another one has by now, though its object was never told → takes nothing away", async () => {
+    const name = "left-taken-over";
+    const { machine } = await reporting(name);
+    const key = await makeMachineKey();
+    const joinToken = await mintToken({ names: name });
+    await enrolling({ name, key }, joinToken);
+    // The registry's answer never reached the object.
+    expect(await registry(env).approve(name, key.thumbprint, "a test")).toMatchObject({ ok: true });
+    expect(await leaveAs(machine)).toEqual(LEFT);
+    expect(await enrolling({ name, key }, joinToken)).toMatchObject({ ok: true });
+  });
+
+  it("with a write under way that had no answer and takes effect later → nothing comes back", async () => {
+    const name = "left-before-its-node";
+    const machine = await enrolled(name);
+    await setFault(name, { kind: "effect comes late", of: "^POST /api/v1/nodes$", times: 1 });
+    expect(await shimOf(machine)(facts(name), HEALTHY)).toMatchObject({
+      value: { phase: "apiserver unreachable" },
+    });
+    expect(await leaveAs(machine)).toEqual(LEFT);
+    expect(await cluster(name)).toMatchObject([GONE, GONE]);
+  });
+
   it("without a ticket → 409 with one; a report's signature is none → 401", async () => {
     const { machine } = await reporting("leave-signed");
     const statuses: number[] = [];

@@ -68,7 +68,7 @@ export class Removal {
     const unpinned =
       "operator" in by
         ? await registry().unpin(name, "machine.leave", by.operator)
-        : await registry().leave(name, by.thumbprint);
+        : await registry().leave(name, records.get("enrolment")?.generation ?? 0, by.thumbprint);
     if (!unpinned.ok) return LEFT;
     const isEnrolled = keys.outdate(unpinned.value);
     // A machine that enrolled later stays.
@@ -104,8 +104,21 @@ export class Removal {
 /** Two GETs and two DELETEs. */
 const WITHIN_MS = 4000;
 
-/** Succeeds once nothing of ours is left; else the error is the apiserver's. */
+/**
+ * Succeeds once nothing of ours is left; else the error is the apiserver's. Looks twice: a write that had no answer in time
+ * may take effect after the first look.
+ */
 async function removeFromCluster(
+  env: Environment,
+  records: NodeRecordStore,
+  name: string,
+  nowMs: () => number, // Date.now
+): Promise<Result<null, ApiError>> {
+  const removed = await removeWhatIsThere(env, records, name, nowMs);
+  return removed.ok ? removeWhatIsThere(env, records, name, nowMs) : removed;
+}
+
+async function removeWhatIsThere(
   env: Environment,
   records: NodeRecordStore,
   name: string,

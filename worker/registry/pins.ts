@@ -186,6 +186,19 @@ export function unpin(
   return success(nextGeneration(sql));
 }
 
+/** The same for the machine itself. One whose name another key has by now takes nothing from it. */
+export function leavePin(
+  sql: SqlStorage,
+  { name, generation, thumbprint }: PinnedKey,
+  nowMs: number,
+): Result<number> {
+  const held = findPin(sql, name);
+  if (held && (held.generation !== generation || !isPinned(held, thumbprint)))
+    return failure("another key has the name");
+  if (held) logMachine(sql, { who: `machine ${thumbprint}`, what: "machine.leave", target: name }, nowMs);
+  return unpin(sql, name, "machine.leave", nowMs);
+}
+
 /** The keys of this name are refused for ever, and the next machine that asks gets the name. */
 function revokePin(sql: SqlStorage, name: string, nowMs: number): void {
   buryPin(sql, findPin(sql, name), nowMs);

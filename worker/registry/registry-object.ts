@@ -17,13 +17,14 @@ import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.t
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
 import { migrate } from "../storage/migrations.ts";
 import { admit, approvePending, REFUSED } from "./admission.ts";
-import { audit, type AuditRecord, logMachine, readAudit } from "./audit.ts";
+import { audit, type AuditRecord, readAudit } from "./audit.ts";
 import { listOriginMachines, listOrigins, noteOrigin } from "./origins.ts";
 import { listPending, type NotPinned, rejectPending } from "./pending.ts";
 import {
   confirmPin,
   findPin,
   type GrantedPin,
+  leavePin,
   type RotationRefused,
   setNextKey,
   unpin,
@@ -137,14 +138,11 @@ export class RegistryObject extends DurableObject<Environment> {
     return this.#changing({ who, what, target: name }, () => unpin(this.#sql, name, what, Date.now()));
   }
 
-  /** The same for a machine that leaves, which has this key. */
-  leave(name: string, thumbprint: string): Result<number> {
-    return this.ctx.storage.transactionSync(() => {
-      const who = `machine ${thumbprint}`;
-      if (findPin(this.#sql, name))
-        logMachine(this.#sql, { who, what: "machine.leave", target: name }, Date.now());
-      return unpin(this.#sql, name, "machine.leave", Date.now());
-    });
+  /** The same for a machine that leaves. The error also: another key has the name by now. */
+  leave(name: string, generation: number, thumbprint: string): Result<number> {
+    return this.ctx.storage.transactionSync(() =>
+      leavePin(this.#sql, { name, generation, thumbprint }, Date.now()),
+    );
   }
 
   /** The machines that wait for a name, oldest first. */

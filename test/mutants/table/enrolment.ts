@@ -193,6 +193,22 @@ export const enrolmentMutants = [
   ]),
   ...mutantsOf("a thief of an old key", [
     [
+      "a leave takes no other machine's name",
+      PINS,
+      "if (held && (held.generation !== generation || !isPinned(held, thumbprint)))",
+      "if (!held && !generation)",
+      "stories/leave.test.ts",
+      "whose name another one has by now",
+    ],
+    [
+      "a second look after a removal",
+      "worker/machine/removal.ts",
+      "return removed.ok ? removeWhatIsThere(env, records, name, nowMs) : removed;",
+      "return removed;",
+      "stories/leave.test.ts",
+      "takes effect later",
+    ],
+    [
       "the key before is refused",
       KEYS,
       'const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;',

@@ -35,11 +35,13 @@ interface Asked {
   requests: string[];
   /** All that took effect. */
   writes: Write[];
+  /** What takes effect once a GET has been answered. */
+  late: (() => Promise<unknown>)[];
 }
 const askedOf = new Map<string, Asked>();
 
 function askedAbout(name: string): Asked {
-  const known = askedOf.get(name) ?? { requests: [], writes: [] };
+  const known = askedOf.get(name) ?? { requests: [], writes: [], late: [] };
   askedOf.set(name, known);
   return known;
 }
@@ -75,7 +77,11 @@ export async function kube(request: Request): Promise<Response> {
     return response;
   };
   const active = faultOf(name, line);
-  return active ? faulty(active, askAndNote) : askAndNote();
+  const late = method === "GET" ? asked.late.splice(0) : [];
+  if (active?.fault.kind === "effect comes late") asked.late.push(askAndNote);
+  const answer = await (active ? faulty(active, askAndNote) : askAndNote());
+  for (const effect of late) await effect();
+  return answer;
 }
 
 /** What a test asks of its surroundings; undefined: it is for the apiserver. */
@@ -127,6 +133,8 @@ async function faulty({ fault, over }: ActiveFault, ask: () => Promise<Response>
       return gatewayTimeout();
     case "answer lost":
       await ask();
+      return gatewayTimeout();
+    case "effect comes late":
       return gatewayTimeout();
     case "html":
       return new Response("<html>tunnel error</html>", { status: 200 });

@@ -7,6 +7,8 @@ export type Wrong =
   | { kind: "hangs after its effect" }
   /** It takes effect, and the answer is a gateway's. */
   | { kind: "answer lost" }
+  /** A gateway answers, and it takes effect once the next GET about the Node has been answered. */
+  | { kind: "effect comes late" }
   /** 200 with a tunnel's error page. */
   | { kind: "html" }
   /** 200 whose JSON ends half-way; without an effect. */
