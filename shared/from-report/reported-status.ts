@@ -174,7 +174,7 @@ function counts(resources: Record<string, number> = {}): Quantities {
 
 /** A machine without a container runtime has no images, and that is no error. */
 function imagesOf({ images, runtime }: Facts): ReturnType<StatusSources["images"]> {
-  if (images) return success(images);
+  if (images) return success(imagesWithinNode(images));
   return runtime === null ? success(null) : failure("images are missing");
 }
 
@@ -211,4 +211,20 @@ function runtimeVersion(runtime: Facts["runtime"]): Result<string> {
   if (!runtime) return failure("no container runtime");
   const value = canonicalVersion(runtime.version);
   return value === null ? failure(`could not parse "${runtime.version}" as version`) : success(value);
+}
+
+/** Bytes that the images of a Node may come to: most of what a Node may have (worker/tick/status-budget.ts). */
+export const MAX_IMAGE_BYTES = 40 * 1024;
+
+/** The images that a Node has room for, in the kubelet's order: the largest ones. All of them are the same array. */
+export function imagesWithinNode(images: NonNullable<Facts["images"]>): NonNullable<Facts["images"]> {
+  let bytes = 0;
+  const firstBeyond = images.findIndex(({ repoDigests, repoTags }) => {
+    // With quotes, commas and the size; names are ASCII, as good as always.
+    bytes += 48;
+    for (const name of repoDigests.slice(0, 5)) bytes += name.length + 3;
+    for (const name of repoTags.slice(0, Math.max(0, 5 - repoDigests.length))) bytes += name.length + 3;
+    return bytes > MAX_IMAGE_BYTES;
+  });
+  return firstBeyond === -1 ? images : images.slice(0, firstBeyond);
 }

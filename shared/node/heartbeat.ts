@@ -24,6 +24,8 @@ export interface HeartbeatSteps {
   /** Typically update-node's `updateNode` with the setters; called once per try. */
   updateNode(original: Node): NodeUpdate;
   patchNodeStatus: NodeClient["patchNodeStatus"];
+  /** Asked before a write that is due; false: it has to wait, and what changed comes with a later one. Upstream: true. */
+  mayWrite?(original: Node, node: Node): boolean;
   /** Milliseconds since 1970. */
   now(): number;
   /** At least 0, less than 1. */
@@ -34,7 +36,7 @@ export interface HeartbeatSteps {
 }
 
 export interface Heartbeat {
-  outcome: "unchanged" | "patched";
+  outcome: "unchanged" | "patched" | "withheld";
   /** As the apiserver has it. */
   node: Node;
   /** The texts of the setters that failed. */
@@ -68,6 +70,8 @@ export async function tryUpdateNodeStatus(
     markVolumesFromNode(steps, node);
     return success({ outcome: "unchanged", node: original, errors });
   }
+  if (steps.mayWrite?.(original, node) === false)
+    return success({ outcome: "withheld", node: original, errors });
   const isPeriodic = !changed && state.lastStatusReportTimeMs !== null;
   state.delayAfterNodeStatusChangeMs = isPeriodic ? 0 : calculateDelayMs(steps);
   const patched = await patchNodeStatus(steps, state, original, node);

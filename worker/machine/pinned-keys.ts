@@ -79,7 +79,7 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
       const who = { name, key, thumbprint, machineID, systemUUID };
       records.put("enrolment", { id: newId, ...who, token, ...grant, generation, pinnedAtMs: nowMs });
       // What another machine reported must not count for this one.
-      for (const record of ["isLeaving", "facts", "beyondGrant", "nextKey", "formerKey"] as const)
+      for (const record of ["isLeaving", "facts", "leftOut", "nextKey", "formerKey"] as const)
         records.remove(record);
       return true;
     },

@@ -64,8 +64,10 @@ export interface NodeRecords {
   sightings: SeenSenders;
   /** The outcome of the last registration, and the process of the shim that it was for. */
   registration: { startId: string; phase: "registered" | LostPhase | "waiting for Node" };
+  /** How many registrations the machine may still cause, and when that was so. */
+  registrationsLeft: { left: number; atMs: number };
   /** What goes beyond the machine's join token, and was left out of its Node. */
-  beyondGrant: { registration?: readonly string[]; status?: readonly string[] };
+  leftOut: { registration?: readonly string[]; status?: readonly string[] };
   /** The last known Node, and when its status was written: one row for one write. */
   node: KnownNode;
   memory: ReportedMemory;

@@ -6,6 +6,7 @@ import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Environment } from "../env.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
+import type { StatusBudget } from "./status-budget.ts";
 import type { MachineLog } from "../log.ts";
 import type { Journal } from "../storage/journal.ts";
 import type { Enrolment, LostPhase, NodeRecords, NodeRecordStore } from "../storage/records.ts";
@@ -27,6 +28,10 @@ export interface TickMemory {
   setterErrors?: string;
   /** When the status was written last. The lease keeps it during an eviction, so that it costs no row. */
   status?: HeartbeatState | undefined;
+  /** What the machine may still have written of its Node; the lease carries it as well. Absent: full. */
+  budget?: StatusBudget | undefined;
+  /** Why the last write that was due had to wait. */
+  withheld?: string | undefined;
   /** The last heartbeat that was written: no later one may be older. */
   heartbeatMs?: number;
   /** What the setters remember; SQLite has it without the times that change with every report. */

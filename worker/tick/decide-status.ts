@@ -8,7 +8,7 @@ import { success } from "../../shared/result.ts";
 import type { OccurredEvent } from "../storage/outbox.ts";
 import type { Setter } from "../../shared/setters/setter.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
-import { grantHolder, recordBeyondGrant } from "./beyond-grant.ts";
+import { grantHolder, imagesLeftOut, recordLeftOut } from "./left-out.ts";
 import type { TickContext } from "./context.ts";
 import { recalledMemory, storedMemory } from "./setter-memory.ts";
 
@@ -24,7 +24,7 @@ export interface StatusDecision extends DecisionBasis {
   update: NodeUpdate;
   events: readonly OccurredEvent[];
   /** What goes beyond the machine's join token, and was left out. */
-  beyondGrant: readonly string[];
+  leftOut: readonly string[];
   /** When the setters ran, by a clock that never goes back. */
   nowMs: number;
 }
@@ -56,9 +56,9 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
   );
   const nowMs = Math.max(context.nowMs(), writtenMs, lastHeartbeatMs(original));
   const reported = { name, facts, vitals: report.vitals, nowMs, memory, recordEvent };
-  const beyondGrant: string[] = [];
+  const leftOut: string[] = [];
   const bound: Setter = (node) => {
-    beyondGrant.push(...withinGrant(original, node, facts, grantHolder(context)));
+    leftOut.push(...withinGrant(original, node, facts, grantHolder(context)), ...imagesLeftOut(facts));
     return null;
   };
   const setters = overDecisions(
@@ -69,16 +69,16 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
   );
   const { os, architecture } = facts.platform;
   const update = updateNode(original, () => success(false), os, architecture, [...setters, bound]);
-  return { original, memory, update, events, beyondGrant, nowMs };
+  return { original, memory, update, events, leftOut, nowMs };
 }
 
 /** Stores the decision; call it before acting on that. */
 export function recordDecision(
   context: TickContext,
-  { update, memory, events, beyondGrant, nowMs }: StatusDecision,
+  { update, memory, events, leftOut, nowMs }: StatusDecision,
 ): void {
   context.memory.setters = memory;
-  recordBeyondGrant(context, "status", beyondGrant);
+  recordLeftOut(context, "status", leftOut);
   // Events take their time from this clock: an event may already be named after the time of the last write.
   const atMs = context.nowMs();
   context.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });

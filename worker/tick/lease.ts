@@ -11,6 +11,7 @@ import { readLease } from "./claim.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { distrustKnownNode, readOwnNode, registeredUid } from "./own-node.ts";
 import type { TickContext, TickMemory } from "./context.ts";
+import { budgetText, emptyBudget, parseBudget, type StatusBudget } from "./status-budget.ts";
 import { success } from "../../shared/result.ts";
 
 export interface Renewal {
@@ -46,6 +47,7 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
   const isFresh = () => created !== undefined || isWithin(last.renewedAtMs, durationMs, nowMs());
   const isRead = found === null || found.ok || isNotFound(found.error);
   if (last.status) memory.status = last.status;
+  memory.budget ??= budgetOf(inMemory, found, nowMs());
   if (isRead && !isFresh() && isStatusWritten(context)) distrustKnownNode(records);
 
   const synced = await syncLease(leaseSteps(context, withFirstAnswer(client, found), kube), inMemory);
@@ -120,10 +122,9 @@ function renewedAtOf(base: Lease | null): number | undefined {
  * owner: syncLease then reads the Node first, and writes the lease only where that is ours.
  */
 function leaseClient(context: TickContext, client: KubeClient, uid: string | undefined): LeaseClient {
-  const status = () => context.memory.status;
   return {
     ...client,
-    createLease: (lease) => client.createLease(withStatusReport(lease, status())),
+    createLease: (lease) => client.createLease(withWhatRides(lease, context.memory)),
     getLease: async () => {
       const found = await readLease(context, client);
       if (!found.ok || isOwnedBy(found.value, uid)) return found;
@@ -132,7 +133,7 @@ function leaseClient(context: TickContext, client: KubeClient, uid: string | und
     },
     // A PUT without a resourceVersion would write over whatever is there.
     updateLease: (lease) => {
-      const written = withStatusReport(lease, status());
+      const written = withWhatRides(lease, context.memory);
       return lease.metadata?.resourceVersion ? client.updateLease(written) : client.createLease(written);
     },
   };
@@ -141,12 +142,40 @@ function leaseClient(context: TickContext, client: KubeClient, uid: string | und
 /** `milliseconds since 1970 + shift`: when the Node's status was written last. A renewal stores it at no extra cost. */
 const STATUS_REPORT_ANNOTATION = "rollcall.dev/status-report";
 
-function withStatusReport(lease: Lease, status: HeartbeatState | undefined): Lease {
-  if (!status) return lease;
-  const { lastStatusReportTimeMs: at, delayAfterNodeStatusChangeMs: shift } = status;
-  const { [STATUS_REPORT_ANNOTATION]: _before, ...others } = lease.metadata?.annotations ?? {};
-  const annotations = at === null ? others : { ...others, [STATUS_REPORT_ANNOTATION]: `${at} ${shift}` };
+/** What the machine may still have written, see status-budget.ts. */
+const BUDGET_ANNOTATION = "rollcall.dev/status-budget";
+
+/** With what an eviction would lose. */
+function withWhatRides(lease: Lease, { status, budget }: TickMemory): Lease {
+  const at = status?.lastStatusReportTimeMs ?? null;
+  const {
+    [STATUS_REPORT_ANNOTATION]: before,
+    [BUDGET_ANNOTATION]: _budget,
+    ...others
+  } = lease.metadata?.annotations ?? {};
+  const written = at === null ? undefined : `${at} ${status?.delayAfterNodeStatusChangeMs}`;
+  const report = status ? written : before;
+  const annotations = {
+    ...others,
+    ...(report !== undefined && { [STATUS_REPORT_ANNOTATION]: report }),
+    ...(budget && { [BUDGET_ANNOTATION]: budgetText(budget) }),
+  };
   return { ...lease, metadata: { ...lease.metadata, annotations } };
+}
+
+/** After an eviction: one that is not there says nothing, one that cannot be read counts as one with nothing left. */
+function budgetOf(
+  inMemory: Lease | null,
+  found: ApiResult<Lease> | null,
+  nowMs: number,
+): StatusBudget | undefined {
+  if (found && !found.ok) return isNotFound(found.error) ? undefined : emptyBudget(nowMs);
+  return budgetInLease(inMemory ?? found?.value, nowMs);
+}
+
+/** What the machine could still have written when the lease was; undefined: full. */
+export function budgetInLease(lease: Lease | null | undefined, nowMs: number): StatusBudget | undefined {
+  return parseBudget(lease?.metadata?.annotations?.[BUDGET_ANNOTATION], nowMs);
 }
 
 /** undefined where the annotation is absent or invalid. */

@@ -18,11 +18,14 @@ import type { OccurredEvent } from "../storage/outbox.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
-import { grantHolder, recordBeyondGrant } from "./beyond-grant.ts";
+import { grantHolder, recordLeftOut } from "./left-out.ts";
 import { claimingClient } from "./claim.ts";
 import type { Journal } from "../storage/journal.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { isNodeMissing, recordLoss } from "./own-node.ts";
+import { reportIntervalMs } from "../../shared/protocol/settings.ts";
+import { budgetInLease } from "./lease.ts";
+import { MAX_NODE_BYTES, sizeOf, spendAnyway, spendRegistration } from "./status-budget.ts";
 import type { TickContext } from "./context.ts";
 import { phaseOf, recordPhase } from "./phase.ts";
 import { type Result, success } from "../../shared/result.ts";
@@ -47,6 +50,9 @@ export async function register(context: TickContext, deadlineMs: number): Promis
     return { phase: known.phase };
   }
   if (records.get("process")?.startId !== report.startId) {
+    const left = spendRegistration(records.get("registrationsLeft"), nowMs);
+    if (!left) return waiting(context, STARTED_TOO_OFTEN);
+    records.put("registrationsLeft", left);
     context.journal.begin(report.startId, nowMs);
     records.remove("memory");
     delete memory.setters;
@@ -57,6 +63,7 @@ export async function register(context: TickContext, deadlineMs: number): Promis
     return { phase: "registering", message: initial.error, retryInMs: nextDelayMs(context) };
   }
   const node = initial.value;
+  if (sizeOf(node) > MAX_NODE_BYTES) return waiting(context, TOO_LARGE);
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
   const attempt = await tryToRegister(context, node, deadlineMs);
   if (!attempt.ok && attempt.error.reason === "not ours") {
@@ -80,6 +87,14 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   remember(context, attempt.value);
   return { phase: "registered" };
 }
+
+/** The machine goes on reporting as often as ever: its Node, where there is one, is renewed. */
+function waiting({ facts }: TickContext, message: string): RegisterOutcome {
+  return { phase: "registering", message, retryInMs: reportIntervalMs(facts.settings) };
+}
+
+const STARTED_TOO_OFTEN = "its shim was started too often: it is registered again later";
+const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not created`;
 
 /** The next report registers, no matter how the last registration ended; false: there was none yet. */
 export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs: number): boolean {
@@ -105,6 +120,7 @@ function remember(context: TickContext, { outcome, node }: RegisteredNode): void
         }
       : { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
   memory.status = status;
+  memory.budget = spendAnyway(memory.budget ?? budgetInLease(memory.lease, nowMs), sizeOf(node), nowMs);
   if (outcome === "created") context.created = node;
   records.put("node", { node, ...status, readAgain: false });
   records.put("registration", { startId: report.startId, phase: "registered" });
@@ -140,10 +156,7 @@ async function tryToRegister(
   const mayCreate = facts.settings.registerNode !== false;
   const bound = (existing: Node, reconciled: DraftNode) => {
     const left = withinGrant(existing, reconciled, facts, grantHolder(context));
-    recordBeyondGrant(context, "registration", [
-      ...(records.get("beyondGrant")?.registration ?? []),
-      ...left,
-    ]);
+    recordLeftOut(context, "registration", [...(records.get("leftOut")?.registration ?? []), ...left]);
   };
   const shouldReset = () => facts.devices?.recorded === false;
   if (!mayCreate || records.get("registration")?.phase === "name taken") {
@@ -178,11 +191,7 @@ function initialNode(context: TickContext, nowMs: number): Result<DraftNode> {
   );
   if (!initial.ok) return initial;
   const { node } = initial.value;
-  recordBeyondGrant(
-    context,
-    "registration",
-    withinGrant(undefined, node, context.facts, grantHolder(context)),
-  );
+  recordLeftOut(context, "registration", withinGrant(undefined, node, context.facts, grantHolder(context)));
   context.journal.decide({ node, memory: records.get("memory") ?? NOTHING_REMEMBERED, events, nowMs });
   return success(node);
 }

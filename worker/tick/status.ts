@@ -20,6 +20,7 @@ import {
   recordDecision,
   type StatusDecision,
 } from "./decide-status.ts";
+import { isUrgent, MAX_NODE_BYTES, sizeOf, spendWrite } from "./status-budget.ts";
 import type { TickContext } from "./context.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
 
@@ -68,6 +69,7 @@ export async function writeStatus(
         return client.patchNodeStatus(original, patch);
       },
       ...period,
+      mayWrite: (original, node) => mayWrite(context, original, node),
       random: context.random,
       markVolumesAsReportedInUse: () => undefined,
       onRepeatedHeartbeatFailure: () => context.log("status: another update in a row has failed"),
@@ -81,6 +83,28 @@ export async function writeStatus(
 }
 
 /** Remembers a Node that somebody else has changed, so that it does not cause the same events with every try. */
+/** Spends what the write costs. What has to wait is recorded once, and comes with a later write. */
+function mayWrite(context: TickContext, original: Node, node: Node): boolean {
+  const { memory, journal } = context;
+  const nowMs = context.nowMs();
+  const bytes = sizeOf(node);
+  const left =
+    bytes > MAX_NODE_BYTES
+      ? null
+      : spendWrite(memory.budget, { bytes, urgent: isUrgent(original, node) }, nowMs);
+  if (left) memory.budget = left;
+  const withheld = left ? undefined : withheldBecause(bytes);
+  if (withheld !== undefined && memory.withheld === undefined) journal.note("apiserver", withheld, nowMs);
+  memory.withheld = withheld;
+  return left !== null;
+}
+
+function withheldBecause(bytes: number): string {
+  if (bytes > MAX_NODE_BYTES)
+    return `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not written`;
+  return "its Node changes too often: what changed is written later";
+}
+
 function failed(context: TickContext, read: Node, error: ApiError): Failure<ApiError> {
   const known = context.records.get("node");
   if (known && read !== known.node) context.records.put("node", { ...known, node: read });

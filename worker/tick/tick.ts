@@ -2,7 +2,7 @@
 // records. Each step fails by itself, and the next report tries again.
 import { kubeConnector } from "../kube/connect.ts";
 import { machineLog } from "../log.ts";
-import { beyondGrantMessage } from "./beyond-grant.ts";
+import { leftOutMessage } from "./left-out.ts";
 import type { TickContext, TickInput, TickOutcome } from "./context.ts";
 import { renewLease } from "./lease.ts";
 import { recordLoss } from "./own-node.ts";
@@ -59,6 +59,6 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const error = status.ok ? leaseError : status.error;
   const ready = isReady(records.get("node")?.node);
   if (error) return { phase: phaseOf(error), ready };
-  const leftOut = beyondGrantMessage(records);
-  return { phase: "registered", ready, ...(leftOut !== undefined && { message: leftOut }) };
+  const notice = input.memory.withheld ?? leftOutMessage(records);
+  return { phase: "registered", ready, ...(notice !== undefined && { message: notice }) };
 }

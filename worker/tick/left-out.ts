@@ -1,5 +1,8 @@
-// What of a machine's Node goes beyond its join token and is left out: kept until it changes, for its history and for the
+// What is left out of a machine's Node, since it goes beyond its join token or a limit: kept until it changes, for its history and for the
 // machine's own operator.
+import { imagesWithinNode, MAX_IMAGE_BYTES } from "../../shared/from-report/reported-status.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import { DEFAULT_SETTINGS } from "../../shared/protocol/settings.ts";
 import type { GrantHolder } from "../../shared/from-report/within-grant.ts";
 import { fieldManagerOf } from "../kube/connect.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
@@ -12,24 +15,31 @@ export function grantHolder({ name, enrolment, deployment }: TickContext): Grant
   return { name, grant: enrolment, fieldManager: fieldManagerOf(deployment) };
 }
 
+/** Images that the machine wants to list, and a Node has no room for. */
+export function imagesLeftOut({ images = [], settings }: Facts): string[] {
+  const { nodeStatusMaxImages: most = DEFAULT_SETTINGS.nodeStatusMaxImages } = settings;
+  const wanted = most < 0 ? images.length : Math.min(most, images.length);
+  return imagesWithinNode(images).length < wanted ? [`images beyond ${MAX_IMAGE_BYTES} bytes`] : [];
+}
+
 /** `when`: what a Node is created with is looked at once for each process of the shim, its status with each report. */
-export function recordBeyondGrant(
+export function recordLeftOut(
   { records, journal, nowMs }: Pick<TickContext, "records" | "journal" | "nowMs">,
   when: "registration" | "status",
   what: readonly string[],
 ): void {
-  const { [when]: known = [], ...others } = records.get("beyondGrant") ?? {};
+  const { [when]: known = [], ...others } = records.get("leftOut") ?? {};
   const next = [...new Set(what)].sort();
   if (next.join() === known.join()) return;
-  records.put("beyondGrant", { ...others, ...(next.length > 0 && { [when]: next }) });
+  records.put("leftOut", { ...others, ...(next.length > 0 && { [when]: next }) });
   const named = new Set([...known, ...Object.values(others).flat()]);
   const added = next.filter((each) => !named.has(each));
   if (added.length > 0) journal.note("registration", sentence(added), nowMs());
 }
 
 /** undefined: nothing is left out. */
-export function beyondGrantMessage(records: NodeRecordStore): string | undefined {
-  const { registration = [], status = [] } = records.get("beyondGrant") ?? {};
+export function leftOutMessage(records: NodeRecordStore): string | undefined {
+  const { registration = [], status = [] } = records.get("leftOut") ?? {};
   const all = [...new Set([...registration, ...status])];
   if (all.length === 0) return undefined;
   const more = all.length > MAX_NAMED ? [`${all.length - MAX_NAMED} more`] : [];
@@ -37,5 +47,5 @@ export function beyondGrantMessage(records: NodeRecordStore): string | undefined
 }
 
 function sentence(what: readonly string[]): string {
-  return `not this machine's to set, and left out: ${what.join(", ")}`;
+  return `left out of its Node: ${what.join(", ")}`;
 }
