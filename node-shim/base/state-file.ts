@@ -1,13 +1,38 @@
-// Reads and writes the files of the state folder: with mode 0600, and so that a power cut loses none.
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+// Reads and writes the files of the state folder: with mode 0600, and so that a power cut loses none. It neither reads
+// nor writes what another user may have put there.
+import { failure, type Result, success } from "../../shared/result.ts";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { codeOf } from "./fault.ts";
+import { folderFault, ownershipFault } from "./ownership.ts";
+
+/** No link is followed, and no pipe waited for. */
+const FOR_READING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** A file that is made now, or none: what stands there is not opened, whatever it is. */
+const FOR_WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/** Throws with what to do where others than root and this user could decide what is in the folder. */
+export function requireTrusted(stateFolder: string): void {
+  const fault = folderFault(stateFolder, ownUid());
+  if (fault !== null) throw new Error(refusal(stateFolder, fault));
+}
 
 /** Writes a new file, fsyncs and renames it, and fsyncs the folder: a power cut leaves the old or the new file. */
 export function writeDurably(path: string, text: string): void {
+  requireTrusted(dirname(path));
   const beside = `${path}.new`;
   try {
-    writeSynced(beside, text);
+    writeNew(beside, text);
     renameSync(beside, path);
     const folder = openSync(dirname(path), "r");
     fsyncSync(folder);
@@ -20,8 +45,10 @@ export function writeDurably(path: string, text: string): void {
   }
 }
 
-function writeSynced(path: string, text: string): void {
-  const file = openSync(path, "w", 0o600);
+/** Fsynced, 0600. What a crash has left in its place goes first. */
+export function writeNew(path: string, text: string): void {
+  remove(path);
+  const file = openSync(path, FOR_WRITING, 0o600);
   try {
     writeFileSync(file, text);
     fsyncSync(file);
@@ -30,17 +57,55 @@ function writeSynced(path: string, text: string): void {
   }
 }
 
-/** null: there is no such file. Throws with what to do where it cannot be read. */
-export function readIfThere(path: string): string | null {
+function remove(path: string): void {
   try {
-    return readFileSync(path, "utf8");
+    unlinkSync(path);
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return null;
-    throw new Error(
-      `${path} cannot be read (${codeOf(error)}): run as the user that made it, or pass another --state`,
-      { cause: error },
-    );
+    if (codeOf(error) !== "ENOENT") throw error;
   }
+}
+
+/** null: there is no such file. Throws with what to do where it cannot be read, or may not be believed. */
+export function readIfThere(path: string): string | null {
+  requireTrusted(dirname(path));
+  let read: Result<string>;
+  try {
+    read = readTrusted(path);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT") return null;
+    if (code !== "ELOOP")
+      throw new Error(
+        `${path} cannot be read (${code}): run as the user that made it, or pass another --state`,
+        { cause: error },
+      );
+    read = failure(NO_FILE);
+  }
+  if (!read.ok) throw new Error(refusal(dirname(path), `${path} ${read.error}`));
+  return read.value;
+}
+
+const NO_FILE = "is not a file (links are not followed): remove it";
+
+/** What is looked at is what was opened, not what has its name by then. */
+function readTrusted(path: string): Result<string> {
+  const file = openSync(path, FOR_READING);
+  try {
+    const stats = fstatSync(file);
+    const fault = stats.isFile() ? ownershipFault(stats, ownUid()) : NO_FILE;
+    return fault === null ? success(readFileSync(file, "utf8")) : failure(fault);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The system asks whose it is by the effective user. */
+function ownUid(): number {
+  return process.geteuid?.() ?? 0;
+}
+
+function refusal(stateFolder: string, fault: string): string {
+  return `--state ${stateFolder} is not trusted: ${fault}, or pass another --state`;
 }
 
 /** undefined: the text is no JSON. */

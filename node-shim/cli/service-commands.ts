@@ -3,6 +3,7 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { LOG_FORMATS } from "../base/log.ts";
+import { requireTrusted } from "../base/state-file.ts";
 import { machineSettings, type MachineFlags } from "../machine/settings.ts";
 import { installService, thisHost, uninstallService } from "../service/service.ts";
 import { UNIT_NAME, unitText } from "../service/unit.ts";
@@ -20,6 +21,7 @@ export function addServiceCommands(program: Command): void {
     .action(async (flags: MachineFlags & { state: string; print?: true }, command: Command) => {
       // What `run` would refuse at every start is refused here.
       machineSettings(withSet(flags));
+      if (!flags.print) requireTrusted(flags.state);
       if (flags.print) process.stdout.write(unitFrom(command, flags.state));
       else await installFrom(command, flags.state);
     });

@@ -1,10 +1,11 @@
 // Checks this machine's identity: join token, enrolment, and who may read the state folder. Changes nothing.
-import { accessSync, constants, readFileSync, type Stats, statSync } from "node:fs";
+import { accessSync, constants, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, faultOf } from "../base/fault.ts";
 import { loadEnrolment, loadKey } from "../identity/identity.ts";
 import { readJoinToken } from "../identity/join-token.ts";
 import { joinTokenFault } from "../identity/join-token.ts";
+import { readIfThere, requireTrusted } from "../base/state-file.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 export interface IdentityFlags {
@@ -45,8 +46,15 @@ async function checkToken(
   return ok("join token", "well formed; whether it is still good, only enrolling tells");
 }
 
+const TRUST = "first look at what is in it: whoever may write there may have put another machine's key there";
+
 /** Whoever can read key and enrolment can report as this machine. */
 function checkFolder(folder: string): Finding {
+  try {
+    requireTrusted(folder);
+  } catch (error) {
+    return fail("state folder", faultOf(error), TRUST);
+  }
   let stats: Stats;
   try {
     stats = statSync(folder);
@@ -88,7 +96,8 @@ function modeOf(path: string): number | null {
 /** The process that uses it, if there is one. */
 function holderOf(folder: string): string {
   try {
-    return `, in use by process ${readFileSync(join(folder, "lock"), "utf8").split(" ")[0]}`;
+    const holder = readIfThere(join(folder, "lock"));
+    return holder === null ? "" : `, in use by process ${holder.split(" ")[0]}`;
   } catch {
     return "";
   }

@@ -1,7 +1,8 @@
 // One process per state folder: two shims with one key would each make the other's tickets stale.
-import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../base/fault.ts";
+import { readIfThere, requireTrusted, writeNew } from "../base/state-file.ts";
 
 /**
  * Makes the folder where it is missing and takes its lock, or throws with its holder and what to do. A lock whose
@@ -10,11 +11,15 @@ import { codeOf } from "../base/fault.ts";
 export function lockFolder(folder: string): { release: () => void } {
   const path = join(folder, "lock");
   const mine = `${process.pid} ${startTimeOf(process.pid)}`;
+  // Before anything is made in it: the folders above may lead elsewhere.
+  requireTrusted(folder);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Another user may have made it meanwhile, in /tmp for example.
+    requireTrusted(folder);
     for (let attempt = 0; attempt < 3; attempt++) {
       if (take(path, mine)) return { release: () => release(path, mine) };
-      const holder = readIfThere(path);
+      const holder = readIfThere(path) ?? "";
       if (isAlive(holder)) return inUse(folder, holder);
       discard(path, holder);
     }
@@ -35,7 +40,7 @@ function inUse(folder: string, holder: string): never {
 /** Writes another file and links it, so that a lock is never seen without its holder. */
 function take(path: string, mine: string): boolean {
   const beside = `${path}.${process.pid}`;
-  writeFileSync(beside, mine, { mode: 0o600 });
+  writeNew(beside, mine);
   try {
     linkSync(beside, path);
     return true;
@@ -57,7 +62,7 @@ function discard(path: string, holder: string): void {
     throw error;
   }
   try {
-    if (readIfThere(aside) !== holder) linkSync(aside, path);
+    if ((readIfThere(aside) ?? "") !== holder) linkSync(aside, path);
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
   } finally {
@@ -84,13 +89,13 @@ function isAlive(holder: string): boolean {
 
 /** Field 22 of /proc/PID/stat (proc(5)); "" where there is no /proc. The name in field 2 may hold spaces. */
 function startTimeOf(pid: number): string {
-  const stat = readIfThere(`/proc/${pid}/stat`);
+  const stat = processStat(pid);
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }
 
-function readIfThere(path: string): string {
+function processStat(pid: number): string {
   try {
-    return readFileSync(path, "utf8");
+    return readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch (error) {
     // ESRCH: the process ended while its stat was read.
     if (["ENOENT", "ESRCH"].includes(codeOf(error))) return "";

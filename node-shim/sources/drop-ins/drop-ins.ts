@@ -7,8 +7,9 @@ import type { DropIns } from "../../../shared/protocol/drop-ins.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
 import { codeOf } from "../../base/fault.ts";
+import { ownershipFault } from "../../base/ownership.ts";
 import { mergeDropIns } from "./merge.ts";
-import { ownershipFault, readDropIn, type Said } from "./read-one.ts";
+import { readDropIn, type Said } from "./read-one.ts";
 
 export interface DropInsOptions {
   /** --facts-dir */

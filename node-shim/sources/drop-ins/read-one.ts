@@ -8,6 +8,7 @@ import { printableTexts } from "../../../shared/protocol/printable.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { type ChildOptions, runChild } from "../../base/child.ts";
 import { codeOf, faultOf } from "../../base/fault.ts";
+import { ownershipFault } from "../../base/ownership.ts";
 
 /** The output, and its age. */
 export interface Said {
@@ -45,12 +46,6 @@ export async function readDropIn(name: string, options: ReadDropInOptions): Prom
   } catch (error) {
     return failure(`cannot be read (${codeOf(error)})`);
   }
-}
-
-/** Why this may not be trusted or run; null: it may. */
-export function ownershipFault({ uid, mode }: { uid: number; mode: number }, ownUid: number): string | null {
-  if (uid !== 0 && uid !== ownUid) return `belongs to user ${uid}: chown it to root`;
-  return (mode & 0o022) === 0 ? null : "can be written by others: chmod go-w";
 }
 
 async function run(options: ChildOptions): Promise<Result<Said>> {

@@ -4,6 +4,9 @@ import { mutantsOf } from "../mutant.ts";
 const WITHIN_GRANT = "shared/from-report/within-grant.ts";
 const WITHIN_GRANT_TEST = "shared/from-report/within-grant.test.ts";
 const REPORTED_NODE = "shared/from-report/reported-node.ts";
+const OWNERSHIP = "node-shim/base/ownership.ts";
+const STATE_FILE = "node-shim/base/state-file.ts";
+const STATE_FILE_TEST = "node-shim/base/state-file.test.ts";
 const REPORT = "worker/machine/parse-report.ts";
 const OPERATOR = "worker/identity/operator.ts";
 const ACCESS = "worker/identity/access.ts";
@@ -148,6 +151,80 @@ export const rightsMutants = [
       "return null;",
       "stories/ownership.test.ts",
       "→ name taken, and at most one look a minute",
+    ],
+  ]),
+  ...mutantsOf("another user of the machine", [
+    [
+      "the owner of the state folder",
+      OWNERSHIP,
+      "if (uid !== 0 && uid !== ownUid) return `belongs to user ${uid}: chown it to root`;",
+      "",
+      "node-shim/base/ownership.test.ts",
+      "looked at by user",
+    ],
+    [
+      "who may write the state folder",
+      OWNERSHIP,
+      "(mode & 0o022) === 0",
+      "(mode & 0o002) === 0",
+      "node-shim/base/ownership.test.ts",
+      "that a group can write",
+    ],
+    [
+      "who may write above the state folder",
+      OWNERSHIP,
+      "ownershipFault(stats, ownUid) : faultAbove(stats, ownUid)",
+      "ownershipFault(stats, ownUid) : null",
+      STATE_FILE_TEST,
+      "others can write the one above",
+    ],
+    [
+      "the state folder before it is made",
+      "node-shim/identity/lock.ts",
+      "  requireTrusted(folder);\n  try {",
+      "  try {",
+      STATE_FILE_TEST,
+      "none is made there",
+    ],
+    [
+      "the state folder before it is read",
+      STATE_FILE,
+      "  requireTrusted(dirname(path));\n  let read",
+      "  let read",
+      STATE_FILE_TEST,
+      "nothing is read, made or written",
+    ],
+    [
+      "the state folder before it is written",
+      STATE_FILE,
+      "  requireTrusted(dirname(path));\n  const beside",
+      "  const beside",
+      STATE_FILE_TEST,
+      "nothing is read, made or written",
+    ],
+    [
+      "no link is read in the state folder",
+      STATE_FILE,
+      "constants.O_RDONLY | constants.O_NOFOLLOW",
+      "constants.O_RDONLY",
+      STATE_FILE_TEST,
+      "refused, not followed",
+    ],
+    [
+      "the owner of a file in the state folder",
+      STATE_FILE,
+      "stats.isFile() ? ownershipFault(stats, ownUid()) : NO_FILE",
+      "stats.isFile() ? null : NO_FILE",
+      STATE_FILE_TEST,
+      "others can write",
+    ],
+    [
+      "no file of another's is written in the state folder",
+      STATE_FILE,
+      "  remove(path);\n  const file = openSync(path, FOR_WRITING, 0o600);",
+      '  const file = openSync(path, "w", 0o600);',
+      STATE_FILE_TEST,
+      "what it leads to is as it was",
     ],
   ]),
   ...mutantsOf("a machine that was switched off", [

@@ -77,7 +77,7 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
   /** The folder of a machine that has enrolled. */
   async function enrolledState(name: string): Promise<void> {
     const { jwk, thumbprint } = await makeMachineKey();
-    mkdirSync(state());
+    mkdirSync(state(), { mode: 0o700 });
     writeFileSync(join(state(), "key.json"), JSON.stringify(jwk));
     writeFileSync(join(state(), "enrolment.json"), JSON.stringify({ name, thumbprint, kid: "k" }));
   }

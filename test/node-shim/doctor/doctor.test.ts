@@ -215,6 +215,15 @@ describe("the machine's identity", () => {
       "enrolment",
       /^fail: .*key\.json does not hold this machine's key: restore it/,
     ],
+    [
+      "others may write",
+      async () => {
+        await enrolled();
+        chmodSync(state(), 0o777);
+      },
+      "state folder",
+      /^fail: --state .* is not trusted: .*state can be written by others: chmod go-w, .* → first look at what is in it/,
+    ],
     ["a file", async () => writeFileSync(state(), ""), "state folder", /^fail: .*is no folder → remove it/],
     [
       "in use",

@@ -1,20 +1,15 @@
 // What a machine keeps of itself: one key, its enrolment, one process at a time.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
-import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "../../../node-shim/identity/identity.ts";
+import {
+  loadEnrolment,
+  loadOrMakeKey,
+  storeEnrolment,
+  type StoredEnrolment,
+} from "../../../node-shim/identity/identity.ts";
 import { lockFolder } from "../../../node-shim/identity/lock.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
 
@@ -58,7 +53,7 @@ describe("the machine's key", () => {
   it("a key that cannot be read → one line that says what to do, and no new key", async () => {
     mkdirSync(inFolder("key.json"));
     await expect(loadOrMakeKey(folder.path)).rejects.toThrow(
-      /^\S+key\.json cannot be read \(EISDIR\): run as .*$/,
+      /^--state \S+ is not trusted: \S+key\.json is not a file \(links are not followed\): remove it, or .*$/,
     );
   });
 });
@@ -80,6 +75,16 @@ describe("a folder that cannot be written → one line that says what to do, and
     );
   });
 
+  /** What a process says that may write no byte to any file, as on a full disk. */
+  function storedWithoutRoom(enrolment: StoredEnrolment): string {
+    const module = join(import.meta.dirname, "../../../node-shim/identity/identity.ts");
+    const code = `import { storeEnrolment } from ${JSON.stringify(module)};
+      try { storeEnrolment(process.argv[1], JSON.parse(process.argv[2])) } catch ({ message }) { console.log(message) }`;
+    const node = [process.execPath, "--input-type=module-typescript", "-e", code];
+    const limited = ["-c", 'ulimit -f 0 && exec "$@"', "sh", ...node, folder.path, JSON.stringify(enrolment)];
+    return execFileSync("sh", limited, { encoding: "utf8" }).trim();
+  }
+
   it("a full disk → half a file is never taken for the whole one", async () => {
     const { thumbprint } = await loadOrMakeKey(folder.path);
     // What a crash in the middle of writing leaves.
@@ -87,11 +92,8 @@ describe("a folder that cannot be written → one line that says what to do, and
     writeFileSync(inFolder("key.json.new"), "{");
     expect((await loadOrMakeKey(folder.path)).thumbprint).toBe(thumbprint);
     expect(loadEnrolment(folder.path, { name: "edge-1", thumbprint })).toBeNull();
-    symlinkSync("/dev/full", inFolder("full.new"));
-    renameSync(inFolder("full.new"), inFolder("enrolment.json.new"));
-    expect(() => storeEnrolment(folder.path, { name: "edge-1", thumbprint, kid: "k" })).toThrow(
-      line("enrolment", "ENOSPC"),
-    );
+    expect(storedWithoutRoom({ name: "edge-1", thumbprint, kid: "k" })).toMatch(line("enrolment", "EFBIG"));
+    expect(readFileSync(inFolder("enrolment.json.new"), "utf8")).toBe("");
     expect(loadEnrolment(folder.path, { name: "edge-1", thumbprint })).toBeNull();
   });
 });

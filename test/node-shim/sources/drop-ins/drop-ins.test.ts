@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { dropInFolder } from "../../../../node-shim/sources/drop-ins/drop-ins.ts";
 import { mergeDropIns } from "../../../../node-shim/sources/drop-ins/merge.ts";
-import { ownershipFault } from "../../../../node-shim/sources/drop-ins/read-one.ts";
 import { customSchema } from "../../../../shared/protocol/custom.ts";
 import { dropInSchema, dropInsSchema } from "../../../../shared/protocol/drop-ins.ts";
 import { temporaryFolder } from "../../../e2e/local-cluster.ts";
@@ -119,16 +118,6 @@ describe("one that does not work → named with its fault, and the others are no
     expect(dropIns).toMatchObject({ working: 1, labels: { "example.com/rack": "b7" } });
     expect(dropInsSchema.safeParse(dropIns).error).toBeUndefined();
   });
-});
-
-test.each([
-  [{ uid: 0, mode: 0o100755 }, 1000, null],
-  [{ uid: 1000, mode: 0o100700 }, 1000, null],
-  [{ uid: 1001, mode: 0o100700 }, 1000, "belongs to user 1001: chown it to root"],
-  [{ uid: 0, mode: 0o100775 }, 0, "can be written by others: chmod go-w"],
-  [{ uid: 0, mode: 0o100757 }, 0, "can be written by others: chmod go-w"],
-])("%o, looked at by user %i → %o", (stat, uid, fault) => {
-  expect(ownershipFault(stat, uid)).toBe(fault);
 });
 
 it("a folder that others may write → none is believed", async () => {

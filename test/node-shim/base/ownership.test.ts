@@ -1,0 +1,140 @@
+// Whose a file or folder may be, and those above it. Other users' are made where the tests run as root.
+import { chmodSync, chownSync, lchownSync, mkdirSync, statSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { folderFault, ownershipFault } from "../../../node-shim/base/ownership.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+
+const own = process.geteuid?.() ?? 0;
+const isRoot = own === 0;
+const OTHER = 4711;
+
+test.each([
+  [{ uid: 0, mode: 0o100755 }, 1000, null],
+  [{ uid: 1000, mode: 0o100700 }, 1000, null],
+  [{ uid: 1001, mode: 0o100700 }, 1000, "belongs to user 1001: chown it to root"],
+  [{ uid: 0, mode: 0o100775 }, 0, "can be written by others: chmod go-w"],
+  [{ uid: 0, mode: 0o100757 }, 0, "can be written by others: chmod go-w"],
+])("%o, looked at by user %i → %o", (stat, uid, fault) => {
+  expect(ownershipFault(stat, uid)).toBe(fault);
+});
+
+describe("a folder, with all above it", () => {
+  let folder: { path: string; remove: () => void };
+  beforeEach(() => {
+    folder = temporaryFolder();
+    mkdirSync(join(folder.path, "above/state"), { recursive: true, mode: 0o755 });
+  });
+  afterEach(() => folder.remove());
+  const above = () => join(folder.path, "above");
+  const state = () => join(above(), "state");
+  const link = () => join(above(), "link");
+
+  test.each<[situation: string, make: () => void]>([
+    ["that its user alone can write", () => chmodSync(state(), 0o700)],
+    ["that others can read", () => chmodSync(state(), 0o755)],
+    ["in one where nobody moves what is another's (sticky)", () => chmodSync(above(), 0o1777)],
+    ["over a link of its user's", () => symlinkSync("state", link())],
+    ["over a link of its user's, absolute", () => symlinkSync(state(), link())],
+    ["over a link of its user's, upwards", () => symlinkSync("../above/./state", link())],
+  ])("%s → no fault", (_situation, make) => {
+    make();
+    expect(folderFault(state(), own)).toBeNull();
+    expect(folderFault(link(), own)).toBeNull();
+  });
+
+  test.each<[situation: string, make: () => void, fault: string]>([
+    [
+      "that others can write",
+      () => chmodSync(state(), 0o702),
+      "above/state can be written by others: chmod go-w",
+    ],
+    [
+      "that a group can write",
+      () => chmodSync(state(), 0o720),
+      "above/state can be written by others: chmod go-w",
+    ],
+    [
+      "in one that others can write",
+      () => chmodSync(above(), 0o757),
+      "above can be written by others: chmod go-w",
+    ],
+  ])("%s → the path, and what to do", (_situation, make, fault) => {
+    make();
+    symlinkSync("state", link());
+    expect(folderFault(state(), own)).toBe(join(folder.path, fault));
+    expect(folderFault(link(), own)).toBe(join(folder.path, fault));
+  });
+
+  describe.runIf(isRoot)("of several users (as root alone)", () => {
+    test.each<[situation: string, make: () => void, fault: string | null]>([
+      [
+        "another user's",
+        () => chownSync(state(), OTHER, OTHER),
+        `above/state belongs to user ${OTHER}: chown it to root`,
+      ],
+      [
+        "in one of another user's",
+        () => chownSync(above(), OTHER, OTHER),
+        `above belongs to user ${OTHER}, who can replace what is in it: run as that user`,
+      ],
+      [
+        "in a sticky one of another user's",
+        () => {
+          chownSync(above(), OTHER, OTHER);
+          chmodSync(above(), 0o1755);
+        },
+        `above belongs to user ${OTHER}, who can replace what is in it: run as that user`,
+      ],
+      [
+        "in one that a group of others can write",
+        () => {
+          chownSync(above(), 0, OTHER);
+          chmodSync(above(), 0o775);
+        },
+        "above can be written by others: chmod go-w",
+      ],
+      ["in one that its owner's own group can write", () => chmodSync(above(), 0o775), null],
+    ])("%s → %s", (_situation, make, fault) => {
+      make();
+      expect(folderFault(state(), own)).toBe(fault && join(folder.path, fault));
+    });
+
+    it("over another user's link → whose it is, also where it leads to a good one", () => {
+      chmodSync(above(), 0o1777);
+      symlinkSync("state", link());
+      lchownSync(link(), OTHER, OTHER);
+      expect(folderFault(link(), own)).toBe(`${link()} is a link of user ${OTHER}'s: remove it`);
+      expect(folderFault(join(link(), "deeper"), own)).toBe(
+        `${link()} is a link of user ${OTHER}'s: remove it`,
+      );
+    });
+
+    it("root's, and its user's under root's → no fault for that user", () => {
+      chmodSync(folder.path, 0o755);
+      expect(folderFault(state(), OTHER)).toBeNull();
+      chownSync(state(), OTHER, OTHER);
+      expect(folderFault(state(), OTHER)).toBeNull();
+    });
+  });
+
+  it("that is not there yet, or below a file → what is there of it counts", () => {
+    expect(folderFault(join(state(), "a/b"), own)).toBeNull();
+    chmodSync(state(), 0o702);
+    expect(folderFault(join(state(), "a/b"), own)).toMatch(/above\/state can be written by others/);
+  });
+
+  it("over as many links as the system follows → looked at; over one more → the use fails", () => {
+    chmodSync(state(), 0o702);
+    let end = state();
+    for (let links = 1; links <= 41; links++) {
+      const next = join(above(), `link-${links}`);
+      symlinkSync(end, next);
+      end = next;
+    }
+    expect(statSync(join(above(), "link-40")).isDirectory()).toBe(true);
+    expect(folderFault(join(above(), "link-40"), own)).toMatch(/can be written by others/);
+    expect(() => statSync(end)).toThrow("ELOOP");
+    expect(folderFault(end, own)).toBeNull();
+  });
+});

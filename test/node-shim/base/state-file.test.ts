@@ -1,0 +1,230 @@
+// The story of a shim and a state folder that another user got at: it reads nothing of theirs, writes nowhere that they
+// chose, and says why. Other users' folders and files are made where the tests run as root.
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { readRecord, writeRecord } from "../../../node-shim/sources/devices/record.ts";
+import {
+  loadEnrolment,
+  loadKey,
+  loadOrMakeKey,
+  storedEnrolment,
+  storeEnrolment,
+} from "../../../node-shim/identity/identity.ts";
+import { lockFolder } from "../../../node-shim/identity/lock.ts";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { loadNextKey, makeNextKey } from "../../../node-shim/identity/next-key.ts";
+import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+
+const isRoot = process.geteuid?.() === 0;
+const EVE = 4711;
+const ENROLMENT = { name: "edge-1", thumbprint: "T1", kid: "k" };
+
+let folder: { path: string; remove: () => void };
+beforeEach(() => {
+  folder = temporaryFolder();
+  mkdirSync(state(), { mode: 0o700 });
+});
+afterEach(() => folder.remove());
+const state = () => join(folder.path, "state");
+const inState = (name: string) => join(state(), name);
+
+/** Everything that the shim does with the folder. */
+const uses: [what: string, use: () => unknown][] = [
+  ["take its lock", () => lockFolder(state()).release()],
+  ["load the key", () => loadKey(state())],
+  ["make a key", () => loadOrMakeKey(state())],
+  ["load the enrolment", () => storedEnrolment(state())],
+  ["store an enrolment", () => storeEnrolment(state(), ENROLMENT)],
+  ["load the next key", () => loadNextKey(state())],
+  ["make a next key", () => makeNextKey(state())],
+  ["read the devices' record", () => readRecord(state(), () => undefined)],
+  ["write the devices' record", () => writeRecord(state(), { registered: [], removed: [] })],
+];
+
+/** What `use` throws, at once or later. */
+async function faultOf(use: () => unknown): Promise<string> {
+  try {
+    await use();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "";
+}
+
+/** A key and an enrolment that somebody else knows. */
+async function plantIdentity(): Promise<void> {
+  const { jwk, thumbprint } = await makeMachineKey();
+  const enrolment = { ...ENROLMENT, thumbprint, origin: "https://eve.example" };
+  writeFileSync(inState("key.json"), JSON.stringify(jwk), { mode: 0o600 });
+  writeFileSync(inState("enrolment.json"), JSON.stringify(enrolment), { mode: 0o600 });
+}
+
+describe("a folder that somebody else could have filled", () => {
+  const situations: [situation: string, make: () => void, fault: RegExp][] = [
+    ["others can write it", () => chmodSync(state(), 0o702), /state can be written by others: chmod go-w/],
+    [
+      "others can write the one above",
+      () => chmodSync(folder.path, 0o757),
+      /can be written by others: chmod go-w/,
+    ],
+  ];
+  const ofOthers: typeof situations = [
+    ["another user's", () => chownSync(state(), EVE, EVE), /state belongs to user 4711: chown it to root/],
+    ["in another user's", () => chownSync(folder.path, EVE, EVE), /belongs to user 4711, who can replace/],
+  ];
+
+  const refuses = async (make: () => void, fault: RegExp) => {
+    await plantIdentity();
+    make();
+    for (const [what, use] of uses) {
+      const said = await faultOf(use);
+      expect(said, what).toMatch(/^--state \S+ is not trusted: \S+ .*, or pass another --state$/);
+      expect(said, what).toMatch(fault);
+    }
+    expect(readdirSync(state())).toEqual(["enrolment.json", "key.json"]);
+  };
+  test.each(situations)("%s → nothing is read, made or written", (_, make, fault) => refuses(make, fault));
+  test.runIf(isRoot).each(ofOthers)(
+    "%s → nothing is read, made or written (as root alone)",
+    (_, make, fault) => refuses(make, fault),
+  );
+
+  it("below a folder that others can write → none is made there", () => {
+    chmodSync(state(), 0o777);
+    expect(() => lockFolder(inState("a/b"))).toThrow(/state can be written by others/);
+    expect(readdirSync(state())).toEqual([]);
+  });
+
+  test.each([
+    ["run", ["run", "--url", "http://127.0.0.1:1", "--container-runtime-endpoint", ""]],
+    ["run, at the Worker that the folder names", ["run", "--container-runtime-endpoint", ""]],
+    ["join", ["join", "--url", "http://127.0.0.1:1"]],
+    ["rotate", ["rotate"]],
+    ["leave", ["leave"]],
+    ["install-service", ["install-service"]],
+  ])("node-shim %s → one line that says why, exit code 1", async (_, args) => {
+    await plantIdentity();
+    chmodSync(state(), 0o777);
+    const bin = join(ROOT, "node-shim/bin/node-shim.cjs");
+    const flags = [...args, "--state", state(), "--hostname-override", "edge-1"];
+    const { status, stderr } = spawnSync(process.execPath, [bin, ...flags], { encoding: "utf8" });
+    expect(stderr).toBe(
+      `node-shim: --state ${state()} is not trusted: ${state()} can be written by others: chmod go-w, or pass another --state\n`,
+    );
+    expect(status).toBe(1);
+  });
+
+  it("put right → goes on where it was", async () => {
+    await plantIdentity();
+    chmodSync(state(), 0o777);
+    await expect(loadKey(state())).rejects.toThrow("chmod go-w");
+    chmodSync(state(), 0o755);
+    const key = await loadKey(state());
+    expect(loadEnrolment(state(), { name: "edge-1", thumbprint: key!.thumbprint })).not.toBeNull();
+  });
+});
+
+describe("what was planted before the folder was put right", () => {
+  const victim = () => join(folder.path, "victim");
+  beforeEach(() => writeFileSync(victim(), "theirs", { mode: 0o600 }));
+
+  const READ = [
+    ["key.json", () => loadOrMakeKey(state())],
+    ["enrolment.json", () => storedEnrolment(state())],
+    ["next.json", () => loadNextKey(state())],
+    ["devices.json", () => readRecord(state(), () => undefined)],
+    ["lock", () => lockFolder(state())],
+  ] as const;
+  test.each(READ)("a link for %s → refused, not followed", async (file, use) => {
+    symlinkSync(victim(), inState(file));
+    expect(await faultOf(use)).toBe(
+      `--state ${state()} is not trusted: ${inState(file)} is not a file (links are not followed): remove it, or pass another --state`,
+    );
+    expect(readFileSync(victim(), "utf8")).toBe("theirs");
+  });
+
+  test.each(READ)("a pipe for %s → refused, not waited for", async (file, use) => {
+    execFileSync("mkfifo", [inState(file)]);
+    expect(await faultOf(use)).toMatch(/is not a file/);
+  });
+
+  test.each(READ)("others can write %s → refused", async (file, use) => {
+    writeFileSync(inState(file), "{}");
+    chmodSync(inState(file), 0o602);
+    expect(await faultOf(use)).toMatch(`${inState(file)} can be written by others: chmod go-w, or`);
+  });
+
+  test.runIf(isRoot).each(READ)("%s of another user → refused (as root alone)", async (file, use) => {
+    writeFileSync(inState(file), "{}", { mode: 0o600 });
+    chownSync(inState(file), EVE, EVE);
+    expect(await faultOf(use)).toMatch(`${inState(file)} belongs to user ${EVE}: chown it to root, or`);
+  });
+
+  test.each<[string, () => unknown, string]>([
+    ["key.json.new", () => loadOrMakeKey(state()), "key.json"],
+    ["enrolment.json.new", () => storeEnrolment(state(), ENROLMENT), "enrolment.json"],
+    ["next.json.new", () => makeNextKey(state()), "next.json"],
+    ["devices.json.new", () => writeRecord(state(), { registered: [], removed: [] }), "devices.json"],
+    [`lock.${process.pid}`, () => lockFolder(state()), "lock"],
+  ])("a link for %s → replaced, and what it leads to is as it was", async (file, use, made) => {
+    symlinkSync(victim(), inState(file));
+    await use();
+    expect(readFileSync(victim(), "utf8")).toBe("theirs");
+    expect(existsSync(inState(file))).toBe(false);
+    expect(lstatSync(inState(made)).isFile()).toBe(true);
+    expect(lstatSync(inState(made)).mode & 0o777).toBe(0o600);
+  });
+
+  test.runIf(isRoot)(
+    "an open file of another user's for key.json.new → not the one that gets the key (as root alone)",
+    async () => {
+      writeFileSync(inState("key.json.new"), "", { mode: 0o666 });
+      chownSync(inState("key.json.new"), EVE, EVE);
+      const { ino } = lstatSync(inState("key.json.new"));
+      // They keep it open, or under another name.
+      linkSync(inState("key.json.new"), join(folder.path, "kept"));
+      await loadOrMakeKey(state());
+      expect(readFileSync(join(folder.path, "kept"), "utf8")).toBe("");
+      expect(lstatSync(inState("key.json"))).toMatchObject({ uid: 0 });
+      expect(lstatSync(inState("key.json")).ino).not.toBe(ino);
+    },
+  );
+});
+
+describe("a folder as earlier versions left it → is used on", () => {
+  test.each([0o700, 0o750, 0o755])(
+    "of mode %o, with the lock and the half-written file of a crash",
+    async (mode) => {
+      await plantIdentity();
+      writeFileSync(inState("lock"), "4194305 77", { mode: 0o600 });
+      writeFileSync(inState("key.json.new"), "{", { mode: 0o600 });
+      chmodSync(state(), mode);
+      const { release } = lockFolder(state());
+      const key = await loadOrMakeKey(state());
+      expect(loadEnrolment(state(), { name: "edge-1", thumbprint: key.thumbprint })).not.toBeNull();
+      storeEnrolment(state(), { ...ENROLMENT, thumbprint: key.thumbprint });
+      release();
+    },
+  );
+
+  it("over a link of its own user's to another disk", async () => {
+    await plantIdentity();
+    const link = join(folder.path, "link");
+    symlinkSync("state", link);
+    lockFolder(link).release();
+    expect(await loadKey(link)).not.toBeNull();
+  });
+});
