@@ -10,12 +10,19 @@ import { socketPathOf } from "../../node-shim/config/endpoint.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
 import { type Apiserver, startApiserver } from "./cluster-apiserver.ts";
 import { mintToken } from "./admin.ts";
-import { applyFile, workerToken } from "./kubernetes.ts";
+import { allowWithoutFactsOnlyTaint, applyFile, workerToken } from "./kubernetes.ts";
 import { untilReady } from "./parts.ts";
 import type { Place } from "./place.ts";
 import { freePort } from "./ports.ts";
 import { adminSecret, saveState } from "./settings.ts";
 import { prepareWorker } from "./workerd.ts";
+
+const DEPLOYMENT = "rollcall";
+
+/** The operator of this cluster is who wrote the file: what it asks for is allowed. */
+function replacesTaint({ inForce }: LoadedConfiguration): boolean {
+  return inForce.registerWithTaints !== null;
+}
 
 /** Starts everything, in the order in which one part needs the other. */
 export async function startCluster(place: Place): Promise<Apiserver> {
@@ -29,6 +36,8 @@ export async function startCluster(place: Place): Promise<Apiserver> {
       : `apiserver of the kubeconfig: ${apiserver.cluster.url}`,
   );
   await applyFile(apiserver.cluster, join(place.root, "infra/rbac/rollcall.yaml"));
+  if (replacesTaint(readConfiguration(flags.config, {})))
+    await allowWithoutFactsOnlyTaint(apiserver.cluster.admin, DEPLOYMENT);
   progress("infra/rbac applied");
   const workerUrl = await startWorker(place, apiserver);
   progress(`Worker ready at ${workerUrl}`);
@@ -51,7 +60,7 @@ async function startWorker(place: Place, { cluster }: Apiserver): Promise<string
     folder: join(folder, "worker"),
     root,
     port,
-    deployment: "rollcall",
+    deployment: DEPLOYMENT,
     kubeUrl: cluster.url,
     kubeCa: cluster.ca,
     kubeToken: await workerToken(cluster.admin),
@@ -83,9 +92,9 @@ async function startShim(
   secret: string,
 ): Promise<void> {
   const stateFolder = join(folder, "shim");
-  // Whether the taint may be replaced is the token's to say; the operator of this cluster is who wrote the file.
+  // The token says as well whether the taint may be replaced.
   const configuration = readConfiguration(flags.config, {});
-  const withoutFactsOnlyTaint = configuration.inForce.registerWithTaints !== null;
+  const withoutFactsOnlyTaint = replacesTaint(configuration);
   const wish = { names: nodeName({}), uses: 1, withoutFactsOnlyTaint };
   const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
   const command = [process.execPath, join(root, "node-shim/bin/node-shim.cjs"), "run", "--url", workerUrl];

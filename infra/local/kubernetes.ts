@@ -14,10 +14,12 @@ export interface Cluster {
 interface KubernetesObject {
   apiVersion: string;
   kind: string;
-  metadata: { name: string; namespace?: string };
+  metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
 }
 
-const WORKERS_TOKEN = "/api/v1/namespaces/rollcall-system/serviceaccounts/rollcall/token";
+const NAMESPACE = "/api/v1/namespaces/rollcall-system";
+const WITHOUT_TAINT = "rollcall.dev/without-facts-only-taint";
+const WORKERS_TOKEN = `${NAMESPACE}/serviceaccounts/rollcall/token`;
 /** The Worker gets a new token at every start; one that is asked for longer than the cluster allows is cut by it. */
 const TOKEN_SECONDS = 30 * 24 * 3600;
 
@@ -57,6 +59,18 @@ function pathOf({ apiVersion, kind, metadata: { name, namespace } }: KubernetesO
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const scope = namespace === undefined ? "" : `/namespaces/${namespace}`;
   return `${group}${scope}/${kind.toLowerCase().replace(/y$/, "ie")}s/${name}`;
+}
+
+/** As an operator does who lets a deployment's machines go without the taint: docs/cluster.md. */
+export async function allowWithoutFactsOnlyTaint(admin: KubeAdmin, deployment: string): Promise<void> {
+  const found = (await admin({ method: "GET", path: NAMESPACE })) as KubernetesObject;
+  const allowed = found.metadata.annotations?.[WITHOUT_TAINT]?.split(/[, ]+/).filter(Boolean) ?? [];
+  if (allowed.includes(deployment)) return;
+  const annotations = { [WITHOUT_TAINT]: [...allowed, deployment].join(",") };
+  // By a name of its own: what the file's manager has set and no longer names goes when the file is applied again.
+  const path = `${NAMESPACE}?fieldManager=rollcall-local-decisions&force=true`;
+  const metadata = { name: "rollcall-system", annotations };
+  await admin({ method: "PATCH", path, body: { apiVersion: "v1", kind: "Namespace", metadata } });
 }
 
 /** A token for the Worker's account (TokenRequest). */

@@ -18,16 +18,33 @@ const leaseOf = (name: string, metadata: object, uid = "1") => ({
   spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: "2026-01-01T00:00:00.000000Z" },
 });
 
+/** What the cluster's operator has decided: annotations of the namespace. */
+export const configuration = {
+  "rollcall.dev/without-facts-only-taint": "west, east",
+  "rollcall.dev/max-capacity": "cpu=4, example.com/gpu=2",
+};
+
+const RESTRICTED = "example.node-restriction.kubernetes.io/tier";
+const CONTROL_PLANE = "node-role.kubernetes.io/control-plane";
+const PUBLIC_IP = "flannel.alpha.coreos.com/public-ip";
+
 /** What is there, made by others. */
 export const fixtures: {
   path: string;
-  body: { metadata: { name: string; annotations?: object }; spec?: object };
+  body: { metadata: { name: string; annotations?: object; labels?: object }; spec?: object; status?: object };
 }[] = [
   {
     path: NODES,
     body: {
-      metadata: { name: "mine", ...OWNED },
+      metadata: {
+        name: "mine",
+        // An operator's and an agent's.
+        labels: { [RESTRICTED]: "front", [CONTROL_PLANE]: "" },
+        annotations: { ...OWNED.annotations, [PUBLIC_IP]: "10.0.0.1" },
+      },
       spec: { unschedulable: true, taints: [FACTS_ONLY] },
+      // From before the cluster had a bound.
+      status: { capacity: { cpu: "8" } },
     },
   },
   { path: NODES, body: { metadata: { name: "kubelets" } } },
@@ -72,7 +89,13 @@ const patch =
     type,
     body,
   });
-const remove = (path: string) => (): Sent => ({ method: "DELETE", path });
+const remove = (path: string, options?: object) => (): Sent => ({
+  method: "DELETE",
+  path,
+  // With a body, the query's dryRun is not looked at.
+  ...(options && { body: { apiVersion: "v1", kind: "DeleteOptions", dryRun: ["All"], ...options } }),
+});
+const report = (status: object) => patch("mine/status", { status });
 const put =
   (path: string, metadata: object, spec: object = {}) =>
   (found: Found): Sent => {
@@ -103,10 +126,19 @@ const SPEC = "the spec of a Node that exists";
 const TAINTS = "of the taints of a Node that exists";
 const finalizers = ["example.com/stay"];
 const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "kubelets", uid: "1" }];
-const newNode = (metadata: object = {}, spec: object = {}) => ({
+const NO_TAINT = "a Node is created and adopted with the taint";
+const LABELS = "labels of node-restriction.kubernetes.io";
+const AGENTS = "annotations that a network";
+const BOUND = "a Node has more than the cluster allows it";
+const ORPHANS = "a Node is deleted with what belongs to it";
+const newNode = (metadata: object = {}, spec: object = {}, status: object = {}) => ({
   metadata: { name: "new", ...OWNED, ...metadata },
-  spec,
+  spec: { taints: [FACTS_ONLY], ...spec },
+  status,
 });
+const labelled = (labels: object) => ({ metadata: { labels } });
+const annotated = (annotations: object) => ({ metadata: { annotations } });
+const annotatedNode = (key: string) => newNode({ annotations: { ...OWNED.annotations, [key]: "10.0.0.2" } });
 
 const nodesRefused: Refused[] = [
   [NOT_OURS, "claim a kubelet's Node", patch("kubelets", { metadata: OWNED })],
@@ -139,13 +171,13 @@ const nodesRefused: Refused[] = [
   [NOT_OURS, "take another deployment's Node", patch("easts", { metadata: OWNED })],
   [NOT_OURS, "write another deployment's status", patch("easts/status", { status: { phase: "Running" } })],
   [NOT_OURS, "delete a Node that it is offered", remove(`${NODES}/offered`)],
-  [NO_OWNER, "create a Node without an owner", create({ metadata: { name: "new" } })],
+  [NO_OWNER, "create a Node without an owner", create(newNode({ annotations: {} }))],
   [
     NO_OWNER,
     "create a Node of a generated name without an owner",
-    create({ metadata: { generateName: "new-" } }),
+    create({ metadata: { generateName: "new-" }, spec: { taints: [FACTS_ONLY] } }),
   ],
-  [NO_OWNER, "create another deployment's Node", create({ metadata: { name: "new", ...OWNED_BY_EAST } })],
+  [NO_OWNER, "create another deployment's Node", create(newNode(OWNED_BY_EAST))],
   [
     NO_OWNER,
     "create a Node without an owner by server-side apply",
@@ -187,6 +219,71 @@ const nodesRefused: Refused[] = [
     "add another taint at adoption",
     adopt("offered", false, { taints: [OTHER_TAINT, { key: "a", effect: "NoExecute" }] }),
   ],
+  [NO_TAINT, "create a Node without the facts-only taint", create(newNode({}, { taints: [OTHER_TAINT] }))],
+  [NO_TAINT, "create a Node without taints", create(newNode({}, { taints: [] }))],
+  [
+    NO_TAINT,
+    "create a Node that pods are only advised against",
+    create(newNode({}, { taints: [{ ...FACTS_ONLY, effect: "PreferNoSchedule" }] })),
+  ],
+  [NO_TAINT, "adopt a Node without the facts-only taint", adopt("offered", true)],
+  ...[
+    "node-restriction.kubernetes.io/tier",
+    RESTRICTED,
+    CONTROL_PLANE,
+    "node-role.kubernetes.io/master",
+    "node-role.kubernetes.io/etcd",
+    "kubernetes.io/role",
+  ].map((key): Refused => [
+    LABELS,
+    `create a Node with the label ${key}`,
+    create(newNode({ labels: { [key]: "x" } })),
+  ]),
+  [LABELS, "set such a label", patch("mine", labelled({ "node-role.kubernetes.io/master": "" }))],
+  [
+    LABELS,
+    "set such a label by the status",
+    patch("mine/status", labelled({ "node-restriction.kubernetes.io/tier": "x" })),
+  ],
+  [LABELS, "change an operator's such label", patch("mine/status", labelled({ [RESTRICTED]: "back" }))],
+  [LABELS, "remove an operator's such label", patch("mine/status", labelled({ [CONTROL_PLANE]: null }))],
+  ...[
+    PUBLIC_IP,
+    "io.cilium.network.ipv4-pod-cidr",
+    "network.cilium.io/ipv4-cilium-host",
+    "projectcalico.org/IPv4Address",
+    "kilo.squat.ai/endpoint",
+    "csi.volume.kubernetes.io/nodeid",
+    "cluster.x-k8s.io/machine",
+    "kubeadm.alpha.kubernetes.io/cri-socket",
+  ].map((key): Refused => [AGENTS, `create a Node with the annotation ${key}`, create(annotatedNode(key))]),
+  [AGENTS, "set such an annotation", patch("mine", annotated({ "karpenter.sh/do-not-disrupt": "true" }))],
+  [
+    AGENTS,
+    "change an agent's annotation by the status",
+    patch("mine/status", annotated({ [PUBLIC_IP]: "10.0.0.2" })),
+  ],
+  [AGENTS, "remove an agent's annotation", patch("mine/status", annotated({ [PUBLIC_IP]: null }))],
+  [
+    BOUND,
+    "create a Node with more capacity than is allowed",
+    create(newNode({}, {}, { capacity: { cpu: "4001m" } })),
+  ],
+  [
+    BOUND,
+    "create a Node with more allocatable than is allowed",
+    create(newNode({}, {}, { capacity: { cpu: "4" }, allocatable: { cpu: "5" } })),
+  ],
+  [BOUND, "report more capacity than is allowed", report({ capacity: { "example.com/gpu": "3" } })],
+  [BOUND, "report more allocatable than is allowed", report({ allocatable: { cpu: "4001m" } })],
+  [BOUND, "report even more of what was too much before", report({ capacity: { cpu: "9" } })],
+  [
+    ORPHANS,
+    "delete its Node and orphan its leases",
+    remove(`${NODES}/mine`, { propagationPolicy: "Orphan" }),
+  ],
+  [ORPHANS, "orphan them by the query", remove(`${NODES}/mine?propagationPolicy=Orphan`)],
+  [ORPHANS, "orphan them the old way", remove(`${NODES}/mine?orphanDependents=true`)],
 ];
 
 const LEASE_PLACE = "leases of Nodes are in the namespace";
@@ -195,6 +292,7 @@ const LEASE_NO_OWNER = "this account writes leases with the annotation";
 const HOLDER = "the holder of a lease";
 const LEASE_REFERENCES = "a lease belongs to the Node";
 const LEASE_FINALIZERS = "finalizers of a lease";
+const LEASE_ORPHANS = "a lease is deleted with what belongs to it";
 
 const leasesRefused: Refused[] = [
   // The account has no role there: the test gives it one.
@@ -219,6 +317,8 @@ const leasesRefused: Refused[] = [
   ],
   [LEASE_REFERENCES, "have its lease belong to another Node", put(`${LEASES}/mine`, { ownerReferences })],
   [LEASE_FINALIZERS, "add finalizers", put(`${LEASES}/mine`, { finalizers })],
+  [LEASE_ORPHANS, "delete its lease, orphaning", remove(`${LEASES}/mine`, { propagationPolicy: "Orphan" })],
+  [LEASE_ORPHANS, "orphan by the query", remove(`${LEASES}/mine?propagationPolicy=Orphan`)],
 ];
 
 /** By the name of the policy. */
@@ -237,8 +337,36 @@ export const accepted: Case[] = [
     patch("mine/status", { metadata: { labels: { a: "b" } }, status: { phase: "Running" } }),
   ],
   ["delete its Node", remove(`${NODES}/mine`)],
+  ["delete its Node as the Worker does", remove(`${NODES}/mine`, { preconditions: {} })],
+  ["delete its Node after its leases", remove(`${NODES}/mine`, { propagationPolicy: "Foreground" })],
+  [
+    "create a Node with other roles, other annotations, and as much as is allowed",
+    create(
+      newNode(
+        {
+          labels: {
+            "node-role.kubernetes.io/edge": "",
+            "node.kubernetes.io/instance-type": "x",
+            "not-node-restriction.example.com/a": "x",
+          },
+          annotations: {
+            ...OWNED.annotations,
+            "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+            "alpha.kubernetes.io/provided-node-ip": "10.0.0.2",
+            "notcilium.io/a": "x",
+          },
+        },
+        {},
+        {
+          capacity: { cpu: "4", "example.com/gpu": "2", memory: "100Ti" },
+          allocatable: { cpu: "4000m" },
+        },
+      ),
+    ),
+  ],
+  ["report what was too much before", report({ capacity: { cpu: "8", memory: "1Gi" } })],
+  ["report as much as is allowed", report({ capacity: { cpu: "4" }, allocatable: { cpu: "4" } })],
   ["adopt a Node that it is offered, with the facts-only taint", adopt("offered", false)],
-  ["adopt a Node without the taint", adopt("offered", true)],
   ["adopt a Node that another deployment had", adopt("offered-by-east", false)],
   ["create a lease", create(leaseOf("new", OWNED), LEASES)],
   ["renew its lease", put(`${LEASES}/mine`, {}, { renewTime: "2026-01-01T00:00:10.000000Z" })],

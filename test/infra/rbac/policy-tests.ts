@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { create, rbac, sendUntil } from "../local/apiserver/contract/accounts.ts";
 import { type Received, type Sent, send, type TestServer } from "../local/apiserver/test-server.ts";
-import { accepted, fixtures, refused } from "./policy-cases.ts";
+import { accepted, configuration, fixtures, refused } from "./policy-cases.ts";
 
 const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
 const bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
@@ -20,14 +20,17 @@ interface Validation {
 interface Policy {
   kind: string;
   metadata: { name: string };
-  spec: { validations: Validation[] };
+  spec: { validations: Validation[]; policyName?: string; paramRef?: object };
 }
 
 const documents = parseAllDocuments(
   readFileSync(resolve(import.meta.dirname, "../../../infra/rbac/rollcall.yaml"), "utf8"),
 );
-const rules = documents
-  .map((document) => document.toJS() as Policy)
+const installed = documents.map((document) => document.toJS() as Policy);
+/** Where a policy is configured: as its own binding says. */
+const paramRefOf = (policy: string) =>
+  installed.find(({ spec }) => spec?.policyName === policy)?.spec.paramRef;
+const rules = installed
   .filter(({ kind }) => kind === "ValidatingAdmissionPolicy")
   .flatMap((policy) =>
     policy.spec.validations.map((validation, index) => ({
@@ -39,6 +42,21 @@ const rules = documents
     })),
   );
 type Rule = (typeof rules)[number];
+
+/** As an operator annotates the namespace; null removes. The policies notice a moment later. */
+export async function configure(
+  server: TestServer,
+  annotations: Record<string, string | null>,
+): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}`;
+  const answer = await send(server, {
+    method: "PATCH",
+    path,
+    type: "strategic",
+    body: { metadata: { annotations } },
+  });
+  expect(answer.code, answer.text).toBe(200);
+}
 
 const isRefused = ({ code, text }: Received) => code >= 400 && text.includes("ValidatingAdmissionPolicy");
 
@@ -58,6 +76,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
 
   beforeAll(async () => {
     const { server } = started();
+    await configure(server, configuration);
     for (const { path, body } of fixtures) {
       const made = await create(server, path, body);
       found.set(`${path}/${body.metadata.name}`, made.body);
@@ -73,7 +92,8 @@ export function describePolicies(started: () => { server: TestServer; token: str
       const validations = policy.spec.validations.filter((each) => each !== validation);
       const spec = JSON.parse(JSON.stringify({ ...policy.spec, validations }).replaceAll(namespace, copy));
       await create(server, policies, { metadata: { name: copy }, spec });
-      const bound = { policyName: copy, validationActions: ["Deny"] };
+      const paramRef = paramRefOf(policy.metadata.name);
+      const bound = { policyName: copy, validationActions: ["Deny"], ...(paramRef && { paramRef }) };
       await create(server, bindings, { metadata: { name: copy }, spec: bound });
     }
   });
@@ -123,5 +143,69 @@ export function describePolicies(started: () => { server: TestServer; token: str
     const body = { metadata: { labels: { a: "b" } } };
     expect(await asEast({ path: "/api/v1/nodes/easts", body })).toMatchObject({ code: 200 });
     expect(isRefused(await asEast({ path: "/api/v1/nodes/mine", body }))).toBe(true);
+  });
+
+  describe("what the cluster's operator decides", () => {
+    const MAX = "rollcall.dev/max-capacity";
+    const isAccepted = ({ code }: Received) => code < 300;
+    const without = (owner: string) => ({
+      metadata: { name: "new", annotations: { "rollcall.dev/owner": owner } },
+      spec: { taints: [{ key: "example.com/other", effect: "NoSchedule" }] },
+    });
+    const large = {
+      metadata: without("rollcall").metadata,
+      spec: { taints: [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }] },
+      status: { capacity: { cpu: "1000" } },
+    };
+    const creation = (body: object) => dryRun({ method: "POST", path: "/api/v1/nodes", body });
+    const label = dryRun({
+      method: "PATCH",
+      path: "/api/v1/nodes/mine/status",
+      type: "strategic",
+      body: { metadata: { labels: { a: "b" } } },
+    });
+
+    test.each(["east", "west"])("%s may go without the facts-only taint", async (deployment) => {
+      const headers = {
+        "impersonate-user": `system:serviceaccount:${namespace}:${deployment}`,
+        "impersonate-group": accounts,
+      };
+      const sent = { ...creation(without(deployment)), headers };
+      expect(await sendUntil(started().server, sent, isAccepted)).toMatchObject({ code: 201 });
+    });
+
+    test.each([
+      ["a resource without an amount", "cpu=4,memory", "memory is not a resource and its most"],
+      ["an amount that is none", "cpu=four", "cpu=four is not a resource and its most"],
+      ["two amounts", "cpu=4=5", "cpu=4=5 is not a resource and its most"],
+    ])("a bound that cannot be read (%s) → every write is refused, and says so", async (_, text, fault) => {
+      const { server } = started();
+      await configure(server, { [MAX]: text });
+      const isSaid = ({ text: said }: Received) => said.includes(fault);
+      const answer = await sendUntil(server, asAccount(label), isSaid);
+      expect(answer).toMatchObject({ code: 422 });
+      expect(answer.text).toContain("the annotation rollcall.dev/max-capacity of the namespace");
+      await configure(server, { [MAX]: configuration[MAX] });
+      expect(await sendUntil(server, asAccount(label), isAccepted)).toMatchObject({ code: 200 });
+    });
+
+    test("the file is applied again → what was decided stays", async () => {
+      const { server } = started();
+      const path = `/api/v1/namespaces/${namespace}`;
+      const body = installed.find(({ kind }) => kind === "Namespace")!;
+      await send(server, { method: "PATCH", path: `${path}?fieldManager=test`, type: "apply", body });
+      const { body: after } = await send(server, { path });
+      expect(after).toMatchObject({ metadata: { annotations: configuration } });
+    });
+
+    test.each([null, ""])("no bound (%o) → a Node of any size", async (none) => {
+      const { server } = started();
+      await configure(server, { [MAX]: none });
+      const answer = await sendUntil(server, asAccount(creation(large)), isAccepted);
+      expect(answer.code, answer.text).toBe(201);
+      await configure(server, { [MAX]: configuration[MAX] });
+      const bounded = await sendUntil(server, asAccount(creation(large)), isRefused);
+      expect(bounded.text).toContain("at most cpu=4 by the annotation");
+    });
   });
 }

@@ -8,7 +8,7 @@ import roles from "../../../infra/rbac/rollcall.yaml?raw";
 import { fieldsOf, textOf } from "../../../infra/local/apiserver/object.ts";
 import { findResourceType, resourceTypes } from "../../../infra/local/apiserver/resources.ts";
 import { type Received, type Sent, send } from "../local/apiserver/test-server.ts";
-import { describePolicies } from "./policy-tests.ts";
+import { configure, describePolicies } from "./policy-tests.ts";
 import { describeReports } from "./report-tests.ts";
 
 const account = "/api/v1/namespaces/rollcall-system/serviceaccounts/rollcall";
@@ -23,7 +23,8 @@ const otherEvents = "/api/v1/namespaces/kube-system/events";
 const newEvents = "/apis/events.k8s.io/v1/namespaces/default/events";
 const event = { metadata: { name: "m" }, involvedObject: { kind: "Node", name: "m" }, count: 1 };
 const annotations = { "rollcall.dev/owner": "rollcall" };
-const node = { metadata: { name: "m", annotations } };
+const taints = [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }];
+const node = { metadata: { name: "m", annotations }, spec: { taints } };
 const lease = { metadata: { name: "m", annotations }, spec: { holderIdentity: "m" } };
 
 /** In this order: each needs what came before. */
@@ -94,7 +95,13 @@ const denied: { situation: string; sent: Sent }[] = [
   { situation: "delete all Nodes", sent: { method: "DELETE", path: nodes } },
   { situation: "replace a Node's status", sent: { method: "PUT", path: `${nodes}/m/status`, body: node } },
   { situation: "read a Node's status apart", sent: { path: `${nodes}/m/status` } },
+  // The apiserver goes where the Node's addresses and the caller's port and scheme say.
   { situation: "reach through a Node", sent: { path: `${nodes}/m/proxy/pods` } },
+  { situation: "reach another port through a Node", sent: { path: `${nodes}/https:m:22/proxy/` } },
+  {
+    situation: "send something through a Node",
+    sent: { method: "POST", path: `${nodes}/m/proxy/run`, body: {} },
+  },
   { situation: "list leases", sent: { path: leases } },
   { situation: "watch leases", sent: { path: `${leases}?watch=true` } },
   {
@@ -254,8 +261,41 @@ describe.each(candidates)("infra/rbac on the $title", ({ title, start }) => {
     expect(new Set(found)).toEqual(granted);
   });
 
+  /** What a kubelet asks about whoever comes to it, and what the apiserver asks before it goes there. */
+  const ofKubelets = [
+    "proxy",
+    "metrics",
+    "stats",
+    "log",
+    "spec",
+    "pods",
+    "healthz",
+    "configz",
+    "checkpoint",
+    "*",
+  ];
+  test.each(ofKubelets)("it has no verb on nodes/%s", async (subresource) => {
+    for (const verb of [...verbs, "*"]) {
+      const asked = { resource: "nodes", subresource, verb };
+      const { body } = await send(running.server, reviewOf(accountName, asked, groups));
+      expect(fieldsOf(body["status"])["allowed"], verb).toBe(false);
+    }
+  });
+
   if (!enforcesPolicies) return;
   const started = () => ({ server: running.server, token });
   describe("its policies", () => describePolicies(started));
-  describe("within them", () => describeReports(started));
+  describe("within them", () => {
+    // Tokens may let their machines go without the taint, and machines may be of any size.
+    beforeAll(async () => {
+      await configure(running.server, {
+        "rollcall.dev/without-facts-only-taint": "rollcall",
+        "rollcall.dev/max-capacity": null,
+      });
+      const body = { metadata: node.metadata, status: { capacity: { cpu: "1000" } } };
+      const probe = { method: "POST", path: `${nodes}?dryRun=All`, body, token };
+      expect(await sendUntil(running.server, probe, ({ code }) => code === 201)).toMatchObject({ code: 201 });
+    });
+    describeReports(started);
+  });
 });

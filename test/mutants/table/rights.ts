@@ -341,6 +341,14 @@ export const rightsMutants = [
       "it may not list Nodes",
     ],
     [
+      "no way through a Node",
+      "infra/rbac/rollcall.yaml",
+      "resources: [nodes/status]\n    verbs: [patch]",
+      "resources: [nodes/status, nodes/proxy]\n    verbs: [patch, get]",
+      "infra/rbac/rbac.test.ts",
+      "it has no verb on nodes/proxy",
+    ],
+    [
       "no secrets",
       "infra/rbac/rollcall.yaml",
       "resources: [nodes]\n    verbs",
