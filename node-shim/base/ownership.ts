@@ -18,7 +18,11 @@ export function ownershipFault({ uid, mode }: { uid: number; mode: number }, own
  * way, since whoever may write above it puts a folder of their own in its place. What is not there yet has no fault,
  * and neither has what cannot be looked at: it cannot be used either, and the use says why.
  */
-export function folderFault(folder: string, ownUid: number): string | null {
+export function folderFault(
+  folder: string,
+  ownUid: number,
+  programUid = 0, // owner of the running program: whoever may replace it decides everything anyway
+): string | null {
   const rest = namesOf(resolve(folder));
   let links = 0;
   for (let path = "/"; ;) {
@@ -33,7 +37,7 @@ export function folderFault(folder: string, ownUid: number): string | null {
       rest.unshift(...namesOf(target));
       next = isAbsolute(target) ? "/" : dirname(path);
     } else {
-      const fault = rest.length === 0 ? ownershipFault(stats, ownUid) : faultAbove(stats, ownUid);
+      const fault = rest.length === 0 ? ownershipFault(stats, ownUid) : faultAbove(stats, ownUid, programUid);
       if (fault !== null) return `${path} ${fault}`;
       const name = rest.shift();
       if (name === undefined) return null;
@@ -48,11 +52,11 @@ export function folderFault(folder: string, ownUid: number): string | null {
  * In a sticky folder, as /tmp is one, nobody but its owner moves what is another's. A group with the owner's number is
  * the owner's alone, as where the umask is 002 (pam_umask(8), usergroups).
  */
-function faultAbove({ uid, gid, mode }: Stats, ownUid: number): string | null {
-  if (uid !== 0 && uid !== ownUid)
+function faultAbove({ uid, gid, mode }: Stats, ownUid: number, programUid: number): string | null {
+  if (![0, ownUid, programUid].includes(uid))
     return `belongs to user ${uid}, who can replace what is in it: run as that user`;
   if ((mode & STICKY) !== 0) return null;
-  return ownershipFault({ uid, mode: gid === uid ? mode & ~GROUP_WRITES : mode }, ownUid);
+  return ownershipFault({ uid: 0, mode: gid === uid ? mode & ~GROUP_WRITES : mode }, ownUid);
 }
 
 function namesOf(path: string): string[] {

@@ -9,6 +9,7 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  statSync,
   unlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -23,7 +24,7 @@ const FOR_WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 
 /** Throws with what to do where others than root and this user could decide what is in the folder. */
 export function requireTrusted(stateFolder: string): void {
-  const fault = folderFault(stateFolder, ownUid());
+  const fault = folderFault(stateFolder, ownUid(), programUid());
   if (fault !== null) throw new Error(refusal(stateFolder, fault));
 }
 
@@ -102,6 +103,16 @@ function readTrusted(path: string): Result<string> {
 /** The system asks whose it is by the effective user. */
 function ownUid(): number {
   return process.geteuid?.() ?? 0;
+}
+
+/** Who owns the program that runs: of a checkout whoever made it, of a package root. */
+function programUid(): number {
+  const [, program] = process.argv;
+  try {
+    return program === undefined ? 0 : statSync(program).uid;
+  } catch {
+    return 0;
+  }
 }
 
 function refusal(stateFolder: string, fault: string): string {

@@ -173,7 +173,7 @@ export const rightsMutants = [
     [
       "who may write above the state folder",
       OWNERSHIP,
-      "ownershipFault(stats, ownUid) : faultAbove(stats, ownUid)",
+      "ownershipFault(stats, ownUid) : faultAbove(stats, ownUid, programUid)",
       "ownershipFault(stats, ownUid) : null",
       STATE_FILE_TEST,
       "others can write the one above",

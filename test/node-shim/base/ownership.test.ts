@@ -100,6 +100,14 @@ describe("a folder, with all above it", () => {
       expect(folderFault(state(), own)).toBe(fault && join(folder.path, fault));
     });
 
+    it("in one of the user who owns the program → no fault; what is theirs of the state is one", () => {
+      chownSync(above(), OTHER, OTHER);
+      chmodSync(above(), 0o775);
+      expect(folderFault(state(), own, OTHER)).toBeNull();
+      chownSync(state(), OTHER, OTHER);
+      expect(folderFault(state(), own, OTHER)).toMatch(/state belongs to user 4711/);
+    });
+
     it("over another user's link → whose it is, also where it leads to a good one", () => {
       chmodSync(above(), 0o1777);
       symlinkSync("state", link());

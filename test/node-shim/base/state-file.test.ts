@@ -120,7 +120,10 @@ describe("a folder that somebody else could have filled", () => {
     chmodSync(state(), 0o777);
     const bin = join(ROOT, "node-shim/bin/node-shim.cjs");
     const flags = [...args, "--state", state(), "--hostname-override", "edge-1"];
-    const { status, stderr } = spawnSync(process.execPath, [bin, ...flags], { encoding: "utf8" });
+    const { status, stderr } = spawnSync(process.execPath, [bin, ...flags], {
+      encoding: "utf8",
+      timeout: 60_000,
+    });
     expect(stderr).toBe(
       `node-shim: --state ${state()} is not trusted: ${state()} can be written by others: chmod go-w, or pass another --state\n`,
     );
