@@ -2,7 +2,7 @@
 // makes them once.
 import type { FetchImplementation, JWTVerifyGetKey } from "jose";
 import { accessKeys } from "./identity/access.ts";
-import { type MacKey, parseMacKeys } from "./identity/kid.ts";
+import { type MacKey, parseMacKeys } from "./identity/mac-keys.ts";
 
 export interface Isolate {
   /** The keys of KID_MAC_KEYS, parsed and imported, which would take a tenth of each request's time. */

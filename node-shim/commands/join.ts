@@ -65,7 +65,9 @@ async function enrolOnce(
   }
 }
 
-const isFinal = (fault: RequestFault) => fault.reason === "refused" && fault.problem.status < 500;
+/** A challenge that is good no more is the network's fault. */
+const isFinal = (fault: RequestFault) =>
+  fault.reason === "refused" && fault.problem.status < 500 && fault.problem.reason !== "challenge-stale";
 
 function refusal(fault: RequestFault, thumbprint: string): string {
   if (fault.reason === "failed")

@@ -18,7 +18,9 @@ export function afterEnrolment(fault: RequestFault, random: () => number): { wai
     const waitMs = Math.max(retryAfterMs, APPROVAL_WAIT_MS * (1 + random()));
     return { waitMs, say: `waiting for an operator: ${title}. ${detail}` };
   }
-  if (status < 500 && status !== 429) throw new Error(`enrolment refused: ${title}. ${detail}`);
+  // The network held it up until the challenge was good no more, or the name has just changed.
+  const isLate = reason === "challenge-stale";
+  if (status < 500 && status !== 429 && !isLate) throw new Error(`enrolment refused: ${title}. ${detail}`);
   return {
     waitMs: retryAfterMs || random() * FAILURE_WAIT_MS,
     say: `enrolment failed: ${title}; trying again`,

@@ -1,5 +1,5 @@
 // A machine's requests other than reports: enrolling, rotating its key, leaving. The caller decides when to try again.
-import type { EnrolmentAnswer, LeaveAnswer, RotationAnswer } from "../../shared/protocol/answers.ts";
+import type { EnrolmentAnswer, LeaveAnswer, Problem, RotationAnswer } from "../../shared/protocol/answers.ts";
 import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import { PROTOCOL } from "../../shared/protocol/report.ts";
 import type { Result } from "../../shared/result.ts";
@@ -16,17 +16,22 @@ export interface Enrolling {
   systemUUID: string;
 }
 
-/** Has the machine's key pinned under its name. It may be repeated for ever with the same key and token. */
+/**
+ * Has the machine's key pinned under its name. The Worker answers the first request with a challenge, which both keys
+ * then sign. It may be repeated with the same key and token while the key has the name.
+ */
 export async function enrol(
   send: Transport,
   key: MachineKey,
   enrolling: Enrolling,
 ): Promise<Result<EnrolmentAnswer, RequestFault>> {
   const path = `/v1/nodes/${enrolling.name}/enrolment`;
-  const jwts = await signEnrolment(key, enrolling.joinToken, { ...enrolling, path });
-  const body = JSON.stringify({ protocol: PROTOCOL, ...jwts });
   const headers = { "content-type": "application/json" };
-  return exchange(send, { method: "PUT", path, headers, body }, isEnrolmentAnswer);
+  return whileChallenged({ reason: "challenge-stale", member: "challenge" }, async (challenge) => {
+    const jwts = await signEnrolment(key, enrolling.joinToken, { ...enrolling, path, challenge });
+    const body = JSON.stringify({ protocol: PROTOCOL, ...jwts });
+    return exchange(send, { method: "PUT", path, headers, body }, isEnrolmentAnswer);
+  });
 }
 
 /** What an enrolled machine signs its requests with. */
@@ -56,22 +61,32 @@ export async function rotate(
   return ask(send, machine, { path, body, typ: JWT_TYPES.rotate }, isRotationAnswer);
 }
 
-/** Challenges are answered at once, as a report's are. */
-async function ask<Answer>(
+function ask<Answer>(
   send: Transport,
   { name, origin, key, kid }: EnrolledMachine,
   { path, body, typ }: { path: string; body: string; typ: string },
   isAnswer: IsAnswer<Answer>,
 ): Promise<Result<Answer, RequestFault>> {
-  let ticket = "";
-  for (let challenges = 0; ; challenges++) {
+  return whileChallenged({ reason: "ticket-stale", member: "ticket" }, async (ticket) => {
     const claims = { sub: name, aud: origin, body: sha256Base64url(body), ticket, n: 1 };
     const authorization = `Bearer ${await signReport(key, kid, claims, typ)}`;
     const headers = { "content-type": "application/json", authorization };
-    const outcome = await exchange(send, { method: "POST", path, headers, body }, isAnswer);
+    return exchange(send, { method: "POST", path, headers, body }, isAnswer);
+  });
+}
+
+/** Answers challenges at once. `attempt` signs what the last one carried, at first "". */
+async function whileChallenged<Answer>(
+  { reason, member }: { reason: Problem["reason"]; member: "ticket" | "challenge" },
+  attempt: (carried: string) => Promise<Result<Answer, RequestFault>>,
+): Promise<Result<Answer, RequestFault>> {
+  let carried = "";
+  for (let challenges = 0; ; challenges++) {
+    const outcome = await attempt(carried);
     if (outcome.ok || outcome.error.reason !== "refused" || challenges >= MAX_CHALLENGES) return outcome;
-    if (outcome.error.problem.reason !== "ticket-stale") return outcome;
-    ticket = outcome.error.problem.ticket ?? "";
+    const { problem } = outcome.error;
+    if (problem.reason !== reason) return outcome;
+    carried = problem[member] ?? "";
   }
 }
 

@@ -14,15 +14,25 @@ export function sha256Base64url(text: string): string {
   return createHash("sha256").update(text).digest("base64url");
 }
 
+export interface EnrolmentToSign {
+  name: string;
+  origin: string;
+  path: string;
+  /** The Worker's; "" asks for one. */
+  challenge: string;
+  machineID: string;
+  systemUUID: string;
+}
+
 /** The two JWTs of an enrolment: by the machine's key and by the token's, which itself never travels. */
 export async function signEnrolment(
   key: MachineKey,
   joinToken: string,
-  request: { name: string; origin: string; path: string; machineID: string; systemUUID: string },
+  { name, origin, path, challenge, machineID, systemUUID }: EnrolmentToSign,
 ): Promise<{ proof: string; binding: string }> {
   const token = await joinTokenKey(joinToken);
-  const { name, origin, path, machineID, systemUUID } = request;
-  const vouched = { sub: name, aud: origin, method: "PUT", path, jkt: key.thumbprint } as const;
+  const { thumbprint: jkt } = key;
+  const vouched = { sub: name, aud: origin, method: "PUT", path, jkt, challenge } as const;
   const claims: EnrolmentClaims = { ...vouched, machineID, systemUUID };
   return {
     proof: await new SignJWT({ ...claims })

@@ -60,6 +60,7 @@ export type Reason =
   | "not-found"
   | "method-not-allowed"
   | "ticket-stale"
+  | "challenge-stale"
   | "name-pinned"
   | "facts-unknown"
   | "body-too-large"
@@ -79,6 +80,8 @@ export interface Problem {
   /** With ticket-stale and facts-unknown: repeat at once with this one. */
   ticket?: string;
   factsWanted?: boolean;
+  /** With challenge-stale: repeat at once, signed over this one. */
+  challenge?: string;
   /** With rate-limited; also in the header Retry-After. */
   retryAfterSeconds?: number;
 }

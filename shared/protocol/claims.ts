@@ -33,7 +33,7 @@ export interface ReportClaims {
   n: number;
 }
 
-/** The join JWT has the first five claims; the enrol JWT all of them. */
+/** The join JWT has the first six claims; the enrol JWT all of them. */
 export interface EnrolmentClaims {
   sub: string;
   aud: string;
@@ -41,6 +41,8 @@ export interface EnrolmentClaims {
   path: string;
   /** RFC 7638 thumbprint of the machine's public key. */
   jkt: string;
+  /** From the Worker's answer to the same without one; "" when there was none. */
+  challenge: string;
   machineID: string;
   systemUUID: string;
 }

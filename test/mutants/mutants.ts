@@ -2,6 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 import { cloneMutants } from "./table/clones.ts";
 import { enrolmentMutants } from "./table/enrolment.ts";
+import { freshnessMutants } from "./table/freshness.ts";
 import { limitMutants } from "./table/limits.ts";
 import { requestMutants } from "./table/requests.ts";
 import { rightsMutants } from "./table/rights.ts";
@@ -9,6 +10,7 @@ import { rightsMutants } from "./table/rights.ts";
 export const mutants: readonly Mutant[] = [
   ...requestMutants,
   ...enrolmentMutants,
+  ...freshnessMutants,
   ...cloneMutants,
   ...limitMutants,
   ...rightsMutants,

@@ -11,12 +11,14 @@ import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { registry } from "../../worker/env.ts";
 import { verifyBinding, verifyNextKey, verifyProof } from "../../worker/identity/jwt.ts";
-import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";
+import { issueKid } from "../../worker/identity/kid.ts";
+import { parseMacKeys } from "../../worker/identity/mac-keys.ts";
 import { operatorRoutes } from "../../worker/http/operator-routes.ts";
 import type { App } from "../../worker/http/responses.ts";
 import { newIsolate } from "../../worker/isolate.ts";
 import { offerTicket, type Tickets, useTicket } from "../../worker/machine/tickets.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
+import { enrolmentPath, toSign } from "../worker/support/enrolling.ts";
 import {
   type EnrolledMachine,
   enrolled,
@@ -119,13 +121,12 @@ it("who has no token learns nothing of a name: the same answer for one that is p
   const answers = [];
   const [key, joinToken] = [await makeMachineKey(), await mintToken({ names: "told-*" })];
   for (const name of ["told-pinned", "told-free"]) {
-    const path = `/v1/nodes/${name}/enrolment`;
-    const request = { name, origin: ORIGIN, path, machineID: "m", systemUUID: "s" };
+    const request = await toSign(name, key);
     const { proof } = await signEnrolment(key, joinToken, request);
     // Recorded elsewhere: the token's own words, for another name.
     const { binding } = await signEnrolment(key, joinToken, { ...request, name: "told-else" });
     const body = JSON.stringify({ protocol: 1, proof, binding });
-    const response = await send(path, { method: "PUT", body });
+    const response = await send(enrolmentPath(name), { method: "PUT", body });
     answers.push([response.status, await response.json()]);
   }
   expect(answers[0]).toEqual(answers[1]);
@@ -134,13 +135,16 @@ it("who has no token learns nothing of a name: the same answer for one that is p
 
 describe("what is signed to enrol or to rotate, with another claim", () => {
   const NAME = "signed-claims";
-  const request = { name: NAME, method: "PUT", path: `/v1/nodes/${NAME}/enrolment`, origins: [ORIGIN] };
+  const challenge = "the Worker's";
+  const path = enrolmentPath(NAME);
+  const request = { name: NAME, method: "PUT", path, origins: [ORIGIN], challenge };
   const claimsOf = ({ thumbprint }: MachineKey) => ({
     sub: NAME,
     aud: ORIGIN,
     method: "PUT",
-    path: request.path,
+    path,
     jkt: thumbprint,
+    challenge,
     machineID: "m",
     systemUUID: "s",
     previous: "before",
@@ -175,6 +179,11 @@ describe("what is signed to enrol or to rotate, with another claim", () => {
     ["jkt", "A".repeat(43)],
   ])("another %s → none", async (claim, value) => {
     expect(await taken({ [claim]: value })).toEqual([]);
+  });
+
+  it("another challenge, or none → no enrolment", async () => {
+    for (const another of ["another", undefined, ["the Worker's"]])
+      expect(await taken({ challenge: another })).toEqual(["next"]);
   });
 
   it("another previous → no next key", async () => {

@@ -6,7 +6,8 @@ import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { nameMatches } from "../../worker/identity/join-token.ts";
-import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
+import { ADMIN_SECRET } from "../worker/support/constants.ts";
+import { enrolmentPath, toSign } from "../worker/support/enrolling.ts";
 import {
   enrolling as enrollingWith,
   facts,
@@ -104,14 +105,8 @@ describe("a pinned name", () => {
 });
 
 describe("an enrolment that was tampered with → 401, and the name stays free", () => {
-  const signed = {
-    name: "tampered",
-    origin: ORIGIN,
-    path: "/v1/nodes/tampered/enrolment",
-    machineID: "m-1",
-    systemUUID: "s-1",
-  };
-  const put = async (body: unknown, path = signed.path) => {
+  const NAME = "tampered";
+  const put = async (body: unknown, path = enrolmentPath(NAME)) => {
     const response = await send(path, { method: "PUT", body: JSON.stringify(body) });
     return { status: response.status, reason: (await response.json<Problem>()).reason };
   };
@@ -121,6 +116,7 @@ describe("an enrolment that was tampered with → 401, and the name stays free",
       "the proof of another key",
       async (joinToken) => {
         const [one, other] = [await makeMachineKey(), await makeMachineKey()];
+        const signed = await toSign(NAME, other);
         const { binding } = await signEnrolment(one, joinToken, signed);
         const { proof } = await signEnrolment(other, joinToken, signed);
         return { protocol: 1, proof, binding };
@@ -128,28 +124,25 @@ describe("an enrolment that was tampered with → 401, and the name stays free",
     ],
     [
       "signed for another audience",
-      async (joinToken) => ({
-        protocol: 1,
-        ...(await signEnrolment(await makeMachineKey(), joinToken, {
-          ...signed,
-          origin: "https://evil.test",
-        })),
-      }),
+      async (joinToken) => {
+        const key = await makeMachineKey();
+        const signed = await toSign(NAME, key, { origin: "https://evil.test" });
+        return { protocol: 1, ...(await signEnrolment(key, joinToken, signed)) };
+      },
     ],
     [
       "signed for another path",
-      async (joinToken) => ({
-        protocol: 1,
-        ...(await signEnrolment(await makeMachineKey(), joinToken, {
-          ...signed,
-          path: "/v1/nodes/other/enrolment",
-        })),
-      }),
+      async (joinToken) => {
+        const key = await makeMachineKey();
+        const signed = await toSign(NAME, key, { path: enrolmentPath("other") });
+        return { protocol: 1, ...(await signEnrolment(key, joinToken, signed)) };
+      },
     ],
     [
       "binding and proof swapped",
       async (joinToken) => {
-        const { proof, binding } = await signEnrolment(await makeMachineKey(), joinToken, signed);
+        const key = await makeMachineKey();
+        const { proof, binding } = await signEnrolment(key, joinToken, await toSign(NAME, key));
         return { protocol: 1, proof: binding, binding: proof };
       },
     ],
@@ -163,7 +156,7 @@ describe("an enrolment that was tampered with → 401, and the name stays free",
   });
 
   it.each(["UPPER", "-dash", "a..b", "a".repeat(254)])("for the name %s → 400", async (name) => {
-    expect(await put({}, `/v1/nodes/${name}/enrolment`)).toEqual({ status: 400, reason: "invalid-name" });
+    expect(await put({}, enrolmentPath(name))).toEqual({ status: 400, reason: "invalid-name" });
   });
 });
 

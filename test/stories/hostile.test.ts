@@ -17,6 +17,7 @@ import { importPublicKey, verifyRequest } from "../../worker/identity/jwt.ts";
 import { kubeClient } from "../../worker/kube/kube-client.ts";
 import { singleFlight } from "../../worker/machine/single-flight.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
+import { enrolmentBody, enrolmentPath, toSign } from "../worker/support/enrolling.ts";
 import {
   type EnrolledMachine,
   enrolled,
@@ -66,14 +67,13 @@ describe("a JWT header whose kid is no text", () => {
   });
 
   it("of an enrolment's binding → 401", async () => {
-    const path = "/v1/nodes/binding-odd/enrolment";
+    const name = "binding-odd";
     const key = await makeMachineKey();
-    const request = { name: "binding-odd", origin: ORIGIN, path, machineID: "m", systemUUID: "s" };
-    const { proof } = await signEnrolment(key, await mintToken(), request);
+    const { proof } = await signEnrolment(key, await mintToken(), await toSign(name, key));
     const header = { alg: "EdDSA", typ: JWT_TYPES.join, kid: { id: 1 } } as never;
     const binding = await new SignJWT({}).setProtectedHeader(header).sign(key.signing);
     const body = JSON.stringify({ protocol: 1, proof, binding });
-    expect((await send(path, { method: "PUT", body })).status).toBe(401);
+    expect((await send(enrolmentPath(name), { method: "PUT", body })).status).toBe(401);
   });
 });
 
@@ -89,13 +89,11 @@ describe("one spelling", () => {
     const { x } = key.publicJwk;
     const twin = x.slice(0, -1) + alphabet[alphabet.indexOf(x.at(-1)!) + 1];
     expect(base64url.decode(twin)).toEqual(base64url.decode(x));
-    const path = "/v1/nodes/twin-key/enrolment";
-    const request = { name: "twin-key", origin: ORIGIN, path, machineID: "m", systemUUID: "s" };
+    const name = "twin-key";
     const publicJwk = { ...key.publicJwk, x: twin };
     const twinKey = { ...key, publicJwk, thumbprint: await calculateJwkThumbprint(publicJwk) };
-    const jwts = await signEnrolment(twinKey, await mintToken({ names: "twin-key" }), request);
-    const body = JSON.stringify({ protocol: 1, ...jwts });
-    expect((await send(path, { method: "PUT", body })).status).toBe(401);
+    const body = await enrolmentBody(name, { joinToken: await mintToken({ names: name }), key: twinKey });
+    expect((await send(enrolmentPath(name), { method: "PUT", body })).status).toBe(401);
   });
 });
 

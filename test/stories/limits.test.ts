@@ -2,12 +2,12 @@
 // is not.
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { FAILURE_LIMIT } from "../../worker/http/failure-limits.ts";
 import { REQUEST_LIMIT, requestRate } from "../../worker/machine/request-rate.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
+import { enrolmentBody, enrolmentPath } from "../worker/support/enrolling.ts";
 import { type EnrolledMachine, enrolled, mintToken, requestsAbout } from "../worker/support/machine.ts";
 import { reportBody, reportHeaders } from "../worker/support/posting.ts";
 
@@ -48,14 +48,13 @@ async function forged(machine: EnrolledMachine): Promise<Attempt> {
   return (address) => from(address, `/v1/nodes/${machine.name}/report`, { method: "POST", headers, body });
 }
 
+/** Over the challenge of when it is sent. */
 async function enrolment(name: string, joinToken: string): Promise<Attempt> {
-  const path = `/v1/nodes/${name}/enrolment`;
-  const asking = { name, origin: ORIGIN, path, machineID: "m", systemUUID: "s" };
-  const body = JSON.stringify({
-    protocol: 1,
-    ...(await signEnrolment(await makeMachineKey(), joinToken, asking)),
-  });
-  return (address) => from(address, path, { method: "PUT", body });
+  const key = await makeMachineKey();
+  return async (address) => {
+    const body = await enrolmentBody(name, { joinToken, key });
+    return from(address, enrolmentPath(name), { method: "PUT", body });
+  };
 }
 
 const asOperator =
@@ -134,7 +133,8 @@ describe("behind an address that is over the limit", () => {
     expect((await enrol(address)).status).toBe(429);
     expect([verify.mock.calls.length, ask.mock.calls.length]).toEqual([0, 0]);
     expect((await enrol(`192.0.2.${++addresses}`)).status).toBe(200);
-    expect([verify.mock.calls.length, ask.mock.calls.length]).toEqual([2, 1]);
+    // The challenge's MAC, and two signatures.
+    expect([verify.mock.calls.length, ask.mock.calls.length]).toEqual([3, 1]);
   });
 });
 

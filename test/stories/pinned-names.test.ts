@@ -6,11 +6,12 @@ import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { ListedToken, PendingMachine } from "../../shared/protocol/operator-answers.ts";
 import { registry } from "../../worker/env.ts";
-import { issueKid, parseMacKeys } from "../../worker/identity/kid.ts";
+import { issueKid } from "../../worker/identity/kid.ts";
+import { parseMacKeys } from "../../worker/identity/mac-keys.ts";
 import { pinnedKeys } from "../../worker/machine/pinned-keys.ts";
 import { nodeRecordStore } from "../../worker/storage/records.ts";
 import { nodeTables } from "../../worker/storage/tables.ts";
-import { ORIGIN } from "../worker/support/constants.ts";
+import { challengeFor, enrolmentPath, toSign } from "../worker/support/enrolling.ts";
 import {
   enrolled,
   enrolling,
@@ -268,22 +269,19 @@ describe.each([
   it("→ speaks for nobody after", async () => {
     const name = `late-${word}`;
     const key = await makeMachineKey();
-    const path = `/v1/nodes/${name}/enrolment`;
+    const path = enrolmentPath(name);
     const joinToken = await mintToken({ names: name });
-    const { binding } = await signEnrolment(key, joinToken, {
-      name,
-      origin: ORIGIN,
-      path,
-      machineID: "m",
-      systemUUID: "s",
-    });
+    const challengedAtMs = Date.now();
+    const challenge = await challengeFor(name, key, { atMs: challengedAtMs });
+    const { binding } = await signEnrolment(key, joinToken, await toSign(name, key, { challenge }));
     const machine = {
       key: key.publicJwk.x,
       thumbprint: key.thumbprint,
       machineID: "m",
       systemUUID: "s",
     };
-    const request = { name, method: "PUT", path, binding, machine, address: "" };
+    const fresh = { binding, challenge, challengedAtMs };
+    const request = { name, method: "PUT", path, ...fresh, machine, address: "" };
     const admitted = await registry(env).admit(request);
     if (!admitted.ok) throw new Error("not admitted");
     expect((await end(name)).status).toBe(204);

@@ -7,19 +7,23 @@ import { CHANGE_AGAIN_SECONDS, type MachineAnswer } from "../machine/answers.ts"
 import { origins, registry } from "../env.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { answered, type App, bearer, forget, invalidBody, json, refuse } from "./responses.ts";
-import { claimedKid, verifyProof } from "../identity/jwt.ts";
+import { type Challenged, challengeTime, newChallenge } from "../identity/challenge.ts";
+import { claimedEnrolment, claimedKid, type EnrolmentRequest, verifyProof } from "../identity/jwt.ts";
 import { isIssuedKid, newKid } from "../identity/kid.ts";
 import type { SignedRequest } from "../machine/pinned-keys.ts";
+import type { NotFresh } from "../registry/admission.ts";
+import type { NotPinned } from "../registry/pending.ts";
 
 export const machineRoutes = new Hono<App>();
+
+const macKeysOf = (c: Context<App>) => c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
 
 /** A machine's request whose kid this Worker issued, or the refusal. No object is woken for that. */
 async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<SignedRequest | Response> {
   const name = c.req.param("name");
   const token = bearer(c.req.header("authorization"));
   const kid = token && claimedKid(token);
-  if (!kid || !(await isIssuedKid(c.get("isolate").macKeys(c.env.KID_MAC_KEYS), name, kid)))
-    return refuseUnproven(c, "unauthenticated");
+  if (!kid || !(await isIssuedKid(macKeysOf(c), name, kid))) return refuseUnproven(c, "unauthenticated");
   const body = new Uint8Array(await c.req.raw.arrayBuffer());
   // bodyLimit relies on content-length.
   if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");
@@ -54,36 +58,80 @@ machineRoutes.post("/v1/nodes/:name/leave", async (c) => {
   return answeredMachine(c, answer);
 });
 
-machineRoutes.put("/v1/nodes/:name/enrolment", async (c) => {
-  // Signatures are costly to verify, and there is one registry for all: machines that enrol wait where others at their
-  // address have failed too often.
+/** What a machine signed to enrol, over a challenge that this Worker made lately. Nothing of it is verified yet. */
+interface FreshEnrolment extends EnrolmentRequest {
+  challengedAtMs: number;
+  proof: string;
+  binding: string;
+}
+
+/**
+ * Signatures are costly to verify, and there is one registry for all: a recorded enrolment is refused before either, at
+ * the cost of a MAC.
+ */
+async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<FreshEnrolment | Response> {
+  // Machines that enrol wait where others at their address have failed too often.
   const early = refuseEarly(c);
   if (early) return early;
-  const name = c.req.param("name");
   const body = enrolmentSchema.safeParse(await json(c.req.raw));
   if (!body.success) return invalidBody(body.error);
-  const request = { name, method: c.req.method, path: c.req.path, origins: origins(c.env) };
-  const machine = await verifyProof(body.data.proof, request);
+  const claimed = await claimedEnrolment(body.data.proof);
+  if (!claimed) return refuseUnproven(c, "unauthenticated");
+  const { thumbprint, challenge } = claimed;
+  const name = c.req.param("name");
+  const challengedAtMs = await challengeTime(macKeysOf(c), { name, thumbprint }, challenge, Date.now());
+  if (challengedAtMs === null) return askFresh(c, { name, thumbprint });
+  const { method, path } = c.req;
+  const { proof, binding } = body.data;
+  return { name, method, path, origins: origins(c.env), challenge, challengedAtMs, proof, binding };
+}
+
+/**
+ * Answers with a new challenge. It is not counted as a failure, since every enrolment begins with it, and it does not
+ * depend on whether a machine has the name. `afterMs`: the change that it has to be newer than, by the registry's clock,
+ * which may be ahead of this one.
+ */
+async function askFresh(c: Context<App>, challenged: Challenged, afterMs = 0): Promise<Response> {
+  const challenge = await newChallenge(macKeysOf(c), challenged, Math.max(Date.now(), afterMs + 1));
+  return refuse("challenge-stale", { challenge });
+}
+
+machineRoutes.put("/v1/nodes/:name/enrolment", async (c) => {
+  const enrolment = await freshEnrolment(c);
+  if (enrolment instanceof Response) return enrolment;
+  const { proof, ...request } = enrolment;
+  const machine = await verifyProof(proof, request);
   if (!machine.ok) return refuseUnproven(c, "unauthenticated");
+  const { name } = request;
   const { thumbprint } = machine.value;
-  const { method, path } = request;
-  const { binding } = body.data;
   const address = c.req.header("cf-connecting-ip") ?? "";
-  const asking = { name, method, path, binding, machine: machine.value, address };
-  const admitted = await registry(c.env).admit(asking);
-  const reason = admitted.ok ? null : admitted.error.reason;
-  if (reason === "too often") return refuse("rate-limited", { retryAfterSeconds: CHANGE_AGAIN_SECONDS });
-  if (reason === "pending" || reason === "full")
-    return refuse("name-pinned", { detail: WAITING[reason](thumbprint) });
-  const enrolled = admitted.ok ? await c.env.NODES.getByName(name).enrol(admitted.value) : null;
-  // The registry refused, or another machine took the name over since the admission.
+  const { origins: _, ...asking } = request;
+  const admitted = await registry(c.env).admit({ ...asking, machine: machine.value, address });
+  if (!admitted.ok) return notAdmitted(c, { name, thumbprint }, admitted.error);
+  const enrolled = await c.env.NODES.getByName(name).enrol(admitted.value);
+  // Another machine took the name over since the admission.
   if (!enrolled?.thumbprints.includes(thumbprint)) return refuseUnproven(c, "token-refused");
-  const kid = await newKid(c.get("isolate").macKeys(c.env.KID_MAC_KEYS), name, {
-    thumbprint,
-    id: enrolled.id,
-  });
+  const kid = await newKid(macKeysOf(c), name, { thumbprint, id: enrolled.id });
   return c.json({ kid, ticket: enrolled.ticket } satisfies EnrolmentAnswer);
 });
+
+async function notAdmitted(
+  c: Context<App>,
+  challenged: Challenged,
+  why: NotPinned | NotFresh,
+): Promise<Response> {
+  switch (why.reason) {
+    case "not fresh":
+      return askFresh(c, challenged, why.changedAtMs);
+    case "too often":
+      return refuse("rate-limited", { retryAfterSeconds: CHANGE_AGAIN_SECONDS });
+    case "pending":
+    case "full":
+      return refuse("name-pinned", { detail: WAITING[why.reason](challenged.thumbprint) });
+    default:
+      return refuseUnproven(c, "token-refused");
+  }
+}
 
 /** For the operator of a machine that has to wait. */
 const WAITING = {

@@ -43,6 +43,11 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
     "The ticket is not the current one",
     "Repeat at once with the ticket of this answer.",
   ],
+  "challenge-stale": [
+    409,
+    "The enrolment is not signed over a challenge that is good now",
+    "Repeat at once, with the challenge of this answer in both signatures.",
+  ],
   "name-pinned": [
     409,
     "Another machine's key has this name",

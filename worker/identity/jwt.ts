@@ -3,6 +3,7 @@ import {
   base64url,
   calculateJwkThumbprint,
   type CryptoKey,
+  decodeJwt,
   decodeProtectedHeader,
   importJWK,
   type JWK,
@@ -85,16 +86,21 @@ export interface ProvenMachine {
   systemUUID: string;
 }
 
-interface EnrolmentRequest {
+interface KeyRequest {
   name: string;
   method: string;
   path: string;
   origins: string[];
 }
 
+export interface EnrolmentRequest extends KeyRequest {
+  /** What both keys have to sign. */
+  challenge: string;
+}
+
 function matches(
   claims: Partial<EnrolmentClaims | NextKeyClaims>,
-  request: EnrolmentRequest,
+  request: KeyRequest,
   thumbprint: string,
 ): boolean {
   return (
@@ -108,6 +114,20 @@ function matches(
 const WITHOUT_KEY = failure("no Ed25519 key in its header");
 const OTHER_CLAIMS = failure("signed for another request or key");
 
+/** The key and the challenge that a proof names, unverified. null: it names no key that can sign. */
+export async function claimedEnrolment(
+  proof: string,
+): Promise<{ thumbprint: string; challenge: string } | null> {
+  const claimed = await claimedKey(proof);
+  if (!claimed) return null;
+  try {
+    const { challenge } = decodeJwt<Partial<EnrolmentClaims>>(proof);
+    return { thumbprint: claimed.thumbprint, challenge: typeof challenge === "string" ? challenge : "" };
+  } catch {
+    return null;
+  }
+}
+
 /** Verifies possession of the machine's key: a JWT that carries the key and is signed by it. */
 export async function verifyProof(jwt: string, request: EnrolmentRequest): Promise<Result<ProvenMachine>> {
   const signer = await claimedSigner(jwt);
@@ -116,7 +136,7 @@ export async function verifyProof(jwt: string, request: EnrolmentRequest): Promi
   const payload = await verified(jwt, signer.imported, JWT_TYPES.enrol, request.origins);
   if (!payload.ok) return payload;
   const claims = payload.value as Partial<EnrolmentClaims>;
-  if (!matches(claims, request, thumbprint)) return OTHER_CLAIMS;
+  if (!matches(claims, request, thumbprint) || claims.challenge !== request.challenge) return OTHER_CLAIMS;
   const { machineID, systemUUID } = claims;
   if (typeof machineID !== "string" || typeof systemUUID !== "string")
     return failure("signed without the machine's IDs");
@@ -136,7 +156,7 @@ function shownID(id: string): string {
 /** Verifies possession of the key that replaces `previous`, for this machine. */
 export async function verifyNextKey(
   jwt: string,
-  request: EnrolmentRequest & { previous: string },
+  request: KeyRequest & { previous: string },
 ): Promise<Result<{ key: string; thumbprint: string }>> {
   const signer = await claimedSigner(jwt);
   if (!signer) return WITHOUT_KEY;
@@ -150,7 +170,7 @@ export async function verifyNextKey(
     : failure("follows another key, or itself");
 }
 
-/** Does the join token let exactly this key enrol under this name? */
+/** Does the join token let exactly this key enrol under this name, over this challenge? */
 export async function verifyBinding(
   jwt: string,
   tokenKey: string,
@@ -158,13 +178,25 @@ export async function verifyBinding(
   thumbprint: string,
 ): Promise<boolean> {
   const payload = await verified(jwt, await importPublicKey(tokenKey), JWT_TYPES.join, request.origins);
-  return payload.ok && matches(payload.value as Partial<EnrolmentClaims>, request, thumbprint);
+  if (!payload.ok) return false;
+  const claims = payload.value as Partial<EnrolmentClaims>;
+  return matches(claims, request, thumbprint) && claims.challenge === request.challenge;
 }
 
 /** The key in the header, unverified; undefined where there is none that can sign. */
 async function claimedSigner(
   jwt: string,
 ): Promise<{ key: string; thumbprint: string; imported: CryptoKey } | undefined> {
+  const claimed = await claimedKey(jwt);
+  try {
+    return claimed && { ...claimed, imported: await importPublicKey(claimed.key) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same without importing it, which costs a little. */
+async function claimedKey(jwt: string): Promise<{ key: string; thumbprint: string } | undefined> {
   try {
     const jwk: JWK | undefined = decodeProtectedHeader(jwt).jwk;
     if (jwk?.kty !== "OKP" || jwk.crv !== "Ed25519" || typeof jwk.x !== "string") return undefined;
@@ -172,7 +204,7 @@ async function claimedSigner(
     // Only one spelling of a key is valid, so that it has one thumbprint.
     const bytes = base64url.decode(key);
     if (bytes.length !== 32 || base64url.encode(bytes) !== key) return undefined;
-    return { key, thumbprint: await thumbprintOf(key), imported: await importPublicKey(key) };
+    return { key, thumbprint: await thumbprintOf(key) };
   } catch {
     return undefined;
   }

@@ -3,7 +3,8 @@
 import type { RegistryObject } from "../registry/registry-object.ts";
 import type { RotationAnswer } from "../../shared/protocol/answers.ts";
 import { type Result, success } from "../../shared/result.ts";
-import { newKid, parseMacKeys } from "../identity/kid.ts";
+import { newKid } from "../identity/kid.ts";
+import { parseMacKeys } from "../identity/mac-keys.ts";
 import type { PublicKey } from "../storage/records.ts";
 import { CHANGE_AGAIN_SECONDS, CHANGED_TOO_OFTEN, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import type { MachineState } from "./machine-state.ts";

@@ -3,34 +3,62 @@
 import { failure, type Result, success } from "../../shared/result.ts";
 import { logMachine, type MachineChange, mayChange } from "./audit.ts";
 import { askPending, findPending, type NotPinned, TOO_OFTEN, withdrawPending } from "./pending.ts";
-import { type Asking, buryPin, findPin, type GrantedPin, isBuried, isHeld, isPinned, pin } from "./pins.ts";
+import {
+  type Asking,
+  buryPin,
+  changedAtMs,
+  findPin,
+  type FreshlyAsking,
+  type GrantedPin,
+  isBuried,
+  isHeld,
+  isPinned,
+  pin,
+} from "./pins.ts";
 import { countUse, findToken } from "./tokens.ts";
 
 /** It has no details: a machine without a token must learn nothing about a name. */
 export const REFUSED = failure<NotPinned>({ reason: "refused" });
 
-/** Returns the pin, new or existing, by which the name is this key's; or that the machine waits, or is refused. */
-export function admit(sql: SqlStorage, asking: Asking, nowMs: number): Result<GrantedPin, NotPinned> {
+/** The enrolment was signed over a challenge from before the name last changed; over a newer one it may be repeated. */
+export interface NotFresh {
+  reason: "not fresh";
+  changedAtMs: number;
+}
+
+/**
+ * Returns the pin, new or existing, by which the name is this key's; or that the machine waits, or is refused. An
+ * admission that changes anything needs a fresh challenge and a token that is good now.
+ */
+export function admit(
+  sql: SqlStorage,
+  asking: FreshlyAsking,
+  nowMs: number,
+): Result<GrantedPin, NotPinned | NotFresh> {
   const { name, thumbprint } = asking;
   const token = findToken(sql, asking.token, nowMs);
   if (!token || token.state === "revoked" || isBuried(sql, thumbprint)) return REFUSED;
-  const isKnown = isCounted(sql, asking);
-  const hasUse = isKnown || token.state === "valid" || hasReserved(sql, asking, nowMs);
   const held = findPin(sql, name);
   const isTaken = isHeld(held, nowMs);
   const isOwn = held !== undefined && isPinned(held, thumbprint);
+  const isKnown = isOwn && isCounted(sql, asking);
+  // Sent again, since the answer was lost. Nothing changes, so the token may have expired or be used up meanwhile.
+  if (isKnown && isTaken) return pinnedAs(sql, name, nowMs);
+  const latestMs = changedAtMs(sql, name);
+  if (asking.challengedAtMs <= latestMs) return failure({ reason: "not fresh", changedAtMs: latestMs });
+  const isKept = isKnown || hasReserved(sql, asking, nowMs);
+  const hasUse = token.state === "valid" || (token.state === "used up" && isKept);
   if (isTaken && !isOwn && !token.rejoin) return askPending(sql, asking, hasUse, nowMs);
   if (!hasUse) return REFUSED;
   if (isOwn && isTaken) {
-    if (!isKnown) count(sql, asking, nowMs);
+    count(sql, asking, nowMs);
   } else {
     const what: MachineChange = isTaken ? "machine.take-over" : "machine.enrol";
     if (!mayChange(sql, name, what, nowMs)) return TOO_OFTEN;
     takeOver(sql, asking, nowMs);
     logMachine(sql, { who: `token ${token.id}`, what, target: name, detail: `key ${thumbprint}` }, nowMs);
   }
-  const pinned = grantedPin(sql, name, nowMs);
-  return pinned ? success(pinned) : REFUSED;
+  return pinnedAs(sql, name, nowMs);
 }
 
 /** Gives the name to the machine that waits with this key. */
@@ -41,20 +69,24 @@ export function approvePending(
   nowMs: number,
 ): Result<GrantedPin> {
   const asking = findPending(sql, name, thumbprint, nowMs);
-  if (!asking) return failure("no machine waits with this key");
+  if (!asking || isBuried(sql, thumbprint)) return failure("no machine waits with this key");
   takeOver(sql, asking, nowMs);
   const pinned = grantedPin(sql, name, nowMs);
   return pinned ? success(pinned) : failure("the machine's token is gone");
 }
 
-/** Gives the name to this key; the keys of a machine that had it are refused for ever. */
+/** Gives the name to this key. The keys that had it are refused for ever, also where they had lost it by lapse. */
 function takeOver(sql: SqlStorage, asking: Asking, nowMs: number): void {
   const { name, thumbprint } = asking;
   if (!isCounted(sql, asking)) count(sql, asking, nowMs);
-  const held = findPin(sql, name);
-  if (isHeld(held, nowMs) && !isPinned(held, thumbprint)) buryPin(sql, held, nowMs);
+  buryPin(sql, findPin(sql, name), nowMs, thumbprint);
   pin(sql, asking, nowMs);
   withdrawPending(sql, name, thumbprint);
+}
+
+function pinnedAs(sql: SqlStorage, name: string, nowMs: number): Result<GrantedPin, NotPinned> {
+  const pinned = grantedPin(sql, name, nowMs);
+  return pinned ? success(pinned) : REFUSED;
 }
 
 /** Who has the name, and what its token allows. */

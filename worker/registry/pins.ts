@@ -24,6 +24,11 @@ export interface Asking {
   machine: AskingMachine;
 }
 
+/** The same, with the time of the challenge that both keys signed. */
+export interface FreshlyAsking extends Asking {
+  challengedAtMs: number;
+}
+
 export interface Pin {
   name: string;
   thumbprint: string;
@@ -87,6 +92,14 @@ export function findPin(sql: SqlStorage, name: string): Pin | undefined {
     reportedAtMs: row.reported_at_ms,
     revokedAtMs: row.revoked_at_ms,
   };
+}
+
+/** When a key last got or lost this name: what was signed before that counts no more. 0: never. */
+export function changedAtMs(sql: SqlStorage, name: string): number {
+  const pinned = "SELECT pinned_at_ms AS at_ms FROM pins WHERE name = ?1";
+  const buried = "SELECT MAX(left_at_ms) AS at_ms FROM tombstones WHERE name = ?1";
+  const latest = `SELECT MAX(at_ms) AS at_ms FROM (${pinned} UNION ALL ${buried})`;
+  return sql.exec<{ at_ms: number | null }>(latest, name).one().at_ms ?? 0;
 }
 
 function generation(sql: SqlStorage): number {
@@ -211,16 +224,17 @@ function forgetPin(sql: SqlStorage, name: string, nowMs: number): void {
   sql.exec("DELETE FROM pins WHERE name = ?", name);
 }
 
-export function buryPin(sql: SqlStorage, held: Pin | undefined, nowMs: number): void {
+/** The keys of this pin are refused for ever, except the `heir`, which has the name from now on. */
+export function buryPin(sql: SqlStorage, held: Pin | undefined, nowMs: number, heir?: string): void {
   if (held) forgetOrigins(sql, held.name);
   for (const thumbprint of [held?.thumbprint, held?.nextThumbprint]) {
-    if (held && thumbprint) bury(sql, held.name, thumbprint, nowMs);
+    if (held && thumbprint && thumbprint !== heir) bury(sql, held.name, thumbprint, nowMs);
   }
 }
 
 /** This key is refused for ever, under every name. */
 export function bury(sql: SqlStorage, name: string, thumbprint: string, nowMs: number): void {
-  sql.exec("INSERT OR IGNORE INTO tombstones VALUES (?, ?, ?)", thumbprint, name, nowMs);
+  sql.exec("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?)", thumbprint, name, nowMs);
   sql.exec("DELETE FROM enrolments WHERE name = ? AND thumbprint = ?", name, thumbprint);
 }
 

@@ -16,7 +16,7 @@ import { type Environment, origins } from "../env.ts";
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
 import { migrate } from "../storage/migrations.ts";
-import { admit, approvePending, REFUSED } from "./admission.ts";
+import { admit, approvePending, type NotFresh, REFUSED } from "./admission.ts";
 import { audit, type AuditRecord, readAudit } from "./audit.ts";
 import { listOriginMachines, listOrigins, noteOrigin } from "./origins.ts";
 import { listPending, type NotPinned, rejectPending } from "./pending.ts";
@@ -38,6 +38,9 @@ export interface AdmissionRequest {
   method: string;
   path: string;
   binding: string;
+  /** What the binding has to sign, and when this Worker made it. */
+  challenge: string;
+  challengedAtMs: number;
   machine: ProvenMachine;
   /** The address that it asks from; "" where the platform does not provide it. */
   address: string;
@@ -77,19 +80,20 @@ export class RegistryObject extends DurableObject<Environment> {
 
   /**
    * Decides about a machine that has a token for this name; returns the pin that its object is to follow. A machine
-   * without a token learns nothing, not even why. The same (token, name, key) is admitted again for ever and counts
-   * once.
+   * without a token learns nothing, not even why. The same (token, name, key) is admitted again while the key has the
+   * name, and counts once.
    */
-  async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotPinned>> {
-    const { name, method, path, binding, machine, address } = request;
+  async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
+    const { name, method, path, binding, challenge, challengedAtMs, machine, address } = request;
     const { thumbprint, key, machineID, systemUUID } = machine;
     const tokenId = claimedKid(binding);
     const token = tokenId === undefined ? undefined : findToken(this.#sql, tokenId, Date.now());
     if (!token || !nameMatches(token.names, name)) return REFUSED;
-    const signed = { name, method, path, origins: origins(this.env) };
+    const signed = { name, method, path, challenge, origins: origins(this.env) };
     const isBound = await verifyBinding(binding, token.key, signed, thumbprint);
     if (!isBound) return REFUSED;
-    const asking = { token: token.id, name, thumbprint, machine: { key, machineID, systemUUID, address } };
+    const asked = { key, machineID, systemUUID, address };
+    const asking = { token: token.id, name, thumbprint, machine: asked, challengedAtMs };
     return this.ctx.storage.transactionSync(() => admit(this.#sql, asking, Date.now()));
   }
 

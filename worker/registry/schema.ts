@@ -55,4 +55,12 @@ export const REGISTRY_MIGRATIONS: readonly string[] = [
    CREATE INDEX machine_log_by_target ON machine_log (target);
    INSERT INTO machine_log SELECT * FROM audit WHERE who LIKE 'token %' OR who LIKE 'machine %';
    DELETE FROM audit WHERE who LIKE 'token %' OR who LIKE 'machine %';`,
+  // Each admission looks up when its name last changed. Keys that lost one by lapse are refused from now on, as others are.
+  `DROP INDEX tombstones_by_name;
+   CREATE INDEX tombstones_by_name_and_time ON tombstones (name, left_at_ms);
+   INSERT OR IGNORE INTO tombstones SELECT thumbprint, name, MAX(admitted_at_ms) FROM enrolments
+     WHERE (name, thumbprint) NOT IN (SELECT name, thumbprint FROM pins)
+     AND (name, thumbprint) NOT IN (SELECT name, next_thumbprint FROM pins WHERE next_thumbprint IS NOT NULL)
+     GROUP BY thumbprint, name;
+   DELETE FROM enrolments WHERE (thumbprint, name) IN (SELECT thumbprint, name FROM tombstones);`,
 ];

@@ -127,8 +127,8 @@ export const enrolmentMutants = [
     [
       "a machine counts once",
       ADMISSION,
-      "if (!isKnown) count(",
-      "count(",
+      "if (isKnown && isTaken) return pinnedAs(sql, name, nowMs);",
+      "",
       ENROLMENT_TEST,
       "counts a machine once, however often it retries",
     ],
@@ -185,8 +185,8 @@ export const enrolmentMutants = [
     [
       "a rejected key is refused",
       ADMISSION,
-      " || isBuried(sql, thumbprint)",
-      "",
+      'token.state === "revoked" || isBuried(sql, thumbprint)',
+      'token.state === "revoked"',
       NAMES_TEST,
       "rejected → is refused for ever",
     ],
@@ -243,7 +243,7 @@ export const enrolmentMutants = [
     [
       "a key that lost its name is buried",
       ADMISSION,
-      "if (isHeld(held, nowMs) && !isPinned(held, thumbprint)) buryPin(sql, held, nowMs);",
+      "buryPin(sql, findPin(sql, name), nowMs, thumbprint);",
       "",
       TOKENS_TEST,
       "takes a pinned name over, once",

@@ -44,9 +44,9 @@ export const requestMutants = [
     ],
     [
       "a kid's MAC",
-      "worker/identity/kid.ts",
-      "return crypto.subtle.verify(HMAC, await key.hmac(), bytes, input);",
-      "return bytes !== input;",
+      "worker/identity/mac-keys.ts",
+      "return bytes !== undefined && crypto.subtle.verify(HMAC, await key.hmac(purpose), bytes, bytesOf(text));",
+      "return bytes !== undefined && text !== mac;",
       DEFENCES,
       "a kid that this Worker made for another",
     ],

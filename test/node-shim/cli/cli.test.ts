@@ -433,6 +433,43 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
       },
     );
 
+    describe("over a network that holds requests up, so that what it signed comes too late", () => {
+      /** A Worker to which the first ones do. */
+      async function lateWorker(late: number): Promise<{ url: string; asked: () => number }> {
+        let asked = 0;
+        const challenge = {
+          reason: "challenge-stale",
+          title: "This came too late",
+          detail: "Repeat at once.",
+        };
+        const url = await serve((request, response) => {
+          const isLate = asked++ < late;
+          response.statusCode = isLate ? 409 : 200;
+          const answer = isLate ? { ...challenge, challenge: `c-${asked}` } : { kid: "k", ticket: "t" };
+          request.resume().once("end", () => response.end(JSON.stringify(answer)));
+        });
+        return { url, asked: () => asked };
+      }
+
+      it("for a while → enrolled", async () => {
+        const { url } = await lateWorker(4);
+        expect(await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN })).toMatchObject({
+          code: 0,
+          stderr: expect.stringMatching(/^node-shim: enrolled as edge-1/),
+        });
+      });
+
+      it("all the time → gives up after nine requests, and says so", async () => {
+        const { url, asked } = await lateWorker(Number.POSITIVE_INFINITY);
+        const { code, stderr } = await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+        expect({ code, stderr, asked: asked() }).toEqual({
+          code: 1,
+          stderr: "node-shim: not enrolled: This came too late. Repeat at once.\n",
+          asked: 9,
+        });
+      });
+    });
+
     it("what run would refuse → refused before the Worker hears of it", async () => {
       const { url, paths } = await worker();
       const { code, stderr } = await end(joined(url, "--max-pods", "-1"), {

@@ -246,6 +246,7 @@ describe("enrolment", () => {
       method: "PUT",
       path: "/v1/nodes/edge-1/enrolment",
       jkt: key.thumbprint,
+      challenge: "",
     };
     expect(decodeJwt(proof)).toEqual({ ...vouched, machineID: "machine", systemUUID: "system" });
     expect(decodeJwt(binding)).toEqual(vouched);
@@ -256,6 +257,43 @@ describe("enrolment", () => {
     });
     expect(JSON.stringify(request)).not.toContain(SEED);
     expect(JSON.stringify(request)).not.toContain(key.jwk.d);
+  });
+
+  const challenge = (text: string | undefined): Scripted =>
+    json(409, { status: 409, title: "", detail: "", reason: "challenge-stale", challenge: text });
+  const enrolled = json(200, { kid: "k", ticket: "t" });
+
+  test.each<[string, Scripted[], [challenges: string[], isEnrolled: boolean]]>([
+    ["a challenge → signs it", [challenge("one"), enrolled], [["", "one"], true]],
+    [
+      "another challenge, since that one came late → signs that",
+      [challenge("one"), challenge("two"), enrolled],
+      [["", "one", "two"], true],
+    ],
+    [
+      "a third challenge in a row → handed back",
+      [challenge("one"), challenge("two"), challenge("three")],
+      [["", "one", "two"], false],
+    ],
+    [
+      "no challenge in it → asks for one",
+      [challenge(undefined), challenge("one"), enrolled],
+      [["", "", "one"], true],
+    ],
+    ["a report's challenge → handed back", [stale("ticket")], [[""], false]],
+    ["no answer → handed back", [challenge("one"), lost], [["", "one"], false]],
+  ])("answered with %s, with both keys", async (_, answers, expected) => {
+    const signed: unknown[][] = [];
+    const send = async ({ body }: TransportRequest) => {
+      const { proof, binding } = JSON.parse(body) as { proof: string; binding: string };
+      signed.push([decodeJwt(proof)["challenge"], decodeJwt(binding)["challenge"]]);
+      const answer = answers.shift()!;
+      if (answer instanceof Error) throw answer;
+      return answer;
+    };
+    const { ok: isEnrolled } = await enrol(send, key, enrolling);
+    const [challenges] = expected;
+    expect([signed, isEnrolled]).toEqual([challenges.map((each) => [each, each]), expected[1]]);
   });
 
   it("a text that is no join token → what one looks like, and nothing is sent", async () => {

@@ -12,13 +12,21 @@ import {
   mayChange,
   readAudit,
 } from "../../../worker/registry/audit.ts";
-import { findPin } from "../../../worker/registry/pins.ts";
+import { changedAtMs, findPin, isBuried } from "../../../worker/registry/pins.ts";
 import { REGISTRY_MIGRATIONS } from "../../../worker/registry/schema.ts";
 import { findToken } from "../../../worker/registry/tokens.ts";
 import { migrate } from "../../../worker/storage/migrations.ts";
 
 const within = <Result>(name: string, act: (storage: DurableObjectStorage) => Result) =>
   runInDurableObject(env.REGISTRY.getByName(name), (_, { storage }) => act(storage));
+
+/** An empty registry that has run so many of the migrations. */
+function beginAgain(storage: DurableObjectStorage, migrations: number): void {
+  const tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '[_s]*_*'";
+  for (const { name } of storage.sql.exec<{ name: string }>(tables).toArray())
+    storage.sql.exec(`DROP TABLE ${name}`);
+  migrate(storage, REGISTRY_MIGRATIONS.slice(0, migrations));
+}
 
 /** As registries were before they had pins. */
 const OLD_REGISTRY = `
@@ -65,7 +73,7 @@ describe("a registry from before there were pins", () => {
 it("a registry whose one log had everything → operators' acts stay, what machines caused moves", async () => {
   const logs = await within("one-log", (storage) => {
     const { sql } = storage;
-    sql.exec("DROP TABLE machine_log; DELETE FROM migrations WHERE id = 3");
+    beginAgain(storage, 3);
     const row = "INSERT INTO audit (at_ms, who, what, target, detail) VALUES (1, ?, ?, 'a', '')";
     for (const [who, what] of ENTRIES) sql.exec(row, who, what);
     migrate(storage, REGISTRY_MIGRATIONS);
@@ -77,6 +85,43 @@ it("a registry whose one log had everything → operators' acts stay, what machi
     ["machine.rotate", "machine.enrol"],
   ]);
 });
+
+it("a registry in which keys lost their names by lapse → those are buried; who has a name keeps it", async () => {
+  const found = await within("lapsed-keys", (storage) => {
+    const { sql } = storage;
+    beginAgain(storage, 4);
+    const pin = "INSERT INTO pins VALUES (?, ?, ?, 1, 't', '{}', 300, 301, NULL)";
+    sql.exec(pin, "edge-1", "has-it", "next");
+    sql.exec(pin, "edge-2", "alone", null);
+    const enrolment = "INSERT INTO enrolments VALUES (?, ?, ?, ?)";
+    for (const [token, name, thumbprint, atMs] of ENROLLED_ONCE)
+      sql.exec(enrolment, token, name, thumbprint, atMs);
+    migrate(storage, REGISTRY_MIGRATIONS);
+    const keys = ["lapsed", "has-it", "next", "alone"];
+    const left = sql
+      .exec<{ thumbprint: string }>("SELECT thumbprint FROM enrolments ORDER BY thumbprint")
+      .toArray();
+    return {
+      buried: keys.filter((key) => isBuried(sql, key)),
+      left: left.map(({ thumbprint }) => thumbprint),
+      changedAtMs: [changedAtMs(sql, "edge-1"), changedAtMs(sql, "edge-3"), changedAtMs(sql, "edge-4")],
+    };
+  });
+  expect(found).toEqual({
+    buried: ["lapsed"],
+    left: ["alone", "has-it", "next"],
+    changedAtMs: [300, 200, 0],
+  });
+});
+
+const ENROLLED_ONCE = [
+  ["t1", "edge-1", "lapsed", 100],
+  ["t2", "edge-1", "has-it", 300],
+  ["t3", "edge-1", "next", 300],
+  ["t4", "edge-2", "alone", 300],
+  ["t5", "edge-3", "lapsed", 150],
+  ["t6", "edge-3", "lapsed", 200],
+] as const;
 
 const ENTRIES = [
   ["admin secret", "token.create"],

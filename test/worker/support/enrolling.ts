@@ -1,0 +1,38 @@
+// An enrolment as it goes over the wire, over whatever challenge: the shim itself asks for one and signs that.
+import { env } from "cloudflare:workers";
+import type { MachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { type EnrolmentToSign, signEnrolment } from "../../../node-shim/worker-link/sign.ts";
+import { newChallenge } from "../../../worker/identity/challenge.ts";
+import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";
+import { ORIGIN } from "./constants.ts";
+
+export const enrolmentPath = (name: string) => `/v1/nodes/${name}/enrolment`;
+
+/** As the Worker makes it for this name and key. */
+export function challengeFor(
+  name: string,
+  { thumbprint }: Pick<MachineKey, "thumbprint">,
+  { atMs = Date.now(), macKeys = env.KID_MAC_KEYS }: { atMs?: number; macKeys?: string } = {},
+): Promise<string> {
+  return newChallenge(parseMacKeys(macKeys), { name, thumbprint }, atMs);
+}
+
+/** What this machine has to sign now; `more` says otherwise. */
+export async function toSign(
+  name: string,
+  key: MachineKey,
+  more: Partial<EnrolmentToSign> = {},
+): Promise<EnrolmentToSign> {
+  const challenge = more.challenge ?? (await challengeFor(name, key));
+  const ids = { machineID: "m-1", systemUUID: "s-1" };
+  return { name, origin: ORIGIN, path: enrolmentPath(name), ...ids, ...more, challenge };
+}
+
+/** The body that the machine sends. */
+export async function enrolmentBody(
+  name: string,
+  { joinToken, key, ...more }: { joinToken: string; key: MachineKey } & Partial<EnrolmentToSign>,
+): Promise<string> {
+  const jwts = await signEnrolment(key, joinToken, await toSign(name, key, more));
+  return JSON.stringify({ protocol: 1, ...jwts });
+}
