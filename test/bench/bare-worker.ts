@@ -3,8 +3,8 @@
 // A heartbeat: one JWT is verified, one lease is PUT. It leaves out: the Durable Object, the kid and its MAC, names, the
 // digest of the body, tickets, schemas, the setters and their comparison, phases, deadlines and retries of requests.
 // An enrolment: one JWT is verified, one row is stored in a Durable Object of the machine's own, Node and lease are POSTed.
-// It leaves out: the registry with its join tokens, pins and audit, the join token's signature, the machine's first
-// report, the setters (the Node is a template), the status patch, history and events.
+// It leaves out: the challenge, which costs a trip; the registry with its join tokens, pins and audit, the join token's
+// signature, the machine's first report, the setters (the Node is a template), the status patch, history and events.
 import { DurableObject } from "cloudflare:workers";
 import { type CryptoKey, decodeProtectedHeader, importJWK, type JWK, jwtVerify } from "jose";
 
