@@ -3,7 +3,7 @@ import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
 
 /** As machines know the Worker: not where it happens to listen. */
 export const ORIGIN = "https://rollcall.test";
-/** The generator does not look at it. */
+/** The generator makes challenges with it alone, as the Worker does for whoever asks. */
 export const MAC_KEYS = `1:${"A".repeat(43)}`;
 /** POST ?SEED plants a join token and begins what is random from the seed. */
 export const PLANT_PATH = "/hostile/plant";

@@ -1,6 +1,7 @@
 // JWTs taken apart, put together and signed, right or wrong; synchronous, since hundreds of thousands are made.
 import { createHash, createHmac, createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { calculateJwkThumbprint } from "jose";
+import { MAC_KEYS } from "./agreed.ts";
 import type { Random } from "./random.ts";
 
 export type Json = Record<string, unknown>;
@@ -57,6 +58,21 @@ export function signedBy({ key }: SeededKey, header: unknown, claims: unknown): 
 export function hmacOf(secret: string | Uint8Array, hash: string, header: unknown, claims: unknown): string {
   const signed = `${encoded(header)}.${encoded(claims)}`;
   return `${signed}.${createHmac(hash, secret).update(signed).digest("base64url")}`;
+}
+
+/** RFC 7638. */
+export function thumbprintOf(x: string): string {
+  return digestOf(JSON.stringify({ crv: "Ed25519", kty: "OKP", x }));
+}
+
+/** What the Worker would answer to whoever asks for this name with this key, at the time of this challenge. */
+export function challengeAt(recorded: unknown, name: unknown, thumbprint: string): string {
+  const [id = "", atMs = ""] = String(recorded).split(".");
+  const [, secret = ""] = MAC_KEYS.split(":");
+  const mac = (key: Uint8Array, text: string) => createHmac("sha256", key).update(text).digest();
+  const key = mac(Buffer.from(secret, "base64url"), "rollcall-challenge-key");
+  const text = `rollcall-challenge\n${String(name)}\n${thumbprint}\n${atMs}`;
+  return `${id}.${atMs}.${mac(key, text).toString("base64url")}`;
 }
 
 export function digestOf(body: Uint8Array | string): string {

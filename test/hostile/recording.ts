@@ -95,8 +95,8 @@ async function withheld(
   const kept: TransportRequest[] = [];
   const withholding: Transport = async (request) => {
     requests.push(request);
-    const isChallenged = tokenOf(request) !== "" && takenApart(tokenOf(request)).claims["ticket"] === "";
-    if (isChallenged) return send(request);
+    // What only asks for a ticket, or for an enrolment's challenge, arrives.
+    if (carries(request) === "") return send(request);
     kept.push(request);
     throw new Error("withheld");
   };
@@ -105,6 +105,12 @@ async function withheld(
   await rotate(withholding, await machine("withheld-rotation"), next);
   await enrol(withholding, key, enrolling("withheld-enrolment", joinToken));
   return kept;
+}
+
+/** The ticket or the challenge of the Worker's that a request was signed with. */
+function carries(request: TransportRequest): unknown {
+  if (request.method !== "PUT") return takenApart(tokenOf(request)).claims["ticket"];
+  return takenApart((JSON.parse(request.body) as { proof: string }).proof).claims["challenge"];
 }
 
 interface Withholding {

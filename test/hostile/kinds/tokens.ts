@@ -13,6 +13,7 @@ import {
   signedRequest,
 } from "../attack.ts";
 import {
+  challengeAt,
   digestOf,
   encoded,
   hmacOf,
@@ -20,6 +21,7 @@ import {
   type SeededKey,
   signedBy,
   takenApart,
+  thumbprintOf,
   withSignature,
 } from "../jwt.ts";
 
@@ -84,19 +86,22 @@ function weakProof({ random }: Draw, name: string, jwt: { claims: Json }): strin
   const header = { alg: "EdDSA", typ: JWT_TYPES.enrol, jwk: { kty: "OKP", crv: "Ed25519", x } };
   const signature = Buffer.alloc(64);
   signature[0] = random.int(2);
+  const jkt = thumbprintOf(x);
+  const challenge = challengeAt(jwt.claims["challenge"], name, jkt);
   return withSignature({
     header,
-    claims: { ...jwt.claims, sub: name },
+    claims: { ...jwt.claims, sub: name, jkt, challenge },
     signature: signature.toString("base64url"),
   });
 }
 
 function ownProof(thief: SeededKey, claims: Json, header: Json = {}): string {
   const jwk = { kty: "OKP", crv: "Ed25519", x: thief.x };
+  const challenge = challengeAt(claims["challenge"], claims["sub"], thief.thumbprint);
   return signedBy(
     thief,
     { alg: "EdDSA", typ: JWT_TYPES.enrol, jwk, ...header },
-    { ...claims, jkt: thief.thumbprint },
+    { ...claims, jkt: thief.thumbprint, challenge },
   );
 }
 
