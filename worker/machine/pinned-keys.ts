@@ -53,6 +53,16 @@ export interface PinnedKeys {
   ) => Promise<Result<VerifiedRequest, Refusal>>;
 }
 
+/** What must not count for the next machine of the name. */
+const OF_ONE_MACHINE = [
+  "isLeaving",
+  "facts",
+  "leftOut",
+  "registrationsLeft",
+  "nextKey",
+  "formerKey",
+] as const;
+
 /** The keys of one machine's object; imported ones are kept while it is awake. */
 export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
   const imported = new Map<string, Promise<CryptoKey>>();
@@ -79,8 +89,7 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
       const who = { name, key, thumbprint, machineID, systemUUID };
       records.put("enrolment", { id: newId, ...who, token, ...grant, generation, pinnedAtMs: nowMs });
       // What another machine reported must not count for this one.
-      for (const record of ["isLeaving", "facts", "leftOut", "nextKey", "formerKey"] as const)
-        records.remove(record);
+      for (const record of OF_ONE_MACHINE) records.remove(record);
       return true;
     },
     outdate,
