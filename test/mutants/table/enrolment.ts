@@ -77,8 +77,8 @@ export const enrolmentMutants = [
     [
       "nothing is kept of the machine before",
       KEYS,
-      '"isLeaving", "facts",',
-      '"isLeaving",',
+      '  "facts",\n',
+      "",
       TOKENS_TEST,
       "nothing that the other machine has reported",
     ],
