@@ -219,12 +219,17 @@ export const MAX_IMAGE_BYTES = 40 * 1024;
 /** The images that a Node has room for, in the kubelet's order: the largest ones. All of them are the same array. */
 export function imagesWithinNode(images: NonNullable<Facts["images"]>): NonNullable<Facts["images"]> {
   let bytes = 0;
-  const firstBeyond = images.findIndex(({ repoDigests, repoTags }) => {
+  // For each report, so it allocates nothing.
+  for (let index = 0; index < images.length; index++) {
+    const { repoDigests, repoTags } = images[index]!;
     // With quotes, commas and the size; names are ASCII, as good as always.
     bytes += 48;
-    for (const name of repoDigests.slice(0, 5)) bytes += name.length + 3;
-    for (const name of repoTags.slice(0, Math.max(0, 5 - repoDigests.length))) bytes += name.length + 3;
-    return bytes > MAX_IMAGE_BYTES;
-  });
-  return firstBeyond === -1 ? images : images.slice(0, firstBeyond);
+    for (let name = 0; name < 5; name++) {
+      const text = repoDigests[name] ?? repoTags[name - repoDigests.length];
+      if (text === undefined) break;
+      bytes += text.length + 3;
+    }
+    if (bytes > MAX_IMAGE_BYTES) return images.slice(0, index);
+  }
+  return images;
 }

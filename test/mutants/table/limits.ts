@@ -83,8 +83,8 @@ export const limitMutants = [
     [
       "the size of a Node's images",
       "shared/from-report/reported-status.ts",
-      "return firstBeyond === -1 ? images",
-      "return firstBeyond !== null ? images",
+      "if (bytes > MAX_IMAGE_BYTES) return images.slice(0, index);",
+      "",
       "stories/enrolled-machine.test.ts",
       "more images than a Node has room for",
     ],
