@@ -242,7 +242,7 @@ describe("an enrolment that was held back", () => {
 
 describe("a lost answer", () => {
   it("→ the same enrolment again is answered as before, also with a token that is used up or has expired", async () => {
-    const name = "lost-answer";
+    const name = "enrolment-unanswered";
     const { machine, body, joinToken } = await recorded(name);
     expect(await rowsWritten(name, () => put(name, body))).toBe(0);
     // Rows are counted: another machine's enrolment writes some.
