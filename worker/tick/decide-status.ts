@@ -58,7 +58,8 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
   const reported = { name, facts, vitals: report.vitals, nowMs, memory, recordEvent };
   const leftOut: string[] = [];
   const bound: Setter = (node) => {
-    leftOut.push(...withinGrant(original, node, facts, grantHolder(context)), ...imagesLeftOut(facts));
+    leftOut.push(...withinGrant(original, node, facts, grantHolder(context)));
+    leftOut.push(...imagesLeftOut(facts, node.status.images?.length ?? 0));
     return null;
   };
   const setters = overDecisions(

@@ -1,6 +1,6 @@
-// What is left out of a machine's Node, since it goes beyond its join token or a limit: kept until it changes, for its history and for the
-// machine's own operator.
-import { imagesWithinNode, MAX_IMAGE_BYTES } from "../../shared/from-report/reported-status.ts";
+// What is left out of a machine's Node, since it goes beyond its join token or a limit: kept until it changes, for the
+// machine's history and its own operator.
+import { MAX_IMAGE_BYTES } from "../../shared/from-report/reported-status.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { DEFAULT_SETTINGS } from "../../shared/protocol/settings.ts";
 import type { GrantHolder } from "../../shared/from-report/within-grant.ts";
@@ -15,11 +15,11 @@ export function grantHolder({ name, enrolment, deployment }: TickContext): Grant
   return { name, grant: enrolment, fieldManager: fieldManagerOf(deployment) };
 }
 
-/** Images that the machine wants to list, and a Node has no room for. */
-export function imagesLeftOut({ images = [], settings }: Facts): string[] {
+/** Images that the machine wants to list, and that its Node has no room for. */
+export function imagesLeftOut({ images = [], settings }: Facts, listed: number): string[] {
   const { nodeStatusMaxImages: most = DEFAULT_SETTINGS.nodeStatusMaxImages } = settings;
   const wanted = most < 0 ? images.length : Math.min(most, images.length);
-  return imagesWithinNode(images).length < wanted ? [`images beyond ${MAX_IMAGE_BYTES} bytes`] : [];
+  return listed < wanted ? [`images beyond ${MAX_IMAGE_BYTES} bytes`] : [];
 }
 
 /** `when`: what a Node is created with is looked at once for each process of the shim, its status with each report. */

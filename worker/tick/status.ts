@@ -82,8 +82,10 @@ export async function writeStatus(
   return success(null);
 }
 
-/** Remembers a Node that somebody else has changed, so that it does not cause the same events with every try. */
-/** Spends what the write costs. What has to wait is recorded once, and comes with a later write. */
+/**
+ * Spends what the write costs, whether or not it succeeds: etcd may have it without an answer. What has to wait is recorded
+ * once, and comes with a later write.
+ */
 function mayWrite(context: TickContext, original: Node, node: Node): boolean {
   const { memory, journal } = context;
   const nowMs = context.nowMs();
@@ -105,6 +107,7 @@ function withheldBecause(bytes: number): string {
   return "its Node changes too often: what changed is written later";
 }
 
+/** Remembers a Node that somebody else has changed, so that it does not cause the same events with every try. */
 function failed(context: TickContext, read: Node, error: ApiError): Failure<ApiError> {
   const known = context.records.get("node");
   if (known && read !== known.node) context.records.put("node", { ...known, node: read });
@@ -122,6 +125,7 @@ function remember(
 ): void {
   const { memory, records } = context;
   if (outcome === "patched") memory.heartbeatMs = lastHeartbeatMs(node);
+  if (outcome !== "withheld") delete memory.withheld;
   const setterErrors = errors.join("; ");
   if (setterErrors !== (memory.setterErrors ?? ""))
     context.log(setterErrors === "" ? "setters: well" : `setters: ${setterErrors}`);
