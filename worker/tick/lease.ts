@@ -11,7 +11,7 @@ import { readLease } from "./claim.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { distrustKnownNode, readOwnNode, registeredUid } from "./own-node.ts";
 import type { TickContext, TickMemory } from "./context.ts";
-import { budgetText, emptyBudget, parseBudget, type StatusBudget } from "./status-budget.ts";
+import { budgetText, emptyBudget, isFull, parseBudget, type StatusBudget } from "./status-budget.ts";
 import { success } from "../../shared/result.ts";
 
 export interface Renewal {
@@ -124,7 +124,7 @@ function renewedAtOf(base: Lease | null): number | undefined {
 function leaseClient(context: TickContext, client: KubeClient, uid: string | undefined): LeaseClient {
   return {
     ...client,
-    createLease: (lease) => client.createLease(withWhatRides(lease, context.memory)),
+    createLease: (lease) => client.createLease(withWhatRides(lease, context)),
     getLease: async () => {
       const found = await readLease(context, client);
       if (!found.ok || isOwnedBy(found.value, uid)) return found;
@@ -133,7 +133,7 @@ function leaseClient(context: TickContext, client: KubeClient, uid: string | und
     },
     // A PUT without a resourceVersion would write over whatever is there.
     updateLease: (lease) => {
-      const written = withWhatRides(lease, context.memory);
+      const written = withWhatRides(lease, context);
       return lease.metadata?.resourceVersion ? client.updateLease(written) : client.createLease(written);
     },
   };
@@ -145,8 +145,8 @@ const STATUS_REPORT_ANNOTATION = "rollcall.dev/status-report";
 /** What the machine may still have written, see status-budget.ts. */
 const BUDGET_ANNOTATION = "rollcall.dev/status-budget";
 
-/** With what an eviction would lose. */
-function withWhatRides(lease: Lease, { status, budget }: TickMemory): Lease {
+/** With what an eviction would lose. A budget that is full again need not be there. */
+function withWhatRides(lease: Lease, { memory: { status, budget }, nowMs }: TickContext): Lease {
   const at = status?.lastStatusReportTimeMs ?? null;
   const {
     [STATUS_REPORT_ANNOTATION]: before,
@@ -158,7 +158,7 @@ function withWhatRides(lease: Lease, { status, budget }: TickMemory): Lease {
   const annotations = {
     ...others,
     ...(report !== undefined && { [STATUS_REPORT_ANNOTATION]: report }),
-    ...(budget && { [BUDGET_ANNOTATION]: budgetText(budget) }),
+    ...(budget && !isFull(budget, nowMs()) && { [BUDGET_ANNOTATION]: budgetText(budget) }),
   };
   return { ...lease, metadata: { ...lease.metadata, annotations } };
 }

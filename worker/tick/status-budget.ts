@@ -2,6 +2,7 @@
 // each version of a Node for minutes. Kept in memory and in the lease's annotation, so that an eviction does not fill it up.
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
+import type { Allowance } from "../storage/records.ts";
 
 export const STATUS_BUDGET = {
   /** Bytes at once: some six writes of a Node with many images. */
@@ -37,6 +38,12 @@ export function budgetAt(budget: StatusBudget | undefined, nowMs: number): Statu
   };
 }
 
+/** Is as much left as if nothing had been written for long? */
+export function isFull(budget: StatusBudget, nowMs: number): boolean {
+  const { bytes, urgent } = budgetAt(budget, nowMs);
+  return bytes >= STATUS_BUDGET.bytesAtOnce && urgent >= STATUS_BUDGET.urgentAtOnce;
+}
+
 /** What is left after a write of so many bytes; null: it has to wait. */
 export function spendWrite(
   budget: StatusBudget | undefined,
@@ -56,9 +63,9 @@ export function spendAnyway(budget: StatusBudget | undefined, bytes: number, now
 
 /** What is left of the registrations after one more; null: it has to wait. */
 export function spendRegistration(
-  budget: { left: number; atMs: number } | undefined,
+  budget: Allowance | undefined,
   nowMs: number,
-): { left: number; atMs: number } | null {
+): Allowance | null {
   const { atOnce, everyMs } = REGISTRATION_BUDGET;
   const filled = budget ? Math.max(0, nowMs - budget.atMs) / everyMs : 0;
   const left = Math.min(atOnce, (budget?.left ?? atOnce) + filled);

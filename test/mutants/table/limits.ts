@@ -51,7 +51,7 @@ export const limitMutants = [
     [
       "bytes of status over an eviction",
       "worker/tick/lease.ts",
-      "...(budget && { [BUDGET_ANNOTATION]: budgetText(budget) }),",
+      "...(budget && !isFull(budget, nowMs()) && { [BUDGET_ANNOTATION]: budgetText(budget) }),",
       "",
       "stories/enrolled-machine.test.ts",
       "evicted after each report",
@@ -91,8 +91,8 @@ export const limitMutants = [
     [
       "registrations",
       "worker/tick/registration.ts",
-      "if (!left) return waiting(context, STARTED_TOO_OFTEN);",
-      "if (!left) throw new Error();",
+      "if (!registrations) return waiting(context, STARTED_TOO_OFTEN);",
+      "if (!registrations) throw new Error();",
       "stories/enrolled-machine.test.ts",
       "started all the time",
     ],

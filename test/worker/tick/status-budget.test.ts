@@ -5,6 +5,7 @@ import {
   budgetAt,
   budgetText,
   emptyBudget,
+  isFull,
   isUrgent,
   parseBudget,
   REGISTRATION_BUDGET,
@@ -34,6 +35,15 @@ test.each<[string, StatusBudget | undefined, number, Partial<StatusBudget>]>([
   ],
 ])("%s", (_, budget, nowMs, left) => {
   expect(budgetAt(budget, nowMs)).toMatchObject(left);
+});
+
+test.each([
+  ["as it was made", FULL, NOW, true],
+  ["a byte short", { ...FULL, bytes: bytesAtOnce - 1 }, NOW, false],
+  ["an urgent write short", { ...FULL, urgent: urgentAtOnce - 1 }, NOW, false],
+  ["empty, a long time ago", EMPTY, NOW + HOUR_MS, true],
+])("full: %s", (_, budget, nowMs, outcome) => {
+  expect(isFull(budget, nowMs)).toBe(outcome);
 });
 
 const write = (bytes: number, urgent = false) => ({ bytes, urgent });
