@@ -54,14 +54,7 @@ export interface PinnedKeys {
 }
 
 /** What must not count for the next machine of the name. */
-const OF_ONE_MACHINE = [
-  "isLeaving",
-  "facts",
-  "leftOut",
-  "registrationsLeft",
-  "nextKey",
-  "formerKey",
-] as const;
+const OF_ONE_MACHINE = ["isLeaving", "facts", "leftOut", "nextKey", "formerKey"] as const;
 
 /** The keys of one machine's object; imported ones are kept while it is awake. */
 export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
@@ -90,6 +83,8 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
       records.put("enrolment", { id: newId, ...who, token, ...grant, generation, pinnedAtMs: nowMs });
       // What another machine reported must not count for this one.
       for (const record of OF_ONE_MACHINE) records.remove(record);
+      const { startId } = records.get("process") ?? {};
+      if (startId !== undefined) records.put("process", { startId });
       return true;
     },
     outdate,

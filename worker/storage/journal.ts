@@ -6,7 +6,7 @@ import type { Node } from "../../shared/kubernetes/types.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
 import type { History } from "./history.ts";
-import type { NodeRecordStore } from "./records.ts";
+import type { NodeRecords, NodeRecordStore } from "./records.ts";
 import type { OccurredEvent, Outbox } from "./outbox.ts";
 
 export interface Decision {
@@ -22,7 +22,7 @@ export interface Journal {
   /** In SQLite before it returns; nothing is written where the decision changes nothing. */
   decide: (decision: Decision) => void;
   /** A process of the shim has started: what is recorded once per process may be recorded again. */
-  begin: (startId: string, nowMs: number) => void;
+  begin: (process: NodeRecords["process"], nowMs: number) => void;
   /** A line of history (by default of the kind `registration`), and a Warning for the cluster. */
   warn: (reason: WarningReason, text: string, nowMs: number, kind?: HistoryKind) => void;
   /** A line of history. */
@@ -54,9 +54,9 @@ export function journal(
         history.add("condition", transitions(before, decided), nowMs);
       });
     },
-    begin(startId, nowMs) {
+    begin(process, nowMs) {
       storage.transactionSync(() => {
-        records.put("process", { startId });
+        records.put("process", process);
         // Removed, not emptied: a new object has none, and so writes one row less.
         records.remove("decided");
         outbox.add([{ type: "Normal", reason: "Starting", message: "Starting kubelet." }], nowMs);

@@ -38,6 +38,13 @@ export interface PublicKey {
 /** A Node for which nothing more is written. */
 export type LostPhase = "node deleted" | "name taken";
 
+/** What is left of a budget that fills as time passes. */
+export interface Allowance {
+  left: number;
+  /** Milliseconds since 1970. */
+  atMs: number;
+}
+
 interface KnownNode extends HeartbeatState {
   node: Node;
   /** The apiserver's may differ by now: read it before relying on this one. */
@@ -64,15 +71,16 @@ export interface NodeRecords {
   sightings: SeenSenders;
   /** The outcome of the last registration, and the process of the shim that it was for. */
   registration: { startId: string; phase: "registered" | LostPhase | "waiting for Node" };
-  /** How many registrations the machine may still cause, and when that was so. */
-  registrationsLeft: { left: number; atMs: number };
   /** What goes beyond the machine's join token, and was left out of its Node. */
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
   /** The last known Node, and when its status was written: one row for one write. */
   node: KnownNode;
   memory: ReportedMemory;
-  /** The process of the shim whose start is in the history. */
-  process: { startId: string };
+  /**
+   * The process of the shim whose start is in the history; how many more of them may cause a registration, and when that
+   * was so.
+   */
+  process: { startId: string; registrations?: Allowance };
   /** The conditions as they were decided last, whether or not the apiserver has them. */
   decided: DecidedCondition[];
   /** What the correlation of events remembers of those that were sent. */

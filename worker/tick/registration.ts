@@ -49,11 +49,11 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   if (known?.startId === report.startId && isSettled(known.phase, memory.lookedAtMs, nowMs)) {
     return { phase: known.phase };
   }
-  if (records.get("process")?.startId !== report.startId) {
-    const left = spendRegistration(records.get("registrationsLeft"), nowMs);
-    if (!left) return waiting(context, STARTED_TOO_OFTEN);
-    records.put("registrationsLeft", left);
-    context.journal.begin(report.startId, nowMs);
+  const process = records.get("process");
+  if (process?.startId !== report.startId) {
+    const registrations = spendRegistration(process?.registrations, nowMs);
+    if (!registrations) return waiting(context, STARTED_TOO_OFTEN);
+    context.journal.begin({ startId: report.startId, registrations }, nowMs);
     records.remove("memory");
     delete memory.setters;
   }

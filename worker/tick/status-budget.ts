@@ -62,10 +62,7 @@ export function spendAnyway(budget: StatusBudget | undefined, bytes: number, now
 }
 
 /** What is left of the registrations after one more; null: it has to wait. */
-export function spendRegistration(
-  budget: Allowance | undefined,
-  nowMs: number,
-): Allowance | null {
+export function spendRegistration(budget: Allowance | undefined, nowMs: number): Allowance | null {
   const { atOnce, everyMs } = REGISTRATION_BUDGET;
   const filled = budget ? Math.max(0, nowMs - budget.atMs) / everyMs : 0;
   const left = Math.min(atOnce, (budget?.left ?? atOnce) + filled);

@@ -62,8 +62,8 @@ export function tickingMachine(name: string) {
         records.put("memory", memory);
         machine.events.push(...events.map(({ reason }) => reason));
       },
-      begin: (startId) => {
-        records.put("process", { startId });
+      begin: (process) => {
+        records.put("process", process);
         records.put("decided", []);
       },
       warn: (reason) => void machine.events.push(reason),
