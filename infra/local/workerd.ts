@@ -24,6 +24,8 @@ export interface WorkerSettings {
   kubeToken: string;
   macKeys: string;
   adminSecretSha256: string;
+  /** Of the Worker's variables in wrangler.toml: what is not the default. */
+  variables?: Record<string, string>;
 }
 
 /** Bundles the Worker and writes its configuration; returns the command that runs it. */
@@ -72,6 +74,7 @@ function capnp(settings: WorkerSettings, compatibilityDate: string): string {
     ACCESS_TEAM: "",
     ACCESS_AUD: "",
     ACCESS_ADMINS: "",
+    ...settings.variables,
   };
   const bindings = Object.entries(variables).map(
     ([name, value]) => `(name = ${text(name)}, text = ${text(value)})`,

@@ -46,12 +46,14 @@ interface WorkerChoice {
   entry?: string;
   /** The project's root, of this tree or of another one. */
   root?: string;
+  /** Of the Worker; by default machines may report as often as they can. */
+  variables?: Record<string, string>;
 }
 
 export async function startBenchWorker(
   kube: KubeAddress,
   names: string,
-  { entry, root = ROOT }: WorkerChoice = {},
+  { entry, root = ROOT, variables = { MACHINE_REQUESTS: "1000000" } }: WorkerChoice = {},
 ): Promise<BenchWorker> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
   const port = await freePort("", undefined, undefined);
@@ -67,6 +69,7 @@ export async function startBenchWorker(
     kubeUrl: kube.url,
     kubeCa: undefined,
     kubeToken: kube.token,
+    variables,
     macKeys: `1:${randomBytes(32).toString("base64url")}`,
     adminSecretSha256: createHash("sha256").update(secret).digest("base64url"),
   });

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { enrol, leave } from "../../node-shim/worker-link/requests.ts";
 import { type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { registry } from "../../worker/env.ts";
+import { NodeObject } from "../../worker/machine/node-object.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
 import {
@@ -219,5 +220,27 @@ describe("a leave", () => {
     expect(await leaveAs(machine, watched)).toMatchObject(LEFT);
     expect(statuses).toEqual([409, 200]);
     expect(await leaveAs(machine)).toMatchObject(UNAUTHENTICATED);
+  });
+});
+
+describe("a machine that has used up its requests to the apiserver when it leaves", () => {
+  it("→ is removed at once; its object goes when they have come back, so that enrolling again brings none", async () => {
+    const name = "leaves-with-nothing-left";
+    await reporting(name);
+    const alarm = await runInDurableObject(env.NODES.getByName(name), async (_, state) => {
+      const row = JSON.stringify({ renewals: 0, others: 0, atMs: Date.now() });
+      state.storage.sql.exec("INSERT OR REPLACE INTO records VALUES ('requestsLeft', ?)", row);
+      const object = new NodeObject(state, { ...env, MACHINE_REQUESTS: 20 });
+      expect(await object.remove(name, "admin secret")).toMatchObject(LEFT);
+      await object.forget();
+      return state.storage.getAlarm();
+    });
+    expect(await cluster(name)).toMatchObject([GONE, GONE]);
+    expect((await storedOf(name)).tables).not.toEqual([]);
+    expect(alarm).toBeGreaterThan(Date.now() + 60_000);
+
+    await evictDurableObject(env.NODES.getByName(name));
+    await runDurableObjectAlarm(env.NODES.getByName(name)).catch(() => undefined);
+    expect((await storedOf(name)).tables).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 // Makes clients for this deployment's apiserver.
 import type { Environment } from "../env.ts";
-import { kubeClient, type KubeClient } from "./kube-client.ts";
+import { type RequestKind, kubeClient, type KubeClient } from "./kube-client.ts";
 
 /** The field manager under which a deployment writes. */
 export function fieldManagerOf(deployment: string): string {
@@ -8,7 +8,11 @@ export function fieldManagerOf(deployment: string): string {
 }
 
 /** The function makes clients; all calls of a client end `withinMs` after it was made. */
-export function kubeConnector(env: Environment, nowMs: () => number): (withinMs: number) => KubeClient {
+export function kubeConnector(
+  env: Environment,
+  nowMs: () => number,
+  mayAsk: (what: RequestKind) => boolean = () => true,
+): (withinMs: number) => KubeClient {
   const { KUBE } = env;
   return (withinMs) =>
     kubeClient({
@@ -18,5 +22,6 @@ export function kubeConnector(env: Environment, nowMs: () => number): (withinMs:
       fieldManager: fieldManagerOf(env.DEPLOYMENT),
       withinMs,
       nowMs,
+      mayAsk,
     });
 }

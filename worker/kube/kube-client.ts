@@ -19,7 +19,12 @@ export interface KubeConnection {
   withinMs: number;
   /** Typically Date.now. */
   nowMs: () => number;
+  /** RequestKind before each request; false: it fails without being made. Absent: all are made. */
+  mayAsk?: (what: RequestKind) => boolean;
 }
+
+/** What a request is about. */
+export type RequestKind = "lease" | "node" | "event";
 
 export interface KubeClient extends NodeClient, LeaseClient, EventClient {
   /** PATCHes with a strategic merge patch, which brings its own preconditions. */
@@ -36,8 +41,11 @@ const eventsOf = ({ metadata }: Event) => `/api/v1/namespaces/${metadata.namespa
 
 export function kubeClient(connection: KubeConnection): KubeClient {
   const startedMs = connection.nowMs();
-  const call = <T>(method: string, path: string, body?: unknown, contentType = "application/json") =>
-    answered<T>(connection, startedMs, { method, path, body, contentType });
+  const calls =
+    (what: RequestKind) =>
+    <T>(method: string, path: string, body?: unknown, contentType = "application/json") =>
+      answered<T>(connection, startedMs, { what, method, path, body, contentType });
+  const [call, callLease, callEvent] = [calls("node"), calls("lease"), calls("event")];
   return {
     createNode: (node) => call<Node>("POST", NODES, { apiVersion: "v1", kind: "Node", ...node }),
     getNode: (name, fromCache = false) =>
@@ -53,20 +61,20 @@ export function kubeClient(connection: KubeConnection): KubeClient {
       call<Node>("PATCH", `${NODES}/${metadata?.name}`, patch, STRATEGIC_MERGE_PATCH),
     deleteNode: (name, uid) => call("DELETE", `${NODES}/${name}`, deleteOptions(uid)),
     deleteLease: (namespace, name, uid) =>
-      call("DELETE", `${LEASES}/${namespace}/leases/${name}`, deleteOptions(uid)),
-    getLease: (namespace, name) => call<Lease>("GET", `${LEASES}/${namespace}/leases/${name}`),
+      callLease("DELETE", `${LEASES}/${namespace}/leases/${name}`, deleteOptions(uid)),
+    getLease: (namespace, name) => callLease<Lease>("GET", `${LEASES}/${namespace}/leases/${name}`),
     createLease: (lease) =>
-      call<Lease>("POST", `${LEASES}/${lease.metadata?.namespace}/leases`, typedLease(lease)),
+      callLease<Lease>("POST", `${LEASES}/${lease.metadata?.namespace}/leases`, typedLease(lease)),
     updateLease: (lease) =>
-      call<Lease>(
+      callLease<Lease>(
         "PUT",
         `${LEASES}/${lease.metadata?.namespace}/leases/${lease.metadata?.name}`,
         typedLease(lease),
       ),
     createEvent: (event) =>
-      call<Event>("POST", eventsOf(event), { apiVersion: "v1", kind: "Event", ...event }),
+      callEvent<Event>("POST", eventsOf(event), { apiVersion: "v1", kind: "Event", ...event }),
     patchEvent: (event, patch) =>
-      call<Event>("PATCH", `${eventsOf(event)}/${event.metadata.name}`, patch, STRATEGIC_MERGE_PATCH),
+      callEvent<Event>("PATCH", `${eventsOf(event)}/${event.metadata.name}`, patch, STRATEGIC_MERGE_PATCH),
   };
 }
 
@@ -86,6 +94,7 @@ function deleteOptions(uid: string): JsonObject {
 }
 
 interface Call {
+  what: RequestKind;
   method: string;
   path: string;
   body: unknown;
@@ -96,6 +105,7 @@ interface Call {
 type Attempt<T> = ApiResult<T> & { retryAfterMs?: number };
 
 const NO_ANSWER = "no answer in time";
+const NOT_ASKED = "not asked: the machine has used up its requests to the apiserver";
 
 /** Repeats the request while the apiserver answers with Retry-After and there is time, as client-go does. */
 async function answered<T>(connection: KubeConnection, startedMs: number, call: Call): Promise<ApiResult<T>> {
@@ -103,6 +113,7 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
     // A clock that was set back must not extend the deadline.
     const leftMs = connection.withinMs - Math.max(0, connection.nowMs() - startedMs);
     if (leftMs <= 0) return failure({ kind: "unanswered", message: NO_ANSWER });
+    if (connection.mayAsk?.(call.what) === false) return failure({ kind: "unanswered", message: NOT_ASKED });
     const { retryAfterMs, ...answer } = await withDeadline(leftMs, (signal) =>
       request<T>(connection, call, signal),
     );

@@ -133,9 +133,16 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** Forgets the machine that has left, in storage and in memory. The call itself fails with the error FORGOTTEN. */
   async forget(): Promise<void> {
-    const { records } = this.#state;
+    const { records, alarm } = this.#state;
     // A machine that has enrolled again meanwhile stays.
     if (records.get("enrolment") && !records.get("isLeaving")) return;
+    // One that enrols again at once finds what it has used up; the alarm forgets it.
+    const keptForMs = records.get("enrolment") ? this.#upkeep.keepRequests() : 0;
+    if (keptForMs > 0) return alarm.atLatest(Date.now() + keptForMs);
+    return this.#erase();
+  }
+
+  async #erase(): Promise<void> {
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
     await this.ctx.storage.sync();
@@ -156,7 +163,7 @@ export class NodeObject extends DurableObject<Environment> {
     alarm.rang();
     const name = records.get("enrolment")?.name;
     if (name === undefined) return;
-    if (records.get("isLeaving")) await this.#removal.resume(name, () => this.forget());
+    if (records.get("isLeaving")) await this.#removal.resume(name, () => this.#erase());
     else if (keys.enrolled()) await this.#upkeep.betweenReports(name);
   }
 

@@ -81,10 +81,7 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
       const { key, machineID, systemUUID } = machine;
       const who = { name, key, thumbprint, machineID, systemUUID };
       records.put("enrolment", { id: newId, ...who, token, ...grant, generation, pinnedAtMs: nowMs });
-      // What another machine reported must not count for this one.
-      for (const record of OF_ONE_MACHINE) records.remove(record);
-      const { startId } = records.get("process") ?? {};
-      if (startId !== undefined) records.put("process", { startId });
+      forgetMachine(records);
       return true;
     },
     outdate,
@@ -121,6 +118,13 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
     },
     verify: (request, action, origins) => verify({ records, importOnce }, request, { action, origins }),
   };
+}
+
+/** What another machine reported, and what it has used up, must not count for this one. */
+function forgetMachine(records: NodeRecordStore): void {
+  for (const record of OF_ONE_MACHINE) records.remove(record);
+  const { startId } = records.get("process") ?? {};
+  if (startId !== undefined) records.put("process", { startId });
 }
 
 async function verify(

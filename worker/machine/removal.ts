@@ -7,6 +7,7 @@ import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
 import { kubeConnector } from "../kube/connect.ts";
+import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
 import { machineLog } from "../log.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { foreignRenewer } from "../tick/other-writers.ts";
@@ -63,7 +64,7 @@ export class Removal {
   }
 
   async #remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
-    const { env, state, upkeep, registry, offerTicket } = this.#with;
+    const { state, upkeep, registry, offerTicket } = this.#with;
     const { records, keys } = state;
     const unpinned =
       "operator" in by
@@ -78,22 +79,34 @@ export class Removal {
     // A tick in progress would create again what is removed.
     await upkeep.finish();
     await upkeep.flush(name);
-    const removed = await removeFromCluster(env, records, name, () => Date.now());
-    if (!removed.ok) {
-      machineLog(name)("not removed", removed.error);
+    // A machine that says so over and over does not have the apiserver asked each time: the alarm removes it.
+    const mayAsk = "operator" in by || upkeep.mayRemove();
+    const removed = mayAsk ? await this.#removeFromCluster(name) : false;
+    if (!removed) {
       await this.#tryAgain();
       return failure({ reason: "not-removed", ticket: offerTicket() });
     }
-    machineLog(name)("left");
     return LEFT;
   }
 
   async #resume(name: string, forget: () => Promise<void>): Promise<void> {
-    const { env, state } = this.#with;
-    const removed = await removeFromCluster(env, state.records, name, () => Date.now());
-    if (!removed.ok) return this.#tryAgain();
-    machineLog(name)("left");
+    if (!(await this.#removeFromCluster(name))) return this.#tryAgain();
     return forget();
+  }
+
+  /** false: something may be left. */
+  async #removeFromCluster(name: string): Promise<boolean> {
+    const { env, state, upkeep } = this.#with;
+    const nowMs = () => Date.now();
+    const spend = (what: RequestKind) => {
+      upkeep.spend(what);
+      return true;
+    };
+    const cluster = { env, records: state.records, nowMs, client: kubeConnector(env, nowMs, spend) };
+    const removed = await removeFromCluster(cluster, name);
+    if (removed.ok) machineLog(name)("left");
+    else machineLog(name)("not removed", removed.error);
+    return removed.ok;
   }
 
   #tryAgain(): Promise<void> {
@@ -104,31 +117,32 @@ export class Removal {
 /** Two GETs and two DELETEs. */
 const WITHIN_MS = 4000;
 
+interface Cluster {
+  env: Environment;
+  records: NodeRecordStore;
+  /** Date.now */
+  nowMs: () => number;
+  client: (withinMs: number) => KubeClient;
+}
+
 /**
  * Succeeds once nothing of ours is left; else the error is the apiserver's. Looks twice: a write that had no answer in time
  * may take effect after the first look.
  */
-async function removeFromCluster(
-  env: Environment,
-  records: NodeRecordStore,
-  name: string,
-  nowMs: () => number, // Date.now
-): Promise<Result<null, ApiError>> {
-  const removed = await removeWhatIsThere(env, records, name, nowMs);
-  return removed.ok ? removeWhatIsThere(env, records, name, nowMs) : removed;
+async function removeFromCluster(cluster: Cluster, name: string): Promise<Result<null, ApiError>> {
+  const removed = await removeWhatIsThere(cluster, name);
+  return removed.ok ? removeWhatIsThere(cluster, name) : removed;
 }
 
 async function removeWhatIsThere(
-  env: Environment,
-  records: NodeRecordStore,
+  { env, records, nowMs, client: connect }: Cluster,
   name: string,
-  nowMs: () => number, // Date.now
 ): Promise<Result<null, ApiError>> {
   const { DEPLOYMENT: deployment } = env;
   const knownUid = registeredUid(records);
   // Without an apiserver there is nothing to remove, unless there once was one.
   if (env.KUBE_URL === "" && knownUid === undefined) return success(null);
-  const client = kubeConnector(env, nowMs)(WITHIN_MS);
+  const client = connect(WITHIN_MS);
   const node = await client.getNode(name);
   if (!node.ok && !isNodeMissing(node.error, name)) return node;
   const lease = await client.getLease(NODE_LEASE_NAMESPACE, name);

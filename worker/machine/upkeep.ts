@@ -1,12 +1,13 @@
 // Keeps the machine's Node true by its latest report: runs one tick at a time, sends the events that wait, and checks
 // for silence. Its own state may be lost in an eviction.
 import type { Report } from "../../shared/protocol/report.ts";
-import type { Environment } from "../env.ts";
+import { type Environment, machineRequests } from "../env.ts";
 import { kubeConnector } from "../kube/connect.ts";
-import type { KubeClient } from "../kube/kube-client.ts";
+import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
 import { machineLog } from "../log.ts";
 import type { TickMemory, TickOutcome } from "../tick/context.ts";
 import { isReady } from "../tick/phase.ts";
+import { RequestBudget } from "../tick/request-budget.ts";
 import { tick } from "../tick/tick.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
@@ -21,6 +22,7 @@ const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken
 export class Upkeep {
   readonly #env: Environment;
   readonly #state: MachineState;
+  readonly #requests: RequestBudget;
   readonly #singleTick = singleFlight(() => this.#tick());
   #memory: TickMemory = {};
   #latest: Report | undefined;
@@ -29,6 +31,7 @@ export class Upkeep {
   constructor(env: Environment, state: MachineState) {
     this.#env = env;
     this.#state = state;
+    this.#requests = new RequestBudget(state.records, machineRequests(env), () => Date.now());
   }
 
   /** Runs a tick with this report; a tick in progress is followed by another one with the newest report. */
@@ -48,7 +51,23 @@ export class Upkeep {
     await this.#singleTick().catch(() => undefined);
   }
 
-  /** Call it when another machine has the name. */
+  /** For requests that have to be made: they count, and later ones wait. */
+  spend(asked: RequestKind): void {
+    this.#requests.spend(asked);
+  }
+
+  /** A machine that leaves may overdraw what it has left, once. */
+  mayRemove(): boolean {
+    return this.#requests.allows("node", 0);
+  }
+
+  /** Stores how much of its requests the name has left. Returns for how long that is worth its row, in milliseconds. */
+  keepRequests(): number {
+    this.#requests.keep();
+    return this.#requests.keptForMs();
+  }
+
+  /** Call it when another machine has the name. What is left of the requests to the apiserver is the name's. */
   forget(): void {
     this.#memory = {};
     this.#latest = undefined;
@@ -62,8 +81,9 @@ export class Upkeep {
   /** Sends the events that wait; those that cannot be sent now keep waiting. */
   async flush(name: string): Promise<void> {
     const { outbox } = this.#state;
-    if (outbox.isEmpty() || this.#env.KUBE_URL === "") return;
+    if (outbox.isEmpty() || this.#env.KUBE_URL === "" || !this.#requests.allows("event")) return;
     const failed = await outbox.flush(this.#kube(), name, () => Date.now());
+    this.#requests.keep();
     if (failed) machineLog(name)("events wait", failed);
   }
 
@@ -108,9 +128,11 @@ export class Upkeep {
       records,
       journal,
       memory: this.#memory,
+      requests: this.#requests,
       nowMs: () => Date.now(),
       random: Math.random,
     });
+    this.#requests.keep();
     // The events of a registration are sent with the next report, so that the Node is Ready sooner.
     if (!wasRegistered && outcome.phase === "registered")
       return { reportInMs: firstReportInMs(facts.settings(), Math.random), ...outcome };
@@ -119,6 +141,7 @@ export class Upkeep {
   }
 
   #kube(): KubeClient {
-    return kubeConnector(this.#env, () => Date.now())(ALARM_WITHIN_MS);
+    const mayAsk = (what: RequestKind) => this.#requests.take(what);
+    return kubeConnector(this.#env, () => Date.now(), mayAsk)(ALARM_WITHIN_MS);
   }
 }

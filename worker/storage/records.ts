@@ -45,6 +45,15 @@ export interface Allowance {
   atMs: number;
 }
 
+/** What is left of each share of a name's requests to the apiserver. */
+export interface RequestsLeft {
+  renewals: number;
+  /** For the Node, and for events. */
+  others: number;
+  /** When that was so, in milliseconds since 1970. */
+  atMs: number;
+}
+
 interface KnownNode extends HeartbeatState {
   node: Node;
   /** The apiserver's may differ by now: read it before relying on this one. */
@@ -71,6 +80,8 @@ export interface NodeRecords {
   sightings: SeenSenders;
   /** The outcome of the last registration, and the process of the shim that it was for. */
   registration: { startId: string; phase: "registered" | LostPhase | "waiting for Node" };
+  /** What is left of the name's requests to the apiserver; absent: all. */
+  requestsLeft: RequestsLeft;
   /** What goes beyond the machine's join token, and was left out of its Node. */
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
   /** The last known Node, and when its status was written: one row for one write. */

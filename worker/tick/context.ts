@@ -6,6 +6,8 @@ import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Environment } from "../env.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
+import type { ApiError } from "../../shared/kubernetes/api-error.ts";
+import type { RequestBudget } from "./request-budget.ts";
 import type { StatusBudget } from "./status-budget.ts";
 import type { MachineLog } from "../log.ts";
 import type { Journal } from "../storage/journal.ts";
@@ -16,6 +18,15 @@ export interface Loss {
   phase: LostPhase;
   /** For the log, history and an event. */
   reason: string;
+}
+
+/** Of a step that the apiserver failed. */
+export interface BackOff {
+  error: ApiError;
+  /** How often it may be tried again, as of `atMs` (milliseconds since 1970); one more comes every `everyMs`. */
+  tries: number;
+  atMs: number;
+  everyMs: number;
 }
 
 /** What a tick remembers for the next one, and an eviction may lose. */
@@ -38,6 +49,9 @@ export interface TickMemory {
   setters?: ReportedMemory;
   /** The wait that follows the next registration attempt that fails. */
   registrationDelayMs?: number;
+  /** The lease, and the status, could not be written in the last ticks. */
+  leaseBackOff?: BackOff | undefined;
+  statusBackOff?: BackOff | undefined;
   /** When a taken name was last checked. */
   lookedAtMs?: number;
 }
@@ -49,6 +63,8 @@ export interface TickInput {
   records: NodeRecordStore;
   journal: Journal;
   memory: TickMemory;
+  /** What the machine may still have the apiserver asked. */
+  requests: RequestBudget;
   /** Date.now */
   nowMs: () => number;
   /** Math.random */

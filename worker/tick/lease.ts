@@ -11,6 +11,7 @@ import { readLease } from "./claim.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { distrustKnownNode, readOwnNode, registeredUid } from "./own-node.ts";
 import type { TickContext, TickMemory } from "./context.ts";
+import { backOffAfter, errorMeanwhile } from "./back-off.ts";
 import { budgetText, emptyBudget, isFull, parseBudget, type StatusBudget } from "./status-budget.ts";
 import { success } from "../../shared/result.ts";
 
@@ -33,13 +34,17 @@ const CLOCK_TOLERANCE_MS = 2000;
 
 /** Reads the last renewal, decides whether the known Node can still be relied on, and writes the next renewal. */
 export async function renewLease(context: TickContext, deadlineMs: number): Promise<Renewal> {
-  const { memory, facts, nowMs, records, created } = context;
+  const { memory, facts, nowMs, records, requests, created } = context;
   const uid = registeredUid(records);
   const kube = context.client(deadlineMs);
   const client = leaseClient(context, kube, uid);
 
   const inMemory = memory.lease && isOwnedBy(memory.lease, uid) ? memory.lease : null;
-  const found = inMemory || created ? null : await client.getLease(NODE_LEASE_NAMESPACE, context.name);
+  const isKnown = inMemory !== null || created !== undefined;
+  const notNow = errorMeanwhile(memory.leaseBackOff, nowMs());
+  if (notNow || !requests.allows("lease", isKnown ? 1 : 2))
+    return notRenewed(context, inMemory, notNow ?? null);
+  const found = isKnown ? null : await client.getLease(NODE_LEASE_NAMESPACE, context.name);
   const last = lastRenewal(memory, inMemory ?? (found?.ok ? found.value : null));
 
   const durationMs = facts.settings.nodeLeaseDurationSeconds * 1000;
@@ -53,10 +58,25 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
   const synced = await syncLease(leaseSteps(context, withFirstAnswer(client, found), kube), inMemory);
   memory.lease = synced.latest;
   if (synced.renewed) memory.renewedAtMs = nowMs();
-  else if (synced.error) context.log("lease not renewed", synced.error);
+  memory.leaseBackOff = backOffAfter(memory.leaseBackOff, synced.renewed ? null : synced.error, context);
+  if (synced.error && !synced.renewed) context.log("lease not renewed", synced.error);
   const wasFresh = isFresh();
   const lastContactMs = wasFresh && last.renewedAtMs !== undefined ? last.renewedAtMs : nowMs();
   return { renewed: synced.renewed, error: synced.error, wasFresh, lastContactMs };
+}
+
+/** The apiserver is not asked: it failed just now, or the machine reports more often than a lease has to be renewed. */
+function notRenewed(
+  { memory, facts, nowMs }: TickContext,
+  inMemory: Lease | null,
+  error: ApiError | null,
+): Renewal {
+  // An evicted object does not know what the machine may still have written.
+  if (inMemory === null) memory.budget ??= emptyBudget(nowMs());
+  const { renewedAtMs } = lastRenewal(memory, inMemory);
+  const wasFresh = isWithin(renewedAtMs, facts.settings.nodeLeaseDurationSeconds * 1000, nowMs());
+  const lastContactMs = wasFresh && renewedAtMs !== undefined ? renewedAtMs : nowMs();
+  return { renewed: false, error, wasFresh, lastContactMs };
 }
 
 /** From memory or, after an eviction, from the lease. */
@@ -92,7 +112,7 @@ function leaseSteps(context: TickContext, client: LeaseClient, kube: KubeClient)
     renewTime: (base) => nextRenewTime(nowMs() * 1000, base),
     readOwner: async () => (created ? success(created) : readOwnNode(context, kube)),
     isNew: created !== undefined,
-    maxUpdates: MAX_UPDATES,
+    maxUpdates: context.memory.leaseBackOff ? 1 : MAX_UPDATES,
     // The next report tries again; nothing waits here.
     backOff: () => Promise.resolve(false),
     onRepeatedHeartbeatFailure: () => context.log("lease: a second update in a row has failed"),

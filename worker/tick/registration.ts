@@ -25,7 +25,9 @@ import type { NodeRecordStore } from "../storage/records.ts";
 import { isNodeMissing, recordLoss } from "./own-node.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { budgetInLease } from "./lease.ts";
-import { MAX_NODE_BYTES, sizeOf, spendAnyway, spendRegistration } from "./status-budget.ts";
+import { spendRegistration } from "./registration-budget.ts";
+import { MAX_NODE_BYTES, sizeOf, spendAnyway } from "./status-budget.ts";
+import { REGISTRATION_REQUESTS } from "./request-budget.ts";
 import type { TickContext } from "./context.ts";
 import { phaseOf, recordPhase } from "./phase.ts";
 import { type Result, success } from "../../shared/result.ts";
@@ -49,11 +51,12 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   if (known?.startId === report.startId && isSettled(known.phase, memory.lookedAtMs, nowMs)) {
     return { phase: known.phase };
   }
+  if (!context.requests.allows("node", REGISTRATION_REQUESTS)) return waiting(context, ASKS_TOO_OFTEN);
   const process = records.get("process");
   if (process?.startId !== report.startId) {
-    const registrations = spendRegistration(process?.registrations, nowMs);
-    if (!registrations) return waiting(context, STARTED_TOO_OFTEN);
-    context.journal.begin({ startId: report.startId, registrations }, nowMs);
+    const left = spendRegistration(process?.registrations, nowMs, context.requests.aMinute);
+    if (!left.ok) return waiting(context, STARTED_TOO_OFTEN, left.error);
+    context.journal.begin({ startId: report.startId, registrations: left.value }, nowMs);
     records.remove("memory");
     delete memory.setters;
   }
@@ -88,12 +91,14 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   return { phase: "registered" };
 }
 
-/** The machine goes on reporting as often as ever: its Node, where there is one, is renewed. */
-function waiting({ facts }: TickContext, message: string): RegisterOutcome {
-  return { phase: "registering", message, retryInMs: reportIntervalMs(facts.settings) };
+/** Meanwhile the machine reports at least as often as ever: its Node, where there is one, is renewed. */
+function waiting({ facts }: TickContext, message: string, waitMs = Number.MAX_VALUE): RegisterOutcome {
+  const retryInMs = Math.min(reportIntervalMs(facts.settings), waitMs);
+  return { phase: "registering", message, retryInMs };
 }
 
 const STARTED_TOO_OFTEN = "its shim was started too often: it is registered again later";
+const ASKS_TOO_OFTEN = "its requests to the apiserver are used up: it is registered later";
 const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not created`;
 
 /** The next report registers, no matter how the last registration ended; false: there was none yet. */

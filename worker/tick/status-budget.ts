@@ -2,7 +2,6 @@
 // each version of a Node for minutes. Kept in memory and in the lease's annotation, so that an eviction does not fill it up.
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
-import type { Allowance } from "../storage/records.ts";
 
 export const STATUS_BUDGET = {
   /** Bytes at once: some six writes of a Node with many images. */
@@ -13,8 +12,6 @@ export const STATUS_BUDGET = {
   urgentAtOnce: 2,
   urgentAMinute: 2,
 } as const;
-/** Registrations: each new process of the shim causes one, and each may write the Node. */
-export const REGISTRATION_BUDGET = { atOnce: 6, everyMs: 120_000 } as const;
 /** Of a Node. What is larger is not written: a list of Nodes is read by every controller of the cluster. */
 export const MAX_NODE_BYTES = 64 * 1024;
 
@@ -59,14 +56,6 @@ export function spendWrite(
 export function spendAnyway(budget: StatusBudget | undefined, bytes: number, nowMs: number): StatusBudget {
   const left = budgetAt(budget, nowMs);
   return { ...left, bytes: Math.max(0, left.bytes - bytes) };
-}
-
-/** What is left of the registrations after one more; null: it has to wait. */
-export function spendRegistration(budget: Allowance | undefined, nowMs: number): Allowance | null {
-  const { atOnce, everyMs } = REGISTRATION_BUDGET;
-  const filled = budget ? Math.max(0, nowMs - budget.atMs) / everyMs : 0;
-  const left = Math.min(atOnce, (budget?.left ?? atOnce) + filled);
-  return left < 1 ? null : { left: left - 1, atMs: nowMs };
 }
 
 /** Bytes of a Node in JSON; the apiserver keeps somewhat less. */

@@ -10,6 +10,7 @@ import {
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { NodeUpdate } from "../../shared/node/update-node.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
+import { backOffAfter, errorMeanwhile } from "./back-off.ts";
 import type { Renewal } from "./lease.ts";
 import { distrustKnownNode, readOwnNode } from "./own-node.ts";
 import {
@@ -20,6 +21,7 @@ import {
   recordDecision,
   type StatusDecision,
 } from "./decide-status.ts";
+import { STATUS_REQUESTS } from "./request-budget.ts";
 import { isUrgent, MAX_NODE_BYTES, sizeOf, spendWrite } from "./status-budget.ts";
 import type { TickContext } from "./context.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
@@ -34,7 +36,7 @@ export async function writeStatus(
   { wasFresh, lastContactMs }: Renewal,
   deadlineMs: number,
 ): Promise<Result<null, ApiError>> {
-  const { records, facts, memory } = context;
+  const { records, facts, memory, requests } = context;
   const known = records.get("node");
   if (!known) throw new Error("a registered Node that is not known");
   const client = context.client(deadlineMs);
@@ -52,6 +54,16 @@ export async function writeStatus(
     return decision.update;
   };
 
+  const notNow = errorMeanwhile(memory.statusBackOff, nowMs);
+  if (notNow) {
+    decide(known.node);
+    return failure(notNow);
+  }
+  if (!isKnownEnough && !requests.allows("node", STATUS_REQUESTS)) {
+    decide(known.node);
+    withhold(context, ASKS_TOO_OFTEN);
+    return success(null);
+  }
   const written = await updateNodeStatus(
     {
       readNode: async (attempt) => {
@@ -71,12 +83,14 @@ export async function writeStatus(
       ...period,
       mayWrite: (original, node) => mayWrite(context, original, node),
       random: context.random,
+      tries: memory.leaseBackOff || memory.statusBackOff ? 1 : requests.tries(),
       markVolumesAsReportedInUse: () => undefined,
       onRepeatedHeartbeatFailure: () => context.log("status: another update in a row has failed"),
     },
     state,
   );
   memory.status = state;
+  memory.statusBackOff = backOffAfter(memory.statusBackOff, written.ok ? null : written.error, context);
   if (!written.ok) return failed(context, last.original, written.error);
   remember(context, known.node, written.value, state);
   return success(null);
@@ -87,24 +101,24 @@ export async function writeStatus(
  * once, and comes with a later write.
  */
 function mayWrite(context: TickContext, original: Node, node: Node): boolean {
-  const { memory, journal } = context;
-  const nowMs = context.nowMs();
+  const { memory, requests } = context;
   const bytes = sizeOf(node);
-  const left =
-    bytes > MAX_NODE_BYTES
-      ? null
-      : spendWrite(memory.budget, { bytes, urgent: isUrgent(original, node) }, nowMs);
-  if (left) memory.budget = left;
-  const withheld = left ? undefined : withheldBecause(bytes);
-  if (withheld !== undefined && memory.withheld === undefined) journal.note("apiserver", withheld, nowMs);
-  memory.withheld = withheld;
-  return left !== null;
+  if (bytes > MAX_NODE_BYTES) return withhold(context, TOO_LARGE);
+  if (!requests.allows("node")) return withhold(context, ASKS_TOO_OFTEN);
+  const left = spendWrite(memory.budget, { bytes, urgent: isUrgent(original, node) }, context.nowMs());
+  if (!left) return withhold(context, CHANGES_TOO_OFTEN);
+  memory.budget = left;
+  return true;
 }
 
-function withheldBecause(bytes: number): string {
-  if (bytes > MAX_NODE_BYTES)
-    return `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not written`;
-  return "its Node changes too often: what changed is written later";
+const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not written`;
+const ASKS_TOO_OFTEN = "its requests to the apiserver are used up: what changed is written later";
+const CHANGES_TOO_OFTEN = "its Node changes too often: what changed is written later";
+
+function withhold({ memory, journal, nowMs }: TickContext, why: string): false {
+  if (memory.withheld === undefined) journal.note("apiserver", why, nowMs());
+  memory.withheld = why;
+  return false;
 }
 
 /** Remembers a Node that somebody else has changed, so that it does not cause the same events with every try. */

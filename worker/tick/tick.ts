@@ -26,7 +26,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
     name,
     deployment: env.DEPLOYMENT,
     facts,
-    client: kubeConnector(env, input.nowMs),
+    client: kubeConnector(env, input.nowMs, (what) => input.requests.take(what)),
     log: machineLog(name),
   };
   const startedMs = input.nowMs();

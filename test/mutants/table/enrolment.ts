@@ -77,7 +77,7 @@ export const enrolmentMutants = [
     [
       "nothing is kept of the machine before",
       KEYS,
-      '  "facts",\n',
+      '"facts", ',
       "",
       TOKENS_TEST,
       "nothing that the other machine has reported",
@@ -203,7 +203,7 @@ export const enrolmentMutants = [
     [
       "a second look after a removal",
       "worker/machine/removal.ts",
-      "return removed.ok ? removeWhatIsThere(env, records, name, nowMs) : removed;",
+      "return removed.ok ? removeWhatIsThere(cluster, name) : removed;",
       "return removed;",
       "stories/leave.test.ts",
       "takes effect later",

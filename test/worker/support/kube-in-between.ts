@@ -5,6 +5,7 @@ import type { NodeRecords, NodeRecordStore } from "../../../worker/storage/recor
 import { decidedConditions } from "../../../shared/node/decided.ts";
 import type { Journal } from "../../../worker/storage/journal.ts";
 import type { TickMemory, TickOutcome } from "../../../worker/tick/context.ts";
+import { RequestBudget } from "../../../worker/tick/request-budget.ts";
 import { tick } from "../../../worker/tick/tick.ts";
 import { facts, HEALTHY } from "./machine.ts";
 
@@ -45,11 +46,13 @@ function countingRecords(): NodeRecordStore & { writes: number } {
 }
 
 /** A machine's object without identity: `report` runs one tick, `evict` forgets what is in memory. */
-export function tickingMachine(name: string) {
+export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
   const records = countingRecords();
+  const budget = () => new RequestBudget(records, requestsAMinute, () => machine.nowMs);
   const machine = {
     records,
     memory: {} as TickMemory,
+    requestBudget: undefined as RequestBudget | undefined,
     nowMs: Date.parse("2026-02-03T04:05:06Z"),
     /** Since the last report: ["PUT /apis/…", …]. */
     requests: [] as string[],
@@ -71,11 +74,12 @@ export function tickingMachine(name: string) {
     } as Journal,
     evict() {
       machine.memory = {};
+      machine.requestBudget = undefined;
     },
     setFacts(more: Parameters<typeof facts>[1] = {}) {
       records.put("facts", { digest: "d", facts: facts(name, more) });
     },
-    report(vitals: Vitals = HEALTHY, startId = "start-1"): Promise<TickOutcome> {
+    async report(vitals: Vitals = HEALTHY, startId = "start-1"): Promise<TickOutcome> {
       machine.requests = [];
       const report: Report = {
         protocol: 1,
@@ -103,16 +107,20 @@ export function tickingMachine(name: string) {
         withoutFactsOnlyTaint: false,
         pinnedAtMs: 0,
       };
-      return tick({
+      const requests = (machine.requestBudget ??= budget());
+      const outcome = await tick({
         env: { ...env, KUBE: { fetch } as unknown as Fetcher },
         enrolment,
         report,
         records,
         journal: machine.journal,
         memory: machine.memory,
+        requests,
         nowMs: () => machine.nowMs,
         random: () => 0.5,
       });
+      requests.keep();
+      return outcome;
     },
   };
   machine.setFacts();

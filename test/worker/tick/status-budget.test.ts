@@ -8,9 +8,7 @@ import {
   isFull,
   isUrgent,
   parseBudget,
-  REGISTRATION_BUDGET,
   spendAnyway,
-  spendRegistration,
   spendWrite,
   STATUS_BUDGET,
   type StatusBudget,
@@ -73,16 +71,6 @@ test.each<[string, StatusBudget | undefined, ReturnType<typeof write>, Partial<S
 it("a registration's write takes what there is", () => {
   expect(spendAnyway({ ...EMPTY, bytes: 10 }, 1000, NOW)).toEqual(EMPTY);
   expect(spendAnyway(undefined, 1000, NOW)).toEqual({ ...FULL, bytes: bytesAtOnce - 1000 });
-});
-
-it("registrations: so many at once, then one every two minutes", () => {
-  const { atOnce, everyMs } = REGISTRATION_BUDGET;
-  let budget = spendRegistration(undefined, NOW);
-  for (let registered = 1; registered < atOnce; registered++) budget = spendRegistration(budget!, NOW);
-  expect(spendRegistration(budget!, NOW)).toBeNull();
-  expect(spendRegistration(budget!, NOW + everyMs - 1)).toBeNull();
-  expect(spendRegistration(budget!, NOW + everyMs)).toMatchObject({ left: 0 });
-  expect(spendRegistration(budget!, NOW - everyMs)).toBeNull();
 });
 
 describe("the lease's annotation", () => {

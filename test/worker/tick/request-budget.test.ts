@@ -1,0 +1,114 @@
+// How often a machine may have the apiserver asked: how a budget is spent, how it fills, what an eviction leaves of it.
+import { describe, expect, it, test } from "vitest";
+import type { RequestKind } from "../../../worker/kube/kube-client.ts";
+import type { NodeRecordStore, RequestsLeft } from "../../../worker/storage/records.ts";
+import { RequestBudget, requestsAt, spendRequest } from "../../../worker/tick/request-budget.ts";
+
+const NOW = 1_000_000_000;
+const MINUTE_MS = 60_000;
+const FULL: RequestsLeft = { renewals: 8, others: 12, atMs: NOW };
+const EMPTY: RequestsLeft = { renewals: 0, others: 0, atMs: NOW };
+
+test.each<[string, RequestsLeft | undefined, number, Partial<RequestsLeft>]>([
+  ["an absent one is full", undefined, NOW, FULL],
+  ["a full one stays full", FULL, NOW + MINUTE_MS, { renewals: 8, others: 12 }],
+  ["renewals fill by twelve a minute", EMPTY, NOW + 30_000, { renewals: 6 }],
+  ["the others by eight", EMPTY, NOW + 15_000, { others: 2 }],
+  ["a clock that was put back fills nothing", EMPTY, NOW - MINUTE_MS, { renewals: 0, others: 0 }],
+  ["what was overdrawn is missing", { ...EMPTY, others: -8 }, NOW + MINUTE_MS, { others: 0 }],
+])("%s", (_, budget, nowMs, left) => {
+  expect(requestsAt(budget, 20, nowMs)).toMatchObject(left);
+});
+
+test.each<[string, RequestsLeft | undefined, RequestKind, Partial<RequestsLeft> | null]>([
+  ["a renewal", undefined, "lease", { renewals: 7, others: 12 }],
+  ["the last renewal", { ...EMPTY, renewals: 1 }, "lease", { renewals: 0 }],
+  ["a renewal too many, with all else left", { ...FULL, renewals: 0.99 }, "lease", null],
+  ["about the Node", undefined, "node", { renewals: 8, others: 11 }],
+  ["the last about the Node", { ...EMPTY, others: 1 }, "node", { others: 0 }],
+  ["about the Node, with renewals left alone", { ...FULL, others: 0.99 }, "node", null],
+  ["an event, with more left than the Node may need", { ...FULL, others: 5 }, "event", { others: 4 }],
+  ["an event, with no more than the Node may need", { ...FULL, others: 4.99 }, "event", null],
+])("a request: %s", (_, budget, asked, left) => {
+  const spent = spendRequest(budget, asked, 20, NOW);
+  if (left === null) expect(spent).toBeNull();
+  else expect(spent).toMatchObject(left);
+});
+
+it("a deployment that allows more → shares of that", () => {
+  expect(requestsAt(undefined, 100, NOW)).toMatchObject({ renewals: 40, others: 60 });
+  expect(requestsAt(EMPTY, 100, NOW + MINUTE_MS)).toMatchObject({ renewals: 40, others: 40 });
+});
+
+function budgeted(requestsLeft?: RequestsLeft) {
+  const rows: RequestsLeft[] = requestsLeft ? [requestsLeft] : [];
+  const records = {
+    get: () => rows.at(-1),
+    put: (_: string, value: RequestsLeft) => void rows.push(value),
+  } as unknown as NodeRecordStore;
+  const clock = { nowMs: NOW };
+  const start = () => new RequestBudget(records, 20, () => clock.nowMs);
+  return { rows, clock, start };
+}
+const takes = (budget: RequestBudget, asked: RequestKind, times: number) =>
+  Array.from({ length: times }, () => budget.take(asked)).filter(Boolean).length;
+
+describe("a budget", () => {
+  it("is spent, and no more", () => {
+    const budget = budgeted().start();
+    expect(takes(budget, "event", 100)).toBe(8);
+    expect(takes(budget, "node", 100)).toBe(4);
+    expect(takes(budget, "lease", 100)).toBe(8);
+  });
+
+  it.each<[string, RequestKind, number, boolean]>([
+    ["all renewals", "lease", 8, true],
+    ["one more", "lease", 9, false],
+    ["all about the Node", "node", 12, true],
+    ["one more", "node", 13, false],
+    ["all events", "event", 8, true],
+    ["one more", "event", 9, false],
+  ])("says what it allows: %s of %s × %d → %s", (_, asked, count, allowed) => {
+    expect(budgeted().start().allows(asked, count)).toBe(allowed);
+  });
+
+  it("with less than five tries of a status update → one try", () => {
+    const budget = budgeted().start();
+    takes(budget, "node", 2);
+    expect(budget.tries()).toBe(5);
+    takes(budget, "node", 1);
+    expect(budget.tries()).toBe(1);
+  });
+
+  it("of which no more is missing than an eviction may forget → no row; more → a row, which the next object reads", () => {
+    const { rows, start } = budgeted();
+    const budget = start();
+    takes(budget, "node", 4);
+    budget.keep();
+    expect([rows, budget.keptForMs()]).toEqual([[], 0]);
+    takes(budget, "lease", 1);
+    budget.keep();
+    expect(rows).toEqual([{ renewals: 7, others: 8, atMs: NOW }]);
+    expect(start().allows("node", 9)).toBe(false);
+  });
+
+  it("is worth its row until it is full", () => {
+    const { clock, start } = budgeted();
+    const budget = start();
+    takes(budget, "node", 12);
+    expect(budget.keptForMs()).toBe(90_000);
+    clock.nowMs += 90_000;
+    expect(budget.keptForMs()).toBe(0);
+  });
+
+  it("that is overdrawn → by a minute's worth at most", () => {
+    const { clock, start } = budgeted();
+    const budget = start();
+    for (let requests = 0; requests < 100; requests++) budget.spend("node");
+    for (let requests = 0; requests < 100; requests++) budget.spend("lease");
+    expect(budget.allows("node", 0)).toBe(false);
+    clock.nowMs += 150_000;
+    expect([budget.allows("node", 0), budget.allows("node", 1)]).toEqual([true, false]);
+    expect([budget.allows("lease", 8), budget.allows("lease", 9)]).toEqual([true, false]);
+  });
+});
