@@ -74,6 +74,8 @@ function capnp(settings: WorkerSettings, compatibilityDate: string): string {
     ACCESS_TEAM: "",
     ACCESS_AUD: "",
     ACCESS_ADMINS: "",
+    // Whoever starts this cluster has written its machine's configuration: it may report each second.
+    MACHINE_REQUESTS: "1000",
     ...settings.variables,
   };
   const bindings = Object.entries(variables).map(

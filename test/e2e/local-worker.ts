@@ -34,8 +34,6 @@ export async function localWorker(folder: string): Promise<LocalWorker> {
         root: ROOT,
         port,
         deployment: "rollcall",
-        // Machines crash and start again here in seconds.
-        variables: { MACHINE_REQUESTS: "1000000" },
         ...settings,
       };
       const [, ...command] = await prepareWorker(worker);
