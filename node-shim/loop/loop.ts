@@ -15,7 +15,7 @@ export interface LoopDependencies {
   /** Facts and vitals as they are now. Never rejects. */
   gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
   report: (facts: Facts, vitals: Vitals) => Promise<ReportOutcome>;
-  /** What is configured: the interval, which no wait after an error exceeds, and the thresholds. */
+  /** What is configured: the interval, and the thresholds. */
   settings: Settings;
   clock: Clock;
   stop: AbortSignal;
@@ -81,10 +81,12 @@ async function reportUntilStopped(
   { rest, begin }: Rest,
   noteReady: (isReady: boolean) => void,
 ): Promise<void> {
-  const { gather, report, stop, reconnect } = dependencies;
+  const { gather, report, settings, stop, reconnect } = dependencies;
   const say = logChanges(dependencies.log);
   const logPressing = logPressures(dependencies.log);
   let failures = 0;
+  // No wait after an error exceeds it. The Worker's may be longer than the configured one: its deployment has a minimum.
+  let intervalMs = reportIntervalMs(settings);
   while (!stop.aborted) {
     begin();
     const { facts, vitals } = await gather();
@@ -98,13 +100,19 @@ async function reportUntilStopped(
       failures = 0;
       flips.delivered(draft);
       noteReady(outcome.value.ready);
-      await rest(Math.max(outcome.value.reportInMs, LEAST_WAIT_MS), 0, true);
+      const { reportInMs } = outcome.value;
+      intervalMs = Math.max(reportInMs, reportIntervalMs(settings));
+      await rest(Math.max(reportInMs, LEAST_WAIT_MS), 0, true);
       continue;
     }
     failures++;
     const fault = outcome.error;
     if (fault.reason === "failed") reconnect();
-    await rest(waitAfterError(fault, failures, dependencies), fault.retryAfterMs ?? 0, false);
+    await rest(
+      waitAfterError(fault, failures, intervalMs, dependencies.random),
+      fault.retryAfterMs ?? 0,
+      false,
+    );
   }
 }
 
@@ -112,12 +120,12 @@ async function reportUntilStopped(
 function waitAfterError(
   fault: RequestFault,
   failures: number,
-  { random, settings }: Pick<LoopDependencies, "random" | "settings">,
+  intervalMs: number,
+  random: () => number,
 ): number {
   if (fault.reason === "refused" && (fault.problem.status === 401 || fault.problem.status === 403)) {
     return Math.max(fault.retryAfterMs ?? 0, UNAUTHENTICATED_WAIT_MS);
   }
-  const intervalMs = reportIntervalMs(settings);
   const most = Math.min(intervalMs, FIRST_BACKOFF_MS * 2 ** Math.min(failures - 1, 16));
   return Math.max(fault.retryAfterMs ?? 0, random() * most);
 }

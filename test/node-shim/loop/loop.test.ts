@@ -56,6 +56,12 @@ describe("waits", () => {
     expect(await waitsAfter(outcomes, { random: 0.5 })).toEqual([500, 1000, 2000]);
   });
 
+  test("an interval longer than the configured one, as the Worker asks → no wait after an error is cut to the configured one", async () => {
+    const settings = { nodeStatusUpdateFrequencyMs: 1000 };
+    const answers = [ok({ reportInMs: 4800 }), failed(), failed(), failed(), failed()];
+    expect(await waitsAfter(answers, { settings })).toEqual([4800, 1000, 2000, 4000, 4800]);
+  });
+
   test("an interval shorter than the first wait → the interval", async () => {
     const settings = { nodeStatusUpdateFrequencyMs: 600 };
     expect(await waitsAfter([failed(), failed()], { settings })).toEqual([600, 600]);
