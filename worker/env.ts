@@ -1,7 +1,28 @@
 // The Worker's environment: the optional bindings, which wrangler's generated type lacks, and how variables and
 // bindings are read. Reads no request.
+import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
+import { DEPLOYMENT_LIMITS } from "../shared/protocol/limits.ts";
 
-export interface Environment extends Omit<Env, "FAILURES" | "MACHINE_REQUESTS"> {
+/** Bounds of machines' settings. Absent or empty: the default, which is safe for an apiserver that others need as well. */
+const BOUNDS = {
+  /** Half of the kubelet's 10 s: each report renews the lease, which is a write of etcd. */
+  MIN_REPORT_INTERVAL_SECONDS: { byDefault: 5, within: DEPLOYMENT_LIMITS.minReportIntervalSeconds },
+  /** A fifth of the kubelet's 5 min: each period writes the whole Node. */
+  MIN_STATUS_PERIOD_SECONDS: { byDefault: 60, within: DEPLOYMENT_LIMITS.minStatusPeriodSeconds },
+  /** Half of the kubelet's 40 s: four reports at their least interval. */
+  MIN_LEASE_SECONDS: { byDefault: 20, within: DEPLOYMENT_LIMITS.minLeaseSeconds },
+  /**
+   * The kubelet's own default. Of MAX_IMAGE_BYTES each may take 800 bytes, some four times what an image with a tag and
+   * a digest takes: so it is the number that bounds an honest machine's list, and the bytes only bound a hostile one's.
+   */
+  MAX_IMAGES: { byDefault: 50, within: DEPLOYMENT_LIMITS.maxImages },
+} as const;
+type BoundVariable = keyof typeof BOUNDS;
+
+export interface Environment
+  extends
+    Omit<Env, "FAILURES" | "MACHINE_REQUESTS" | BoundVariable>,
+    Partial<Record<BoundVariable, number | string>> {
   /** Requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty: 20. */
   MACHINE_REQUESTS?: number | string;
   /** Counts failed attempts by address. Cloudflare provides it, workerd by itself does not. */
@@ -22,13 +43,38 @@ const LEAST_MACHINE_REQUESTS = 20;
 
 /** How many requests to the apiserver one machine may cause at once, and in a minute. Throws where it is no such number. */
 export function machineRequests({ MACHINE_REQUESTS = "" }: Pick<Environment, "MACHINE_REQUESTS">): number {
-  const text = String(MACHINE_REQUESTS);
-  if (text === "") return LEAST_MACHINE_REQUESTS;
-  const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (count >= LEAST_MACHINE_REQUESTS && count <= 1e9) return count;
-  throw new Error(
-    `MACHINE_REQUESTS is ${JSON.stringify(text)}: set it to a whole number from 20 to 1000000000`,
-  );
+  return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, LEAST_MACHINE_REQUESTS, [
+    LEAST_MACHINE_REQUESTS,
+    1e9,
+  ]);
+}
+
+/** How far machines' settings may go. Throws where a variable is no number within its limits. */
+export function settingsBounds(env: Pick<Environment, BoundVariable>): SettingsBounds {
+  return {
+    minReportIntervalMs: 1000 * boundOf(env, "MIN_REPORT_INTERVAL_SECONDS"),
+    minStatusPeriodMs: 1000 * boundOf(env, "MIN_STATUS_PERIOD_SECONDS"),
+    minLeaseSeconds: boundOf(env, "MIN_LEASE_SECONDS"),
+    maxImages: boundOf(env, "MAX_IMAGES"),
+  };
+}
+
+function boundOf(env: Pick<Environment, BoundVariable>, name: BoundVariable): number {
+  const { byDefault, within } = BOUNDS[name];
+  return wholeNumber(name, env[name], byDefault, within);
+}
+
+function wholeNumber(
+  name: string,
+  configured: number | string | undefined,
+  byDefault: number,
+  [least, most]: readonly [least: number, most: number],
+): number {
+  const text = String(configured ?? "");
+  if (text === "") return byDefault;
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw new Error(`${name} is ${JSON.stringify(text)}: set it to a whole number from ${least} to ${most}`);
 }
 
 /** The registry is one object. It keeps its former name, `fleet`, by which its stored state is found. */

@@ -76,6 +76,9 @@ function capnp(settings: WorkerSettings, compatibilityDate: string): string {
     ACCESS_ADMINS: "",
     // Whoever starts this cluster has written its machine's configuration: it may report each second.
     MACHINE_REQUESTS: "1000",
+    MIN_REPORT_INTERVAL_SECONDS: "1",
+    MIN_STATUS_PERIOD_SECONDS: "1",
+    MIN_LEASE_SECONDS: "1",
     ...settings.variables,
   };
   const bindings = Object.entries(variables).map(

@@ -74,6 +74,16 @@ export const SETTINGS_LIMITS = {
   providerIDLength: 1024,
 } as const;
 
+/** Of the Worker's variables that bound machines' settings; [least, most]. */
+export const DEPLOYMENT_LIMITS = {
+  /** A lease is four report intervals or longer, and at most an hour. */
+  minReportIntervalSeconds: [1, 900],
+  minStatusPeriodSeconds: [1, 86_400],
+  minLeaseSeconds: [1, 3600],
+  /** More cannot be reported. */
+  maxImages: [0, FACTS_LIMITS.images],
+} as const;
+
 /** Of the inventory. */
 export const INVENTORY_LIMITS = {
   /** Characters of a name, a model, a serial number. */

@@ -132,7 +132,7 @@ describe("a machine whose Node changes with every report", () => {
   const image = (name: string) => ({ repoDigests: [], repoTags: [name.padEnd(1000, "x")], sizeBytes: 1 });
   const many = (count: number, turn: number) =>
     Array.from({ length: count }, (_, at) => image(`${turn}-${at}`));
-  const settingsOf = (name: string) => ({ ...facts(name).settings, nodeStatusMaxImages: -1 });
+  const settingsOf = (name: string) => ({ ...facts(name).settings, nodeStatusMaxImages: 50 });
   const WITHHELD = "its Node changes too often: what changed is written later";
   const bytesOf = (writes: readonly Write[]) =>
     writes.reduce((sum, { object }) => sum + (object.kind === "Node" ? JSON.stringify(object).length : 0), 0);

@@ -1,7 +1,7 @@
 // How variables and bindings are read.
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
-import { machineRequests, origins, registry } from "../../worker/env.ts";
+import { describe, expect, it, test } from "vitest";
+import { machineRequests, origins, registry, settingsBounds } from "../../worker/env.ts";
 
 it("the registry is the object that it has always been: another name would be another, empty one", () => {
   expect(registry(env).id.equals(env.REGISTRY.idFromName("fleet"))).toBe(true);
@@ -37,3 +37,39 @@ it.each(["19", "1000000001", "-20", "20.5", "many", " 20"])(
     );
   },
 );
+
+describe("the bounds of machines' settings", () => {
+  const safe = { minReportIntervalMs: 5000, minStatusPeriodMs: 60_000, minLeaseSeconds: 20, maxImages: 50 };
+  test.each([
+    ["absent", {}],
+    [
+      "empty",
+      {
+        MIN_REPORT_INTERVAL_SECONDS: "",
+        MIN_STATUS_PERIOD_SECONDS: "",
+        MIN_LEASE_SECONDS: "",
+        MAX_IMAGES: "",
+      },
+    ],
+    ["as wrangler.toml has them", env],
+  ])("%s → the safe ones", (_, configured) => {
+    expect(settingsBounds(configured)).toEqual(safe);
+  });
+
+  test.each<[variable: string, least: number, most: number, bound: keyof typeof safe, unit: number]>([
+    ["MIN_REPORT_INTERVAL_SECONDS", 1, 900, "minReportIntervalMs", 1000],
+    ["MIN_STATUS_PERIOD_SECONDS", 1, 86_400, "minStatusPeriodMs", 1000],
+    ["MIN_LEASE_SECONDS", 1, 3600, "minLeaseSeconds", 1],
+    ["MAX_IMAGES", 0, 1000, "maxImages", 1],
+  ])(
+    "%s: from %i to %i, a number or its text; else an error that says so",
+    (variable, least, most, bound, unit) => {
+      for (const value of [least, most, String(most)])
+        expect(settingsBounds({ [variable]: value })).toEqual({ ...safe, [bound]: Number(value) * unit });
+      for (const value of [least - 1, most + 1, 1.5, "5s", " 5", "0x10", "1e2"])
+        expect(() => settingsBounds({ [variable]: value })).toThrow(
+          `${variable} is ${JSON.stringify(String(value))}: set it to a whole number from ${least} to ${most}`,
+        );
+    },
+  );
+});

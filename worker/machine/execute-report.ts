@@ -85,7 +85,9 @@ export class ReportExecutor {
     const answered = { ...outcome, ...notice };
     recordPhase(this.#state, answered.phase, Date.now());
     await alarmed;
-    return this.#reported({ ...answered, ...known.refusal(report.factsDigest) });
+    const said = [answered.message, known.boundsMessage()].filter((each) => each !== undefined);
+    const message = said.length > 0 && { message: said.join("; ") };
+    return this.#reported({ ...answered, ...message, ...known.refusal(report.factsDigest) });
   }
 
   /**
@@ -109,7 +111,7 @@ export class ReportExecutor {
   }
 
   #reported(outcome: TickOutcome & Pick<ReportAnswer, "factsRefused">): MachineAnswer {
-    const reportInMs = nextReportInMs(this.#state.facts.settings(), Math.random);
+    const reportInMs = nextReportInMs(this.#state.facts.timing(), Math.random);
     return success({ reportInMs, ...outcome, ticket: this.#requests.offerTicket() });
   }
 }

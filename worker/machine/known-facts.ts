@@ -1,21 +1,43 @@
-// The facts that a machine's object decides by: the last good ones, in SQLite. Of refused ones the fault, in memory.
+// The facts that a machine's object decides by: the last good ones, in SQLite as the machine sent them, and read within
+// the deployment's bounds. Of refused ones the fault, in memory.
 import { factsChanges } from "../../shared/from-report/facts-changes.ts";
+import {
+  type BoundedSettings,
+  boundsMessage,
+  type SettingsBounds,
+  withinBounds,
+} from "../../shared/from-report/within-bounds.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
-import type { Settings } from "../../shared/protocol/settings.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Stored } from "../storage/journal.ts";
 import type { BodyFault } from "./answers.ts";
 import type { ReportedFacts } from "./parse-report.ts";
 
-/** The kubelet's nodeLeaseDurationSeconds, until there are facts. */
-const DEFAULT_LEASE_SECONDS = 40;
+/** The kubelet's, until there are facts. */
+const DEFAULT_TIMING: BoundedSettings = {
+  nodeStatusUpdateFrequencyMs: 10_000,
+  nodeStatusReportFrequencyMs: 300_000,
+  nodeLeaseDurationSeconds: 40,
+};
+
+interface InForce {
+  /** As they are stored. */
+  stored: Facts | undefined;
+  facts: Facts | undefined;
+  timing: BoundedSettings;
+  message: string | undefined;
+}
 
 export class KnownFacts {
   readonly #stored: Stored;
+  readonly #bounds: () => SettingsBounds;
   #refused: { digest: string; fault: BodyFault } | undefined;
+  #inForce: InForce | undefined;
 
-  constructor(stored: Stored) {
+  /** `bounds`: typically settingsBounds, which throws where a variable is invalid. */
+  constructor(stored: Stored, bounds: () => SettingsBounds) {
     this.#stored = stored;
+    this.#bounds = bounds;
   }
 
   /** Are they stored, or refused? Else they have to be sent. */
@@ -25,9 +47,9 @@ export class KnownFacts {
 
   /** Takes the facts of a report that is applied; good ones are in SQLite before it returns. */
   take(digest: string, facts: ReportedFacts, nowMs: number): void {
-    if (facts === undefined) return;
-    this.#refused = facts.ok ? undefined : { digest, fault: facts.error };
-    if (facts.ok) storeFacts(this.#stored, digest, facts.value, nowMs);
+    if (facts !== undefined) this.#refused = facts.ok ? undefined : { digest, fault: facts.error };
+    if (facts?.ok) storeFacts(this.#stored, digest, facts.value, nowMs);
+    this.#recordBounds(nowMs);
   }
 
   /** For the answer to a report with these facts. */
@@ -35,17 +57,56 @@ export class KnownFacts {
     return this.#refused?.digest === digest ? { factsRefused: this.#refused.fault } : {};
   }
 
-  settings(): Settings | undefined {
-    return this.#stored.records.get("facts")?.facts.settings;
+  /** undefined: there are none yet. */
+  current(): Facts | undefined {
+    return this.#withinBounds().facts;
+  }
+
+  timing(): BoundedSettings {
+    return this.#withinBounds().timing;
+  }
+
+  /** Which settings are bounded, for the machine's operator; undefined: none. */
+  boundsMessage(): string | undefined {
+    return this.#withinBounds().message;
   }
 
   leaseMs(): number {
-    return (this.settings()?.nodeLeaseDurationSeconds ?? DEFAULT_LEASE_SECONDS) * 1000;
+    return this.timing().nodeLeaseDurationSeconds * 1000;
   }
 
   /** Call it when another machine has the name. */
   forget(): void {
     this.#refused = undefined;
+  }
+
+  /**
+   * Bounded when they are read, so that other bounds count from the next deployment on. They stay the same object as long
+   * as the stored ones do: thresholds are parsed once for each.
+   */
+  #withinBounds(): InForce {
+    const stored = this.#stored.records.get("facts")?.facts;
+    if (this.#inForce && this.#inForce.stored === stored) return this.#inForce;
+    const bounds = this.#bounds();
+    if (!stored) {
+      const timing = withinBounds(DEFAULT_TIMING, bounds).settings;
+      return (this.#inForce = { stored, facts: undefined, timing, message: undefined });
+    }
+    const { settings, bounded } = withinBounds(stored.settings, bounds);
+    const facts = settings === stored.settings ? stored : { ...stored, settings };
+    return (this.#inForce = { stored, facts, timing: settings, message: boundsMessage(bounded) });
+  }
+
+  /** A line of history for each change. */
+  #recordBounds(nowMs: number): void {
+    const { records, journal } = this.#stored;
+    const message = this.boundsMessage();
+    if (message === records.get("bounded")) return;
+    if (message === undefined) records.remove("bounded");
+    else {
+      records.put("bounded", message);
+      journal.note("registration", message, nowMs);
+    }
   }
 }
 

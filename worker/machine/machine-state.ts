@@ -1,4 +1,5 @@
 // Opens everything that an object keeps about its machine, once when the object wakes. Decides and sends nothing.
+import { type Environment, settingsBounds } from "../env.ts";
 import { type History, machineHistory } from "../storage/history.ts";
 import { type Journal, journal } from "../storage/journal.ts";
 import { eventOutbox, type Outbox } from "../storage/outbox.ts";
@@ -20,7 +21,7 @@ export interface MachineState {
   alarm: LazyAlarm;
 }
 
-export function openMachineState(storage: DurableObjectStorage): MachineState {
+export function openMachineState(storage: DurableObjectStorage, env: Environment): MachineState {
   const { sql } = storage;
   const tables = nodeTables(sql);
   const records = nodeRecordStore(sql, tables);
@@ -32,7 +33,7 @@ export function openMachineState(storage: DurableObjectStorage): MachineState {
     outbox,
     history,
     keys: pinnedKeys(records),
-    facts: new KnownFacts(stored),
+    facts: new KnownFacts(stored, () => settingsBounds(env)),
     senders: new DuplicateSenders(stored),
     alarm: new LazyAlarm(storage),
   };

@@ -35,7 +35,7 @@ export class NodeObject extends DurableObject<Environment> {
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
-    const state = openMachineState(ctx.storage);
+    const state = openMachineState(ctx.storage, env);
     this.#state = state;
     this.#requests = new FreshRequests(() => state.facts.leaseMs());
     this.#standing = new RegistryStanding(

@@ -125,6 +125,7 @@ export class Upkeep {
       env: this.#env,
       enrolment,
       report,
+      facts: facts.current(),
       records,
       journal,
       memory: this.#memory,
@@ -135,7 +136,7 @@ export class Upkeep {
     this.#requests.keep();
     // The events of a registration are sent with the next report, so that the Node is Ready sooner.
     if (!wasRegistered && outcome.phase === "registered")
-      return { reportInMs: firstReportInMs(facts.settings(), Math.random), ...outcome };
+      return { reportInMs: firstReportInMs(facts.timing(), Math.random), ...outcome };
     if (FLUSHING_PHASES.has(outcome.phase)) await this.flush(enrolment.name);
     return outcome;
   }

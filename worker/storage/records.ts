@@ -84,6 +84,8 @@ export interface NodeRecords {
   requestsLeft: RequestsLeft;
   /** What goes beyond the machine's join token, and was left out of its Node. */
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
+  /** Which settings the deployment bounds, as the machine and its history were told. */
+  bounded: string;
   /** The last known Node, and when its status was written: one row for one write. */
   node: KnownNode;
   memory: ReportedMemory;

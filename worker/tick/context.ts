@@ -3,6 +3,7 @@ import type { ReportedMemory } from "../../shared/from-report/reported-status.ts
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Environment } from "../env.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
@@ -11,7 +12,7 @@ import type { RequestBudget } from "./request-budget.ts";
 import type { StatusBudget } from "./status-budget.ts";
 import type { MachineLog } from "../log.ts";
 import type { Journal } from "../storage/journal.ts";
-import type { Enrolment, LostPhase, NodeRecords, NodeRecordStore } from "../storage/records.ts";
+import type { Enrolment, LostPhase, NodeRecordStore } from "../storage/records.ts";
 
 /** Why nothing more is written for a Node. */
 export interface Loss {
@@ -60,6 +61,8 @@ export interface TickInput {
   env: Environment;
   enrolment: Enrolment;
   report: Report;
+  /** The last good ones, within the deployment's bounds; undefined: there are none. */
+  facts: Facts | undefined;
   records: NodeRecordStore;
   journal: Journal;
   memory: TickMemory;
@@ -83,7 +86,7 @@ export interface TickOutcome {
 export interface TickContext extends Omit<TickInput, "env"> {
   name: string;
   deployment: string;
-  facts: NodeRecords["facts"]["facts"];
+  facts: Facts;
   /** A client whose calls end `withinMs` from now. */
   client: (withinMs: number) => KubeClient;
   log: MachineLog;

@@ -16,8 +16,7 @@ const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
 
 export async function tick(input: TickInput): Promise<TickOutcome> {
-  const { env, enrolment, records } = input;
-  const facts = records.get("facts")?.facts;
+  const { env, enrolment, records, facts } = input;
   if (!facts) return { phase: "facts refused", ready: false };
   if (env.KUBE_URL === "") return { phase: "apiserver not configured", ready: false };
   const name = enrolment.name;

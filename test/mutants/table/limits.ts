@@ -3,6 +3,8 @@ import { mutantsOf } from "../mutant.ts";
 
 const FAILURES = "worker/http/failure-limits.ts";
 const LIMITS_TEST = "stories/limits.test.ts";
+const WITHIN_BOUNDS = "shared/from-report/within-bounds.ts";
+const BOUNDED = "stories/bounded-settings.test.ts";
 
 export const limitMutants = [
   ...mutantsOf("somebody who sends very much", [
@@ -40,6 +42,70 @@ export const limitMutants = [
     ],
   ]),
   ...mutantsOf("an enrolled machine that means harm", [
+    [
+      "the least report interval",
+      WITHIN_BOUNDS,
+      "Math.max(asked.nodeStatusUpdateFrequencyMs, bounds.minReportIntervalMs)",
+      "asked.nodeStatusUpdateFrequencyMs",
+      BOUNDED,
+      "the minima, and as many images",
+    ],
+    [
+      "the least status period",
+      WITHIN_BOUNDS,
+      "Math.max(asked.nodeStatusReportFrequencyMs, bounds.minStatusPeriodMs)",
+      "asked.nodeStatusReportFrequencyMs",
+      BOUNDED,
+      "written once a period",
+    ],
+    [
+      "the shortest lease",
+      WITHIN_BOUNDS,
+      "Math.max(asked.nodeLeaseDurationSeconds, minLeaseSeconds)",
+      "asked.nodeLeaseDurationSeconds",
+      BOUNDED,
+      "the minima, and as many images",
+    ],
+    [
+      "no lease that undercuts the interval",
+      WITHIN_BOUNDS,
+      "Math.max(bounds.minLeaseSeconds, Math.ceil(bounds.minReportIntervalMs / 250))",
+      "bounds.minLeaseSeconds",
+      "shared/from-report/within-bounds.test.ts",
+      "shorter than four intervals",
+    ],
+    [
+      "the number of images",
+      WITHIN_BOUNDS,
+      "images < 0 ? bounds.maxImages : Math.min(images, bounds.maxImages)",
+      "images",
+      BOUNDED,
+      "the minima, and as many images",
+    ],
+    [
+      "a bound that is no number is an error",
+      "worker/env.ts",
+      "if (number >= least && number <= most) return number;",
+      "if (!(number < least)) return number;",
+      "worker/env.test.ts",
+      "MIN_LEASE_SECONDS",
+    ],
+    [
+      "a machine is told of bounds once",
+      "worker/machine/known-facts.ts",
+      'if (message === records.get("bounded")) return;',
+      "",
+      BOUNDED,
+      "and history once",
+    ],
+    [
+      "an interval that the Worker asks for holds after an error",
+      "node-shim/loop/loop.ts",
+      "intervalMs = Math.max(reportInMs, reportIntervalMs(settings));",
+      "",
+      "node-shim/loop/loop.test.ts",
+      "longer than the configured one",
+    ],
     [
       "bytes of status",
       "worker/tick/status-budget.ts",

@@ -112,6 +112,7 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
         env: { ...env, KUBE: { fetch } as unknown as Fetcher },
         enrolment,
         report,
+        facts: records.get("facts")?.facts,
         records,
         journal: machine.journal,
         memory: machine.memory,

@@ -1,0 +1,61 @@
+// Bounds the settings that a machine reports: how often it reports and is written, and how many images its Node lists
+// cost the apiserver, which is not the machine's. Refuses nothing: what goes beyond a bound is brought to it.
+import { DEFAULT_SETTINGS, type Settings } from "../protocol/settings.ts";
+
+/** What the deployment sets; no machine's settings undercut the minima or exceed the number of images. */
+export interface SettingsBounds {
+  minReportIntervalMs: number;
+  minStatusPeriodMs: number;
+  minLeaseSeconds: number;
+  maxImages: number;
+}
+
+export type BoundedSettings = Pick<
+  Settings,
+  | "nodeStatusUpdateFrequencyMs"
+  | "nodeStatusReportFrequencyMs"
+  | "nodeLeaseDurationSeconds"
+  | "nodeStatusMaxImages"
+>;
+
+export interface WithinBounds<Bounded extends BoundedSettings> {
+  /** The same object where nothing is beyond a bound. */
+  settings: Bounded;
+  /** `nodeLeaseDurationSeconds 20 instead of 1`, by the kubelet's names. */
+  bounded: readonly string[];
+}
+
+export function withinBounds<Bounded extends BoundedSettings>(
+  asked: Bounded,
+  bounds: SettingsBounds,
+): WithinBounds<Bounded> {
+  const { nodeStatusMaxImages: images = DEFAULT_SETTINGS.nodeStatusMaxImages } = asked;
+  // A machine reports four times within its lease (reportIntervalMs): a shorter lease would undercut the interval.
+  const minLeaseSeconds = Math.max(bounds.minLeaseSeconds, Math.ceil(bounds.minReportIntervalMs / 250));
+  const inForce = {
+    nodeStatusUpdateFrequencyMs: Math.max(asked.nodeStatusUpdateFrequencyMs, bounds.minReportIntervalMs),
+    nodeStatusReportFrequencyMs: Math.max(asked.nodeStatusReportFrequencyMs, bounds.minStatusPeriodMs),
+    nodeLeaseDurationSeconds: Math.max(asked.nodeLeaseDurationSeconds, minLeaseSeconds),
+    nodeStatusMaxImages: images < 0 ? bounds.maxImages : Math.min(images, bounds.maxImages),
+  };
+  const bounded = differences({ ...asked, nodeStatusMaxImages: images }, inForce);
+  return { settings: bounded.length === 0 ? asked : { ...asked, ...inForce }, bounded };
+}
+
+/** For the machine's own operator and its history; undefined: nothing is bounded. */
+export function boundsMessage(bounded: readonly string[]): string | undefined {
+  return bounded.length === 0 ? undefined : `bounded by its deployment: ${bounded.join(", ")}`;
+}
+
+function differences(asked: Required<BoundedSettings>, inForce: Required<BoundedSettings>): string[] {
+  const texts: [name: string, read: (settings: Required<BoundedSettings>) => string][] = [
+    ["nodeStatusUpdateFrequency", (settings) => `${settings.nodeStatusUpdateFrequencyMs / 1000}s`],
+    ["nodeStatusReportFrequency", (settings) => `${settings.nodeStatusReportFrequencyMs / 1000}s`],
+    ["nodeLeaseDurationSeconds", (settings) => String(settings.nodeLeaseDurationSeconds)],
+    ["nodeStatusMaxImages", (settings) => String(settings.nodeStatusMaxImages)],
+  ];
+  return texts.flatMap(([name, read]) => {
+    const [was, is] = [read(asked), read(inForce)];
+    return was === is ? [] : `${name} ${is} instead of ${was}`;
+  });
+}
