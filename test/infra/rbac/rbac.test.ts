@@ -8,6 +8,7 @@ import roles from "../../../infra/rbac/rollcall.yaml?raw";
 import { fieldsOf, textOf } from "../../../infra/local/apiserver/object.ts";
 import { findResourceType, resourceTypes } from "../../../infra/local/apiserver/resources.ts";
 import { type Received, type Sent, send } from "../local/apiserver/test-server.ts";
+import { describeFlowControl } from "./flow-control-tests.ts";
 import { configure, describePolicies } from "./policy-tests.ts";
 import { describeReports } from "./report-tests.ts";
 
@@ -285,6 +286,7 @@ describe.each(candidates)("infra/rbac on the $title", ({ title, start }) => {
   if (!enforcesPolicies) return;
   const started = () => ({ server: running.server, token });
   describe("its policies", () => describePolicies(started));
+  describe("its share of the server", () => describeFlowControl(started));
   describe("within them", () => {
     // Tokens may let their machines go without the taint, and machines may be of any size.
     beforeAll(async () => {

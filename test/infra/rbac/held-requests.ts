@@ -1,0 +1,58 @@
+// An admission webhook that answers only when a test lets it: requests that it is asked about keep their seats in the
+// apiserver until then, however fast the machine is. No test of its own.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { generate } from "selfsigned";
+
+export interface HeldRequests {
+  url: string;
+  /** For `clientConfig.caBundle`. */
+  caBundle: string;
+  /** Resolves when the first request waits. */
+  asked: Promise<void>;
+  /** Answers all that wait, and from now on at once: they are allowed. */
+  release: () => void;
+  close: () => void;
+}
+
+export async function heldRequests(): Promise<HeldRequests> {
+  const { cert, private: key } = await generate([{ name: "commonName", value: "127.0.0.1" }], {
+    keyType: "ec",
+    curve: "P-256",
+    algorithm: "sha256",
+    extensions: [{ name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] }],
+  });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: asked, resolve: noteAsked } = Promise.withResolvers<void>();
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const { apiVersion, kind, ...review } = JSON.parse(await text(request)) as Review;
+    noteAsked();
+    await released;
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ apiVersion, kind, response: { uid: review.request.uid, allowed: true } }));
+  };
+  const server = createServer({ cert, key }, (request, response) => void answer(request, response));
+  await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
+  const { port } = server.address() as AddressInfo;
+  const close = () => {
+    release();
+    server.close();
+    server.closeAllConnections();
+  };
+  return {
+    url: `https://127.0.0.1:${port}/`,
+    caBundle: Buffer.from(cert).toString("base64"),
+    asked,
+    release,
+    close,
+  };
+}
+
+/** Of an AdmissionReview, what an answer repeats. */
+interface Review {
+  apiVersion: string;
+  kind: string;
+  request: { uid: string };
+}
