@@ -26,6 +26,8 @@ export const YARDSTICKS = {
     "`test/bench/bare-worker.ts` on the same workerd and apiserver: per heartbeat it verifies one JWT and PUTs one " +
     "lease, per enrolment it verifies one JWT, stores one row and POSTs Node and lease",
   kubelet: "a kubelet without pods, with the same containerd, where `KUBEBUILDER_ASSETS` holds one",
+  "no levels":
+    "the same flood without `infra/rbac/flow-control.yaml`: the accounts share the level of all accounts",
   "other tree": "the same of another tree",
 } as const;
 

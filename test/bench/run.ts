@@ -79,6 +79,7 @@ function helpText(benchmarks: readonly Benchmark[]): string {
   const names = benchmarks.map(({ name, what }) => `  ${name.padEnd(width)}  ${what}\n`).join("");
   return `usage: npm run bench -- [NAME...] [--minutes N] [--json FILE]
        npm run bench -- compare TREE [--json FILE]
+       npm run bench -- flood [--json FILE]
 
 Measures what is promised and prints it beside its budget; without a NAME all of it, which takes most of an hour. The
 beginning of names, up to a dash, is enough. --minutes is how long what is steady is watched (${STEADY_MINUTES}).
@@ -90,6 +91,9 @@ with containerd, a kubelet as the shim's yardstick. docs/bench.md has all budget
 
 compare runs the decision and the heartbeats of this tree and of another one (a folder with its node_modules, or a git
 revision, which gets this tree's) in turns: this one may take 1.1 times as long.
+
+flood measures what a flood by the Worker's account leaves to others, with infra/rbac/flow-control.yaml and without it. It
+takes KUBEBUILDER_ASSETS and two minutes, and is no part of the rest.
 
 Exit codes: 0; 1 when a budget is missed or something could not be measured; 2 for a wrong command line.
 
