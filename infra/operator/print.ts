@@ -43,10 +43,10 @@ export function pendingTable(pending: readonly PendingMachine[]): string {
 
 /** A line about all of them, then each. */
 export function sendersTable({ double, senders }: ListedSenders): string {
-  const rows = senders.map(({ machineID, bootID, startId, since, isBelieved }) => [
+  const rows = senders.map(({ machineID, bootID, process, since, isBelieved }) => [
     machineID,
     bootID,
-    startId,
+    process,
     since,
     isBelieved ? "yes" : "no",
   ]);

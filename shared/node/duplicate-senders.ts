@@ -5,7 +5,7 @@
 export interface Sender {
   machineID: string;
   bootID: string;
-  /** Random per process of the shim. */
+  /** Digest of the startId: one for each process of the shim. */
   startId: string;
 }
 

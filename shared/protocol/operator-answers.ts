@@ -135,7 +135,8 @@ export const sendersSchema = z.object({
     z.object({
       machineID: z.string(),
       bootID: z.string(),
-      startId: z.string(),
+      /** The first characters of the digest of its startId. */
+      process: z.string(),
       /** When it began to report, or when its last turn was. */
       since: z.string(),
       isBelieved: z.boolean(),

@@ -46,7 +46,7 @@ export type Vitals = z.infer<typeof vitals>;
 
 export const reportSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
-  /** Random per process of the shim; a new one is a kubelet's restart. */
+  /** A secret of the process of the shim; a new one is a kubelet's restart. The Worker keeps its digest. */
   startId: id,
   /** RFC 3339. Only measures the machine's clock skew. */
   machineTime: z.iso.datetime({ offset: true }),

@@ -27,6 +27,9 @@ const UNKNOWN: IDs = { machineID: "", bootID: "" };
 /** Enough for several machines, each with facts that change. */
 const MAX_DIGESTS = 256;
 
+/** Enough to tell processes apart, and no key to anything. */
+const SHOWN_OF_DIGEST = 8;
+
 const EVENTS: Record<DuplicatePhase, WarningReason> = { cloned: "MachineCloned", "two shims": "TwoShims" };
 const MESSAGES: Record<DuplicatePhase, string> = {
   cloned:
@@ -148,10 +151,12 @@ function listed(seen: SeenSenders): ListedSenders {
   const { double, turns } = seen;
   const at = (ms: number) => new Date(ms).toISOString();
   const senders = new Map<string, ListedSenders["senders"][number]>();
-  for (const { sinceMs, ...sender } of turns.toReversed()) {
-    const key = JSON.stringify(sender);
+  for (const { sinceMs, machineID, bootID, startId } of turns.toReversed()) {
+    const key = JSON.stringify([machineID, bootID, startId]);
     if (senders.has(key)) continue;
-    senders.set(key, { ...sender, since: at(sinceMs), isBelieved: isTrusted(seen, sender.startId) });
+    const process = startId.slice(0, SHOWN_OF_DIGEST);
+    const isBelieved = isTrusted(seen, startId);
+    senders.set(key, { machineID, bootID, process, since: at(sinceMs), isBelieved });
   }
   return {
     double: double

@@ -1,4 +1,5 @@
-// Parses and validates the bytes of a verified report, its facts apart from the rest.
+// Parses and validates the bytes of a verified report, its facts apart from the rest. Nothing behind it sees the startId:
+// whoever knows it can report as that process.
 import { type Facts, factsSchema } from "../../shared/protocol/facts.ts";
 import { type Report, reportSchema } from "../../shared/protocol/report.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
@@ -11,6 +12,7 @@ import type { BodyFault, Refusal } from "./answers.ts";
 export type ReportedFacts = Result<Facts, BodyFault> | undefined;
 
 export interface ParsedReport {
+  /** Its `startId` is the digest of the one that was sent, which is a secret of the process of the shim. */
   report: Report;
   facts: ReportedFacts;
 }
@@ -25,8 +27,13 @@ export async function parseReport(body: Uint8Array<ArrayBuffer>): Promise<Result
   }
   const parsed = reportSchema.safeParse(json);
   if (!parsed.success) return failure({ reason: "invalid-body", fault: firstFault(parsed.error) });
-  const report = parsed.data;
+  const sent = parsed.data;
+  const report = { ...sent, startId: await digestOf(sent.startId) };
   return success({ report, facts: await parseFacts(report) });
+}
+
+function digestOf(text: string): Promise<string> {
+  return sha256Base64url(new Uint8Array(new TextEncoder().encode(text)));
 }
 
 async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts> {
@@ -37,8 +44,7 @@ async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts
     return failure({ path: `/facts${path}`, message });
   }
   // Of the validated facts: unvalidated ones may be nested more deeply than canonicalJson can recurse.
-  const canonical = new TextEncoder().encode(canonicalJson(parsed.data));
-  if ((await sha256Base64url(new Uint8Array(canonical))) !== factsDigest)
+  if ((await digestOf(canonicalJson(parsed.data))) !== factsDigest)
     return failure({ path: "/factsDigest", message: "not the digest of these facts" });
   return success(parsed.data);
 }

@@ -33,7 +33,7 @@ const token = {
 const machine = { thumbprint: "k", machineID: "m", systemUUID: "s", address: "" };
 const pending = { name: "edge-7", token: "i", ...machine, askedAt: at, expiresAt: at };
 const double = { phase: "cloned", since: at, lastTurn: at, turns: 3 };
-const sender = { machineID: "m", bootID: "b", startId: "p", since: at, isBelieved: true };
+const sender = { machineID: "m", bootID: "b", process: "p", since: at, isBelieved: true };
 
 const reading =
   <T>(schema: ZodMiniType<T>) =>

@@ -23,6 +23,14 @@ export const cloneMutants = [
       "of a machine that ran, with its memory",
     ],
     [
+      "a startId is known to its process alone",
+      "worker/machine/parse-report.ts",
+      "startId: await digestOf(sent.startId)",
+      "startId: sent.startId",
+      "stories/clones-secret.test.ts",
+      "has a startId",
+    ],
+    [
       "one of two shims",
       CLONES,
       'double.phase === "two shims" && double.believed === startId',
