@@ -1,4 +1,6 @@
 // Extended resources of a machine with device plugins, from report to Node: counted, lost, reset.
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { enrolled, facts, HEALTHY, kube, shimOf } from "../worker/support/machine.ts";
@@ -26,14 +28,20 @@ async function gpusOf(name: string): Promise<[string | undefined, string | undef
 /** A machine whose Node has 4 GPUs. */
 async function withGpus(name: string) {
   const machine = await enrolled(name);
-  await shimOf(machine)(facts(name, { devices: gpus(4, 4) }), HEALTHY);
+  const report = shimOf(machine);
+  await report(facts(name, { devices: gpus(4, 4) }), HEALTHY);
   expect(await gpusOf(name)).toEqual(["4", "4"]);
-  return machine;
+  /** So late that nobody could take it for a second one. */
+  const restarted = async () => {
+    await evictDurableObject(env.NODES.getByName(name));
+    return shimOf(machine, "start-2");
+  };
+  return { report, restarted };
 }
 
 test("one of four becomes unhealthy, the plugin is lost, its resource removed → 4/3, 4/0, 0/0", async () => {
   const name = "devices-counted";
-  const report = shimOf(await withGpus(name));
+  const { report } = await withGpus(name);
   await report(facts(name, { devices: gpus(4, 3) }), HEALTHY);
   expect(await gpusOf(name)).toEqual(["4", "3"]);
   await report(facts(name, { devices: gpus(4, 0) }), HEALTHY);
@@ -48,14 +56,16 @@ test.each<[name: string, situation: string, devices: Devices | undefined, gpus: 
   ["devices-older", "a machine that does not say", none(), "4"],
   ["devices-off", "no device plugins", undefined, "4"],
 ])("$0: the shim starts again with $1 → the Node has $3", async (name, _situation, devices, expected) => {
-  const report = shimOf(await withGpus(name), "start-2");
+  const { restarted } = await withGpus(name);
+  const report = await restarted();
   await report(facts(name, devices && { devices }), HEALTHY);
   expect(await gpusOf(name)).toEqual([expected, expected]);
 });
 
 test("a reset happens at registration only → what others announce later stays", async () => {
   const name = "devices-announced";
-  const report = shimOf(await withGpus(name), "start-2");
+  const { restarted } = await withGpus(name);
+  const report = await restarted();
   const without = facts(name, { devices: none({ recorded: false }) });
   await report(without, HEALTHY);
   const node = await kube("GET", `/api/v1/nodes/${name}`);

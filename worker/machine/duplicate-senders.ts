@@ -92,11 +92,14 @@ export class DuplicateSenders {
 
   /** Takes over the senders that decideReport returned. Another phase is stored and recorded at once. */
   update(next: SeenSenders, nowMs: number, why = "nobody has taken turns for long"): void {
-    const before = this.#seen.double?.phase;
+    const { double, forks, waitingSinceMs } = this.#seen;
+    const before = double?.phase;
     this.#seen = next;
     const phase = next.double?.phase;
+    // Signs are stored by themselves, since nothing else of such a report may be.
+    const isSign = next.forks !== forks || next.waitingSinceMs !== waitingSinceMs;
+    if (phase !== before || isSign) this.keep(nowMs);
     if (phase === before) return;
-    this.keep(nowMs);
     const { journal } = this.#stored;
     if (phase) journal.warn(EVENTS[phase], description(next), nowMs, "identity");
     else journal.note("identity", `no longer ${before}: ${why}`, nowMs);

@@ -25,6 +25,11 @@ interface VerifiedReport {
   origin: string;
 }
 
+/** A report sooner than that would not tell more. */
+const MIN_WAIT_MS = 1000;
+const WAITS =
+  "Another process of the shim has just reported: these facts count once it is certain that it is gone.";
+
 type Challenge = Extract<ReportStep, { kind: "challenge" }>;
 
 export class ReportExecutor {
@@ -50,9 +55,11 @@ export class ReportExecutor {
       case "answer again":
         return step.answer;
       case "challenge":
-        return Promise.resolve(this.#challenge(step, nowMs));
+        return Promise.resolve(this.#challenge(step));
       case "suspend":
         return this.#suspend(step.phase);
+      case "wait":
+        return this.#wait(step.untilMs);
       case "record setup failure":
         recordSetupFailure(this.#state, step.setupError, nowMs);
         return this.#answerWithoutTick({ phase: "setup failed", ready: this.#upkeep.isReady() });
@@ -63,10 +70,8 @@ export class ReportExecutor {
     }
   }
 
-  #challenge({ reason, isFork, factsWanted }: Challenge, nowMs: number): MachineAnswer {
-    // A fork is stored by itself, since nothing else of the request is stored.
-    if (isFork) this.#state.senders.keep(nowMs);
-    return failure({ reason, ticket: this.#requests.offerTicket(), factsWanted });
+  #challenge({ reason, isLate, factsWanted }: Challenge): MachineAnswer {
+    return failure({ reason, ticket: this.#requests.offerTicket(isLate), factsWanted });
   }
 
   /** What the report changes is stored in one write; only the registry's confirmation is awaited before. */
@@ -75,7 +80,7 @@ export class ReportExecutor {
     if (!(await this.#standing.confirm(origin, Date.now()))) return KEY_REVOKED;
     const nowMs = Date.now();
     senders.keep(nowMs);
-    known.take(report.factsDigest, facts, nowMs);
+    known.take(report, facts, nowMs);
     recordContact(this.#state, report, nowMs);
     // Not awaited here, so that it is part of the same write.
     const alarmed = alarm.atLatest(nowMs + SILENCE_CHECK_MS);
@@ -99,6 +104,15 @@ export class ReportExecutor {
     const isCloned = phase === "cloned";
     if (isCloned) recordPhase(this.#state, phase, nowMs);
     return this.#answerWithoutTick({ ...duplicateNotice(phase), ready: !isCloned && this.#upkeep.isReady() });
+  }
+
+  /** The machine, where it has restarted, reports again when nobody can be there beside it. */
+  #wait(untilMs: number): Promise<MachineAnswer> {
+    const nowMs = Date.now();
+    this.#upkeep.noteContact(nowMs);
+    const reportInMs = Math.max(MIN_WAIT_MS, untilMs - nowMs);
+    const ready = this.#upkeep.isReady();
+    return this.#answerWithoutTick({ phase: "registering", ready, message: WAITS, reportInMs });
   }
 
   /** Sends waiting events, and neither renews the lease nor writes the status. */

@@ -9,7 +9,7 @@ import { offerTicket, type TicketCheck, type Tickets, type TicketUse, useTicket 
 export type Freshness =
   | TicketCheck<Promise<MachineAnswer>>
   /** Fresh, but one too many: the refusal is remembered under the ticket like any answer. */
-  | { kind: "too often"; remember: (answer: Promise<MachineAnswer>) => void };
+  | { kind: "too often"; isFork: boolean; remember: (answer: Promise<MachineAnswer>) => void };
 
 export const RATE_LIMITED = failure({
   reason: "rate-limited" as const,
@@ -30,22 +30,23 @@ export class FreshRequests {
   use(use: TicketUse): Freshness {
     const checked = useTicket(this.#tickets, use, Date.now(), this.#leaseMs());
     if (checked.kind !== "fresh" || this.#mayAsk(Date.now())) return checked;
-    return { kind: "too often", remember: checked.remember };
+    return { ...checked, kind: "too often" };
   }
 
   /** Acts on a fresh request, once; any other one gets the earlier answer, a challenge or a refusal. */
   answerOnce(use: TicketUse, act: () => Promise<MachineAnswer>): Promise<MachineAnswer> {
     const freshness = this.use(use);
     if (freshness.kind === "repeated") return freshness.answer;
-    if (freshness.kind === "stale" || freshness.kind === "forked")
+    if (freshness.kind === "stale")
       return Promise.resolve(failure({ reason: "ticket-stale", ticket: this.offerTicket() }));
     const answer = freshness.kind === "fresh" ? act() : Promise.resolve(RATE_LIMITED);
     freshness.remember(answer);
     return answer;
   }
 
-  offerTicket(): string {
-    return offerTicket(this.#tickets, Date.now(), this.#leaseMs(), randomNonce);
+  /** `isLate`: for the answer to a late request. */
+  offerTicket(isLate = false): string {
+    return offerTicket(this.#tickets, Date.now(), this.#leaseMs(), randomNonce, isLate);
   }
 
   /** Call it when another machine has the name. */

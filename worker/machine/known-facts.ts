@@ -10,7 +10,9 @@ import {
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Stored } from "../storage/journal.ts";
+import type { Report } from "../../shared/protocol/report.ts";
 import type { BodyFault } from "./answers.ts";
+import { confirmationMs, type Incumbent, incumbentAfter } from "./changed-facts.ts";
 import type { ReportedFacts } from "./parse-report.ts";
 
 /** The kubelet's, until there are facts. */
@@ -33,6 +35,7 @@ export class KnownFacts {
   readonly #bounds: () => SettingsBounds;
   #refused: { digest: string; fault: BodyFault } | undefined;
   #inForce: InForce | undefined;
+  #incumbent: Incumbent | undefined;
 
   /** `bounds`: typically settingsBounds, which throws where a variable is invalid. */
   constructor(stored: Stored, bounds: () => SettingsBounds) {
@@ -45,8 +48,21 @@ export class KnownFacts {
     return this.#stored.records.get("facts")?.digest === digest || this.#refused?.digest === digest;
   }
 
+  /** Whose report was applied last; undefined after an eviction. */
+  get incumbent(): Incumbent | undefined {
+    return this.#incumbent;
+  }
+
+  /** How long facts that are in doubt wait for a contradiction. Where there are none yet, nothing is in doubt. */
+  confirmationMs(): number {
+    return this.current() ? confirmationMs(this.timing()) : 0;
+  }
+
   /** Takes the facts of a report that is applied; good ones are in SQLite before it returns. */
-  take(digest: string, facts: ReportedFacts, nowMs: number): void {
+  take({ startId, factsDigest: digest }: Report, facts: ReportedFacts, nowMs: number): void {
+    const before = this.#stored.records.get("facts")?.digest;
+    const moment = { confirmationMs: this.confirmationMs(), nowMs };
+    this.#incumbent = incumbentAfter(this.#incumbent, { startId, factsDigest: digest }, before, moment);
     if (facts !== undefined) this.#refused = facts.ok ? undefined : { digest, fault: facts.error };
     if (facts?.ok) storeFacts(this.#stored, digest, facts.value, nowMs);
     this.#recordBounds(nowMs);
@@ -78,6 +94,7 @@ export class KnownFacts {
   /** Call it when another machine has the name. */
   forget(): void {
     this.#refused = undefined;
+    this.#incumbent = undefined;
   }
 
   /**

@@ -23,7 +23,7 @@ import { parseRotation } from "./rotation.ts";
 import { Upkeep } from "./upkeep.ts";
 
 /** Without an enrolled machine no ticket is used. */
-const NOT_USED: Freshness = { kind: "stale" };
+const NOT_USED: Freshness = { kind: "stale", isLate: false };
 
 export class NodeObject extends DurableObject<Environment> {
   readonly #state: MachineState;
@@ -80,9 +80,10 @@ export class NodeObject extends DurableObject<Environment> {
     const { by, origin, use } = verified.value;
     const { report, facts } = parsed.value;
     const isEnrolled = keys.enrolled() !== null;
-    const freshness = isEnrolled ? this.#requests.use(use) : NOT_USED;
-    // Facts have their sender's IDs. Only a fresh or forked request shows that its sender is there now.
-    if (freshness.kind === "fresh" || freshness.kind === "forked") this.#state.senders.learnFrom(report);
+    const process = report.startId;
+    const freshness = isEnrolled ? this.#requests.use({ ...use, process }) : NOT_USED;
+    // Facts have their sender's IDs. Only a fresh request shows that its sender is there now.
+    if (freshness.kind === "fresh") this.#state.senders.learnFrom(report);
     const step = decideReport(report, this.#situation(report, freshness, isEnrolled));
     if (freshness.kind === "fresh") keys.promote(by);
     const answer = this.#steps.execute(step, { report, facts, origin });
@@ -100,6 +101,8 @@ export class NodeObject extends DurableObject<Environment> {
       sender: senders.senderOf(report),
       areFactsKnown: facts.has(factsDigest),
       areSendersFactsKnown: senders.knowsFacts(factsDigest),
+      incumbent: facts.incumbent,
+      confirmationMs: facts.confirmationMs(),
       nowMs: Date.now(),
       leaseMs: facts.leaseMs(),
     };

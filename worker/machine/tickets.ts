@@ -1,5 +1,10 @@
 // Decides which requests are fresh: every answer has a random ticket, and requests count up under it. Kept in the node
 // object's memory: an object that was evicted knows no ticket and challenges. Clock and randomness are arguments.
+//
+// It also shows a second holder of the key. One process has one request under way, signed over the ticket of the last
+// answer that it read; so once a ticket of it was used, nobody waits for the answer to a request under one from before.
+// Such a request is late. A late one that the network has delayed is answered to nobody; where the ticket in that
+// answer is used, the process runs in two places.
 
 interface Ticket<Answer> {
   nonce: string;
@@ -7,13 +12,20 @@ interface Ticket<Answer> {
   /** The last request under it: 0 when unused. */
   n: number;
   body: string;
+  /** Digest of the process that uses it: nobody else may. */
+  process?: string | undefined;
   answer?: Answer;
 }
 
-/** `current` was offered last; `previous` is valid until `current` has been used. */
 export interface Tickets<Answer> {
-  current?: Ticket<Answer>;
-  previous?: Ticket<Answer>;
+  /** The one that was used last: valid until another one is, since its answer may be lost. */
+  used?: Ticket<Answer>;
+  /** Offered after it was issued, and unused; oldest first. */
+  offered?: Ticket<Answer>[];
+  /** Offered to nobody but the signers of late requests. */
+  contested?: Ticket<Answer>;
+  /** The process that used one last. */
+  process?: string;
 }
 
 export interface TicketUse {
@@ -21,16 +33,23 @@ export interface TicketUse {
   n: number;
   /** Digest of the request's body. */
   body: string;
+  /** Digest of the startId; absent where another program than the shim's loop asks. */
+  process?: string;
 }
 
 export type TicketCheck<Answer> =
-  | { kind: "stale" }
-  /** The number was used for another body, which one holder of the key never does. */
-  | { kind: "forked" }
+  /** `isLate`: the process has used a later ticket, so that nobody but its double waits for the answer. */
+  | { kind: "stale"; isLate: boolean }
   /** The same request had this answer. */
   | { kind: "repeated"; answer: Answer }
-  /** The ticket has advanced: no request that was signed before can follow. Call `remember` in the same turn. */
-  | { kind: "fresh"; remember: (answer: Answer) => void };
+  /**
+   * The ticket has advanced: no request that was signed before can follow. Call `remember` in the same turn. `isFork`:
+   * the ticket was the answer to a late request, so that the process runs in two places.
+   */
+  | { kind: "fresh"; isFork: boolean; remember: (answer: Answer) => void };
+
+/** More unused ones than a lease duration brings: the oldest have expired. */
+const MAX_OFFERED = 4;
 
 /** Compares and advances in one synchronous step. A ticket is valid for `lifetimeMs` (one lease duration). */
 export function useTicket<Answer>(
@@ -39,32 +58,66 @@ export function useTicket<Answer>(
   nowMs: number,
   lifetimeMs: number,
 ): TicketCheck<Answer> {
-  const ticket = [tickets.current, tickets.previous].find((known) => known?.nonce === use.ticket);
-  if (!ticket || nowMs - ticket.issuedAtMs > lifetimeMs) return { kind: "stale" };
-  if (use.n === ticket.n && use.body === ticket.body && ticket.answer !== undefined) {
+  const { used, offered = [], contested } = tickets;
+  const ticket = [used, ...offered, contested].find((known) => known?.nonce === use.ticket);
+  const isValid = ticket !== undefined && nowMs - ticket.issuedAtMs <= lifetimeMs;
+  if (isValid && use.n === ticket.n && use.body === ticket.body && ticket.answer !== undefined)
     return { kind: "repeated", answer: ticket.answer };
+  const isSpent =
+    ticket !== undefined && (use.n <= ticket.n || (ticket.n > 0 && use.process !== ticket.process));
+  if (isValid && !isSpent) {
+    advance(tickets, ticket, use);
+    return {
+      kind: "fresh",
+      isFork: ticket === contested,
+      remember: (answer) => void (ticket.answer = answer),
+    };
   }
-  if (use.n <= ticket.n) return { kind: use.n === ticket.n && use.body !== ticket.body ? "forked" : "stale" };
+  // One that has expired unused proves nothing: its machine was silent.
+  const isSuperseded = ticket === undefined || ticket === contested || isSpent;
+  const isOfLastProcess = use.process !== undefined && use.process === tickets.process;
+  return { kind: "stale", isLate: isSuperseded && isOfLastProcess };
+}
+
+function advance<Answer>(tickets: Tickets<Answer>, ticket: Ticket<Answer>, use: TicketUse): void {
   ticket.n = use.n;
   ticket.body = use.body;
+  ticket.process = use.process;
   delete ticket.answer;
-  if (ticket === tickets.current) delete tickets.previous;
-  return { kind: "fresh", remember: (answer) => void (ticket.answer = answer) };
+  if (use.process !== undefined) tickets.process = use.process;
+  if (ticket === tickets.used) return;
+  const offered = tickets.offered ?? [];
+  // The tickets from before are of no use any more.
+  tickets.offered = ticket === tickets.contested ? [] : offered.slice(offered.indexOf(ticket) + 1);
+  if (ticket === tickets.contested) delete tickets.contested;
+  tickets.used = ticket;
 }
 
 /**
  * The nonce for an answer. An unused one is offered again while it is young, so that replayed requests cannot replace
- * the machine's own ticket.
+ * the machine's own ticket. `isLate`: for the answer to a late request.
  */
 export function offerTicket<Answer>(
   tickets: Tickets<Answer>,
   nowMs: number,
   lifetimeMs: number,
   randomNonce: () => string,
+  isLate = false,
 ): string {
-  const { current } = tickets;
-  if (current && current.n === 0 && nowMs - current.issuedAtMs < lifetimeMs / 2) return current.nonce;
-  if (current) tickets.previous = current;
-  tickets.current = { nonce: randomNonce(), issuedAtMs: nowMs, n: 0, body: "" };
-  return tickets.current.nonce;
+  const last = isLate ? tickets.contested : tickets.offered?.at(-1);
+  if (last && nowMs - last.issuedAtMs < lifetimeMs / 2) return last.nonce;
+  const made: Ticket<Answer> = { nonce: randomNonce(), issuedAtMs: nowMs, n: 0, body: "" };
+  if (isLate) tickets.contested = made;
+  else offer(tickets, made);
+  return made.nonce;
+}
+
+function offer<Answer>(tickets: Tickets<Answer>, made: Ticket<Answer>): void {
+  const offered = [...(tickets.offered ?? []), made];
+  tickets.offered = offered;
+  if (offered.length <= MAX_OFFERED) return;
+  // Nobody uses them. What is forgotten here must not look late afterwards.
+  tickets.offered = offered.slice(-2);
+  delete tickets.used;
+  delete tickets.process;
 }

@@ -4,10 +4,13 @@ import {
   isTrusted,
   type DuplicatePhase,
   currentSenders,
+  hasReturned,
+  isDisputed,
   isWorthStoring,
+  MAX_SENDERS,
   NO_SENDERS,
+  noteFork,
   noteSender,
-  noteForkedRequest,
   type SeenSenders,
 } from "../../../shared/node/duplicate-senders.ts";
 
@@ -15,15 +18,13 @@ const LEASE_MS = 40_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** `m b 1`: machine ID, boot ID, process. `!` before it: a request that this process has signed twice over. */
+/** `m b 1`: machine ID, boot ID, process. `!` before it: its report shows that this process runs in two places. */
 function sequence(text: string, everyMs = 5000, before: SeenSenders = NO_SENDERS, fromMs = 0): SeenSenders {
   return text.split(", ").reduce((seen, word, index) => {
     const [machineID = "", bootID = "", startId = ""] = word.replace("!", "").split(" ");
-    const sender = { machineID, bootID, startId };
     const nowMs = fromMs + index * everyMs;
-    return word.startsWith("!")
-      ? noteForkedRequest(seen, sender, nowMs)
-      : noteSender(seen, sender, nowMs, LEASE_MS);
+    const noted = noteSender(seen, { machineID, bootID, startId }, nowMs, LEASE_MS);
+    return word.startsWith("!") ? noteFork(noted, nowMs) : noted;
   }, before);
 }
 
@@ -69,6 +70,8 @@ describe("one key, several senders", () => {
     ["a machine and a copy in a boot loop", "m a 1, m b 2, m a 1, m c 3, m a 1", "cloned"],
     ["a machine and a copy whose shim crashes", "m a 1, m b 2, m a 1, m b 3", "cloned"],
     ["a copy of a running machine, nothing changed", "m a 1, !m a 1, m a 1, !m a 1, !m a 1", "cloned"],
+    ["forks of a machine that boots meanwhile", "m a 1, !m a 1, m b 2, !m b 2, !m b 2", "cloned"],
+    ["forks of one of two shims", "m a 1, m a 2, m a 1, m a 2, !m a 1, !m a 1, !m a 1", "cloned"],
     ["two processes", "m a 1, m a 2, m a 1, m a 2", "two shims"],
     ["a process, and another one in a crash loop", "m a 1, m a 2, m a 1, m a 3, m a 1", "two shims"],
     ["two processes, then also a copy", "m a 1, m a 2, m a 1, m a 2, m b 3, m a 1, m b 3", "cloned"],
@@ -76,10 +79,33 @@ describe("one key, several senders", () => {
     expect(phaseOf(sequence(text))).toBe(phase);
   });
 
-  it("an image for a hundred machines → cloned", () => {
-    const machines = Array.from({ length: 100 }, (_, index) => `m-${index} b-${index} ${index}`);
-    expect(phaseOf(sequence([...machines, ...machines.slice(0, 1)].join(", "), 100))).toBeUndefined();
-    expect(phaseOf(sequence([...machines, ...machines.slice(0, 2)].join(", "), 100))).toBe("cloned");
+  it.each<[string, string, number, DuplicatePhase]>([
+    ["machines (an image for many)", "m-% b-% %", MAX_SENDERS.machines, "cloned"],
+    ["boots", "m b-% %", MAX_SENDERS.machines, "cloned"],
+    ["processes", "m b %", MAX_SENDERS.processes, "two shims"],
+  ])(
+    "%s, all of them new, in ten minutes: as many as may be → one sender; one more → %s",
+    (_, of, most, phase) => {
+      const all = Array.from({ length: most + 1 }, (_more, index) => of.replaceAll("%", `${index}`));
+      expect(phaseOf(sequence(all.slice(1).join(", "), 100))).toBeUndefined();
+      expect(phaseOf(sequence(all.join(", "), 100))).toBe(phase);
+      // One for each minute or so: the first ones are not remembered any more.
+      expect(phaseOf(sequence(all.join(", "), 60_000))).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ["in an hour → cloned", 30 * MINUTE_MS, "cloned"],
+    ["in a moment more → not", 30 * MINUTE_MS + 1, undefined],
+  ])("three forks %s", (_, everyMs, phase) => {
+    expect(phaseOf(sequence("!m a 1, !m a 1, !m a 1", everyMs))).toBe(phase);
+  });
+
+  it("a flood of strangers → the one that was there before them is believed, and what is remembered is bounded", () => {
+    const strangers = Array.from({ length: 1000 }, (_, index) => `m b ${index}`).join(", ");
+    const seen = sequence(strangers, 1, sequence("m b machine"));
+    expect(isTrusted(seen, "machine")).toBe(true);
+    expect(seen.turns.length).toBeLessThanOrEqual(MAX_SENDERS.processes + 2);
   });
 
   it.each<[string, string]>([
@@ -90,11 +116,6 @@ describe("one key, several senders", () => {
     const steady = sequence(first, 0, NO_SENDERS, -24 * HOUR_MS);
     expect(phaseOf(sequence(turns.join(", "), 5 * MINUTE_MS, steady))).toBeDefined();
     expect(phaseOf(sequence(turns.join(", "), 5 * MINUTE_MS + 1, steady))).toBeUndefined();
-  });
-
-  it("what is remembered is bounded", () => {
-    const strangers = Array.from({ length: 1000 }, (_, index) => `m b ${index}`);
-    expect(sequence(strangers.join(", "), 1).turns).toHaveLength(256);
   });
 });
 
@@ -147,6 +168,32 @@ describe("two shims", () => {
   it("ten minutes without a turn → still; a moment more → over", () => {
     expect(phaseOf(currentSenders(two, 10 * MINUTE_MS))).toBe("two shims");
     expect(phaseOf(currentSenders(two, 10 * MINUTE_MS + 1))).toBeUndefined();
+  });
+});
+
+describe("a dispute, before there is a phase", () => {
+  it.each<[string, string, disputed: boolean, returned: boolean]>([
+    ["one sender", "m a 1", false, false],
+    ["reboots and restarts", "m a 1, m a 2, m b 3, m c 4", false, false],
+    ["a fork", "m a 1, !m a 1", true, false],
+    ["one that comes back", "m a 1, m a 2, m a 1", true, true],
+    ["a new one after it", "m a 1, m a 2, m a 1, m a 3", true, false],
+  ])("%s", (_, text, disputed, returned) => {
+    const seen = sequence(text);
+    expect(phaseOf(seen)).toBeUndefined();
+    expect([isDisputed(seen, MINUTE_MS), hasReturned(seen, MINUTE_MS)]).toEqual([disputed, returned]);
+  });
+
+  it("a return is forgotten after ten minutes, a fork after an hour", () => {
+    const [returned, forked] = [sequence("m a 1, m a 2, m a 1", 0), sequence("!m a 1")];
+    expect([10 * MINUTE_MS, 10 * MINUTE_MS + 1].map((ms) => isDisputed(returned, ms))).toEqual([true, false]);
+    expect([HOUR_MS, HOUR_MS + 1].map((ms) => isDisputed(forked, ms))).toEqual([true, false]);
+  });
+
+  it("whoever waited waits anew after a turn and after a fork, and not after a report of the same one", () => {
+    const waiting = { ...sequence("m a 1"), waitingSinceMs: 0 };
+    const left = ["m a 1", "m a 2", "!m a 1"].map((text) => sequence(text, 0, waiting).waitingSinceMs);
+    expect(left).toEqual([0, undefined, undefined]);
   });
 });
 

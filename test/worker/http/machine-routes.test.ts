@@ -104,7 +104,7 @@ describe("tickets", () => {
   it("the same ticket and n, another body → 409", async () => {
     const { machine, ticket } = await challenged("ticket-other-body");
     await post(machine, { ticket });
-    const body = JSON.stringify(reportOf(machine.name, { startId: "start-2" }));
+    const body = JSON.stringify(reportOf(machine.name, { machineTime: "2026-01-02T03:04:06Z" }));
     expect((await post(machine, { ticket, body })).status).toBe(409);
   });
 

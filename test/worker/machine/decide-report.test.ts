@@ -1,6 +1,11 @@
 // What becomes of a verified report, by what the object knows: one row for each line of the table in docs/protocol.md.
 import { describe, expect, it } from "vitest";
-import { NO_SENDERS, noteSender, type SeenSenders } from "../../../shared/node/duplicate-senders.ts";
+import {
+  NO_SENDERS,
+  noteFork,
+  noteSender,
+  type SeenSenders,
+} from "../../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
 import { success } from "../../../shared/result.ts";
 import { decideReport, type ReportSituation } from "../../../worker/machine/decide-report.ts";
@@ -36,25 +41,33 @@ const TWO_SHIMS = turns(SENDER, OTHER_SHIM, SENDER, OTHER_SHIM);
 
 const STEADY: ReportSituation = {
   isEnrolled: true,
-  freshness: { kind: "fresh", remember: () => undefined },
+  freshness: { kind: "fresh", isFork: false, remember: () => undefined },
   senders: ONE_SENDER,
   sender: SENDER,
   areFactsKnown: true,
   areSendersFactsKnown: true,
+  incumbent: { startId: SENDER.startId, lastMs: NOW_MS - 10_000 },
+  confirmationMs: 11_000,
   nowMs: NOW_MS,
   leaseMs: LEASE_MS,
 };
 const UNKNOWN_FACTS = { sender: undefined, areFactsKnown: false, areSendersFactsKnown: false };
 const EARLIER_ANSWER = Promise.resolve(success({ left: true as const }));
-const STALE = { kind: "stale" } as const;
-const FORKED = { kind: "forked" } as const;
+const STALE = { kind: "stale", isLate: false } as const;
+const LATE = { kind: "stale", isLate: true } as const;
+const FORK = { kind: "fresh", isFork: true, remember: () => undefined } as const;
+const TOO_OFTEN = { kind: "too often", isFork: false, remember: () => undefined } as const;
+const FORKED = [1, 2, 3].reduce((seen) => noteFork(seen, NOW_MS - 10_000), ONE_SENDER);
 
-const challenge = (reason: string, factsWanted: boolean, isFork = false) => ({
+const challenge = (reason: string, factsWanted: boolean, isLate = false) => ({
   kind: "challenge",
   reason,
   factsWanted,
-  isFork,
+  isLate,
 });
+/** Of a process that nobody has seen yet. */
+const OF_NEWCOMER = { sender: OTHER_SHIM, areFactsKnown: false };
+const NEWCOMERS = { ...WITH_FACTS, startId: OTHER_SHIM.startId };
 
 describe("decideReport", () => {
   it.each<[string, Partial<ReportSituation>, Report, object]>([
@@ -74,7 +87,7 @@ describe("decideReport", () => {
     ],
     [
       "one request too many → refused",
-      { freshness: { kind: "too often", remember: () => undefined } },
+      { freshness: TOO_OFTEN },
       REPORT,
       { kind: "refuse", reason: "rate-limited" },
     ],
@@ -86,8 +99,8 @@ describe("decideReport", () => {
       challenge("ticket-stale", true),
     ],
     [
-      "a number that another body had → a challenge, and a sign of a second holder of the key",
-      { freshness: FORKED },
+      "a ticket from before the one that its process used → a challenge that only its double answers",
+      { freshness: LATE },
       REPORT,
       challenge("ticket-stale", false, true),
     ],
@@ -129,6 +142,60 @@ describe("decideReport", () => {
       REPORT,
       challenge("ticket-stale", false),
     ],
+    [
+      "a process that has forked often → suspended",
+      { senders: FORKED },
+      REPORT,
+      { kind: "suspend", phase: "cloned" },
+    ],
+    [
+      "the report that shows the third fork → suspended at once",
+      { senders: noteFork(noteFork(ONE_SENDER, NOW_MS), NOW_MS), freshness: FORK },
+      REPORT,
+      { kind: "suspend", phase: "cloned" },
+    ],
+    [
+      "changed facts of a new process, the one before it being there → wait until it cannot be",
+      OF_NEWCOMER,
+      NEWCOMERS,
+      { kind: "wait", untilMs: NOW_MS + 1000 },
+    ],
+    [
+      "the same without facts, its sender being known → wait: they are not asked for",
+      OF_NEWCOMER,
+      { ...REPORT, startId: OTHER_SHIM.startId },
+      { kind: "wait" },
+    ],
+    [
+      "the same of a sender that is not known → asked for, to tell who it is",
+      { ...OF_NEWCOMER, ...UNKNOWN_FACTS },
+      { ...REPORT, startId: OTHER_SHIM.startId },
+      challenge("facts-unknown", true),
+    ],
+    [
+      "a new process with the facts that are known → applied",
+      { sender: OTHER_SHIM },
+      { ...REPORT, startId: OTHER_SHIM.startId },
+      { kind: "apply" },
+    ],
+    [
+      "changed facts of a new process, the one before it being gone → applied",
+      { ...OF_NEWCOMER, nowMs: NOW_MS + 1000 },
+      NEWCOMERS,
+      { kind: "apply" },
+    ],
+    [
+      "changed facts of a new process that could not set up → an event",
+      OF_NEWCOMER,
+      { ...SETUP_FAILED, startId: OTHER_SHIM.startId },
+      { kind: "record setup failure" },
+    ],
+    [
+      "changed facts, with a fork → wait",
+      { freshness: FORK, areFactsKnown: false },
+      WITH_FACTS,
+      { kind: "wait" },
+    ],
     ["the trusted one of two shims → applied", { senders: TWO_SHIMS }, REPORT, { kind: "apply" }],
     [
       "the other one of two shims → suspended",
@@ -156,18 +223,30 @@ describe("decideReport", () => {
     expect(decideReport(REPORT, STEADY)).toEqual({ kind: "apply", senders: ONE_SENDER });
   });
 
-  it.each<[string, Partial<ReportSituation>, number]>([
-    ["fresh → a turn", { sender: OTHER_MACHINE }, 2],
-    ["forked, by the same process → a turn in two places", { freshness: FORKED }, 2],
-    [
-      "forked, by another sender → none: its next report is one",
-      { freshness: FORKED, sender: OTHER_MACHINE },
-      1,
-    ],
-    ["stale → none: it proves nothing", { freshness: STALE, sender: OTHER_MACHINE }, 1],
-    ["fresh, of a sender that is not known → none", { sender: undefined }, 1],
-  ])("a report that is %s", (_, situation, turnCount) => {
+  it.each<[string, Partial<ReportSituation>, turns: number, forks: number]>([
+    ["fresh → a turn", { sender: OTHER_MACHINE }, 2, 0],
+    ["fresh, and a fork → one", { freshness: FORK }, 1, 1],
+    ["a fork, of a sender that is not known → one all the same", { freshness: FORK, ...UNKNOWN_FACTS }, 1, 1],
+    ["a fork, and one too many → one all the same", { freshness: { ...TOO_OFTEN, isFork: true } }, 1, 1],
+    ["late → none: it may have been under way for long", { freshness: LATE, sender: OTHER_MACHINE }, 1, 0],
+    ["stale → none: it proves nothing", { freshness: STALE, sender: OTHER_MACHINE }, 1, 0],
+    ["fresh, of a sender that is not known → none", { sender: undefined }, 1, 0],
+  ])("a report that is %s", (_, situation, turnCount, forkCount) => {
     const step = decideReport(REPORT, { ...STEADY, ...situation });
-    expect("senders" in step && step.senders.turns.length).toBe(turnCount);
+    if (!("senders" in step)) throw new Error(step.kind);
+    const { turns: seen, forks = [] } = step.senders;
+    expect([seen.length, forks.length]).toEqual([turnCount, forkCount]);
+  });
+
+  it("disputed facts that wait → since the first of them, until nothing has contradicted them", () => {
+    const disputed = noteFork(ONE_SENDER, NOW_MS - 1000);
+    const changed = { ...STEADY, areFactsKnown: false, senders: disputed };
+    const first = decideReport(WITH_FACTS, changed);
+    expect(first).toMatchObject({ kind: "wait", senders: { waitingSinceMs: NOW_MS } });
+    const senders = "senders" in first ? first.senders : NO_SENDERS;
+    const later = { ...changed, senders, nowMs: NOW_MS + 10_999 };
+    expect(decideReport(WITH_FACTS, later)).toMatchObject({ kind: "wait", senders });
+    const applied = decideReport(WITH_FACTS, { ...later, nowMs: NOW_MS + 11_000 });
+    expect(applied).toEqual({ kind: "apply", senders: disputed });
   });
 });

@@ -138,6 +138,8 @@ describe("events", () => {
     const { machine } = await settled("events-reboot");
     const booted = facts("events-reboot");
     booted.machine!.bootID = "b-2";
+    // A machine boots for longer than its object stays awake.
+    await evictDurableObject(objectOf("events-reboot"));
     const restarted = shimOf(machine, "start-2");
     await restarted(booted, HEALTHY);
     await restarted(booted, HEALTHY);

@@ -1,0 +1,287 @@
+// A thief with a machine's key, and even with the startId of its process, beside the machine that is still there: what
+// the Node shows in ten rounds, and in which phase it ends.
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import { sha256Base64url } from "../../node-shim/worker-link/sign.ts";
+import type { Transport } from "../../node-shim/worker-link/exchange.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
+import { canonicalJson } from "../../shared/protocol/digest.ts";
+import { MAX_SENDERS, type SeenSenders } from "../../shared/node/duplicate-senders.ts";
+import type { ListedSenders } from "../../shared/protocol/operator-answers.ts";
+import { ORIGIN } from "../worker/support/constants.ts";
+import {
+  type EnrolledMachine,
+  enrolled,
+  facts,
+  HEALTHY,
+  kube,
+  operator,
+  requestsAbout,
+  send,
+  transport,
+} from "../worker/support/machine.ts";
+import { reportHeaders, reportOf } from "../worker/support/posting.ts";
+
+const STARTED = "the machine's own process";
+const objectOf = (name: string) => env.NODES.getByName(name);
+const rowsOf = (name: string) =>
+  runInDurableObject(objectOf(name), (_, { storage }) =>
+    storage.sql.exec("SELECT key, value FROM records").toArray(),
+  );
+const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+const machineFacts = (name: string, bootID: string, cores: number): Facts =>
+  facts(name, { machine: { ...facts(name).machine!, bootID, cores } });
+
+/** The shim of the machine; its Node has 4 CPUs. */
+function honest({ name, key, kid }: EnrolledMachine, startId = STARTED, send: Transport = transport) {
+  const machineTime = () => new Date().toISOString();
+  const report = reporter({ name, origin: ORIGIN, key, kid, startId, send, machineTime });
+  return (bootID = "boot", cores = 4) => report(machineFacts(name, bootID, cores), HEALTHY);
+}
+
+interface Stolen {
+  startId: string;
+  bootID: string;
+  /** Taken from a report that is never sent on: an answer to a process that is not the machine's. */
+  prefetches?: boolean;
+}
+
+/** Whoever has the machine's key, and no shim: counts from 1000; says that there are 64 CPUs. */
+async function steal(machine: EnrolledMachine, { startId, bootID, prefetches = false }: Stolen) {
+  const { name } = machine;
+  const reported = machineFacts(name, bootID, 64);
+  const factsDigest = sha256Base64url(canonicalJson(reported));
+  let ticket = "";
+  const post = async (process: string, n: number) => {
+    const body = JSON.stringify(reportOf(name, { startId: process, factsDigest, facts: reported }));
+    const headers = await reportHeaders(machine, body, { ticket, n });
+    const response = await send(`/v1/nodes/${name}/report`, { method: "POST", headers, body });
+    const answer = await response.json<ReportAnswer & Problem>();
+    ticket = answer.ticket ?? ticket;
+    return { status: response.status, answer };
+  };
+  if (prefetches) await post("a process that never was", 1);
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const { status, answer } = await post(startId, 1000 + attempt);
+    if (status === 200) return answer.phase;
+  }
+  throw new Error("never fresh");
+}
+
+/** What the cluster sees: whose CPUs, and whose boot. */
+async function look(name: string): Promise<string> {
+  const { status } = await kube("GET", `/api/v1/nodes/${name}`);
+  return `${status?.capacity?.["cpu"]} ${status?.nodeInfo?.bootID}`;
+}
+const MACHINES = "4 boot";
+const doubleOf = async (name: string) =>
+  (await operator<ListedSenders>("GET", `/v1/nodes/${name}/clones`)).body.double?.phase;
+
+/** What happens in a round, before the machine's own report of that round. */
+type Theft = (machine: EnrolledMachine, round: number) => Promise<unknown>;
+
+/** As many as a machine may send: 100 at once, then ten a second. */
+async function flood(machine: EnrolledMachine, count: number, theft: Theft): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    if (index >= 95) pass(100);
+    await theft(machine, index);
+  }
+}
+
+describe("a thief with the machine's key, and the machine, ten times in turns:", () => {
+  const known: Theft = (machine) => steal(machine, { startId: STARTED, bootID: "boot" });
+  const prefetched: Theft = (machine) =>
+    steal(machine, { startId: STARTED, bootID: "boot", prefetches: true });
+  const restarts: Theft = (machine, index) => steal(machine, { startId: `stolen ${index}`, bootID: "boot" });
+  const reboots: Theft = (machine, index) =>
+    steal(machine, { startId: `stolen ${index}`, bootID: `stolen ${index}` });
+  const [asOneProcess, asOneMachine]: Theft[] = [
+    (machine) => steal(machine, { startId: "stolen", bootID: "boot" }),
+    (machine) => steal(machine, { startId: "stolen", bootID: "stolen" }),
+  ];
+
+  // Seen: in how many of twenty looks, one after each report, the Node has the thief's facts.
+  it.each<
+    [what: string, name: string, Theft, { after: "round" | "report" | "" }, phase: string, seen: number]
+  >([
+    ["n from 1000, the startId known", "known", known, { after: "" }, "cloned", 0],
+    ["n from 1000, with a ticket for another process", "prefetched", prefetched, { after: "" }, "cloned", 1],
+    ["n from 1000, the object evicted after each round", "evicted", known, { after: "round" }, "cloned", 0],
+    ["a process of its own", "process", asOneProcess!, { after: "" }, "two shims", 0],
+    ["a process and a boot of its own", "boot", asOneMachine!, { after: "" }, "cloned", 0],
+    ["another process each time", "processes", restarts, { after: "" }, "two shims", 0],
+    [
+      "another process each time, the object evicted after each report",
+      "cold-processes",
+      restarts,
+      { after: "report" },
+      "two shims",
+      1,
+    ],
+    ["another boot each time", "boots", reboots, { after: "" }, "cloned", 0],
+    [
+      "another boot each time, the object evicted after each report",
+      "cold-boots",
+      reboots,
+      { after: "report" },
+      "cloned",
+      1,
+    ],
+  ])("%s (%s)", async (_, name, theft, { after }, phase, seen) => {
+    const machine = await enrolled(`unseen-${name}`);
+    const report = honest(machine);
+    const evict = async (when: string) => {
+      if (after === when) await evictDurableObject(objectOf(machine.name));
+    };
+    await report();
+    await report();
+    expect(await look(machine.name)).toBe(MACHINES);
+    const looks: string[] = [];
+    for (let round = 0; round < 10; round++) {
+      pass(5000);
+      await evict("report");
+      await theft(machine, round);
+      looks.push(await look(machine.name));
+      await evict("report");
+      pass(4600);
+      await report();
+      looks.push(await look(machine.name));
+      await evict("round");
+    }
+    expect(await doubleOf(machine.name)).toBe(phase);
+    // Only before the machine has contradicted for the first time.
+    expect(looks.slice(2).filter((seen) => seen !== MACHINES)).toEqual([]);
+    expect(looks.filter((seen) => seen !== MACHINES)).toHaveLength(seen);
+  });
+
+  it.each<[string, string, Theft, string]>([
+    ["258 boots between two reports of the machine", "flood-boots", reboots, "cloned"],
+    ["258 processes between two reports of the machine", "flood-processes", restarts, "two shims"],
+  ])("%s → seen at once, and its facts never are", async (_, name, theft, phase) => {
+    const machine = await enrolled(`unseen-${name}`);
+    const report = honest(machine);
+    for (let beat = 0; beat < 2; beat++) await report();
+    pass(1000);
+    await flood(machine, 258, theft);
+    const looks = [await look(machine.name)];
+    pass(8600);
+    expect(await report()).toMatchObject({ ok: true, value: { phase } });
+    for (let round = 1; round < 10; round++) {
+      pass(5000);
+      await theft(machine, 1000 + round);
+      looks.push(await look(machine.name));
+      pass(4600);
+      await report();
+    }
+    expect(looks).toEqual(looks.map(() => MACHINES));
+    expect(await doubleOf(machine.name)).toBe(phase);
+    const { senders } = (await operator<ListedSenders>("GET", `/v1/nodes/${machine.name}/clones`)).body;
+    const machines = sha256Base64url(STARTED).slice(0, 8);
+    const isBelieved = senders.find(({ process }) => process === machines)?.isBelieved;
+    expect(isBelieved).toBe(phase === "two shims");
+    expect(senders.length).toBeLessThanOrEqual(MAX_SENDERS.processes + 2);
+  });
+});
+
+const forksOf = (name: string) =>
+  runInDurableObject(objectOf(name), (_, { storage }) => {
+    const rows = storage.sql.exec<{ value: string }>("SELECT value FROM records WHERE key = 'sightings'");
+    return (JSON.parse(rows.one().value) as SeenSenders).forks?.length ?? 0;
+  });
+
+describe("what shows a second holder of the key", () => {
+  it("a report that is one too many → is stored, and outlives an eviction", async () => {
+    const name = "unseen-too-many";
+    const machine = await enrolled(name);
+    const report = honest(machine);
+    await report();
+    pass(60_000);
+    for (let sent = 0; sent < 50; sent++) await report();
+    expect(await forksOf(name)).toBe(0);
+    // A copy of its memory uses up the rest.
+    const copy = honest(machine);
+    for (let sent = 0; sent < 52; sent++) await copy();
+    expect(await forksOf(name)).toBe(1);
+    expect(await report()).toMatchObject({ ok: false, error: { problem: { reason: "rate-limited" } } });
+    expect(await forksOf(name)).toBe(2);
+    await evictDurableObject(objectOf(name));
+    pass(1000);
+    await report();
+    await copy();
+    expect(await doubleOf(name)).toBe("cloned");
+  });
+
+  it("costs a row each time; a steady machine has none, also after its answers were lost", async () => {
+    const name = "unseen-rows";
+    const machine = await enrolled(name);
+    let isLost = false;
+    const report = honest(machine, STARTED, async (request) => {
+      const response = await transport(request);
+      if (isLost) throw new Error("lost");
+      return response;
+    });
+    for (let beat = 0; beat < 3; beat++) await report();
+    const stored = await rowsOf(name);
+    for (let beat = 0; beat < 12; beat++) {
+      pass(9600);
+      isLost = beat % 4 === 0 || beat % 5 === 0;
+      await report();
+    }
+    isLost = false;
+    await evictDurableObject(objectOf(name));
+    expect(await report()).toMatchObject({ ok: true, value: { phase: "registered" } });
+    expect(await rowsOf(name)).toEqual(stored);
+    await requestsAbout(name);
+    pass(9600);
+    await report();
+    expect(await requestsAbout(name)).toHaveLength(1);
+  });
+});
+
+describe("a machine alone, whose facts change as it", () => {
+  const STARTS = "starts again";
+  it.each([
+    ["at once", 0, "4 boot", 11_000],
+    ["ten seconds after its last report, as its service does", 10_000, "4 boot", 1000],
+    ["later", 11_000, "8 boot", undefined],
+  ])(
+    `${STARTS} %s → its Node has them, eleven seconds after its last report at the latest`,
+    async (_, ms, seen, waitMs) => {
+      const name = `unseen-restart-${ms}`;
+      const machine = await enrolled(name);
+      const before = honest(machine);
+      for (let beat = 0; beat < 2; beat++) await before();
+      pass(ms);
+      const after = honest(machine, "its next process");
+      const outcome = await after("boot", 8);
+      const phase = waitMs === undefined ? "registered" : "registering";
+      expect(outcome).toMatchObject({ ok: true, value: { phase, ready: true } });
+      expect(await look(name)).toBe(seen);
+      if (waitMs !== undefined) {
+        expect(outcome).toMatchObject({
+          value: { reportInMs: waitMs, message: expect.stringContaining("Another process") },
+        });
+        pass(waitMs);
+        expect(await after("boot", 8)).toMatchObject({ ok: true, value: { phase: "registered" } });
+      }
+      expect(await look(name)).toBe("8 boot");
+      expect(await doubleOf(name)).toBeUndefined();
+    },
+  );
+
+  it("reboots → its Node has them at once: it takes longer than a report's interval", async () => {
+    const name = "unseen-reboot";
+    const machine = await enrolled(name);
+    await honest(machine)();
+    pass(15_000);
+    expect(await honest(machine, "booted")("next boot", 8)).toMatchObject({ ok: true });
+    expect(await look(name)).toBe("8 next boot");
+  });
+});

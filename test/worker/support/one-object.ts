@@ -1,0 +1,141 @@
+// A machine's object without its storage and its network, and those who hold the machine's key: what tickets.ts,
+// decide-report.ts and changed-facts.ts do together, whatever the network does.
+import { NO_SENDERS } from "../../../shared/node/duplicate-senders.ts";
+import type { Report } from "../../../shared/protocol/report.ts";
+import { type Incumbent, incumbentAfter } from "../../../worker/machine/changed-facts.ts";
+import { decideReport, type ReportStep } from "../../../worker/machine/decide-report.ts";
+import { offerTicket, type Tickets, useTicket } from "../../../worker/machine/tickets.ts";
+
+export const LEASE_MS = 40_000;
+export const CONFIRMATION_MS = 11_000;
+
+/** A report as it is signed. */
+export interface Signed {
+  ticket: string;
+  n: number;
+  startId: string;
+  bootID: string;
+  /** Of its facts. */
+  digest: string;
+  /** Different in any two of them. */
+  body: string;
+}
+
+export interface Answer {
+  isChallenge: boolean;
+  ticket: string;
+}
+
+/** The part of the machine's object that decides about reports. */
+export class OneObject {
+  nowMs = 0;
+  senders = NO_SENDERS;
+  /** Of the facts that are stored. */
+  facts = "";
+  steps: ReportStep["kind"][] = [];
+  #tickets: Tickets<Answer> = {};
+  #incumbent: Incumbent | undefined;
+  #nonces = 0;
+
+  handle(signed: Signed): Answer {
+    const { ticket, n, body, startId, bootID, digest } = signed;
+    const freshness = useTicket(this.#tickets, { ticket, n, body, process: startId }, this.nowMs, LEASE_MS);
+    if (freshness.kind === "repeated") return freshness.answer;
+    const report: Report = {
+      protocol: 1,
+      startId,
+      machineTime: "2026-01-02T03:04:05Z",
+      vitals: { signals: {} },
+      factsDigest: digest,
+      facts: {},
+    };
+    const step = decideReport(report, {
+      isEnrolled: true,
+      freshness: freshness.kind === "stale" ? freshness : { ...freshness, remember: () => undefined },
+      senders: this.senders,
+      sender: { machineID: "m", bootID, startId },
+      areFactsKnown: digest === this.facts,
+      areSendersFactsKnown: true,
+      incumbent: this.#incumbent,
+      confirmationMs: CONFIRMATION_MS,
+      nowMs: this.nowMs,
+      leaseMs: LEASE_MS,
+    });
+    if (!("senders" in step)) throw new Error(step.kind);
+    this.senders = step.senders;
+    this.steps.push(step.kind);
+    if (step.kind === "apply") this.#apply(report);
+    const isLate = step.kind === "challenge" && step.isLate;
+    const nonce = () => `ticket ${++this.#nonces}`;
+    const answer = {
+      isChallenge: step.kind === "challenge",
+      ticket: offerTicket(this.#tickets, this.nowMs, LEASE_MS, nonce, isLate),
+    };
+    if (freshness.kind === "fresh") freshness.remember(answer);
+    return answer;
+  }
+
+  #apply(report: Report): void {
+    const moment = { confirmationMs: CONFIRMATION_MS, nowMs: this.nowMs };
+    this.#incumbent = incumbentAfter(this.#incumbent, report, this.facts || undefined, moment);
+    this.facts = report.factsDigest;
+  }
+
+  /** What is in SQLite stays. */
+  evict(): void {
+    this.#tickets = {};
+    this.#incumbent = undefined;
+    this.senders = JSON.parse(JSON.stringify(this.senders)) as typeof this.senders;
+  }
+}
+
+/** What the network does to one request: the object gets it or not, now or later, and its answer comes back or not. */
+export type Delivery = "whole" | "twice" | "request lost" | "answer lost" | "request late";
+
+/** A process of the shim, as node-shim/worker-link/reporter.ts is one; `ticket` and `n` as a copy of it has them. */
+export class Holder {
+  readonly startId: string;
+  readonly bootID: string;
+  ticket: string;
+  n: number;
+
+  constructor(startId: string, bootID: string, ticket = "", n = 0) {
+    this.startId = startId;
+    this.bootID = bootID;
+    this.ticket = ticket;
+    this.n = n;
+  }
+
+  /** Three attempts, each with a delivery of its own. `sent` gets each request, `late` those that are still under way. */
+  report(
+    object: OneObject,
+    digest: string,
+    deliveries: readonly Delivery[],
+    sent: Signed[],
+    late: Signed[],
+  ): void {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const answer = this.#post(object, digest, deliveries[attempt] ?? "whole", sent, late);
+      if (!answer) return;
+      if (answer.ticket !== this.ticket) [this.ticket, this.n] = [answer.ticket, 0];
+      if (!answer.isChallenge) return;
+    }
+  }
+
+  #post(
+    object: OneObject,
+    digest: string,
+    delivery: Delivery,
+    sent: Signed[],
+    late: Signed[],
+  ): Answer | undefined {
+    const { startId, bootID, ticket } = this;
+    const signed = { ticket, n: ++this.n, startId, bootID, digest, body: `body ${sent.length}` };
+    sent.push(signed);
+    if (delivery === "request late") late.push(signed);
+    if (delivery === "request late" || delivery === "request lost") return undefined;
+    const answer = object.handle(signed);
+    if (delivery === "answer lost") return undefined;
+    return delivery === "twice" ? object.handle(signed) : answer;
+  }
+}
