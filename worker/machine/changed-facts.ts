@@ -56,7 +56,9 @@ export function incumbentAfter(
   { confirmationMs: ms, nowMs }: Pick<ChangedFacts, "confirmationMs" | "nowMs">,
 ): Incumbent {
   const { startId, factsDigest } = report;
-  const now = { startId, lastMs: nowMs };
+  // A newcomer with the machine's own facts counts at once, and does not take its place before it is silent.
+  const isHeld = known !== undefined && known.startId !== startId && nowMs < known.lastMs + ms;
+  const now = isHeld ? { startId: known.startId, lastMs: known.lastMs } : { startId, lastMs: nowMs };
   const replaced = known?.replaced;
   const isRecent = replaced !== undefined && nowMs - replaced.atMs <= 2 * ms;
   if (before === undefined || before === factsDigest) return isRecent ? { ...now, replaced } : now;

@@ -72,6 +72,14 @@ export const cloneMutants = [
       "a process and a boot of its own",
     ],
     [
+      "a newcomer with the machine's facts does not take its place",
+      "worker/machine/changed-facts.ts",
+      "known.startId !== startId && nowMs < known.lastMs + ms",
+      "known.startId === startId && nowMs < 0",
+      UNSEEN_TEST,
+      "the machine's own facts, then its own",
+    ],
+    [
       "disputed facts wait, also over evictions",
       "worker/machine/changed-facts.ts",
       "isInDoubt ? (senders.waitingSinceMs ?? nowMs) : -Infinity",

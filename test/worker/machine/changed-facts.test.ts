@@ -102,3 +102,12 @@ describe("the facts that stood before", () => {
     expect(after(text)).toBe(expected);
   });
 });
+
+it.each<[string, startId: string, nowMs: number, expected: Incumbent]>([
+  ["of the same process → it goes on", "a", 5000, { startId: "a", lastMs: 5000 }],
+  ["of another one, the first one being there → the first one", "b", MS - 1, incumbent],
+  ["of another one, the first one being silent → the other one", "b", MS, { startId: "b", lastMs: MS }],
+])("a report that is applied, %s", (_, startId, nowMs, expected) => {
+  const report = { startId, factsDigest: "same" };
+  expect(incumbentAfter(incumbent, report, "same", { confirmationMs: MS, nowMs })).toEqual(expected);
+});
