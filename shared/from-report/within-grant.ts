@@ -10,6 +10,7 @@ import {
   parseIpSloppy,
 } from "../kubernetes/ip.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
+import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import type { Node, ResourceList } from "../kubernetes/types.ts";
 import { PROVIDED_NODE_IP_ANNOTATION } from "../setters/provided-node-ip.ts";
 import { FACTS_ONLY_TAINT } from "../node/ownership.ts";
@@ -172,7 +173,7 @@ function resourcesWithin(
     const path = ["f:status", "f:capacity", `f:${name}`];
     return !fromPlugins.includes(name) && isOthers(before, path, fieldManager);
   };
-  const left = [...new Set([...fromPlugins, ...fromDropIns])].filter(
+  const left = [...new Set([...fromPlugins, ...fromDropIns, ...changedResources(before, node)])].filter(
     (name) => isSomebodyElses(name) || (!isAllowed(grant.mayResource, name) && !listed.includes(name)),
   );
   if (left.length === 0) return [];
@@ -187,6 +188,13 @@ function resourcesWithin(
   }
   unlist(node, FACT_RESOURCES_ANNOTATION, left);
   return left.map((name) => `resource ${name}`);
+}
+
+/** Those that a registration resets, besides what facts say about. */
+function changedResources(before: Node | undefined, node: DraftNode): string[] {
+  const was = before?.status?.capacity ?? {};
+  const changed = Object.keys(was).filter((name) => node.status.capacity?.[name] !== was[name]);
+  return changed.filter(isExtendedResourceName);
 }
 
 function addressesWithin(node: DraftNode, { grant, name }: GrantHolder): string[] {

@@ -62,6 +62,20 @@ test.each<[name: string, situation: string, devices: Devices | undefined, gpus: 
   expect(await gpusOf(name)).toEqual([expected, expected]);
 });
 
+test.each<[name: string, whose: string, manager: string, grant: Record<string, unknown>]>([
+  ["devices-of-others", "another agent has set", "gpu-agent", {}],
+  ["devices-beyond", "the token does not allow", "rollcall.rollcall", { mayResource: [] }],
+])("$0: a reset leaves what $1", async (name, _whose, manager, grant) => {
+  const machine = await enrolled(name, grant);
+  await shimOf(machine)(facts(name), HEALTHY);
+  const { status, ...node } = await kube("GET", `/api/v1/nodes/${name}`);
+  const capacity = { ...status?.capacity, [GPU]: "2" };
+  const path = `/api/v1/nodes/${name}/status?fieldManager=${manager}`;
+  await kube("PUT", path, { ...node, status: { ...status, capacity } });
+  await shimOf(machine, "start-2")(facts(name, { devices: none({ recorded: false }) }), HEALTHY);
+  expect((await gpusOf(name))[0]).toBe("2");
+});
+
 test("a reset happens at registration only → what others announce later stays", async () => {
   const name = "devices-announced";
   const { restarted } = await withGpus(name);

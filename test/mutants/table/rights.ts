@@ -57,6 +57,14 @@ export const rightsMutants = [
       "a device plugin's resource beyond the token",
     ],
     [
+      "resources of others, over a reset",
+      WITHIN_GRANT,
+      "...fromDropIns, ...changedResources(before, node)])",
+      "...fromDropIns])",
+      "stories/devices.test.ts",
+      "a reset leaves what another agent has set",
+    ],
+    [
       "provider IDs that the token lets it have",
       WITHIN_GRANT,
       "|| isAllowed(grant.mayCloud, providerID)) return [];",
