@@ -1,0 +1,64 @@
+// What a hostile machine does next: its seed, its number and the act's index decide it, and nothing that was answered.
+import type { Ids } from "./draft.ts";
+import * as kinds from "./kinds.ts";
+import { streamOf } from "./streams.ts";
+
+interface Role {
+  does: readonly kinds.Kind[];
+  /** Its shim is started again after so many acts, and the machine after four times as many. */
+  restartsAfter: number;
+}
+
+/** What each machine does most of the time: with eight of them all is done. */
+const ROLES: readonly Role[] = [
+  { does: [kinds.reachLimits], restartsAfter: 600 },
+  { does: [kinds.reachLimits, kinds.devices, kinds.inventory, kinds.beyond], restartsAfter: 10 },
+  { does: [kinds.flap], restartsAfter: 5000 },
+  { does: [kinds.beyond, kinds.devices, kinds.clouds], restartsAfter: 600 },
+  { does: [kinds.images, kinds.settings], restartsAfter: 5000 },
+  { does: [kinds.keys, kinds.beyond], restartsAfter: 600 },
+  { does: [kinds.clones, kinds.tricks], restartsAfter: 600 },
+  { does: [kinds.conditions, kinds.events, kinds.floods], restartsAfter: 600 },
+];
+/** Now and then a machine does what others do; not what ends it, or has it ignored for an hour. */
+const ANYBODYS: readonly kinds.Kind[] = [
+  kinds.reachLimits,
+  kinds.flap,
+  kinds.beyond,
+  kinds.images,
+  kinds.settings,
+  kinds.conditions,
+  kinds.events,
+  kinds.devices,
+  kinds.floods,
+];
+
+export function actOf(
+  seed: number,
+  machine: number,
+  index: number,
+  at: { name: string; coveted: kinds.Coveted },
+): kinds.Act {
+  const random = streamOf(seed, machine, "acts", index);
+  const salt = Buffer.from(random.bytes(6)).toString("hex");
+  const { does, restartsAfter } = ROLES[machine % ROLES.length]!;
+  const ids = idsAt({ seed, machine, index }, restartsAfter);
+  const kind = random.pick(random.chance(0.8) ? does : ANYBODYS);
+  return kind({ random, index, salt, ids, ...at });
+}
+
+/** A process of the shim runs for some acts, a boot for some processes, a disk for some boots; none comes back. */
+function idsAt(
+  { seed, machine, index }: { seed: number; machine: number; index: number },
+  restartsAfter: number,
+): Ids {
+  const id = (what: keyof Ids, every: number) => {
+    const random = streamOf(seed, machine, what, Math.floor(index / every));
+    return Buffer.from(random.bytes(8)).toString("hex");
+  };
+  return {
+    startId: id("startId", restartsAfter),
+    bootID: id("bootID", 4 * restartsAfter),
+    machineID: id("machineID", 16 * restartsAfter),
+  };
+}

@@ -1,0 +1,34 @@
+// The join tokens of the hostile machines: from one that allows whatever a kubelet may set to one that allows nothing.
+import type { Granted } from "./beyond-grant.ts";
+
+const GRANTS: readonly Granted[] = [
+  {},
+  {
+    labels: { tier: "front" },
+    taints: [{ key: "tenant", value: "shop", effect: "NoSchedule" }],
+    mayLabel: [],
+    mayTaint: [],
+    mayCondition: [],
+    mayResource: [],
+    mayAddress: ["10.20.0.0/16"],
+    mayCloud: [],
+  },
+  {
+    labels: { tier: "edge", "topology.kubernetes.io/zone": "shop-17" },
+    mayLabel: ["example.com/*", "node.kubernetes.io/instance-type"],
+    mayTaint: ["example.com/*"],
+    mayCondition: ["Example*"],
+    mayResource: ["example.com/*"],
+    mayAddress: ["10.0.0.0/8", "fd00::/8"],
+    mayCloud: ["aws:///eu-west-1*"],
+  },
+  {
+    withoutFactsOnlyTaint: true,
+    mayTaint: ["example.com/*", "node.cloudprovider.kubernetes.io/uninitialized"],
+  },
+];
+
+/** Of a hostile machine by its number. */
+export function grantOf(machine: number): Granted {
+  return GRANTS[machine % GRANTS.length]!;
+}

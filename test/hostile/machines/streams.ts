@@ -1,0 +1,15 @@
+// The randomness of one machine, in streams that do not disturb each other: what is drawn from one changes no other.
+import { type Random, randomOf } from "../random.ts";
+
+const STREAMS = ["acts", "tricks", "keys", "startId", "bootID", "machineID"] as const;
+/** More than a machine acts in a day. */
+const LENGTH = 2 ** 20;
+
+export function streamOf(
+  seed: number,
+  machine: number,
+  stream: (typeof STREAMS)[number],
+  index: number,
+): Random {
+  return randomOf(seed, (machine * STREAMS.length + STREAMS.indexOf(stream)) * LENGTH + index);
+}

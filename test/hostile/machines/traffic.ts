@@ -1,0 +1,56 @@
+// What a machine costs the apiserver, out of the Worker's requests: how many in a minute, how many bytes in an hour. Pure.
+
+export interface KubeRequest {
+  /** By a clock that only goes forward. */
+  atMs: number;
+  method: string;
+  path: string;
+  /** Elsewhere: what no machine's Node needs. */
+  kind: "nodes" | "leases" | "events" | "elsewhere";
+  /** The machine's. */
+  name: string;
+  /** The size, in JSON, of the object that a write left behind: etcd keeps each version for minutes. 0: nothing was written. */
+  keptBytes: number;
+}
+
+export interface Cost {
+  name: string;
+  /** In the first minute after its first request: what is saved up for it is spent then. */
+  first: { requests: number; bytes: number };
+  /** The most requests in one of the minutes after that. The last one may be shorter. */
+  requestsAMinute: number;
+  /** What was kept after the first minute, for an hour. null: less than half a minute was left to measure in. */
+  bytesAnHour: number | null;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const LEAST_MEASURED_MS = MINUTE_MS / 2;
+
+/** Of each machine. A minute is counted from the machine's own first request. */
+export function costs(requests: readonly KubeRequest[], untilMs: number): Cost[] {
+  const byName = Map.groupBy(
+    requests.filter(({ name }) => name !== ""),
+    ({ name }) => name,
+  );
+  return [...byName].map(([name, its]) => costOf(name, its, untilMs));
+}
+
+function costOf(name: string, requests: readonly KubeRequest[], untilMs: number): Cost {
+  const [{ atMs: firstMs }] = requests as readonly [KubeRequest];
+  const minutes = Map.groupBy(requests, ({ atMs }) => Math.floor((atMs - firstMs) / MINUTE_MS));
+  const first = minutes.get(0) ?? [];
+  minutes.delete(0);
+  const measuredMs = untilMs - firstMs - MINUTE_MS;
+  const later = [...minutes.values()];
+  return {
+    name,
+    first: { requests: first.length, bytes: bytesOf(first) },
+    requestsAMinute: Math.max(0, ...later.map(({ length }) => length)),
+    bytesAnHour: measuredMs < LEAST_MEASURED_MS ? null : (bytesOf(later.flat()) * HOUR_MS) / measuredMs,
+  };
+}
+
+function bytesOf(requests: readonly KubeRequest[]): number {
+  return requests.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
+}

@@ -1,0 +1,175 @@
+// What a run is judged by: each limit can be broken by itself, and says what to look at.
+import { describe, expect, it, test } from "vitest";
+import type { Cost } from "./traffic.ts";
+import { BOUNDS, isClean, type Outcomes, p99, verdictText } from "./verdict.ts";
+
+const MIB = 2 ** 20;
+const cost = (more: Partial<Cost> = {}): Cost => ({
+  name: "hostile-03",
+  first: { requests: 20, bytes: 1000 },
+  requestsAMinute: 20,
+  bytesAnHour: MIB,
+  ...more,
+});
+const clean: Outcomes = {
+  plan: { seed: 3, machines: 4, minutes: 5 },
+  apiserver: "the apiserver",
+  kinds: new Map([["rotates", new Map([["200", 1]])]]),
+  othersChanged: [],
+  elsewhere: [],
+  beyondGrants: [],
+  marks: 7,
+  marksLost: [],
+  operatorActs: 9,
+  auditLost: [],
+  costs: [cost()],
+  etcdBytesAnHour: MIB,
+  honestBefore: [5],
+  honestDuring: [9],
+  honestFaults: [],
+  failures: [],
+  overLimits: [],
+  objectBytes: new Map([["hostile-03", MIB]]),
+  residentBytes: [100 * MIB],
+};
+const AGAIN = "npm run hostile -- --as machine --machines 4 --minutes 5 --seed 3";
+const lastLine = (text: string) => text.trimEnd().split("\n").at(-1);
+const brokenLines = (text: string) => text.split("\n").filter((line) => line.startsWith("BROKEN"));
+const long = (count: number, ms: number) => Array.from({ length: count }, () => ms);
+
+describe("a verdict", () => {
+  it("that everything was kept → clean, with how much there was", () => {
+    expect(isClean(clean)).toBe(true);
+    const text = verdictText(clean);
+    expect(lastLine(text)).toBe("clean: 16 limits kept");
+    expect(brokenLines(text)).toEqual([]);
+    expect(text).toContain("rotates  200 × 1");
+    expect(text).toContain("against the apiserver");
+    expect(text).toContain("of 7 marks of others lost: 0");
+    expect(text).toContain(
+      "hostile-03: 20 requests and 0.00 MiB in its first minute, then at most 20 a minute and 1.00 MiB",
+    );
+  });
+
+  it.each<[situation: string, Partial<Outcomes>, line: string, lookAt: string]>([
+    ["another Node changed", { othersChanged: ["/nodes/a is gone"] }, "changed: 1", "/nodes/a is gone"],
+    [
+      "the Worker asked elsewhere",
+      { elsewhere: ["GET /api/v1/secrets"] },
+      "elsewhere: 1",
+      "GET /api/v1/secrets",
+    ],
+    ["a Node has more than it may", { beyondGrants: ["a has label b"] }, "tokens: 1", "a has label b"],
+    ["a mark is lost", { marksLost: ["a has lost b"] }, "of 7 marks of others lost: 1", "a has lost b"],
+    [
+      "an act is not in the log",
+      { auditLost: ["token.create t"] },
+      "of 9 operators' acts not in the audit log: 1",
+      "token.create t",
+    ],
+    ["a limit was none", { overLimits: ["act 5"] }, "over a limit and taken: 1", "act 5"],
+    ["a request failed", { failures: ["5xx: act 5"] }, "5xx or no answer: 1", "5xx: act 5"],
+    [
+      "an honest machine failed",
+      { honestFaults: ["honest-0 is not Ready"] },
+      "not Ready or refused: 1",
+      "honest-0 is not Ready",
+    ],
+    [
+      "honest machines became slow",
+      { honestBefore: [60], honestDuring: [121] },
+      "60.0 ms before, 121.0 ms during",
+      AGAIN,
+    ],
+    ["nothing honest was heard", { honestDuring: [] }, "(1 and 0 reports)", AGAIN],
+    [
+      "a burst of requests",
+      { costs: [cost({ first: { requests: 1000, bytes: 0 } })] },
+      "first minute: 1000 (hostile-03)",
+      AGAIN,
+    ],
+    [
+      "a burst of bytes",
+      { costs: [cost({ first: { requests: 0, bytes: 9 * MIB } })] },
+      "first minute: 9.00 MiB (hostile-03)",
+      AGAIN,
+    ],
+    [
+      "many requests in a minute",
+      { costs: [cost(), cost({ name: "b", requestsAMinute: 26 })] },
+      "later minute of a machine: 26 (b), at most 25",
+      AGAIN,
+    ],
+    [
+      "many bytes in an hour",
+      { costs: [cost(), cost({ name: "b", bytesAnHour: 4 * MIB })] },
+      "machine and hour: 4.00 MiB (b), at most 3.00 MiB",
+      AGAIN,
+    ],
+    ["etcd grows", { etcdBytesAnHour: 4 * MIB }, "on average: 4.00 MiB", AGAIN],
+    [
+      "an object grows",
+      { objectBytes: new Map([["a", 5 * MIB]]) },
+      "storage of a machine: 5.00 MiB (a)",
+      AGAIN,
+    ],
+    ["no machine was there", { objectBytes: new Map() }, "storage of a machine: 0.00 MiB (none)", AGAIN],
+    [
+      "memory grows",
+      { residentBytes: Array.from({ length: 100 }, (_, at) => (100 + at * 10) * MIB) },
+      "which is not flat",
+      AGAIN,
+    ],
+  ])("that %s → not clean, and what to look at", (_, more, line, lookAt) => {
+    const outcomes = { ...clean, ...more };
+    expect(isClean(outcomes)).toBe(false);
+    const text = verdictText(outcomes);
+    expect(brokenLines(text)).toEqual([expect.stringContaining(line)]);
+    expect(text).toContain(lookAt);
+    expect(lastLine(text)).toBe(`not clean: 1 broken; ${AGAIN}`);
+  });
+
+  it.each<[situation: string, Partial<Outcomes>]>([
+    [
+      "at each limit",
+      {
+        costs: [
+          cost({
+            first: { requests: BOUNDS.firstMinuteRequests, bytes: BOUNDS.firstMinuteBytes },
+            requestsAMinute: BOUNDS.requestsAMinute,
+            bytesAnHour: BOUNDS.bytesAnHour,
+          }),
+        ],
+      },
+    ],
+    ["an object as large as it may be", { objectBytes: new Map([["a", BOUNDS.objectBytes]]) }],
+    ["twice as slow", { honestBefore: [80], honestDuring: [160] }],
+    ["slower than nothing at all, and still fast", { honestBefore: [2], honestDuring: [100] }],
+    ["one report of a hundred slow", { honestDuring: [...long(99, 5), 5000] }],
+    ["no etcd", { etcdBytesAnHour: null }],
+  ])("%s → clean", (_, more) => {
+    expect(isClean({ ...clean, ...more })).toBe(true);
+  });
+
+  it("of a run that was too short for an hour's bytes → says so, and judges the first minute alone", () => {
+    const outcomes = { ...clean, costs: [cost({ bytesAnHour: null, requestsAMinute: 1000 })] };
+    expect(isClean(outcomes)).toBe(true);
+    expect(verdictText(outcomes).match(/too short to measure/g)).toHaveLength(2);
+  });
+
+  it("of many faults → the first twenty, each cut", () => {
+    const failures = Array.from({ length: 30 }, (_, at) => `fault-${at} ${"x".repeat(5000)}`);
+    const lines = verdictText({ ...clean, failures }).split("\n");
+    const shown = lines.filter((line) => line.startsWith("fault-"));
+    expect([shown.length, Math.max(...shown.map(({ length }) => length))]).toEqual([20, 1000]);
+  });
+});
+
+test.each<[durations: number[], longest: number]>([
+  [[], 0],
+  [[3, 1, 2], 3],
+  [[...long(98, 1), 7, 9], 7],
+  [[...long(198, 1), 7, 9], 1],
+])("p99 of %j → %d", (durations, longest) => {
+  expect(p99(durations)).toBe(longest);
+});

@@ -1,0 +1,218 @@
+// What came of a run, held against what may come of it, in words: a line for each limit, the last one is the verdict.
+import { memoryOf } from "../verdict.ts";
+import type { Cost } from "./traffic.ts";
+
+export interface Plan {
+  seed: number;
+  machines: number;
+  minutes: number;
+}
+
+export interface Outcomes {
+  plan: Plan;
+  /** Which apiserver it was. */
+  apiserver: string;
+  /** Of the hostile machines: by kind of act, how often each answer was given. */
+  kinds: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** Nodes, leases and other objects that are not the hostile machines' own. */
+  othersChanged: readonly string[];
+  /** Requests of the Worker's to where no machine's Node, lease or events are. */
+  elsewhere: readonly string[];
+  beyondGrants: readonly string[];
+  /** Marks of operators and agents on hostile machines' Nodes: how many there were, and what is lost of them. */
+  marks: number;
+  marksLost: readonly string[];
+  /** What operators changed, and what of it the audit log has not. */
+  operatorActs: number;
+  auditLost: readonly string[];
+  /** Of the hostile machines. */
+  costs: readonly Cost[];
+  /** What etcd was given to keep, for a hostile machine and hour, on average; null: there was no etcd. */
+  etcdBytesAnHour: number | null;
+  /** How long honest machines' reports took, in milliseconds. */
+  honestBefore: readonly number[];
+  honestDuring: readonly number[];
+  /** Honest machines that were not Ready, or not answered as such. */
+  honestFaults: readonly string[];
+  /** 5xx and requests without an answer, of anybody. */
+  failures: readonly string[];
+  /** What is over a limit and was taken all the same. */
+  overLimits: readonly string[];
+  /** By machine, what its object keeps in SQLite. */
+  objectBytes: ReadonlyMap<string, number>;
+  /** Of workerd, all the time. */
+  residentBytes: readonly number[];
+}
+
+const MIB = 2 ** 20;
+export const BOUNDS = {
+  /** Of a machine, in its first minute: all that may be saved up. */
+  firstMinuteRequests: 60,
+  firstMinuteBytes: MIB,
+  requestsAMinute: 25,
+  bytesAnHour: 3 * MIB,
+  slowdown: 2,
+  /** Reports that are faster than this are not told apart: this machine has other things to do as well. */
+  unnoticedMs: 50,
+  objectBytes: 4 * MIB,
+} as const;
+
+interface Line {
+  text: string;
+  isKept: boolean;
+  /** What to look at where it is not. */
+  faults?: readonly string[];
+}
+
+/** The 99th of 100, of few the longest. */
+export function p99(durations: readonly number[]): number {
+  const sorted = durations.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(sorted.length * 0.99) - 1)] ?? 0;
+}
+
+export function isClean(outcomes: Outcomes): boolean {
+  return lines(outcomes).every(({ isKept }) => isKept);
+}
+
+const SHOWN = 20;
+const TEXT_LENGTH = 1000;
+
+export function verdictText(outcomes: Outcomes): string {
+  const { plan, apiserver } = outcomes;
+  const judged = lines(outcomes);
+  const broken = judged.filter(({ isKept }) => !isKept);
+  const again = `npm run hostile -- --as machine --machines ${plan.machines} --minutes ${plan.minutes} --seed ${plan.seed}`;
+  return [
+    ...kindLines(outcomes),
+    ...machineLines(outcomes),
+    `against ${apiserver}`,
+    ...broken.flatMap(({ faults = [] }) => faults.slice(0, SHOWN).map((text) => text.slice(0, TEXT_LENGTH))),
+    ...judged.map(({ text, isKept }) => `${isKept ? "kept  " : "BROKEN"}  ${text}`),
+    broken.length === 0
+      ? `clean: ${judged.length} limits kept`
+      : `not clean: ${broken.length} broken; ${again}`,
+    "",
+  ].join("\n");
+}
+
+function lines(outcomes: Outcomes): Line[] {
+  const { othersChanged, elsewhere, beyondGrants, marks, marksLost, operatorActs, auditLost } = outcomes;
+  const { honestFaults, failures, overLimits } = outcomes;
+  return [
+    none("other Nodes, leases and objects changed", othersChanged),
+    none("requests elsewhere", elsewhere),
+    none("beyond the machines' tokens", beyondGrants),
+    none(`of ${marks} marks of others lost`, marksLost),
+    none(`of ${operatorActs} operators' acts not in the audit log`, auditLost),
+    none("over a limit and taken", overLimits),
+    none("5xx or no answer", failures),
+    none("honest machines not Ready or refused", honestFaults),
+    slowdownLine(outcomes),
+    ...costLines(outcomes),
+    sizeLine(outcomes),
+    memoryLine(outcomes),
+  ];
+}
+
+function none(what: string, faults: readonly string[]): Line {
+  return { text: `${what}: ${faults.length}`, isKept: faults.length === 0, faults };
+}
+
+function slowdownLine({ honestBefore, honestDuring }: Outcomes): Line {
+  const [before, during] = [p99(honestBefore), p99(honestDuring)];
+  const ratio = during / Math.max(before, BOUNDS.unnoticedMs);
+  const counts = `${honestBefore.length} and ${honestDuring.length} reports`;
+  const text =
+    `an honest machine's p99: ${before.toFixed(1)} ms before, ${during.toFixed(1)} ms during (${counts}), ` +
+    `${(during / before).toFixed(1)} ×; at most ${BOUNDS.slowdown} ×, or ${BOUNDS.slowdown * BOUNDS.unnoticedMs} ms`;
+  const isMeasured = honestBefore.length > 0 && honestDuring.length > 0;
+  return { text, isKept: isMeasured && ratio <= BOUNDS.slowdown };
+}
+
+const mib = (bytes: number) => `${(bytes / MIB).toFixed(2)} MiB`;
+
+function most<Item>(items: readonly Item[], value: (item: Item) => number): Item | undefined {
+  return items.reduce<Item | undefined>(
+    (so, item) => (so === undefined || value(item) > value(so) ? item : so),
+    undefined,
+  );
+}
+
+/** The first minute is held against what is saved up; what follows against a rate, where there was time to measure one. */
+function costLines({ costs, etcdBytesAnHour }: Outcomes): Line[] {
+  const burst = most(costs, ({ first }) => first.requests);
+  const heavy = most(costs, ({ first }) => first.bytes);
+  const busy = most(costs, ({ requestsAMinute }) => requestsAMinute);
+  const large = most(costs, ({ bytesAnHour }) => bytesAnHour ?? -1);
+  const [bytes, etcd] = [large?.bytesAnHour ?? null, etcdBytesAnHour];
+  const of = (cost: Cost | undefined) => (cost ? ` (${cost.name})` : "");
+  const limited = (
+    what: string,
+    value: number,
+    limit: number,
+    show: (value: number) => string,
+    whose = "",
+  ) => ({
+    text: `${what}: ${show(value)}${whose}, at most ${show(limit)}`,
+    isKept: value <= limit,
+  });
+  const unmeasured = (what: string): Line => ({
+    text: `${what}: the run was too short to measure it`,
+    isKept: true,
+  });
+  const { firstMinuteRequests, firstMinuteBytes, requestsAMinute, bytesAnHour } = BOUNDS;
+  const whole = (value: number) => String(value);
+  const names = {
+    burst: "apiserver requests in a machine's first minute",
+    heavy: "bytes kept in a machine's first minute",
+    busy: "apiserver requests in a later minute of a machine",
+    large: "bytes kept for a machine and hour",
+    etcd: "bytes that etcd was given for a machine and hour, on average",
+  };
+  return [
+    limited(names.burst, burst?.first.requests ?? 0, firstMinuteRequests, whole, of(burst)),
+    limited(names.heavy, heavy?.first.bytes ?? 0, firstMinuteBytes, mib, of(heavy)),
+    bytes === null
+      ? unmeasured(names.busy)
+      : limited(names.busy, busy?.requestsAMinute ?? 0, requestsAMinute, whole, of(busy)),
+    bytes === null ? unmeasured(names.large) : limited(names.large, bytes, bytesAnHour, mib, of(large)),
+    ...(etcd === null ? [] : [limited(names.etcd, etcd, bytesAnHour, mib)]),
+  ];
+}
+
+function sizeLine({ objectBytes }: Outcomes): Line {
+  const largest = most([...objectBytes], ([, bytes]) => bytes);
+  const [name, bytes] = largest ?? ["none", 0];
+  const text = `storage of a machine: ${mib(bytes)} (${name}), at most ${mib(BOUNDS.objectBytes)}`;
+  return { text, isKept: largest !== undefined && bytes <= BOUNDS.objectBytes };
+}
+
+function memoryLine({ residentBytes }: Outcomes): Line {
+  const { early, late, isFlat } = memoryOf(residentBytes);
+  const text = `workerd's memory: ${Math.round(early / MIB)} → ${Math.round(late / MIB)} MiB`;
+  return { text: isFlat ? text : `${text}, which is not flat`, isKept: isFlat };
+}
+
+/** The most costly machines. */
+function machineLines({ costs }: Outcomes): string[] {
+  const costly = costs.toSorted(
+    (a, b) => b.first.bytes + (b.bytesAnHour ?? 0) - a.first.bytes - (a.bytesAnHour ?? 0),
+  );
+  return costly.slice(0, SHOWN).map(({ name, first, requestsAMinute, bytesAnHour }) => {
+    const later =
+      bytesAnHour === null
+        ? ""
+        : `, then at most ${requestsAMinute} a minute and ${mib(bytesAnHour)} an hour`;
+    return `${name}: ${first.requests} requests and ${mib(first.bytes)} in its first minute${later}`;
+  });
+}
+
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1);
+
+function kindLines({ kinds }: Outcomes): string[] {
+  const width = Math.max(0, ...[...kinds.keys()].map((kind) => kind.length));
+  return [...kinds].toSorted(byName).map(([kind, answers]) => {
+    const sorted = [...answers].toSorted(byName);
+    return `${kind.padEnd(width)}  ${sorted.map(([answer, times]) => `${answer} × ${times}`).join(", ")}`;
+  });
+}

@@ -1,0 +1,22 @@
+// The Worker as it is, which also says how large a machine's storage is: what the platform counts. All else is the Worker
+// itself, with its own clock and alarms. No test of its own.
+import type { Environment } from "../../../worker/env.ts";
+import worker, { NodeObject as RealNodeObject } from "../../../worker/index.ts";
+
+export { RegistryObject } from "../../../worker/index.ts";
+
+export class NodeObject extends RealNodeObject {
+  databaseBytes(): number {
+    return this.ctx.storage.sql.databaseSize;
+  }
+}
+
+// oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
+export default {
+  async fetch(request: Request, env: Environment, context: ExecutionContext): Promise<Response> {
+    const [, name] = /^\/sized\/(.+)$/.exec(new URL(request.url).pathname) ?? [];
+    if (name === undefined) return worker.fetch(request, env, context);
+    const node = env.NODES.getByName(name) as unknown as DurableObjectStub<NodeObject>;
+    return Response.json(await node.databaseBytes());
+  },
+};
