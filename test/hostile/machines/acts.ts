@@ -7,7 +7,15 @@ interface Role {
   does: readonly kinds.Kind[];
   /** Its shim is started again after so many acts, and the machine after four times as many. */
   restartsAfter: number;
+  leaves?: boolean;
 }
+
+/**
+ * A name may be enrolled 24 times a day: that often in an hour is the most that an hour may have. The first time is soon, so
+ * that it comes in a short run.
+ */
+const LEAVES_EVERY = 1500;
+const FIRST_LEAVE = 40;
 
 /** What each machine does most of the time: with eight of them all is done. */
 const ROLES: readonly Role[] = [
@@ -16,7 +24,7 @@ const ROLES: readonly Role[] = [
   { does: [kinds.flap], restartsAfter: 5000 },
   { does: [kinds.beyond, kinds.devices, kinds.clouds], restartsAfter: 600 },
   { does: [kinds.images, kinds.settings], restartsAfter: 5000 },
-  { does: [kinds.keys, kinds.beyond], restartsAfter: 600 },
+  { does: [kinds.keys, kinds.beyond, kinds.images], restartsAfter: 600, leaves: true },
   { does: [kinds.clones, kinds.tricks], restartsAfter: 600 },
   { does: [kinds.conditions, kinds.events, kinds.floods], restartsAfter: 600 },
 ];
@@ -41,7 +49,8 @@ export function actOf(
 ): kinds.Act {
   const random = streamOf(seed, machine, "acts", index);
   const salt = Buffer.from(random.bytes(6)).toString("hex");
-  const { does, restartsAfter } = ROLES[machine % ROLES.length]!;
+  const { does, restartsAfter, leaves = false } = ROLES[machine % ROLES.length]!;
+  if (leaves && index % LEAVES_EVERY === FIRST_LEAVE) return kinds.leaves();
   const ids = idsAt({ seed, machine, index }, restartsAfter);
   const kind = random.pick(random.chance(0.8) ? does : ANYBODYS);
   return kind({ random, index, salt, ids, ...at });

@@ -189,8 +189,9 @@ export const floods: Kind = (draw) => ({
   times: 10,
 });
 
+export const leaves = (): Act => ({ kind: "leaves and enrols again", does: "leave" });
+
 export const keys: Kind = ({ random, coveted }) => {
-  if (random.chance(0.1)) return { kind: "leaves and enrols again", does: "leave" };
   if (random.chance(0.3)) {
     return { kind: "asks for another's name", does: "ask for a name", name: random.pick(coveted.names) };
   }

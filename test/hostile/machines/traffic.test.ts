@@ -25,13 +25,13 @@ test.each<[situation: string, KubeRequest[], untilMs: number, object]>([
     "just too short to measure what follows",
     [request(0, 5), request(MINUTE, 7)],
     1.5 * MINUTE - 1,
-    { first: { requests: 1, bytes: 5 }, requestsAMinute: 1, bytesAnHour: null },
+    { first: { requests: 1, bytes: 5 }, requestsAMinute: 1, bytesAnHour: null, ofKinds: {} },
   ],
   [
     "half a minute more → taken for an hour",
     [request(0, 5), request(MINUTE, 7)],
     1.5 * MINUTE,
-    { bytesAnHour: 7 * 120 },
+    { bytesAnHour: 7 * 120, ofKinds: { leases: 7 * 120 } },
   ],
   [
     "three minutes → the busiest of the later ones, the bytes of both",

@@ -21,6 +21,8 @@ export interface Cost {
   requestsAMinute: number;
   /** What was kept after the first minute, for an hour. null: less than half a minute was left to measure in. */
   bytesAnHour: number | null;
+  /** Of those, the parts. */
+  ofKinds: Partial<Record<KubeRequest["kind"], number>>;
 }
 
 const MINUTE_MS = 60_000;
@@ -42,12 +44,16 @@ function costOf(name: string, requests: readonly KubeRequest[], untilMs: number)
   const first = minutes.get(0) ?? [];
   minutes.delete(0);
   const measuredMs = untilMs - firstMs - MINUTE_MS;
-  const later = [...minutes.values()];
+  const later = [...minutes.values()].flat();
+  const isMeasured = measuredMs >= LEAST_MEASURED_MS;
+  const anHour = (some: readonly KubeRequest[]) => (bytesOf(some) * HOUR_MS) / measuredMs;
+  const kinds = isMeasured ? [...Map.groupBy(later, ({ kind }) => kind)] : [];
   return {
     name,
     first: { requests: first.length, bytes: bytesOf(first) },
-    requestsAMinute: Math.max(0, ...later.map(({ length }) => length)),
-    bytesAnHour: measuredMs < LEAST_MEASURED_MS ? null : (bytesOf(later.flat()) * HOUR_MS) / measuredMs,
+    requestsAMinute: Math.max(0, ...[...minutes.values()].map(({ length }) => length)),
+    bytesAnHour: isMeasured ? anHour(later) : null,
+    ofKinds: Object.fromEntries(kinds.map(([kind, some]) => [kind, anHour(some)])),
   };
 }
 

@@ -9,6 +9,7 @@ const cost = (more: Partial<Cost> = {}): Cost => ({
   first: { requests: 20, bytes: 1000 },
   requestsAMinute: 20,
   bytesAnHour: MIB,
+  ofKinds: { nodes: MIB / 2, leases: MIB / 2 },
   ...more,
 });
 const clean: Outcomes = {
@@ -47,7 +48,7 @@ describe("a verdict", () => {
     expect(text).toContain("against the apiserver");
     expect(text).toContain("of 7 marks of others lost: 0");
     expect(text).toContain(
-      "hostile-03: 20 requests and 0.00 MiB in its first minute, then at most 20 a minute and 1.00 MiB",
+      "hostile-03: 20 requests and 0.00 MiB in its first minute, then at most 20 a minute and 1.00 MiB an hour (nodes 0.50 MiB, leases 0.50 MiB)",
     );
   });
 

@@ -198,11 +198,12 @@ function machineLines({ costs }: Outcomes): string[] {
   const costly = costs.toSorted(
     (a, b) => b.first.bytes + (b.bytesAnHour ?? 0) - a.first.bytes - (a.bytesAnHour ?? 0),
   );
-  return costly.slice(0, SHOWN).map(({ name, first, requestsAMinute, bytesAnHour }) => {
+  return costly.slice(0, SHOWN).map(({ name, first, requestsAMinute, bytesAnHour, ofKinds }) => {
+    const parts = Object.entries(ofKinds).map(([kind, bytes]) => `${kind} ${mib(bytes)}`);
     const later =
       bytesAnHour === null
         ? ""
-        : `, then at most ${requestsAMinute} a minute and ${mib(bytesAnHour)} an hour`;
+        : `, then at most ${requestsAMinute} a minute and ${mib(bytesAnHour)} an hour (${parts.join(", ")})`;
     return `${name}: ${first.requests} requests and ${mib(first.bytes)} in its first minute${later}`;
   });
 }
