@@ -82,9 +82,12 @@ async function asMachine({ machines, minutes, seed }: Flags): Promise<void> {
     import("./machines/run.ts"),
     import("./machines/verdict.ts"),
   ]);
-  const outcomes = await runMachines({ machines, minutes, seed }, (seconds, acts) =>
-    progress.show(`${Math.floor(seconds)} of ${Math.ceil(minutes * 60)} s, ${acts} acts`),
-  );
+  const interrupted = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => interrupted.abort(new Error("interrupted")));
+  const show = (seconds: number, acts: number) =>
+    progress.show(`${Math.floor(seconds)} of ${Math.ceil(minutes * 60)} s, ${acts} acts`);
+  const outcomes = await runMachines({ machines, minutes, seed }, show, interrupted.signal);
   progress.clear();
   process.stdout.write(verdictText(outcomes));
   process.exitCode = isClean(outcomes) ? 0 : 1;

@@ -1,9 +1,10 @@
 // Collects what is found while hostile machines act: their answers, and each of their Nodes that the Worker has written.
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import { beyondGrant, type Granted } from "./beyond-grant.ts";
+import { beyondGrant } from "./beyond-grant.ts";
 import { grantOf } from "./grants.ts";
 import type { Said } from "./hostile-thread.ts";
 import { type Marks, marksOnNodes } from "./marks.ts";
+import { isHostile, numberOfHostile } from "./names.ts";
 
 export interface Findings {
   marks: Marks;
@@ -21,14 +22,7 @@ export interface Findings {
   onNode: (node: Node) => void;
 }
 
-const PREFIX = "hostile-";
 const DEPLOYMENT = "rollcall";
-
-export const isHostile = (name: string) => name.startsWith(PREFIX);
-/** Of two digits: its token is for all names that begin so. */
-export const nameOfHostile = (number: number) => `${PREFIX}${String(number).padStart(2, "0")}`;
-export const grantOfName = (name: string): Granted =>
-  grantOf(Number(name.slice(PREFIX.length, PREFIX.length + 2)));
 
 export function findings(): Findings {
   const marks = marksOnNodes();
@@ -63,7 +57,11 @@ export function findings(): Findings {
       const { name = "" } = node.metadata ?? {};
       if (!isHostile(name)) return;
       nodes.set(name, node);
-      const judged = { granted: grantOfName(name), deployment: DEPLOYMENT, others: marks.of(name) };
+      const judged = {
+        granted: grantOf(numberOfHostile(name)),
+        deployment: DEPLOYMENT,
+        others: marks.of(name),
+      };
       for (const what of beyondGrant(node, judged)) beyond.add(`${name} has ${what}`);
       for (const { kind, key, value } of marks.lostFrom(node))
         lost.add(`${name} has lost the ${kind} ${key} ${value}, which somebody else had set`);
