@@ -40,7 +40,7 @@ it("ten seconds of eight machines → each limit is kept, by the Worker and by w
   // No terminal: no progress.
   expect(stderr).toBe("");
   // All of them acted, and were taken for machines.
-  const [, requests] = /ten at once +200 × (\d+)/.exec(stdout) ?? [];
+  const [, requests] = /ten without a pause +200 × (\d+)/.exec(stdout) ?? [];
   expect(Number(requests)).toBeGreaterThan(0);
   expect(stdout).toContain("against the embedded apiserver");
 });

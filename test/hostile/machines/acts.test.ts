@@ -46,7 +46,7 @@ describe("acts", () => {
       "more than its token says",
       "rotates",
       "settings at their extremes",
-      "ten at once",
+      "ten without a pause",
     ]);
   });
 

@@ -98,16 +98,19 @@ class Identity {
       trick: act.trick,
       surroundings: { random, otherName: this.#machine.coveted.names[0]! },
     };
-    const answers = await Promise.all(
-      Array.from({ length: act.times ?? 1 }, () => sender.report(act.draft, how)),
-    );
-    const outcomes = answers.map((answer) => outcomeOf(act.kind, answer, act.isOver));
-    const last = answers.at(-1)!;
+    let outcome: Outcome | undefined;
+    let last: Answer;
+    let left = act.times ?? 1;
+    do {
+      last = await sender.report(act.draft, how);
+      const next = outcomeOf(act.kind, last, act.isOver);
+      outcome = outcome?.fault ? outcome : next;
+    } while (--left > 0);
     // Its key was revoked, by an operator or because the name is somebody else's by now.
     if (last.reason === "key-revoked" || (last.reason === "unauthenticated" && !act.trick))
       this.#sender = undefined;
     if (last.reason === "rate-limited") await this.#run.wait(last.retryAfterMs);
-    return outcomes.find(({ fault }) => fault) ?? outcomes.at(-1)!;
+    return outcome;
   }
 
   /** With a key that nobody has had, under the same name, or the next one where that may not be enrolled again today. */

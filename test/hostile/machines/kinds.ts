@@ -181,8 +181,9 @@ export const tricks: Kind = (draw) => {
   return { kind: `request: ${trick}`, does: "report", draft: well(draw), isOver: false, trick };
 };
 
+/** One after the other: the Worker takes those that overtake each other for those of a copy. */
 export const floods: Kind = (draw) => ({
-  kind: "ten at once",
+  kind: "ten without a pause",
   does: "report",
   draft: well(draw),
   isOver: false,
