@@ -193,7 +193,7 @@ export const floods: Kind = (draw) => ({
 export const leaves = (): Act => ({ kind: "leaves and enrols again", does: "leave" });
 
 export const keys: Kind = ({ random, coveted }) => {
-  if (random.chance(0.3)) {
+  if (random.chance(0.9)) {
     return { kind: "asks for another's name", does: "ask for a name", name: random.pick(coveted.names) };
   }
   return { kind: "rotates", does: "rotate" };

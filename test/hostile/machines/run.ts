@@ -1,9 +1,11 @@
 // Machines that are enrolled and mean harm, beside honest ones and an operator at work; judged by what the apiserver, the
 // operator and the honest machines find. Real: workerd, HTTP, time, and the apiserver where there is one.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import { type BenchWorker, startBenchWorker } from "../../bench/workerd.ts";
+import { type BenchWorker, ROOT, startBenchWorker } from "../../bench/workerd.ts";
 import { randomOf } from "../random.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { type Findings, findings } from "./findings.ts";
@@ -43,8 +45,7 @@ export async function runMachines(
   let worker: BenchWorker | undefined;
   let honest: Honest | undefined;
   try {
-    // With the variables of a deployment, not those of a benchmark.
-    const choice = { entry: ENTRY, variables: {} };
+    const choice = { entry: ENTRY, variables: deployedVariables() };
     worker = await startBenchWorker({ url: door.url, token: cluster.workersToken }, "honest-*", choice);
     await addKubelets(cluster.admin, KUBELETS);
     const totalMs = plan.minutes * 60_000;
@@ -135,6 +136,14 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
     objectBytes: await sizesOf(worker, names),
     residentBytes: watched.residentBytes,
   };
+}
+
+/** What a deployment limits machines to: a local cluster and a benchmark let them do more. */
+function deployedVariables(): Record<string, string> {
+  const text = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
+  return Object.fromEntries(
+    [...text.matchAll(/^([A-Z_]+) = (\d+)$/gm)].map(([, name, value]) => [name, value]),
+  );
 }
 
 /** null: there is no etcd, or there was no time to measure. */

@@ -30,6 +30,8 @@ export interface Sender {
 
 /** Tickets that are kept, to be used again. */
 const OLDER = 8;
+/** A rotation is signed for 1 of whatever ticket it is offered: what is signed for the same again looks like a copy's. */
+const FIRST_N = 1;
 /** As a shim does: so many times in a row it answers a challenge at once. */
 const CHALLENGES = 2;
 
@@ -37,7 +39,7 @@ export function sender(credentials: Credentials, send: Transport): Sender {
   const { name, origin, key, kid } = credentials;
   const path = `/v1/nodes/${name}/report`;
   let { ticket } = credentials;
-  let n = 0;
+  let n = FIRST_N;
   const older: string[] = [];
   let knownDigest = "";
   let last: { body: string; authorization: string } | undefined;
@@ -49,7 +51,7 @@ export function sender(credentials: Credentials, send: Transport): Sender {
       older.unshift(ticket);
       older.length = Math.min(older.length, OLDER);
       ticket = answer.ticket;
-      n = 0;
+      n = FIRST_N;
     }
     return answer;
   }

@@ -46,7 +46,7 @@ export interface Outcomes {
 
 const MIB = 2 ** 20;
 export const BOUNDS = {
-  /** Of a machine, in its first minute: all that may be saved up. */
+  /** Of a machine, in its first minute: what it may ask at once, what a minute brings, and what a leave may overdraw. */
   firstMinuteRequests: 60,
   firstMinuteBytes: MIB,
   requestsAMinute: 25,
