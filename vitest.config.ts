@@ -2,7 +2,7 @@
 // runtime), `e2e` (whole processes on loopback).
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { MUTANT_VARIABLE, mutantPlugins } from "./test/mutants/plugin.ts";
 import { testSecrets, testVariables } from "./test/worker/support/bindings.ts";
 
@@ -28,6 +28,24 @@ const mutants = () => mutantPlugins(process.env[MUTANT_VARIABLE]);
 /** No outcome depends on how fast a machine is; this only ends what hangs. */
 const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
 
+/** The project that runs in workerd. */
+export const workerd: TestProjectInlineConfiguration = {
+  plugins: [
+    ...mutants(),
+    cloudflareTest({
+      wrangler: { configPath: "./wrangler.toml" },
+      miniflare: { bindings: testVariables, serviceBindings: { KUBE: testKube } },
+    }),
+  ],
+  test: {
+    ...patience,
+    name: "workerd",
+    // Files share a workerd, and no Node's name: starting one for each would be half of the time.
+    isolate: false,
+    include: [...worker, "test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"],
+  },
+};
+
 export default defineConfig({
   test: {
     // Often a test waits for a process of its own: two workers would leave two cores idle now and then.
@@ -44,22 +62,7 @@ export default defineConfig({
           isolate: false,
         },
       },
-      {
-        plugins: [
-          ...mutants(),
-          cloudflareTest({
-            wrangler: { configPath: "./wrangler.toml" },
-            miniflare: { bindings: testVariables, serviceBindings: { KUBE: testKube } },
-          }),
-        ],
-        test: {
-          ...patience,
-          name: "workerd",
-          // Files share a workerd, and no Node's name: starting one for each would be half of the time.
-          isolate: false,
-          include: [...worker, "test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"],
-        },
-      },
+      workerd,
       { test: { name: "e2e", include: e2e, globalSetup: "test/e2e/leaks-setup.ts", ...patience } },
     ],
   },

@@ -137,6 +137,7 @@ describe("commands", () => {
     rollcall: "infra/operator/**/*.ts",
     bench: "test/bench/*.ts",
     hostile: "test/hostile/*.ts",
+    mutation: "test/mutation/*.ts",
   };
   const helpOf = new Map(
     Object.entries(sourcesOf).map(([script, pattern]) => [

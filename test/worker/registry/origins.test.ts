@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { registry } from "../../../worker/env.ts";
 import { RegistryObject } from "../../../worker/registry/registry-object.ts";
 import type { OriginMachine, OriginUse } from "../../../shared/protocol/operator-answers.ts";
-import { noteOrigin } from "../../../worker/registry/origins.ts";
+import { listOrigins, noteOrigin } from "../../../worker/registry/origins.ts";
 import { ORIGIN } from "../support/constants.ts";
 import { type EnrolledMachine, enrolled, operator, send } from "../support/machine.ts";
 import { reportBody, reportHeaders } from "../support/posting.ts";
@@ -42,10 +42,14 @@ async function machinesOf(origin: string, more = ""): Promise<OriginMachine[]> {
   const path = `/v1/origins/machines?origin=${encodeURIComponent(origin)}${more}`;
   return (await operator<{ machines: OriginMachine[] }>("GET", path)).body.machines;
 }
-const timesOf = async (name: string) =>
-  (await Promise.all([machinesOf(ORIGIN), machinesOf(OTHER)])).map(
+/** Other tests' machines report as well: more than a page of them. */
+const timesOf = async (name: string) => {
+  const justBefore = `&after=${name.slice(0, -1)}`;
+  const pages = [machinesOf(ORIGIN, justBefore), machinesOf(OTHER, justBefore)];
+  return (await Promise.all(pages)).map(
     (machines) => machines.find((machine) => machine.name === name)?.lastUsedAt,
   );
+};
 
 describe("a machine that reports", () => {
   it("by one origin, then by the other → counts for the other one, at once; both stay good", async () => {
@@ -151,6 +155,17 @@ describe("an operator", () => {
     ]);
     expect((await machinesOf(GONE, "&limit=1")).map(({ name }) => name)).toEqual(["left-1"]);
     expect((await machinesOf(GONE, "&after=left-1")).map(({ name }) => name)).toEqual(["left-2"]);
+  });
+
+  it("asks about an origin that nobody has used → never, by no machine", async () => {
+    const listed = await runInDurableObject(env.REGISTRY.getByName("origins-unused"), (_, { storage }) => {
+      noteOrigin(storage.sql, "edge-1", ORIGIN, START_MS);
+      return listOrigins(storage.sql, [OTHER, ORIGIN]);
+    });
+    expect(listed).toEqual([
+      { origin: OTHER, isConfigured: true, lastUsedAt: null, machines: 0 },
+      { origin: ORIGIN, isConfigured: true, lastUsedAt: at(0), machines: 1 },
+    ]);
   });
 
   it.each(["", "?origin=", "?origin=a&limit=0", "?origin=a&limit=1001", "?origin=a&more=1"])(

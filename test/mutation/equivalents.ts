@@ -1,0 +1,33 @@
+// Mutants that change nothing anybody could see: each with the reason. They are counted apart.
+import type { Candidate } from "./candidates.ts";
+import { table } from "./table.ts";
+
+/** A mutant by what it changes: the line's text finds it again when lines move. */
+export interface Equivalent {
+  file: string;
+  lineText: string;
+  original: string;
+  replacement: string;
+  /** Why no test could tell. */
+  reason: string;
+}
+
+export const equivalents: readonly Equivalent[] = table.map(
+  ([file, lineText, original, replacement, reason]) => ({ file, lineText, original, replacement, reason }),
+);
+
+const inOneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim();
+
+const isOf = (equivalent: Equivalent, candidate: Candidate) =>
+  equivalent.file === candidate.file &&
+  equivalent.lineText === candidate.lineText &&
+  equivalent.original === inOneLine(candidate.original) &&
+  equivalent.replacement === inOneLine(candidate.replacement);
+
+export const isEquivalent = (candidate: Candidate, known = equivalents): boolean =>
+  known.some((each) => isOf(each, candidate));
+
+/** Entries that no mutant of these is: their source has changed. */
+export function staleOf(candidates: readonly Candidate[], known = equivalents): Equivalent[] {
+  return known.filter((each) => !candidates.some((candidate) => isOf(each, candidate)));
+}

@@ -1,0 +1,25 @@
+// Chooses which mutants are run: by a number that stands for the choice, so that it can be made again.
+import { createHash } from "node:crypto";
+import type { Candidate } from "./candidates.ts";
+
+/** So many of them, or all. A change elsewhere in the sources hardly changes the choice. */
+export function sampleOf(
+  candidates: readonly Candidate[],
+  { size, seed }: { size: number; seed: number },
+): Candidate[] {
+  const seen = new Map<string, number>();
+  const ranked = candidates.map((candidate) => {
+    const { file, lineText, original, replacement } = candidate;
+    const text = [seed, file, lineText, original, replacement].join("\n");
+    const nth = (seen.get(text) ?? 0) + 1;
+    seen.set(text, nth);
+    return { candidate, rank: createHash("sha256").update(`${text}\n${nth}`).digest("hex") };
+  });
+  const chosen = new Set(
+    ranked
+      .sort((a, b) => (a.rank < b.rank ? -1 : 1))
+      .slice(0, size)
+      .map(({ candidate }) => candidate),
+  );
+  return candidates.filter((candidate) => chosen.has(candidate));
+}

@@ -1,0 +1,46 @@
+// How much of what could break is noticed: of each folder, and of all.
+import { dirname } from "node:path";
+import type { Outcome, Verdict } from "./run.ts";
+
+export interface Score {
+  folder: string;
+  /** A test fails with it, or no longer ends. */
+  killed: number;
+  survived: number;
+  /** Not counted: before any test, or as good as what stands there. */
+  apart: number;
+}
+
+const COUNTED_AS: Record<Outcome, "killed" | "survived" | "apart"> = {
+  killed: "killed",
+  "timed out": "killed",
+  survived: "survived",
+  "no test": "survived",
+  static: "apart",
+  broken: "apart",
+  equivalent: "apart",
+};
+
+export const isSurvivor = ({ outcome }: Verdict): boolean => COUNTED_AS[outcome] === "survived";
+
+/** By folder, in their order. */
+export function scoresOf(verdicts: readonly Verdict[]): Score[] {
+  const scores = new Map<string, Score>();
+  for (const { candidate, outcome } of verdicts) {
+    const folder = dirname(candidate.file);
+    const score = scores.get(folder) ?? { folder, killed: 0, survived: 0, apart: 0 };
+    score[COUNTED_AS[outcome]]++;
+    scores.set(folder, score);
+  }
+  return [...scores.values()];
+}
+
+export function totalOf(scores: readonly Score[]): Score {
+  const sum = (of: "killed" | "survived" | "apart") => scores.reduce((total, score) => total + score[of], 0);
+  return { folder: "all", killed: sum("killed"), survived: sum("survived"), apart: sum("apart") };
+}
+
+/** Of 100; without any mutant nothing is left unnoticed. */
+export function percentOf({ killed, survived }: Score): number {
+  return killed + survived === 0 ? 100 : (100 * killed) / (killed + survived);
+}

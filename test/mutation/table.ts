@@ -1,0 +1,30 @@
+// Which mutants are equivalent, and why.
+
+/** The file, the whole line that the mutant begins in, what it replaces, by what, and why nobody could tell. */
+type Row = readonly [string, string, string, string, string];
+
+const BUG = "reached by a bug alone, and whatever follows fails as well";
+
+export const table: readonly Row[] = [
+  [
+    "worker/identity/jwt.ts",
+    "} catch {",
+    "{ return undefined; }",
+    "{}",
+    "a function without a return returns undefined",
+  ],
+  [
+    "worker/machine/upkeep.ts",
+    'if (!enrolment || !report) throw new Error("a tick without an enrolment and a report");',
+    'throw new Error("a tick without an enrolment and a report");',
+    ";",
+    BUG,
+  ],
+  [
+    "worker/identity/operator.ts",
+    ".split(/\\s+/)",
+    "/\\s+/",
+    "/\\s/",
+    "an empty text between two spaces is the hash of nothing",
+  ],
+];
