@@ -1,0 +1,168 @@
+// What goes to the apiserver with the cluster's token, and what becomes of each answer.
+import { describe, expect, it } from "vitest";
+import { kubeClient } from "../../../worker/kube/kube-client.ts";
+
+interface Sent {
+  url: string;
+  init: RequestInit;
+}
+
+function clientOf(answers: readonly (Response | Error)[], nowMs: () => number = () => 0) {
+  const sent: Sent[] = [];
+  const left = [...answers];
+  const client = kubeClient({
+    fetch: (url, init) => {
+      sent.push({ url, init });
+      const answer = left.shift() ?? new Error("nothing is left");
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    },
+    url: "https://kube.test",
+    token: "cluster-token",
+    fieldManager: "rollcall.a b",
+    withinMs: 5000,
+    nowMs,
+  });
+  return { client, sent };
+}
+
+const node = { kind: "Node", apiVersion: "v1", metadata: { name: "edge-1", uid: "u-1" } };
+const status = (code: number, more = {}) => ({
+  kind: "Status",
+  apiVersion: "v1",
+  status: "Failure",
+  code,
+  ...more,
+});
+const json = (body: unknown, init: ResponseInit = {}) => new Response(JSON.stringify(body), init);
+
+describe("a request", () => {
+  it("has the token, says who asks, and follows no redirect with it", async () => {
+    const { client, sent } = clientOf([json(node)]);
+    await client.getNode("edge-1");
+    const headers = {
+      accept: "application/json",
+      authorization: "Bearer cluster-token",
+      "user-agent": "rollcall",
+    };
+    expect(sent).toEqual([
+      {
+        url: "https://kube.test/api/v1/nodes/edge-1",
+        init: { method: "GET", headers, redirect: "manual", signal: expect.any(AbortSignal) as AbortSignal },
+      },
+    ]);
+  });
+
+  it("that writes names its field manager, and what its body is", async () => {
+    const { client, sent } = clientOf([json(node), json(node)]);
+    await client.patchNode(node, { metadata: { labels: { a: "b" } } });
+    await client.createNode({ metadata: { name: "edge-1" } });
+    expect(
+      sent.map(({ url, init }) => [init.method, url, new Headers(init.headers).get("content-type")]),
+    ).toEqual([
+      [
+        "PATCH",
+        "https://kube.test/api/v1/nodes/edge-1?fieldManager=rollcall.a%20b",
+        "application/strategic-merge-patch+json",
+      ],
+      ["POST", "https://kube.test/api/v1/nodes?fieldManager=rollcall.a%20b", "application/json"],
+    ]);
+  });
+
+  it.each(["deleteNode", "deleteLease"] as const)("%s deletes that uid alone", async (what) => {
+    const { client, sent } = clientOf([json(status(200))]);
+    await (what === "deleteNode"
+      ? client.deleteNode("edge-1", "u-1")
+      : client.deleteLease("ns", "edge-1", "u-1"));
+    expect(JSON.parse(sent[0]!.init.body as string)).toMatchObject({ preconditions: { uid: "u-1" } });
+  });
+
+  it("that patches a status is for that uid alone, beside what the patch has", async () => {
+    const { client, sent } = clientOf([json(node), json(node), json(node)]);
+    await client.patchNodeStatus(node, { metadata: { annotations: { a: "b" } } });
+    await client.patchNodeStatus(node, { status: {} });
+    await client.patchNodeStatus({ metadata: { name: "edge-1" } }, { status: {} });
+    expect(sent.map(({ init }) => JSON.parse(init.body as string) as unknown)).toEqual([
+      { metadata: { annotations: { a: "b" }, uid: "u-1" } },
+      { status: {}, metadata: { uid: "u-1" } },
+      { status: {} },
+    ]);
+  });
+
+  it.each([
+    [false, "https://kube.test/api/v1/nodes/edge-1"],
+    [true, "https://kube.test/api/v1/nodes/edge-1?resourceVersion=0"],
+  ])("that may come from the cache: %s → %s", async (fromCache, url) => {
+    const { client, sent } = clientOf([json(node)]);
+    await client.getNode("edge-1", fromCache);
+    expect(sent[0]!.url).toBe(url);
+  });
+});
+
+describe("an answer", () => {
+  const unanswered = (message: string) => ({ ok: false, error: { kind: "unanswered", message } });
+  const withoutObject = (code: number) => unanswered(`HTTP ${code} without an object of the apiserver's`);
+
+  it.each([
+    ["an object", json(node), { ok: true, value: node }],
+    ["an object, at the end of 2xx", json(node, { status: 299 }), { ok: true, value: node }],
+    ["an object with 300", json(node, { status: 300 }), withoutObject(300)],
+    ["a redirect", new Response(null, { status: 302, headers: { location: "/" } }), withoutObject(302)],
+    ["an object without metadata", json({ kind: "Node" }), withoutObject(200)],
+    ["an object whose metadata is a text", json({ kind: "Node", metadata: "x" }), withoutObject(200)],
+    ["a page", new Response("<html>"), withoutObject(200)],
+    ["null", json(null), withoutObject(200)],
+    ["a number", json(7), withoutObject(200)],
+    ["a Status that is no failure", json({ ...status(200), metadata: {} }), withoutObject(200)],
+    ["a page with an error", new Response("<html>", { status: 502 }), withoutObject(502)],
+    ["an object with an error", json(node, { status: 404 }), withoutObject(404)],
+    [
+      "a Status, whose code is the answer's",
+      json(status(500, { reason: "NotFound" }), { status: 404 }),
+      { ok: false, error: { kind: "status", status: { ...status(404), reason: "NotFound" } } },
+    ],
+    ["none", new Error("unreachable"), unanswered("unreachable")],
+  ])("of %s", async (_, answer, outcome) => {
+    const { client } = clientOf([answer]);
+    expect(await client.getNode("edge-1")).toEqual(outcome);
+  });
+
+  it("of a DELETE is a Status", async () => {
+    const { client } = clientOf([json({ ...status(200), metadata: {} })]);
+    expect(await client.deleteNode("edge-1", "u-1")).toMatchObject({ ok: true });
+  });
+
+  it.each([
+    ["that comes when there is no time left", 5000],
+    ["that is asked for a moment after", 5001],
+  ])("%s → none, and no request", async (_, elapsedMs) => {
+    let nowMs = 0;
+    const { client, sent } = clientOf([json(node)], () => nowMs);
+    nowMs = elapsedMs;
+    expect(await client.getNode("edge-1")).toEqual(unanswered("no answer in time"));
+    expect(sent).toEqual([]);
+  });
+
+  it.each([
+    ["a clock that was set back", -60_000],
+    ["a moment before the end", 4999],
+  ])("at %s → it is asked for", async (_, elapsedMs) => {
+    let nowMs = 0;
+    const { client } = clientOf([json(node)], () => nowMs);
+    nowMs = elapsedMs;
+    expect(await client.getNode("edge-1")).toMatchObject({ ok: true });
+  });
+
+  it.each([
+    ["later than there is time for", 429, "5"],
+    ["in a way that is no number", 503, "soon"],
+    ["before now", 503, "-1"],
+    ["of an answer that is no overload", 404, "1"],
+    ["just below the errors of a server", 499, "1"],
+  ])("that asks to come again %s → is the answer", async (_, code, retryAfter) => {
+    const { client, sent } = clientOf([
+      json(status(code), { status: code, headers: { "retry-after": retryAfter } }),
+    ]);
+    expect(await client.getNode("edge-1")).toMatchObject({ ok: false, error: { status: { code } } });
+    expect(sent).toHaveLength(1);
+  });
+});

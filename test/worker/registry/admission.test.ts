@@ -1,0 +1,272 @@
+// Who gets a name, once token and key are proven: one decision over the registry's tables.
+import { describe, expect, it } from "vitest";
+import { admit, approvePending } from "../../../worker/registry/admission.ts";
+import { CHANGES_A_DAY, readAudit } from "../../../worker/registry/audit.ts";
+import { findPending, listPending, MAX_PENDING, rejectPending } from "../../../worker/registry/pending.ts";
+import { bury, confirmPin, findPin, isBuried, setNextKey, unpin } from "../../../worker/registry/pins.ts";
+import { findToken, PENDING_MS, revokeToken } from "../../../worker/registry/tokens.ts";
+import { addToken, asking, withinRegistry } from "../support/registry-storage.ts";
+
+const END_MS = 1_000_000;
+const DAY_MS = 24 * 3600 * 1000;
+
+/** In short: `pinned`, or why not. */
+function admitted(sql: SqlStorage, ...[who, nowMs = 10]: [ReturnType<typeof asking>, number?]): string {
+  const outcome = admit(sql, who, nowMs);
+  return outcome.ok ? `pinned ${outcome.value.thumbprint}` : outcome.error.reason;
+}
+const usesOf = (sql: SqlStorage, id = "t1") => findToken(sql, id, 10)?.used;
+const within = <Outcome>(name: string, act: (sql: SqlStorage) => Outcome) =>
+  withinRegistry(`admission-${name}`, act);
+
+type Step = (sql: SqlStorage) => unknown;
+const aHasIt: Step = (sql) => {
+  addToken(sql, "t0");
+  admit(sql, asking("a", { token: "t0" }), 5);
+  confirmPin(sql, { name: "edge-1", generation: findPin(sql, "edge-1")!.generation, thumbprint: "a" }, 6);
+};
+
+describe("a machine that asks for a name", () => {
+  it.each<[string, Step, string]>([
+    ["that is free → has it", (sql) => addToken(sql, "t1"), "pinned b"],
+    ["with a token that is unknown → refused", () => undefined, "refused"],
+    ["with a revoked token → refused", (sql) => [addToken(sql, "t1"), revokeToken(sql, "t1", 1)], "refused"],
+    [
+      "with a key that lost another name → refused",
+      (sql) => [addToken(sql, "t1"), bury(sql, "x", "b", 1)],
+      "refused",
+    ],
+    ["that another one has → waits", (sql) => [addToken(sql, "t1"), aHasIt(sql)], "pending"],
+    [
+      "that another one has, to take it over → has it",
+      (sql) => [addToken(sql, "t1", { rejoin: true }), aHasIt(sql)],
+      "pinned b",
+    ],
+    [
+      "that was another one's, which is revoked → has it",
+      (sql) => [addToken(sql, "t1"), aHasIt(sql), unpin(sql, "edge-1", "machine.revoke", 7)],
+      "pinned b",
+    ],
+  ])("%s", async (situation, before, outcome) => {
+    const found = await within(situation, (sql) => {
+      before(sql);
+      return admitted(sql, asking("b"));
+    });
+    expect(found).toBe(outcome);
+  });
+
+  it.each([
+    ["a moment before its token ends → has it", END_MS - 1, "pinned b"],
+    ["as its token ends → refused", END_MS, "refused"],
+  ])("%s", async (situation, nowMs, outcome) => {
+    const found = await within(situation, (sql) => {
+      addToken(sql, "t1");
+      return admitted(sql, asking("b"), nowMs);
+    });
+    expect(found).toBe(outcome);
+  });
+
+  it.each([
+    ["before the name changed", 4, "not fresh"],
+    ["in the moment in which it changed", 5, "not fresh"],
+    ["after it changed", 6, "pending"],
+  ])("over a challenge from %s", async (situation, challengedAtMs, outcome) => {
+    const found = await within(situation, (sql) => {
+      addToken(sql, "t1");
+      aHasIt(sql);
+      return admit(sql, asking("b", { challengedAtMs }), 10);
+    });
+    const changedAtMs = outcome === "not fresh" ? { changedAtMs: 5 } : {};
+    expect(found).toMatchObject({ error: { reason: outcome, ...changedAtMs } });
+  });
+
+  it("again, with a token that has ended and an old challenge → the same pin, counted once", async () => {
+    const found = await within("again", (sql) => {
+      addToken(sql, "t1");
+      const again = { ...asking("b"), challengedAtMs: 0 };
+      const outcomes = [admitted(sql, asking("b")), admitted(sql, again), admitted(sql, again, END_MS)];
+      return { outcomes, used: usesOf(sql), logged: readAudit(sql, { by: "machines", limit: 10 }).length };
+    });
+    expect(found).toEqual({ outcomes: ["pinned b", "pinned b", "pinned b"], used: 1, logged: 1 });
+  });
+
+  it("that it has, with another token → keeps its pin, and that token counts", async () => {
+    const found = await within("other-token", (sql) => {
+      addToken(sql, "t1");
+      aHasIt(sql);
+      const before = findPin(sql, "edge-1");
+      const outcome = admitted(sql, asking("a"));
+      return {
+        outcome,
+        used: usesOf(sql),
+        isSame: findPin(sql, "edge-1")!.generation === before!.generation,
+      };
+    });
+    expect(found).toEqual({ outcome: "pinned a", used: 1, isSame: true });
+  });
+
+  it("with its next key → keeps its pin", async () => {
+    const found = await within("next-key", (sql) => {
+      addToken(sql, "t1");
+      aHasIt(sql);
+      const { generation } = findPin(sql, "edge-1")!;
+      setNextKey(sql, { name: "edge-1", generation, thumbprint: "b" }, 7);
+      return [admitted(sql, asking("b")), findPin(sql, "edge-1")?.generation === generation];
+    });
+    expect(found).toEqual(["pinned a", true]);
+  });
+
+  it("that it lost by not reporting for a day → has it again, over a challenge of now", async () => {
+    const found = await within("lapsed", (sql) => {
+      addToken(sql, "t1", { expiresInSeconds: 7 * 24 * 3600, uses: 1 });
+      return [admitted(sql, asking("b"), 10), admitted(sql, asking("b"), 10 + DAY_MS), usesOf(sql)];
+    });
+    expect(found).toEqual(["pinned b", "pinned b", 1]);
+  });
+
+  it("that it takes over → logged as that, and the key before is refused for ever", async () => {
+    const found = await within("take-over", (sql) => {
+      addToken(sql, "t1", { rejoin: true });
+      aHasIt(sql);
+      admitted(sql, asking("b"));
+      return [isBuried(sql, "a"), isBuried(sql, "b"), readAudit(sql, { by: "machines", limit: 1 })];
+    });
+    const entry = { who: "token t1", what: "machine.take-over", target: "edge-1", detail: "key b" };
+    expect(found).toEqual([true, false, [expect.objectContaining(entry)]]);
+  });
+
+  it("so often in a day → too often, and nothing changes", async () => {
+    const found = await within("often", (sql) => {
+      addToken(sql, "t1", { uses: 100 });
+      const outcomes: string[] = [];
+      for (let nth = 0; nth <= CHANGES_A_DAY; nth++) {
+        outcomes.push(admitted(sql, asking(`b${nth}`), 10 + nth));
+        if (nth < CHANGES_A_DAY) unpin(sql, "edge-1", "machine.revoke", 10 + nth);
+      }
+      return [outcomes.slice(-2), usesOf(sql)];
+    });
+    expect(found).toEqual([[`pinned b${CHANGES_A_DAY - 1}`, "too often"], CHANGES_A_DAY]);
+  });
+});
+
+describe("a machine that waits", () => {
+  /** edge-1 is a's, and b waits for it since the time 10. */
+  const waiting = <Outcome>(name: string, act: (sql: SqlStorage) => Outcome) =>
+    within(`waiting-${name}`, (sql) => {
+      addToken(sql, "t1", { expiresInSeconds: 7 * 24 * 3600 });
+      aHasIt(sql);
+      admit(sql, asking("b"), 10);
+      return act(sql);
+    });
+
+  it("asks again → waits, since the first time, and is logged once", async () => {
+    const found = await waiting("again", (sql) => [
+      admitted(sql, asking("b"), 20),
+      listPending(sql, 20).map(({ askedAt }) => Date.parse(askedAt)),
+      readAudit(sql, { by: "machines", limit: 10 }).filter(({ what }) => what === "machine.wait").length,
+    ]);
+    expect(found).toEqual(["pending", [10], 1]);
+  });
+
+  it("is shown with who has the name", async () => {
+    const [shown] = await waiting("shown", (sql) => listPending(sql, 20));
+    expect(shown).toMatchObject({
+      name: "edge-1",
+      token: "t1",
+      thumbprint: "b",
+      machineID: "m-1",
+      expiresAt: new Date(10 + PENDING_MS).toISOString(),
+      pinned: { thumbprint: "a", hasReported: true, pinnedAt: new Date(5).toISOString() },
+    });
+  });
+
+  it.each([
+    ["a day less a moment", 10 + PENDING_MS - 1, "b", 1],
+    ["a day", 10 + PENDING_MS, undefined, 0],
+  ])("for %s", async (situation, nowMs, thumbprint, listed) => {
+    const found = await waiting(situation, (sql) => [
+      findPending(sql, "edge-1", "b", nowMs)?.thumbprint,
+      listPending(sql, nowMs).length,
+    ]);
+    expect(found).toEqual([thumbprint, listed]);
+  });
+
+  it("is approved → has the name, waits no more, and whoever had it is refused for ever", async () => {
+    const found = await waiting("approved", (sql) => ({
+      outcome: approvePending(sql, "edge-1", "b", 20),
+      again: approvePending(sql, "edge-1", "b", 20).ok,
+      buried: [isBuried(sql, "a"), isBuried(sql, "b")],
+      used: usesOf(sql),
+    }));
+    const outcome = { ok: true, value: { thumbprint: "b", token: "t1", pinnedAtMs: 20 } };
+    expect(found).toMatchObject({ outcome, again: false, buried: [true, false], used: 1 });
+  });
+
+  it.each<[string, Step]>([
+    ["with another key", (sql) => approvePending(sql, "edge-1", "c", 20)],
+    ["for another name", (sql) => approvePending(sql, "edge-2", "b", 20)],
+    ["no longer, since a day is over", (sql) => approvePending(sql, "edge-1", "b", 10 + PENDING_MS)],
+    [
+      "with a key that lost another name",
+      (sql) => {
+        bury(sql, "edge-9", "b", 15);
+        return approvePending(sql, "edge-1", "b", 20);
+      },
+    ],
+    [
+      "and whose token was revoked",
+      (sql) => (revokeToken(sql, "t1", 15), approvePending(sql, "edge-1", "b", 20)),
+    ],
+    [
+      "and was rejected",
+      (sql) => (rejectPending(sql, "edge-1", "b", 15), approvePending(sql, "edge-1", "b", 20)),
+    ],
+  ])("%s → not approved; the name stays whose it is", async (situation, approve) => {
+    const found = await waiting(`not-${situation}`, (sql) => [
+      approve(sql),
+      findPin(sql, "edge-1")?.thumbprint,
+    ]);
+    expect(found).toMatchObject([{ ok: false }, "a"]);
+  });
+
+  it.each([
+    ["its key", "b", true, true],
+    ["another key", "c", false, false],
+  ])("is rejected by %s", async (situation, thumbprint, rejected, buried) => {
+    const found = await waiting(`rejected-${situation}`, (sql) => [
+      rejectPending(sql, "edge-1", thumbprint, 20).ok,
+      isBuried(sql, thumbprint),
+      listPending(sql, 20).length,
+    ]);
+    expect(found).toEqual([rejected, buried, rejected ? 0 : 1]);
+  });
+
+  it("keeps the use of its token, which then serves nobody else, and it alone once the name is free", async () => {
+    const found = await waiting("use", (sql) => {
+      const other = admitted(sql, asking("c"), 20);
+      unpin(sql, "edge-1", "machine.revoke", 25);
+      return [other, admitted(sql, asking("c"), 30), admitted(sql, asking("b"), 30)];
+    });
+    expect(found).toEqual(["refused", "refused", "pinned b"]);
+  });
+
+  it("with a token of two uses → no other one waits with it", async () => {
+    const found = await within("waiting-two-uses", (sql) => {
+      addToken(sql, "t1", { uses: 2 });
+      aHasIt(sql);
+      return [admitted(sql, asking("b")), admitted(sql, asking("c"))];
+    });
+    expect(found).toEqual(["pending", "full"]);
+  });
+
+  it("behind as many as may wait → full, at the limit not", async () => {
+    const found = await within("waiting-full", (sql) => {
+      aHasIt(sql);
+      return Array.from({ length: MAX_PENDING + 1 }, (_, nth) => {
+        addToken(sql, `w${nth}`);
+        return admitted(sql, asking(`b${nth}`, { token: `w${nth}` }));
+      }).slice(-2);
+    });
+    expect(found).toEqual(["pending", "full"]);
+  });
+});
