@@ -105,6 +105,7 @@ describe("Cloudflare Access", () => {
     ["without an end", () => assertion(claims({ exp: undefined }))],
     ["signed by another key of that name", () => assertion(claims(), otherKey)],
     ["for nobody", () => assertion(claims({ email: undefined }))],
+    ["for somebody without a name", () => assertion(claims({ email: "", common_name: "" }))],
     ["no JWT", () => Promise.resolve("e30.e30.e30")],
     [
       "unsigned",
@@ -175,6 +176,19 @@ describe("an operator's secret", () => {
     const found = await operatorOf(request, secret, { ...env, ...more }, freshIsolate().accessKeys);
     expect(found).toEqual(expected === null ? failure({ reason: "another secret" }) : success(expected));
   });
+});
+
+it("no credentials at all → nobody, and not for Access to decide", async () => {
+  const request = new Request(`${ORIGIN}/v1/tokens`);
+  expect(await asked(request, freshIsolate())).toEqual(failure({ reason: "no credentials" }));
+});
+
+it("another secret beside Access's good assertion → nobody: a secret that is wrong is not overlooked", async () => {
+  const request = from(await assertion(claims()));
+  expect(await operatorOf(request, "another", access(), freshIsolate().accessKeys)).toEqual(
+    failure({ reason: "another secret" }),
+  );
+  expect(await asked(request, freshIsolate())).toMatchObject({ ok: true });
 });
 
 it.each([
