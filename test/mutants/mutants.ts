@@ -1,6 +1,7 @@
 // Every defence of docs/threat-model.md that can be taken out of a source.
 import type { Mutant } from "./mutant.ts";
 import { cloneMutants } from "./table/clones.ts";
+import { decisionMutants } from "./table/decisions.ts";
 import { enrolmentMutants } from "./table/enrolment.ts";
 import { freshnessMutants } from "./table/freshness.ts";
 import { limitMutants } from "./table/limits.ts";
@@ -14,4 +15,5 @@ export const mutants: readonly Mutant[] = [
   ...cloneMutants,
   ...limitMutants,
   ...rightsMutants,
+  ...decisionMutants,
 ];

@@ -1,12 +1,22 @@
 // The table of docs/protocol.md: what a report gets for an answer, and what it changes.
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { base64url } from "jose";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
 import { LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Problem, ReportAnswer } from "../../../shared/protocol/answers.ts";
 import { ORIGIN } from "../support/constants.ts";
-import { type EnrolledMachine, enrolled, facts, send } from "../support/machine.ts";
+import {
+  type EnrolledMachine,
+  enrolled,
+  enrolling,
+  facts,
+  mintToken,
+  send,
+  setFault,
+} from "../support/machine.ts";
 import { reportOf } from "../support/posting.ts";
 
 interface Posting {
@@ -212,5 +222,48 @@ describe("facts", () => {
     const body = JSON.stringify(reportOf(machine.name, { factsDigest: "A".repeat(43) }));
     const { body: answer } = await post(machine, { ticket, body });
     expect(answer).toMatchObject({ phase: "facts refused", factsRefused: { path: "/factsDigest" } });
+  });
+});
+
+describe("what the apiserver says when it fails", () => {
+  const SAYS = "etcd at 10.0.0.7 is read-only";
+
+  it.each([
+    ["the Node", "^(GET|POST) /api/v1/nodes"],
+    ["the lease", "leases"],
+    ["the status", "^PATCH /api/v1/nodes"],
+  ])("about %s → is not in the machine's answer, which has a phase alone", async (what, of) => {
+    const name = `says-${what.replace(" ", "-").toLowerCase()}`;
+    const { machine, ticket } = await challenged(name);
+    await setFault(name, { kind: "status", code: 403, message: SAYS, of });
+    const { status, body } = await post(machine, { ticket });
+    expect(status).toBe(200);
+    expect(Object.keys(body).toSorted()).toEqual(["phase", "ready", "reportInMs", "ticket"]);
+    expect(JSON.stringify(body)).not.toContain(SAYS);
+  });
+});
+
+describe("an enrolment", () => {
+  it("of a machine over whose head another one was pinned meanwhile → no kid, and nothing that the other has", async () => {
+    const name = "enrolled-too-late";
+    const pin = {
+      name,
+      thumbprint: "another",
+      nextThumbprint: null,
+      generation: Number.MAX_SAFE_INTEGER,
+      token: "t",
+      machine: { key: "x", machineID: "m-2", systemUUID: "s-2", address: "" },
+      pinnedAtMs: 0,
+      reportedAtMs: null,
+      revokedAtMs: null,
+      grant: { withoutFactsOnlyTaint: false },
+    };
+    // The object has a newer pin than the one that the registry admits the machine with.
+    await env.NODES.getByName(name).enrol(pin);
+    const outcome = await enrolling(name, {
+      joinToken: await mintToken({ names: name }),
+      key: await makeMachineKey(),
+    });
+    expect(outcome).toEqual({ reason: "token-refused", status: 401 });
   });
 });

@@ -12,6 +12,7 @@ import {
   facts,
   HEALTHY,
   kube,
+  operator,
   requestsAbout,
   setFault,
   shimOf,
@@ -380,4 +381,15 @@ describe("the answer", () => {
     expect(reportInMs).toBeGreaterThanOrEqual(9400);
     expect(reportInMs).toBeLessThanOrEqual(9800);
   });
+});
+
+it("an alarm of a machine that was revoked, whose object was evicted → not a request, and no alarm more", async () => {
+  const name = "alarm-revoked";
+  await steady(name);
+  await operator("POST", `/v1/nodes/${name}/revoke`);
+  await evictDurableObject(objectOf(name));
+  await runInDurableObject(objectOf(name), (_, { storage }) => storage.setAlarm(Date.now() + 60_000));
+  await runDurableObjectAlarm(objectOf(name));
+  expect(await requestsAbout(name)).toEqual([]);
+  expect(await runInDurableObject(objectOf(name), (_, { storage }) => storage.getAlarm())).toBeNull();
 });

@@ -1,7 +1,7 @@
-// What a machine's object asks the registry about a rotation.
-import { expect, it, vi } from "vitest";
+// What a machine's object asks the registry: whether a key stands, by which origin it reports, and about a rotation.
+import { describe, expect, it, vi } from "vitest";
 import { failure, success } from "../../../shared/result.ts";
-import { CHANGED_TOO_OFTEN } from "../../../worker/machine/answers.ts";
+import { CHANGED_TOO_OFTEN, UNAUTHENTICATED } from "../../../worker/machine/answers.ts";
 import { RegistryStanding } from "../../../worker/machine/registry-standing.ts";
 
 const MAC_KEYS = `a:${"A".repeat(43)}=`;
@@ -29,4 +29,154 @@ it("a registry that says `too often` is asked again only after an hour", async (
   expect(await pinNext()).toMatchObject({ ok: true });
   expect(rotate).toHaveBeenCalledTimes(2);
   expect(prepared).toEqual(["next"]);
+});
+
+const DAY_MS = 24 * 3600 * 1000;
+const HOUR_MS = 3600 * 1000;
+const NOW_MS = 1_000_000_000;
+
+/** The key a of edge-1, by its pin of the generation 1, and what its object keeps about the registry's answer. */
+function standingOf(toldAtMs: Record<string, number> | undefined, { settledFor = "1 a" } = {}) {
+  const enrolment = { id: "id", name: "edge-1", generation: 1, thumbprint: "a" };
+  const kept = new Map<string, unknown>([["enrolment", enrolment]]);
+  if (toldAtMs) kept.set("settled", { key: settledFor, toldAtMs });
+  const inUse = { key: "1 a" as string | null };
+  const confirm = vi.fn<(...asked: unknown[]) => Promise<boolean>>(() => Promise.resolve(true));
+  const rotate = vi.fn<(...asked: unknown[]) => Promise<unknown>>(() => Promise.resolve(success(null)));
+  const prepare = vi.fn();
+  const state = {
+    records: {
+      get: (key: string) => kept.get(key),
+      put: (key: string, value: unknown) => void kept.set(key, value),
+    },
+    keys: { pinInUse: () => inUse.key, prepare },
+  };
+  const standing = new RegistryStanding(
+    state as never,
+    () => ({ confirm, rotate }) as never,
+    () => NOW_MS,
+  );
+  return { standing, kept, inUse, confirm, rotate, prepare };
+}
+
+describe("a report", () => {
+  it.each<[string, Record<string, number> | undefined, boolean]>([
+    ["whose key was never confirmed", undefined, true],
+    ["by the origin that is in use", { here: NOW_MS - 1 }, false],
+    ["by it, a day after less a moment", { here: NOW_MS - DAY_MS + 1 }, false],
+    ["by it, a day after", { here: NOW_MS - DAY_MS }, true],
+    ["by it, noted by a clock that was a day ahead", { here: NOW_MS + DAY_MS }, true],
+    ["by it, noted by a clock that was less than that ahead", { here: NOW_MS + DAY_MS - 1 }, false],
+    ["by another origin", { there: NOW_MS - 1 }, true],
+    ["by the one it has left, within an hour", { here: NOW_MS - HOUR_MS + 1, there: NOW_MS - 1 }, false],
+    ["by the one it has left, after an hour", { here: NOW_MS - HOUR_MS, there: NOW_MS - 1 }, true],
+    ["by two that were noted at once", { here: NOW_MS - HOUR_MS, there: NOW_MS - HOUR_MS }, false],
+  ])("%s", async (_, toldAtMs, asks) => {
+    const { standing, confirm, kept } = standingOf(toldAtMs);
+    expect(await standing.confirm("here", NOW_MS)).toBe(true);
+    expect(confirm.mock.calls).toEqual(asks ? [["edge-1", 1, "a", "here"]] : []);
+    const told = asks ? { ...toldAtMs, here: NOW_MS } : toldAtMs;
+    expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: told });
+  });
+
+  it("with a key that another one was confirmed before → asked, and what is known of the other is forgotten", async () => {
+    const { standing, confirm, kept } = standingOf({ there: NOW_MS }, { settledFor: "0 b" });
+    expect(await standing.confirm("here", NOW_MS)).toBe(true);
+    expect(confirm).toHaveBeenCalledTimes(1);
+    expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: { here: NOW_MS } });
+  });
+
+  it("where nobody is enrolled → not the name's, and nobody is asked", async () => {
+    const { standing, inUse, confirm } = standingOf(undefined);
+    inUse.key = null;
+    expect(await standing.confirm("here", NOW_MS)).toBe(false);
+    expect(confirm).not.toHaveBeenCalled();
+  });
+
+  it("with a key that has lost the name → refused from now on", async () => {
+    const { standing, confirm, kept } = standingOf(undefined);
+    confirm.mockResolvedValue(false);
+    expect(await standing.confirm("here", NOW_MS)).toBe(false);
+    expect(kept.get("enrolment")).toMatchObject({ thumbprint: "a", isRevoked: true });
+    expect(kept.has("settled")).toBe(false);
+  });
+
+  it("while another machine is pinned → refused, and the answer is not about that one", async () => {
+    const { standing, inUse, confirm, kept } = standingOf(undefined);
+    confirm.mockImplementation(() => {
+      inUse.key = "2 b";
+      return Promise.resolve(false);
+    });
+    expect(await standing.confirm("here", NOW_MS)).toBe(false);
+    expect(kept.get("enrolment")).not.toHaveProperty("isRevoked");
+  });
+
+  it("beside another one with the same key → one question for both; of another key → one of its own", async () => {
+    const { standing, inUse, confirm } = standingOf(undefined);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<boolean>();
+    confirm.mockReturnValue(answered);
+    const both = [standing.confirm("here", NOW_MS), standing.confirm("here", NOW_MS)];
+    expect(confirm).toHaveBeenCalledTimes(1);
+    inUse.key = "2 b";
+    both.push(standing.confirm("here", NOW_MS));
+    expect(confirm).toHaveBeenCalledTimes(2);
+    answer(true);
+    expect(await Promise.all(both)).toEqual([false, false, true]);
+  });
+
+  it("after an answer → is asked about anew where it has to be", async () => {
+    const { standing, confirm } = standingOf(undefined);
+    await standing.confirm("here", NOW_MS);
+    await standing.confirm("here", NOW_MS + DAY_MS);
+    expect(confirm).toHaveBeenCalledTimes(2);
+  });
+
+  it("to which the registry fails → fails before the key was confirmed; later it is left alone for an hour", async () => {
+    const first = standingOf(undefined);
+    first.confirm.mockRejectedValue(new Error("overloaded"));
+    await expect(first.standing.confirm("here", NOW_MS)).rejects.toThrow("overloaded");
+
+    const { standing, confirm } = standingOf({ here: NOW_MS - DAY_MS });
+    confirm.mockRejectedValue(new Error("overloaded"));
+    const at = (ms: number) => standing.confirm("here", NOW_MS + ms);
+    expect([await at(0), await at(HOUR_MS - 1)]).toEqual([true, true]);
+    expect(confirm).toHaveBeenCalledTimes(1);
+    expect(await at(HOUR_MS)).toBe(true);
+    expect(confirm).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe("a rotation", () => {
+  const NEXT = { key: "x", thumbprint: "next" };
+
+  it("that the registry notes → the next key is pinned by this pin's generation, and has a kid", async () => {
+    const { standing, rotate, prepare } = standingOf(undefined);
+    const answer = await standing.pinNext(NEXT, MAC_KEYS);
+    expect(rotate).toHaveBeenCalledExactlyOnceWith("edge-1", 1, "next");
+    expect(prepare).toHaveBeenCalledExactlyOnceWith(NEXT);
+    expect(answer).toMatchObject({
+      ok: true,
+      value: { kid: expect.stringContaining(".next.id.") as string },
+    });
+  });
+
+  it.each([
+    ["that the registry refuses", failure({ reason: "no key for this machine" }), "id"],
+    ["during which another machine was pinned", success(null), "other"],
+  ])("%s → refused, no key is pinned", async (_, noted, idAfter) => {
+    const { standing, rotate, prepare, kept } = standingOf(undefined);
+    rotate.mockImplementation(() => {
+      kept.set("enrolment", { id: idAfter, name: "edge-1", generation: 1 });
+      return Promise.resolve(noted);
+    });
+    expect(await standing.pinNext(NEXT, MAC_KEYS)).toEqual(UNAUTHENTICATED);
+    expect(prepare).not.toHaveBeenCalled();
+  });
+
+  it("where nobody is enrolled → refused without a question", async () => {
+    const { standing, rotate, kept } = standingOf(undefined);
+    kept.delete("enrolment");
+    expect(await standing.pinNext(NEXT, MAC_KEYS)).toEqual(UNAUTHENTICATED);
+    expect(rotate).not.toHaveBeenCalled();
+  });
 });

@@ -1,16 +1,323 @@
-// Who may have the apiserver asked for the removal of a machine.
+// What is removed of a machine that leaves: what is its own in the cluster, and nothing of anybody else. And who may have
+// the apiserver asked for that.
 import { env } from "cloudflare:workers";
-import { expect, it, vi } from "vitest";
-import { failure, success } from "../../../shared/result.ts";
-import { Removal, type RemovedBy } from "../../../worker/machine/removal.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
+import { OWNER_ANNOTATION } from "../../../shared/node/ownership.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
+import type { Environment } from "../../../worker/env.ts";
+import { Removal, type RemovalDependencies, type RemovedBy } from "../../../worker/machine/removal.ts";
 
-const NOT_REMOVED = failure({ reason: "not-removed", ticket: "t" });
-const LEFT = success({ left: true });
+const NOW_MS = Date.UTC(2026, 0, 1);
+const NODE = "/api/v1/nodes/edge-1";
+const LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/edge-1";
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
-it.each<[string, RemovedBy, boolean, typeof LEFT | typeof NOT_REMOVED, number]>([
-  ["a machine that has requests left", { thumbprint: "k" }, true, LEFT, 4],
-  ["a machine that has overdrawn them", { thumbprint: "k" }, false, NOT_REMOVED, 0],
-  ["an operator, of such a machine", { operator: "admin secret" }, false, LEFT, 4],
+const OPERATOR = { operator: "a test" };
+
+const nodeOf = (more: Partial<NonNullable<Node["metadata"]>> = {}): Node => ({
+  metadata: { name: "edge-1", uid: "node-1", annotations: { [OWNER_ANNOTATION]: "test" }, ...more },
+});
+
+/** Renewed `agoMs` ago for 40 seconds, by this field manager. */
+function leaseOf(owner: string, manager = "rollcall.test", agoMs = 0): Lease {
+  const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "edge-1", uid: owner }];
+  const fieldsV1 = { "f:spec": { "f:renewTime": {} } };
+  return {
+    metadata: { name: "edge-1", uid: "lease-1", ownerReferences, managedFields: [{ manager, fieldsV1 }] },
+    spec: {
+      leaseDurationSeconds: 40,
+      renewTime: new Date(NOW_MS - agoMs).toISOString().replace("Z", "000Z"),
+    },
+  };
+}
+
+const FAILURE = (code: number, more = {}) =>
+  Response.json({ kind: "Status", status: "Failure", code, ...more }, { status: code });
+const NO_NODE = () => FAILURE(404, { reason: "NotFound", details: { kind: "nodes", name: "edge-1" } });
+const NO_LEASE = () => FAILURE(404, { reason: "NotFound", details: { kind: "leases", name: "edge-1" } });
+
+interface Cluster {
+  node?: Node | Response;
+  lease?: Lease | Response;
+  /** What a DELETE of either is answered. */
+  deletes?: () => Response;
+}
+
+interface Machine {
+  /** The uid of the Node that it registered; null: none. */
+  knownUid?: string | null;
+  kubeUrl?: string;
+  /** Is the enrolled machine the one that leaves? */
+  isOutdated?: boolean;
+  isEnrolled?: boolean;
+  unpinned?: { ok: true; value: number } | { ok: false; error: string };
+}
+
+function removalIn(cluster: Cluster, machine: Machine = {}) {
+  const {
+    knownUid = "node-1",
+    kubeUrl = "https://kube.test",
+    isOutdated = true,
+    isEnrolled = true,
+  } = machine;
+  const { unpinned = success(7) } = machine;
+  const asked: string[] = [];
+  const found: Record<string, Node | Lease | Response> = {
+    [NODE]: cluster.node ?? NO_NODE(),
+    [LEASE]: cluster.lease ?? NO_LEASE(),
+  };
+  const fetch = async (url: string, { method, body }: RequestInit) => {
+    const { pathname } = new URL(url);
+    const { preconditions } = JSON.parse((body as string | undefined) ?? "{}") as {
+      preconditions?: { uid: string };
+    };
+    asked.push([method, pathname, ...(preconditions ? [preconditions.uid] : [])].join(" "));
+    const answer = found[pathname]!;
+    if (method === "GET") return answer instanceof Response ? answer.clone() : Response.json(answer);
+    if (cluster.deletes) return cluster.deletes();
+    found[pathname] = pathname === NODE ? NO_NODE() : NO_LEASE();
+    return Response.json({ kind: "Status", metadata: {} });
+  };
+  const kept = new Map<string, unknown>([
+    ...(isEnrolled ? [["enrolment", { generation: 3 }] as const] : []),
+    ...(knownUid === null ? [] : [["node", { node: { metadata: { uid: knownUid } } }] as const]),
+  ]);
+  const done: string[] = [];
+  const registry = { unpin: vi.fn(() => unpinned), leave: vi.fn(() => unpinned) };
+  const outdate = vi.fn(() => isOutdated);
+  const atLatest = vi.fn(() => Promise.resolve());
+  const removal = new Removal({
+    env: {
+      KUBE: { fetch },
+      KUBE_URL: kubeUrl,
+      KUBE_TOKEN: "t",
+      DEPLOYMENT: "test",
+    } as unknown as Environment,
+    state: {
+      records: {
+        get: (key: string) => kept.get(key),
+        put: (key: string, value: unknown) => void kept.set(key, value),
+      },
+      keys: { outdate },
+      alarm: { atLatest },
+    },
+    upkeep: {
+      finish: () => Promise.resolve(void done.push("tick finished")),
+      mayRemove: () => true,
+      spend: () => undefined,
+      flush: (name: string) => Promise.resolve(void done.push(`events of ${name} sent`)),
+    },
+    registry: () => registry,
+    offerTicket: () => "a ticket",
+  } as unknown as RemovalDependencies);
+  return {
+    removal,
+    asked,
+    done,
+    registry,
+    outdate,
+    atLatest,
+    isLeaving: () => kept.get("isLeaving") ?? false,
+  };
+}
+
+const LOOK = [`GET ${NODE}`, `GET ${LEASE}`];
+const BOTH = [...LOOK, `DELETE ${LEASE} lease-1`, `DELETE ${NODE} node-1`];
+
+async function removed(cluster: Cluster, machine: Machine = {}, by: RemovedBy = OPERATOR) {
+  vi.spyOn(Date, "now").mockReturnValue(NOW_MS);
+  const { removal, ...seen } = removalIn(cluster, machine);
+  const outcome = await removal.remove("edge-1", by);
+  return { ...seen, outcome };
+}
+
+describe("a removal", () => {
+  it.each<[string, Cluster, string[]]>([
+    [
+      "of a Node and lease of its own → both, by their uids, then looks again",
+      { node: nodeOf(), lease: leaseOf("node-1") },
+      [...BOTH, ...LOOK],
+    ],
+    ["of nothing → looks twice", {}, [...LOOK, ...LOOK]],
+    [
+      "of a lease without its Node → the lease",
+      { lease: leaseOf("node-1") },
+      [...LOOK, `DELETE ${LEASE} lease-1`, ...LOOK],
+    ],
+    ["of a Node without a lease → the Node", { node: nodeOf() }, [...LOOK, `DELETE ${NODE} node-1`, ...LOOK]],
+    [
+      "whose lease is another Node's → the Node alone",
+      { node: nodeOf(), lease: leaseOf("node-9") },
+      [...LOOK, `DELETE ${NODE} node-1`, ...LOOK],
+    ],
+    [
+      "whose Node is gone, with another Node's lease → nothing",
+      { lease: leaseOf("node-9") },
+      [...LOOK, ...LOOK],
+    ],
+    [
+      "of a newer Node of its own → that Node and its lease",
+      { node: nodeOf({ uid: "node-2" }), lease: leaseOf("node-2") },
+      [...LOOK, `DELETE ${LEASE} lease-1`, `DELETE ${NODE} node-2`, ...LOOK],
+    ],
+    [
+      "of a newer Node of its own, beside the old one's lease → the Node, then the lease",
+      { node: nodeOf({ uid: "node-2" }), lease: leaseOf("node-1") },
+      [...LOOK, `DELETE ${NODE} node-2`, ...LOOK, `DELETE ${LEASE} lease-1`],
+    ],
+    [
+      "of somebody else's Node → the lease that was its own",
+      { node: nodeOf({ uid: "node-2", annotations: {} }), lease: leaseOf("node-1") },
+      [...LOOK, `DELETE ${LEASE} lease-1`, ...LOOK],
+    ],
+    [
+      "while somebody else keeps the Node alive → nothing",
+      { node: nodeOf(), lease: leaseOf("node-1", "kubelet") },
+      [...LOOK, ...LOOK],
+    ],
+    [
+      "after somebody else has kept it alive → both",
+      { node: nodeOf(), lease: leaseOf("node-1", "kubelet", 40_000) },
+      [...BOTH, ...LOOK],
+    ],
+  ])("%s", async (_, cluster, requests) => {
+    const { asked, outcome, done, isLeaving, atLatest } = await removed(cluster);
+    expect(outcome).toEqual({ ok: true, value: { left: true } });
+    expect(asked).toEqual(requests);
+    expect(done).toEqual(["tick finished", "events of edge-1 sent"]);
+    expect(isLeaving()).toBe(true);
+    expect(atLatest).not.toHaveBeenCalled();
+  });
+
+  const NOT_REMOVED = { ok: false, error: { reason: "not-removed", ticket: "a ticket" } };
+
+  it.each<[string, Cluster, string[]]>([
+    ["the Node cannot be read", { node: FAILURE(500) }, [`GET ${NODE}`]],
+    ["the Node's path is missing", { node: FAILURE(404, { reason: "NotFound" }) }, [`GET ${NODE}`]],
+    ["the lease cannot be read", { node: nodeOf(), lease: FAILURE(500) }, LOOK],
+    [
+      "the lease cannot be deleted",
+      { node: nodeOf(), lease: leaseOf("node-1"), deletes: () => FAILURE(403) },
+      BOTH.slice(0, 3),
+    ],
+    [
+      "the Node cannot be deleted",
+      { node: nodeOf(), deletes: () => FAILURE(409) },
+      [...LOOK, `DELETE ${NODE} node-1`],
+    ],
+  ])("%s → not removed, tried again in a while", async (_, cluster, requests) => {
+    const { asked, outcome, isLeaving, atLatest } = await removed(cluster);
+    expect(outcome).toEqual(NOT_REMOVED);
+    expect(asked).toEqual(requests);
+    expect(isLeaving()).toBe(true);
+    expect(atLatest).toHaveBeenCalledExactlyOnceWith(NOW_MS + 5 * 60_000);
+  });
+
+  it("what is gone by the time it is deleted → removed", async () => {
+    const { outcome } = await removed({
+      node: nodeOf(),
+      lease: leaseOf("node-1"),
+      deletes: () => FAILURE(404, { reason: "NotFound" }),
+    });
+    expect(outcome.ok).toBe(true);
+  });
+
+  it.each<[string, Machine, boolean]>([
+    ["of a machine that enrolled later → it stays", { isOutdated: false }, false],
+    // A late enrolment must not be taken for one that stays.
+    [
+      "of a name whose object knows nobody → who enrols late is refused",
+      { isOutdated: false, isEnrolled: false },
+      true,
+    ],
+    [
+      "of a name that nobody ever had, or another key has by now → nothing",
+      { unpinned: failure("no") },
+      false,
+    ],
+  ])("%s; no request", async (_, machine, leaves) => {
+    const { asked, outcome, done, isLeaving } = await removed({ node: nodeOf() }, machine);
+    expect(outcome).toEqual({ ok: true, value: { left: true } });
+    expect([asked, done]).toEqual([[], []]);
+    expect(isLeaving()).toBe(leaves);
+  });
+
+  it("without an apiserver → no request, unless there was one once", async () => {
+    const never = await removed({ node: nodeOf() }, { kubeUrl: "", knownUid: null });
+    expect([never.outcome.ok, never.asked]).toEqual([true, []]);
+    const once = await removed({ node: nodeOf() }, { kubeUrl: "" });
+    expect(once.outcome).toEqual(NOT_REMOVED);
+    const first = await removed({ node: nodeOf() }, { knownUid: null });
+    expect(first.asked).toContain(`DELETE ${NODE} node-1`);
+  });
+
+  it("of a machine without a Node, beside a lease that is nobody's → the lease stays", async () => {
+    const { ownerReferences: _, ...metadata } = leaseOf("").metadata!;
+    const { asked } = await removed({ lease: { ...leaseOf(""), metadata } }, { knownUid: null });
+    expect(asked).toEqual([...LOOK, ...LOOK]);
+  });
+
+  it("by an operator → unpinned in their name; by the machine → with its pin and key", async () => {
+    const operator = await removed({});
+    expect(operator.registry.unpin).toHaveBeenCalledExactlyOnceWith("edge-1", "machine.leave", "a test");
+    expect(operator.registry.leave).not.toHaveBeenCalled();
+    expect(operator.outdate).toHaveBeenCalledExactlyOnceWith(7);
+    const machine = await removed({}, {}, { thumbprint: "a" });
+    expect(machine.registry.leave).toHaveBeenCalledExactlyOnceWith("edge-1", 3, "a");
+    expect(machine.registry.unpin).not.toHaveBeenCalled();
+  });
+});
+
+describe("an alarm that completes a removal", () => {
+  it.each<[string, Cluster, boolean]>([
+    ["nothing is left → the object forgets", {}, true],
+    ["the apiserver fails → tried again in a while", { node: FAILURE(500) }, false],
+  ])("%s", async (_, cluster, forgets) => {
+    vi.spyOn(Date, "now").mockReturnValue(NOW_MS);
+    const { removal, atLatest } = removalIn(cluster);
+    const forget = vi.fn(() => Promise.resolve());
+    await removal.resume("edge-1", forget);
+    expect(forget).toHaveBeenCalledTimes(forgets ? 1 : 0);
+    expect(atLatest.mock.calls).toEqual(forgets ? [] : [[NOW_MS + 5 * 60_000]]);
+  });
+});
+
+describe("an enrolment", () => {
+  it("waits for a removal that is under way, also for one that fails", async () => {
+    for (const end of [() => Promise.resolve(), () => Promise.reject(new Error("evicted"))]) {
+      const { removal } = removalIn({});
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+      const order: string[] = [];
+      const under = removal.resume("edge-1", async () => {
+        await begun;
+        order.push("removed");
+        await end();
+      });
+      const waits = removal.finished().then(() => order.push("enrolled"));
+      begin();
+      await Promise.all([under.catch(() => undefined), waits]);
+      expect(order).toEqual(["removed", "enrolled"]);
+    }
+  });
+
+  it("without a removal does not wait", async () => {
+    await expect(removalIn({}).removal.finished()).resolves.toBeUndefined();
+  });
+});
+
+it.each<[string, RemovedBy, boolean, Result<unknown, unknown>, number]>([
+  ["a machine that has requests left", { thumbprint: "k" }, true, success({ left: true }), 4],
+  [
+    "a machine that has overdrawn them",
+    { thumbprint: "k" },
+    false,
+    failure({ reason: "not-removed", ticket: "t" }),
+    0,
+  ],
+  ["an operator, of such a machine", { operator: "admin secret" }, false, success({ left: true }), 4],
 ])("%s → counted and asked, or left to the alarm", async (_, by, mayRemove, outcome, requests) => {
   const [spend, atLatest, fetch] = [vi.fn(), vi.fn(), vi.fn()];
   const missing = {

@@ -1,0 +1,130 @@
+// What an answer, a time or another writer decides: each condition that keeps a machine from what is not its own.
+import { mutantsOf } from "../mutant.ts";
+
+const REMOVAL = "worker/machine/removal.ts";
+const KUBE = "worker/kube/kube-client.ts";
+const PINS = "worker/registry/pins.ts";
+const REMOVAL_TEST = "worker/machine/removal.test.ts";
+const KUBE_TEST = "worker/kube/kube-client.test.ts";
+const PINS_TEST = "worker/registry/pins.test.ts";
+const UPKEEP_TEST = "worker/machine/upkeep.test.ts";
+
+export const decisionMutants = [
+  ...mutantsOf("a thief of the Worker's cluster token", [
+    ["no redirect with the cluster token", KUBE, 'redirect: "manual",', "", KUBE_TEST, "follows no redirect"],
+  ]),
+  ...mutantsOf("a thief of an old key", [
+    [
+      "a removal leaves a Node that somebody else keeps alive",
+      REMOVAL,
+      "if (lease.ok && foreignRenewer(lease.value, deployment, nowMs()) !== null) return success(null);",
+      "",
+      REMOVAL_TEST,
+      "somebody else keeps the Node alive",
+    ],
+    [
+      "a removal leaves another Node's lease",
+      REMOVAL,
+      "ownerReferences.some((owner) => owner.uid === (ourUid ?? knownUid))",
+      "ownerReferences.length >= 0",
+      REMOVAL_TEST,
+      "whose lease is another Node's",
+    ],
+    [
+      "a removal deletes the Node that it has looked at",
+      KUBE,
+      ", preconditions: { uid } };",
+      ", uid };",
+      KUBE_TEST,
+      "deleteNode deletes that uid alone",
+    ],
+    [
+      "an enrolment waits for a removal",
+      REMOVAL,
+      "await this.#underWay?.catch(() => undefined);",
+      "",
+      REMOVAL_TEST,
+      "waits for a removal that is under way",
+    ],
+    [
+      "a report is confirmed for a pinned key alone",
+      PINS,
+      "if (!isPinned(held, thumbprint)) return false;",
+      "",
+      PINS_TEST,
+      "by a key that has no name",
+    ],
+    [
+      "a rotation follows the pin that stands",
+      PINS,
+      "if (held?.generation !== generation || isBuried(sql, thumbprint))",
+      "if (!held || isBuried(sql, thumbprint))",
+      PINS_TEST,
+      "of an earlier pin",
+    ],
+    [
+      "a leave is of the pin that stands",
+      PINS,
+      "held.generation !== generation || !isPinned(held, thumbprint)",
+      "!isPinned(held, thumbprint)",
+      PINS_TEST,
+      "by an earlier pin",
+    ],
+  ]),
+  ...mutantsOf("a thief of a machine's disk or key", [
+    [
+      "a revoked pin is confirmed no more",
+      PINS,
+      " || held.revokedAtMs !== null) return false;",
+      ") return false;",
+      PINS_TEST,
+      "of a name that was revoked",
+    ],
+    [
+      "no tick for who is not enrolled",
+      "worker/machine/upkeep.ts",
+      'if (!keys.enrolled()) return { phase: "node deleted", ready: false };',
+      "",
+      UPKEEP_TEST,
+      "not enrolled any more",
+    ],
+    [
+      "no alarm asks for the revoked",
+      "worker/machine/node-object.ts",
+      "else if (keys.enrolled()) await",
+      "else await",
+      "worker/machine/node-object.test.ts",
+      "an alarm of a machine that was revoked",
+    ],
+  ]),
+  ...mutantsOf("a machine's root user", [
+    [
+      "the apiserver's words stay with the Worker",
+      "worker/tick/registration.ts",
+      "return { phase: phaseOf(error), retryInMs: nextDelayMs(context) };",
+      "return { phase: phaseOf(error), message: JSON.stringify(error), retryInMs: nextDelayMs(context) };",
+      "worker/http/machine-routes.test.ts",
+      "which has a phase alone",
+    ],
+  ]),
+  ...mutantsOf("another machine, with a token of its own", [
+    [
+      "a kid for the pinned key alone",
+      "worker/http/machine-routes.ts",
+      "if (!enrolled?.thumbprints.includes(thumbprint))",
+      "if (!enrolled)",
+      "worker/http/machine-routes.test.ts",
+      "another one was pinned meanwhile",
+    ],
+  ]),
+  ...mutantsOf("whoever forges Access's headers", [
+    [
+      "a wrong secret ends before Access",
+      "worker/identity/operator.ts",
+      'return failure({ reason: "another secret" });',
+      "",
+      "worker/http/operator-routes.test.ts",
+      "a secret that is wrong is not overlooked",
+    ],
+  ]),
+];

@@ -1,0 +1,71 @@
+// What a report says about the machine beside its facts: its clock, that it is there again, that it could not start.
+import { describe, expect, it } from "vitest";
+import { recordContact, recordSetupFailure } from "../../../worker/machine/contact.ts";
+import { keptRecords } from "../support/kept-records.ts";
+
+const NOW_MS = Date.UTC(2026, 0, 1);
+const MINUTE_MS = 60_000;
+
+function contact(before: Record<string, unknown>, aheadMs = 0) {
+  const state = keptRecords(before);
+  recordContact(state, { machineTime: new Date(NOW_MS + aheadMs).toISOString() } as never, NOW_MS);
+  return { notes: state.notes, kept: Object.fromEntries(state.kept) };
+}
+
+describe("a machine's clock", () => {
+  it.each([
+    ["as far ahead as it may be", {}, MINUTE_MS, [], {}],
+    ["as far behind as it may be", {}, -MINUTE_MS, [], {}],
+    ["further ahead", {}, MINUTE_MS + 1000, ["clock: the machine's clock is 61 s off"], { isSkewed: true }],
+    [
+      "further behind",
+      {},
+      -MINUTE_MS - 1000,
+      ["clock: the machine's clock is -61 s off"],
+      { isSkewed: true },
+    ],
+    ["still further ahead", { isSkewed: true }, MINUTE_MS + 1000, [], { isSkewed: true }],
+    [
+      "right again",
+      { isSkewed: true },
+      0,
+      ["clock: the machine's clock is right again"],
+      { isSkewed: false },
+    ],
+  ])("%s", (_, before, aheadMs, notes, kept) => {
+    expect(contact(before, aheadMs)).toEqual({ notes, kept });
+  });
+});
+
+describe("a machine that was silent", () => {
+  it.each([
+    [
+      "for a minute → heard of again",
+      { silentSinceMs: NOW_MS - MINUTE_MS },
+      ["silence: heard of again after 60 s"],
+    ],
+    ["and is no more → nothing", { silentSinceMs: null }, []],
+  ])("%s", (_, before, notes) => {
+    expect(contact(before)).toEqual({ notes, kept: { silentSinceMs: null } });
+  });
+});
+
+describe("a shim that could not start", () => {
+  it.each([
+    ["is an event", {}, "KubeletSetupFailed: no cgroups"],
+    [
+      "is one where the Node is its own",
+      { registration: { phase: "registered" } },
+      "KubeletSetupFailed: no cgroups",
+    ],
+    [
+      "is none where somebody else has the Node",
+      { registration: { phase: "name taken" } },
+      "registration: no cgroups",
+    ],
+  ])("%s", (_, before, note) => {
+    const state = keptRecords(before);
+    recordSetupFailure(state, "no cgroups", NOW_MS);
+    expect(state.notes).toEqual([note]);
+  });
+});

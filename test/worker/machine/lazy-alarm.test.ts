@@ -1,0 +1,43 @@
+// The one alarm of an object: set where none rings in time, since each time costs a row.
+import { expect, it } from "vitest";
+import { LazyAlarm } from "../../../worker/machine/lazy-alarm.ts";
+
+function alarmOf(before: number | null) {
+  const stored = { at: before, reads: 0 };
+  const sets: number[] = [];
+  const alarm = new LazyAlarm({
+    getAlarm: () => {
+      stored.reads++;
+      return Promise.resolve(stored.at);
+    },
+    setAlarm: (at) => {
+      stored.at = Number(at);
+      sets.push(stored.at);
+      return Promise.resolve();
+    },
+  });
+  return { alarm, stored, sets };
+}
+
+it.each([
+  ["none is set", null, [100]],
+  ["one is set for later", 101, [100]],
+  ["one is set for then", 100, []],
+  ["one is set for earlier", 99, []],
+])("%s → set where it has to be, after one look", async (_, before, set) => {
+  const { alarm, stored, sets } = alarmOf(before);
+  await alarm.atLatest(100);
+  await alarm.atLatest(100);
+  await alarm.atLatest(101);
+  expect(sets).toEqual(set);
+  expect(stored.reads).toBe(1);
+});
+
+it("one that has rung → the next one is set", async () => {
+  const { alarm, stored, sets } = alarmOf(50);
+  await alarm.atLatest(100);
+  stored.at = null;
+  alarm.rang();
+  await alarm.atLatest(100);
+  expect(sets).toEqual([100]);
+});

@@ -1,0 +1,120 @@
+// When a machine is called silent: by its last report, or by its lease where the object remembers none.
+import { describe, expect, it, vi } from "vitest";
+import { failure, success } from "../../../shared/result.ts";
+import { checkSilence, SILENCE_CHECK_MS } from "../../../worker/machine/silence.ts";
+import { keptRecords } from "../support/kept-records.ts";
+
+const NOW_MS = Date.UTC(2026, 0, 1, 12);
+const LEASE_MS = 40_000;
+const REGISTERED = { registration: { phase: "registered" }, phase: "registered" };
+const AWAY = { registration: { phase: "registered" }, phase: "apiserver unreachable" };
+const LATER = NOW_MS + SILENCE_CHECK_MS;
+
+/** Milliseconds ago: the last report, the lease's renewal. `null`: the lease has no time; "fails": it cannot be read. */
+async function checked(
+  before: object,
+  { reportMs, renewedMs }: { reportMs?: number; renewedMs?: number | null | "fails" },
+) {
+  const state = keptRecords(before as Record<string, unknown>);
+  const renewTime = (agoMs: number) => new Date(NOW_MS - agoMs).toISOString().replace("Z", "000Z");
+  const spec = typeof renewedMs === "number" ? { renewTime: renewTime(renewedMs) } : {};
+  const getLease = vi.fn(() => Promise.resolve(renewedMs === "fails" ? failure({}) : success({ spec })));
+  const again = await checkSilence(state, {
+    name: "edge-1",
+    leaseDurationMs: LEASE_MS,
+    lastReportMs: reportMs === undefined ? undefined : NOW_MS - reportMs,
+    client: { getLease } as never,
+    nowMs: NOW_MS,
+  });
+  const { kept, notes } = state;
+  const [silentSinceMs, backSinceMs] = [kept.get("silentSinceMs"), kept.get("apiserverBackSinceMs")];
+  return { again, silentSinceMs, backSinceMs, noted: notes.length, asked: getLease.mock.calls.length };
+}
+
+const silentSince = (agoMs: number) => ({ again: null, silentSinceMs: NOW_MS - agoMs, noted: 1 });
+const IN_CONTACT = { again: LATER, silentSinceMs: undefined, noted: 0 };
+
+describe("by the last report", () => {
+  it.each([
+    ["as old as the lease lasts → in contact", LEASE_MS, IN_CONTACT],
+    ["older → silent since then", LEASE_MS + 1, silentSince(LEASE_MS + 1)],
+  ])("%s, without a request", async (_, reportMs, expected) => {
+    expect(await checked(REGISTERED, { reportMs })).toMatchObject({ ...expected, asked: 0 });
+  });
+});
+
+describe("by the lease", () => {
+  it.each([
+    ["as old as it lasts → in contact", REGISTERED, LEASE_MS, IN_CONTACT],
+    ["older → silent since then", REGISTERED, LEASE_MS + 1, silentSince(LEASE_MS + 1)],
+    ["that was never renewed → silent since ever", REGISTERED, null, { again: null, silentSinceMs: 0 }],
+    [
+      "that cannot be read → nobody knows",
+      REGISTERED,
+      "fails",
+      { again: LATER, noted: 0, backSinceMs: undefined },
+    ],
+    ["in time, of an apiserver that was away → in contact", AWAY, LEASE_MS, IN_CONTACT],
+    [
+      "too old, of an apiserver that was away until now → asked again when a lease would have ended",
+      AWAY,
+      LEASE_MS + 1,
+      { again: NOW_MS + LEASE_MS, noted: 0, backSinceMs: NOW_MS },
+    ],
+    [
+      "too old, of an apiserver that came back lately → the same, since it came back",
+      { ...AWAY, apiserverBackSinceMs: NOW_MS - LEASE_MS + 1 },
+      LEASE_MS + 1,
+      { again: NOW_MS + 1, noted: 0, backSinceMs: NOW_MS - LEASE_MS + 1 },
+    ],
+    [
+      "too old, of an apiserver that has been back for a lease → silent",
+      { ...AWAY, apiserverBackSinceMs: NOW_MS - LEASE_MS },
+      LEASE_MS + 1,
+      silentSince(LEASE_MS + 1),
+    ],
+  ] as const)("%s", async (_, before, renewedMs, expected) => {
+    expect(await checked(before, { renewedMs })).toMatchObject({ ...expected, asked: 1 });
+  });
+});
+
+describe("a machine", () => {
+  it.each([
+    ["without a registration", {}],
+    ["whose Node somebody else has", { registration: { phase: "name taken" } }],
+    ["that is silent already", { ...REGISTERED, silentSinceMs: 7 }],
+  ])("%s → is not checked", async (_, before) => {
+    expect(await checked(before, { reportMs: LEASE_MS + 1 })).toMatchObject({
+      again: null,
+      noted: 0,
+      asked: 0,
+    });
+  });
+
+  it.each([
+    ["nothing", undefined, "it never said anything"],
+    ["that all was well", [{ type: "DiskPressure", status: "False" }], "it never said anything"],
+    [
+      "what was wrong",
+      [
+        { type: "DiskPressure", status: "False", message: "enough" },
+        { type: "MemoryPressure", status: "True", message: "little" },
+        { type: "Ready", status: "False" },
+      ],
+      "MemoryPressure True: little; Ready False: ",
+    ],
+  ])("that said last %s → its history has it", async (_, decided, said) => {
+    const state = keptRecords({ ...REGISTERED, decided });
+    const lastReportMs = NOW_MS - LEASE_MS - 1;
+    const check = {
+      name: "edge-1",
+      leaseDurationMs: LEASE_MS,
+      lastReportMs,
+      client: {} as never,
+      nowMs: NOW_MS,
+    };
+    await checkSilence(state, check);
+    const since = new Date(lastReportMs).toISOString();
+    expect(state.notes).toEqual([`silence: silent since ${since}; last said: ${said}`]);
+  });
+});

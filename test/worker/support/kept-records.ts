@@ -1,0 +1,18 @@
+// What a machine's object keeps, without SQLite; and what is noted of it.
+import type { Journal } from "../../../worker/storage/journal.ts";
+import type { NodeRecordStore } from "../../../worker/storage/records.ts";
+
+export function keptRecords(before: Record<string, unknown> = {}) {
+  const kept = new Map<string, unknown>(Object.entries(before));
+  const notes: string[] = [];
+  const records = {
+    get: (key: string) => kept.get(key),
+    put: (key: string, value: unknown) => void kept.set(key, value),
+    remove: (key: string) => void kept.delete(key),
+  } as unknown as NodeRecordStore;
+  const journal = {
+    note: (kind: string, text: string) => void notes.push(`${kind}: ${text}`),
+    warn: (reason: string, text: string) => void notes.push(`${reason}: ${text}`),
+  } as unknown as Journal;
+  return { kept, notes, records, journal };
+}
