@@ -7,7 +7,7 @@ import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
 import { machineLog } from "../log.ts";
 import type { TickMemory, TickOutcome } from "../tick/context.ts";
 import { isReady } from "../tick/phase.ts";
-import { RequestBudget } from "../tick/request-budget.ts";
+import { REMOVAL_REQUESTS, RequestBudget } from "../tick/request-budget.ts";
 import { tick } from "../tick/tick.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
@@ -56,9 +56,9 @@ export class Upkeep {
     this.#requests.spend(asked);
   }
 
-  /** A machine that leaves may overdraw what it has left, once. */
+  /** A machine that leaves may overdraw what it has left. */
   mayRemove(): boolean {
-    return this.#requests.allows("node", 0);
+    return this.#requests.allowsAnyway(REMOVAL_REQUESTS);
   }
 
   /** Stores how much of its requests the name has left. Returns for how long that is worth its row, in milliseconds. */

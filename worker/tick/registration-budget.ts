@@ -11,18 +11,25 @@ export const REGISTRATION_BUDGET = {
 } as const;
 const REQUESTS_A_MINUTE = 20;
 
-/** What is left after one more; else how long to wait, in milliseconds. `aMinute`: the deployment's MACHINE_REQUESTS. */
+/** A Node that is larger than this counts as several: each registration may write all of it. */
+const NODE_BYTES = 32 * 1024;
+
+/**
+ * What is left after one more, of a Node of so many bytes; else how long to wait, in milliseconds. `aMinute`: the
+ * deployment's MACHINE_REQUESTS.
+ */
 export function spendRegistration(
   budget: Allowance | undefined,
   nowMs: number,
-  aMinute: number,
+  { aMinute, nodeBytes }: { aMinute: number; nodeBytes: number },
 ): Result<Allowance, number> {
   const { atOnce, everyMs } = REGISTRATION_BUDGET;
-  if (!budget) return success({ left: atOnce - 1, atMs: nowMs });
+  const cost = Math.max(1, nodeBytes / NODE_BYTES);
+  if (!budget) return success({ left: atOnce - cost, atMs: nowMs });
   // A clock that was put back fills nothing, and must not extend the wait.
   const sinceMs = Math.max(0, nowMs - budget.atMs);
   const apartMs = Math.floor((REGISTRATION_BUDGET.apartMs * REQUESTS_A_MINUTE) / aMinute);
   const left = Math.min(atOnce, budget.left + sinceMs / everyMs);
   const waitMs = Math.max(apartMs - sinceMs, Math.ceil((1 - left) * everyMs));
-  return waitMs > 0 ? failure(waitMs) : success({ left: left - 1, atMs: nowMs });
+  return waitMs > 0 ? failure(waitMs) : success({ left: left - cost, atMs: nowMs });
 }

@@ -54,7 +54,9 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   if (!context.requests.allows("node", REGISTRATION_REQUESTS)) return waiting(context, ASKS_TOO_OFTEN);
   const process = records.get("process");
   if (process?.startId !== report.startId) {
-    const left = spendRegistration(process?.registrations, nowMs, context.requests.aMinute);
+    const written = records.get("node")?.node;
+    const cost = { aMinute: context.requests.aMinute, nodeBytes: written ? sizeOf(written) : 0 };
+    const left = spendRegistration(process?.registrations, nowMs, cost);
     if (!left.ok) return waiting(context, STARTED_TOO_OFTEN, left.error);
     context.journal.begin({ startId: report.startId, registrations: left.value }, nowMs);
     records.remove("memory");

@@ -17,6 +17,7 @@ export const MAX_NODE_BYTES = 64 * 1024;
 
 /** What is left. An absent one is full. */
 export interface StatusBudget {
+  /** Less than nothing after writes that could not wait: those after them wait until that has come back as well. */
   bytes: number;
   urgent: number;
   /** When that was so, in milliseconds since 1970. */
@@ -49,13 +50,13 @@ export function spendWrite(
 ): StatusBudget | null {
   const left = budgetAt(budget, nowMs);
   if (left.bytes >= bytes) return { ...left, bytes: left.bytes - bytes };
-  return urgent && left.urgent >= 1 ? { ...left, bytes: 0, urgent: left.urgent - 1 } : null;
+  return urgent && left.urgent >= 1 ? { ...left, bytes: left.bytes - bytes, urgent: left.urgent - 1 } : null;
 }
 
 /** What is left after a write that had to be: registrations have a budget of their own. */
 export function spendAnyway(budget: StatusBudget | undefined, bytes: number, nowMs: number): StatusBudget {
   const left = budgetAt(budget, nowMs);
-  return { ...left, bytes: Math.max(0, left.bytes - bytes) };
+  return { ...left, bytes: left.bytes - bytes };
 }
 
 /** Bytes of a Node in JSON; the apiserver keeps somewhat less. */
@@ -80,9 +81,9 @@ export function budgetText({ bytes, urgent, atMs }: StatusBudget): string {
 /** undefined: full, as for a lease from before there were budgets. A text that cannot be read counts as nothing left. */
 export function parseBudget(text: string | undefined, nowMs: number): StatusBudget | undefined {
   if (text === undefined) return undefined;
-  const [bytes = -1, urgent = -1, atMs = -1, ...rest] = text.split(" ").map(Number);
-  const isSound = [bytes, urgent, atMs].every((amount) => amount >= 0 && Number.isFinite(amount));
-  if (!isSound || rest.length > 0) return emptyBudget(nowMs);
+  const [bytes = Number.NaN, urgent = -1, atMs = -1, ...rest] = text.split(" ").map(Number);
+  const isSound = [urgent, atMs].every((amount) => amount >= 0 && Number.isFinite(amount));
+  if (!isSound || !Number.isFinite(bytes) || rest.length > 0) return emptyBudget(nowMs);
   // A clock that was ahead must not keep it from filling.
   return { bytes, urgent, atMs: Math.min(atMs, nowMs) };
 }

@@ -34,5 +34,14 @@ test.each<[string, Allowance | undefined, number, number, ReturnType<typeof spen
   ["a deployment with twice the requests", left(3), NOW, 40, failure(apartMs / 2)],
   ["a deployment that does not count", left(3), NOW, 1e6, success(left(2))],
 ])("%s", (_, budget, nowMs, aMinute, outcome) => {
-  expect(spendRegistration(budget, nowMs, aMinute)).toEqual(outcome);
+  expect(spendRegistration(budget, nowMs, { aMinute, nodeBytes: 0 })).toEqual(outcome);
+});
+
+test.each([
+  [0, 5],
+  [32 * 1024, 5],
+  [48 * 1024, 4.5],
+  [64 * 1024, 4],
+])("a Node of %d bytes → %d of six are left", (nodeBytes, count) => {
+  expect(spendRegistration(undefined, NOW, { aMinute: 20, nodeBytes })).toEqual(success(left(count)));
 });

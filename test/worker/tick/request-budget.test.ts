@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from "vitest";
 import type { RequestKind } from "../../../worker/kube/kube-client.ts";
 import type { NodeRecordStore, RequestsLeft } from "../../../worker/storage/records.ts";
-import { RequestBudget, requestsAt, spendRequest } from "../../../worker/tick/request-budget.ts";
+import { afterRequest, allowance, RequestBudget, requestsAt } from "../../../worker/tick/request-budget.ts";
 
 const NOW = 1_000_000_000;
 const MINUTE_MS = 60_000;
@@ -20,19 +20,70 @@ test.each<[string, RequestsLeft | undefined, number, Partial<RequestsLeft>]>([
   expect(requestsAt(budget, 20, nowMs)).toMatchObject(left);
 });
 
-test.each<[string, RequestsLeft | undefined, RequestKind, Partial<RequestsLeft> | null]>([
-  ["a renewal", undefined, "lease", { renewals: 7, others: 12 }],
-  ["the last renewal", { ...EMPTY, renewals: 1 }, "lease", { renewals: 0 }],
-  ["a renewal too many, with all else left", { ...FULL, renewals: 0.99 }, "lease", null],
-  ["about the Node", undefined, "node", { renewals: 8, others: 11 }],
-  ["the last about the Node", { ...EMPTY, others: 1 }, "node", { others: 0 }],
-  ["about the Node, with renewals left alone", { ...FULL, others: 0.99 }, "node", null],
-  ["an event, with more left than the Node may need", { ...FULL, others: 5 }, "event", { others: 4 }],
-  ["an event, with no more than the Node may need", { ...FULL, others: 4.99 }, "event", null],
-])("a request: %s", (_, budget, asked, left) => {
-  const spent = spendRequest(budget, asked, 20, NOW);
-  if (left === null) expect(spent).toBeNull();
-  else expect(spent).toMatchObject(left);
+const asked = (renewals: number, others: number, agoMs = 0): RequestsLeft => ({
+  ...FULL,
+  recent: [{ sinceMs: NOW - agoMs, renewals, others }],
+});
+
+test.each<[string, RequestsLeft, RequestKind, number]>([
+  ["a lease has its own share", FULL, "lease", 8],
+  ["of the lease, with all else left", { ...FULL, renewals: 0.99 }, "lease", 0.99],
+  ["the Node has the rest", FULL, "node", 12],
+  ["of the Node, with renewals left alone", { ...FULL, others: 0.99 }, "node", 0.99],
+  ["an event leaves four to the Node", FULL, "event", 8],
+  ["an event, with no more than the Node may need", { ...FULL, others: 4.99 }, "event", 0.99],
+  ["no more than 13 renewals in a minute", asked(10, 0), "lease", 3],
+  ["no more than 12 others in a minute", asked(0, 10), "node", 2],
+  ["whose minute is all but over", asked(0, 10, 59_999), "node", 2],
+])("allowed: %s", (_, left, kind, count) => {
+  expect(allowance(left, kind, 20)).toBeCloseTo(count, 9);
+});
+
+test.each<[string, RequestsLeft, RequestKind, Partial<RequestsLeft>]>([
+  [
+    "a renewal",
+    FULL,
+    "lease",
+    { renewals: 7, others: 12, recent: [{ sinceMs: NOW, renewals: 1, others: 0 }] },
+  ],
+  [
+    "about the Node",
+    FULL,
+    "node",
+    { renewals: 8, others: 11, recent: [{ sinceMs: NOW, renewals: 0, others: 1 }] },
+  ],
+  [
+    "an event",
+    FULL,
+    "event",
+    { renewals: 8, others: 11, recent: [{ sinceMs: NOW, renewals: 0, others: 1 }] },
+  ],
+  [
+    "within two seconds",
+    asked(1, 1, 1999),
+    "node",
+    { recent: [{ sinceMs: NOW - 1999, renewals: 1, others: 2 }] },
+  ],
+  [
+    "two seconds later",
+    asked(1, 1, 2000),
+    "node",
+    {
+      recent: [
+        { sinceMs: NOW - 2000, renewals: 1, others: 1 },
+        { sinceMs: NOW, renewals: 0, others: 1 },
+      ],
+    },
+  ],
+])("after a request: %s", (_, left, kind, next) => {
+  expect(afterRequest(left, kind)).toMatchObject(next);
+});
+
+test.each([
+  [61_999, 1],
+  [62_000, 0],
+])("what was asked %d ms ago → %d parts of the last minute", (agoMs, parts) => {
+  expect(requestsAt(asked(1, 1, agoMs), 20, NOW).recent).toHaveLength(parts);
 });
 
 it("a deployment that allows more → shares of that", () => {
@@ -88,7 +139,7 @@ describe("a budget", () => {
     expect([rows, budget.keptForMs()]).toEqual([[], 0]);
     takes(budget, "lease", 1);
     budget.keep();
-    expect(rows).toEqual([{ renewals: 7, others: 8, atMs: NOW }]);
+    expect(rows).toMatchObject([{ renewals: 7, others: 8, atMs: NOW }]);
     expect(start().allows("node", 9)).toBe(false);
   });
 
@@ -99,6 +150,31 @@ describe("a budget", () => {
     expect(budget.keptForMs()).toBe(90_000);
     clock.nowMs += 90_000;
     expect(budget.keptForMs()).toBe(0);
+  });
+
+  it("in whatever minute, also after a rest → no more than 25", () => {
+    const { clock, start } = budgeted();
+    const budget = start();
+    const times: number[] = [];
+    for (; clock.nowMs < NOW + 60 * MINUTE_MS; clock.nowMs += 100) {
+      // It rests for some minutes, and floods for some.
+      if ((clock.nowMs / MINUTE_MS) % 7 < 3) continue;
+      for (const kind of ["lease", "node"] as const) if (budget.take(kind)) times.push(clock.nowMs);
+    }
+    const inMinute = times.map(
+      (from) => times.filter((time) => time >= from && time < from + MINUTE_MS).length,
+    );
+    expect(Math.max(...inMinute)).toBeLessThanOrEqual(25);
+    expect(times.length).toBeGreaterThan(20 * 30);
+  });
+
+  it("may be overdrawn by a removal while a minute has room for it, and not again", () => {
+    const budget = budgeted().start();
+    takes(budget, "node", 12);
+    takes(budget, "lease", 7);
+    expect([budget.allowsAnyway(6), budget.allowsAnyway(7)]).toEqual([true, false]);
+    budget.spend("node");
+    expect(budget.allowsAnyway(1)).toBe(false);
   });
 
   it("that is overdrawn → by a minute's worth at most", () => {

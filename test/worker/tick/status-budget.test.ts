@@ -59,7 +59,7 @@ test.each<[string, StatusBudget | undefined, ReturnType<typeof write>, Partial<S
     "urgent, with too little left → of the urgent ones",
     { ...EMPTY, bytes: 10, urgent: 1 },
     write(1000, true),
-    { bytes: 0, urgent: 0 },
+    { bytes: -990, urgent: 0 },
   ],
   ["urgent, with none of either left → waits", { ...EMPTY, urgent: 0.99 }, write(1000, true), null],
 ])("a write: %s", (_, budget, cost, left) => {
@@ -68,8 +68,8 @@ test.each<[string, StatusBudget | undefined, ReturnType<typeof write>, Partial<S
   else expect(spent).toMatchObject(left);
 });
 
-it("a registration's write takes what there is", () => {
-  expect(spendAnyway({ ...EMPTY, bytes: 10 }, 1000, NOW)).toEqual(EMPTY);
+it("a registration's write takes more than there is, and later ones wait for it", () => {
+  expect(spendAnyway({ ...EMPTY, bytes: 10 }, 1000, NOW)).toEqual({ ...EMPTY, bytes: -990 });
   expect(spendAnyway(undefined, 1000, NOW)).toEqual({ ...FULL, bytes: bytesAtOnce - 1000 });
 });
 
@@ -83,8 +83,16 @@ describe("the lease's annotation", () => {
     expect(parseBudget(undefined, NOW)).toBeUndefined();
   });
 
-  it.each(["", "x", "1 1", "1 1 1 1", "-1 0 1", "NaN 0 1", "Infinity 0 1"])("%o → nothing left", (text) => {
-    expect(parseBudget(text, NOW)).toEqual(EMPTY);
+  it.each(["", "x", "1 1", "1 1 1 1", "0 -1 1", "0 1 -1", "NaN 0 1", "Infinity 0 1"])(
+    "%o → nothing left",
+    (text) => {
+      expect(parseBudget(text, NOW)).toEqual(EMPTY);
+    },
+  );
+
+  it("less than nothing → is read as it was written", () => {
+    const owing = { ...EMPTY, bytes: -990 };
+    expect(parseBudget(budgetText(owing), NOW)).toEqual(owing);
   });
 
   it("more than full → full", () => {
