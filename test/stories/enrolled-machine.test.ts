@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { MachineKey } from "../../node-shim/identity/machine-key.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { leave, rotate } from "../../node-shim/worker-link/requests.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
 import type { AuditEntry, HistoryAnswer } from "../../shared/protocol/operator-answers.ts";
 import { MAX_IMAGE_BYTES } from "../../shared/from-report/reported-status.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
@@ -125,6 +126,45 @@ describe("a machine that says what its token does not allow", () => {
     await operator("POST", `/v1/nodes/${name}/register`);
     expect(await say("b8")).toBe("c1");
     expect(await say(null)).toBe("c1");
+  });
+});
+
+describe("what an operator sets between two reports, and the machine claims with the next", () => {
+  const dropIns = (labels: Record<string, string>, resources: Record<string, number> = {}) => ({
+    resources,
+    labels,
+    conditions: [],
+    working: 1,
+    failures: [],
+  });
+
+  it.each<[string, () => ReturnType<typeof dropIns>, (node: Node) => unknown, unknown]>([
+    [
+      "a label",
+      () => dropIns({ "example.com/rack": "b7" }),
+      ({ metadata }) => metadata?.labels?.["example.com/rack"],
+      "c1",
+    ],
+    [
+      "an extended resource",
+      () => dropIns({}, { "example.com/gpu": 8 }),
+      ({ status }) => status?.capacity?.["example.com/gpu"],
+      "2",
+    ],
+  ])("%s → stays, and the machine is told", async (what, claim, valueOf, value) => {
+    const name = `claims-late-${what.includes("label") ? "label" : "resource"}`;
+    const report = shimOf(await enrolled(name));
+    for (let reports = 0; reports < 3; reports++) await report(facts(name), HEALTHY);
+    const { metadata, status, ...node } = await kube("GET", `/api/v1/nodes/${name}`);
+    const labels = { ...metadata?.labels, "example.com/rack": "c1" };
+    const capacity = { ...status?.capacity, "example.com/gpu": "2" };
+    const set = { ...node, metadata: { ...metadata, labels }, status: { ...status, capacity } };
+    const written = await kube("PUT", `/api/v1/nodes/${name}?fieldManager=kubectl-label`, set);
+    const next = { ...set, metadata: written.metadata };
+    await kube("PUT", `/api/v1/nodes/${name}/status?fieldManager=agent`, next);
+    const answer = await report(facts(name, { dropIns: claim() }), HEALTHY);
+    expect(answer).toMatchObject({ value: { phase: "registered", ready: true } });
+    expect(valueOf(await kube("GET", `/api/v1/nodes/${name}`))).toBe(value);
   });
 });
 

@@ -44,6 +44,8 @@ export interface TickMemory {
   budget?: StatusBudget | undefined;
   /** Why the last write that was due had to wait. */
   withheld?: string | undefined;
+  /** Of the Node as it was last read or written; in SQLite it is as old as the last change. */
+  nodeVersion?: string | undefined;
   /** The last heartbeat that was written: no later one may be older. */
   heartbeatMs?: number;
   /** What the setters remember; SQLite has it without the times that change with every report. */

@@ -128,6 +128,7 @@ function remember(context: TickContext, { outcome, node }: RegisteredNode): void
       : { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
   memory.status = status;
   memory.budget = spendAnyway(memory.budget ?? budgetInLease(memory.lease, nowMs), sizeOf(node), nowMs);
+  memory.nodeVersion = node.metadata?.resourceVersion;
   if (outcome === "created") context.created = node;
   records.put("node", { node, ...status, readAgain: false });
   records.put("registration", { startId: report.startId, phase: "registered" });

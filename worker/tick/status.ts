@@ -11,6 +11,7 @@ import type { Node } from "../../shared/kubernetes/types.ts";
 import type { NodeUpdate } from "../../shared/node/update-node.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
 import { backOffAfter, errorMeanwhile } from "./back-off.ts";
+import { isContestable, ofVersion } from "./contested.ts";
 import type { Renewal } from "./lease.ts";
 import { distrustKnownNode, readOwnNode } from "./own-node.ts";
 import {
@@ -77,8 +78,9 @@ export async function writeStatus(
       },
       updateNode: decide,
       patchNodeStatus: (original, patch) => {
+        const version = isContestable(patch) ? versionOf(context, original) : undefined;
         if ("update" in last) rememberSent(records, last);
-        return client.patchNodeStatus(original, patch);
+        return client.patchNodeStatus(original, ofVersion(patch, version));
       },
       ...period,
       mayWrite: (original, node) => mayWrite(context, original, node),
@@ -94,6 +96,12 @@ export async function writeStatus(
   if (!written.ok) return failed(context, last.original, written.error);
   remember(context, known.node, written.value, state);
   return success(null);
+}
+
+/** The version of a Node as it was last read or written; the stored one is not renewed with each heartbeat. */
+function versionOf({ memory, records }: TickContext, original: Node): string | undefined {
+  const isKnown = original === records.get("node")?.node;
+  return (isKnown ? memory.nodeVersion : undefined) ?? original.metadata?.resourceVersion;
 }
 
 /**
@@ -139,6 +147,7 @@ function remember(
 ): void {
   const { memory, records } = context;
   if (outcome === "patched") memory.heartbeatMs = lastHeartbeatMs(node);
+  if (node !== before) memory.nodeVersion = node.metadata?.resourceVersion;
   if (outcome !== "withheld") delete memory.withheld;
   const setterErrors = errors.join("; ");
   if (setterErrors !== (memory.setterErrors ?? ""))

@@ -203,6 +203,14 @@ export const limitMutants = [
       "no more than the Node may need",
     ],
     [
+      "what somebody else has set since the Node was read",
+      "worker/tick/status.ts",
+      "isContestable(patch) ? versionOf(context, original) : undefined",
+      "isContestable(patch) ? undefined : undefined",
+      "stories/enrolled-machine.test.ts",
+      "stays, and the machine is told",
+    ],
+    [
       "requests of any minute",
       "worker/tick/request-budget.ts",
       "Math.min(left[share], within * aMinute - asks(left, share)) - kept",

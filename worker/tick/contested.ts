@@ -1,0 +1,24 @@
+// Which writes of a status may touch what somebody else has set meanwhile: those go to the Node that was decided about, or
+// conflict, so that the next try reads what is there and leaves it. The kubelet's own conditions are nobody else's.
+import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
+
+const OWN_CONDITIONS = new Set(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
+
+/** `patch`: of a Node's status. */
+export function isContestable({ metadata, status, spec }: JsonObject): boolean {
+  const [meta, stat] = [objectOf(metadata), objectOf(status)];
+  if (meta["labels"] ?? meta["annotations"] ?? spec) return true;
+  if (stat["capacity"] ?? stat["allocatable"] ?? stat["addresses"]) return true;
+  const conditions = Array.isArray(stat["conditions"]) ? stat["conditions"] : [];
+  return conditions.some((condition) => !OWN_CONDITIONS.has(String(objectOf(condition)["type"])));
+}
+
+/** The patch with a precondition: the Node's version. Without one, as a kubelet's. */
+export function ofVersion(patch: JsonObject, resourceVersion: string | undefined): JsonObject {
+  if (resourceVersion === undefined) return patch;
+  return { ...patch, metadata: { ...objectOf(patch["metadata"]), resourceVersion } };
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
