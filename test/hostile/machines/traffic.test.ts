@@ -31,7 +31,7 @@ test.each<[situation: string, KubeRequest[], untilMs: number, object]>([
     "half a minute more → taken for an hour",
     [request(0, 5), request(MINUTE, 7)],
     1.5 * MINUTE,
-    { bytesAnHour: 7 * 120, ofKinds: { leases: 7 * 120 } },
+    { bytesAnHour: 7 * 120, hours: 1 / 120, ofKinds: { leases: 7 * 120 } },
   ],
   [
     "three minutes → the busiest of the later ones, the bytes of both",

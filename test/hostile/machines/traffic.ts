@@ -21,6 +21,8 @@ export interface Cost {
   requestsAMinute: number;
   /** What was kept after the first minute, for an hour. null: less than half a minute was left to measure in. */
   bytesAnHour: number | null;
+  /** For how long that was measured. */
+  hours: number;
   /** Of those, the parts. */
   ofKinds: Partial<Record<KubeRequest["kind"], number>>;
 }
@@ -53,6 +55,7 @@ function costOf(name: string, requests: readonly KubeRequest[], untilMs: number)
     first: { requests: first.length, bytes: bytesOf(first) },
     requestsAMinute: Math.max(0, ...[...minutes.values()].map(({ length }) => length)),
     bytesAnHour: isMeasured ? anHour(later) : null,
+    hours: Math.max(0, measuredMs) / HOUR_MS,
     ofKinds: Object.fromEntries(kinds.map(([kind, some]) => [kind, anHour(some)])),
   };
 }

@@ -9,6 +9,7 @@ const cost = (more: Partial<Cost> = {}): Cost => ({
   first: { requests: 20, bytes: 1000 },
   requestsAMinute: 20,
   bytesAnHour: MIB,
+  hours: 1,
   ofKinds: { nodes: MIB / 2, leases: MIB / 2 },
   ...more,
 });
@@ -104,7 +105,7 @@ describe("a verdict", () => {
     [
       "many bytes in an hour",
       { costs: [cost(), cost({ name: "b", bytesAnHour: 4 * MIB })] },
-      "machine and hour: 4.00 MiB (b), at most 3.00 MiB",
+      "machine and hour: 4.00 MiB (b), at most 3.00 MiB and 0.09 MiB owed",
       AGAIN,
     ],
     ["etcd grows", { etcdBytesAnHour: 4 * MIB }, "on average: 4.00 MiB", AGAIN],
@@ -138,11 +139,12 @@ describe("a verdict", () => {
           cost({
             first: { requests: BOUNDS.firstMinuteRequests, bytes: BOUNDS.firstMinuteBytes },
             requestsAMinute: BOUNDS.requestsAMinute,
-            bytesAnHour: BOUNDS.bytesAnHour,
+            bytesAnHour: BOUNDS.bytesAnHour + BOUNDS.owedBytes,
           }),
         ],
       },
     ],
+    ["in some minutes, what it may owe", { costs: [cost({ bytesAnHour: 4.4 * MIB, hours: 1 / 15 })] }],
     ["an object as large as it may be", { objectBytes: new Map([["a", BOUNDS.objectBytes]]) }],
     ["twice as slow", { honestBefore: [80], honestDuring: [160] }],
     ["slower than nothing at all, and still fast", { honestBefore: [2], honestDuring: [100] }],

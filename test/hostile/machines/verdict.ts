@@ -46,11 +46,13 @@ export interface Outcomes {
 
 const MIB = 2 ** 20;
 export const BOUNDS = {
-  /** Of a machine, in its first minute: what it may ask at once, what a minute brings, and what a leave may overdraw. */
-  firstMinuteRequests: 60,
+  /** Of a machine, in its first minute: what it may ask, and what an operator's removal of it takes. */
+  firstMinuteRequests: 31,
   firstMinuteBytes: MIB,
   requestsAMinute: 25,
   bytesAnHour: 3 * MIB,
+  /** Beside those: a Node that became NotReady is written at once and paid for later, and events come 25 at once. */
+  owedBytes: 96 * 1024,
   slowdown: 2,
   /** Reports that are faster than this are not told apart: this machine has other things to do as well. */
   unnoticedMs: 50,
@@ -175,9 +177,16 @@ function costLines({ costs, etcdBytesAnHour }: Outcomes): Line[] {
     bytes === null
       ? unmeasured(names.busy)
       : limited(names.busy, busy?.requestsAMinute ?? 0, requestsAMinute, whole, of(busy)),
-    bytes === null ? unmeasured(names.large) : limited(names.large, bytes, bytesAnHour, mib, of(large)),
+    bytes === null || !large ? unmeasured(names.large) : lasting(names.large, bytes, large),
     ...(etcd === null ? [] : [limited(names.etcd, etcd, bytesAnHour, mib)]),
   ];
+}
+
+/** A short run shows more of what may be owed than of what an hour brings. */
+function lasting(what: string, bytes: number, { name, hours }: Cost): Line {
+  const { bytesAnHour, owedBytes } = BOUNDS;
+  const text = `${what}: ${mib(bytes)} (${name}), at most ${mib(bytesAnHour)} and ${mib(owedBytes)} owed, in all`;
+  return { text, isKept: bytes <= bytesAnHour + owedBytes / hours };
 }
 
 function sizeLine({ objectBytes }: Outcomes): Line {
