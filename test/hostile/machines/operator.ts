@@ -6,6 +6,7 @@ import type { WorkerConnection } from "../../../infra/operator/client.ts";
 import type { Random } from "../random.ts";
 import type { Admin } from "./cluster.ts";
 import { type Mark, markingPatch, type MarkKind, type Marks } from "./marks.ts";
+import type { KubeRequest } from "./traffic.ts";
 
 /** A change by an operator, as the audit log has it. */
 export interface Done {
@@ -17,6 +18,8 @@ export interface Operator {
   /** One thing more. */
   act: () => Promise<void>;
   done: readonly Done[];
+  /** The Nodes that marking left behind: when, and their bytes in JSON. */
+  marked: readonly Pick<KubeRequest, "atMs" | "keptBytes">[];
   /** Answers that a Worker may not give, and requests without one. */
   faults: readonly string[];
 }
@@ -42,6 +45,7 @@ export const COVETED_MARKS = {
 export function operator(operated: Operated): Operator {
   const { worker, admin, marks, random, hostile, kept } = operated;
   const done: Done[] = [];
+  const marked: Pick<KubeRequest, "atMs" | "keptBytes">[] = [];
   const faults: string[] = [];
   const minted: string[] = [];
 
@@ -94,7 +98,9 @@ export function operator(operated: Operated): Operator {
     const { subresource, patch } = markingPatch(wish, found.body as Node);
     marks.expect(wish);
     const answer = await admin("PATCH", `${path}${subresource}?fieldManager=${manager}`, patch);
-    if (answer.status === 200) marks.placed(wish, answer.body as Node);
+    if (answer.status !== 200) return;
+    marks.placed(wish, answer.body as Node);
+    marked.push({ atMs: performance.now(), keptBytes: JSON.stringify(answer.body).length });
   }
 
   const about = (what: string, verb: string) => async () => {
@@ -132,6 +138,7 @@ export function operator(operated: Operated): Operator {
       else await random.pick(acts)();
     },
     done,
+    marked,
     faults,
   };
 }

@@ -111,6 +111,10 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
   const { putAfterMinute } = watched;
   const before = anHour(putAtStart, putBefore, beforeMs);
   const during = anHour(putAfterMinute.bytes, await cluster.putBytes(), endedMs - putAfterMinute.atMs);
+  const since = ({ atMs }: { atMs: number }) => atMs >= putAfterMinute.atMs;
+  const ofMachines = keptIn(door.requests.filter((request) => since(request) && isHostile(request.name)));
+  // Of what etcd was given, as much is the machines' as of the objects' JSON: an operator writes whole Nodes as well.
+  const share = ofMachines / (ofMachines + keptIn(operating.marked.filter(since)) || 1);
   const elsewhere = door.requests.filter(({ kind }) => kind === "elsewhere");
   return {
     plan,
@@ -127,7 +131,7 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
       door.requests.filter(({ name }) => isHostile(name)),
       endedMs,
     ),
-    etcdBytesAnHour: before === null || during === null ? null : (during - before) / plan.machines,
+    etcdBytesAnHour: before === null || during === null ? null : (share * (during - before)) / plan.machines,
     honestBefore,
     honestDuring,
     honestFaults: [...honest.faults, ...watched.notReady],
@@ -136,6 +140,10 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
     objectBytes: await sizesOf(worker, names),
     residentBytes: watched.residentBytes,
   };
+}
+
+function keptIn(writes: readonly { keptBytes: number }[]): number {
+  return writes.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
 }
 
 /** What a deployment limits machines to: a local cluster and a benchmark let them do more. */
