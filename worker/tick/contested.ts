@@ -2,7 +2,7 @@
 // conflict, so that the next try reads what is there and leaves it. The kubelet's own conditions are nobody else's.
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
 
-const OWN_CONDITIONS = new Set(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
+const OWN_CONDITIONS = new Set<unknown>(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
 
 /** `patch`: of a Node's status. */
 export function isContestable({ metadata, status, spec }: JsonObject): boolean {
@@ -10,7 +10,7 @@ export function isContestable({ metadata, status, spec }: JsonObject): boolean {
   if (meta["labels"] ?? meta["annotations"] ?? spec) return true;
   if (stat["capacity"] ?? stat["allocatable"] ?? stat["addresses"]) return true;
   const conditions = Array.isArray(stat["conditions"]) ? stat["conditions"] : [];
-  return conditions.some((condition) => !OWN_CONDITIONS.has(String(objectOf(condition)["type"])));
+  return conditions.some((condition) => !OWN_CONDITIONS.has(objectOf(condition)["type"]));
 }
 
 /** The patch with a precondition: the Node's version. Without one, as a kubelet's. */

@@ -55,15 +55,10 @@ export async function writeStatus(
     return decision.update;
   };
 
-  const notNow = errorMeanwhile(memory.statusBackOff, nowMs);
-  if (notNow) {
+  const unasked = withoutAsking(context, isKnownEnough, nowMs);
+  if (unasked) {
     decide(known.node);
-    return failure(notNow);
-  }
-  if (!isKnownEnough && !requests.allows("node", STATUS_REQUESTS)) {
-    decide(known.node);
-    withhold(context, ASKS_TOO_OFTEN);
-    return success(null);
+    return unasked;
   }
   const written = await updateNodeStatus(
     {
@@ -95,6 +90,19 @@ export async function writeStatus(
   memory.statusBackOff = backOffAfter(memory.statusBackOff, written.ok ? null : written.error, context);
   if (!written.ok) return failed(context, last.original, written.error);
   remember(context, known.node, written.value, state);
+  return success(null);
+}
+
+/** The outcome where the apiserver is not to be asked now; undefined: ask it. */
+function withoutAsking(
+  context: TickContext,
+  isKnownEnough: boolean,
+  nowMs: number,
+): Result<null, ApiError> | undefined {
+  const error = errorMeanwhile(context.memory.statusBackOff, nowMs);
+  if (error) return failure(error);
+  if (isKnownEnough || context.requests.allows("node", STATUS_REQUESTS)) return undefined;
+  withhold(context, ASKS_TOO_OFTEN);
   return success(null);
 }
 
