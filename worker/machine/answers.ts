@@ -37,5 +37,11 @@ export const CHANGED_TOO_OFTEN = {
   error: { reason: "rate-limited", retryAfterSeconds: CHANGE_AGAIN_SECONDS },
 } as const satisfies Failure<Refusal>;
 
+/** A machine that has used up its requests to the apiserver has some again after a minute. */
+export const ASKED_TOO_OFTEN = {
+  ok: false,
+  error: { reason: "rate-limited", retryAfterSeconds: 60 },
+} as const satisfies Failure<Refusal>;
+
 /** The error with which a call of `forget` fails, since the object aborts itself. */
 export const FORGOTTEN = "the machine has left";

@@ -12,7 +12,7 @@ import { machineLog } from "../log.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { foreignRenewer } from "../tick/other-writers.ts";
 import { isNodeMissing, registeredUid } from "../tick/own-node.ts";
-import type { Refusal } from "./answers.ts";
+import { ASKED_TOO_OFTEN, type Refusal } from "./answers.ts";
 import type { MachineState } from "./machine-state.ts";
 import type { Registry } from "./registry-standing.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
@@ -66,6 +66,8 @@ export class Removal {
   async #remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
     const { state, upkeep, registry, offerTicket } = this.#with;
     const { records, keys } = state;
+    // What is overdrawn comes back; an operator's word does not wait for it.
+    if (!("operator" in by || upkeep.mayRemove())) return ASKED_TOO_OFTEN;
     const unpinned =
       "operator" in by
         ? await registry().unpin(name, "machine.leave", by.operator)
@@ -79,10 +81,7 @@ export class Removal {
     // A tick in progress would create again what is removed.
     await upkeep.finish();
     await upkeep.flush(name);
-    // A machine that says so over and over does not have the apiserver asked each time: the alarm removes it.
-    const mayAsk = "operator" in by || upkeep.mayRemove();
-    const removed = mayAsk ? await this.#removeFromCluster(name) : false;
-    if (!removed) {
+    if (!(await this.#removeFromCluster(name))) {
       await this.#tryAgain();
       return failure({ reason: "not-removed", ticket: offerTicket() });
     }

@@ -253,8 +253,8 @@ export const limitMutants = [
     [
       "requests of a removal",
       "worker/machine/removal.ts",
-      '"operator" in by || upkeep.mayRemove()',
-      '"operator" in by || upkeep !== undefined',
+      'if (!("operator" in by || upkeep.mayRemove())) return',
+      'if (!("operator" in by || upkeep !== undefined)) return',
       "worker/machine/removal.test.ts",
       "a machine that has overdrawn them",
     ],

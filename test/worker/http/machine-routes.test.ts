@@ -87,6 +87,14 @@ describe("a report that proves nothing → 401, without detail", () => {
   });
 });
 
+it.each(["report", "rotate", "leave"])("a request to %s that nobody has signed → 401", async (what) => {
+  const response = await send(`/v1/nodes/signed-by-nobody/${what}`, { method: "POST", body: "{}" });
+  expect([response.status, await response.json()]).toEqual([
+    401,
+    expect.objectContaining({ reason: "unauthenticated" }),
+  ]);
+});
+
 describe("tickets", () => {
   it("no ticket → 409 with one, and nothing applied", async () => {
     const { status, body } = await post(await enrolled("ticket-none"));

@@ -203,6 +203,15 @@ it.each([
     expect(await response.json()).toMatchObject({ detail: "view secret may look, and change nothing." });
 });
 
+it("an operator's body that is not JSON → 400", async () => {
+  const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+  const response = await send("/v1/tokens", { method: "POST", headers, body: "{" });
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    expect.objectContaining({ reason: "invalid-body" }),
+  ]);
+});
+
 describe.each([
   ["GET", "/v1/tokens"],
   ["POST", "/v1/tokens"],

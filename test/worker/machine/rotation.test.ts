@@ -1,0 +1,21 @@
+// What is not a rotation; what is one, and whom it is for, is shown in test/stories/rotation.test.ts.
+import { expect, it } from "vitest";
+import { parseRotation } from "../../../worker/machine/rotation.ts";
+import { ORIGIN } from "../support/constants.ts";
+
+it.each([
+  ["no JSON", "{"],
+  ["no object", "[]"],
+  ["without a proof", '{"protocol":1}'],
+  ["with a proof that is no text", '{"protocol":1,"proof":1}'],
+  ["with a proof that is no JWT", '{"protocol":1,"proof":"x"}'],
+])("%s → none", async (_, text) => {
+  const request = {
+    name: "edge-1",
+    kid: "",
+    token: "",
+    body: new Uint8Array(new TextEncoder().encode(text)),
+  };
+  const expected = { path: "/v1/nodes/edge-1/rotate", previous: "k", origins: [ORIGIN] };
+  expect(await parseRotation(request, expected)).toBeNull();
+});
