@@ -105,7 +105,7 @@ describe("a verdict", () => {
     [
       "many bytes in an hour",
       { costs: [cost(), cost({ name: "b", bytesAnHour: 4 * MIB })] },
-      "machine and hour: 4.00 MiB (b), at most 3.00 MiB and 0.09 MiB owed",
+      "machine and hour: 4.00 MiB (b), at most 3.00 MiB and 0.19 MiB once",
       AGAIN,
     ],
     ["etcd grows", { etcdBytesAnHour: 4 * MIB }, "on average: 4.00 MiB", AGAIN],
@@ -139,12 +139,12 @@ describe("a verdict", () => {
           cost({
             first: { requests: BOUNDS.firstMinuteRequests, bytes: BOUNDS.firstMinuteBytes },
             requestsAMinute: BOUNDS.requestsAMinute,
-            bytesAnHour: BOUNDS.bytesAnHour + BOUNDS.owedBytes,
+            bytesAnHour: BOUNDS.bytesAnHour + BOUNDS.savedBytes,
           }),
         ],
       },
     ],
-    ["in some minutes, what it may owe", { costs: [cost({ bytesAnHour: 4.4 * MIB, hours: 1 / 15 })] }],
+    ["in some minutes, what it had saved up", { costs: [cost({ bytesAnHour: 4.4 * MIB, hours: 1 / 15 })] }],
     ["an object as large as it may be", { objectBytes: new Map([["a", BOUNDS.objectBytes]]) }],
     ["twice as slow", { honestBefore: [80], honestDuring: [160] }],
     ["slower than nothing at all, and still fast", { honestBefore: [2], honestDuring: [100] }],
