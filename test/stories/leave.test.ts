@@ -228,7 +228,7 @@ describe("a machine that has used up its requests to the apiserver when it leave
     const name = "leaves-with-nothing-left";
     await reporting(name);
     const alarm = await runInDurableObject(env.NODES.getByName(name), async (_, state) => {
-      const row = JSON.stringify({ renewals: 0, others: 0, atMs: Date.now() });
+      const row = JSON.stringify({ renewals: 0, others: 0, recent: [], atMs: Date.now() });
       state.storage.sql.exec("INSERT OR REPLACE INTO records VALUES ('requestsLeft', ?)", row);
       const object = new NodeObject(state, { ...env, MACHINE_REQUESTS: 20 });
       expect(await object.remove(name, "admin secret")).toMatchObject(LEFT);

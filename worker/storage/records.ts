@@ -51,7 +51,7 @@ export interface RequestsLeft {
   /** For the Node, and for events. */
   others: number;
   /** What was asked in the last minute, in parts of two seconds: of each its begin, and how often. */
-  recent?: readonly { sinceMs: number; renewals: number; others: number }[];
+  recent: readonly { sinceMs: number; renewals: number; others: number }[];
   /** When that was so, in milliseconds since 1970. */
   atMs: number;
 }

@@ -24,7 +24,10 @@ export const REMOVAL_REQUESTS = 6;
 /** Of a try to write the status: the Node is read and written. */
 export const STATUS_REQUESTS = 2;
 
-/** What is left at this time: it fills up as time passes. A clock that was put back fills nothing. */
+/**
+ * What is left at this time: it fills up as time passes. A clock that was put back fills nothing, and what was asked
+ * counts as asked now: go on from what this returns, or nothing fills until that clock has caught up.
+ */
 export function requestsAt(left: RequestsLeft | undefined, aMinute: number, nowMs: number): RequestsLeft {
   const [renewals, others] = [RENEWALS.atOnce * aMinute, OTHERS.atOnce * aMinute];
   if (!left) return { renewals, others, recent: [], atMs: nowMs };
@@ -32,7 +35,9 @@ export function requestsAt(left: RequestsLeft | undefined, aMinute: number, nowM
   return {
     renewals: Math.min(renewals, left.renewals + minutes * RENEWALS.aMinute * aMinute),
     others: Math.min(others, left.others + minutes * OTHERS.aMinute * aMinute),
-    recent: (left.recent ?? []).filter(({ sinceMs }) => nowMs - sinceMs < MINUTE_MS + PART_MS),
+    recent: left.recent
+      .filter(({ sinceMs }) => nowMs - sinceMs < MINUTE_MS + PART_MS)
+      .map((part) => (part.sinceMs > nowMs ? { ...part, sinceMs: nowMs } : part)),
     atMs: nowMs,
   };
 }
@@ -48,7 +53,7 @@ export function allowance(left: RequestsLeft, asked: RequestKind, aMinute: numbe
 /** After a request, whether or not it was allowed. */
 export function afterRequest(left: RequestsLeft, asked: RequestKind): RequestsLeft {
   const share = shareOf(asked);
-  const recent = [...(left.recent ?? [])];
+  const recent = [...left.recent];
   const last = recent.at(-1);
   const isSame = last !== undefined && left.atMs >= last.sinceMs && left.atMs - last.sinceMs < PART_MS;
   const part = isSame ? last : { sinceMs: left.atMs, renewals: 0, others: 0 };
@@ -61,7 +66,7 @@ function shareOf(asked: RequestKind): "renewals" | "others" {
   return asked === "lease" ? "renewals" : "others";
 }
 
-function asks({ recent = [] }: RequestsLeft, share: "renewals" | "others"): number {
+function asks({ recent }: RequestsLeft, share: "renewals" | "others"): number {
   return recent.reduce((sum, part) => sum + part[share], 0);
 }
 
@@ -131,7 +136,7 @@ export class RequestBudget {
   }
 
   #now(): RequestsLeft {
-    return requestsAt(this.#left, this.aMinute, this.#nowMs());
+    return (this.#left = requestsAt(this.#left, this.aMinute, this.#nowMs()));
   }
 
   #total({ renewals, others }: RequestsLeft): number {

@@ -6,8 +6,8 @@ import { afterRequest, allowance, RequestBudget, requestsAt } from "../../../wor
 
 const NOW = 1_000_000_000;
 const MINUTE_MS = 60_000;
-const FULL: RequestsLeft = { renewals: 8, others: 12, atMs: NOW };
-const EMPTY: RequestsLeft = { renewals: 0, others: 0, atMs: NOW };
+const FULL: RequestsLeft = { renewals: 8, others: 12, recent: [], atMs: NOW };
+const EMPTY: RequestsLeft = { renewals: 0, others: 0, recent: [], atMs: NOW };
 
 test.each<[string, RequestsLeft | undefined, number, Partial<RequestsLeft>]>([
   ["an absent one is full", undefined, NOW, FULL],
@@ -84,6 +84,12 @@ test.each([
   [62_000, 0],
 ])("what was asked %d ms ago → %d parts of the last minute", (agoMs, parts) => {
   expect(requestsAt(asked(1, 1, agoMs), 20, NOW).recent).toHaveLength(parts);
+});
+
+it("what was asked by a clock that is put back → counts as asked now", () => {
+  expect(requestsAt(asked(1, 1, -MINUTE_MS), 20, NOW).recent).toEqual([
+    { sinceMs: NOW, renewals: 1, others: 1 },
+  ]);
 });
 
 it("a deployment that allows more → shares of that", () => {
@@ -166,6 +172,16 @@ describe("a budget", () => {
     );
     expect(Math.max(...inMinute)).toBeLessThanOrEqual(25);
     expect(times.length).toBeGreaterThan(20 * 30);
+  });
+
+  it("that is used up when the clock is put back → fills as from then, and not only once the clock has caught up", () => {
+    const { clock, start } = budgeted();
+    const budget = start();
+    takes(budget, "lease", 8);
+    clock.nowMs -= 60 * MINUTE_MS;
+    expect(budget.allows("lease")).toBe(false);
+    clock.nowMs += MINUTE_MS + 2000;
+    expect(takes(budget, "lease", 100)).toBe(8);
   });
 
   it("may be overdrawn by a removal while a minute has room for it, and not again", () => {
