@@ -38,8 +38,8 @@ export function origins(env: Environment): string[] {
   return env.ORIGINS.split(/\s+/).filter((origin) => origin !== "");
 }
 
-/** Fewer would not carry a registration and its events. */
-const LEAST_MACHINE_REQUESTS = 20;
+/** The default as well. Fewer would not carry a registration and its events. */
+export const LEAST_MACHINE_REQUESTS = 20;
 
 /** How many requests to the apiserver one machine may cause at once, and in a minute. Throws where it is no such number. */
 export function machineRequests({ MACHINE_REQUESTS = "" }: Pick<Environment, "MACHINE_REQUESTS">): number {

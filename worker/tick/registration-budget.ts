@@ -1,15 +1,15 @@
 // How often new processes of a machine's shim cause a registration: each may write the Node, and whoever has the machine's
 // key decides how many there are. Repeated tries of one process are none; they have their own wait (registration.ts).
 import { type Result, failure, success } from "../../shared/result.ts";
+import { LEAST_MACHINE_REQUESTS } from "../env.ts";
 import type { Allowance } from "../storage/records.ts";
 
 export const REGISTRATION_BUDGET = {
   atOnce: 6,
   everyMs: 60_000,
-  /** Between two, where the deployment allows 20 requests a minute; less where it allows more. */
+  /** Between two, where the deployment allows the least requests a minute; less where it allows more. */
   apartMs: 10_000,
 } as const;
-const REQUESTS_A_MINUTE = 20;
 
 /** A Node that is larger than this counts as several: each registration may write all of it. */
 const NODE_BYTES = 32 * 1024;
@@ -28,7 +28,7 @@ export function spendRegistration(
   if (!budget) return success({ left: atOnce - cost, atMs: nowMs });
   // A clock that was put back fills nothing, and must not extend the wait.
   const sinceMs = Math.max(0, nowMs - budget.atMs);
-  const apartMs = Math.floor((REGISTRATION_BUDGET.apartMs * REQUESTS_A_MINUTE) / aMinute);
+  const apartMs = Math.floor((REGISTRATION_BUDGET.apartMs * LEAST_MACHINE_REQUESTS) / aMinute);
   const left = Math.min(atOnce, budget.left + sinceMs / everyMs);
   const waitMs = Math.max(apartMs - sinceMs, Math.ceil((1 - left) * everyMs));
   return waitMs > 0 ? failure(waitMs) : success({ left: left - cost, atMs: nowMs });
