@@ -6,11 +6,13 @@ const OWN_CONDITIONS = new Set<unknown>(["Ready", "MemoryPressure", "DiskPressur
 
 /** `patch`: of a Node's status. */
 export function isContestable({ metadata, status, spec }: JsonObject): boolean {
-  const [meta, stat] = [objectOf(metadata), objectOf(status)];
-  if (meta["labels"] ?? meta["annotations"] ?? spec) return true;
-  if (stat["capacity"] ?? stat["allocatable"] ?? stat["addresses"]) return true;
-  const conditions = Array.isArray(stat["conditions"]) ? stat["conditions"] : [];
-  return conditions.some((condition) => !OWN_CONDITIONS.has(objectOf(condition)["type"]));
+  const { labels, annotations } = objectOf(metadata);
+  const { capacity, allocatable, addresses, conditions } = objectOf(status);
+  if (labels ?? annotations ?? spec ?? capacity ?? allocatable ?? addresses) return true;
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((condition) => !OWN_CONDITIONS.has(objectOf(condition)["type"]))
+  );
 }
 
 /** The patch with a precondition: the Node's version. Without one, as a kubelet's. */

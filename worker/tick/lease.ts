@@ -60,9 +60,16 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
   if (synced.renewed) memory.renewedAtMs = nowMs();
   memory.leaseBackOff = backOffAfter(memory.leaseBackOff, synced.renewed ? null : synced.error, context);
   if (synced.error && !synced.renewed) context.log("lease not renewed", synced.error);
-  const wasFresh = isFresh();
-  const lastContactMs = wasFresh && last.renewedAtMs !== undefined ? last.renewedAtMs : nowMs();
-  return { renewed: synced.renewed, error: synced.error, wasFresh, lastContactMs };
+  const contact = contactBefore(last.renewedAtMs, isFresh(), nowMs());
+  return { renewed: synced.renewed, error: synced.error, ...contact };
+}
+
+function contactBefore(
+  renewedAtMs: number | undefined,
+  wasFresh: boolean,
+  nowMs: number,
+): Pick<Renewal, "wasFresh" | "lastContactMs"> {
+  return { wasFresh, lastContactMs: wasFresh && renewedAtMs !== undefined ? renewedAtMs : nowMs };
 }
 
 /** The apiserver is not asked: it failed just now, or the machine reports more often than a lease has to be renewed. */
@@ -75,8 +82,7 @@ function notRenewed(
   if (inMemory === null) memory.budget ??= emptyBudget(nowMs());
   const { renewedAtMs } = lastRenewal(memory, inMemory);
   const wasFresh = isWithin(renewedAtMs, facts.settings.nodeLeaseDurationSeconds * 1000, nowMs());
-  const lastContactMs = wasFresh && renewedAtMs !== undefined ? renewedAtMs : nowMs();
-  return { renewed: false, error, wasFresh, lastContactMs };
+  return { renewed: false, error, ...contactBefore(renewedAtMs, wasFresh, nowMs()) };
 }
 
 /** From memory or, after an eviction, from the lease. */
