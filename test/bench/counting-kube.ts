@@ -1,9 +1,9 @@
 // The embedded apiserver on a plain HTTP port, which counts what the Worker asks of it. Its clock is an argument.
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage } from "node:http";
 import { createApiserver } from "../../infra/local/apiserver/apiserver.ts";
 import { openStore } from "../../infra/local/apiserver/store.ts";
 import { afterTimeout } from "../../infra/local/apiserver/timer.ts";
+import { openJsonPort } from "./json-port.ts";
 
 export interface Asked {
   /** `PUT`, `PATCH`, … */
@@ -39,46 +39,25 @@ export async function startCountingKube(
     after: afterTimeout,
   });
   const asked: Asked[] = [];
-  const answer = async (incoming: IncomingMessage) => {
-    const body = await textOf(incoming);
-    const { method: verb = "GET", url: path = "/" } = incoming;
+  const port = await openJsonPort(async ({ method: verb, path, headers, body }) => {
     const quick = shortcut(verb, body);
     const { status, text } = quick === undefined ? await askApiserver() : { status: 200, text: quick };
     asked.push({ verb, path, bytes: body.length + text.length });
     return { status, text };
 
     async function askApiserver() {
-      const headers = incoming.headers as Record<string, string>;
-      const init = { method: verb, headers, ...(body !== "" && { body }) };
+      const init = { method: verb, headers: headers as Record<string, string>, ...(body !== "" && { body }) };
       const response = await apiserver.fetch(new Request(`http://127.0.0.1${path}`, init));
       return { status: response.status, text: await response.text() };
     }
-  };
-  const server = createServer((incoming, outgoing) => {
-    answer(incoming)
-      .then(({ status, text }) => {
-        outgoing.writeHead(status, { "content-type": "application/json" });
-        outgoing.end(text);
-      })
-      .catch(() => outgoing.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("no port");
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: port.url,
     token,
     asked: () => asked.splice(0),
     stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await port.stop();
       store.close();
     },
   };
-}
-
-async function textOf(incoming: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

@@ -93,33 +93,34 @@ async function startReal(assets: string): Promise<Started> {
 }
 
 /** As infra/local asks: a PATCH applies. */
-function adminOf({ fetch, url, adminToken }: Started): KubeAdmin {
+function adminOf(cluster: Started): KubeAdmin {
+  const ask = asking(cluster, "application/apply-patch+yaml");
   return async ({ method, path, body }) => {
-    const type = method === "PATCH" ? "application/apply-patch+yaml" : "application/json";
-    const headers = {
-      authorization: `Bearer ${adminToken}`,
-      accept: "application/json",
-      "content-type": type,
-    };
-    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-    const response = await fetch(new Request(url + path, init));
-    const text = await response.text();
-    if (!response.ok) throw new ApiRefusal(response.status, text);
-    return JSON.parse(text);
+    const response = await ask(method, path, body);
+    if (!response.ok) throw new ApiRefusal(response.status, await response.text());
+    return response.json();
   };
 }
 
-function patching({ fetch, url, adminToken }: Started): Admin {
+function patching(cluster: Started): Admin {
+  const ask = asking(cluster, "application/strategic-merge-patch+json");
   return async (method, path, body) => {
-    const type = method === "PATCH" ? "application/strategic-merge-patch+json" : "application/json";
+    const response = await ask(method, path, body);
+    return { status: response.status, body: await response.json() };
+  };
+}
+
+/** As an admin. `patchType`: of the body of a PATCH. */
+function asking({ fetch, url, adminToken }: Started, patchType: string) {
+  return (method: string, path: string, body: unknown): Promise<Response> => {
     const headers = {
       authorization: `Bearer ${adminToken}`,
       accept: "application/json",
-      "content-type": type,
+      "content-type": method === "PATCH" ? patchType : "application/json",
     };
-    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-    const response = await fetch(new Request(url + path, init));
-    return { status: response.status, body: await response.json() };
+    return fetch(
+      new Request(url + path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) }),
+    );
   };
 }
 

@@ -1,14 +1,12 @@
 // What the Worker asks of the apiserver goes through here, and is written down: how much, about whom, and which Nodes came
 // of it. Changes nothing.
-import { createServer, type IncomingMessage } from "node:http";
 import type { Node } from "../../../shared/kubernetes/types.ts";
+import { type JsonPort, openJsonPort } from "../../bench/json-port.ts";
 import type { Cluster } from "./cluster.ts";
 import type { KubeRequest } from "./traffic.ts";
 
-export interface KubeDoor {
-  url: string;
+export interface KubeDoor extends JsonPort {
   requests: KubeRequest[];
-  stop: () => Promise<void>;
 }
 
 /** `onNode` gets each Node that a write of the Worker's resulted in. */
@@ -18,15 +16,13 @@ export async function openKubeDoor(
 ): Promise<KubeDoor> {
   const requests: KubeRequest[] = [];
 
-  async function pass(incoming: IncomingMessage): Promise<{ status: number; text: string }> {
-    const body = Buffer.concat((await incoming.toArray()) as Buffer[]).toString();
-    const { method = "GET", url: path = "/" } = incoming;
+  const port = await openJsonPort(async ({ method, path, headers: sent, body }) => {
     const asked: KubeRequest = { atMs: performance.now(), method, ...placeOf(path, body), keptBytes: 0 };
     requests.push(asked);
     const headers = Object.fromEntries(
       ["accept", "authorization", "content-type", "user-agent"].map((name) => [
         name,
-        String(incoming.headers[name] ?? ""),
+        String(sent[name] ?? ""),
       ]),
     );
     const response = await fetch(new Request(url + path, { method, headers, ...(body !== "" && { body }) }));
@@ -36,27 +32,8 @@ export async function openKubeDoor(
       if (asked.kind === "nodes") onNode(JSON.parse(text) as Node);
     }
     return { status: response.status, text };
-  }
-
-  const server = createServer((incoming, outgoing) => {
-    pass(incoming)
-      .then(({ status, text }) => {
-        outgoing.writeHead(status, { "content-type": "application/json" });
-        outgoing.end(text);
-      })
-      .catch(() => outgoing.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("no port");
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    requests,
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...port, requests };
 }
 
 const PLACES: [kind: KubeRequest["kind"], path: RegExp][] = [
