@@ -103,6 +103,24 @@ export type OriginMachine = z.infer<typeof originMachine>;
 export const originMachinesSchema = z.object({ machines: z.array(originMachine) });
 export type OriginMachinesAnswer = z.infer<typeof originMachinesSchema>;
 
+/** 200 to GET /v1/nodes/{name}: what its object knows now. */
+export const shownNodeSchema = z.object({
+  name: z.string(),
+  /** Of its key. */
+  thumbprint: z.string(),
+  /** One of Phase; null: it has not reported yet. */
+  phase: z.nullable(z.string()),
+  /** Is the last known Node Ready? */
+  isReady: z.boolean(),
+  /** null: it is not silent, as far as is known. */
+  silentSince: z.nullable(z.string()),
+  /** null: the object has been evicted since, and keeps no row for it. */
+  lastReportAt: z.nullable(z.string()),
+  /** As they were decided last, whether or not the apiserver has them. */
+  conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.optional(z.string()) })),
+});
+export type ShownNode = z.infer<typeof shownNodeSchema>;
+
 const historyEntry = z.object({
   id: z.number(),
   /** With milliseconds. */

@@ -11,6 +11,7 @@ import type {
   OriginMachinesAnswer,
   OriginsAnswer,
   PendingAnswer,
+  ShownNode,
   TokensAnswer,
 } from "../../shared/protocol/operator-answers.ts";
 import {
@@ -82,6 +83,12 @@ operatorRoutes.get("/v1/origins/machines", operator, async (c) => {
   return c.json({
     machines: await registry(c.env).listOriginMachines(query.data),
   } satisfies OriginMachinesAnswer);
+});
+
+operatorRoutes.get("/v1/nodes/:name", operator, async (c) => {
+  const node = await knownNode(c.env, c.req.param("name"));
+  const shown = await node?.show();
+  return shown ? c.json(shown satisfies ShownNode) : refuse("not-found");
 });
 
 operatorRoutes.get("/v1/nodes/:name/history", operator, async (c) => {

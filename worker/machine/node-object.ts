@@ -7,7 +7,7 @@ import type { Result } from "../../shared/result.ts";
 import { type Environment, origins, registry } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import type { GrantedPin } from "../registry/pins.ts";
-import type { HistoryEntry, ListedSenders } from "../../shared/protocol/operator-answers.ts";
+import type { HistoryEntry, ListedSenders, ShownNode } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryQuery } from "../../shared/protocol/operator-api.ts";
 import { registerAgain } from "../tick/registration.ts";
 import { FORGOTTEN, type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts";
@@ -168,6 +168,27 @@ export class NodeObject extends DurableObject<Environment> {
     if (name === undefined) return;
     if (records.get("isLeaving")) await this.#removal.resume(name, () => this.#erase());
     else if (keys.enrolled()) await this.#upkeep.betweenReports(name);
+  }
+
+  /** What is known of the machine now; null: none is enrolled. */
+  show(): ShownNode | null {
+    const { records } = this.#state;
+    const enrolment = records.get("enrolment");
+    if (!enrolment) return null;
+    const at = (ms: number | null | undefined) => (ms ? new Date(ms).toISOString() : null);
+    return {
+      name: enrolment.name,
+      thumbprint: enrolment.thumbprint,
+      phase: records.get("phase") ?? null,
+      isReady: this.#upkeep.isReady(),
+      silentSince: at(records.get("silentSinceMs")),
+      lastReportAt: at(this.#upkeep.lastReportMs),
+      conditions: (records.get("decided") ?? []).map(({ type, status, message }) => ({
+        type,
+        status,
+        ...(message !== undefined && { message }),
+      })),
+    };
   }
 
   /** What changed on this machine, newest first. */

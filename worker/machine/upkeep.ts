@@ -73,6 +73,11 @@ export class Upkeep {
     this.#latest = undefined;
   }
 
+  /** undefined: not since the object was evicted. */
+  get lastReportMs(): number | undefined {
+    return this.#lastReportMs;
+  }
+
   /** Is the last known Node Ready? */
   isReady(): boolean {
     return isReady(this.#state.records.get("node")?.node);

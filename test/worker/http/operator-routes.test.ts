@@ -1,9 +1,10 @@
 // Who may operate: the admin secret, Cloudflare Access, what each may do, and what the audit log says of it.
+import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { base64url, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
-import type { AuditEntry, MintedToken } from "../../../shared/protocol/operator-answers.ts";
+import type { AuditEntry, MintedToken, ShownNode } from "../../../shared/protocol/operator-answers.ts";
 import { failure, success } from "../../../shared/result.ts";
 import { operatorOf } from "../../../worker/identity/operator.ts";
 import { type Isolate, newIsolate } from "../../../worker/isolate.ts";
@@ -220,6 +221,7 @@ describe.each([
   ["GET", "/v1/audit"],
   ["GET", "/v1/origins"],
   ["GET", "/v1/origins/machines"],
+  ["GET", "/v1/nodes/a"],
   ["GET", "/v1/nodes/a/history"],
   ["POST", "/v1/nodes/a/register"],
   ["POST", "/v1/nodes/a/approve"],
@@ -246,6 +248,31 @@ describe.each([
     const response = await send(path, { method: "OPTIONS", headers });
     expect(response.status).toBe(405);
     expect([...response.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+});
+
+describe("one machine", () => {
+  const shown = (name: string) => operator<ShownNode>("GET", `/v1/nodes/${name}`);
+
+  it("as it enrols, reports, and is evicted → what its object knows of it then", async () => {
+    const name = "shown";
+    const machine = await enrolled(name);
+    const enrolledOnly = { name, thumbprint: machine.key.thumbprint, phase: null, isReady: false };
+    expect((await shown(name)).body).toEqual({
+      ...enrolledOnly,
+      silentSince: null,
+      lastReportAt: null,
+      conditions: [],
+    });
+    await shimOf(machine)(facts(name), HEALTHY);
+    const { body } = await shown(name);
+    expect(Math.abs(Date.parse(body.lastReportAt ?? "") - Date.now())).toBeLessThan(60_000);
+    await evictDurableObject(env.NODES.getByName(name));
+    expect((await shown(name)).body).toEqual({ ...body, lastReportAt: null });
+  });
+
+  it("that nobody enrolled → 404", async () => {
+    expect((await shown("shown-nobody")).status).toBe(404);
   });
 });
 
