@@ -48,12 +48,13 @@ export interface LogRequest {
   /** `/v1/audit?by=machines`: what follows the path is added to its query. */
   path: string;
   limit: number;
+  missing?: string;
 }
 
 /** Asks page by page, newest first, and prints the entries together: with --json as the Worker sent them. */
 export async function answerLog<Entry extends { id: number }>(
   program: Command,
-  { path, limit }: LogRequest,
+  { path, limit, ...request }: LogRequest,
   schema: ZodMiniType<{ entries: Entry[] }>,
   print: (entries: readonly Entry[]) => string,
 ): Promise<void> {
@@ -66,6 +67,7 @@ export async function answerLog<Entry extends { id: number }>(
     const wanted = `limit=${Math.min(limit - entries.length, PAGE_LIMITS.entries)}`;
     const query = last === undefined ? wanted : `${wanted}&before=${last}`;
     const answered = await ask(connection.value, {
+      ...request,
       method: "GET",
       path: `${path}${path.includes("?") ? "&" : "?"}${query}`,
     });

@@ -64,18 +64,28 @@ function secretOf(
 ): Result<string | undefined> {
   const file =
     secretFile ?? (environment.ROLLCALL_ADMIN_SECRET ? undefined : environment.ROLLCALL_ADMIN_SECRET_FILE);
-  if (file === undefined) return success(environment.ROLLCALL_ADMIN_SECRET);
+  if (file === undefined) return oneSecret(environment.ROLLCALL_ADMIN_SECRET, "ROLLCALL_ADMIN_SECRET");
   try {
-    return success(readFileSync(file, "utf8").trim());
+    return oneSecret(readFileSync(file, "utf8").trim(), `the admin secret's file ${file}`);
   } catch (error) {
     return failure(`the admin secret's file ${file} cannot be read (${codeOf(error)})`);
   }
+}
+
+/** What cannot be a bearer token is refused here: fetch's own words would quote it. */
+function oneSecret(text: string | undefined, where: string): Result<string | undefined> {
+  if (text === undefined || /^[\w.~+/=-]*$/.test(text)) return success(text);
+  return failure(`${where} holds no secret: one word is expected, of letters, digits and -._~+/=`);
 }
 
 export interface OperatorRequest {
   method: "GET" | "POST" | "DELETE";
   path: string;
   body?: unknown;
+  /** What is missing where the Worker has nothing by this path: `no machine edge-9`. */
+  missing?: string;
+  /** What was typed for each field of body or query: `{ expiresInSeconds: "--expires-in" }`. */
+  typed?: Record<string, string>;
 }
 
 /** A call that hangs must not hang a script. */
@@ -96,8 +106,18 @@ export async function ask(connection: WorkerConnection, request: OperatorRequest
   if (status < 300 && body !== undefined) return success(body);
   const { data: problem } = problemSchema.safeParse(body);
   if (!problem) return failure(`${url} answered HTTP ${status} without a reason: is this a rollcall Worker?`);
-  const { title, detail = "", pointer } = problem;
-  return failure(`${title}. ${detail}${pointer ? ` (at ${pointer})` : ""}`);
+  if (problem.reason === "not-found" && request.missing) return failure(request.missing);
+  return failure(inTypedWords(problem, request));
+}
+
+/** Who typed a command knows its flags, and not the fields that they become. */
+function inTypedWords(
+  { title, detail = "", pointer = "" }: z.infer<typeof problemSchema>,
+  { typed = {} }: OperatorRequest,
+): string {
+  const flag = typed[pointer.split("/")[1] ?? ""];
+  if (flag !== undefined) return `${flag}: ${detail}`;
+  return `${title}. ${detail}${pointer ? ` (at ${pointer})` : ""}`;
 }
 
 async function send(
@@ -119,6 +139,7 @@ async function send(
 /** What of a problem document (RFC 9457) is printed. */
 const problemSchema = z.object({
   title: z.string().check(z.minLength(1)),
+  reason: z.optional(z.string()),
   detail: z.optional(z.string()),
   pointer: z.optional(z.string()),
 });

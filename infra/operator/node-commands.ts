@@ -1,17 +1,33 @@
 // rollcall node …: machines, by their Node's name.
 import type { Command } from "commander";
-import { historySchema, pendingSchema, sendersSchema } from "../../shared/protocol/operator-answers.ts";
-import { answer, answerLog, done, shown } from "./answer.ts";
+import {
+  historySchema,
+  pendingSchema,
+  sendersSchema,
+  shownNodeSchema,
+} from "../../shared/protocol/operator-answers.ts";
+import { answer, answerLog, done, fail, shown } from "./answer.ts";
 import type { OperatorRequest } from "./client.ts";
-import { historyTable, pendingTable, sendersTable } from "./print.ts";
+import { confirmed, terminal } from "./confirm.ts";
+import { historyTable, nodeLines, pendingTable, sendersTable } from "./print.ts";
 import { wholeNumber } from "./token-wish.ts";
 
 export function nodeCommands(program: Command): void {
   const node = program.command("node").description("Machines, by their Node's name.");
+  // A suggestion for what was mistyped could be a command that removes.
+  node.showSuggestionAfterError(false);
+  getCommand(program, node);
   pendingCommands(program, node);
   removalCommands(program, node);
   senderCommands(program, node);
   historyCommand(program, node);
+}
+
+function getCommand(program: Command, node: Command): void {
+  node
+    .command("get <name>")
+    .description("What is known of this machine now: its phase, its key, and what was decided last.")
+    .action((name: string) => answer(program, get(name), shown(shownNodeSchema, nodeLines)));
 }
 
 /** Machines that wait: seen by name, decided about by key. */
@@ -33,7 +49,13 @@ function pendingCommands(program: Command, node: Command): void {
       .action((name: string, thumbprint: string) =>
         answer(
           program,
-          { method: "POST", path: nodePath(name, `/${action}`), body: { thumbprint } },
+          {
+            method: "POST",
+            path: nodePath(name, `/${action}`),
+            body: { thumbprint },
+            missing: `no machine with key ${thumbprint} waits for ${name}`,
+            typed: { thumbprint: "KEY" },
+          },
           done(`${name}: key ${thumbprint} ${outcome}`),
         ),
       );
@@ -46,20 +68,30 @@ function pendingCommands(program: Command, node: Command): void {
 }
 
 function removalCommands(program: Command, node: Command): void {
-  node
-    .command("revoke <name>")
-    .description("Refuse all keys of this name for ever. Its Node stays, and goes NotReady; then see forget.")
-    .action((name: string) =>
-      answer(program, post(name, "/revoke"), done(`${name}: its keys are refused for ever`)),
-    );
-  node
-    .command("forget <name>")
-    .description(
-      "Remove lease and Node from the cluster, and forget the machine; its keys are refused for ever.",
-    )
-    .action((name: string) =>
-      answer(program, { method: "DELETE", path: nodePath(name) }, done(`${name}: removed and forgotten`)),
-    );
+  const asking = (command: string, description: string) =>
+    node
+      .command(command)
+      .description(`${description} Asks first.`)
+      .option("--yes", "do not ask: for scripts");
+  asking(
+    "revoke <name>",
+    "Refuse all keys of this name for ever. Its Node stays, and goes NotReady; then see forget.",
+  ).action(async (name: string, flags: { yes?: boolean }) => {
+    const consequence = `${name}: its keys are refused for ever, and its Node goes NotReady`;
+    const agreed = await confirmed(consequence, flags, terminal);
+    if (!agreed.ok) return fail(agreed.error);
+    return answer(program, post(name, "/revoke"), done(`${name}: its keys are refused for ever`));
+  });
+  asking(
+    "forget <name>",
+    "Remove lease and Node from the cluster, and forget the machine; its keys are refused for ever.",
+  ).action(async (name: string, flags: { yes?: boolean }) => {
+    const consequence = `${name}: its Node and lease are removed from the cluster, and its keys are refused for ever`;
+    const agreed = await confirmed(consequence, flags, terminal);
+    if (!agreed.ok) return fail(agreed.error);
+    const request = { method: "DELETE", path: nodePath(name), missing: noMachine(name) } as const;
+    return answer(program, request, done(`${name}: removed and forgotten`));
+  });
   node
     .command("register <name>")
     .description("Have the next report register the Node again, also one that somebody deleted.")
@@ -73,9 +105,7 @@ function senderCommands(program: Command, node: Command): void {
   node
     .command("clones <name>")
     .description("Who has reported with this machine's key of late, newest first, and whether several do.")
-    .action((name: string) =>
-      answer(program, { method: "GET", path: nodePath(name, "/clones") }, shown(sendersSchema, sendersTable)),
-    );
+    .action((name: string) => answer(program, get(name, "/clones"), shown(sendersSchema, sendersTable)));
   node
     .command("believe <name>")
     .description("One machine alone has the key again: end `cloned` or `two shims` now, not after an hour.")
@@ -90,12 +120,24 @@ function historyCommand(program: Command, node: Command): void {
     .description("What changed on this machine, oldest first.")
     .option("--limit <n>", "at most so many entries", wholeNumber, 100)
     .action((name: string, { limit }: { limit: number }) =>
-      answerLog(program, { path: nodePath(name, "/history"), limit }, historySchema, historyTable),
+      answerLog(
+        program,
+        { path: nodePath(name, "/history"), limit, missing: noMachine(name) },
+        historySchema,
+        historyTable,
+      ),
     );
 }
 
 const nodePath = (name: string, action = "") => `/v1/nodes/${encodeURIComponent(name)}${action}`;
+const noMachine = (name: string) => `no machine ${name}`;
+const get = (name: string, what = ""): OperatorRequest => ({
+  method: "GET",
+  path: nodePath(name, what),
+  missing: noMachine(name),
+});
 const post = (name: string, action: string): OperatorRequest => ({
   method: "POST",
   path: nodePath(name, action),
+  missing: noMachine(name),
 });

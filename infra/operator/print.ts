@@ -8,6 +8,7 @@ import type {
   OriginMachine,
   OriginUse,
   PendingMachine,
+  ShownNode,
 } from "../../shared/protocol/operator-answers.ts";
 
 export function tokenTable(tokens: readonly ListedToken[]): string {
@@ -39,6 +40,21 @@ export function pendingTable(pending: readonly PendingMachine[]): string {
       : ["", "free by now", "", "", "", "", ""],
   ]);
   return table(["NODE", "", "KEY", "MACHINE-ID", "SYSTEM-UUID", "ADDRESS", "ASKED"], rows);
+}
+
+/** A line for each thing that is known. */
+export function nodeLines(node: ShownNode): string {
+  const { name, phase, isReady, silentSince, lastReportAt, conditions, thumbprint } = node;
+  const rows = [
+    ["name", name],
+    ["phase", phase ?? "never reported"],
+    ["ready", isReady ? "yes" : "no"],
+    ...(silentSince ? [["silent since", silentSince]] : []),
+    ["last report", lastReportAt ?? "not known here: see history, or the Node's lease"],
+    ...conditions.map(({ type, status, message }) => [type, message ? `${status}: ${message}` : status]),
+    ["key", thumbprint],
+  ];
+  return lines(rows);
 }
 
 /** A line about all of them, then each. */
@@ -89,9 +105,17 @@ export function historyTable(entries: readonly HistoryEntry[]): string {
 }
 
 function table(head: string[], rows: string[][]): string {
-  const lines = [head, ...rows].map((line) => line.map(harmless));
-  const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines
+  return lines([head, ...rows]);
+}
+
+/** Each column as wide as its widest cell. */
+function lines(rows: string[][]): string {
+  const cells = rows.map((line) => line.map(harmless));
+  const columns = Math.max(...cells.map((line) => line.length));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...cells.map((line) => line[column]?.length ?? 0)),
+  );
+  return cells
     .map((line) =>
       line
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))

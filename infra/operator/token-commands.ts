@@ -3,7 +3,16 @@ import type { Command } from "commander";
 import { mintedTokenSchema, tokensSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, done, shown } from "./answer.ts";
 import { tokenTable } from "./print.ts";
-import { collect, label, seconds, taint, type TokenFlags, tokenWish, wholeNumber } from "./token-wish.ts";
+import {
+  collect,
+  label,
+  seconds,
+  taint,
+  type TokenFlags,
+  tokenWish,
+  TYPED,
+  wholeNumber,
+} from "./token-wish.ts";
 
 export function tokenCommands(program: Command): void {
   const token = program.command("token").description("Join tokens: what lets machines enrol.");
@@ -24,7 +33,7 @@ export function tokenCommands(program: Command): void {
     .action((id: string) =>
       answer(
         program,
-        { method: "DELETE", path: `/v1/tokens/${encodeURIComponent(id)}` },
+        { method: "DELETE", path: `/v1/tokens/${encodeURIComponent(id)}`, missing: `no token ${id}` },
         done(`token ${id} is revoked`),
       ),
     );
@@ -35,7 +44,7 @@ function createCommand(program: Command, token: Command): void {
     .command("create")
     .description("Mint a token and print it, once and alone, so that it can go into a file.")
     .requiredOption("--names <pattern>", "one Node's name, or a pattern: * stands for anything without a dot")
-    .option("--expires <duration>", "how long machines may enrol with it", seconds, 3600)
+    .option("--expires-in <duration>", "how long machines may enrol with it: 90m, 24h, 7d", seconds, 3600)
     .option("--uses <n>", "how many machines may enrol with it", wholeNumber, 1)
     .option("--label <key=value>", "a label that its Nodes are created with; repeatable", label)
     .option("--taint <key=value:effect>", "a taint that its Nodes are created with; repeatable", taint)
@@ -64,12 +73,12 @@ function createCommand(program: Command, token: Command): void {
     )
     .addHelpText(
       "after",
-      "\nExamples:\n  token create --names 'edge-*' --uses 50 --expires 24h --label site=north\n  token create --names edge-7 --rejoin",
+      "\nExamples:\n  token create --names 'edge-*' --uses 50 --expires-in 7d --label site=north\n  token create --names edge-7 --rejoin",
     )
     .action((flags: TokenFlags) =>
       answer(
         program,
-        { method: "POST", path: "/v1/tokens", body: tokenWish(flags) },
+        { method: "POST", path: "/v1/tokens", body: tokenWish(flags), typed: TYPED },
         shown(mintedTokenSchema, (minted) => `${minted.token}\n`),
       ),
     );

@@ -3,12 +3,15 @@
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
+import { TOKEN_LIMITS } from "../../shared/protocol/limits.ts";
 import { valueOr } from "../../shared/result.ts";
+
+const DAY_SECONDS = 86_400;
 
 export interface TokenFlags {
   names: string;
   /** Seconds. */
-  expires: number;
+  expiresIn: number;
   uses: number;
   rejoin?: boolean;
   withoutFactsOnlyTaint?: boolean;
@@ -26,10 +29,10 @@ export interface TokenFlags {
 const MAY = ["mayLabel", "mayTaint", "mayCondition", "mayResource", "mayAddress", "mayCloud"] as const;
 
 export function tokenWish(flags: TokenFlags): Partial<TokenRequest> {
-  const { names, expires, uses, rejoin, withoutFactsOnlyTaint, label, taint } = flags;
+  const { names, expiresIn, uses, rejoin, withoutFactsOnlyTaint, label, taint } = flags;
   return {
     names,
-    expiresInSeconds: expires,
+    expiresInSeconds: expiresIn,
     uses,
     ...(rejoin && { rejoin }),
     ...(withoutFactsOnlyTaint && { withoutFactsOnlyTaint }),
@@ -39,13 +42,33 @@ export function tokenWish(flags: TokenFlags): Partial<TokenRequest> {
   };
 }
 
+/** Which flag says what of the request's body. */
+export const TYPED = {
+  names: "--names",
+  expiresInSeconds: "--expires-in",
+  uses: "--uses",
+  rejoin: "--rejoin",
+  withoutFactsOnlyTaint: "--without-facts-only-taint",
+  labels: "--label",
+  taints: "--taint",
+  mayLabel: "--may-label",
+  mayTaint: "--may-taint",
+  mayCondition: "--may-condition",
+  mayResource: "--may-resource",
+  mayAddress: "--may-address",
+  mayCloud: "--may-cloud",
+} satisfies Record<keyof TokenRequest, string>;
+
 const patterns = (texts: string[]) => texts.filter((text) => text !== "");
 
-/** `90m`, `24h`: whole seconds. */
+/** `90m`, `24h`, `7d`, `1d12h`: whole seconds. Go's durations have no days; people's do. */
 export function seconds(text: string): number {
-  const durationMs = valueOr(parseDuration(text), 0);
-  if (durationMs >= 1000 && durationMs % 1000 === 0) return durationMs / 1000;
-  throw new InvalidArgumentError("must be a duration such as 90m or 24h.");
+  const [, days, rest] = /^(?:(\d+)d)?(.*)$/.exec(text) ?? [];
+  const restMs = rest === "" && days !== undefined ? 0 : valueOr(parseDuration(rest ?? ""), Number.NaN);
+  const all = Number(days ?? 0) * DAY_SECONDS + restMs / 1000;
+  if (Number.isSafeInteger(all) && all >= 1 && all <= TOKEN_LIMITS.expiresInSeconds) return all;
+  const most = TOKEN_LIMITS.expiresInSeconds / DAY_SECONDS;
+  throw new InvalidArgumentError(`must be a duration such as 90m, 24h or 7d; from 1s to ${most}d.`);
 }
 
 export function wholeNumber(text: string): number {

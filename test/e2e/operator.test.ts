@@ -141,8 +141,11 @@ describe("rollcall", () => {
     expect(stdout).toContain(first.key);
     expect(stdout).not.toContain("\u001B");
     expect(await rollcall(["node", "approve", "cli-pinned", second.key])).toMatchObject({ code: 0 });
+    expect((await rollcall(["node", "get", "cli-pinned"])).stdout).toMatch(
+      new RegExp(`phase +never reported\n[^]*key +${second.key}\n`),
+    );
     expect([await second.ask(), await first.ask()]).toEqual(["ok", "token-refused"]);
-    expect(await rollcall(["node", "revoke", "cli-pinned"])).toMatchObject({ code: 0 });
+    expect(await rollcall(["node", "revoke", "cli-pinned", "--yes"])).toMatchObject({ code: 0 });
     expect(await second.ask()).toBe("token-refused");
     const audit = await rollcall(["audit"]);
     const exported = await rollcall(["--json", "audit", "--all"]);
@@ -154,7 +157,7 @@ describe("rollcall", () => {
     expect(audit.stdout).toMatch(
       /admin secret +machine\.approve +cli-pinned +key [\w-]{43}\n(.*\n)*.*machine\.revoke +cli-pinned/,
     );
-    expect(await rollcall(["node", "forget", "cli-pinned"])).toMatchObject({
+    expect(await rollcall(["node", "forget", "cli-pinned", "--yes"])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("The Node could not be removed from the cluster"),
     });
@@ -176,10 +179,10 @@ describe("rollcall", () => {
     ["a command that is none", ["tokens"], {}, 2, /unknown command/],
     [
       "a duration that is none",
-      ["token", "create", "--names", "a", "--expires", "soon"],
+      ["token", "create", "--names", "a", "--expires-in", "soon"],
       {},
       2,
-      /90m or 24h/,
+      /90m, 24h or 7d/,
     ],
     [
       "a taint that is none",
@@ -194,7 +197,7 @@ describe("rollcall", () => {
       ["token", "create", "--names", "A_B"],
       {},
       1,
-      /must be a Node's name.*\(at \/names\)/,
+      /^rollcall: --names: must be a Node's name/,
     ],
     [
       "another secret",
@@ -224,16 +227,24 @@ describe("rollcall", () => {
       ["node", "approve", "cli-nobody", `-h${"A".repeat(41)}`, "--json"],
       {},
       1,
-      /There is nothing here/,
+      /no machine with key -h.* waits for cli-nobody/,
     ],
     [
       "a token that begins like a flag, and is none",
       ["token", "revoke", `--${"A".repeat(41)}`],
       {},
       1,
-      /nothing here/,
+      /no token --A/,
     ],
-    ["a node that is none", ["node", "revoke", "cli-nobody"], {}, 1, /There is nothing here/],
+    ["a node that is none", ["node", "revoke", "cli-nobody", "--yes"], {}, 1, /no machine cli-nobody/],
+    ["what removes, with nobody to ask", ["node", "forget", "cli-1"], {}, 1, /removed.*pass --yes/],
+    [
+      "a command of node that is none",
+      ["node", "gat", "cli-1"],
+      {},
+      2,
+      /unknown command 'gat'(?!.*\n.*forget)/,
+    ],
     [
       "a secret's file that is missing",
       ["--secret-file", "/nowhere", "audit"],

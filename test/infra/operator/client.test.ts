@@ -12,6 +12,7 @@ import {
   originsSchema,
   pendingSchema,
   sendersSchema,
+  shownNodeSchema,
   tokensSchema,
 } from "../../../shared/protocol/operator-answers.ts";
 import type { Result } from "../../../shared/result.ts";
@@ -35,6 +36,23 @@ const pending = { name: "edge-7", token: "i", ...machine, askedAt: at, expiresAt
 const double = { phase: "cloned", since: at, lastTurn: at, turns: 3 };
 const sender = { machineID: "m", bootID: "b", process: "p", since: at, isBelieved: true };
 
+const REQUEST = {
+  method: "GET",
+  path: "/v1/nodes/edge-9",
+  missing: "no machine edge-9",
+  typed: { labels: "--label" },
+} as const;
+
+const shownNode = {
+  name: "edge-7",
+  thumbprint: "k",
+  phase: "registered",
+  isReady: true,
+  silentSince: null,
+  lastReportAt: null,
+  conditions: [{ type: "Ready", status: "True", message: "m" }],
+};
+
 const reading =
   <T>(schema: ZodMiniType<T>) =>
   (answered: unknown): Result<unknown> =>
@@ -48,6 +66,13 @@ describe.each([
     { tokens: [token] },
     { tokens: [{ ...token, uses: "2" }] },
     "/tokens/0/uses",
+  ],
+  [
+    "a machine",
+    reading(shownNodeSchema),
+    { ...shownNode, phase: null, silentSince: at, lastReportAt: at },
+    { ...shownNode, conditions: [{ type: "Ready" }] },
+    "/conditions/0/status",
   ],
   [
     "machines that wait",
@@ -128,6 +153,18 @@ describe("a connection", () => {
     ["no credentials", { url }, {}, /^no credentials/],
     ["half of a service token", { url }, { CF_ACCESS_CLIENT_ID: "i" }, /^no credentials/],
     ["a file that is missing", { url, secretFile: "/nowhere" }, {}, /\/nowhere cannot be read \(ENOENT\)$/],
+    [
+      "a secret that is none",
+      { url },
+      { ROLLCALL_ADMIN_SECRET: "two words" },
+      /^ROLLCALL_ADMIN_SECRET holds no secret(?!.*two words)/,
+    ],
+    [
+      "a secret's file that holds something else",
+      { url, secretFile: "package.json" },
+      {},
+      /^the admin secret's file package.json holds no secret(?!.*rollcall)/,
+    ],
     ["a URL in the clear", { url: "http://a.test" }, { ROLLCALL_ADMIN_SECRET: "s" }, /^--url .*only https/],
   ])("%s → an error that says what to do", (_, flags, environment, error) => {
     expect(connectionOf(flags, environment)).toEqual({ ok: false, error: expect.stringMatching(error) });
@@ -156,6 +193,18 @@ describe("what is answered", () => {
       { ok: false, error: "The body does not follow the protocol. too long (at /names)" },
     ],
     [
+      "a problem with what was typed → the words that were typed",
+      400,
+      '{"title":"The body does not follow the protocol","detail":"not a label\'s value","pointer":"/labels/site"}',
+      { ok: false, error: "--label: not a label's value" },
+    ],
+    [
+      "nothing there → what is missing",
+      404,
+      '{"title":"There is nothing here","reason":"not-found"}',
+      { ok: false, error: "no machine edge-9" },
+    ],
+    [
       "a page → is this a Worker?",
       502,
       "<html>",
@@ -170,6 +219,6 @@ describe("what is answered", () => {
     ["a login → says so", 302, "", { ok: false, error: expect.stringContaining("CF_ACCESS_CLIENT_ID") }],
   ])("%s", async (_, status, body, outcome) => {
     answer = { status, body };
-    expect(await ask({ url, headers: {} }, { method: "GET", path: "/v1/tokens" })).toEqual(outcome);
+    expect(await ask({ url, headers: {} }, REQUEST)).toEqual(outcome);
   });
 });

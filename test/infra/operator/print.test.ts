@@ -1,6 +1,12 @@
 // What operators see of texts that machines chose.
 import { expect, it } from "vitest";
-import { auditTable, historyTable, pendingTable, tokenTable } from "../../../infra/operator/print.ts";
+import {
+  auditTable,
+  historyTable,
+  nodeLines,
+  pendingTable,
+  tokenTable,
+} from "../../../infra/operator/print.ts";
 
 const EVIL = "a\u001B[2J\r\u202Eb";
 const at = "2026-01-02T03:04:05Z";
@@ -10,7 +16,17 @@ const pending = { name: EVIL, token: EVIL, ...machine, askedAt: at, expiresAt: a
 const token = { id: "i", names: EVIL, state: "valid" as const, used: 0, reserved: 0, uses: 1, expiresAt: at };
 const more = { createdBy: EVIL, createdAt: at, rejoin: false, withoutFactsOnlyTaint: false };
 
+const node = {
+  name: EVIL,
+  thumbprint: EVIL,
+  phase: EVIL,
+  isReady: false,
+  silentSince: null,
+  lastReportAt: at,
+};
+
 it.each([
+  ["a machine", nodeLines({ ...node, conditions: [{ type: EVIL, status: EVIL, message: EVIL }] })],
   ["machines that wait", pendingTable([pending])],
   ["the audit log", auditTable([{ id: 1, at, who: EVIL, what: EVIL, target: EVIL, detail: EVIL }])],
   ["a history", historyTable([{ id: 1, at, kind: EVIL, text: EVIL }])],

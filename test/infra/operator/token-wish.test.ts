@@ -1,0 +1,47 @@
+// What the flags of `token create` become, and what is said of those that cannot be read.
+import { expect, it, test } from "vitest";
+import { seconds, tokenWish, TYPED } from "../../../infra/operator/token-wish.ts";
+import { tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
+
+test.each([
+  ["90m", 5400],
+  ["24h", 86_400],
+  ["7d", 604_800],
+  ["1d12h", 129_600],
+  ["1s", 1],
+  ["365d", 31_536_000],
+])("--expires-in %s → %d seconds", (typed, expected) => {
+  expect(seconds(typed)).toBe(expected);
+});
+
+test.each([
+  "",
+  "soon",
+  "7",
+  "d",
+  "1.5d",
+  "7dd",
+  "-1h",
+  "0",
+  "0d",
+  "500ms",
+  "1500ms",
+  "365d1s",
+  "366d",
+  "1h1d",
+])("--expires-in %j → says what it has to be", (typed) => {
+  expect(() => seconds(typed)).toThrow("must be a duration such as 90m, 24h or 7d; from 1s to 365d");
+});
+
+const FLAGS = { names: "edge-*", expiresIn: 60, uses: 2 };
+
+it("flags → a request that the Worker takes", () => {
+  const wish = tokenWish({ ...FLAGS, label: { site: "north" }, mayLabel: ["a/*"], mayTaint: [""] });
+  const wanted = { names: "edge-*", expiresInSeconds: 60, uses: 2, labels: { site: "north" } };
+  expect(wish).toEqual({ ...wanted, mayLabel: ["a/*"], mayTaint: [] });
+  expect(tokenRequestSchema.safeParse(wish).success).toBe(true);
+});
+
+it("each field of a request → has the flag that was typed for it", () => {
+  expect(Object.keys(TYPED).toSorted()).toEqual(Object.keys(tokenRequestSchema.shape).toSorted());
+});
