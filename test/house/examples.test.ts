@@ -1,6 +1,6 @@
 // The examples work as they are: the shim reads the drop-ins and the configuration. The setter has its own test in
 // test/shared/setters/custom.test.ts.
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -15,16 +15,21 @@ import { temporaryFolder } from "../e2e/local-cluster.ts";
 
 const examples = fileURLToPath(new URL("../../examples/", import.meta.url));
 
-/** What the shim reads of examples/facts.d, copied as its page says. */
-async function exampleDropIns(): Promise<LookedAt> {
+const WHOLE = "md0 : active raid1 sdb1[1] sda1[0]\n      976630464 blocks [2/2] [UU]\n";
+
+/** What the shim reads of examples/facts.d, copied as its page says, on a machine with this /proc/mdstat; null: none. */
+async function exampleDropIns(mdstat: string | null = WHOLE): Promise<LookedAt> {
   const temporary = temporaryFolder();
   const folder = join(temporary.path, "facts.d");
   mkdirSync(folder, { mode: 0o755 });
   const from = join(examples, "facts.d");
   for (const name of readdirSync(from)) {
-    copyFileSync(join(from, name), join(folder, name));
+    const text = readFileSync(join(from, name), "utf8");
+    const here = text.replaceAll(/(?<= )\/proc\/mdstat/g, join(temporary.path, "mdstat"));
+    writeFileSync(join(folder, name), name === "raid" ? here : text);
     chmodSync(join(folder, name), statSync(join(from, name)).mode & 0o111 ? 0o755 : 0o644);
   }
+  if (mdstat !== null) writeFileSync(join(temporary.path, "mdstat"), mdstat);
   const nowMs = () => Date.now();
   const read = dropInFolder({
     folder,
@@ -43,8 +48,20 @@ test("the drop-ins, copied as their page says → all work", async () => {
     working: 3,
     labels: { "example.com/rack": "b7" },
     resources: { "example.com/fpga": 2 },
-    conditions: [{ type: "RaidDegraded", message: "as /proc/mdstat says", expiresInSeconds: 300 }],
+    conditions: [
+      { type: "RaidDegraded", message: expect.stringMatching(/^as .*mdstat says$/), expiresInSeconds: 300 },
+    ],
   });
+});
+
+test.each([
+  ["all members", WHOLE, { status: "False", reason: "AllMembers" }],
+  ["one missing", WHOLE.replace("UU", "U_"), { status: "True", reason: "MemberMissing" }],
+  ["no RAID at all", null, undefined],
+])("the drop-in about a RAID: %s → its condition, or none", async (_, mdstat, condition) => {
+  const { dropIns } = await exampleDropIns(mdstat);
+  expect(dropIns).toMatchObject({ failures: [] });
+  expect(dropIns?.conditions ?? []).toEqual(condition ? [expect.objectContaining(condition)] : []);
 });
 
 test("the drop-in with a custom fact, and the setter of one's own → its condition on the Node", async () => {
