@@ -1,5 +1,5 @@
 // The apiserver of the local cluster: the embedded one, a real etcd + kube-apiserver, or one that exists already.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isReady, prepareRealApiserver } from "./real-apiserver.ts";
 import { type Cluster, writeKubeconfig } from "./kubernetes.ts";
@@ -54,7 +54,18 @@ async function startEmbedded({ folder, root, parts }: Place, port: number): Prom
   return { caFile: join(data, "ca.crt"), tokenFile: join(data, "admin-token") };
 }
 
-async function startReal({ folder, parts }: Place, port: number, assets: string): Promise<Credentials> {
+const PROGRAMS = ["etcd", "kube-apiserver"];
+const CONTROLLER_MANAGER = "kube-controller-manager";
+
+async function startReal(place: Place, port: number, assets: string): Promise<Credentials> {
+  const missing = PROGRAMS.filter((program) => !existsSync(join(assets, program)));
+  if (missing.length > 0) {
+    throw new Error(
+      `KUBEBUILDER_ASSETS: ${assets} has no ${missing.join(" and no ")}. Unset it for the embedded apiserver, ` +
+        "or name a folder that has both (setup-envtest makes one)",
+    );
+  }
+  const { folder, parts } = place;
   const { url, caFile, tokenFile, commands } = await prepareRealApiserver({
     dir: join(folder, "kube-apiserver"),
     assets,
@@ -69,5 +80,35 @@ async function startReal({ folder, parts }: Place, port: number, assets: string)
     join(logs, "kube-apiserver.log"),
   );
   await untilReady(part, () => isReady(url));
+  startControllers(place, assets, { url, caFile, tokenFile });
   return { caFile, tokenFile };
+}
+
+/** What marks silent Nodes Unknown, taints them, and collects what they leave. setup-envtest does not bring it. */
+function startControllers(
+  { folder, parts, progress }: Place,
+  assets: string,
+  { url, caFile, tokenFile }: Credentials & { url: string },
+): void {
+  const program = join(assets, CONTROLLER_MANAGER);
+  if (!existsSync(program)) {
+    progress(
+      `${assets} has no ${CONTROLLER_MANAGER}: the Node of a machine that falls silent stays Ready, and its lease and ` +
+        "events are not collected",
+    );
+    return;
+  }
+  const dir = join(folder, "kube-apiserver");
+  const kubeconfig = join(dir, "controller-manager.kubeconfig");
+  writeKubeconfig(kubeconfig, url, readFileSync(caFile, "utf8"), readFileSync(tokenFile, "utf8").trim());
+  const flags = {
+    kubeconfig,
+    "root-ca-file": caFile,
+    "service-account-private-key-file": join(dir, "service-account.key"),
+    "leader-elect": "false",
+    "secure-port": "0",
+  };
+  const command = [program, ...Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)];
+  parts.start(CONTROLLER_MANAGER, command, join(folder, "logs", `${CONTROLLER_MANAGER}.log`));
+  progress(`${CONTROLLER_MANAGER} started`);
 }

@@ -10,11 +10,20 @@ import { socketPathOf } from "../../node-shim/config/endpoint.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
 import { type Apiserver, startApiserver } from "./cluster-apiserver.ts";
 import { mintToken } from "./admin.ts";
+import { apiFault } from "./api-fault.ts";
 import { allowWithoutFactsOnlyTaint, applyFile, workerToken } from "./kubernetes.ts";
 import { untilReady } from "./parts.ts";
 import type { Place } from "./place.ts";
 import { freePort } from "./ports.ts";
 import { adminSecret, saveState } from "./settings.ts";
+import {
+  leftoverLines,
+  leftovers,
+  OthersNeedIt,
+  plannedLines,
+  remove,
+  simulatedNames,
+} from "./users-cluster.ts";
 import { prepareWorker } from "./workerd.ts";
 
 const DEPLOYMENT = "rollcall";
@@ -30,12 +39,9 @@ export async function startCluster(place: Place): Promise<Apiserver> {
   if (flags.config !== undefined) loadConfiguration(flags.config);
   mkdirSync(join(folder, "logs"), { recursive: true, mode: 0o700 });
   const apiserver = await startApiserver(place);
-  progress(
-    flags.kubeconfig === undefined
-      ? `apiserver ready at ${apiserver.cluster.url}`
-      : `apiserver of the kubeconfig: ${apiserver.cluster.url}`,
-  );
-  await applyFile(apiserver.cluster, join(place.root, "infra/rbac/rollcall.yaml"));
+  if (flags.kubeconfig === undefined) progress(`apiserver ready at ${apiserver.cluster.url}`);
+  else await announce(place, apiserver);
+  await applyFile(apiserver.cluster, rightsFile(place));
   if (replacesTaint(readConfiguration(flags.config, {})))
     await allowWithoutFactsOnlyTaint(apiserver.cluster.admin, DEPLOYMENT);
   progress("infra/rbac applied");
@@ -49,6 +55,42 @@ export async function startCluster(place: Place): Promise<Apiserver> {
     progress(`${flags.nodes} simulated machines started`);
   }
   return apiserver;
+}
+
+const rightsFile = ({ root }: Place) => join(root, "infra/rbac/rollcall.yaml");
+
+/** A cluster of the user's own is changed only once they have seen by what, and agreed. */
+async function announce(place: Place, { cluster: { url, admin } }: Apiserver): Promise<void> {
+  const { flags, progress, confirm } = place;
+  const objects = await readAt(url, plannedLines(admin, rightsFile(place)));
+  const simulated = flags.nodes > 0 ? `, and sim-1 to sim-${flags.nodes},` : "";
+  const nodes = `Node ${nodeName({})}${simulated} with a lease in kube-node-lease`;
+  progress([`Into the cluster at ${url} go:`, ...[...objects, nodes].map((line) => `  ${line}`)].join("\n"));
+  await confirm(`${objects.length + 1 + flags.nodes} objects are put into ${url}`);
+}
+
+/** Before anything is written: who cannot read there has the wrong kubeconfig. */
+async function readAt<T>(url: string, read: Promise<T>): Promise<T> {
+  return read.catch((error: unknown) => {
+    if (error instanceof OthersNeedIt) throw error;
+    const fault = `the cluster at ${url} cannot be read: ${apiFault(error)}`;
+    throw new Error(`${fault}; check that apiserver and the kubeconfig's rights`, { cause: error });
+  });
+}
+
+/** Removes what starts on this state folder have put into the cluster of --kubeconfig. */
+export async function removeFromUsersCluster(place: Place): Promise<void> {
+  const { folder, progress, confirm } = place;
+  const { admin, url } = (await startApiserver(place)).cluster;
+  const machines = [nodeName({}), ...simulatedNames(folder)];
+  const owner = { deployment: DEPLOYMENT, machines };
+  const found = await readAt(url, leftovers(admin, rightsFile(place), owner));
+  const lines = leftoverLines(found);
+  if (found.nodes.length + found.objects.length === 0)
+    return progress([`nothing of npm start's is at ${url}`, ...lines].join("\n"));
+  progress([`From the cluster at ${url} go:`, ...lines.map((line) => `  ${line}`)].join("\n"));
+  await confirm(`${found.nodes.length + found.objects.length} objects are removed from ${url}`);
+  await remove(admin, found, (what) => progress(`removed ${what}`));
 }
 
 async function startWorker(place: Place, { cluster }: Apiserver): Promise<string> {

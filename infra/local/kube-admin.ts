@@ -5,7 +5,7 @@ import { Agent, request, type RequestOptions } from "node:https";
 import { ApiRefusal } from "./api-fault.ts";
 
 export interface Asked {
-  method: "GET" | "POST" | "PATCH";
+  method: "GET" | "POST" | "PATCH" | "DELETE";
   /** With its query: `/api/v1/nodes?limit=1`. */
   path: string;
   /** A PATCH is a server-side apply. */

@@ -11,7 +11,7 @@ export interface Cluster {
   admin: KubeAdmin;
 }
 
-interface KubernetesObject {
+export interface KubernetesObject {
   apiVersion: string;
   kind: string;
   metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
@@ -38,11 +38,17 @@ export function writeKubeconfig(file: string, url: string, ca: string, token: st
   return { url, ca, admin: tokenAdmin(url, ca, token) };
 }
 
+export function objectsOf(file: string): KubernetesObject[] {
+  return parseAllDocuments(readFileSync(file, "utf8")).map((found) => found.toJSON() as KubernetesObject);
+}
+
+/** By what names `npm start` applies: the file, and what the operator decides beside it. */
+export const FIELD_MANAGERS = ["rollcall-local", "rollcall-local-decisions"] as const;
+
 /** Applies every object of a YAML file, server-side. */
 export async function applyFile({ url, admin }: Cluster, file: string): Promise<void> {
-  for (const document of parseAllDocuments(readFileSync(file, "utf8"))) {
-    const object = document.toJSON() as KubernetesObject;
-    const path = `${pathOf(object)}?fieldManager=rollcall-local&force=true`;
+  for (const object of objectsOf(file)) {
+    const path = `${pathOf(object)}?fieldManager=${FIELD_MANAGERS[0]}&force=true`;
     try {
       await admin({ method: "PATCH", path, body: object });
     } catch (error) {
@@ -55,7 +61,7 @@ export async function applyFile({ url, admin }: Cluster, file: string): Promise<
 }
 
 /** `/apis/rbac.authorization.k8s.io/v1/clusterroles/rollcall`: the plural by the rule that all kinds of ours follow. */
-function pathOf({ apiVersion, kind, metadata: { name, namespace } }: KubernetesObject): string {
+export function pathOf({ apiVersion, kind, metadata: { name, namespace } }: KubernetesObject): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const scope = namespace === undefined ? "" : `/namespaces/${namespace}`;
   return `${group}${scope}/${kind.toLowerCase().replace(/y$/, "ie")}s/${name}`;
@@ -68,7 +74,7 @@ export async function allowWithoutFactsOnlyTaint(admin: KubeAdmin, deployment: s
   if (allowed.includes(deployment)) return;
   const annotations = { [WITHOUT_TAINT]: [...allowed, deployment].join(",") };
   // By a name of its own: what the file's manager has set and no longer names goes when the file is applied again.
-  const path = `${NAMESPACE}?fieldManager=rollcall-local-decisions&force=true`;
+  const path = `${NAMESPACE}?fieldManager=${FIELD_MANAGERS[1]}&force=true`;
   const metadata = { name: "rollcall-system", annotations };
   await admin({ method: "PATCH", path, body: { apiVersion: "v1", kind: "Namespace", metadata } });
 }

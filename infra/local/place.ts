@@ -6,6 +6,10 @@ export interface StartFlags {
   state: string;
   fresh?: boolean;
   kubeconfig?: string;
+  /** Does not ask before a cluster of the user's own is changed. */
+  yes?: boolean;
+  /** Takes away from that cluster what a start has put there, and starts nothing. */
+  remove?: boolean;
   config?: string;
   nodes: number;
   apiserverPort?: number;
@@ -22,4 +26,6 @@ export interface Place {
   parts: Parts;
   /** Says what has been done. */
   progress: (message: string) => void;
+  /** Asks the user; throws where the answer is no, or nobody can be asked. */
+  confirm: (consequence: string) => Promise<void>;
 }

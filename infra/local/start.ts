@@ -1,27 +1,35 @@
 // npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes. Ctrl-C ends all of it.
+import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Command, InvalidArgumentError } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { lockFolder } from "../../node-shim/identity/lock.ts";
+import { nodeName } from "../../node-shim/machine/settings.ts";
+import { confirmed, terminal } from "../operator/confirm.ts";
 import { apiFault } from "./api-fault.ts";
+import { afterwards, nextSteps } from "./hints.ts";
 import type { KubeAdmin } from "./kube-admin.ts";
 import type { StartFlags } from "./place.ts";
-import { localParts, type Part, shellCommand } from "./parts.ts";
+import { localParts, type Part, type Parts, shellCommand } from "./parts.ts";
 import { openState } from "./settings.ts";
 import { type LiveTable, liveTable } from "./table.ts";
 
 const HELP = `
 Everything is kept in the state folder: kubeconfig, admin-secret, logs, keys, Durable Objects, the apiserver's data.
 A second start continues from it. With KUBEBUILDER_ASSETS set, a real etcd and kube-apiserver run instead of the
-embedded apiserver.
+embedded apiserver, and kube-controller-manager where that folder has it.
+
+With --kubeconfig a cluster of yours is used. What is put into it is listed first, and you are asked; --remove takes it
+away again.
 
 Exit codes: 130 after Ctrl-C, 1 when something could not be started, 2 for a wrong command line.
 
 Examples:
   npm start
   npm start -- --nodes 20 --fresh
-  npm start -- --kubeconfig ~/.kube/config`;
+  npm start -- --kubeconfig ~/.kube/config
+  npm start -- --kubeconfig ~/.kube/config --remove`;
 
 const REDRAW_MS = 1000;
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -43,34 +51,53 @@ function wholeNumber(least: number, most: number): (text: string) => number {
 /** Runs until a signal ends it. */
 async function start(flags: StartFlags): Promise<void> {
   const folder = resolve(flags.state);
-  const table = liveTable(process.stdout);
+  const table = liveTable(process.stdout, nodeName({}));
   const parts = localParts((part, how) => {
     table.note(`${part.name} ${how}. Start it again:\n  ${shellCommand(part.command)}`);
   });
-  const lock = lockFolder(folder);
+  const isNew = !existsSync(folder);
+  let lock: ReturnType<typeof lockFolder> | undefined;
   let ending: Promise<never> | undefined;
+  let hasStarted = false;
   const end = async (code: number): Promise<never> => {
     await parts.stop();
-    lock.release();
+    lock?.release();
+    if (isNew && parts.running().length === 0) rmSync(folder, { recursive: true, force: true });
+    if (hasStarted) console.log(afterwards(flags));
     return process.exit(code);
   };
   // Again and again: npm passes a terminal's Ctrl-C on, and a second one must not leave the parts behind.
   for (const [signal, code] of SIGNALS) process.on(signal, () => void (ending ??= end(code)));
   try {
-    const state = openState(folder, flags.fresh === true);
-    const progress = (message: string) => console.log(message);
-    // Loaded when it is needed: a wrong flag is said at once.
-    const { startCluster } = await import("./cluster.ts");
-    const { kubeconfig, cluster } = await startCluster({ root: ROOT, folder, flags, state, parts, progress });
-    progress(
-      `\n${parts.running().map(describe).join("\n")}\n\n  kubectl --kubeconfig ${kubeconfig} get nodes -o wide\n`,
-    );
-    await showNodes(cluster.admin, table);
+    lock = lockFolder(folder);
+    const admin = await startAll(folder, flags, parts);
+    hasStarted = admin !== null;
+    await (admin ? showNodes(admin, table) : (ending ??= end(0)));
   } catch (error) {
     // A part that a signal has ended fails what waits for it: the signal's exit code counts.
     if (!ending) console.error(`npm start: ${apiFault(error)}`);
     await (ending ??= end(1));
   }
+}
+
+/** The administrator of what has been started; null: something was removed instead. */
+async function startAll(folder: string, flags: StartFlags, parts: Parts): Promise<KubeAdmin | null> {
+  const state = openState(folder, flags.fresh === true);
+  const progress = (message: string) => console.log(message);
+  const confirm = async (consequence: string) => {
+    const agreed = await confirmed(consequence, flags, terminal);
+    if (!agreed.ok) throw new Error(agreed.error);
+  };
+  const place = { root: ROOT, folder, flags, state, parts, progress, confirm };
+  // Loaded when it is needed: a wrong flag is said at once.
+  const { removeFromUsersCluster, startCluster } = await import("./cluster.ts");
+  if (flags.remove) {
+    await removeFromUsersCluster(place);
+    return null;
+  }
+  const { kubeconfig, cluster } = await startCluster(place);
+  progress(`\n${parts.running().map(describe).join("\n")}\n\n${nextSteps({ kubeconfig, folder, state })}\n`);
+  return cluster.admin;
 }
 
 function describe(part: Part): string {
@@ -79,13 +106,14 @@ function describe(part: Part): string {
 
 async function showNodes(admin: KubeAdmin, table: LiveTable): Promise<never> {
   const { readNodes } = await import("./watch.ts");
-  for (let silent = false; ; await wait(REDRAW_MS)) {
+  for (let awaySinceMs: number | undefined; ; await wait(REDRAW_MS)) {
     try {
-      table.draw(await readNodes(admin), Date.now());
-      silent = false;
+      table.draw({ kind: "nodes", rows: await readNodes(admin), nowMs: Date.now() });
+      awaySinceMs = undefined;
     } catch (error) {
-      if (!silent) table.note(`the apiserver does not answer: ${apiFault(error)}`);
-      silent = true;
+      const nowMs = Date.now();
+      awaySinceMs ??= nowMs;
+      table.draw({ kind: "away", sinceMs: awaySinceMs, fault: apiFault(error), nowMs });
     }
   }
 }
@@ -100,11 +128,17 @@ const program = new Command("npm start --")
   .option("--config <file>", "KubeletConfiguration (YAML) for this machine's shim")
   .option("--nodes <n>", "add n simulated machines", wholeNumber(0, 5000), 0)
   .option("--kubeconfig <file>", "use the cluster of this kubeconfig instead of a local apiserver")
+  .option("--remove", "take away from that cluster what a start has put there, and start nothing")
+  .option("--yes", "do not ask before that cluster is changed")
   .option("--apiserver-port <port>", "instead of a free one", port)
   .option("--worker-port <port>", "instead of a free one", port)
   .addHelpText("after", HELP)
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
-  .action(start);
+  .action((flags: StartFlags) => {
+    if (flags.remove && flags.kubeconfig === undefined)
+      program.error("error: --remove needs --kubeconfig: a local apiserver is all in the state folder");
+    return start(flags);
+  });
 
 try {
   await program.parseAsync();

@@ -14,9 +14,32 @@ export interface NodeRow {
   kernel: string;
 }
 
-const HEAD = ["NAME", "STATUS", "LEASE", "AGE", "INTERNAL-IP", "OS-IMAGE", "KERNEL", "VERSION"];
-/** More Nodes than this are counted, not listed. */
-const MAX_ROWS = 20;
+/** What is drawn: the Nodes as they are now, or since when nobody knows. */
+export type View =
+  | { kind: "nodes"; rows: NodeRow[]; nowMs: number }
+  | { kind: "away"; sinceMs: number; fault: string; nowMs: number };
+
+/** Of a terminal, in characters. */
+export interface Size {
+  columns: number;
+  rows: number;
+}
+
+const COLUMNS: [head: string, cell: (row: NodeRow, nowMs: number) => string][] = [
+  ["NAME", ({ name }) => name],
+  ["STATUS", ({ status }) => status],
+  ["LEASE", ({ leaseRenewedAt }, nowMs) => age(leaseRenewedAt, nowMs)],
+  ["AGE", ({ createdAt }, nowMs) => age(createdAt, nowMs)],
+  ["VERSION", ({ version }) => version],
+  ["INTERNAL-IP", ({ internalIP }) => internalIP],
+  ["OS-IMAGE", ({ osImage }) => osImage],
+  ["KERNEL", ({ kernel }) => kernel],
+];
+/** NAME and STATUS: cut where they do not fit, while the others are left out. */
+const ALWAYS = 2;
+const BETWEEN = "   ";
+/** The head, how many more, how many are Ready, and the line that the cursor is on. */
+const OTHER_LINES = 4;
 
 /** `12s`, `4m`, `3h`, `9d`; `-` for a time that is not known. */
 export function age(since: string | undefined, nowMs: number): string {
@@ -27,57 +50,92 @@ export function age(since: string | undefined, nowMs: number): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
 }
 
-/** The table's lines, padded by column, cut to the terminal's width. */
-export function tableLines(rows: NodeRow[], nowMs: number, columns: number): string[] {
-  const cells = rows
-    .slice(0, MAX_ROWS)
-    .map((row) => [
-      row.name,
-      row.status,
-      age(row.leaseRenewedAt, nowMs),
-      age(row.createdAt, nowMs),
-      row.internalIP,
-      row.osImage,
-      row.kernel,
-      row.version,
-    ]);
-  const widths = HEAD.map((head, column) =>
-    Math.max(head.length, ...cells.map((line) => line[column]?.length ?? 0)),
-  );
-  const lines = [HEAD, ...cells].map((line) =>
+/** The view's lines, as many as the terminal has room for; of its columns those that fit, from the left. */
+export function viewLines(view: View, thisMachine: string, size: Size): string[] {
+  if (view.kind === "away") return awayLines(view, size);
+  const rows = inOrder(view.rows, thisMachine);
+  const shown = rows.slice(0, Math.max(1, size.rows - OTHER_LINES));
+  const ready = rows.filter(isReady).length;
+  return [
+    ...tableLines(shown, view.nowMs, size.columns),
+    ...(rows.length > shown.length ? [`… and ${rows.length - shown.length} more`] : []),
+    `${ready} of ${rows.length} Ready`,
+  ].map((line) => cut(line, size.columns));
+}
+
+/** What needs somebody comes first, then this machine. */
+function inOrder(rows: NodeRow[], thisMachine: string): NodeRow[] {
+  const rank = (row: NodeRow) => (isReady(row) ? (row.name === thisMachine ? 1 : 2) : 0);
+  return rows.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, "en", { numeric: true }));
+}
+
+const isReady = ({ status }: NodeRow) => status === "Ready" || status.startsWith("Ready,");
+
+function tableLines(rows: NodeRow[], nowMs: number, columns: number): string[] {
+  const lines = [
+    COLUMNS.map(([head]) => head),
+    ...rows.map((row) => COLUMNS.map(([, cell]) => cell(row, nowMs))),
+  ];
+  const widths = COLUMNS.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  const fits = (count: number) =>
+    widths.slice(0, count).reduce((sum, width) => sum + width, 0) + (count - 1) * BETWEEN.length < columns;
+  let count = COLUMNS.length;
+  while (count > ALWAYS && !fits(count)) count--;
+  return lines.map((line) =>
     line
+      .slice(0, count)
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("   ")
-      .trimEnd()
-      .slice(0, columns - 1),
+      .join(BETWEEN)
+      .trimEnd(),
   );
-  const ready = rows.filter(({ status }) => status.startsWith("Ready")).length;
-  if (rows.length > MAX_ROWS) lines.push(`… and ${rows.length - MAX_ROWS} more`);
-  return [...lines, `${ready} of ${rows.length} Ready`];
+}
+
+/** What was known is not shown: nobody knows whether it still holds. */
+function awayLines({ sinceMs, fault, nowMs }: View & { kind: "away" }, { columns }: Size): string[] {
+  const since = age(new Date(sinceMs).toISOString(), nowMs);
+  const lines = [
+    `The apiserver has not answered for ${since}: whether the Nodes are Ready is not known.`,
+    fault,
+  ];
+  return lines.map((line) => cut(line, columns));
+}
+
+/** A line that reaches the last column makes some terminals begin another one. */
+function cut(line: string, columns: number): string {
+  return line.length < columns ? line : `${line.slice(0, Math.max(0, columns - 2))}…`;
 }
 
 export interface LiveTable {
-  draw: (rows: NodeRow[], nowMs: number) => void;
+  draw: (view: View) => void;
   /** Says something that stays above the table. */
   note: (message: string) => void;
 }
 
-/** Draws rows to a stream, again and again. */
-export function liveTable(out: NodeJS.WriteStream): LiveTable {
+/** Draws to a stream, again and again. `thisMachine`: the name of its Node. */
+export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTable {
   if (!out.isTTY) return { draw: changesOnly(out), note: (message) => void out.write(`${message}\n`) };
+  let view: View | undefined;
   let drawn: string[] = [];
+  const size = () => ({ columns: out.columns || 80, rows: out.rows || 24 });
   const erase = () => {
-    moveCursor(out, 0, -drawn.length);
+    // A window that was made narrower has broken the lines that were wider.
+    const lines = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / size().columns)), 0);
+    moveCursor(out, 0, -lines);
     clearScreenDown(out);
   };
   const print = () => {
+    drawn = view ? viewLines(view, thisMachine, size()) : [];
     const lines = drawn.map((line, index) => (index === 0 ? styleText("bold", line) : line));
     out.write(lines.map((line) => `${line}\n`).join(""));
   };
+  out.on("resize", () => {
+    erase();
+    print();
+  });
   return {
-    draw(rows, nowMs) {
+    draw(next) {
       erase();
-      drawn = tableLines(rows, nowMs, out.columns || 80);
+      view = next;
       print();
     },
     note(message) {
@@ -90,13 +148,21 @@ export function liveTable(out: NodeJS.WriteStream): LiveTable {
 
 function changesOnly(out: NodeJS.WriteStream): LiveTable["draw"] {
   const last = new Map<string, string>();
-  return (rows) => {
-    for (const { name, status } of rows) {
+  let isAway = false;
+  return (view) => {
+    if (view.kind === "away") {
+      if (!isAway) out.write(`the apiserver does not answer: ${view.fault}\n`);
+      isAway = true;
+      return;
+    }
+    if (isAway) out.write("the apiserver answers again\n");
+    isAway = false;
+    for (const { name, status } of view.rows) {
       if (last.get(name) === status) continue;
       last.set(name, status);
       out.write(`node ${name} is ${status}\n`);
     }
-    const there = new Set(rows.map(({ name }) => name));
+    const there = new Set(view.rows.map(({ name }) => name));
     for (const name of last.keys()) {
       if (there.has(name)) continue;
       last.delete(name);

@@ -19,7 +19,8 @@ async function list<T>(admin: KubeAdmin, path: string): Promise<T[]> {
 
 function nodeRow(node: V1Node, lease: V1Lease | undefined): NodeRow {
   const ready = node.status?.conditions?.find(({ type }) => type === "Ready")?.status;
-  const word = ready === "True" ? "Ready" : ready === "False" ? "NotReady" : "Unknown";
+  // kubectl's words: a Node without the condition is Unknown, one whose condition is Unknown is NotReady.
+  const word = ready === undefined ? "Unknown" : ready === "True" ? "Ready" : "NotReady";
   const info = node.status?.nodeInfo;
   return {
     name: node.metadata?.name ?? "",

@@ -1,6 +1,6 @@
 // One process per state folder: two shims with one key would each make the other's tickets stale.
 import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { readIfThere, requireTrusted, writeNew } from "../base/state-file.ts";
 
@@ -14,7 +14,7 @@ export function lockFolder(folder: string): { release: () => void } {
   // Before anything is made in it: the folders above may lead elsewhere.
   requireTrusted(folder);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     // Another user may have made it meanwhile, in /tmp for example.
     requireTrusted(folder);
     for (let attempt = 0; attempt < 3; attempt++) {
@@ -25,12 +25,32 @@ export function lockFolder(folder: string): { release: () => void } {
     }
   } catch (error) {
     if (!(error as NodeJS.ErrnoException).code) throw error;
-    throw new Error(
-      `${folder} cannot be used (${codeOf(error)}): pass another --state, or run as who may write there`,
-      { cause: error },
-    );
+    const code = codeOf(error);
+    const cure =
+      code === "ENOSPC" || code === "EDQUOT" ? "free some space there" : "run as who may write there";
+    throw new Error(`${folder} cannot be used (${code}): pass another --state, or ${cure}`, { cause: error });
   }
   throw new Error(`${path} cannot be taken: remove it if nothing uses ${folder}`);
+}
+
+/**
+ * With those above it. Node's own recursive mkdir never returns where the kernel makes no folders (/proc), and calls a
+ * read-only file system ENOENT.
+ */
+function makeFolder(path: string): void {
+  const make = () => {
+    try {
+      mkdirSync(path, { mode: 0o700 });
+      return "made";
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === "EEXIST" || code === "ENOENT") return code;
+      throw error;
+    }
+  };
+  if (make() !== "ENOENT") return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }
 
 function inUse(folder: string, holder: string): never {

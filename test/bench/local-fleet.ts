@@ -25,7 +25,15 @@ export async function withLocalFleet<T>(work: (fleet: LocalFleet) => Promise<T>)
   try {
     const state = openState(folder, false);
     const flags = { state: folder, nodes: 0 };
-    const place = { root: ROOT, folder, flags, state, parts, progress: () => undefined };
+    const place = {
+      root: ROOT,
+      folder,
+      flags,
+      state,
+      parts,
+      progress: () => undefined,
+      confirm: () => Promise.resolve(),
+    };
     const { kubeconfig } = await startCluster(place);
     const admin = new KubeConfig();
     admin.loadFromFile(kubeconfig);

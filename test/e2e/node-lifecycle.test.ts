@@ -34,7 +34,7 @@ beforeAll(async () => {
   const config = join(folder.path, "kubelet.yaml");
   writeFileSync(config, CONFIGURATION);
   const state = join(folder.path, "state");
-  start = startLocal(["--state", state, "--kubeconfig", kubeconfig, "--config", config]);
+  start = startLocal(["--state", state, "--kubeconfig", kubeconfig, "--yes", "--config", config]);
   await start.printed(new RegExp(`node ${NODE} is Ready`));
   await registerNeighbour();
 });

@@ -82,7 +82,7 @@ describe("cannot start → 1, one line that says what to do, nothing left runnin
         "--kubeconfig",
         write("k", `${CLUSTER}contexts: [{name: k, context: {cluster: c}}]\ncurrent-context: k\n`),
       ],
-      /cannot be applied at https:\/\/127\.0\.0\.1:1: .*check that apiserver/,
+      /cluster at https:\/\/127\.0\.0\.1:1 cannot be read: .*check that apiserver/,
     ],
     ["--config is missing", () => ["--config", "/nowhere"], /--config \/nowhere cannot be read \(ENOENT\)/],
     ["--config is broken", () => ["--config", write("c", "kind: Pod\n")], /--config \S+: apiVersion: /],
@@ -114,6 +114,7 @@ test.each([
   ["a port that is none", ["--worker-port", "65536"]],
   ["a number of machines that is none", ["--nodes", "-1"]],
   ["an argument", ["now"]],
+  ["--remove without --kubeconfig", ["--remove"]],
 ])("wrong command line: %s → 2, and nothing is made", async (_situation, flags) => {
   const started = start(...flags);
   expect(await started.ended).toBe(2);

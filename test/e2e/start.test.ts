@@ -189,17 +189,29 @@ async function twoIntervalsLater<T>(look: () => Promise<T>): Promise<T> {
 }
 
 describe("npm start --kubeconfig", () => {
-  it("this machine is Ready in a cluster that exists already", async () => {
+  it("asks first; then this machine is Ready in a cluster that exists already; --remove leaves nothing there", async () => {
     const folder = temporaryFolder();
     const apiserver = await startApiserver({ dir: join(folder.path, "cluster"), port: 0 });
     const file = join(folder.path, "kubeconfig");
     writeKubeconfig(file, apiserver.url, readFileSync(apiserver.caFile, "utf8"), apiserver.adminToken);
-    const start = startLocal(["--state", join(folder.path, "state"), "--kubeconfig", file]);
+    const flags = ["--state", join(folder.path, "state"), "--kubeconfig", file];
+    const asking = startLocal(flags);
+    expect(await asking.ended).toBe(1);
+    expect(asking.output()).toMatch(/^ {2}Namespace rollcall-system\n[^]*^ {2}Node [^]*pass --yes\n$/m);
+
+    const start = startLocal([...flags, "--yes"]);
     await start.printed(new RegExp(`node ${NODE} is Ready`));
+    expect(start.output()).not.toContain("there already");
     expect(start.output()).not.toContain("apiserver, pid");
     expect(start.output()).toContain(`kubectl --kubeconfig ${file} get nodes`);
     start.process.kill("SIGINT");
     expect(await start.ended).toBe(130);
+
+    const removing = startLocal([...flags, "--remove", "--yes"]);
+    expect(await removing.ended).toBe(0);
+    expect(removing.output()).toMatch(
+      new RegExp(`removed Node ${NODE}\n[^]*removed Namespace rollcall-system\n$`),
+    );
     await apiserver.stop();
     folder.remove();
   });

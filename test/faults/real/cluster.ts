@@ -65,7 +65,15 @@ export async function startRealCluster(assets: string, simulated: number): Promi
   const configuration = join(folder.path, "kubelet.yaml");
   writeFileSync(configuration, CONFIGURATION);
   const manager = startControllerManager(assets, direct);
-  const flags = ["--state", join(folder.path, "state"), "--kubeconfig", proxied, "--config", configuration];
+  const flags = [
+    "--state",
+    join(folder.path, "state"),
+    "--kubeconfig",
+    proxied,
+    "--yes",
+    "--config",
+    configuration,
+  ];
   const start = startLocal([...flags, "--nodes", String(simulated)]);
   const stop = async () => {
     start.process.kill("SIGINT");

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it, test } from "vitest";
-import { age, liveTable, type NodeRow, tableLines } from "../../../infra/local/table.ts";
+import { age, liveTable, type NodeRow, viewLines } from "../../../infra/local/table.ts";
 
 const NOW = Date.parse("2026-01-10T00:00:00Z");
 const before = (seconds: number) => new Date(NOW - seconds * 1000).toISOString();
@@ -32,64 +32,126 @@ describe("the table", () => {
     expect(age(since, NOW)).toBe(text);
   });
 
+  const lines = (rows: NodeRow[], columns: number, height = 50) =>
+    viewLines({ kind: "nodes", rows, nowMs: NOW }, "me", { columns, rows: height });
+
   it("a line per Node, in columns; how many are Ready", () => {
     const rows = [
       row("a"),
       row("a-longer-name", { status: "NotReady", leaseRenewedAt: undefined }),
       row("b", { status: "Ready,SchedulingDisabled" }),
     ];
-    expect(tableLines(rows, NOW, 200)).toEqual([
-      "NAME            STATUS                     LEASE   AGE   INTERNAL-IP   OS-IMAGE   KERNEL   VERSION",
-      "a               Ready                      3s      60m   10.0.0.1      Debian     6.1.0    v1.36.0-rollcall-v0.1.0",
-      "a-longer-name   NotReady                   -       60m   10.0.0.1      Debian     6.1.0    v1.36.0-rollcall-v0.1.0",
-      "b               Ready,SchedulingDisabled   3s      60m   10.0.0.1      Debian     6.1.0    v1.36.0-rollcall-v0.1.0",
+    expect(lines(rows, 200)).toEqual([
+      "NAME            STATUS                     LEASE   AGE   VERSION                   INTERNAL-IP   OS-IMAGE   KERNEL",
+      "a-longer-name   NotReady                   -       60m   v1.36.0-rollcall-v0.1.0   10.0.0.1      Debian     6.1.0",
+      "a               Ready                      3s      60m   v1.36.0-rollcall-v0.1.0   10.0.0.1      Debian     6.1.0",
+      "b               Ready,SchedulingDisabled   3s      60m   v1.36.0-rollcall-v0.1.0   10.0.0.1      Debian     6.1.0",
       "2 of 3 Ready",
     ]);
   });
 
+  it("Nodes that are not Ready come first, then this machine, then the others by name", () => {
+    const notReady = (name: string, status: string) => row(name, { status });
+    const rows = [
+      row("sim-10"),
+      row("sim-2"),
+      notReady("z", "NotReady,SchedulingDisabled"),
+      row("me"),
+      notReady("y", "Unknown"),
+    ];
+    const names = lines(rows, 80).map((line) => line.split(" ")[0]);
+    expect(names.slice(1, -1)).toEqual(["y", "z", "me", "sim-2", "sim-10"]);
+  });
+
   it("no Nodes → the head and a zero", () => {
-    expect(tableLines([], NOW, 80).at(-1)).toBe("0 of 0 Ready");
+    expect(lines([], 80).at(-1)).toBe("0 of 0 Ready");
   });
 
-  it("a narrow terminal → no line reaches its last column", () => {
-    for (const line of tableLines([row("edge-1")], NOW, 40)) expect(line.length).toBeLessThan(40);
+  test.each([
+    [200, "NAME     STATUS   LEASE   AGE   VERSION                   INTERNAL-IP   OS-IMAGE   KERNEL"],
+    [80, "NAME     STATUS   LEASE   AGE   VERSION                   INTERNAL-IP"],
+    [40, "NAME     STATUS   LEASE   AGE"],
+    [18, "NAME     STATUS"],
+    [12, "NAME     S…"],
+  ])("a terminal of %d columns → the columns that fit, and no line reaches the last one", (columns, head) => {
+    const drawn = lines([row("edge-1")], columns);
+    expect(drawn[0]).toBe(head);
+    for (const line of drawn) expect(line.length).toBeLessThan(columns);
   });
 
-  it("20 Nodes → all; 21 → 20 and how many more, and all are counted", () => {
-    const rows = (count: number) => Array.from({ length: count }, (_, index) => row(`n${index}`));
-    expect(tableLines(rows(20), NOW, 80)).toHaveLength(22);
-    expect(tableLines(rows(21), NOW, 80).slice(-2)).toEqual(["… and 1 more", "21 of 21 Ready"]);
+  test.each([
+    [20, 24, 20, []],
+    [21, 24, 20, ["… and 1 more"]],
+    [21, 25, 21, []],
+    [3, 1, 1, ["… and 2 more"]],
+  ])("%d Nodes in a terminal of %d rows → %d of them, and how many more", (count, height, shown, more) => {
+    const rows = Array.from({ length: count }, (_, index) => row(`n${index}`));
+    const drawn = lines(rows, 80, height);
+    expect(drawn.filter((line) => /^n\d/.test(line))).toHaveLength(shown);
+    expect(drawn.slice(1 + shown)).toEqual([...more, `${count} of ${count} Ready`]);
+  });
+
+  it("an apiserver that is away → since when, why, and no Node as it was before", () => {
+    const view = { kind: "away", sinceMs: NOW - 12_000, fault: "ECONNREFUSED", nowMs: NOW } as const;
+    expect(viewLines(view, "me", { columns: 100, rows: 24 })).toEqual([
+      "The apiserver has not answered for 12s: whether the Nodes are Ready is not known.",
+      "ECONNREFUSED",
+    ]);
   });
 });
 
 describe("drawing", () => {
   function output(tty: boolean) {
     const stream = new PassThrough();
-    const out = Object.assign(stream, { isTTY: tty, columns: 100 }) as unknown as NodeJS.WriteStream;
-    return { table: liveTable(out), written: () => String(stream.read() ?? "") };
+    const out = Object.assign(stream, { isTTY: tty, columns: 100, rows: 24 });
+    const table = liveTable(out as unknown as NodeJS.WriteStream, "me");
+    const draw = (...rows: NodeRow[]) => table.draw({ kind: "nodes", rows, nowMs: NOW });
+    const away = () => table.draw({ kind: "away", sinceMs: NOW, fault: "ECONNREFUSED", nowMs: NOW });
+    const resize = (columns: number) => {
+      out.columns = columns;
+      out.emit("resize");
+    };
+    return { table, draw, away, resize, written: () => String(stream.read() ?? "") };
   }
 
   it("not a terminal → a line per change, no control characters", () => {
-    const { table, written } = output(false);
-    table.draw([row("a"), row("b", { status: "Unknown" })], NOW);
-    expect(written()).toBe("node a is Ready\nnode b is Unknown\n");
-    table.draw([row("a", { leaseRenewedAt: before(1) }), row("b", { status: "Ready" })], NOW);
+    const { table, draw, away, written } = output(false);
+    draw(row("a"), row("b", { status: "NotReady" }));
+    expect(written()).toBe("node a is Ready\nnode b is NotReady\n");
+    draw(row("a", { leaseRenewedAt: before(1) }), row("b", { status: "Ready" }));
     expect(written()).toBe("node b is Ready\n");
-    table.draw([row("a")], NOW);
+    draw(row("a"));
     expect(written()).toBe("node b is gone\n");
-    table.draw([row("a"), row("b")], NOW);
+    draw(row("a"), row("b"));
     expect(written()).toBe("node b is Ready\n");
     table.note("the shim ended");
     expect(written()).toBe("the shim ended\n");
+    away();
+    away();
+    expect(written()).toBe("the apiserver does not answer: ECONNREFUSED\n");
+    draw(row("a"), row("b"));
+    expect(written()).toBe("the apiserver answers again\n");
   });
 
   it("a terminal → drawn in place of the last; a note stays above", () => {
-    const { table, written } = output(true);
-    table.draw([row("a")], NOW);
+    const { table, draw, written } = output(true);
+    draw(row("a"));
     expect(stripVTControlCharacters(written())).toMatch(/^NAME .*\na .*\n1 of 1 Ready\n$/);
     table.note("the shim ended");
     const again = written();
     expect(again.startsWith("\u001B[3A\u001B[0J")).toBe(true);
     expect(stripVTControlCharacters(again)).toMatch(/^the shim ended\nNAME .*\na .*\n1 of 1 Ready\n$/);
+  });
+
+  it("a window that is made narrower → what it broke into more lines is drawn over, in its new width", () => {
+    const { draw, resize, written } = output(true);
+    draw(row("a"));
+    // The head and the Node, of 96 and 91 characters, take three lines of 40 each; what counts them takes one.
+    const [head, node] = stripVTControlCharacters(written()).split("\n");
+    expect([head?.length, node?.length].map((length) => Math.ceil((length ?? 0) / 40))).toEqual([3, 3]);
+    resize(40);
+    const again = written();
+    expect(again.startsWith("\u001B[7A\u001B[0J")).toBe(true);
+    for (const line of stripVTControlCharacters(again).split("\n")) expect(line.length).toBeLessThan(40);
   });
 });

@@ -193,10 +193,18 @@ describe("the folder's lock", () => {
     expect(existsSync(lock())).toBe(true);
   });
 
-  it("a folder that cannot be made → one line that says what to do", () => {
+  it("a folder that is not there, nor the ones above it → made, for its owner alone", () => {
+    lockFolder(inFolder("a/b/c")).release();
+    expect(statSync(inFolder("a/b/c")).mode & 0o777).toBe(0o700);
+  });
+
+  it.each([
+    ["under a file", () => inFolder("file/state"), "ENOTDIR"],
+    ["where the kernel makes none", () => "/proc/nowhere/state", "ENOENT"],
+  ])("a folder that cannot be made: %s → one line that says what to do", (_, path, code) => {
     writeFileSync(inFolder("file"), "");
-    expect(() => lockFolder(inFolder("file/state"))).toThrow(
-      /^\S+file\/state cannot be used \(ENOTDIR\): pass another --state, or run as who may write there$/,
+    expect(() => lockFolder(path())).toThrow(
+      `${path()} cannot be used (${code}): pass another --state, or run as who may write there`,
     );
   });
 });

@@ -1,0 +1,127 @@
+// What `npm start` puts into a cluster of the user's own (--kubeconfig), and how it is taken away again: said before it is
+// done. A local apiserver needs none of it, since the state folder has all of that.
+import { join } from "node:path";
+import type { V1Node, V1ObjectMeta } from "@kubernetes/client-node";
+import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
+import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
+import { readIfThere } from "../../node-shim/base/state-file.ts";
+import { ApiRefusal } from "./api-fault.ts";
+import type { KubeAdmin } from "./kube-admin.ts";
+import { FIELD_MANAGERS, type KubernetesObject, objectsOf, pathOf } from "./kubernetes.ts";
+
+/** `ClusterRole rollcall`, `ServiceAccount rollcall-system/rollcall` */
+function titleOf({ kind, metadata: { name, namespace } }: KubernetesObject): string {
+  return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
+}
+
+/** A line for each object of the file: what is there already is changed. Throws where the apiserver does not answer. */
+export async function plannedLines(admin: KubeAdmin, file: string): Promise<string[]> {
+  const lines = [];
+  for (const object of objectsOf(file)) {
+    const found = await get(admin, pathOf(object));
+    lines.push(`${titleOf(object)}${found ? ", which is there already: as in this checkout" : ""}`);
+  }
+  return lines;
+}
+
+/** What is to be removed from a cluster. */
+export interface Leftovers {
+  /** Of this folder's machines. */
+  nodes: string[];
+  /** Of the file, in the order in which they go. */
+  objects: KubernetesObject[];
+  /** That somebody else has applied as well. They stay. */
+  kept: string[];
+}
+
+/** Another Worker would lose what it needs. */
+export class OthersNeedIt extends Error {}
+
+interface Owner {
+  deployment: string;
+  /** The names that this folder's machines have: this machine's, and those of the simulated ones. */
+  machines: readonly string[];
+}
+
+/** Looks, and removes nothing. Throws where another Worker would lose what it needs. */
+export async function leftovers(
+  admin: KubeAdmin,
+  file: string,
+  { deployment, machines }: Owner,
+): Promise<Leftovers> {
+  const all = ((await admin({ method: "GET", path: NODES })) as { items: V1Node[] }).items;
+  const owned = all
+    .filter(({ metadata }) => metadata?.annotations?.[OWNER_ANNOTATION] === deployment)
+    .map(({ metadata }) => metadata?.name ?? "");
+  const others = owned.filter((name) => !machines.includes(name));
+  if (others.length > 0) {
+    const shown = others.slice(0, 3).join(", ") + (others.length > 3 ? ", …" : "");
+    throw new OthersNeedIt(
+      `${others.length} Nodes there belong to another Worker of the deployment ${deployment} (${shown}), ` +
+        "which needs what would be removed: nothing was removed",
+    );
+  }
+  const found: Leftovers = { nodes: owned, objects: [], kept: [] };
+  for (const object of objectsOf(file).toReversed()) {
+    const metadata = (await get(admin, pathOf(object)))?.metadata;
+    if (!metadata) continue;
+    if (isOursAlone(metadata)) found.objects.push(object);
+    else found.kept.push(titleOf(object));
+  }
+  return found;
+}
+
+/** Leases and Nodes go first: without its Node a lease is nobody's. Says each thing that is gone. */
+export async function remove(
+  admin: KubeAdmin,
+  { nodes, objects }: Leftovers,
+  gone: (what: string) => void,
+): Promise<void> {
+  for (const name of nodes) {
+    await unlessMissing(admin({ method: "DELETE", path: `${LEASES}/${name}` }));
+    await unlessMissing(admin({ method: "DELETE", path: `${NODES}/${name}` }));
+    gone(`Node ${name}`);
+  }
+  for (const object of objects) {
+    await unlessMissing(admin({ method: "DELETE", path: pathOf(object) }));
+    gone(titleOf(object));
+  }
+}
+
+export function leftoverLines({ nodes, objects, kept }: Leftovers): string[] {
+  return [
+    ...nodes.map((name) => `Node ${name}, with its lease`),
+    ...objects.map(titleOf),
+    ...kept.map((title) => `${title} stays: it was not applied by npm start alone`),
+  ];
+}
+
+/** The simulated machines of a state folder. */
+export function simulatedNames(folder: string): string[] {
+  const machines = readIfThere(join(folder, "simulated", "machines.json"));
+  return machines === null ? [] : Object.keys(JSON.parse(machines) as Record<string, unknown>);
+}
+
+const NODES = "/api/v1/nodes";
+const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NODE_LEASE_NAMESPACE}/leases`;
+
+/** The apiserver's name for what an object had (a namespace's finalizers) when it was first applied with nothing of its own. */
+const DEFAULTS = "before-first-apply";
+
+/** Controllers write an object's status: that makes it nobody's. */
+function isOursAlone({ managedFields = [] }: V1ObjectMeta): boolean {
+  return managedFields
+    .filter(({ subresource }) => !subresource)
+    .every(({ manager = "" }) => [...FIELD_MANAGERS, DEFAULTS].includes(manager));
+}
+
+async function get(admin: KubeAdmin, path: string): Promise<{ metadata: V1ObjectMeta } | undefined> {
+  return (await unlessMissing(admin({ method: "GET", path }))) as { metadata: V1ObjectMeta } | undefined;
+}
+
+async function unlessMissing(asked: Promise<unknown>): Promise<unknown> {
+  return asked.catch((error: unknown) => {
+    if (error instanceof ApiRefusal && error.code === 404) return undefined;
+    throw error;
+  });
+}

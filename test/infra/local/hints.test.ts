@@ -1,0 +1,38 @@
+// What npm start says to try, and how to go on: commands that can be pasted.
+import { hostname } from "node:os";
+import { expect, it, test } from "vitest";
+import { afterwards, nextSteps } from "../../../infra/local/hints.ts";
+import type { StartFlags } from "../../../infra/local/place.ts";
+
+const node = hostname().toLowerCase();
+
+it("what to try: the Nodes, this machine's, and its history", () => {
+  const running = { kubeconfig: "/my state/kubeconfig", folder: "/my state", state: { workerPort: 8787 } };
+  expect(nextSteps(running).split("\n")).toEqual([
+    "Try:",
+    "  kubectl --kubeconfig '/my state/kubeconfig' get nodes -o wide",
+    `  kubectl --kubeconfig '/my state/kubeconfig' describe node ${node}`,
+    `  npm run --silent rollcall -- --url http://127.0.0.1:8787 --secret-file '/my state/admin-secret' node history ${node}`,
+  ]);
+});
+
+test.each<[string, Partial<StartFlags>, string[]]>([
+  ["no flags", {}, ["npm start", "npm start -- --fresh"]],
+  [
+    "a folder of one's own, and machines",
+    { state: "/my state", nodes: 3 },
+    ["npm start -- --state '/my state' --nodes 3", "npm start -- --state '/my state' --fresh --nodes 3"],
+  ],
+  [
+    "a cluster of one's own",
+    { kubeconfig: "/k", nodes: 3, yes: true },
+    [
+      "npm start -- --nodes 3 --kubeconfig /k",
+      "npm start -- --fresh --nodes 3 --kubeconfig /k",
+      "npm start -- --kubeconfig /k --remove",
+    ],
+  ],
+])("how to go on after %s", (_, flags, commands) => {
+  const said = afterwards({ state: ".rollcall", nodes: 0, ...flags }).split("\n");
+  expect(said.filter((line) => line.startsWith("  ")).map((line) => line.trim())).toEqual(commands);
+});

@@ -1,0 +1,114 @@
+// What npm start puts into a cluster of the user's own is listed, and taken away again without touching what is others'.
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
+import { openStore } from "../../../infra/local/apiserver/store.ts";
+import { ApiRefusal } from "../../../infra/local/api-fault.ts";
+import type { Asked, KubeAdmin } from "../../../infra/local/kube-admin.ts";
+import { allowWithoutFactsOnlyTaint, applyFile } from "../../../infra/local/kubernetes.ts";
+import { leftoverLines, leftovers, plannedLines, remove } from "../../../infra/local/users-cluster.ts";
+
+const FILE = join(import.meta.dirname, "../../../infra/rbac/rollcall.yaml");
+const OWNER = { deployment: "rollcall", machines: ["me", "sim-1"] };
+const TOKEN = "admin-token";
+let admin: KubeAdmin;
+
+beforeEach(() => {
+  const apiserver = createApiserver({
+    store: openStore(":memory:"),
+    adminToken: TOKEN,
+    now: () => new Date("2026-01-02T03:04:05Z"),
+    uuid: randomUUID,
+    random: Math.random,
+    after: () => () => undefined,
+  });
+  admin = async ({ method, path, body }: Asked) => {
+    const type = method === "PATCH" ? "application/apply-patch+yaml" : "application/json";
+    const headers = { authorization: `Bearer ${TOKEN}`, "content-type": type };
+    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const response = await apiserver.fetch(new Request(`http://127.0.0.1${path}`, init));
+    const text = await response.text();
+    if (!response.ok) throw new ApiRefusal(response.status, text);
+    return JSON.parse(text);
+  };
+});
+
+const apply = () => applyFile({ url: "", ca: undefined, admin }, FILE);
+const createNode = (name: string, owner?: string) =>
+  admin({
+    method: "POST",
+    path: "/api/v1/nodes",
+    body: {
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name, ...(owner && { annotations: { "rollcall.dev/owner": owner } }) },
+    },
+  });
+const nodes = async () => {
+  const { items } = (await admin({ method: "GET", path: "/api/v1/nodes" })) as {
+    items: { metadata: { name: string } }[];
+  };
+  return items.map(({ metadata }) => metadata.name);
+};
+
+describe("what is said before anything is applied", () => {
+  it("a new cluster → each object, and none that is there", async () => {
+    const lines = await plannedLines(admin, FILE);
+    expect(lines).toContain("Namespace rollcall-system");
+    expect(lines).toContain("ServiceAccount rollcall-system/rollcall");
+    expect(lines.filter((line) => line.includes("already"))).toEqual([]);
+    expect(await nodes()).toEqual([]);
+  });
+
+  it("one where it was applied before → which are there already", async () => {
+    await apply();
+    for (const line of await plannedLines(admin, FILE))
+      expect(line).toMatch(/, which is there already: as in this checkout$/);
+  });
+});
+
+describe("what is removed", () => {
+  it("a cluster that has only what npm start put there → all of it, and then nothing is left", async () => {
+    const planned = await plannedLines(admin, FILE);
+    await apply();
+    await allowWithoutFactsOnlyTaint(admin, "rollcall");
+    await createNode("me", "rollcall");
+    await createNode("sim-1", "rollcall");
+    await createNode("of-a-kubelet");
+    await createNode("east-1", "east");
+    const found = await leftovers(admin, FILE, OWNER);
+    expect(leftoverLines(found)).toEqual([
+      "Node me, with its lease",
+      "Node sim-1, with its lease",
+      ...planned.toReversed(),
+    ]);
+    const gone: string[] = [];
+    await remove(admin, found, (what) => gone.push(what));
+    expect(gone).toEqual(["Node me", "Node sim-1", ...planned.toReversed()]);
+    expect(await nodes()).toEqual(["east-1", "of-a-kubelet"]);
+    expect(await leftovers(admin, FILE, OWNER)).toEqual({ nodes: [], objects: [], kept: [] });
+  });
+
+  it("what somebody else has applied as well → stays, and is named", async () => {
+    await apply();
+    const path = "/api/v1/namespaces/rollcall-system?fieldManager=kubectl";
+    const metadata = { name: "rollcall-system", labels: { team: "edge" } };
+    await admin({ method: "PATCH", path, body: { apiVersion: "v1", kind: "Namespace", metadata } });
+    const found = await leftovers(admin, FILE, OWNER);
+    expect(leftoverLines(found).filter((line) => line.includes("stays"))).toEqual([
+      "Namespace rollcall-system stays: it was not applied by npm start alone",
+    ]);
+    expect(found.objects.map(({ kind }) => kind)).not.toContain("Namespace");
+  });
+
+  it("Nodes of another Worker of the deployment → refused, and nothing is removed", async () => {
+    await apply();
+    await createNode("me", "rollcall");
+    for (const name of ["edge-1", "edge-2", "edge-3", "edge-4"]) await createNode(name, "rollcall");
+    await expect(leftovers(admin, FILE, OWNER)).rejects.toThrow(
+      "4 Nodes there belong to another Worker of the deployment rollcall (edge-1, edge-2, edge-3, …)",
+    );
+    expect(await nodes()).toContain("me");
+  });
+});
