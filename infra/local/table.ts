@@ -1,5 +1,5 @@
 // The live table of `npm start`: a line per Node, drawn again in place on a terminal; elsewhere a line per change.
-import { clearScreenDown, moveCursor } from "node:readline";
+import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
 import { styleText } from "node:util";
 
 export interface NodeRow {
@@ -120,6 +120,8 @@ export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTab
   const erase = () => {
     // A window that was made narrower has broken the lines that were wider.
     const lines = drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / size().columns)), 0);
+    // What was typed (^C) stands before the cursor.
+    cursorTo(out, 0);
     moveCursor(out, 0, -lines);
     clearScreenDown(out);
   };

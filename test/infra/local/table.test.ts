@@ -139,7 +139,7 @@ describe("drawing", () => {
     expect(stripVTControlCharacters(written())).toMatch(/^NAME .*\na .*\n1 of 1 Ready\n$/);
     table.note("the shim ended");
     const again = written();
-    expect(again.startsWith("\u001B[3A\u001B[0J")).toBe(true);
+    expect(again.startsWith("\u001B[1G\u001B[3A\u001B[0J")).toBe(true);
     expect(stripVTControlCharacters(again)).toMatch(/^the shim ended\nNAME .*\na .*\n1 of 1 Ready\n$/);
   });
 
@@ -151,7 +151,7 @@ describe("drawing", () => {
     expect([head?.length, node?.length].map((length) => Math.ceil((length ?? 0) / 40))).toEqual([3, 3]);
     resize(40);
     const again = written();
-    expect(again.startsWith("\u001B[7A\u001B[0J")).toBe(true);
+    expect(again.startsWith("\u001B[1G\u001B[7A\u001B[0J")).toBe(true);
     for (const line of stripVTControlCharacters(again).split("\n")) expect(line.length).toBeLessThan(40);
   });
 });
