@@ -1,5 +1,5 @@
 // npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes. Ctrl-C ends all of it.
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, rmSync, statfsSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Command, InvalidArgumentError } from "commander";
@@ -75,9 +75,20 @@ async function start(flags: StartFlags): Promise<void> {
     await (admin ? showNodes(admin, table) : (ending ??= end(0)));
   } catch (error) {
     // A part that a signal has ended fails what waits for it: the signal's exit code counts.
-    if (!ending) console.error(`npm start: ${apiFault(error)}`);
+    if (!ending) console.error(`npm start: ${fullDisk(folder) ?? apiFault(error)}`);
     await (ending ??= end(1));
   }
+}
+
+/** Less than this is nothing: SQLite's pages, with what they are copied to. */
+const LEAST_FREE_BYTES = 256 * 1024;
+
+/** Parts fail in many ways where nothing can be written: the cause is one. */
+function fullDisk(folder: string): string | null {
+  if (!existsSync(folder)) return null;
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize >= LEAST_FREE_BYTES) return null;
+  return `no space is left at ${folder}: free some, or pass another --state`;
 }
 
 /** The administrator of what has been started; null: something was removed instead. */
