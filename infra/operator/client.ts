@@ -79,7 +79,7 @@ function oneSecret(text: string | undefined, where: string): Result<string | und
 }
 
 export interface OperatorRequest {
-  method: "GET" | "POST" | "DELETE";
+  method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
   body?: unknown;
   /** What is missing where the Worker has nothing by this path: `no machine edge-9`. */

@@ -1,5 +1,6 @@
 // rollcall node …: machines, by their Node's name.
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { RUNTIME_NEEDS, type RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import {
   historySchema,
   pendingSchema,
@@ -20,6 +21,7 @@ export function nodeCommands(program: Command): void {
   pendingCommands(program, node);
   removalCommands(program, node);
   senderCommands(program, node);
+  setCommand(program, node);
   historyCommand(program, node);
 }
 
@@ -111,6 +113,24 @@ function senderCommands(program: Command, node: Command): void {
     .description("One machine alone has the key again: end `cloned` or `two shims` now, not after an hour.")
     .action((name: string) =>
       answer(program, post(name, "/believe"), done(`${name}: believed with its next report`)),
+    );
+}
+
+function setCommand(program: Command, node: Command): void {
+  const runtime = new Option(
+    "--runtime <need>",
+    "none: a container runtime that is gone does not keep its Node from being Ready; auto: it does again",
+  );
+  node
+    .command("set <name>")
+    .description("What the machine needs to be Ready; it counts with the next report.")
+    .addOption(runtime.choices(RUNTIME_NEEDS).makeOptionMandatory())
+    .action((name: string, change: { runtime: RuntimeNeed }) =>
+      answer(
+        program,
+        { method: "PATCH", path: nodePath(name), body: change, missing: noMachine(name) },
+        done(`${name}: runtime ${change.runtime} with its next report`),
+      ),
     );
 }
 

@@ -44,7 +44,7 @@ export function pendingTable(pending: readonly PendingMachine[]): string {
 
 /** A line for each thing that is known. */
 export function nodeLines(node: ShownNode): string {
-  const { name, phase, isReady, silentSince, lastReportAt, conditions, thumbprint } = node;
+  const { name, phase, isReady, silentSince, lastReportAt, conditions, thumbprint, runtime } = node;
   const rows = [
     ["name", name],
     ["phase", phase ?? "never reported"],
@@ -52,6 +52,7 @@ export function nodeLines(node: ShownNode): string {
     ...(silentSince ? [["silent since", silentSince]] : []),
     ["last report", lastReportAt ?? "not known here: see history, or the Node's lease"],
     ...conditions.map(({ type, status, message }) => [type, message ? `${status}: ${message}` : status]),
+    ["runtime", runtime],
     ["key", thumbprint],
   ];
   return lines(rows);

@@ -18,7 +18,7 @@ const WATCHED: WatchedFact[] = [
   [
     "runtime",
     "container runtime",
-    ({ runtime }) => (runtime ? `${runtime.name} ${runtime.version}` : undefined),
+    ({ runtime }) => (runtime ? `${runtime.name} ${runtime.version}` : runtime === null ? "none" : undefined),
   ],
   ["capacity", "cores", ({ machine }) => machine?.cores],
   ["capacity", "memory bytes", ({ machine }) => machine?.memoryBytes],

@@ -22,6 +22,7 @@ import type { ResolveAddress } from "../setters/node-address.ts";
 import type { SchedulableState } from "../setters/record-node-schedulable-event.ts";
 import type { RecordEvent } from "../setters/setter.ts";
 import type { ShutdownState } from "../setters/shutdown-event.ts";
+import { missingRuntime, type RuntimeMemory } from "./missing-runtime.ts";
 import { validateNodeIP } from "../setters/validate-node-ip.ts";
 import { failure, type Result, success } from "../result.ts";
 
@@ -52,6 +53,8 @@ export interface ReportedStatus {
   /** Milliseconds since 1970, by the clock of the program that decides, not the machine's. */
   nowMs: number;
   memory: ReportedMemory;
+  /** What whoever decides remembers of the machine's container runtime; absent: nothing. */
+  runtimeMemory?: RuntimeMemory;
   recordEvent: RecordEvent;
 }
 
@@ -112,9 +115,9 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
 }
 
 /** What keeps the Node from being Ready, or adds a warning to it. */
-function errorSources({ facts, vitals }: ReportedStatus): StatusSources["errors"] {
+function errorSources({ facts, vitals, runtimeMemory = {} }: ReportedStatus): StatusSources["errors"] {
   return {
-    runtime: () => vitals.errors?.runtime ?? null,
+    runtime: () => vitals.errors?.runtime ?? missingRuntime(facts, runtimeMemory),
     network: () => vitals.errors?.network ?? null,
     storage: () => vitals.errors?.storage ?? null,
     // Upstream containerManagerImpl.setupNode.

@@ -116,6 +116,8 @@ export const shownNodeSchema = z.object({
   silentSince: z.nullable(z.string()),
   /** null: the object has been evicted since, and keeps no row for it. */
   lastReportAt: z.nullable(z.string()),
+  /** What an operator says of its container runtime: none, auto. */
+  runtime: z.string(),
   /** As they were decided last, whether or not the apiserver has them. */
   conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.optional(z.string()) })),
 });

@@ -15,6 +15,13 @@ export const thumbprintSchema = z.strictObject({
     .check(z.regex(new RegExp(`^[\\w-]{${LIMITS.digestLength}}$`), "must be a key's thumbprint")),
 });
 
+/** "none": the machine needs no container runtime. "auto", as at first: it needs one where it has had one. */
+export const RUNTIME_NEEDS = ["none", "auto"] as const;
+export type RuntimeNeed = (typeof RUNTIME_NEEDS)[number];
+
+/** The body of PATCH /v1/nodes/{name}. */
+export const nodeChangeSchema = z.strictObject({ runtime: z.enum(RUNTIME_NEEDS) });
+
 /** The query of GET /v1/audit. */
 export const auditQuerySchema = z.strictObject({
   /** What operators did, or what machines caused: two logs, each with IDs of its own. */

@@ -22,7 +22,7 @@ const TAKEN: [path: string, allow: string][] = [
   ["/v1/nodes/:name/approve", "POST"],
   ["/v1/nodes/:name/reject", "POST"],
   ["/v1/nodes/:name/revoke", "POST"],
-  ["/v1/nodes/:name", "GET, HEAD, DELETE"],
+  ["/v1/nodes/:name", "GET, HEAD, PATCH, DELETE"],
 ];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"];
 

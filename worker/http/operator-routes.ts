@@ -17,6 +17,7 @@ import type {
 import {
   auditQuerySchema,
   historyQuerySchema,
+  nodeChangeSchema,
   originMachinesQuerySchema,
   thumbprintSchema,
 } from "../../shared/protocol/operator-api.ts";
@@ -148,6 +149,18 @@ operatorRoutes.post("/v1/nodes/:name/revoke", operator, async (c) => {
   if (!unpinned.ok) return refuse("not-found");
   await c.env.NODES.getByName(name).revoke(unpinned.value);
   return c.body(null, 204);
+});
+
+operatorRoutes.patch("/v1/nodes/:name", operator, async (c) => {
+  const body = nodeChangeSchema.safeParse(await json(c.req.raw));
+  if (!body.success) return invalidBody(body.error);
+  const name = c.req.param("name");
+  const { runtime } = body.data;
+  const what = { what: "node.set", target: name, detail: `runtime ${runtime}` } as const;
+  if (!(await registry(c.env).noteAbout({ who: c.var.operator.who, ...what })).ok) return refuse("not-found");
+  return (await c.env.NODES.getByName(name).setNeededRuntime(runtime))
+    ? c.body(null, 204)
+    : refuse("not-found");
 });
 
 /** It can be repeated, and then completes what the first request did not. */

@@ -7,6 +7,7 @@ import {
   type SettingsBounds,
   withinBounds,
 } from "../../shared/from-report/within-bounds.ts";
+import { runtimeSeen } from "../../shared/from-report/missing-runtime.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Stored } from "../storage/journal.ts";
@@ -148,5 +149,9 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
     ...(custom && { custom }),
   };
   records.put("facts", { digest, facts });
+  // Facts that an earlier version stored count as well.
+  const known = records.get("runtime") ?? {};
+  const runtime = runtimeSeen(known, before, facts);
+  if (runtime !== known) records.put("runtime", runtime);
   for (const { kind, text } of factsChanges(before, facts)) journal.note(kind, text, nowMs);
 }

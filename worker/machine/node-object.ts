@@ -8,13 +8,14 @@ import { type Environment, origins, registry } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import type { GrantedPin } from "../registry/pins.ts";
 import type { HistoryEntry, ListedSenders, ShownNode } from "../../shared/protocol/operator-answers.ts";
-import type { HistoryQuery } from "../../shared/protocol/operator-api.ts";
+import type { HistoryQuery, RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import { registerAgain } from "../tick/registration.ts";
 import { FORGOTTEN, type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import { decideReport, type ReportSituation } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";
 import { type Freshness, FreshRequests } from "./fresh-requests.ts";
 import { type MachineState, openMachineState } from "./machine-state.ts";
+import { neededRuntime, setNeededRuntime } from "./needed-runtime.ts";
 import { parseReport } from "./parse-report.ts";
 import type { Enrolled, SignedRequest } from "./pinned-keys.ts";
 import { RegistryStanding } from "./registry-standing.ts";
@@ -183,6 +184,7 @@ export class NodeObject extends DurableObject<Environment> {
       isReady: this.#upkeep.isReady(),
       silentSince: at(records.get("silentSinceMs")),
       lastReportAt: at(this.#upkeep.lastReportMs),
+      runtime: neededRuntime(records),
       conditions: (records.get("decided") ?? []).map(({ type, status, message }) => ({
         type,
         status,
@@ -199,6 +201,11 @@ export class NodeObject extends DurableObject<Environment> {
   /** For operators: the next report registers, also where the Node was deleted. */
   registerAgain(): boolean {
     return registerAgain(this.#state.records, this.#state.journal, Date.now());
+  }
+
+  /** For operators: does a container runtime that is gone keep the Node from being Ready? */
+  setNeededRuntime(need: RuntimeNeed): boolean {
+    return setNeededRuntime(this.#state, need, Date.now());
   }
 
   /** Who reports with this machine's key. */

@@ -54,7 +54,15 @@ export interface PinnedKeys {
 }
 
 /** What must not count for the next machine of the name. */
-const OF_ONE_MACHINE = ["isLeaving", "facts", "leftOut", "bounded", "nextKey", "formerKey"] as const;
+const OF_ONE_MACHINE = [
+  "isLeaving",
+  "facts",
+  "runtime",
+  "leftOut",
+  "bounded",
+  "nextKey",
+  "formerKey",
+] as const;
 
 /** The keys of one machine's object; imported ones are kept while it is awake. */
 export function pinnedKeys(records: NodeRecordStore): PinnedKeys {

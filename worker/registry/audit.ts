@@ -21,6 +21,7 @@ export type AuditRecord = LogRecord<
   | "machine.revoke"
   | "machine.leave"
   | "node.register"
+  | "node.set"
   | "node.believe"
 >;
 

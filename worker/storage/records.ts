@@ -7,6 +7,7 @@ import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
+import type { RuntimeMemory } from "../../shared/from-report/missing-runtime.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import type { Tables } from "./tables.ts";
 
@@ -78,6 +79,8 @@ export interface NodeRecords {
   /** The pin and key that the registry has confirmed, and when it last did so, by origin. */
   settled: { key: string; toldAtMs: Record<string, number> };
   facts: { digest: string; facts: Facts };
+  /** Whether this machine has had a container runtime, and whether an operator says that it needs none. */
+  runtime: RuntimeMemory;
   /** Who reports with this machine's key. */
   sightings: SeenSenders;
   /** The outcome of the last registration, and the process of the shim that it was for. */

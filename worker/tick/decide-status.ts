@@ -55,7 +55,8 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
     context.memory.status?.lastStatusReportTimeMs ?? 0,
   );
   const nowMs = Math.max(context.nowMs(), writtenMs, lastHeartbeatMs(original));
-  const reported = { name, facts, vitals: report.vitals, nowMs, memory, recordEvent };
+  const runtimeMemory = records.get("runtime") ?? {};
+  const reported = { name, facts, vitals: report.vitals, nowMs, memory, runtimeMemory, recordEvent };
   const leftOut: string[] = [];
   const bound: Setter = (node) => {
     leftOut.push(...withinGrant(original, node, facts, grantHolder(context)));

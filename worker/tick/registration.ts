@@ -190,6 +190,7 @@ function initialNode(context: TickContext, nowMs: number): Result<DraftNode> {
     vitals: report.vitals,
     nowMs,
     memory,
+    runtimeMemory: records.get("runtime") ?? {},
     recordEvent: (type: string, reason: string, message: string) =>
       void events.push({ type, reason, message }),
   };

@@ -1,5 +1,6 @@
 // Runs what a fresh report sets off: registration, lease, status, with the functions of shared/ over this machine's
 // records. Each step fails by itself, and the next report tries again.
+import { missingRuntime } from "../../shared/from-report/missing-runtime.ts";
 import { kubeConnector } from "../kube/connect.ts";
 import { machineLog } from "../log.ts";
 import { leftOutMessage } from "./left-out.ts";
@@ -14,6 +15,9 @@ import { writeStatus } from "./status.ts";
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
+
+const RUNTIME_MISSING =
+  "its container runtime is gone: start it, or have an operator say that it needs none (node set NAME --runtime none)";
 
 export async function tick(input: TickInput): Promise<TickOutcome> {
   const { env, enrolment, records, facts } = input;
@@ -58,6 +62,8 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const error = status.ok ? leaseError : status.error;
   const ready = isReady(records.get("node")?.node);
   if (error) return { phase: phaseOf(error), ready };
-  const notice = input.memory.withheld ?? leftOutMessage(records);
+  const isRuntimeMissing = missingRuntime(facts, records.get("runtime") ?? {}) !== null;
+  const notice =
+    input.memory.withheld ?? leftOutMessage(records) ?? (isRuntimeMissing ? RUNTIME_MISSING : undefined);
   return { phase: "registered", ready, ...(notice !== undefined && { message: notice }) };
 }

@@ -28,6 +28,7 @@ const OPERATOR_ROUTES = [
   ["POST", "/v1/nodes/live-1/approve"],
   ["POST", "/v1/nodes/live-1/reject"],
   ["POST", "/v1/nodes/live-1/revoke"],
+  ["PATCH", "/v1/nodes/live-1"],
   ["DELETE", "/v1/nodes/live-1"],
 ] as const;
 

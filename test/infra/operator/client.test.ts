@@ -50,6 +50,7 @@ const shownNode = {
   isReady: true,
   silentSince: null,
   lastReportAt: null,
+  runtime: "auto",
   conditions: [{ type: "Ready", status: "True", message: "m" }],
 };
 

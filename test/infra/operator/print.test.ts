@@ -23,6 +23,7 @@ const node = {
   isReady: false,
   silentSince: null,
   lastReportAt: at,
+  runtime: EVIL,
 };
 
 it.each([

@@ -97,6 +97,24 @@ export const decisionMutants = [
       "an alarm of a machine that was revoked",
     ],
   ]),
+  ...mutantsOf("a machine that was switched off", [
+    [
+      "a container runtime that the machine has had is remembered",
+      "worker/machine/known-facts.ts",
+      'if (runtime !== known) records.put("runtime", runtime);',
+      "",
+      "stories/container-runtime.test.ts",
+      "on a machine that had one",
+    ],
+    [
+      "the operator's word is about a runtime that is not there",
+      "shared/from-report/reported-status.ts",
+      "vitals.errors?.runtime ?? missingRuntime(facts, runtimeMemory)",
+      "runtimeMemory.isWaived ? null : (vitals.errors?.runtime ?? missingRuntime(facts, runtimeMemory))",
+      "stories/container-runtime.test.ts",
+      "that is there and reports an error",
+    ],
+  ]),
   ...mutantsOf("a machine's root user", [
     [
       "the apiserver's words stay with the Worker",

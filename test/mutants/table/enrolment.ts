@@ -77,10 +77,18 @@ export const enrolmentMutants = [
     [
       "nothing is kept of the machine before",
       KEYS,
-      '"facts", ',
+      '"facts",\n',
       "",
       TOKENS_TEST,
       "nothing that the other machine has reported",
+    ],
+    [
+      "nor of its container runtime, and what an operator said of it",
+      KEYS,
+      '"runtime",\n',
+      "",
+      "stories/container-runtime.test.ts",
+      "another machine under the name",
     ],
     [
       "the newest pin counts",

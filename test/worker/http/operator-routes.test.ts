@@ -227,6 +227,7 @@ describe.each([
   ["POST", "/v1/nodes/a/approve"],
   ["POST", "/v1/nodes/a/reject"],
   ["POST", "/v1/nodes/a/revoke"],
+  ["PATCH", "/v1/nodes/a"],
   ["DELETE", "/v1/nodes/a"],
 ])("%s %s", (method, path) => {
   it.each<[string, Record<string, string>]>([
@@ -262,6 +263,7 @@ describe("one machine", () => {
       ...enrolledOnly,
       silentSince: null,
       lastReportAt: null,
+      runtime: "auto",
       conditions: [],
     });
     await shimOf(machine)(facts(name), HEALTHY);
@@ -333,6 +335,7 @@ describe("the audit log", () => {
   it("has nothing where nothing changed", async () => {
     await operator("POST", "/v1/nodes/audited-nobody/revoke");
     await operator("POST", "/v1/nodes/audited-nobody/register");
+    await operator("PATCH", "/v1/nodes/audited-nobody", { runtime: "none" });
     await operator("POST", "/v1/nodes/audited-nobody/approve", { thumbprint: "A".repeat(43) });
     await operator("DELETE", "/v1/nodes/audited-nobody");
     await operator("DELETE", "/v1/tokens/audited-nobody");
