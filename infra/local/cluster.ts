@@ -1,12 +1,11 @@
 // The local cluster, part by part: apiserver, RBAC and token, Worker, join tokens, shim, simulated machines.
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
   loadConfiguration,
   type LoadedConfiguration,
   readConfiguration,
 } from "../../node-shim/config/config.ts";
-import { socketPathOf } from "../../node-shim/config/endpoint.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
 import { type Apiserver, startApiserver } from "./cluster-apiserver.ts";
 import { mintToken } from "./admin.ts";
@@ -142,15 +141,7 @@ async function startShim(
   const command = [process.execPath, join(root, "node-shim/bin/node-shim.cjs"), "run", "--url", workerUrl];
   command.push("--state", stateFolder, "--join-token-file", token);
   if (flags.config !== undefined) command.push("--config", resolve(flags.config));
-  if (isWithoutRuntime(configuration)) command.push("--container-runtime-endpoint", "");
   parts.start("shim", command, join(folder, "logs/shim.log"));
-}
-
-/** Nobody has named a runtime, and none is where a kubelet looks for it: the Node is to be Ready all the same. */
-function isWithoutRuntime({ inForce, sources }: LoadedConfiguration): boolean {
-  if (sources.containerRuntimeEndpoint !== "default") return false;
-  const socket = socketPathOf(inForce.containerRuntimeEndpoint);
-  return !(socket.ok && existsSync(socket.value));
 }
 
 async function startSimulation(

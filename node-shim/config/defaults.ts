@@ -43,7 +43,7 @@ const DEFAULTS: KubeletConfiguration = {
   localStorageCapacityIsolation,
   shutdownGracePeriod: "0s",
   shutdownGracePeriodCriticalPods: "0s",
-  containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+  containerRuntimeEndpoint: null,
   imageServiceEndpoint: "",
   runtimeRequestTimeout: "2m",
 };

@@ -63,7 +63,8 @@ export const kubeletConfigurationFields = z.strictObject({
   localStorageCapacityIsolation: z.boolean(),
   shutdownGracePeriod: duration,
   shutdownGracePeriodCriticalPods: duration,
-  containerRuntimeEndpoint: z.string(),
+  /** null: the one that is found. */
+  containerRuntimeEndpoint: z.nullable(z.string()),
   imageServiceEndpoint: z.string(),
   runtimeRequestTimeout: duration,
 });

@@ -97,10 +97,13 @@ function durationWithin(
   };
 }
 
-/** As the kubelet's clients of the runtime. "": the machine has no runtime, or images have the same endpoint. */
+/**
+ * As the kubelet's clients of the runtime. "": the machine has no runtime, or images have the same endpoint. null: the
+ * runtime that is found.
+ */
 function socket(field: "containerRuntimeEndpoint" | "imageServiceEndpoint"): Rule {
   return ({ [field]: endpoint }) => {
-    const socket = endpoint === "" ? null : socketPathOf(endpoint);
+    const socket = endpoint === "" || endpoint === null ? null : socketPathOf(endpoint);
     return socket && !socket.ok ? { field, message: socket.error } : null;
   };
 }

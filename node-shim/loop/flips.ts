@@ -3,6 +3,7 @@ import { CONDITION_OF_SIGNAL, type PressureCondition } from "../../shared/resour
 import { NO_PRESSURE, synchronizeEviction } from "../../shared/resources/eviction.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/protocol/settings.ts";
+import type { Seen } from "../machine/probe.ts";
 import { settingsInForce } from "../../shared/from-report/settings-in-force.ts";
 
 /** The part of the vitals that conditions depend on. */
@@ -10,6 +11,7 @@ interface ConditionInputs {
   pressures: readonly PressureCondition[];
   /** What keeps the Node from being Ready, as JSON; "" when nothing does. */
   errors: string;
+  hasRuntime: boolean;
   shuttingDown: boolean;
 }
 
@@ -21,9 +23,9 @@ export interface ReportDraft {
 
 export interface Flips {
   /** What was seen between two reports: signals, errors, or both. */
-  see: (seen: Partial<Vitals>) => void;
-  /** The content of a report that is sent now. */
-  draft: (gathered: Vitals) => ReportDraft;
+  see: (seen: Seen) => void;
+  /** The content of a report that is sent now, beside its facts. */
+  draft: (gathered: Vitals, hasRuntime: boolean) => ReportDraft;
   delivered: (draft: ReportDraft) => void;
   /**
    * Has something changed that a condition depends on, since the last delivered report? Before the first Ready, other
@@ -42,10 +44,10 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
     settings.evictionPressureTransitionPeriodMs ?? DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs;
   let eviction = NO_PRESSURE;
   let crossings: Vitals["signals"] = {};
-  let inputs: ConditionInputs = { pressures: [], errors: "", shuttingDown: false };
+  let inputs: ConditionInputs = { pressures: [], errors: "", hasRuntime: false, shuttingDown: false };
   let lastDelivered: ConditionInputs | null = null;
 
-  function see({ signals, errors, shuttingDown }: Partial<Vitals>): void {
+  function see({ signals, errors, hasRuntime, shuttingDown }: Seen): void {
     if (signals) {
       const before = eviction.conditions;
       eviction = synchronizeEviction(thresholds, signals, eviction, nowMs(), periodMs);
@@ -61,14 +63,16 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
     inputs = {
       pressures: eviction.conditions,
       errors: errors ? errorsText(errors) : inputs.errors,
+      hasRuntime: hasRuntime ?? inputs.hasRuntime,
       shuttingDown: shuttingDown ?? inputs.shuttingDown,
     };
   }
 
   return {
     see,
-    draft(gathered) {
-      see({ ...gathered, errors: gathered.errors ?? {}, shuttingDown: gathered.shuttingDown ?? false });
+    draft(gathered, hasRuntime) {
+      const { errors = {}, shuttingDown = false } = gathered;
+      see({ ...gathered, errors, hasRuntime, shuttingDown });
       return { vitals: { ...gathered, signals: { ...gathered.signals, ...crossings } }, inputs };
     },
     delivered({ vitals, inputs: said }) {
@@ -87,6 +91,7 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
 function differ(before: ConditionInputs, now: ConditionInputs, wasReady: boolean): boolean {
   if (before.shuttingDown !== now.shuttingDown || before.pressures.join() !== now.pressures.join())
     return true;
+  if (before.hasRuntime !== now.hasRuntime) return true;
   return before.errors !== now.errors && (wasReady || now.errors === "");
 }
 

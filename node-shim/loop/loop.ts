@@ -5,6 +5,7 @@ import type { Vitals } from "../../shared/protocol/report.ts";
 import { reportIntervalMs, type Settings } from "../../shared/protocol/settings.ts";
 import type { Log } from "../base/log.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Seen } from "../machine/probe.ts";
 import { conditionFlips, type Flips } from "./flips.ts";
 import { type Rest, resting } from "./rest.ts";
 import { logChanges, logPressures } from "./log-lines.ts";
@@ -30,7 +31,7 @@ export interface Loop {
   /** Resolves once stopped. */
   done: Promise<void>;
   /** What probes saw between two reports. A flip is reported at once, or right after the request that is under way. */
-  see: (seen: Partial<Vitals>) => void;
+  see: (seen: Seen) => void;
   /** The machine was suspended: the connection is dropped and a report sent at once. */
   resumed: () => void;
   /** Is the Node's first Ready still waited for? The kubelet looks every 100 ms then, for at most 120 s. */
@@ -91,7 +92,7 @@ async function reportUntilStopped(
     begin();
     const { facts, vitals } = await gather();
     if (stop.aborted) return;
-    const draft = flips.draft(vitals);
+    const draft = flips.draft(vitals, facts.runtime !== null);
     logPressing(draft);
     const outcome = await report(facts, draft.vitals);
     if (stop.aborted) return;

@@ -1,12 +1,11 @@
 // Runs probes between two reports, and passes on what they saw. Decides nothing.
-import type { Vitals } from "../../shared/protocol/report.ts";
 import { type Clock, wakeableWait } from "../base/clock.ts";
-import type { Probe } from "../machine/probe.ts";
+import type { Probe, Seen } from "../machine/probe.ts";
 
 interface Watching {
   clock: Clock;
   stop: AbortSignal;
-  see: (seen: Partial<Vitals>) => void;
+  see: (seen: Seen) => void;
   isStarting: () => boolean;
 }
 

@@ -1,10 +1,12 @@
-// Watches the configured container runtime for as long as the shim runs. Decides nothing.
+// Watches the container runtime, the configured one or one that is found, for as long as the shim runs. Decides nothing.
 import { setTimeout as wait } from "node:timers/promises";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { KubeletConfiguration } from "../config/schema.ts";
 import { socketPathOf } from "../config/endpoint.ts";
-import { runtimeMonitor } from "../sources/cri/monitor.ts";
+import { runtimeMonitor, type RuntimeMonitor } from "../sources/cri/monitor.ts";
 import { runtimeClient } from "../sources/cri/runtime-client.ts";
+import { runtimeFinder } from "../sources/cri/runtime-finder.ts";
+import { RUNTIME_SOCKETS } from "../sources/cri/runtime-search.ts";
 import { dockerClient } from "../sources/docker/client.ts";
 import type { RuntimeReader } from "../sources/cri/runtime-reader.ts";
 import type { Warn } from "../base/warn.ts";
@@ -17,7 +19,7 @@ export interface ContainerRuntime {
   snapshot: RuntimeReader;
   /** Resolves once the first look is over, or has taken too long. */
   looked: Promise<unknown>;
-  /** Asks for the status now: see RuntimeMonitor. */
+  /** Asks for the status now: see RuntimeMonitor and RuntimeFinder. */
   refresh: () => Promise<void>;
   close: () => void;
 }
@@ -28,6 +30,9 @@ export interface RuntimeFlags {
   /** --docker-endpoint ENDPOINT */
   dockerEndpoint?: string;
 }
+
+/** Upstream's default, in SetDefaults_KubeletConfiguration. Here nothing is required by default. */
+export const CRI_ENDPOINT = "unix:///run/containerd/containerd.sock";
 
 /** Upstream's default, from the time when kubelets used Docker directly. */
 export const DOCKER_ENDPOINT = "unix:///var/run/docker.sock";
@@ -56,39 +61,42 @@ export function dockerSocket({ containerRuntime = "remote", dockerEndpoint }: Ru
   throw new Error(`--docker-endpoint ${dockerEndpoint}: must be a socket's path, as in ${DOCKER_ENDPOINT}`);
 }
 
-/** Watches from now on. Calls `onFlip` when the errors that keep the Node from being Ready have changed. */
+/** Watches from now on. Calls `onFlip` when what the Ready condition depends on has changed. */
 export function watchContainerRuntime(
-  { containerRuntimeEndpoint, imageServiceEndpoint, runtimeRequestTimeout, nodeStatusMaxImages }: Endpoints,
+  endpoints: Endpoints,
   docker: string | null, // dockerSocket
   warn: Warn,
   onFlip: () => void,
 ): ContainerRuntime {
+  const { containerRuntimeEndpoint, imageServiceEndpoint, runtimeRequestTimeout, nodeStatusMaxImages } =
+    endpoints;
   if (docker === null && containerRuntimeEndpoint === "") return NONE;
   const deadlineMs = valueOr(parseDuration(runtimeRequestTimeout), 0);
   const nowMs = () => performance.now();
-  const monitor = runtimeMonitor({
-    client: (onConnect) =>
-      docker === null
-        ? runtimeClient({
-            socketPath: validPath(containerRuntimeEndpoint),
-            imageSocketPath: validPath(imageServiceEndpoint || containerRuntimeEndpoint),
-            deadlineMs,
-            nowMs,
-            warn,
-            onConnect,
-          })
-        : dockerClient({ socketPath: docker, deadlineMs, warn, onConnect }),
-    nodeStatusMaxImages,
-    nowMs,
-    every: (ms, call) => {
-      const timer = setInterval(call, ms);
-      return () => clearInterval(timer);
-    },
-    onFlip,
-    warn,
-  });
-  const looked = Promise.race([monitor.refresh(), wait(FIRST_LOOK_MS, undefined, { ref: false })]);
-  return { snapshot: monitor.snapshot, looked, refresh: monitor.refresh, close: monitor.close };
+  const monitorOf = (client: Parameters<typeof runtimeMonitor>[0]["client"], onFlip: () => void) =>
+    runtimeMonitor({ client, nodeStatusMaxImages, nowMs, every, onFlip, warn });
+  const criMonitor = (socketPath: string, onFlip: () => void): RuntimeMonitor => {
+    const imageSocketPath = imageServiceEndpoint === "" ? socketPath : validPath(imageServiceEndpoint);
+    const asked = { socketPath, imageSocketPath, deadlineMs, nowMs, warn };
+    return monitorOf((onConnect) => runtimeClient({ ...asked, onConnect }), onFlip);
+  };
+  if (docker !== null) {
+    const asked = { socketPath: docker, deadlineMs, warn };
+    return watched(monitorOf((onConnect) => dockerClient({ ...asked, onConnect }), onFlip));
+  }
+  if (containerRuntimeEndpoint !== null)
+    return watched(criMonitor(validPath(containerRuntimeEndpoint), onFlip));
+  return watched(runtimeFinder({ sockets: RUNTIME_SOCKETS, watch: criMonitor, nowMs, every, onFlip, warn }));
+}
+
+function watched({ snapshot, refresh, close }: Omit<ContainerRuntime, "looked">): ContainerRuntime {
+  const looked = Promise.race([refresh(), wait(FIRST_LOOK_MS, undefined, { ref: false })]);
+  return { snapshot, looked, refresh, close };
+}
+
+function every(ms: number, call: () => void): () => void {
+  const timer = setInterval(call, ms);
+  return () => clearInterval(timer);
 }
 
 /** Throws for a bug alone: the configuration was validated before. */

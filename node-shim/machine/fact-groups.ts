@@ -44,6 +44,7 @@ export interface FactGroup<Fact> {
 
 const PROC_MEMINFO = "/proc/meminfo";
 const CRI_VERSION = "CRI Version";
+const NO_RUNTIME = "configured as none, or none found";
 const DOCKER_INFO = "Docker's info, by systeminformation";
 
 /** In the order in which `node-shim facts` prints them. */
@@ -59,6 +60,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
       hostnameOverridden: "--hostname-override",
       volumeLimits: "--volume-limits",
       keepTerminatedPodVolumes: "--keep-terminated-pod-volumes",
+      findRuntime: "neither containerRuntimeEndpoint nor --container-runtime is set",
     },
     read: ({ settings }) => settings,
   },
@@ -90,10 +92,13 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
   },
   runtime: {
     what: "the container runtime's name and version; null on a machine without one",
-    sources: { "": "containerRuntimeEndpoint is empty", name: CRI_VERSION, version: CRI_VERSION },
+    sources: { "": NO_RUNTIME, name: CRI_VERSION, version: CRI_VERSION },
     dockerSources: { "": DOCKER_INFO, name: "--container-runtime", version: DOCKER_INFO },
-    read: ({ containerRuntime }) => {
+    read: ({ containerRuntime, note }) => {
       const snapshot = containerRuntime();
+      if (snapshot?.foundAt !== undefined)
+        for (const name of ["name", "version"])
+          note?.(`/runtime/${name}`, `${CRI_VERSION}, found at ${snapshot.foundAt}`);
       return snapshot === null ? null : snapshot.runtime;
     },
   },

@@ -78,9 +78,10 @@ export const MACHINE_FLAGS: { readonly [Name in keyof Omit<Required<MachineFlags
   containerRuntime: {
     name: "container-runtime",
     value: "<name>",
-    help: "remote (default): one that speaks CRI; or docker",
+    help: "remote: one that speaks CRI; or docker (default: the one that is found)",
     of: "older kubelets",
-    inForce: ({ docker }) => (docker === null ? byDefault("remote") : set("docker", "container-runtime")),
+    inForce: (_, { containerRuntime }) =>
+      containerRuntime ? set(containerRuntime, "container-runtime") : none("by containerRuntimeEndpoint"),
   },
   dockerEndpoint: {
     name: "docker-endpoint",

@@ -17,7 +17,7 @@ import { volumeScanner } from "../sources/kernel/volumes.ts";
 import { requireReservations } from "./reservations.ts";
 import { ignoredFields, type MachineFlags, machineSettings } from "./settings.ts";
 import { sayOnce, type Warn, withoutEcho } from "../base/warn.ts";
-import type { Probe } from "./probe.ts";
+import type { Probe, Seen } from "./probe.ts";
 import { valueOr } from "../../shared/result.ts";
 
 /** Upstream evictionMonitoringPeriod. */
@@ -39,7 +39,7 @@ export interface Machine {
   /** What is looked at between two reports. */
   probes: readonly Probe[];
   /** `see` is called when the watch of the container runtime has seen a change. Only the last listener counts. */
-  listen: (see: (seen: Pick<Vitals, "errors">) => void) => void;
+  listen: (see: (seen: Seen) => void) => void;
   close: () => void;
 }
 
@@ -48,9 +48,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   const { name, configuration, inForce, sources, nodeIPs, rootDir, docker, settings, ignored } =
     machineSettings(flags);
   if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
-  let watched: ContainerRuntime | undefined;
-  let onErrors: (seen: Pick<Vitals, "errors">) => void = () => undefined;
-  const errors = () => ({ errors: watched?.snapshot()?.errors ?? {} });
+  const runtime = runtimeOnDemand(inForce, docker, warn);
   const once = sayOnce(warn);
   const limits = attachLimits({
     rootDir,
@@ -63,7 +61,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     nodeName: name,
     nodeIPs,
     settings,
-    containerRuntime: () => watched?.snapshot() ?? null,
+    containerRuntime: runtime.snapshot,
     volumes: volumeScanner(rootDir, once),
     attachLimits: limits.read,
     warn: sayOnce(withoutEcho(warn)),
@@ -71,16 +69,11 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   };
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
   const gather = async (wait?: "wait") => {
-    watched ??= watchContainerRuntime(inForce, docker, warn, () => onErrors(errors()));
-    const [{ facts: own, vitals }] = await Promise.all([extras(wait), watched.looked]);
+    const [{ facts: own, vitals }] = await Promise.all([extras(wait), runtime.looked()]);
     return {
       facts: await gatherFacts({ ...options, extras: own }),
       vitals: { ...(await gatherVitals(options)), ...vitals },
     };
-  };
-  const lookAtRuntime = async () => {
-    await watched?.refresh();
-    return errors();
   };
   const { containerRuntimeEndpoint, shutdownGracePeriod } = inForce;
   return {
@@ -93,12 +86,41 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     gather,
     probes: [
       { everyMs: SIGNALS_EVERY_MS, look: () => gatherVitals(options) },
-      ...(docker === null && containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, look: lookAtRuntime }]),
+      ...(docker === null && containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, look: runtime.look }]),
     ],
-    listen: (see) => void (onErrors = see),
+    listen: runtime.listen,
     close: () => {
-      watched?.close();
+      runtime.close();
       limits.close();
     },
+  };
+}
+
+/** The watch of the container runtime, which begins when facts are first gathered. */
+function runtimeOnDemand(
+  inForce: LoadedConfiguration["inForce"],
+  docker: string | null,
+  warn: Warn,
+): Pick<Machine, "listen" | "close"> & {
+  snapshot: FactsOptions["containerRuntime"];
+  looked: () => Promise<unknown>;
+  look: () => Promise<Seen>;
+} {
+  let watched: ContainerRuntime | undefined;
+  let onFlip: (seen: Seen) => void = () => undefined;
+  const snapshot = () => watched?.snapshot() ?? null;
+  const seen = () => {
+    const runtime = snapshot();
+    return { errors: runtime?.errors ?? {}, hasRuntime: runtime !== null };
+  };
+  return {
+    snapshot,
+    looked: () => (watched ??= watchContainerRuntime(inForce, docker, warn, () => onFlip(seen()))).looked,
+    look: async () => {
+      await watched?.refresh();
+      return seen();
+    },
+    listen: (see) => void (onFlip = see),
+    close: () => watched?.close(),
   };
 }

@@ -10,7 +10,7 @@ import { type LoadedConfiguration, readConfiguration } from "../config/config.ts
 import { type FlagTexts, readBoolean } from "../config/flags.ts";
 import { cloudProviderOf } from "../sources/cloud/provider.ts";
 import { hostname } from "../sources/kernel/hostname.ts";
-import { dockerSocket, type RuntimeFlags } from "./container-runtime.ts";
+import { CRI_ENDPOINT, dockerSocket, type RuntimeFlags } from "./container-runtime.ts";
 import type { ExtraFlags } from "./extras.ts";
 
 /** The kubelet's default --root-dir: the folder of its volumes, whose file system is nodefs. */
@@ -57,7 +57,7 @@ export interface MachineSettings extends LoadedConfiguration {
 
 /** Throws, with what to change, when the flags or the configuration are invalid. */
 export function machineSettings(flags: MachineFlags): MachineSettings {
-  const loaded = readConfiguration(flags.config, flags.set ?? {});
+  const loaded = withNamedRuntime(readConfiguration(flags.config, flags.set ?? {}), flags);
   const name = nodeName(flags);
   const nodeLabels = Object.assign({}, ...(flags.nodeLabels ?? []).map(parseNodeLabels)) as Record<
     string,
@@ -65,6 +65,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
   >;
   const hasLabels = Object.keys(nodeLabels).length > 0;
   const cloudProvider = cloudProviderOf(flags);
+  const docker = dockerSocket(flags);
   const settings = {
     hostname: name,
     ...loaded.configuration,
@@ -76,6 +77,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     ...(isOn("keep-terminated-pod-volumes", flags.keepTerminatedPodVolumes) && {
       keepTerminatedPodVolumes: true,
     }),
+    ...(docker === null && loaded.inForce.containerRuntimeEndpoint === null && { findRuntime: true }),
   };
   const parsed = settingsSchema.safeParse(settings);
   if (!parsed.success) {
@@ -83,7 +85,6 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     if (path === "/hostname") throw new Error(`"${name}" is ${message}: pass a shorter --hostname-override`);
     throw new Error(`--node-labels: ${message.replaceAll("\n", "; ")}`);
   }
-  const docker = dockerSocket(flags);
   const { ignored, sources } = loaded;
   const unused = docker === null ? [] : ENDPOINTS.filter((field) => sources[field] !== "default");
   return {
@@ -94,6 +95,19 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     rootDir: resolve(flags.rootDir ?? ROOT_DIR),
     docker,
     settings,
+  };
+}
+
+/** `--container-runtime remote` requires a runtime that speaks CRI: where no endpoint is set, at upstream's default. */
+function withNamedRuntime(
+  loaded: LoadedConfiguration,
+  { containerRuntime }: RuntimeFlags,
+): LoadedConfiguration {
+  if (containerRuntime !== "remote" || loaded.inForce.containerRuntimeEndpoint !== null) return loaded;
+  return {
+    ...loaded,
+    inForce: { ...loaded.inForce, containerRuntimeEndpoint: CRI_ENDPOINT },
+    sources: { ...loaded.sources, containerRuntimeEndpoint: "--container-runtime" },
   };
 }
 

@@ -71,7 +71,6 @@ describe.skipIf(missing !== null)(
         property("ConditionResult"),
       ]).toEqual(["enabled", "inactive", "no"]);
 
-      sh("echo 'containerRuntimeEndpoint: \"\"' >> /etc/rollcall/kubelet.yaml");
       const adminSecret = readFileSync(join(folder.path, "cluster/admin-secret"), "utf8").trim();
       const token = await mintToken(url, adminSecret, { names: NAME, uses: 1, withoutFactsOnlyTaint: false });
       sh(`node-shim join --url ${url} --join-token-file - --install-service`, token);

@@ -8,7 +8,7 @@ import { imageFacts } from "./images.ts";
 import { look } from "./look.ts";
 import type { VersionAnswer } from "./methods.ts";
 import type { RuntimeClient } from "./runtime-client.ts";
-import { errorsOf, type RuntimeState, stateAfter, UNKNOWN_STATE } from "./state.ts";
+import { errorsOf, isOverdue, type RuntimeState, stateAfter, UNKNOWN_STATE } from "./state.ts";
 
 /** As often as the kubelet calls updateRuntimeUp. */
 const STATUS_EVERY_MS = 5000;
@@ -28,6 +28,8 @@ export interface RuntimeSnapshot {
   images?: NonNullable<Facts["images"]>;
   /** A folder on imagefs. */
   imageFsPath?: string;
+  /** The socket of a runtime that nobody configured. */
+  foundAt?: string;
   /** What keeps the Node from being Ready, as of now. */
   errors: NonNullable<Vitals["errors"]>;
 }
@@ -51,18 +53,24 @@ export interface RuntimeMonitor {
   snapshot: () => RuntimeSnapshot;
   /** Asks for the status now, and for everything that is due. Takes as long as the runtime; never rejects. */
   refresh: () => Promise<void>;
+  /** The first refresh, as far as the Ready condition depends on it: images may take longer. */
+  begin: () => Promise<void>;
+  /** Has nobody listened for as long as it takes until a runtime is down? */
+  isGone: () => boolean;
   close: () => void;
 }
 
 interface Known extends Omit<RuntimeSnapshot, "handlers" | "features" | "errors"> {
   state: RuntimeState;
+  /** When it last answered for its status, by the monotonic clock; at first when the watch began. */
+  answeredMs: number;
 }
 
 /** Watches until closed. The first look is the caller's `refresh`, the others follow every 5 s. */
 export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   const { nowMs, onFlip, every } = options;
-  const known: Known = { state: UNKNOWN_STATE };
-  const { status, version, images, imageFs, close } = looks(options, known);
+  const known: Known = { state: UNKNOWN_STATE, answeredMs: nowMs() };
+  const { status, version, images, imageFs, isAbsent, close } = looks(options, known);
   const errors = () => errorsOf(known.state, nowMs());
   let lastSeen = JSON.stringify(errors());
 
@@ -83,11 +91,17 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   const stop = every(STATUS_EVERY_MS, () => void refresh());
   return {
     snapshot: () => {
-      const { state, ...rest } = known;
+      const { state, answeredMs: _answeredMs, ...rest } = known;
       const { handlers, features } = state;
       return { ...rest, ...(handlers && { handlers }), ...(features && { features }), errors: errors() };
     },
     refresh,
+    begin: async () => {
+      void refresh();
+      // Joins the looks that are under way.
+      await Promise.all([status.at(nowMs()), version.at(nowMs())]);
+    },
+    isGone: () => isAbsent() && isOverdue(known.answeredMs, nowMs()),
     close: () => {
       stop();
       close();
@@ -105,8 +119,10 @@ function looks(options: RuntimeMonitorOptions, known: Known) {
   });
   const status = look(0, async () => {
     const answer = await client.status();
-    if (answer) known.state = stateAfter(known.state, answer, nowMs());
-    else version.expire();
+    if (answer) {
+      known.state = stateAfter(known.state, answer, nowMs());
+      known.answeredMs = nowMs();
+    } else version.expire();
     return answer !== null;
   });
   const version = look(RESTART_FRESH_MS, async () => {
@@ -127,7 +143,7 @@ function looks(options: RuntimeMonitorOptions, known: Known) {
     if (path !== null) known.imageFsPath = path;
     return path !== null;
   });
-  return { status, version, images, imageFs, close: client.close };
+  return { status, version, images, imageFs, isAbsent: client.isAbsent, close: client.close };
 }
 
 function runtimeOf({ runtimeName, runtimeVersion }: VersionAnswer): NonNullable<Facts["runtime"]> {

@@ -25,6 +25,8 @@ export interface RuntimeClient {
   images: () => Promise<CriImage[] | null>;
   /** The first mount point, as the kubelet's ImageFsStats takes it. */
   imageFsPath: () => Promise<string | null>;
+  /** Did nobody listen when the runtime was last asked? One that is slow, or refuses, does. */
+  isAbsent: () => boolean;
   /** Ends calls that are under way, without a warning. */
   close: () => void;
 }
@@ -45,6 +47,7 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
   const image = imageSocketPath === socketPath ? runtime : service(imageSocketPath, "imageServiceEndpoint");
   const said = new Set<string>();
   let closed = false;
+  let isAbsent = false;
 
   function service(socketPath: string, field: string): Service {
     return { client: grpcClient({ socketPath, nowMs, onConnect }), socketPath, field };
@@ -58,12 +61,14 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
 
   /** `missing` returns what an incomplete answer lacks; null: the answer counts. */
   async function ask<A extends Schema>(
-    { client, socketPath, field }: Service,
+    asked: Service,
     source: string,
     method: Method<Record<never, never>, A>,
     missing: (answer: ProtoMessage<A>) => string | null = () => null,
   ): Promise<ProtoMessage<A> | null> {
+    const { client, socketPath, field } = asked;
     const answer = await client.unary(method, {}, deadlineMs);
+    if (asked === runtime) isAbsent = !answer.ok && answer.error.code === "Unavailable";
     if (!answer.ok) {
       const text = `${socketPath}: ${faultText(answer.error)}`;
       if (WHOLE_SERVICE.has(answer.error.code))
@@ -92,6 +97,7 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
       );
       return answer && (mountpointOf(answer) ?? null);
     },
+    isAbsent: () => isAbsent,
     close: () => {
       closed = true;
       runtime.client.close();

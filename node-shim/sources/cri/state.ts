@@ -2,6 +2,7 @@
 // runtime; the clock is an argument.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
+import { RUNTIME_DOWN } from "../../../shared/from-report/missing-runtime.ts";
 import { FACTS_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { RuntimeCondition, StatusAnswer } from "./methods.ts";
 
@@ -48,11 +49,16 @@ export function errorsOf(state: RuntimeState, nowMs: number): NonNullable<Vitals
   const { lastSyncMs, runtimeError, networkError } = state;
   const runtime = runtimeError === null ? [] : [bounded(runtimeError)];
   if (lastSyncMs === null) runtime.unshift("container runtime status check may not have completed yet");
-  else if (nowMs - lastSyncMs >= SYNC_THRESHOLD_MS) runtime.unshift("container runtime is down");
+  else if (isOverdue(lastSyncMs, nowMs)) runtime.unshift(RUNTIME_DOWN);
   return {
     ...(runtime.length > 0 && { runtime }),
     ...(networkError !== null && { network: [bounded(networkError)] }),
   };
+}
+
+/** Is a sign of life from then too old by now? */
+export function isOverdue(atMs: number, nowMs: number): boolean {
+  return nowMs - atMs >= SYNC_THRESHOLD_MS;
 }
 
 /** Sorted by name, so that another order is no change. */

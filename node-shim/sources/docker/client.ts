@@ -60,6 +60,7 @@ export function dockerClient({
       return answer === null || (images.length === 0 && answer.images > 0) ? null : images;
     },
     imageFsPath: async () => (await info())?.dockerRootDir ?? null,
+    isAbsent: () => isSaid,
     close: () => void (isClosed = true),
   };
 }

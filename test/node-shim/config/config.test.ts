@@ -240,7 +240,7 @@ describe("limits: at → accepted, just over → an error that names the field",
 
 describe("the container runtime's endpoints", () => {
   const byDefault = {
-    containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+    containerRuntimeEndpoint: null,
     imageServiceEndpoint: "",
     runtimeRequestTimeout: "2m",
   };

@@ -1,5 +1,6 @@
 // What conditions depend on: told at once, told once, and never more often than is good for the Worker.
 import { afterEach, describe, expect, it, test } from "vitest";
+import type { Seen } from "../../../node-shim/machine/probe.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { failed, GiB, machineWithLoop, ok, ROOMY, type Situation, TIGHT } from "./machine.ts";
 
@@ -19,7 +20,7 @@ async function running(situation: Situation = {}) {
 }
 
 describe("seen 3 s after a report", () => {
-  test.each<[situation: string, before: Vitals, seen: Partial<Vitals>, isToldAtOnce: boolean]>([
+  test.each<[situation: string, before: Vitals, seen: Seen, isToldAtOnce: boolean]>([
     ["memory falls below its threshold", { signals: ROOMY }, { signals: TIGHT }, true],
     [
       "memory changes above its threshold",
@@ -55,6 +56,8 @@ describe("seen 3 s after a report", () => {
       true,
     ],
     ["the runtime is down as before", { signals: ROOMY, errors: DOWN }, { errors: DOWN }, false],
+    ["a container runtime is found", { signals: ROOMY }, { errors: {}, hasRuntime: true }, true],
+    ["there is still none", { signals: ROOMY }, { errors: {}, hasRuntime: false }, false],
     ["no error, in other words", { signals: ROOMY }, { errors: { runtime: [], storage: [] } }, false],
     ["the machine shuts down", { signals: ROOMY }, { shuttingDown: true }, true],
     ["the shutdown is cancelled", { signals: ROOMY, shuttingDown: true }, { shuttingDown: false }, true],
@@ -65,7 +68,8 @@ describe("seen 3 s after a report", () => {
     loop.see({ shuttingDown: before.shuttingDown ?? false });
     await clock.pass(3000);
     const since = times().length;
-    is({ ...before, ...seen });
+    const { hasRuntime = false, ...vitals } = seen;
+    is({ ...before, ...vitals }, hasRuntime);
     await sees(seen);
     expect(times().length - since).toBe(isToldAtOnce ? 1 : 0);
     await sees(seen);

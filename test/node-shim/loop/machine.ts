@@ -1,6 +1,7 @@
 // A machine and a Worker for the loop's tests: what the machine is can be set, what the Worker hears is noted.
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { type Loop, type LoopDependencies, startLoop } from "../../../node-shim/loop/loop.ts";
+import type { Seen } from "../../../node-shim/machine/probe.ts";
 import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -48,11 +49,12 @@ export function machineWithLoop(situation: Situation = {}) {
   const reports: { atMs: number; vitals: Vitals }[] = [];
   const lines: string[] = [];
   let vitals: Vitals = situation.vitals ?? { signals: ROOMY };
+  let runtime: Facts["runtime"] = null;
   let reconnects = 0;
   let holding: Promise<void> | null = null;
   let underWay = 0;
   const dependencies: LoopDependencies = {
-    gather: async () => ({ facts: {} as Facts, vitals }),
+    gather: async () => ({ facts: { runtime } as Facts, vitals }),
     report: async (_facts, reported) => {
       if (++underWay > 1) throw new Error("two requests at a time");
       reports.push({ atMs: clock.nowMs() - startedMs, vitals: reported });
@@ -79,9 +81,12 @@ export function machineWithLoop(situation: Situation = {}) {
     /** When the reports were sent, in milliseconds since the start. */
     times: () => reports.map(({ atMs }) => atMs),
     /** What is gathered from now on. */
-    is: (now: Vitals) => void (vitals = now),
+    is: (now: Vitals, hasRuntime = false) => {
+      vitals = now;
+      runtime = hasRuntime ? { name: "containerd", version: "2.1.0" } : null;
+    },
     /** Something looked, and saw this. */
-    sees: async (seen: Partial<Vitals>) => {
+    sees: async (seen: Seen) => {
       loop.see(seen);
       await settle();
     },

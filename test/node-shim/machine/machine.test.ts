@@ -64,7 +64,8 @@ const V1BETA1 = {
   localStorageCapacityIsolation: true,
   shutdownGracePeriod: "0s",
   shutdownGracePeriodCriticalPods: "0s",
-  containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
+  // Ours: the runtime that is found.
+  containerRuntimeEndpoint: null,
   imageServiceEndpoint: "",
   runtimeRequestTimeout: "2m",
 };
@@ -103,7 +104,7 @@ describe("node-shim config", () => {
         "# --node-ip 10.0.0.1 # --node-ip",
         "# --node-labels a=b,kubernetes.io/hostname=other # --node-labels",
         "# --node-labels kubernetes.io/hostname=other overrides edge-1 at registration",
-        "# --container-runtime remote # default",
+        "# --container-runtime # default: by containerRuntimeEndpoint",
         "# --root-dir /srv/kubelet # --root-dir",
         "# --keep-terminated-pod-volumes true # --keep-terminated-pod-volumes",
         "# --volume-limits false # default",
@@ -135,7 +136,10 @@ it("node-shim facts → every fact with its value and a source, which make the f
     nodeStatusUpdateFrequencyMs: { value: 10_000, source: "default" },
   });
   expect(printed["machine"]).toMatchObject({ bootID: { source: "/proc/sys/kernel/random/boot_id" } });
-  expect(printed["runtime"]).toEqual({ value: null, source: "containerRuntimeEndpoint is empty" });
+  expect(printed["runtime"]).toEqual({
+    value: null,
+    source: "configured as none, or none found",
+  });
   expect(printed["inventory"]).toEqual({ value: null, source: expect.any(String) });
   expect(printed["dropIns"]).toEqual({ value: null, source: NAMED.factsDir });
   const { runtime: _runtime, inventory: _inventory, dropIns: _dropIns, ...groups } = printed;
@@ -239,6 +243,42 @@ describe("at the start", () => {
     ["a CPU that is not there", "reservedSystemCPUs: '70000'", /is not a subset of online-cpus/],
   ])("%s is reserved → one line", async (_situation, config, message) => {
     await expect(warnings(config)).rejects.toThrow(message);
+  });
+});
+
+describe("which container runtime", () => {
+  const CONTAINERD = "unix:///run/containerd/containerd.sock";
+  const CRIO = "unix:///run/crio/crio.sock";
+
+  test.each<
+    [
+      situation: string,
+      flags: MachineFlags,
+      endpoint: string | null,
+      from: string,
+      isLookedFor: true | undefined,
+    ]
+  >([
+    ["nothing is configured", {}, null, "default", true],
+    ["null is configured", { config: "containerRuntimeEndpoint: null" }, null, "default", true],
+    ["none", { set: { "container-runtime-endpoint": [""] } }, "", "--container-runtime-endpoint", undefined],
+    ["none, in a file", { config: 'containerRuntimeEndpoint: ""' }, "", "--config", undefined],
+    ["one", { config: `containerRuntimeEndpoint: ${CRIO}` }, CRIO, "--config", undefined],
+    ["CRI", { containerRuntime: "remote" }, CONTAINERD, "--container-runtime", undefined],
+    [
+      "CRI, and where",
+      { containerRuntime: "remote", config: `containerRuntimeEndpoint: ${CRIO}` },
+      CRIO,
+      "--config",
+      undefined,
+    ],
+    ["Docker", { containerRuntime: "docker" }, null, "default", undefined],
+  ])("%s", (_situation, { config, ...flags }, endpoint, from, isLookedFor) => {
+    const file = config === undefined ? {} : { config: fileWith(config) };
+    const { inForce, sources, settings } = machineSettings({ ...NAMED, ...flags, ...file });
+    expect(inForce.containerRuntimeEndpoint).toBe(endpoint);
+    expect(sources.containerRuntimeEndpoint.startsWith(from)).toBe(true);
+    expect(settings.findRuntime).toBe(isLookedFor);
   });
 });
 

@@ -26,6 +26,8 @@ export function containerdMissing(): string | null {
 export interface Containerd {
   socketPath: string;
   root: string;
+  /** Which plugins are left out at the next start. Otherwise only CRI, and only what works in a container as well. */
+  configure: (without: readonly string[]) => void;
   start: () => Promise<void>;
   /** SIGSTOP: resolves once every thread stands still. */
   freeze: () => Promise<void>;
@@ -44,8 +46,12 @@ export function containerd(): Containerd {
   const socketPath = at("containerd.sock");
   const root = at("root");
   mkdirSync(at("cni"));
-  // Only CRI, and only what works in a container as well.
-  writeFileSync(at("config.toml"), configuration({ root, state: at("state"), socketPath, cni: at("cni") }));
+  const configure = (without: readonly string[]) =>
+    writeFileSync(
+      at("config.toml"),
+      configuration({ root, state: at("state"), socketPath, cni: at("cni"), without }),
+    );
+  configure([]);
   let child: ChildProcess | null = null;
 
   async function start(): Promise<void> {
@@ -87,6 +93,7 @@ export function containerd(): Containerd {
   return {
     socketPath,
     root,
+    configure,
     start,
     stop,
     freeze: async () => {
@@ -114,11 +121,17 @@ export function containerd(): Containerd {
 
 const LOOPBACK = { cniVersion: "0.4.0", name: "loopback", plugins: [{ type: "loopback" }] };
 
-function configuration(at: { root: string; state: string; socketPath: string; cni: string }): string {
+function configuration(at: {
+  root: string;
+  state: string;
+  socketPath: string;
+  cni: string;
+  without: readonly string[];
+}): string {
   return `version = 2
 root = "${at.root}"
 state = "${at.state}"
-disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.aufs", "io.containerd.internal.v1.opt", "io.containerd.tracing.processor.v1.otlp", "io.containerd.internal.v1.tracing"]
+disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.aufs", "io.containerd.internal.v1.opt", "io.containerd.tracing.processor.v1.otlp", "io.containerd.internal.v1.tracing"${at.without.map((plugin) => `, "${plugin}"`).join("")}]
 [grpc]
   address = "${at.socketPath}"
 [ttrpc]

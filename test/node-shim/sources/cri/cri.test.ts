@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { execFileSync } from "node:child_process";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { runtimeMonitor, type RuntimeMonitor } from "../../../../node-shim/sources/cri/monitor.ts";
+import { runtimeFinder } from "../../../../node-shim/sources/cri/runtime-finder.ts";
 import { runtimeClient } from "../../../../node-shim/sources/cri/runtime-client.ts";
 import { fileSystemReader } from "../../../../node-shim/sources/kernel/storage.ts";
 import { containerd, containerdMissing, type Containerd } from "./containerd.ts";
@@ -111,6 +112,42 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     runtime.thaw();
     await until(monitor, () => Object.keys(monitor.snapshot().errors).length === 0);
     await until(monitor, () => monitor.snapshot().runtime?.version !== "Unknown");
+  });
+
+  test("found, killed, and without CRI → used, gone, and no runtime, with one line that says so", async () => {
+    runtime.network(true);
+    said.length = 0;
+    const lines = () => said.map((line) => line.replaceAll(runtime.socketPath, "SOCKET"));
+    const finder = runtimeFinder({
+      sockets: [runtime.socketPath],
+      watch: () => watch(),
+      nowMs: () => nowMs,
+      every: () => () => undefined,
+      onFlip: () => undefined,
+      warn: (source, message) => said.push(`${source}: ${message}`),
+    });
+    const look = async () => {
+      nowMs += 30_000;
+      await finder.refresh();
+      return finder.snapshot();
+    };
+    expect(await look()).toMatchObject({ runtime: { name: "containerd" }, foundAt: runtime.socketPath });
+    await runtime.stop();
+    await look();
+    // SIGKILL leaves the socket behind.
+    expect(await look()).toBeNull();
+    runtime.configure(["io.containerd.grpc.v1.cri"]);
+    await runtime.start();
+    said.length = 0;
+    expect([await look(), await look()]).toEqual([null, null]);
+    expect(lines()).toEqual([
+      "container runtime: SOCKET counts as no container runtime: rpc error: code = Unimplemented " +
+        "desc = unknown service runtime.v1.RuntimeService",
+    ]);
+    finder.close();
+    await runtime.stop();
+    runtime.configure([]);
+    await runtime.start();
   });
 
   test("killed and started again → down, then well on the same monitor", async () => {
