@@ -145,6 +145,11 @@ describe("rollcall", () => {
       new RegExp(`phase +never reported\n[^]*key +${second.key}\n`),
     );
     expect([await second.ask(), await first.ask()]).toEqual(["ok", "token-refused"]);
+    expect(await rollcall(["node", "set", "cli-pinned", "--runtime", "none"])).toMatchObject({
+      code: 0,
+      stdout: "cli-pinned: runtime none with its next report\n",
+    });
+    expect(await rollcall(["node", "set", "cli-pinned", "--runtime", "docker"])).toMatchObject({ code: 2 });
     expect(await rollcall(["node", "revoke", "cli-pinned", "--yes"])).toMatchObject({ code: 0 });
     expect(await second.ask()).toBe("token-refused");
     const audit = await rollcall(["audit"]);

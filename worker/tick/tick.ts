@@ -16,8 +16,8 @@ const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
 
-const RUNTIME_MISSING =
-  "its container runtime is gone: start it, or have an operator say that it needs none (node set NAME --runtime none)";
+const runtimeIsMissing = (name: string) =>
+  `its container runtime is gone: start it, or have an operator say \`rollcall node set ${name} --runtime none\``;
 
 export async function tick(input: TickInput): Promise<TickOutcome> {
   const { env, enrolment, records, facts } = input;
@@ -64,6 +64,8 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   if (error) return { phase: phaseOf(error), ready };
   const isRuntimeMissing = missingRuntime(facts, records.get("runtime") ?? {}) !== null;
   const notice =
-    input.memory.withheld ?? leftOutMessage(records) ?? (isRuntimeMissing ? RUNTIME_MISSING : undefined);
+    input.memory.withheld ??
+    leftOutMessage(records) ??
+    (isRuntimeMissing ? runtimeIsMissing(name) : undefined);
   return { phase: "registered", ready, ...(notice !== undefined && { message: notice }) };
 }
