@@ -10,6 +10,7 @@ import { type ReportedStatus, reportedSources } from "./reported-status.ts";
 import { factSetters } from "./reported-extras.ts";
 import { customSetters } from "../setters/custom.ts";
 import { FACTS_ONLY_TAINT } from "../node/ownership.ts";
+import { machineWords } from "../setters/machine-words.ts";
 import { setNodeInfo } from "../setters/node-info.ts";
 import { shutdownEvent } from "../setters/shutdown-event.ts";
 import { imageFilesystemEvent } from "../setters/image-filesystem-event.ts";
@@ -22,7 +23,7 @@ export const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-
 /** All setters in their order, with a report as their source. */
 export function reportedSetters(reported: ReportedStatus): Setter[] {
   const setters = nodeStatusSetters(reportedSources(reported), customSetters);
-  setters.push(...factSetters(reported));
+  setters.push(machineWords, ...factSetters(reported));
   return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
 }
 

@@ -80,7 +80,7 @@ describe.skipIf(missing !== null)(
       const confined = sh(`grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/${pid}/status`);
       expect(confined.replaceAll(/\s+/g, " ")).toBe("CapEff: 0000000000000000 NoNewPrivs: 1 Seccomp: 2");
       expect(sh("node-shim doctor --config /etc/rollcall/kubelet.yaml")).toMatch(
-        /^ok +Ready +kubelet is posting ready status$/m,
+        /^ok +Ready +machine is posting ready status$/m,
       );
       expect(sh("stat -c %a /var/lib/rollcall /var/lib/rollcall/key.json")).toBe("700\n600");
 

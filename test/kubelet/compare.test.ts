@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it, test } from "vitest";
 import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
 import { compareNodes, comparisonText, type NodeJson } from "./compare.ts";
 
+const READY = "kubelet is posting ready status";
 /** A kubelet's, cut down. */
 const KUBELET = {
   metadata: { name: "edge-1", uid: "1", resourceVersion: "2", labels: { "kubernetes.io/os": "linux" } },
@@ -13,7 +14,13 @@ const KUBELET = {
   status: {
     capacity: { cpu: "2" },
     conditions: [
-      { type: "Ready", status: "True", reason: "KubeletReady", lastHeartbeatTime: "2026-01-01T00:00:00Z" },
+      {
+        type: "Ready",
+        status: "True",
+        reason: "KubeletReady",
+        message: READY,
+        lastHeartbeatTime: "2026-01-01T00:00:00Z",
+      },
     ],
     addresses: [
       { type: "InternalIP", address: "192.0.2.1" },
@@ -30,6 +37,8 @@ const wrong = (ours: NodeJson, kubelet: NodeJson = KUBELET) =>
 
 describe("compareNodes", () => {
   const info = (change: object) => status({ nodeInfo: { ...KUBELET.status.nodeInfo, ...change } });
+  const ready = (message: string) =>
+    status({ conditions: KUBELET.status.conditions.map((condition) => ({ ...condition, message })) });
   const [address, hostname] = KUBELET.status.addresses;
   test.each<[situation: string, ours: NodeJson, paths: string[]]>([
     ["the same", KUBELET, []],
@@ -49,7 +58,13 @@ describe("compareNodes", () => {
       "another reason of a condition, and another time",
       status({
         conditions: [
-          { type: "Ready", status: "True", reason: "Other", lastHeartbeatTime: "2026-01-01T00:00:09Z" },
+          {
+            type: "Ready",
+            status: "True",
+            reason: "Other",
+            message: READY,
+            lastHeartbeatTime: "2026-01-01T00:00:09Z",
+          },
         ],
       }),
       ["status.conditions[Ready].reason"],
@@ -77,12 +92,19 @@ describe("compareNodes", () => {
           labels: {
             "kubernetes.io/os": "linux",
             "node.kubernetes.io/exclude-from-external-load-balancers": "true",
+            "rollcall.dev/machine": "",
+            "rollcall.dev/deployment": "rollcall",
+            "node-role.kubernetes.io/edge": "",
           },
+          annotations: { "rollcall.dev/roles": "edge" },
         },
         spec: { taints: [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }] },
       },
       [],
     ],
+    ["no pods", status({ allocatable: { pods: "0" } }), []],
+    ["a message that says machine", ready("machine is posting ready status"), []],
+    ["a message of another sense", ready("machine is well"), ["status.conditions[Ready].message"]],
     [
       "a taint of one's own",
       { ...KUBELET, spec: { taints: [{ key: "a", effect: "NoSchedule" }] } },
@@ -129,7 +151,7 @@ describe("npm run compare-kubelet -- FILE", () => {
     expect(run(file, "--hostname-override", "edge-1", "--max-pods", "8")).toMatchObject({
       status: 1,
       stdout: expect.stringMatching(
-        /^differs: status\.allocatable\.pods\n {2}kubelet {2}"7"\n {2}shim {5}"8"\n/,
+        /^differs: status\.capacity\.pods\n {2}kubelet {2}"7"\n {2}shim {5}"8"\n/,
       ),
     });
   });

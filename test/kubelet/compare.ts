@@ -1,4 +1,5 @@
 // Lays a kubelet's Node beside ours, field by field. Pure: two Nodes in, differences out.
+import { MACHINE_WORDS } from "../../shared/setters/machine-words.ts";
 
 /** A Node, as `kubectl get node NAME -o json` prints it. */
 export type NodeJson = Record<string, unknown>;
@@ -16,6 +17,7 @@ export interface Difference {
 const SERVER = "the apiserver's";
 const HEARTBEAT = "when it was looked at";
 const NO_RUNTIME = "the shim was told of no container runtime";
+const OWN = "rollcall's own";
 const FACTS_ONLY = "a machine without a kubelet is given no pods";
 
 /** What DESIGN lets differ, by path; the first that matches counts. */
@@ -24,10 +26,13 @@ const ALLOWED: readonly [path: RegExp, why: string][] = [
   [/^metadata\.annotations\[rollcall\.dev\/owner\]$/, "whose Node it is"],
   [/^metadata\.annotations\[node\.alpha\.kubernetes\.io\/ttl\]$/, "kube-controller-manager's"],
   [/^metadata\.labels\[node\.kubernetes\.io\/exclude-from-external-load-balancers\]$/, FACTS_ONLY],
+  [/^metadata\.labels\[(rollcall\.dev\/(machine|deployment)|node-role\.kubernetes\.io\/[^\]]+)\]$/, OWN],
+  [/^metadata\.annotations\[rollcall\.dev\/roles\]$/, OWN],
   [/^spec\.taints\[rollcall\.dev\/facts-only:NoSchedule\]/, FACTS_ONLY],
   [/^spec\.taints\[node\.kubernetes\.io\/[^\]]*\]/, "the node controller's"],
   [/^spec\.podCIDRs?\b/, "kube-controller-manager's"],
   [/^status\.conditions\[[^\]]+\]\.last(Heartbeat|Transition)Time$/, HEARTBEAT],
+  [/^status\.allocatable\.pods$/, FACTS_ONLY],
   [/^status\.nodeInfo\.kubeletVersion$/, "the shim is no kubelet"],
   [/^status\.daemonEndpoints\./, "there is no kubelet server"],
   [/^status\.declaredFeatures\b/, "what a kubelet can do with pods"],
@@ -56,10 +61,20 @@ export function compareNodes(kubelet: NodeJson, ours: NodeJson): { same: number;
   const differences = paths
     .filter((path) => theirs.get(path) !== own.get(path))
     .map((path) => {
-      const why = allowed.find(([pattern]) => pattern.test(path))?.[1] ?? null;
-      return { path, kubelet: theirs.get(path), ours: own.get(path), why };
+      const [theirValue, ourValue] = [theirs.get(path), own.get(path)];
+      const words = saysMachine(path, theirValue, ourValue) ? "no kubelet is there to speak of" : null;
+      const why = allowed.find(([pattern]) => pattern.test(path))?.[1] ?? words;
+      return { path, kubelet: theirValue, ours: ourValue, why };
     });
   return { same: paths.length - differences.length, differences };
+}
+
+/** Is it the message of a condition, and the same but for our words? */
+function saysMachine(path: string, kubelet: unknown, ours: unknown): boolean {
+  const type = /^status\.conditions\[([^\]]+)\]\.message$/.exec(path)?.[1];
+  if (type === undefined || typeof kubelet !== "string") return false;
+  const words = MACHINE_WORDS[type]?.find(({ upstream }) => kubelet.startsWith(upstream));
+  return words !== undefined && ours === words.ours + kubelet.slice(words.upstream.length);
 }
 
 /** Every leaf by its path. An empty map or list is as good as none: the apiserver drops it. */

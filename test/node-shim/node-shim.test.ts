@@ -203,7 +203,7 @@ test.each<[plug: string, pull: (sources: Running) => unknown, changed: object, l
   [
     "the disk is full",
     (sources) => (sources.statfs = () => Promise.resolve({ ...DISK, bavail: 0 })),
-    { DiskPressure: "True: kubelet has disk pressure" },
+    { DiskPressure: "True: machine has disk pressure" },
     /^warn DiskPressure: nodefs\.available 0 of 4096000000, nodefs\.inodesFree 60 of 64, imagefs\.available 0 /,
   ],
   [
@@ -221,7 +221,7 @@ test.each<[plug: string, pull: (sources: Running) => unknown, changed: object, l
 ])("%s → it reports on, the Node is true, one line", async (_plug, pull, changed, line) => {
   const { sources, lines, reported } = await runningMachine();
   const before = await reported(2);
-  expect(told(before)).toMatchObject({ Ready: "True: kubelet is posting ready status" });
+  expect(told(before)).toMatchObject({ Ready: "True: machine is posting ready status" });
   lines.length = 0;
   await pull(sources);
   expect(told(await reported(5))).toEqual({ ...told(before), ...changed });

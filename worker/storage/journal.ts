@@ -59,7 +59,7 @@ export function journal(
         records.put("process", process);
         // Removed, not emptied: a new object has none, and so writes one row less.
         records.remove("decided");
-        outbox.add([{ type: "Normal", reason: "Starting", message: "Starting kubelet." }], nowMs);
+        outbox.add([{ type: "Normal", reason: "Starting", message: "Starting node-shim." }], nowMs);
         history.add("registration", ["the shim started"], nowMs);
       });
     },

@@ -267,12 +267,12 @@ describe("the machine's identity", () => {
   });
 
   test.each<[situation: string, flags: Partial<DoctorFlags>, check: string, told: RegExp]>([
-    ["thresholds not met", {}, "DiskPressure", /^ok: kubelet has no disk pressure/],
+    ["thresholds not met", {}, "DiskPressure", /^ok: machine has no disk pressure/],
     [
       "a threshold that is met already",
       { set: { "eviction-hard": ["pid.available<100%", "memory.available<99%"] } },
       "MemoryPressure",
-      /^warn: kubelet has insufficient memory available → free memory, or lower/,
+      /^warn: machine has insufficient memory available → free memory, or lower/,
     ],
     [
       "a configuration that is refused",

@@ -111,7 +111,7 @@ describe("the first report", () => {
     await shimOf(await enrolled(name))(without, HEALTHY);
     expect((await getNode(name)).status?.conditions?.at(-1)).toMatchObject({
       status: "True",
-      message: "kubelet is posting ready status. WARNING: CPU hardcapping unsupported",
+      message: "machine is posting ready status. WARNING: CPU hardcapping unsupported",
     });
   });
 
