@@ -1,7 +1,9 @@
 // The Worker's environment: the optional bindings, which wrangler's generated type lacks, and how variables and
 // bindings are read. Reads no request.
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
-import { DEPLOYMENT_LIMITS } from "../shared/protocol/limits.ts";
+import { roleFault } from "../shared/kubernetes/roles.ts";
+import { validateNodeName } from "../shared/node/node-name.ts";
+import { DEPLOYMENT_LIMITS, NAME_LIMITS, TOKEN_LIMITS } from "../shared/protocol/limits.ts";
 
 /** Bounds of machines' settings. Absent or empty: the default, which is safe for an apiserver that others need as well. */
 const BOUNDS = {
@@ -21,10 +23,12 @@ type BoundVariable = keyof typeof BOUNDS;
 
 export interface Environment
   extends
-    Omit<Env, "FAILURES" | "MACHINE_REQUESTS" | BoundVariable>,
+    Omit<Env, "FAILURES" | "MACHINE_REQUESTS" | "NODE_ROLE" | BoundVariable>,
     Partial<Record<BoundVariable, number | string>> {
   /** Requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty: 20. */
   MACHINE_REQUESTS?: number | string;
+  /** The roles of all Nodes whose join token names none, separated by spaces. Absent or empty: none. */
+  NODE_ROLE?: string;
   /** Counts failed attempts by address. Cloudflare provides it, workerd by itself does not. */
   FAILURES?: RateLimit;
   /** SHA-256 of the secret for the role view, in the form of ADMIN_SECRET_SHA256. */
@@ -36,6 +40,34 @@ export interface Environment
 /** The origins that a request may be signed for. */
 export function origins(env: Environment): string[] {
   return env.ORIGINS.split(/\s+/).filter((origin) => origin !== "");
+}
+
+/** What a deployment writes on all of its Nodes. */
+export interface NodeMarks {
+  deployment: string;
+  roles: readonly string[];
+}
+
+/** Throws where DEPLOYMENT cannot be an account's name and a label's value, or where NODE_ROLE cannot be roles. */
+export function nodeMarks(env: Pick<Environment, "DEPLOYMENT" | "NODE_ROLE">): NodeMarks {
+  const { DEPLOYMENT: deployment, NODE_ROLE = "" } = env;
+  const most = NAME_LIMITS.labelValueLength;
+  if (deployment.length > most || validateNodeName(deployment).length > 0) {
+    throw new Error(
+      `DEPLOYMENT is ${JSON.stringify(deployment)}: set it to the name of a ServiceAccount, of at most ${most} characters`,
+    );
+  }
+  const roles = NODE_ROLE.split(/\s+/).filter((role) => role !== "");
+  const bad = roles.find((role) => roleFault(role) !== null);
+  if (bad !== undefined) {
+    throw new Error(
+      `NODE_ROLE has ${JSON.stringify(bad)}: ${roleFault(bad)}; set it to roles such as "edge"`,
+    );
+  }
+  if (roles.length > TOKEN_LIMITS.roles) {
+    throw new Error(`NODE_ROLE has ${roles.length} roles: set it to at most ${TOKEN_LIMITS.roles}`);
+  }
+  return { deployment, roles };
 }
 
 /** The default as well. Fewer would not carry a registration and its events. */

@@ -12,15 +12,18 @@ import type {
 } from "../../shared/protocol/operator-answers.ts";
 
 export function tokenTable(tokens: readonly ListedToken[]): string {
-  const rows = tokens.map(({ id, names, state, used, reserved, uses, expiresAt, createdBy, rejoin }) => [
-    id,
-    names + (rejoin ? " (rejoin)" : ""),
-    state,
-    `${used}${reserved > 0 ? `+${reserved}` : ""}/${uses}`,
-    expiresAt,
-    createdBy,
-  ]);
-  return table(["ID", "NAMES", "STATE", "USED", "EXPIRES", "BY"], rows);
+  const rows = tokens.map(
+    ({ id, names, state, used, reserved, uses, expiresAt, createdBy, rejoin, roles }) => [
+      id,
+      names + (rejoin ? " (rejoin)" : ""),
+      state,
+      `${used}${reserved > 0 ? `+${reserved}` : ""}/${uses}`,
+      roles === undefined ? "" : roles.join(",") || "<none>",
+      expiresAt,
+      createdBy,
+    ],
+  );
+  return table(["ID", "NAMES", "STATE", "USED", "ROLES", "EXPIRES", "BY"], rows);
 }
 
 /** Two lines for a machine that waits: itself, and who has the name. */

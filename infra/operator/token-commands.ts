@@ -48,6 +48,7 @@ function createCommand(program: Command, token: Command): void {
     .option("--uses <n>", "how many machines may enrol with it", wholeNumber, 1)
     .option("--label <key=value>", "a label that its Nodes are created with; repeatable", label)
     .option("--taint <key=value:effect>", "a taint that its Nodes are created with; repeatable", taint)
+    .option("--role <name>", "a role of its Nodes, instead of NODE_ROLE's; '' for none; repeatable", collect)
     .option(
       "--may-label <key>",
       "a label that a machine may set, example.com/* for many, '' for none; repeatable",

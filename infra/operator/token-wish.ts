@@ -17,6 +17,7 @@ export interface TokenFlags {
   withoutFactsOnlyTaint?: boolean;
   label?: Record<string, string>;
   taint?: NonNullable<TokenRequest["taints"]>;
+  role?: string[];
   mayLabel?: string[];
   mayTaint?: string[];
   mayCondition?: string[];
@@ -29,7 +30,7 @@ export interface TokenFlags {
 const MAY = ["mayLabel", "mayTaint", "mayCondition", "mayResource", "mayAddress", "mayCloud"] as const;
 
 export function tokenWish(flags: TokenFlags): Partial<TokenRequest> {
-  const { names, expiresIn, uses, rejoin, withoutFactsOnlyTaint, label, taint } = flags;
+  const { names, expiresIn, uses, rejoin, withoutFactsOnlyTaint, label, taint, role } = flags;
   return {
     names,
     expiresInSeconds: expiresIn,
@@ -38,6 +39,7 @@ export function tokenWish(flags: TokenFlags): Partial<TokenRequest> {
     ...(withoutFactsOnlyTaint && { withoutFactsOnlyTaint }),
     ...(label && { labels: label }),
     ...(taint && { taints: taint }),
+    ...(role && { roles: patterns(role) }),
     ...Object.fromEntries(MAY.flatMap((may) => (flags[may] ? [[may, patterns(flags[may])]] : []))),
   };
 }
@@ -51,6 +53,7 @@ export const TYPED = {
   withoutFactsOnlyTaint: "--without-facts-only-taint",
   labels: "--label",
   taints: "--taint",
+  roles: "--role",
   mayLabel: "--may-label",
   mayTaint: "--may-taint",
   mayCondition: "--may-condition",

@@ -1,5 +1,7 @@
 // The Node that this machine would be, made by the setters that the Worker runs. Nothing is sent.
 import type { InitialNode } from "../../shared/node/initial-node.ts";
+import { ownLabels } from "../../shared/node/own-labels.ts";
+import { setNodeStatus } from "../../shared/node/update-node.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
 import type { Warn } from "../base/warn.ts";
@@ -23,5 +25,7 @@ export async function previewNode(flags: MachineFlags, warn: Warn): Promise<Init
   };
   const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
   if (!initial.ok) throw new Error(initial.error);
+  // Only the Worker knows its deployment, and the roles.
+  setNodeStatus(initial.value.node, [ownLabels(null, [])]);
   return initial.value;
 }

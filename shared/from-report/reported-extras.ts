@@ -2,7 +2,7 @@
 // conditions.
 import { type DropIns, isDropInLabel } from "../protocol/drop-ins.ts";
 import type { Facts } from "../protocol/facts.ts";
-import { inventoryLabels } from "../protocol/inventory.ts";
+import { inventoryLabels, isInventoryLabel } from "../protocol/inventory.ts";
 import { type ReportedStatus, timestamp } from "./reported-status.ts";
 import { factConditions } from "../setters/fact-conditions.ts";
 import { factLabels } from "../setters/fact-labels.ts";
@@ -32,5 +32,5 @@ function labelsOf({ settings, inventory, dropIns }: Facts): Record<string, strin
 }
 
 function isFactLabel(key: string): boolean {
-  return key.startsWith("rollcall.dev/") || isDropInLabel(key);
+  return isInventoryLabel(key) || isDropInLabel(key);
 }

@@ -11,17 +11,19 @@ import {
 } from "../kubernetes/ip.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
+import { isRoleLabel } from "../kubernetes/roles.ts";
 import type { Node, ResourceList } from "../kubernetes/types.ts";
 import { PROVIDED_NODE_IP_ANNOTATION } from "../setters/provided-node-ip.ts";
 import { FACTS_ONLY_TAINT } from "../node/ownership.ts";
 import { isSameTaint } from "../node/initial-node.ts";
 import type { Facts } from "../protocol/facts.ts";
-import { DROP_INS_CONDITION } from "../protocol/drop-ins.ts";
+import { DROP_INS_CONDITION, isRollcallLabel } from "../protocol/drop-ins.ts";
+import { isInventoryLabel } from "../protocol/inventory.ts";
 import type { Grant } from "../protocol/join-tokens.ts";
 import { FACT_CONDITIONS_ANNOTATION } from "../setters/fact-conditions.ts";
 import { FACT_LABELS_ANNOTATION } from "../setters/fact-labels.ts";
 import { FACT_RESOURCES_ANNOTATION } from "../setters/fact-resources.ts";
-import { unlist } from "../setters/listed.ts";
+import { listedIn, unlist } from "../setters/listed.ts";
 import type { DraftNode } from "../setters/setter.ts";
 import { NO_LOAD_BALANCER_LABEL } from "./reported-node.ts";
 
@@ -104,10 +106,16 @@ function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHo
 
   function mayChange(key: string, value: string | undefined): boolean {
     if (grant.labels?.[key] !== undefined) return false;
+    if (isReserved(key)) return false;
     if (key === HOSTNAME_LABEL) return grant.mayLabel === undefined || isAllowed(grant.mayLabel, key);
     if (isOthers(before, ["f:metadata", "f:labels", `f:${key}`], fieldManager)) return false;
     return value === undefined || isAllowed(grant.mayLabel, key);
   }
+}
+
+/** Roles, and what is rollcall's own: a deployment and its tokens give them, no machine does. */
+function isReserved(key: string): boolean {
+  return isRoleLabel(key) || (isRollcallLabel(key) && !isInventoryLabel(key));
 }
 
 function taintsWithin(node: DraftNode, { grant }: GrantHolder): string[] {
@@ -216,8 +224,4 @@ function addressesWithin(node: DraftNode, { grant, name }: GrantHolder): string[
 /** Of a machine on a network: the apiserver's proxy must never be sent back to where it runs. */
 function isOrdinary(ip: Ip): boolean {
   return !isLoopback(ip) && !isLinkLocalUnicast(ip) && !isMulticast(ip) && !isUnspecified(ip);
-}
-
-function listedIn(node: Node | undefined, annotation: string): string[] {
-  return (node?.metadata?.annotations?.[annotation] ?? "").split(",").filter((key) => key !== "");
 }

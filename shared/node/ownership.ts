@@ -3,6 +3,10 @@ import type { Node, Taint } from "../kubernetes/types.ts";
 
 /** Its value is the deployment that created or adopted the Node. */
 export const OWNER_ANNOTATION = "rollcall.dev/owner";
+/** Every Node of ours has it, with an empty value: selectors and affinities tell by it that no kubelet is there. */
+export const MACHINE_LABEL = "rollcall.dev/machine";
+/** The owner once more, since selectors do not read annotations. Whose Node it is, the annotation decides. */
+export const DEPLOYMENT_LABEL = "rollcall.dev/deployment";
 /** A machine without a kubelet must not be given pods. */
 export const FACTS_ONLY_TAINT: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
 

@@ -28,9 +28,14 @@ const TAKEN_LABELS = new Set([
   "node.kubernetes.io/exclude-from-external-load-balancers",
 ]);
 
+/** Is the label rollcall's own? */
+export function isRollcallLabel(key: string): boolean {
+  return /^([^/]*\.)?rollcall\.dev\//.test(key);
+}
+
 /** May a drop-in set a label with this key? validateNodeLabels adds the rules of NodeRestriction. */
 export function isDropInLabel(key: string): boolean {
-  return !TAKEN_LABELS.has(key) && !/^([^/]*\.)?rollcall\.dev\//.test(key);
+  return !TAKEN_LABELS.has(key) && !isRollcallLabel(key);
 }
 
 const resources = z

@@ -32,9 +32,26 @@ export const inventorySchema = z.strictObject({
 });
 export type Inventory = z.infer<typeof inventorySchema>;
 
+const LABEL_NAMES = [
+  "cpu-vendor",
+  "cpu-model",
+  "system-vendor",
+  "system-model",
+  "board-vendor",
+  "board-model",
+  "gpu-model",
+  "gpus",
+] as const;
+const labelOf = (name: (typeof LABEL_NAMES)[number]) => `rollcall.dev/${name}`;
+
+/** May the label with this key follow from an inventory? */
+export function isInventoryLabel(key: string): boolean {
+  return LABEL_NAMES.some((name) => labelOf(name) === key);
+}
+
 /** A label for each known value. Of several GPUs, the labels have the first one's model and the number of all. */
 export function inventoryLabels({ cpu, system, board, gpus = [] }: Inventory): Record<string, string> {
-  const values: Record<string, string | undefined> = {
+  const values: Record<(typeof LABEL_NAMES)[number], string | undefined> = {
     "cpu-vendor": cpu?.vendor,
     "cpu-model": cpu?.model,
     "system-vendor": system?.vendor,
@@ -45,9 +62,9 @@ export function inventoryLabels({ cpu, system, board, gpus = [] }: Inventory): R
     gpus: gpus.length > 0 ? String(gpus.length) : undefined,
   };
   const labels: Record<string, string> = {};
-  for (const [name, value = ""] of Object.entries(values)) {
-    const label = labelValueOf(value);
-    if (label !== "") labels[`rollcall.dev/${name}`] = label;
+  for (const name of LABEL_NAMES) {
+    const label = labelValueOf(values[name] ?? "");
+    if (label !== "") labels[labelOf(name)] = label;
   }
   return labels;
 }

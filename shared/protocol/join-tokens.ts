@@ -2,6 +2,8 @@
 import * as z from "zod/mini";
 import { LIMITS, NAME_LIMITS, SETTINGS_LIMITS, TOKEN_LIMITS } from "./limits.ts";
 import { parseCidr } from "../kubernetes/cidr.ts";
+import { roleFault } from "../kubernetes/roles.ts";
+import { isRollcallLabel } from "./drop-ins.ts";
 import { plainText } from "./schema.ts";
 import { nodeLabels, nodeTaints } from "./settings.ts";
 
@@ -32,12 +34,22 @@ const providerIDs = z
   )
   .check(z.maxLength(TOKEN_LIMITS.entries));
 
+const role = z.string().check(
+  z.maxLength(TOKEN_LIMITS.roleLength),
+  z.superRefine((name, context) => {
+    const message = roleFault(name);
+    if (message !== null) context.addIssue({ code: "custom", message });
+  }),
+);
+
 export const grantShape = {
   /** May its machines replace the taint rollcall.dev/facts-only by registerWithTaints? */
   withoutFactsOnlyTaint: z._default(z.boolean(), false),
   /** What its machines' Nodes are created with; these win over the machine's own. */
   labels: z.optional(nodeLabels),
   taints: z.optional(nodeTaints),
+  /** Of its machines' Nodes, for kubectl's column ROLES; absent: those of the deployment (NODE_ROLE). */
+  roles: z.optional(z.array(role).check(z.maxLength(TOKEN_LIMITS.roles))),
   /** The keys of labels that a machine may set, in whatever way; absent: whatever NodeRestriction lets a kubelet set. */
   mayLabel: z.optional(keyPatterns),
   /** The keys of taints that it may register with, the cloud provider's included; absent: any. */
@@ -75,11 +87,13 @@ export const tokenRequestSchema = z
     ...grantShape,
   })
   .check(
-    z.superRefine(({ rejoin, names, uses }, context) => {
+    z.superRefine(({ rejoin, names, uses, labels = {} }, context) => {
       const fault = (path: string, message: string) =>
         context.addIssue({ code: "custom", path: [path], message });
       if (rejoin && names.includes("*")) fault("names", "a rejoin token is for one name");
       if (rejoin && uses !== 1) fault("uses", "a rejoin token has one use");
+      const own = Object.keys(labels).find(isRollcallLabel);
+      if (own !== undefined) fault("labels", `${own} is rollcall's own`);
     }),
   );
 export type TokenRequest = z.infer<typeof tokenRequestSchema>;

@@ -126,6 +126,10 @@ export const TOKEN_LIMITS = {
   uses: 100_000,
   /** Of each list of what a machine may. */
   entries: 64,
+  /** Of its machines' Nodes; as many in NODE_ROLE. */
+  roles: 8,
+  /** Characters of a role: the name of a label. */
+  roleLength: 63,
   /** Characters of a range of addresses, of IPv6 with an IPv4 tail. */
   cidrLength: 45 + 4,
 } as const;

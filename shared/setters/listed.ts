@@ -1,5 +1,11 @@
 // Lists in an annotation of the Node what a setter has set there, so that the setter can remove it again.
+import type { Node } from "../kubernetes/types.ts";
 import type { DraftNode } from "./setter.ts";
+
+/** What `annotation` lists. */
+export function listedIn(node: Node | undefined, annotation: string): string[] {
+  return (node?.metadata?.annotations?.[annotation] ?? "").split(",").filter((key) => key !== "");
+}
 
 /** Lists `keys` in `annotation`; returns the keys that were listed before and no longer are. */
 export function replaceListed(node: DraftNode, annotation: string, keys: readonly string[]): string[] {

@@ -1,7 +1,7 @@
 // How variables and bindings are read.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
-import { machineRequests, origins, registry, settingsBounds } from "../../worker/env.ts";
+import { machineRequests, nodeMarks, origins, registry, settingsBounds } from "../../worker/env.ts";
 
 it("the registry is the object that it has always been: another name would be another, empty one", () => {
   expect(registry(env).id.equals(env.REGISTRY.idFromName("fleet"))).toBe(true);
@@ -72,4 +72,35 @@ describe("the bounds of machines' settings", () => {
         );
     },
   );
+});
+
+describe("what a deployment writes on its Nodes", () => {
+  const many = (count: number) => Array.from({ length: count }, (_, at) => `r${at}`);
+  test.each<[configured: object, expected: object]>([
+    [{}, { deployment: "rollcall", roles: [] }],
+    [{ NODE_ROLE: " \n" }, { deployment: "rollcall", roles: [] }],
+    [{ NODE_ROLE: "edge" }, { deployment: "rollcall", roles: ["edge"] }],
+    [{ NODE_ROLE: many(8).join("  ") }, { deployment: "rollcall", roles: many(8) }],
+    [{ NODE_ROLE: "x".repeat(63) }, { deployment: "rollcall", roles: ["x".repeat(63)] }],
+    [{ DEPLOYMENT: "east.7-a" }, { deployment: "east.7-a", roles: [] }],
+    [{ DEPLOYMENT: "x".repeat(63) }, { deployment: "x".repeat(63), roles: [] }],
+  ])("%j → %j", (configured, expected) => {
+    expect(nodeMarks({ DEPLOYMENT: "rollcall", ...configured })).toEqual(expected);
+  });
+
+  const ACCOUNT = "set it to the name of a ServiceAccount, of at most 63 characters";
+  test.each<[configured: object, error: string]>([
+    [{ DEPLOYMENT: "" }, `DEPLOYMENT is "": ${ACCOUNT}`],
+    [{ DEPLOYMENT: "East" }, `DEPLOYMENT is "East": ${ACCOUNT}`],
+    [{ DEPLOYMENT: "x".repeat(64) }, `DEPLOYMENT is "${"x".repeat(64)}": ${ACCOUNT}`],
+    [
+      { NODE_ROLE: "edge control-plane" },
+      'NODE_ROLE has "control-plane": a role of the control plane; set it to roles such as "edge"',
+    ],
+    [{ NODE_ROLE: "edge,shop" }, 'NODE_ROLE has "edge,shop": not a role\'s name'],
+    [{ NODE_ROLE: "x".repeat(64) }, "not a role's name"],
+    [{ NODE_ROLE: many(9).join(" ") }, "NODE_ROLE has 9 roles: set it to at most 8"],
+  ])("%j → says what it has to be", (configured, error) => {
+    expect(() => nodeMarks({ DEPLOYMENT: "rollcall", ...configured })).toThrow(error);
+  });
 });

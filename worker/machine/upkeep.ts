@@ -1,7 +1,7 @@
 // Keeps the machine's Node true by its latest report: runs one tick at a time, sends the events that wait, and checks
 // for silence. Its own state may be lost in an eviction.
 import type { Report } from "../../shared/protocol/report.ts";
-import { type Environment, machineRequests } from "../env.ts";
+import { type Environment, machineRequests, type NodeMarks, nodeMarks } from "../env.ts";
 import { kubeConnector } from "../kube/connect.ts";
 import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
 import { machineLog } from "../log.ts";
@@ -21,6 +21,7 @@ const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken
 
 export class Upkeep {
   readonly #env: Environment;
+  readonly #marks: NodeMarks;
   readonly #state: MachineState;
   readonly #requests: RequestBudget;
   readonly #singleTick = singleFlight(() => this.#tick());
@@ -30,6 +31,7 @@ export class Upkeep {
 
   constructor(env: Environment, state: MachineState) {
     this.#env = env;
+    this.#marks = nodeMarks(env);
     this.#state = state;
     this.#requests = new RequestBudget(state.records, machineRequests(env), () => Date.now());
   }
@@ -128,6 +130,7 @@ export class Upkeep {
     const wasRegistered = records.get("registration")?.startId === report.startId;
     const outcome = await tick({
       env: this.#env,
+      marks: this.#marks,
       enrolment,
       report,
       facts: facts.current(),

@@ -5,7 +5,7 @@ import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
-import type { Environment } from "../env.ts";
+import type { Environment, NodeMarks } from "../env.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { RequestBudget } from "./request-budget.ts";
@@ -61,6 +61,7 @@ export interface TickMemory {
 
 export interface TickInput {
   env: Environment;
+  marks: NodeMarks;
   enrolment: Enrolment;
   report: Report;
   /** The last good ones, within the deployment's bounds; undefined: there are none. */

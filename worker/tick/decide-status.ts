@@ -10,6 +10,7 @@ import type { Setter } from "../../shared/setters/setter.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
 import { grantHolder, imagesLeftOut, recordLeftOut } from "./left-out.ts";
 import type { TickContext } from "./context.ts";
+import { ownSetters } from "./own-setters.ts";
 import { recalledMemory, storedMemory } from "./setter-memory.ts";
 
 /** What a decision starts from: the last known Node, or the decision before it. */
@@ -70,7 +71,11 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
     records.get("node")?.sent,
   );
   const { os, architecture } = facts.platform;
-  const update = updateNode(original, () => success(false), os, architecture, [...setters, bound]);
+  const update = updateNode(original, () => success(false), os, architecture, [
+    ...setters,
+    bound,
+    ...ownSetters(context),
+  ]);
   return { original, memory, update, events, leftOut, nowMs };
 }
 

@@ -13,6 +13,7 @@ import { OWNER_ANNOTATION, ownershipFault } from "../../shared/node/ownership.ts
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { calculateDelayMs } from "../../shared/node/heartbeat.ts";
 import { decidedConditions, overDecisions } from "../../shared/node/decided.ts";
+import { setNodeStatus } from "../../shared/node/update-node.ts";
 import type { DraftNode } from "../../shared/setters/setter.ts";
 import type { OccurredEvent } from "../storage/outbox.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
@@ -23,6 +24,7 @@ import { claimingClient } from "./claim.ts";
 import type { Journal } from "../storage/journal.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { isNodeMissing, recordLoss } from "./own-node.ts";
+import { ownSetters } from "./own-setters.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { budgetInLease } from "./lease.ts";
 import { spendRegistration } from "./registration-budget.ts";
@@ -201,6 +203,7 @@ function initialNode(context: TickContext, nowMs: number): Result<DraftNode> {
   if (!initial.ok) return initial;
   const { node } = initial.value;
   recordLeftOut(context, "registration", withinGrant(undefined, node, context.facts, grantHolder(context)));
+  setNodeStatus(node, ownSetters(context));
   context.journal.decide({ node, memory: records.get("memory") ?? NOTHING_REMEMBERED, events, nowMs });
   return success(node);
 }

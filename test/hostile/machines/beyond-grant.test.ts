@@ -13,6 +13,8 @@ const NOBODY: SetByOthers = {
 };
 const FACTS_ONLY = { key: "rollcall.dev/facts-only", effect: "NoSchedule" } as const;
 
+const OWN = { "rollcall.dev/machine": "", "rollcall.dev/deployment": "rollcall" };
+
 type Parts = { metadata?: object; spec?: object; status?: object };
 
 /** A Node as a machine without any wishes has it, and what is different. */
@@ -20,7 +22,7 @@ function nodeWith({ metadata, spec, status }: Parts): Node {
   return {
     metadata: {
       name: "edge-7",
-      labels: { "kubernetes.io/hostname": "edge-7", "kubernetes.io/os": "linux" },
+      labels: { "kubernetes.io/hostname": "edge-7", "kubernetes.io/os": "linux", ...OWN },
       annotations: { "rollcall.dev/owner": "rollcall" },
       ...metadata,
     },
@@ -31,7 +33,7 @@ function nodeWith({ metadata, spec, status }: Parts): Node {
 
 const found = (node: Node, granted: Granted, others: Partial<SetByOthers> = {}) =>
   beyondGrant(node, { granted, deployment: "rollcall", others: { ...NOBODY, ...others } });
-const labels = (more: Record<string, string>) => ({ metadata: { labels: more } });
+const labels = (more: Record<string, string>) => ({ metadata: { labels: { ...OWN, ...more } } });
 const taint = (key: string, value?: string) => ({ key, effect: "NoSchedule", ...(value && { value }) });
 const taints = (...more: object[]) => ({ spec: { taints: [FACTS_ONLY, ...more] } });
 const capacity = (name: string) => ({ status: { capacity: { [name]: "1" } } });
@@ -51,6 +53,7 @@ describe.each<[what: string, Parts, within: Granted, beyond: Granted]>([
     { mayLabel: ["example.com/*"] },
     { mayLabel: ["example.com/b"] },
   ],
+  ["the model of its hardware", labels({ "rollcall.dev/cpu-model": "x" }), {}, { mayLabel: [] }],
   ["a hostname", labels({ "kubernetes.io/hostname": "other" }), {}, { mayLabel: [] }],
   ["a label of the token", labels({ tier: "x" }), { labels: { tier: "x" }, mayLabel: [] }, { mayLabel: [] }],
   ["another value of it", labels({ tier: "x" }), { labels: { tier: "x" } }, { labels: { tier: "y" } }],
@@ -101,6 +104,19 @@ describe("what no token allows", () => {
       "label node-role.kubernetes.io/control-plane=",
     ],
     ["a label of NodeRestriction's", labels({ "x.k8s.io/a": "b" }), "label x.k8s.io/a=b"],
+    ["a role", labels({ "node-role.kubernetes.io/edge": "" }), "label node-role.kubernetes.io/edge="],
+    ["a label of rollcall's", labels({ "rollcall.dev/x": "" }), "label rollcall.dev/x="],
+    ["a role in the list", annotation("rollcall.dev/roles", "edge"), "annotation rollcall.dev/roles=edge"],
+    [
+      "another machine's label",
+      labels({ "rollcall.dev/machine": "no" }),
+      "the label rollcall.dev/machine= is not there",
+    ],
+    [
+      "another deployment's label",
+      labels({ "rollcall.dev/deployment": "west" }),
+      "the label rollcall.dev/deployment=rollcall is not there",
+    ],
     ["another owner", { metadata: { annotations: { "rollcall.dev/owner": "west" } } }, "owner west"],
     ["an annotation", annotation("cilium.io/key", "x"), "annotation cilium.io/key=x"],
     [
@@ -165,10 +181,21 @@ test.each<[what: string, Parts, Partial<SetByOthers>]>([
   expect(found(nodeWith(parts), isInstead ? { ...granted, ...tier } : granted, others)).toEqual([]);
 });
 
+test("the token's role and its list → nothing; under a token without it → both are found", () => {
+  const node = nodeWith({
+    metadata: {
+      labels: { ...OWN, "node-role.kubernetes.io/edge": "" },
+      annotations: { "rollcall.dev/owner": "rollcall", "rollcall.dev/roles": "edge" },
+    },
+  });
+  expect(found(node, { roles: ["edge"], mayLabel: [] })).toEqual([]);
+  expect(found(node, {})).toHaveLength(2);
+});
+
 test("what the token gives and is gone → found", () => {
   const granted: Granted = { labels: { tier: "front" }, taints: [GRANTED_TAINT] };
   expect(found(nodeWith({}), granted)).toEqual([
-    "the token's label tier=front is not there",
+    "the label tier=front is not there",
     "the taint tenant=shop:NoSchedule is not there",
   ]);
 });

@@ -59,18 +59,27 @@ function fits(patterns: readonly string[] | undefined, text: string): boolean {
   });
 }
 
-function labelsBeyond({ metadata }: Node, { granted, others }: Judged): string[] {
+/** Whatever the token lets a machine set; but for what its hardware is. */
+const ROLLCALLS = /^([^/]*\.)?rollcall\.dev\/(?!((cpu|system|board)-(vendor|model)|gpu-model|gpus)$)/;
+
+function labelsBeyond({ metadata }: Node, { granted, deployment, others }: Judged): string[] {
   const labels = metadata?.labels ?? {};
-  const given = Object.entries(granted.labels ?? {});
+  const rollcalls: Record<string, string> = {
+    "rollcall.dev/machine": "",
+    "rollcall.dev/deployment": deployment,
+    ...Object.fromEntries((granted.roles ?? []).map((role) => [`node-role.kubernetes.io/${role}`, ""])),
+  };
+  const given = Object.entries({ ...granted.labels, ...rollcalls });
   const missing = given.filter(([key, value]) => !others.labels.has(key) && labels[key] !== value);
   const beyond = Object.entries(labels).filter(([key, value]) => {
     if (others.labels.has(key) || EVERY_NODES_LABELS.has(key) || granted.labels?.[key] === value)
       return false;
     if (key === HOSTNAME && value === metadata?.name) return false;
+    if (ROLLCALLS.test(key) || rollcalls[key] !== undefined) return rollcalls[key] === undefined;
     return !fits(granted.mayLabel, key) || (KUBERNETES_DOMAIN.test(key) && !KUBELETS_OWN.test(key));
   });
   return [
-    ...missing.map(([key, value]) => `the token's label ${key}=${value} is not there`),
+    ...missing.map(([key, value]) => `the label ${key}=${value} is not there`),
     ...beyond.map(([key, value]) => `label ${key}=${value}`),
   ];
 }
@@ -85,6 +94,7 @@ function annotationsBeyond({ metadata }: Node, { granted, deployment, others }: 
   const owner = annotations["rollcall.dev/owner"];
   const beyond = Object.entries(annotations).filter(([key, value]) => {
     if (key === "rollcall.dev/owner" || others.annotations.has(key) || ANNOTATIONS.test(key)) return false;
+    if (key === "rollcall.dev/roles") return value !== granted.roles?.toSorted().join(",");
     if (TRUE_ANNOTATIONS.test(key)) return value !== "true";
     return key !== PROVIDED_IP || !value.split(",").every((ip) => isAddressWithin(granted, name, ip));
   });

@@ -15,6 +15,7 @@ const GRANTS: readonly Granted[] = [
   },
   {
     labels: { tier: "edge", "topology.kubernetes.io/zone": "shop-17" },
+    roles: ["edge"],
     mayLabel: ["example.com/*", "node.kubernetes.io/instance-type"],
     mayTaint: ["example.com/*"],
     mayCondition: ["Example*"],

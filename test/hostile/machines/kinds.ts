@@ -130,7 +130,8 @@ export const beyond = changed("more than its token says", ({ facts }, { random, 
   const types = [random.pick(coveted.conditions), `Example${random.int(4)}`, `Other${random.int(4)}`];
   const ip = random.pick(FOREIGN_IPS);
   facts.settings.hostname = random.chance(0.5) ? random.pick(coveted.names) : name;
-  facts.settings.nodeLabels = random.chance(0.5) ? labels : {};
+  const rollcalls = { "rollcall.dev/machine": salt, "rollcall.dev/deployment": salt, "rollcall.dev/x": salt };
+  facts.settings.nodeLabels = random.chance(0.5) ? { ...labels, ...rollcalls } : {};
   facts.settings.registerWithTaints = [
     { key: "example.com/t", effect: "NoExecute" },
     { key: "tenant", value: salt, effect: "NoSchedule" },

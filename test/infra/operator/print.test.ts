@@ -1,5 +1,5 @@
 // What operators see of texts that machines chose.
-import { expect, it } from "vitest";
+import { expect, it, test } from "vitest";
 import {
   auditTable,
   historyTable,
@@ -35,4 +35,15 @@ it.each([
 ])("%s: control characters are replaced, the text stays", (_, table) => {
   expect(table).toContain("a\u{FFFD}[2J\u{FFFD}\u{FFFD}b");
   expect(table.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});
+
+test.each<[situation: string, roles: string[] | undefined, shown: string]>([
+  ["none of its own", undefined, "0/1"],
+  ["no roles at all", [], "0/1    <none>"],
+  ["two", ["edge", "gpu"], "0/1    edge,gpu"],
+])("a token with %s → ROLES says so", (_, roles, shown) => {
+  const plain = { ...token, names: "edge-*", ...more, createdBy: "admin", ...(roles && { roles }) };
+  const [head, row] = tokenTable([plain]).split("\n");
+  expect(head).toMatch(/USED +ROLES +EXPIRES/);
+  expect(row?.replace(/ +2026.*/, "")).toBe(`i    edge-*   valid   ${shown}`);
 });

@@ -42,6 +42,16 @@ it("flags → a request that the Worker takes", () => {
   expect(tokenRequestSchema.safeParse(wish).success).toBe(true);
 });
 
+test.each([
+  [
+    ["edge", "gpu"],
+    ["edge", "gpu"],
+  ],
+  [[""], []],
+])("--role %j → %j", (role, roles) => {
+  expect(tokenWish({ ...FLAGS, role })).toMatchObject({ roles });
+});
+
 it("each field of a request → has the flag that was typed for it", () => {
   expect(Object.keys(TYPED).toSorted()).toEqual(Object.keys(tokenRequestSchema.shape).toSorted());
 });

@@ -26,6 +26,9 @@ export const configuration = {
 
 const RESTRICTED = "example.node-restriction.kubernetes.io/tier";
 const CONTROL_PLANE = "node-role.kubernetes.io/control-plane";
+const THEIRS = "node-role.kubernetes.io/theirs";
+const MACHINE = "rollcall.dev/machine";
+const DEPLOYMENT = "rollcall.dev/deployment";
 const PUBLIC_IP = "flannel.alpha.coreos.com/public-ip";
 
 /** What is there, made by others. */
@@ -39,7 +42,7 @@ export const fixtures: {
       metadata: {
         name: "mine",
         // An operator's and an agent's.
-        labels: { [RESTRICTED]: "front", [CONTROL_PLANE]: "" },
+        labels: { [RESTRICTED]: "front", [CONTROL_PLANE]: "", [THEIRS]: "true" },
         annotations: { ...OWNED.annotations, [PUBLIC_IP]: "10.0.0.1" },
       },
       spec: { unschedulable: true, taints: [FACTS_ONLY] },
@@ -61,6 +64,7 @@ export const fixtures: {
     body: {
       metadata: {
         name: "offered-by-east",
+        labels: { [DEPLOYMENT]: "east" },
         annotations: { ...OWNED_BY_EAST.annotations, "rollcall.dev/adopt": "rollcall" },
       },
     },
@@ -116,8 +120,16 @@ const adopt =
     return { method: "PATCH", path: `${NODES}/${name}`, type: "strategic", body };
   };
 
+/** The label that it had may stay, or become its new deployment's. */
+const adoptLabelled = (name: string) => (found: Found) => {
+  const { body, ...sent } = adopt(name, false)(found);
+  const { metadata, ...more } = body as { metadata: object };
+  return { ...sent, body: { ...more, metadata: { ...metadata, labels: { [DEPLOYMENT]: "rollcall" } } } };
+};
+
 const NOT_OURS = "the Node is not of the deployment";
 const NO_OWNER = "this account writes Nodes with the annotation";
+const OWN_LABELS = "this account writes the labels rollcall.dev/machine";
 const OFFERS = "rollcall.dev/adopt is an operator's";
 const FINALIZERS = "finalizers of a Node";
 const REFERENCES = "owner references of a Node";
@@ -247,6 +259,15 @@ const nodesRefused: Refused[] = [
   ],
   [LABELS, "change an operator's such label", patch("mine/status", labelled({ [RESTRICTED]: "back" }))],
   [LABELS, "remove an operator's such label", patch("mine/status", labelled({ [CONTROL_PLANE]: null }))],
+  [
+    OWN_LABELS,
+    "say that its Node is another deployment's",
+    patch("mine", labelled({ [DEPLOYMENT]: "east" })),
+  ],
+  [OWN_LABELS, "say so by the status", patch("mine/status", labelled({ [DEPLOYMENT]: "east" }))],
+  [OWN_LABELS, "create such a Node", create(newNode({ labels: { [DEPLOYMENT]: "" } }))],
+  [OWN_LABELS, "give its machine's label a value", patch("mine", labelled({ [MACHINE]: "no" }))],
+  [OWN_LABELS, "give a role a value", patch("mine", labelled({ "node-role.kubernetes.io/edge": "x" }))],
   ...[
     PUBLIC_IP,
     "io.cilium.network.ipv4-pod-cidr",
@@ -364,6 +385,20 @@ export const accepted: Case[] = [
       ),
     ),
   ],
+  [
+    "give its Node rollcall's labels and roles, and take them away",
+    patch(
+      "mine/status",
+      labelled({
+        [MACHINE]: "",
+        [DEPLOYMENT]: "rollcall",
+        "node-role.kubernetes.io/edge": "",
+        [THEIRS]: null,
+      }),
+    ),
+  ],
+  ["leave a role's value as it is", patch("mine/status", labelled({ [THEIRS]: "true" }))],
+  ["take over the label of a Node that another deployment had", adoptLabelled("offered-by-east")],
   ["report what was too much before", report({ capacity: { cpu: "8", memory: "1Gi" } })],
   ["report as much as is allowed", report({ capacity: { cpu: "4" }, allocatable: { cpu: "4" } })],
   ["adopt a Node that it is offered, with the facts-only taint", adopt("offered", false)],

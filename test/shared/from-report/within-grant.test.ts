@@ -210,6 +210,53 @@ test.each([
   ]);
 });
 
+describe.each([
+  "rollcall.dev/machine",
+  "a.rollcall.dev/b",
+  "node-role.kubernetes.io/edge",
+  "kubernetes.io/role",
+])("%s, which no machine gives itself", (key) => {
+  // The schemas refuse most of these already.
+  const ways: [way: string, Partial<Facts>][] = [
+    ["--node-labels", settings({ nodeLabels: { [key]: "x" } })],
+    ["a drop-in", dropIns({ labels: { [key]: "x" } })],
+  ];
+  const token = { ...NOTHING, mayLabel: ["*"] };
+
+  it.each(ways)("by %s → left out of a new Node, whatever the token lets it set", (_, more) => {
+    const { node, left } = created(facts(NAME, more), token);
+    expect(node.metadata?.labels).not.toHaveProperty([key]);
+    expect(left).toEqual([`label ${key}`]);
+  });
+
+  it("by a drop-in, where it is there → stays as it is, and when the drop-in stops", () => {
+    const { node } = created(facts(NAME), token);
+    const before = {
+      ...node,
+      metadata: { ...node.metadata, labels: { ...node.metadata?.labels, [key]: "" } },
+    };
+    const said = updated(before, facts(NAME, dropIns({ labels: { [key]: "x" } })), token);
+    expect(said.node.metadata?.labels).toHaveProperty([key], "");
+    expect(said.left).toEqual([`label ${key}`]);
+    const stopped = updated(said.node, facts(NAME, { dropIns: null }), token);
+    expect(stopped.node.metadata?.labels).toHaveProperty([key], "");
+  });
+});
+
+test("labels of rollcall's that somebody has listed as a drop-in's → stay", () => {
+  const { node } = created(facts(NAME), NOTHING);
+  const before: Node = {
+    ...node,
+    metadata: {
+      ...node.metadata,
+      labels: { ...node.metadata?.labels, "rollcall.dev/machine": "" },
+      annotations: { ...node.metadata?.annotations, "rollcall.dev/fact-labels": "rollcall.dev/machine" },
+    },
+  };
+  const { node: after } = updated(before, facts(NAME), NOTHING);
+  expect(after.metadata?.labels).toHaveProperty(["rollcall.dev/machine"], "");
+});
+
 describe("what the token has set", () => {
   const grant = { ...NOTHING, labels: { "topology.kubernetes.io/zone": "shop-7", tier: "front" } };
 

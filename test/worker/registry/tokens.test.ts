@@ -72,6 +72,11 @@ describe("a token with labels and taints", () => {
     ["a range with more characters than one has", { mayAddress: [`::/${"0".repeat(50)}`] }, "/mayAddress/0"],
     ["a provider ID with * in its middle", { mayCloud: ["aws:///*/i-0"] }, "/mayCloud/0"],
     ["a provider ID that is too long", { mayCloud: ["a".repeat(1025)] }, "/mayCloud/0"],
+    ["a label of rollcall's own", { labels: { "rollcall.dev/machine": "x" } }, "/labels"],
+    ["a role of the control plane", { roles: ["edge", "control-plane"] }, "/roles/1"],
+    ["a role that is none", { roles: ["a/b"] }, "/roles/0"],
+    ["a role of 64 characters", { roles: ["x".repeat(64)] }, "/roles/0"],
+    ["nine roles", { roles: Array.from({ length: 9 }, () => "edge") }, "/roles"],
     ["a rejoin token for a pattern", { rejoin: true, names: "a-*" }, "/names"],
     ["a rejoin token with two uses", { rejoin: true, names: "a", uses: 2 }, "/uses"],
     ["a field that is none", { label: {} }, "/label"],
@@ -80,6 +85,19 @@ describe("a token with labels and taints", () => {
       status: 400,
       body: { pointer },
     });
+  });
+
+  it("with roles → its machines' Nodes have them, and it lists them", async () => {
+    const name = "token-roles";
+    const machine = await enrolled(name, { roles: ["edge", "x".repeat(63)] });
+    await shimOf(machine)(facts(name), HEALTHY);
+    const { labels } = (await kube("GET", `/api/v1/nodes/${name}`)).metadata ?? {};
+    expect(labels).toMatchObject({
+      "node-role.kubernetes.io/edge": "",
+      [`node-role.kubernetes.io/${"x".repeat(63)}`]: "",
+    });
+    const { id } = await minted({ roles: Array.from({ length: 8 }, (_, at) => `r${at}`) });
+    expect(await listed(id)).toMatchObject({ roles: ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"] });
   });
 
   it("64 keys, the longest provider ID → 201", async () => {

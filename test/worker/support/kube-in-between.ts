@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import type { Report, Vitals } from "../../../shared/protocol/report.ts";
 import type { NodeRecords, NodeRecordStore } from "../../../worker/storage/records.ts";
+import type { Grant } from "../../../shared/protocol/join-tokens.ts";
 import { decidedConditions } from "../../../shared/node/decided.ts";
 import type { Journal } from "../../../worker/storage/journal.ts";
 import type { TickMemory, TickOutcome } from "../../../worker/tick/context.ts";
@@ -59,6 +60,10 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
     inBetween: undefined as InBetween | undefined,
     /** Reasons of the events that decisions caused, in order. */
     events: [] as string[],
+    /** NODE_ROLE */
+    roles: [] as string[],
+    /** What its join token gives and allows. */
+    grant: {} as Partial<Grant>,
     journal: {
       decide: ({ node, memory, events }) => {
         records.put("decided", decidedConditions(node));
@@ -105,11 +110,13 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
         systemUUID: "s-1",
         token: "j",
         withoutFactsOnlyTaint: false,
+        ...machine.grant,
         pinnedAtMs: 0,
       };
       const requests = (machine.requestBudget ??= budget());
       const outcome = await tick({
         env: { ...env, KUBE: { fetch } as unknown as Fetcher },
+        marks: { deployment: env.DEPLOYMENT, roles: machine.roles },
         enrolment,
         report,
         facts: records.get("facts")?.facts,

@@ -1,0 +1,39 @@
+// Setter: the labels that rollcall itself gives a Node: that no kubelet is there, whose it is, and its roles. No machine
+// decides about them.
+import { roleFault, roleLabel } from "../kubernetes/roles.ts";
+import { listedIn, replaceListed } from "../setters/listed.ts";
+import type { DraftNode, Setter } from "../setters/setter.ts";
+import { DEPLOYMENT_LABEL, MACHINE_LABEL } from "./ownership.ts";
+
+/** Lists the roles that are ours, so that they go when the deployment or the token names others. */
+const ROLES_ANNOTATION = "rollcall.dev/roles";
+
+/** Puts back what is missing or other. A role that somebody else has given the Node is theirs, and stays. */
+export function ownLabels(
+  deployment: string | null, // null: not known here
+  roles: readonly string[], // without those of the control plane (roleFault)
+): Setter {
+  return (node) => {
+    const before = node.metadata.labels ?? {};
+    const gone = listRoles(node, roles);
+    const wanted: [key: string, value: string][] = [[MACHINE_LABEL, ""]];
+    if (deployment !== null) wanted.push([DEPLOYMENT_LABEL, deployment]);
+    for (const role of roles) wanted.push([roleLabel(role), before[roleLabel(role)] ?? ""]);
+    if (gone.length === 0 && wanted.every(([key, value]) => before[key] === value)) return null;
+    const labels = { ...before, ...Object.fromEntries(wanted) };
+    for (const role of gone) delete labels[roleLabel(role)];
+    node.metadata.labels = labels;
+    return null;
+  };
+}
+
+/** Lists the roles that are ours from now on; returns those of ours that are no longer named. */
+function listRoles(node: DraftNode, roles: readonly string[]): string[] {
+  if (roles.length === 0 && node.metadata.annotations?.[ROLES_ANNOTATION] === undefined) return [];
+  const { labels = {} } = node.metadata;
+  const listed = listedIn(node, ROLES_ANNOTATION);
+  const own = roles.filter((role) => listed.includes(role) || labels[roleLabel(role)] === undefined);
+  const gone = replaceListed(node, ROLES_ANNOTATION, own);
+  // Somebody else may have written the annotation.
+  return gone.filter((role) => roleFault(role) === null);
+}

@@ -1,0 +1,93 @@
+// The labels that rollcall gives a Node: what is missing or other is put back, and what somebody else has given stays.
+import { describe, expect, test } from "vitest";
+import { ownLabels } from "../../../shared/node/own-labels.ts";
+
+const ROLE = "node-role.kubernetes.io/";
+const OWN = { "rollcall.dev/machine": "", "rollcall.dev/deployment": "east" };
+const EDGE = { [`${ROLE}edge`]: "" };
+const listed = (roles: string) => ({ "rollcall.dev/roles": roles });
+
+interface Marked {
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+function after(metadata: Marked, roles: string[] = [], deployment: string | null = "east"): Marked {
+  const before = structuredClone(metadata);
+  const node = { metadata: { ...metadata }, spec: {}, status: {} };
+  expect(ownLabels(deployment, roles)(node)).toBeNull();
+  // The last known Node may share them.
+  expect(metadata).toEqual(before);
+  return node.metadata;
+}
+
+test.each<[situation: string, before: Marked, roles: string[], expected: Marked]>([
+  ["a new Node", {}, [], { labels: OWN }],
+  ["one of before there were labels", { labels: { a: "b" } }, [], { labels: { a: "b", ...OWN } }],
+  ["somebody has removed them", { labels: { "rollcall.dev/machine": "" } }, [], { labels: OWN }],
+  [
+    "somebody has changed them",
+    { labels: { "rollcall.dev/machine": "x", "rollcall.dev/deployment": "west" } },
+    [],
+    { labels: OWN },
+  ],
+  ["a role", {}, ["edge"], { labels: { ...OWN, ...EDGE }, annotations: listed("edge") }],
+  [
+    "two roles",
+    { annotations: { kept: "yes" } },
+    ["shop", "edge"],
+    {
+      labels: { ...OWN, ...EDGE, [`${ROLE}shop`]: "" },
+      annotations: { kept: "yes", ...listed("edge,shop") },
+    },
+  ],
+  [
+    "another role is named",
+    { labels: { ...OWN, ...EDGE }, annotations: listed("edge") },
+    ["shop"],
+    { labels: { ...OWN, [`${ROLE}shop`]: "" }, annotations: listed("shop") },
+  ],
+  [
+    "no role is named any more",
+    { labels: { ...OWN, ...EDGE }, annotations: listed("edge") },
+    [],
+    { labels: OWN, annotations: {} },
+  ],
+  [
+    "our role was removed",
+    { labels: OWN, annotations: listed("edge") },
+    ["edge"],
+    { labels: { ...OWN, ...EDGE }, annotations: listed("edge") },
+  ],
+  [
+    "somebody else has given it this role: theirs",
+    { labels: { ...OWN, [`${ROLE}edge`]: "true" } },
+    ["edge"],
+    { labels: { ...OWN, [`${ROLE}edge`]: "true" } },
+  ],
+  [
+    "somebody else has given it another role: theirs",
+    { labels: { ...OWN, ...EDGE, [`${ROLE}control-plane`]: "" }, annotations: listed("edge") },
+    ["shop"],
+    { labels: { ...OWN, [`${ROLE}control-plane`]: "", [`${ROLE}shop`]: "" }, annotations: listed("shop") },
+  ],
+  [
+    "the annotation lists what is never ours",
+    { labels: { ...OWN, [`${ROLE}control-plane`]: "" }, annotations: listed("control-plane") },
+    [],
+    { labels: { ...OWN, [`${ROLE}control-plane`]: "" }, annotations: {} },
+  ],
+])("%s → its labels and the list of our roles", (_, before, roles, expected) => {
+  const marked = after(before, roles);
+  expect(marked).toEqual(expected);
+  // Once more changes nothing: a steady heartbeat writes nothing.
+  const again = after(marked, roles);
+  expect(again.labels).toBe(marked.labels);
+  expect(again.annotations).toBe(marked.annotations);
+});
+
+describe("where the deployment is not known", () => {
+  test("→ only that a machine is there", () => {
+    expect(after({}, [], null)).toEqual({ labels: { "rollcall.dev/machine": "" } });
+  });
+});

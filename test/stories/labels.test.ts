@@ -1,0 +1,127 @@
+// What rollcall itself writes on a Node: labels and roles. Put back with the next report, written once, and never
+// what others have set.
+import { describe, expect, it } from "vitest";
+import { tickingMachine } from "../worker/support/kube-in-between.ts";
+import { facts, kube } from "../worker/support/machine.ts";
+
+const ROLE = "node-role.kubernetes.io/";
+const NODES = "/api/v1/nodes";
+const getNode = (name: string) => kube("GET", `${NODES}/${name}`);
+
+type Ticking = ReturnType<typeof tickingMachine>;
+
+async function labelsOf(name: string) {
+  return (await getNode(name)).metadata?.labels ?? {};
+}
+
+/** The next report, after others may have changed the Node: `minutes` until it is read again. */
+async function nextReport(machine: Ticking, minutes = 0) {
+  machine.nowMs += 10_000 + minutes * 60_000;
+  expect(await machine.report()).toMatchObject({ phase: "registered" });
+  return machine.requests;
+}
+
+/** Lets each report of these minutes come, so that the lease stays fresh. */
+async function pass(machine: Ticking, minutes: number) {
+  for (let beat = 0; beat < minutes * 6; beat++) await nextReport(machine);
+}
+
+async function change(name: string, metadata: object) {
+  const node = await getNode(name);
+  const body = { ...node, metadata: { ...node.metadata, ...metadata } };
+  await kube("PUT", `${NODES}/${name}`, body);
+}
+
+const renewal = (name: string) =>
+  `PUT /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
+const patch = (name: string) => `PATCH ${NODES}/${name}/status`;
+
+describe("the labels of a Node", () => {
+  it("that is created → machine, deployment and role; a steady report is one renewal", async () => {
+    const name = "labels-new";
+    const machine = tickingMachine(name);
+    machine.roles = ["edge"];
+    await machine.report();
+    expect(await labelsOf(name)).toMatchObject({
+      "rollcall.dev/machine": "",
+      "rollcall.dev/deployment": "rollcall",
+      [`${ROLE}edge`]: "",
+    });
+    expect(await nextReport(machine)).toEqual([renewal(name)]);
+  });
+
+  it("that is there without them → with the next report, in one patch; a restarted shim leaves them", async () => {
+    const name = "labels-before";
+    const machine = tickingMachine(name);
+    await machine.report();
+    const { labels, ...metadata } = (await getNode(name)).metadata!;
+    const { "rollcall.dev/machine": _m, "rollcall.dev/deployment": _d, ...others } = labels!;
+    await change(name, { ...metadata, labels: others });
+    // As the Worker of before knew it.
+    const known = machine.records.get("node")!;
+    machine.records.put("node", { ...known, node: await getNode(name) });
+    machine.evict();
+    machine.records.writes = 0;
+    expect(await nextReport(machine)).toContain(patch(name));
+    expect(await labelsOf(name)).toEqual(labels);
+    expect(await nextReport(machine)).toEqual([renewal(name)]);
+    await machine.report(undefined, "start-2");
+    expect(await labelsOf(name)).toEqual(labels);
+  });
+
+  it("somebody removes one and changes the other → put back with the next look", async () => {
+    const name = "labels-removed";
+    const machine = tickingMachine(name);
+    await machine.report();
+    const labels = await labelsOf(name);
+    const { "rollcall.dev/machine": _, ...others } = labels;
+    await change(name, { labels: { ...others, "rollcall.dev/deployment": "other" } });
+    await pass(machine, 8);
+    expect(await labelsOf(name)).toEqual(labels);
+  });
+
+  it("the deployment names another role → the old one goes, what somebody else has given stays", async () => {
+    const name = "labels-role";
+    const machine = tickingMachine(name);
+    machine.roles = ["edge"];
+    await machine.report();
+    await change(name, { labels: { ...(await labelsOf(name)), [`${ROLE}theirs`]: "" } });
+    await pass(machine, 8);
+    machine.roles = ["shop"];
+    expect(await nextReport(machine)).toEqual([renewal(name), patch(name)]);
+    const roles = Object.keys(await labelsOf(name)).filter((key) => key.startsWith(ROLE));
+    expect(roles.toSorted()).toEqual([`${ROLE}shop`, `${ROLE}theirs`]);
+  });
+
+  it.each<[given: string, roles: string[], expected: string[]]>([
+    ["another role", ["gpu"], [`${ROLE}gpu`]],
+    ["none", [], []],
+  ])("its token gives %s → that instead of the deployment's", async (_, roles, expected) => {
+    const name = `labels-token-${roles.length}`;
+    const machine = tickingMachine(name);
+    machine.roles = ["edge"];
+    machine.grant = { roles };
+    await machine.report();
+    const labels = Object.keys(await labelsOf(name));
+    expect(labels.filter((key) => key.startsWith(ROLE))).toEqual(expected);
+  });
+
+  it("its machine says otherwise → left out, and named", async () => {
+    const name = "labels-machine";
+    const machine = tickingMachine(name);
+    const { settings } = facts(name);
+    const nodeLabels = {
+      "rollcall.dev/machine": "no",
+      "rollcall.dev/deployment": "x",
+      "rollcall.dev/mine": "y",
+    };
+    machine.setFacts({ settings: { ...settings, nodeLabels } });
+    const { message } = await machine.report();
+    expect(message).toBe(
+      "left out of its Node: label rollcall.dev/deployment, label rollcall.dev/machine, label rollcall.dev/mine",
+    );
+    const labels = await labelsOf(name);
+    expect(labels).toMatchObject({ "rollcall.dev/machine": "", "rollcall.dev/deployment": "rollcall" });
+    expect(labels).not.toHaveProperty(["rollcall.dev/mine"]);
+  });
+});
