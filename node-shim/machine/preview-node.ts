@@ -2,6 +2,7 @@
 import type { InitialNode } from "../../shared/node/initial-node.ts";
 import { ownLabels } from "../../shared/node/own-labels.ts";
 import { setNodeStatus } from "../../shared/node/update-node.ts";
+import { withoutPods } from "../../shared/node/without-pods.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
 import type { Warn } from "../base/warn.ts";
@@ -26,6 +27,6 @@ export async function previewNode(flags: MachineFlags, warn: Warn): Promise<Init
   const initial = reportedInitialNode(reported, { withoutFactsOnlyTaint: false });
   if (!initial.ok) throw new Error(initial.error);
   // Only the Worker knows its deployment, and the roles.
-  setNodeStatus(initial.value.node, [ownLabels(null, [])]);
+  setNodeStatus(initial.value.node, [ownLabels(null, []), withoutPods(false)]);
   return initial.value;
 }

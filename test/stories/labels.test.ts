@@ -1,4 +1,4 @@
-// What rollcall itself writes on a Node: labels and roles. Put back with the next report, written once, and never
+// What rollcall itself writes on a Node: labels, roles, no pods. Put back with the next report, written once, and never
 // what others have set.
 import { describe, expect, it } from "vitest";
 import { tickingMachine } from "../worker/support/kube-in-between.ts";
@@ -14,21 +14,18 @@ async function labelsOf(name: string) {
   return (await getNode(name)).metadata?.labels ?? {};
 }
 
-/** The next report, after others may have changed the Node: `minutes` until it is read again. */
+/** After a gap that is longer than its lease lasts, a machine's Node is read again. */
+const AWAY_MINUTES = 6;
+
 async function nextReport(machine: Ticking, minutes = 0) {
   machine.nowMs += 10_000 + minutes * 60_000;
   expect(await machine.report()).toMatchObject({ phase: "registered" });
   return machine.requests;
 }
 
-/** Lets each report of these minutes come, so that the lease stays fresh. */
-async function pass(machine: Ticking, minutes: number) {
-  for (let beat = 0; beat < minutes * 6; beat++) await nextReport(machine);
-}
-
-async function change(name: string, metadata: object) {
+async function change(name: string, metadata: object, spec: object = {}) {
   const node = await getNode(name);
-  const body = { ...node, metadata: { ...node.metadata, ...metadata } };
+  const body = { ...node, metadata: { ...node.metadata, ...metadata }, spec: { ...node.spec, ...spec } };
   await kube("PUT", `${NODES}/${name}`, body);
 }
 
@@ -61,8 +58,8 @@ describe("the labels of a Node", () => {
     const known = machine.records.get("node")!;
     machine.records.put("node", { ...known, node: await getNode(name) });
     machine.evict();
-    machine.records.writes = 0;
-    expect(await nextReport(machine)).toContain(patch(name));
+    const requests = await nextReport(machine);
+    expect(requests.filter((request) => request.startsWith("PATCH"))).toEqual([patch(name)]);
     expect(await labelsOf(name)).toEqual(labels);
     expect(await nextReport(machine)).toEqual([renewal(name)]);
     await machine.report(undefined, "start-2");
@@ -76,7 +73,7 @@ describe("the labels of a Node", () => {
     const labels = await labelsOf(name);
     const { "rollcall.dev/machine": _, ...others } = labels;
     await change(name, { labels: { ...others, "rollcall.dev/deployment": "other" } });
-    await pass(machine, 8);
+    await nextReport(machine, AWAY_MINUTES);
     expect(await labelsOf(name)).toEqual(labels);
   });
 
@@ -86,11 +83,20 @@ describe("the labels of a Node", () => {
     machine.roles = ["edge"];
     await machine.report();
     await change(name, { labels: { ...(await labelsOf(name)), [`${ROLE}theirs`]: "" } });
-    await pass(machine, 8);
+    await nextReport(machine, AWAY_MINUTES);
     machine.roles = ["shop"];
     expect(await nextReport(machine)).toEqual([renewal(name), patch(name)]);
     const roles = Object.keys(await labelsOf(name)).filter((key) => key.startsWith(ROLE));
     expect(roles.toSorted()).toEqual([`${ROLE}shop`, `${ROLE}theirs`]);
+  });
+
+  it("that another deployment hands over → its label is the new owner's", async () => {
+    const name = "labels-handed-over";
+    const annotations = { "rollcall.dev/owner": "east", "rollcall.dev/adopt": "rollcall" };
+    const metadata = { name, annotations, labels: { "rollcall.dev/deployment": "east" } };
+    await kube("POST", NODES, { apiVersion: "v1", kind: "Node", metadata, spec: {} });
+    await nextReport(tickingMachine(name));
+    expect(await labelsOf(name)).toMatchObject({ "rollcall.dev/deployment": "rollcall" });
   });
 
   it.each<[given: string, roles: string[], expected: string[]]>([
@@ -123,5 +129,36 @@ describe("the labels of a Node", () => {
     const labels = await labelsOf(name);
     expect(labels).toMatchObject({ "rollcall.dev/machine": "", "rollcall.dev/deployment": "rollcall" });
     expect(labels).not.toHaveProperty(["rollcall.dev/mine"]);
+  });
+});
+
+describe("room for pods", () => {
+  const podsOf = async (name: string) => {
+    const { capacity, allocatable } = (await getNode(name)).status ?? {};
+    return { capacity: capacity?.["pods"], allocatable: allocatable?.["pods"] };
+  };
+
+  it("of a tainted Node → none, also after somebody removes the taint and the machine changes", async () => {
+    const name = "pods-tainted";
+    const machine = tickingMachine(name);
+    await machine.report();
+    expect(await podsOf(name)).toEqual({ capacity: "110", allocatable: "0" });
+    await change(name, {}, { taints: [] });
+    const { settings } = facts(name);
+    machine.setFacts({ settings: { ...settings, maxPods: 20 } });
+    await nextReport(machine, AWAY_MINUTES);
+    expect((await getNode(name)).spec?.taints).toBeUndefined();
+    expect(await podsOf(name)).toEqual({ capacity: "20", allocatable: "0" });
+    expect(await nextReport(machine)).toEqual([renewal(name)]);
+  });
+
+  it("of a machine whose token lets it go without the taint → as many as it says", async () => {
+    const name = "pods-untainted";
+    const machine = tickingMachine(name);
+    machine.grant = { withoutFactsOnlyTaint: true };
+    const { settings } = facts(name);
+    machine.setFacts({ settings: { ...settings, registerWithTaints: [] } });
+    await machine.report();
+    expect(await podsOf(name)).toEqual({ capacity: "110", allocatable: "110" });
   });
 });

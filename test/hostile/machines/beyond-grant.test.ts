@@ -117,6 +117,7 @@ describe("what no token allows", () => {
       labels({ "rollcall.dev/deployment": "west" }),
       "the label rollcall.dev/deployment=rollcall is not there",
     ],
+    ["room for pods", { status: { allocatable: { pods: "110" } } }, "room for 110 pods"],
     ["another owner", { metadata: { annotations: { "rollcall.dev/owner": "west" } } }, "owner west"],
     ["an annotation", annotation("cilium.io/key", "x"), "annotation cilium.io/key=x"],
     [
@@ -139,6 +140,7 @@ describe("what no token allows", () => {
 test.each<[what: string, Parts]>([
   ["how much it has", capacity("hugepages-2Mi")],
   ["volumes that it attaches", capacity("attachable-volumes-csi-a")],
+  ["no room for pods", { status: { capacity: { pods: "110" }, allocatable: { pods: "0" } } }],
   ["pressure", condition("MemoryPressure")],
   ["a drop-in that fails", condition("DropInsFailed")],
   [

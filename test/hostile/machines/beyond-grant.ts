@@ -162,9 +162,11 @@ const NATIVE = /^(cpu|memory|pods|ephemeral-storage|hugepages-[^/]+|attachable-v
 
 function resourcesBeyond({ status }: Node, { granted, others }: Judged): string[] {
   const names = new Set([...Object.keys(status?.capacity ?? {}), ...Object.keys(status?.allocatable ?? {})]);
-  return [...names]
+  const pods = status?.allocatable?.["pods"] ?? "0";
+  const beyond = [...names]
     .filter((name) => !NATIVE.test(name) && !others.resources.has(name) && !fits(granted.mayResource, name))
     .map((name) => `resource ${name}`);
+  return [...beyond, ...(pods === "0" || granted.withoutFactsOnlyTaint ? [] : [`room for ${pods} pods`])];
 }
 
 function addressesBeyond({ metadata, status }: Node, { granted }: Judged): string[] {

@@ -137,6 +137,14 @@ export const rightsMutants = [
       "a role of the control plane",
     ],
     [
+      "no pods without the taint",
+      "shared/node/without-pods.ts",
+      "if (mayGoWithoutTaint && !isTainted) return null;",
+      "if (!isTainted) return null;",
+      "shared/node/without-pods.test.ts",
+      "somebody has removed the taint",
+    ],
+    [
       "somebody else's labels stay",
       WITHIN_GRANT,
       'if (isOthers(before, ["f:metadata", "f:labels", `f:${key}`], fieldManager)) return false;',
