@@ -4,10 +4,12 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { parse } from "yaml";
 import { readConfiguration } from "../../node-shim/config/config.ts";
 import { dropInFolder, type LookedAt } from "../../node-shim/sources/drop-ins/drop-ins.ts";
 import { licenceCondition } from "../../examples/licence-condition.ts";
 import { NOTHING_REMEMBERED, reportedSources } from "../../shared/from-report/reported-status.ts";
+import { MACHINE_LABEL } from "../../shared/node/ownership.ts";
 import { draftOf } from "../../shared/node/update-node.ts";
 import { factsSchema } from "../../shared/protocol/facts.ts";
 import { nodeStatusSetters } from "../../shared/setters/pipeline.ts";
@@ -94,3 +96,33 @@ test("the configuration → every field of it means something", () => {
     registerWithTaints: [{ key: "example.com/appliance", effect: "NoSchedule" }],
   });
 });
+
+test.each(readdirSync(join(examples, "daemonsets")))(
+  "daemonsets/%s → each term asks for Nodes without the label that all of ours have",
+  (file) => {
+    const patch = parse(readFileSync(join(examples, "daemonsets", file), "utf8")) as DaemonSetPatch;
+    const { nodeAffinity } = patch.spec.template.spec.affinity;
+    const { nodeSelectorTerms } = nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution;
+    expect(nodeSelectorTerms.length).toBeGreaterThan(0);
+    for (const { matchExpressions } of nodeSelectorTerms)
+      expect(matchExpressions).toContainEqual({ key: MACHINE_LABEL, operator: "DoesNotExist" });
+  },
+);
+
+interface DaemonSetPatch {
+  spec: {
+    template: {
+      spec: {
+        affinity: {
+          nodeAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: {
+              nodeSelectorTerms: {
+                matchExpressions: { key: string; operator: string; values?: string[] }[];
+              }[];
+            };
+          };
+        };
+      };
+    };
+  };
+}

@@ -92,7 +92,7 @@ function startControllerManager(assets: string, kubeconfig: string): ChildProces
   const flags = [
     `--kubeconfig=${kubeconfig}`,
     // A simulated machine reports every 9.4 to 9.8 s: it is the healthy node beside the silent one.
-    "--controllers=node-lifecycle-controller",
+    "--controllers=node-lifecycle-controller,daemonset-controller",
     "--leader-elect=false",
     "--node-monitor-grace-period=15s",
     "--node-monitor-period=1s",

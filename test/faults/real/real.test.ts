@@ -1,6 +1,8 @@
 // The faults that the apiserver's own semantics decide, on a real etcd, kube-apiserver and kube-controller-manager.
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { join } from "node:path";
 import {
   ApiException,
   type Cluster,
@@ -12,8 +14,9 @@ import {
   type V1Node,
 } from "@kubernetes/client-node";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { eventually, partOf } from "../../e2e/local-cluster.ts";
+import { eventually, partOf, ROOT } from "../../e2e/local-cluster.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
+import { daemonSets, runKubectl } from "./daemon-sets.ts";
 import { controllerManagerOf, type RealCluster, startRealCluster } from "./cluster.ts";
 
 const NODE = hostname().toLowerCase();
@@ -159,6 +162,30 @@ describe.skipIf(assets === "")("on a real kube-apiserver", () => {
         await cluster.proxy.accept();
       }
       await wellAgain();
+    });
+  });
+
+  describe.skipIf(controllerManagerOf(assets) === undefined)("DaemonSets that tolerate everything", () => {
+    it("→ want pods on our Nodes; patched as docs/cluster.md says → on those with a kubelet alone", async () => {
+      const page = readFileSync(join(ROOT, "docs/cluster.md"), "utf8");
+      const commands = page.match(/^ {4}kubectl patch daemonset .*$/gm) ?? [];
+      const sets = daemonSets(cluster.admin);
+      const wanted = (count: number) => {
+        const each = { "kube-proxy": count, "kube-flannel-ds": count, "node-exporter": count };
+        return eventually(async () => JSON.stringify(await sets.desired()) === JSON.stringify(each));
+      };
+      const withKubelet = { metadata: { name: "with-kubelet", labels: { "kubernetes.io/os": "linux" } } };
+      await core.createNode({ body: withKubelet });
+      try {
+        const { items } = await core.listNode();
+        await sets.install();
+        await wanted(items.length);
+        runKubectl(assets, cluster.admin, commands);
+        await wanted(1);
+      } finally {
+        await sets.remove();
+        await core.deleteNode({ name: "with-kubelet" });
+      }
     });
   });
 

@@ -1,0 +1,97 @@
+// DaemonSets that tolerate everything, cut down to what decides on which Nodes they run, and how many Nodes that is.
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { AppsV1Api, CoreV1Api, type KubeConfig, type V1PodSpec } from "@kubernetes/client-node";
+import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+
+const LINUX = { "kubernetes.io/os": "linux" };
+
+interface Installed {
+  namespace: string;
+  name: string;
+  spec: Partial<V1PodSpec>;
+}
+
+/** As kubeadm, Flannel and kube-prometheus install them. */
+const INSTALLED: readonly Installed[] = [
+  {
+    namespace: "kube-system",
+    name: "kube-proxy",
+    spec: { nodeSelector: LINUX, tolerations: [{ operator: "Exists" }] },
+  },
+  {
+    namespace: "kube-flannel",
+    name: "kube-flannel-ds",
+    spec: {
+      tolerations: [{ operator: "Exists", effect: "NoSchedule" }],
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: "kubernetes.io/os", operator: "In", values: ["linux"] }] },
+            ],
+          },
+        },
+      },
+    },
+  },
+  {
+    namespace: "monitoring",
+    name: "node-exporter",
+    spec: { nodeSelector: LINUX, tolerations: [{ operator: "Exists" }] },
+  },
+];
+
+export interface DaemonSets {
+  install: () => Promise<void>;
+  /** Of each by its name: on how many Nodes the controller wants it. */
+  desired: () => Promise<Record<string, number | undefined>>;
+  remove: () => Promise<void>;
+}
+
+export function daemonSets(admin: KubeConfig): DaemonSets {
+  const [apps, core] = [admin.makeApiClient(AppsV1Api), admin.makeApiClient(CoreV1Api)];
+  return {
+    async install() {
+      for (const { namespace, name, spec } of INSTALLED) {
+        if (namespace !== "kube-system")
+          await core.createNamespace({ body: { metadata: { name: namespace } } });
+        const labels = { app: name };
+        const template = {
+          metadata: { labels },
+          spec: { containers: [{ name, image: "example.com/none" }], ...spec },
+        };
+        const body = { metadata: { name }, spec: { selector: { matchLabels: labels }, template } };
+        await apps.createNamespacedDaemonSet({ namespace, body });
+      }
+    },
+    async desired() {
+      const found = await Promise.all(INSTALLED.map((place) => apps.readNamespacedDaemonSet(place)));
+      return Object.fromEntries(
+        found.map(({ metadata, status }) => {
+          const isSeen = status?.observedGeneration === metadata?.generation;
+          return [metadata?.name, isSeen ? status?.desiredNumberScheduled : undefined];
+        }),
+      );
+    },
+    async remove() {
+      for (const { namespace, name } of INSTALLED) await apps.deleteNamespacedDaemonSet({ namespace, name });
+    },
+  };
+}
+
+/** Runs these command lines of kubectl's as a page has them. */
+export function runKubectl(assets: string, admin: KubeConfig, commands: readonly string[]): void {
+  const folder = temporaryFolder();
+  try {
+    const kubeconfig = join(folder.path, "kubeconfig");
+    writeFileSync(kubeconfig, admin.exportConfig(), { mode: 0o600 });
+    for (const command of commands) {
+      const [, ...args] = command.trim().split(" ");
+      execFileSync(join(assets, "kubectl"), ["--kubeconfig", kubeconfig, ...args], { cwd: ROOT });
+    }
+  } finally {
+    folder.remove();
+  }
+}
