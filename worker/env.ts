@@ -2,6 +2,7 @@
 // bindings are read. Reads no request.
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
 import { roleFault } from "../shared/kubernetes/roles.ts";
+import type { NodeMarks } from "../shared/node/own-labels.ts";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { DEPLOYMENT_LIMITS, NAME_LIMITS, TOKEN_LIMITS } from "../shared/protocol/limits.ts";
 
@@ -40,12 +41,6 @@ export interface Environment
 /** The origins that a request may be signed for. */
 export function origins(env: Environment): string[] {
   return env.ORIGINS.split(/\s+/).filter((origin) => origin !== "");
-}
-
-/** What a deployment writes on all of its Nodes. */
-export interface NodeMarks {
-  deployment: string;
-  roles: readonly string[];
 }
 
 /** Throws where DEPLOYMENT cannot be an account's name and a label's value, or where NODE_ROLE cannot be roles. */

@@ -8,6 +8,13 @@ import { DEPLOYMENT_LABEL, MACHINE_LABEL } from "./ownership.ts";
 /** Lists the roles that are ours, so that they go when the deployment or the token names others. */
 const ROLES_ANNOTATION = "rollcall.dev/roles";
 
+/** What a deployment writes on all of its Nodes. */
+export interface NodeMarks {
+  deployment: string;
+  /** Of those whose join token names none. */
+  roles: readonly string[];
+}
+
 /** Puts back what is missing or other. A role that somebody else has given the Node is theirs, and stays. */
 export function ownLabels(
   deployment: string | null, // null: not known here

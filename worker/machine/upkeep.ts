@@ -1,7 +1,8 @@
 // Keeps the machine's Node true by its latest report: runs one tick at a time, sends the events that wait, and checks
 // for silence. Its own state may be lost in an eviction.
 import type { Report } from "../../shared/protocol/report.ts";
-import { type Environment, machineRequests, type NodeMarks, nodeMarks } from "../env.ts";
+import type { NodeMarks } from "../../shared/node/own-labels.ts";
+import { type Environment, machineRequests, nodeMarks } from "../env.ts";
 import { kubeConnector } from "../kube/connect.ts";
 import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
 import { machineLog } from "../log.ts";

@@ -21,8 +21,9 @@ import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-sta
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { tryRegister } from "../../../shared/node/registration.ts";
 import { NOTHING_REMEMBERED, type ReportedStatus } from "../../../shared/from-report/reported-status.ts";
-import { updateNode } from "../../../shared/node/update-node.ts";
+import { setNodeStatus, updateNode } from "../../../shared/node/update-node.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
+import { ownSetters } from "../../../worker/tick/own-setters.ts";
 import type { TestServer } from "../local/apiserver/test-server.ts";
 import { anyOf, type Hints } from "./any-value.ts";
 import { success } from "../../../shared/result.ts";
@@ -80,8 +81,8 @@ const facts = sized(factsSchema).filter(
 ) as fc.Arbitrary<Facts>;
 const reports = sized(reportSchema) as fc.Arbitrary<Report>;
 /** As the registry keeps it: with the defaults. */
-const { withoutFactsOnlyTaint, labels, taints } = tokenRequestSchema.shape;
-const grantSchema = z.strictObject({ withoutFactsOnlyTaint, labels, taints });
+const { withoutFactsOnlyTaint, labels, taints, roles } = tokenRequestSchema.shape;
+const grantSchema = z.strictObject({ withoutFactsOnlyTaint, labels, taints, roles });
 const grants = sized(grantSchema).map((value) => grantSchema.parse(value)) as fc.Arbitrary<Grant>;
 
 /** `started`: a server, and a token of the Worker's account. */
@@ -118,7 +119,7 @@ export function describeReports(started: () => { server: TestServer; token: stri
               () => success(false),
               next.platform.os,
               next.platform.architecture,
-              [...reportedSetters(after), ...reportedEvents(after)],
+              [...reportedSetters(after), ...reportedEvents(after), ...ownSettersOf(grant)],
             );
             const patch = createNodeStatusPatch(created, update.node);
             if (!patch.ok) throw new Error(patch.error);
@@ -141,6 +142,10 @@ function statusOf(name: string, reported: Facts, { vitals }: Report): ReportedSt
   return { name, facts: reported, vitals, nowMs, memory, recordEvent: () => undefined };
 }
 
+function ownSettersOf(enrolment: Grant) {
+  return ownSetters({ enrolment, marks: { deployment: "rollcall", roles: ["edge"] } });
+}
+
 /** The Node as the apiserver has it; null where the report does not allow for one yet. */
 async function register(
   client: ReturnType<typeof kubeClient>,
@@ -150,6 +155,7 @@ async function register(
   const initial = reportedInitialNode(reported, grant);
   if (!initial.ok) return null;
   const { node } = initial.value;
+  setNodeStatus(node, ownSettersOf(grant));
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: "rollcall" };
   const registered = await tryRegister(
     client,
