@@ -7,11 +7,16 @@ import { leaveWorker } from "../commands/leave.ts";
 import { LOG_FORMATS } from "../base/log.ts";
 import { rotateKey } from "../commands/rotate.ts";
 import { run, type RunFlags } from "../commands/run.ts";
+import { UNIT_NAME } from "../service/unit.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
 import { installFrom } from "./service-commands.ts";
 
 const TOKEN_FILE = "--join-token-file <file>";
 const TOKEN_HELP = "a join token, - for standard input (or set ROLLCALL_JOIN_TOKEN)";
+
+const NAME_HELP = "the Node's name, where it is not to be that of the enrolment";
+/** As people type it. */
+const UNIT = UNIT_NAME.replace(/\.service$/, "");
 
 const workerFlags = (command: Command) =>
   command
@@ -40,21 +45,25 @@ export function addWorkerCommands(program: Command): void {
 
   workerFlags(program.command("rotate"))
     .description("Have a new key take this one's place, with the next start's first report. The name stays.")
-    .option("--hostname-override <name>", "the Node's name, instead of this machine's host name")
+    .option("--hostname-override <name>", NAME_HELP)
     .addHelpText(
       "after",
       "\nExample, within the lease of a running service:\n" +
-        "  systemctl stop rollcall && node-shim rotate; systemctl start rollcall",
+        `  systemctl stop ${UNIT} && node-shim rotate; systemctl start ${UNIT}`,
     )
     .action(async (flags: EnrolledFlags) => {
       process.stderr.write(`node-shim: ${await rotateKey(flags)}\n`);
     });
 
   workerFlags(program.command("leave"))
-    .description("Have the Node removed and this machine forgotten; coming back needs a new join token.")
-    .option("--hostname-override <name>", "the Node's name, instead of this machine's host name")
+    .description(
+      "Have the Node removed and this machine forgotten, once. Coming back needs a new join token.",
+    )
+    .option("--hostname-override <name>", NAME_HELP)
     .addHelpText("after", "\nExample:\n  node-shim uninstall-service && node-shim leave")
-    .action((flags: EnrolledFlags) => leaveWorker(flags));
+    .action(async (flags: EnrolledFlags) => {
+      process.stderr.write(`node-shim: ${await leaveWorker(flags)}\n`);
+    });
 
   machineFlags(workerFlags(program.command("doctor")))
     .description(

@@ -1,6 +1,6 @@
 // What the commands of an enrolled machine other than `run` need: the state folder's lock, the machine's key and
 // enrolment, and a connection to the Worker.
-import { loadEnrolment, loadOrMakeKey } from "../identity/identity.ts";
+import { loadEnrolment, loadKey, storedEnrolment } from "../identity/identity.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { nodeName } from "../machine/settings.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
@@ -12,6 +12,7 @@ export interface EnrolledFlags {
   /** --url, else ROLLCALL_URL, else the Worker that enrolled this machine. */
   url?: string;
   state: string;
+  /** Without it, the name is that of the enrolment. */
   hostnameOverride?: string;
 }
 
@@ -28,14 +29,16 @@ export async function asEnrolled<T>(
   otherwise: string, // typically what to do first
   work: (machine: EnrolledMachine, connection: Connection) => Promise<T>,
 ): Promise<T> {
+  const stored = storedEnrolment(flags.state);
+  if (stored === null) throw new Error(`${flags.state} holds no enrolment: ${otherwise}`);
+  const name = flags.hostnameOverride === undefined ? stored.name : nodeName(flags);
   const origin = workerOrigin(flags);
-  const name = nodeName(flags);
   const lock = lockFolder(flags.state);
   const { send, close } = httpTransport(origin, deadlineMs);
   try {
-    const key = await loadOrMakeKey(flags.state);
-    const enrolment = loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
-    if (enrolment === null) throw new Error(`${flags.state} holds no enrolment of ${name}: ${otherwise}`);
+    const key = await loadKey(flags.state);
+    const enrolment = key && loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
+    if (!enrolment) throw new Error(`${flags.state} holds no enrolment of ${name}: ${otherwise}`);
     return await work({ name, origin, key, kid: enrolment.kid }, { send, reconnect: close });
   } finally {
     close();

@@ -1,7 +1,8 @@
 // node-shim leave: has the Node removed and this machine forgotten, then forgets its own key and enrolment.
 import { setTimeout as wait } from "node:timers/promises";
 import { asEnrolled, type EnrolledFlags } from "./as-enrolled.ts";
-import { forgetIdentity } from "../identity/identity.ts";
+import { forgetIdentity, leftName } from "../identity/identity.ts";
+import { lockFolder } from "../identity/lock.ts";
 import { requestFaultText } from "../worker-link/exchange.ts";
 import { leave } from "../worker-link/requests.ts";
 
@@ -10,9 +11,16 @@ const DEADLINE_MS = 20_000;
 const MAX_ATTEMPTS = 3;
 const WAIT_MS = 1000;
 
-/** Throws with what to do while the machine has not left; the files stay, so that it can be tried again. */
-export function leaveWorker(flags: EnrolledFlags): Promise<void> {
-  return asEnrolled(flags, DEADLINE_MS, "nothing to leave", async (machine, { send, reconnect }) => {
+const NOT_ENROLLED = "nothing to leave; where another folder keeps the enrolment, pass --state";
+
+/**
+ * Returns what was done, in one line: a machine that has left already stays as it is. Throws with what to do while it
+ * has not left; the files stay, so that it can be tried again.
+ */
+export async function leaveWorker(flags: EnrolledFlags): Promise<string> {
+  const left = leftName(flags.state);
+  if (left !== null) return forgetLeft(flags.state, left);
+  return asEnrolled(flags, DEADLINE_MS, NOT_ENROLLED, async (machine, { send, reconnect }) => {
     const { name } = machine;
     let wasUnanswered = false;
     for (let attempt = 1; ; attempt++) {
@@ -30,7 +38,18 @@ export function leaveWorker(flags: EnrolledFlags): Promise<void> {
       reconnect();
       await wait(WAIT_MS);
     }
-    forgetIdentity(flags.state);
-    console.error(`node-shim: ${name} has left; its key is gone`);
+    forgetIdentity(flags.state, name);
+    return `${name} has left; its key is gone`;
   });
+}
+
+/** A crash may have kept the files that were to go. */
+function forgetLeft(state: string, name: string): string {
+  const lock = lockFolder(state);
+  try {
+    forgetIdentity(state, name);
+  } finally {
+    lock.release();
+  }
+  return `${name} has left already: nothing has changed`;
 }

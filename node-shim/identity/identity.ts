@@ -65,13 +65,26 @@ export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
 }
 
 export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment): void {
+  rmSync(join(stateFolder, LEFT), { force: true });
   writeDurably(join(stateFolder, "enrolment.json"), JSON.stringify(enrolment));
 }
 
+/** Says under which name this machine has left, so that leaving again is no error. */
+const LEFT = "left.json";
+const leftFile = z.strictObject({ name: z.string() });
+
+/** Under which name this machine has left; null: it has not, or has enrolled again. Throws with what to do. */
+export function leftName(stateFolder: string): string | null {
+  const text = readIfThere(join(stateFolder, LEFT));
+  return text === null ? null : (leftFile.safeParse(parseJson(text)).data?.name ?? "this machine");
+}
+
 /**
- * After leaving, the key is refused for ever, and coming back needs a new one. Removes the enrolment before the key.
+ * After leaving, the key is refused for ever, and coming back needs a new one. Notes first that the machine has left:
+ * what a crash interrupts is not to be asked of the Worker again. Removes the enrolment before the key.
  */
-export function forgetIdentity(stateFolder: string): void {
+export function forgetIdentity(stateFolder: string, name: string): void {
+  if (leftName(stateFolder) === null) writeDurably(join(stateFolder, LEFT), JSON.stringify({ name }));
   for (const file of ["next.json", "enrolment.json", "key.json"])
     rmSync(join(stateFolder, file), { force: true });
 }

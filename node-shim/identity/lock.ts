@@ -1,7 +1,8 @@
 // One process per state folder: two shims with one key would each make the other's tickets stale.
-import { linkSync, mkdirSync, readFileSync, renameSync, unlinkSync } from "node:fs";
+import { linkSync, mkdirSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
+import { isAlive, thisProcess } from "../base/process-id.ts";
 import { readIfThere, requireTrusted, writeNew } from "../base/state-file.ts";
 
 /**
@@ -10,7 +11,7 @@ import { readIfThere, requireTrusted, writeNew } from "../base/state-file.ts";
  */
 export function lockFolder(folder: string): { release: () => void } {
   const path = join(folder, "lock");
-  const mine = `${process.pid} ${startTimeOf(process.pid)}`;
+  const mine = thisProcess();
   // Before anything is made in it: the folders above may lead elsewhere.
   requireTrusted(folder);
   try {
@@ -93,32 +94,4 @@ function discard(path: string, holder: string): void {
 function release(path: string, mine: string): void {
   if (readIfThere(path) !== mine) return;
   unlinkSync(path);
-}
-
-/** "pid starttime"; the start time distinguishes a process from a later one with the same number. */
-function isAlive(holder: string): boolean {
-  const [pid, startTime] = holder.split(" ");
-  if (!(Number(pid) > 0)) return false;
-  try {
-    process.kill(Number(pid), 0);
-  } catch (error) {
-    if (codeOf(error) !== "EPERM") return false;
-  }
-  return startTimeOf(Number(pid)) === (startTime ?? "");
-}
-
-/** Field 22 of /proc/PID/stat (proc(5)); "" where there is no /proc. The name in field 2 may hold spaces. */
-function startTimeOf(pid: number): string {
-  const stat = processStat(pid);
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
-}
-
-function processStat(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8");
-  } catch (error) {
-    // ESRCH: the process ended while its stat was read.
-    if (["ENOENT", "ESRCH"].includes(codeOf(error))) return "";
-    throw error;
-  }
 }

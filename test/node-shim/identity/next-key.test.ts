@@ -75,7 +75,7 @@ describe("a next key", () => {
 
   it("of a machine that leaves → is forgotten with it", async () => {
     const { state } = await rotating();
-    forgetIdentity(state);
+    forgetIdentity(state, "edge-1");
     expect(await loadNextKey(state)).toBeNull();
   });
 });
