@@ -1,6 +1,7 @@
 // The command line as a whole: every command with its flags and help. The manual page is made from it.
 import { Command } from "commander";
 import { VERSION } from "../../shared/version.ts";
+import { addCheckCommands } from "./check-commands.ts";
 import { addOfflineCommands } from "./offline-commands.ts";
 import { addServiceCommands } from "./service-commands.ts";
 import { addWorkerCommands } from "./worker-commands.ts";
@@ -9,6 +10,7 @@ const AFTER = `
 Examples:
   node-shim preview
   node-shim join --url https://rollcall.example.com --join-token-file /root/join-token --install-service
+  node-shim status
   node-shim doctor
 
 Environment:
@@ -28,6 +30,7 @@ export function shimProgram(): Command {
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
     .addHelpText("after", AFTER);
   addWorkerCommands(program);
+  addCheckCommands(program);
   addServiceCommands(program);
   addOfflineCommands(program);
   return program;

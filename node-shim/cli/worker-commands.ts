@@ -1,27 +1,17 @@
-// The commands that send requests to the Worker: join, run, rotate, leave; and doctor, which checks whether they could.
+// The commands that send requests to the Worker as this machine: join, run, rotate, leave.
 import { type Command, Option } from "commander";
-import { doctor, type DoctorFlags } from "../doctor/doctor.ts";
 import { join, type JoinFlags } from "../commands/join.ts";
 import type { EnrolledFlags } from "../commands/as-enrolled.ts";
 import { leaveWorker } from "../commands/leave.ts";
 import { LOG_FORMATS } from "../base/log.ts";
 import { rotateKey } from "../commands/rotate.ts";
 import { run, type RunFlags } from "../commands/run.ts";
-import { UNIT_NAME } from "../service/unit.ts";
+import { UNIT } from "../status/diagnoses.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
+import { TOKEN_FILE, TOKEN_HELP, workerFlags } from "./worker-flags.ts";
 import { installFrom } from "./service-commands.ts";
 
-const TOKEN_FILE = "--join-token-file <file>";
-const TOKEN_HELP = "a join token, - for standard input (or set ROLLCALL_JOIN_TOKEN)";
-
 const NAME_HELP = "the Node's name, where it is not to be that of the enrolment";
-/** As people type it. */
-const UNIT = UNIT_NAME.replace(/\.service$/, "");
-
-const workerFlags = (command: Command) =>
-  command
-    .option("--url <origin>", "the Worker: https://rollcall.example.com (or set ROLLCALL_URL); join keeps it")
-    .option("--state <folder>", "keeps the machine's key and enrolment", "/var/lib/rollcall");
 
 export function addWorkerCommands(program: Command): void {
   machineFlags(workerFlags(program.command("join")))
@@ -64,19 +54,6 @@ export function addWorkerCommands(program: Command): void {
     .action(async (flags: EnrolledFlags) => {
       process.stderr.write(`node-shim: ${await leaveWorker(flags)}\n`);
     });
-
-  machineFlags(workerFlags(program.command("doctor")))
-    .description(
-      "Check all that the shim needs, from the URL to the disk, and say what to do. Changes nothing.",
-    )
-    .option(TOKEN_FILE, `${TOKEN_HELP}; its form is checked`)
-    .option("--json", "the findings as JSON")
-    .addHelpText("after", DOCTOR_HELP)
-    .action(async (flags: DoctorFlags) => {
-      const { text, exitCode } = await doctor(withSet(flags));
-      process.stdout.write(text);
-      process.exitCode = exitCode;
-    });
 }
 
 const JOIN_EXAMPLES = `
@@ -97,12 +74,3 @@ of the runtime, the network or the storage come, go or change, and (with a shutd
 down. After an error: at random, at most one interval apart. What it says goes to stderr: a line when something changed.
 
 SIGTERM or SIGINT ends it within a second.`;
-
-const DOCTOR_HELP = `
-Examples:
-  node-shim doctor
-  node-shim doctor --config /etc/rollcall/kubelet.yaml
-  node-shim doctor --url https://rollcall.example.com --join-token-file /root/join-token
-  node-shim doctor --json | jq '.findings[] | select(.level != "ok")'
-
-Each finding is ok, warn (the shim works, but see to it) or fail (it cannot work: exit code 1).`;

@@ -4,12 +4,17 @@ import { setTimeout as wait } from "node:timers/promises";
 import { startDevices } from "../sources/devices/with-devices.ts";
 import { enrolMachine } from "../worker-link/enrol.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
+import { valueOr } from "../../shared/result.ts";
 import { faultOf } from "../base/fault.ts";
+import type { Warn } from "../base/warn.ts";
+import { type StatusBoard, statusBoard } from "../status/board.ts";
+import type { StatusFile } from "../status/status-file.ts";
 import { loadEnrolment, loadOrMakeKey } from "../identity/identity.ts";
+import { bootID } from "../sources/kernel/ids.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { type Log, type LogFormat, stderrLog } from "../base/log.ts";
 import { reportUntilAsked } from "../loop/until-asked.ts";
-import type { LoopDependencies } from "../loop/loop.ts";
+import type { LoopDependencies, Reported } from "../loop/loop.ts";
 import { type Machine, thisMachine } from "../machine/machine.ts";
 import { type MachineFlags } from "../machine/settings.ts";
 import { adoptNextKey, pinnedNextKey } from "../identity/next-key.ts";
@@ -35,30 +40,69 @@ const DEADLINE_MS = 9000;
 const HELD_MS = 900;
 
 /** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
-export async function run(flags: RunFlags): Promise<void> {
-  const now = () => new Date().toISOString();
+export function run(flags: RunFlags): Promise<void> {
   const log = stderrLog(now, flags.logFormat);
+  const warn: Warn = (source, message) => log("warn", `${source}: ${message}`);
+  return reportUntilStopped(flags, { log, warn, stop: stopSignal() });
+}
+
+export interface Running {
+  log: Log;
+  /** Gets what cannot be read of the machine. */
+  warn: Warn;
+  stop: AbortSignal;
+  /** Called with the status after each report. */
+  watch?: (status: StatusFile) => void;
+}
+
+/** What `run` does, until `stop`. Throws with what to do when it cannot begin. */
+export async function reportUntilStopped(
+  flags: RunFlags,
+  { log, warn, stop, watch }: Running,
+): Promise<void> {
   const origin = workerOrigin(flags);
-  const machine = await thisMachine(flags, (source, message) => log("warn", `${source}: ${message}`));
+  const machine = await thisMachine(flags, warn);
   const lock = lockFolder(flags.state);
-  const stop = stopSignal();
   const asked = new Promise<void>((resolve) => {
+    if (stop.aborted) resolve();
     stop.addEventListener("abort", () => resolve(), { once: true });
   });
   const { send, close } = httpTransport(origin, DEADLINE_MS);
   const closings: (() => Promise<void>)[] = [];
+  const board = statusBoard({
+    name: machine.name,
+    origin,
+    state: flags.state,
+    bootID: valueOr(bootID("/"), ""),
+    environment: process.env,
+    nowMs: Date.now,
+    log,
+  });
+  const reported = (report: Reported) => {
+    board.reported(report);
+    watch?.(board.file());
+  };
   try {
-    const beginning = { flags, machine, origin, send, stop, log, now, closings };
+    const beginning = { flags, machine, origin, send, stop, log, board, closings };
     // A shim that is asked to end does not wait for what is still under way.
     const begun = await Promise.race([begin(beginning), asked]);
-    if (begun) await reportUntilAsked({ ...machine, ...begun }, { ...begun, reconnect: close, log }, asked);
+    if (begun)
+      await reportUntilAsked({ ...machine, ...begun }, { ...begun, reconnect: close, log, reported }, asked);
+  } catch (error) {
+    board.note({ ended: { at: now(), fault: faultOf(error) } });
+    throw error;
   } finally {
     close();
     machine.close();
     await Promise.all(closings.map((end) => end()));
+    // A file system that hangs holds nobody up.
+    await Promise.race([board.written(), wait(HELD_MS, undefined, { ref: false })]);
     lock.release();
   }
 }
+
+/** RFC 3339 */
+const now = () => new Date().toISOString();
 
 interface Beginning {
   flags: RunFlags;
@@ -67,8 +111,7 @@ interface Beginning {
   send: Transport;
   stop: AbortSignal;
   log: Log;
-  /** RFC 3339 */
-  now: () => string;
+  board: StatusBoard;
   /** `begin` adds what is to be called at the end. */
   closings: (() => Promise<void>)[];
 }
@@ -78,10 +121,11 @@ type Begun = Pick<LoopDependencies, "report" | "gather">;
 
 /** All steps before the first report; null: stopped before. A setup that fails is reported, and thrown. */
 async function begin(beginning: Beginning): Promise<Begun | null> {
-  const { flags, machine, origin, send, stop, log, now, closings } = beginning;
+  const { flags, machine, origin, send, stop, log, board, closings } = beginning;
   const { name } = machine;
   const next = await pinnedNextKey(flags.state, name);
   const key = next?.key ?? (await loadOrMakeKey(flags.state));
+  board.note({ thumbprint: key.thumbprint });
   const reporterFor = (enrolment: { kid: string; ticket?: string }) => {
     const startId = randomBytes(16).toString("base64url");
     const report = reporter({ ...enrolment, name, origin, key, startId, send, machineTime: now });
@@ -93,8 +137,13 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
     if (report) await reportSetupFailure(machine, report, faultOf(error), log);
     throw error;
   };
+  const logAndNote: Log = (level, message) => {
+    log(level, message);
+    board.note({ waiting: message });
+  };
   await machine.setUp().catch(failed);
-  const enrolment = known ?? (await enrolMachine({ flags, machine, key, origin, send, log, stop }));
+  const enrolment =
+    known ?? (await enrolMachine({ flags, machine, key, origin, send, log: logAndNote, stop }));
   if (enrolment === null) return null;
   report ??= reporterFor(enrolment);
   const devices = startDevices(machine.gather, flags.devicePlugins, {

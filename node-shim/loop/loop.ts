@@ -12,6 +12,15 @@ import { logChanges, logPressures } from "./log-lines.ts";
 import type { RequestFault } from "../worker-link/exchange.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
 
+/** One report and its outcome. */
+export interface Reported {
+  facts: Facts;
+  vitals: Vitals;
+  outcome: ReportOutcome;
+  /** How long the loop waits now, unless something urgent ends the wait. */
+  nextInMs: number;
+}
+
 export interface LoopDependencies {
   /** Facts and vitals as they are now. Never rejects. */
   gather: () => Promise<{ facts: Facts; vitals: Vitals }>;
@@ -25,6 +34,8 @@ export interface LoopDependencies {
   /** Drops the connection to the Worker, and what is under way on it. */
   reconnect: () => void;
   log: Log;
+  /** Called after each report, before the wait. Never throws. Typically the status file's; absent: nobody asks. */
+  reported?: (report: Reported) => void;
 }
 
 export interface Loop {
@@ -103,17 +114,17 @@ async function reportUntilStopped(
       noteReady(outcome.value.ready);
       const { reportInMs } = outcome.value;
       intervalMs = Math.max(reportInMs, reportIntervalMs(settings));
-      await rest(Math.max(reportInMs, LEAST_WAIT_MS), 0, true);
+      const nextInMs = Math.max(reportInMs, LEAST_WAIT_MS);
+      dependencies.reported?.({ facts, vitals: draft.vitals, outcome, nextInMs });
+      await rest(nextInMs, 0, true);
       continue;
     }
     failures++;
     const fault = outcome.error;
     if (fault.reason === "failed") reconnect();
-    await rest(
-      waitAfterError(fault, failures, intervalMs, dependencies.random),
-      fault.retryAfterMs ?? 0,
-      false,
-    );
+    const nextInMs = waitAfterError(fault, failures, intervalMs, dependencies.random);
+    dependencies.reported?.({ facts, vitals: draft.vitals, outcome, nextInMs });
+    await rest(nextInMs, fault.retryAfterMs ?? 0, false);
   }
 }
 

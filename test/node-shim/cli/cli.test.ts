@@ -9,7 +9,7 @@ import { parse as parseYaml } from "yaml";
 import type { Report } from "../../../shared/protocol/report.ts";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import project from "../../../package.json" with { type: "json" };
-import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import { eventually, ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
 import { nodes } from "../nodes.ts";
 
 const BIN = join(ROOT, "node-shim/bin/node-shim.cjs");
@@ -548,7 +548,7 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
     expect((await ended).code).toBe(0);
   });
 
-  it("enrols, reports, refuses a second shim on its folder, and tells no secret", async () => {
+  it("enrols, reports, shows its status, refuses a second shim on its folder, and tells no secret", async () => {
     const paths: string[] = [];
     const url = await serve((request, response) => {
       paths.push(`${request.method} ${request.url}`);
@@ -565,12 +565,24 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
       stdout: "",
       stderr: `node-shim: ${state()} is in use by process ${child.pid}: stop it, or pass another --state\n`,
     });
+    const status = await eventually(async () => {
+      const seen = await end(["status", "--state", state()]);
+      return seen.code === 0 && seen;
+    });
+    expect(status).toEqual({ code: 0, stderr: "", stdout: expect.stringMatching(/^edge-1 is Ready\n/) });
     child.kill("SIGTERM");
     const { code, stdout, stderr } = await ended;
     expect(code).toBe(0);
+    const after = await end(["status", "--json", "--state", state()]);
+    expect(after.code).toBe(3);
+    expect(JSON.parse(after.stdout)).toMatchObject({
+      kind: "not running",
+      isRunning: false,
+      status: { name: "edge-1", answer: { phase: "registered", ready: true } },
+    });
     expect(paths.slice(0, 2)).toEqual(["PUT /v1/nodes/edge-1/enrolment", "POST /v1/nodes/edge-1/report"]);
     const { d } = JSON.parse(readFileSync(join(state(), "key.json"), "utf8")) as { d: string };
-    for (const secret of [JOIN_TOKEN, d]) expect(stdout + stderr).not.toContain(secret);
+    for (const secret of [JOIN_TOKEN, d]) expect(stdout + stderr + after.stdout).not.toContain(secret);
     for (const line of stderr.trim().split("\n"))
       expect(Object.keys(JSON.parse(line) as object)).toEqual(["time", "level", "message"]);
   });

@@ -1,0 +1,176 @@
+// What the running shim writes for others to read: one small file, replaced after each report. It is never fsynced, and
+// no fault of it reaches the loop.
+import { constants } from "node:fs";
+import { open, rename } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { LIMITS } from "../../shared/protocol/limits.ts";
+import { printableTexts } from "../../shared/protocol/printable.ts";
+import { VERSION } from "../../shared/version.ts";
+import { codeOf, faultOf } from "../base/fault.ts";
+import type { Log } from "../base/log.ts";
+import { thisProcess } from "../base/process-id.ts";
+import { requireTrusted } from "../base/state-file.ts";
+import type { Reported } from "../loop/loop.ts";
+import { notReadyOf } from "./not-ready.ts";
+import { type StatusFile, statusPath } from "./status-file.ts";
+
+/** Readable for everybody who may enter the folder, whatever the umask is: it holds no secret. */
+const MODE = 0o644;
+const FOR_WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+
+type Noted = Partial<Pick<StatusFile, "thumbprint" | "waiting" | "ended">>;
+
+export interface StatusBoard {
+  /** What is noted by now. */
+  file: () => StatusFile;
+  note: (noted: Noted) => void;
+  /** Call it after each report. */
+  reported: (report: Reported) => void;
+  /** Resolves once what was noted is written, or could not be. Never rejects. */
+  written: () => Promise<void>;
+}
+
+export interface BoardOptions {
+  name: string;
+  origin: string;
+  /** The state folder. */
+  state: string;
+  bootID: string;
+  environment: NodeJS.ProcessEnv;
+  /** Milliseconds since 1970. */
+  nowMs: () => number;
+  log: Log;
+}
+
+export function statusBoard({
+  name,
+  origin,
+  state,
+  bootID,
+  environment,
+  nowMs,
+  log,
+}: BoardOptions): StatusBoard {
+  const at = (ms: number) => new Date(ms).toISOString();
+  const write = latestFile(statusPath(state, environment), log);
+  let file: StatusFile = {
+    version: 1,
+    name,
+    origin,
+    state: resolve(state),
+    thumbprint: "",
+    shim: VERSION,
+    process: thisProcess(),
+    bootID,
+    startedAt: at(nowMs()),
+  };
+  const put = (noted: Partial<StatusFile>) => {
+    file = { ...file, ...noted };
+    write.put(JSON.stringify(shortTexts(file)));
+  };
+  return {
+    file: () => file,
+    note: put,
+    reported: (report) => put(notedOf(report, file, nowMs())),
+    written: write.done,
+  };
+}
+
+/** What a report changes of the status. Exported for its test. */
+export function notedOf(
+  { facts, vitals, outcome, nextInMs }: Reported,
+  before: Pick<StatusFile, "name" | "answer">,
+  nowMs: number,
+): Partial<StatusFile> {
+  const at = new Date(nowMs).toISOString();
+  const { runtime, dropIns } = facts;
+  return {
+    ...outcomeOf(outcome, at),
+    nextReportAt: new Date(nowMs + nextInMs).toISOString(),
+    notReady: notReadyOf(before.name, facts, vitals, nowMs, outcome),
+    runtime: runtime && `${runtime.name}://${runtime.version}`,
+    dropIns: dropIns ? { working: dropIns.working, failures: dropIns.failures.map(shortFailure) } : undefined,
+    waiting: undefined,
+  };
+}
+
+/** There are up to 32 of them. */
+const FAILURE_LENGTH = 200;
+const shortFailure = ({ name, error }: { name: string; error: string }) => ({
+  name,
+  error: error.slice(0, FAILURE_LENGTH).toWellFormed(),
+});
+
+function outcomeOf(outcome: Reported["outcome"], at: string): Pick<StatusFile, "report" | "answer"> {
+  if (outcome.ok) {
+    const { phase, ready, message, factsRefused } = outcome.value;
+    return { report: { at }, answer: { at, phase, ready, message, factsRefused } };
+  }
+  const fault = outcome.error;
+  if (fault.reason === "failed") return { report: { at, fault } };
+  const { reason, title, detail } = fault.problem;
+  return { report: { at, fault: { reason, message: `${title}. ${detail}` } } };
+}
+
+/** Texts of others, for a terminal and within the file's size. */
+function shortTexts<T>(file: T): T {
+  const text = JSON.stringify(printableTexts(file), (_, value: unknown) =>
+    typeof value === "string" ? value.slice(0, LIMITS.textLength).toWellFormed() : value,
+  );
+  return JSON.parse(text) as T;
+}
+
+/** Writes the latest text, one at a time: what comes while a slow file system writes replaces what waits. */
+function latestFile(path: string, log: Log): { put: (text: string) => void; done: () => Promise<void> } {
+  let waiting: string | null = null;
+  let writing: Promise<void> | null = null;
+  let isFailing = false;
+  /** Looked at once: what is hung must hang no report. */
+  const distrust = distrustOf(dirname(path));
+
+  async function writeAll(): Promise<void> {
+    for (let text = waiting; text !== null; text = waiting) {
+      waiting = null;
+      const fault = distrust ?? (await replace(path, text));
+      if (fault !== null && !isFailing)
+        log("warn", `status: ${fault}; reports go on, and \`node-shim status\` shows less`);
+      isFailing = fault !== null;
+    }
+    writing = null;
+  }
+
+  return {
+    put(text) {
+      waiting = text;
+      writing ??= writeAll();
+    },
+    done: async () => writing ?? undefined,
+  };
+}
+
+/** Whoever reads sees the old file or the new one. null: written. */
+async function replace(path: string, text: string): Promise<string | null> {
+  const beside = `${path}.new`;
+  try {
+    const file = await open(beside, FOR_WRITING, MODE);
+    try {
+      await file.chmod(MODE);
+      await file.writeFile(text);
+    } finally {
+      await file.close();
+    }
+    await rename(beside, path);
+    return null;
+  } catch (error) {
+    return `${path} cannot be written (${codeOf(error)})`;
+  }
+}
+
+function distrustOf(folder: string): string | null {
+  try {
+    requireTrusted(folder);
+    return null;
+  } catch (error) {
+    return faultOf(error);
+  }
+}

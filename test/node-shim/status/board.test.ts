@@ -1,0 +1,191 @@
+// What a running shim writes: after each report, atomically, for everybody to read; and that no fault of it matters.
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import type { Reported } from "../../../node-shim/loop/loop.ts";
+import { notedOf, statusBoard } from "../../../node-shim/status/board.ts";
+import { MAX_STATUS_BYTES, readStatus } from "../../../node-shim/status/status-file.ts";
+import { isAlive } from "../../../node-shim/base/process-id.ts";
+import { defaultConfiguration } from "../../../node-shim/config/config.ts";
+import { DROP_IN_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { failed, ok, refused, ROOMY } from "../loop/machine.ts";
+import { at, NOW_MS } from "./status.ts";
+
+let folder: { path: string; remove: () => void };
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+const FACTS: Facts = {
+  settings: { hostname: "edge-7", ...defaultConfiguration() },
+  platform: { os: "linux", architecture: "amd64" },
+  runtime: { name: "containerd", version: "2.1.4" },
+};
+const reportOf = (changes: Partial<Reported> = {}): Reported => ({
+  facts: FACTS,
+  vitals: { signals: ROOMY },
+  outcome: ok(),
+  nextInMs: 9600,
+  ...changes,
+});
+
+function board(environment: NodeJS.ProcessEnv = {}) {
+  const lines: string[] = [];
+  const options = {
+    name: "edge-7",
+    origin: "https://a.example",
+    state: folder.path,
+    bootID: "b",
+    environment,
+  };
+  const made = statusBoard({
+    ...options,
+    nowMs: () => NOW_MS,
+    log: (level, line) => lines.push(`${level} ${line}`),
+  });
+  const read = () => readStatus(folder.path, { root: folder.path, environment, isAlive, bootID: "b" });
+  return { ...made, lines, read };
+}
+
+describe("a report → what is noted of it", () => {
+  const BEFORE = { name: "edge-7", answer: undefined };
+  test.each<[situation: string, report: Partial<Reported>, noted: object]>([
+    [
+      "taken",
+      {},
+      {
+        report: { at: at(0) },
+        answer: { at: at(0), phase: "registered", ready: true },
+        nextReportAt: at(9.6),
+        notReady: undefined,
+        runtime: "containerd://2.1.4",
+      },
+    ],
+    [
+      "no answer",
+      { outcome: failed("connect ECONNREFUSED"), nextInMs: 500 },
+      {
+        report: { at: at(0), fault: { reason: "failed", message: "connect ECONNREFUSED" } },
+        nextReportAt: at(0.5),
+      },
+    ],
+    [
+      "refused",
+      { outcome: refused(401) },
+      { report: { at: at(0), fault: { reason: "unauthenticated", message: "Refused. Do this." } } },
+    ],
+    ["no runtime", { facts: { ...FACTS, runtime: null } }, { runtime: null }],
+    [
+      "not Ready: the runtime's errors",
+      {
+        outcome: ok({ ready: false }),
+        vitals: { signals: ROOMY, errors: { runtime: ["container runtime is down"] } },
+      },
+      { notReady: { source: "runtime", message: expect.stringContaining("container runtime is down") } },
+    ],
+    [
+      "not Ready: it goes down",
+      { outcome: ok({ ready: false }), vitals: { signals: ROOMY, shuttingDown: true } },
+      { notReady: { source: "shutdown", message: expect.stringContaining("node is shutting down") } },
+    ],
+    [
+      "not Ready: facts are missing",
+      { outcome: ok({ ready: false }) },
+      {
+        notReady: {
+          source: "facts",
+          message: expect.stringMatching(/^missing node capacity for resources: /),
+        },
+      },
+    ],
+  ])("%s", (_situation, report, noted) => {
+    expect(notedOf(reportOf(report), BEFORE, NOW_MS)).toMatchObject(noted);
+  });
+
+  it("no answer to the last report → the answer before it stays", () => {
+    const { reported, file } = board();
+    reported(reportOf());
+    reported(reportOf({ outcome: failed() }));
+    expect(file()).toMatchObject({
+      report: { fault: { reason: "failed" } },
+      answer: { phase: "registered" },
+    });
+  });
+});
+
+describe("the file", () => {
+  it("there after a report, nothing half-written beside it, readable for all whatever the umask, its process runs", async () => {
+    const umask = process.umask(0o077);
+    try {
+      const { note, reported, written, read } = board();
+      note({ thumbprint: "T", waiting: "waiting for an operator" });
+      reported(reportOf());
+      await written();
+      expect(readdirSync(folder.path)).toEqual(["status.json"]);
+      expect(statSync(join(folder.path, "status.json")).mode & 0o777).toBe(0o644);
+      expect(read()).toMatchObject({ isRunning: true, file: { thumbprint: "T", answer: { ready: true } } });
+      expect(read()?.file.waiting).toBeUndefined();
+    } finally {
+      process.umask(umask);
+    }
+  });
+
+  it("holds nothing that others must not know", async () => {
+    const { reported, written } = board();
+    reported(reportOf({ outcome: ok({ ticket: "the-ticket" }) }));
+    await written();
+    expect(readFileSync(join(folder.path, "status.json"), "utf8")).not.toMatch(/ticket|startId|kid/);
+  });
+
+  it("texts of others → without control characters, and the file is never too large to be read", async () => {
+    const long = "\u{1B}€".repeat(LIMITS.textLength);
+    const failures = Array.from({ length: DROP_IN_LIMITS.dropIns }, () => ({
+      name: "€".repeat(DROP_IN_LIMITS.nameLength),
+      error: "€".repeat(DROP_IN_LIMITS.messageLength),
+    }));
+    const dropIns = { resources: {}, labels: {}, conditions: [], working: 0, failures };
+    const factsRefused = { path: long, message: long };
+    const { reported, written, read } = board();
+    reported(reportOf({ facts: { ...FACTS, dropIns }, outcome: ok({ message: long, factsRefused }) }));
+    await written();
+    expect(statSync(join(folder.path, "status.json")).size).toBeLessThanOrEqual(MAX_STATUS_BYTES);
+    expect(read()?.file.answer?.message).toHaveLength(LIMITS.textLength);
+    expect(read()?.file.answer?.message).not.toContain("\u{1B}");
+  });
+});
+
+describe("cannot be written → one line, and reports go on; once it can, it is there again", () => {
+  it("its folder is gone, and comes back", async () => {
+    const place = join(folder.path, "run");
+    const { reported, written, lines, read } = board({ RUNTIME_DIRECTORY: place });
+    for (let report = 0; report < 3; report++) {
+      reported(reportOf());
+      await written();
+    }
+    expect(lines).toEqual([
+      `warn status: ${place}/status.json cannot be written (ENOENT); reports go on, and \`node-shim status\` shows less`,
+    ]);
+    mkdirSync(place);
+    reported(reportOf());
+    await written();
+    expect(read()).not.toBeNull();
+    rmSync(place, { recursive: true });
+    reported(reportOf());
+    await written();
+    expect(lines).toHaveLength(2);
+  });
+
+  it("a folder that others can write → nothing is written there", async () => {
+    const place = join(folder.path, "run");
+    mkdirSync(place);
+    chmodSync(place, 0o777);
+    const { reported, written, lines } = board({ RUNTIME_DIRECTORY: place });
+    reported(reportOf());
+    await written();
+    expect(lines).toEqual([expect.stringMatching(/run can be written by others: chmod go-w/)]);
+    expect(readdirSync(place)).toEqual([]);
+  });
+});

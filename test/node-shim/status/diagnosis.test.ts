@@ -1,0 +1,272 @@
+// What a machine's status comes to: a line, its cure, an exit code. Each phase has its row.
+import { describe, expect, it, test } from "vitest";
+import { DIAGNOSES, type Kind } from "../../../node-shim/status/diagnoses.ts";
+import { diagnose } from "../../../node-shim/status/diagnosis.ts";
+import type { SeenStatus, StatusFile } from "../../../node-shim/status/status-file.ts";
+import type { Phase } from "../../../shared/protocol/answers.ts";
+import { at, NOW_MS, running } from "./status.ts";
+
+const answered = (phase: Phase, more: Partial<StatusFile["answer"]> = {}) =>
+  running({ answer: { at: at(-3), phase, ready: false, ...more } });
+const faulty = (reason: string, message: string) =>
+  running({ report: { at: at(-1), fault: { reason, message } } });
+const gone = (changes: Partial<StatusFile> = {}): SeenStatus => ({ ...running(changes), isRunning: false });
+const notReady = (source: string, message: string) => ({ ...running({ notReady: { source, message } }) });
+const withoutReady = ({ file, ...rest }: SeenStatus): SeenStatus => ({
+  ...rest,
+  file: { ...file, answer: { at: at(-3), phase: "registered", ready: false } },
+});
+
+describe("a machine's status → what it comes to", () => {
+  test.each<
+    [
+      situation: string,
+      seen: SeenStatus | null,
+      kind: Kind,
+      exitCode: number,
+      text: RegExp,
+      cure: RegExp | null,
+    ]
+  >([
+    ["reports, Ready", running(), "Ready", 0, /^edge-7 is Ready$/, null],
+    [
+      "Ready, with a word of the Worker's",
+      answered("registered", { ready: true, message: "bounded" }),
+      "Ready",
+      0,
+      /^edge-7 is Ready: bounded$/,
+      null,
+    ],
+    [
+      "Ready, and newer facts are refused",
+      answered("registered", { ready: true, factsRefused: { path: "/settings", message: "too long" } }),
+      "Ready",
+      0,
+      /its facts are refused at \/settings: too long$/,
+      /node-shim facts/,
+    ],
+    [
+      "not Ready, no runtime",
+      withoutReady(notReady("runtime", "container runtime is down")),
+      "not Ready",
+      5,
+      /^edge-7 is not Ready: container runtime is down$/,
+      /start the container runtime/,
+    ],
+    [
+      "not Ready, no network",
+      withoutReady(notReady("network", "cni plugin not initialized")),
+      "not Ready",
+      5,
+      /cni plugin/,
+      /CNI/,
+    ],
+    [
+      "not Ready, storage",
+      withoutReady(notReady("storage", "CSI")),
+      "not Ready",
+      5,
+      /CSI$/,
+      /storage drivers/,
+    ],
+    [
+      "goes down",
+      withoutReady(notReady("shutdown", "node is shutting down")),
+      "not Ready",
+      5,
+      /shutting down$/,
+      /about to go down/,
+    ],
+    [
+      "not Ready, by other facts",
+      withoutReady(notReady("facts", "missing node capacity")),
+      "not Ready",
+      5,
+      /missing node capacity$/,
+      /node-shim facts/,
+    ],
+    [
+      "its own facts are well, the Node is not Ready yet",
+      withoutReady(running()),
+      "not Ready",
+      5,
+      /the cluster does not say so yet$/,
+      /doctor/,
+    ],
+    [
+      "registering",
+      answered("registering", { message: "no metadata" }),
+      "registering",
+      5,
+      /^edge-7 is being registered: no metadata$/,
+      /^wait/,
+    ],
+    [
+      "waiting for Node",
+      answered("waiting for Node"),
+      "waiting for Node",
+      5,
+      /has no Node, and may not make one/,
+      /registerNode: true$/,
+    ],
+    [
+      "facts refused",
+      answered("facts refused", { factsRefused: { path: "/machine/cores", message: "too big" } }),
+      "facts refused",
+      5,
+      /refuses this machine's facts: its facts are refused at \/machine\/cores: too big$/,
+      /node-shim facts/,
+    ],
+    [
+      "setup failed",
+      answered("setup failed"),
+      "setup failed",
+      5,
+      /could not be set up$/,
+      /start the shim again$/,
+    ],
+    ["cloned", answered("cloned"), "cloned", 5, /is cloned/, /empty state folder and a join token/],
+    ["two shims", answered("two shims", { ready: true }), "two shims", 5, /has two shims/, /stop the others/],
+    [
+      "name taken",
+      answered("name taken"),
+      "name taken",
+      5,
+      /that another Node or writer has$/,
+      /--hostname-override/,
+    ],
+    [
+      "node deleted",
+      answered("node deleted"),
+      "node deleted",
+      5,
+      /somebody has deleted it$/,
+      /register the machine again$/,
+    ],
+    [
+      "apiserver unreachable",
+      answered("apiserver unreachable"),
+      "apiserver unreachable",
+      5,
+      /cannot reach$/,
+      /nothing to do on this machine/,
+    ],
+    [
+      "apiserver refuses",
+      answered("apiserver refuses"),
+      "apiserver refuses",
+      5,
+      /refused by the apiserver$/,
+      /nothing to do on this machine/,
+    ],
+    [
+      "apiserver not configured",
+      answered("apiserver not configured"),
+      "apiserver not configured",
+      5,
+      /has none yet$/,
+      /nothing to do on this machine/,
+    ],
+    [
+      "a phase of a newer Worker",
+      answered("on holiday" as Phase),
+      "on holiday" as Kind,
+      5,
+      /^edge-7 is not Ready \(on holiday\)$/,
+      /doctor/,
+    ],
+    [
+      "no answer",
+      faulty("failed", "connect ECONNREFUSED"),
+      "unreachable",
+      4,
+      /gets no answer from the Worker: connect ECONNREFUSED$/,
+      /node-shim doctor/,
+    ],
+    [
+      "refused",
+      faulty("key-revoked", "This key was revoked."),
+      "refused",
+      4,
+      /is refused by the Worker: This key was revoked\.$/,
+      /join token$/,
+    ],
+    [
+      "waits for an operator",
+      running({ report: undefined, answer: undefined, waiting: "waiting for an operator: X" }),
+      "starting",
+      4,
+      /has not reported yet: waiting for an operator: X$/,
+      /^wait/,
+    ],
+    ["its next report is 60 s late", running({ nextReportAt: at(-60) }), "Ready", 0, /is Ready$/, null],
+    [
+      "its next report is later than that",
+      running({ nextReportAt: at(-60.001) }),
+      "hangs",
+      3,
+      /has stopped reporting, although it runs: .* was due at 2026/,
+      /systemctl restart/,
+    ],
+    [
+      "ended with a fault",
+      gone({ ended: { at: at(-1), fault: "no disk" } }),
+      "ended",
+      3,
+      /has a shim that has ended: no disk$/,
+      /start the shim again$/,
+    ],
+    [
+      "stopped, or killed",
+      gone(),
+      "not running",
+      3,
+      /no shim that runs: nothing is reported: the last report was at 2026-01-01T09:59:57/,
+      /systemctl start/,
+    ],
+    [
+      "enrolled, never run",
+      null,
+      "not running",
+      3,
+      /^edge-7 has no shim that runs: nothing is reported$/,
+      /node-shim run/,
+    ],
+  ])("%s", (_situation, seen, kind, exitCode, text, cure) => {
+    const found = diagnose(seen, "edge-7", NOW_MS);
+    expect({ kind: found.kind, exitCode: found.exitCode }).toEqual({ kind, exitCode });
+    expect(found.text).toMatch(text);
+    if (cure === null) expect(found.cure).toBeUndefined();
+    else expect(found.cure).toMatch(cure);
+  });
+
+  it("not enrolled → how to join", () => {
+    expect(diagnose(null, null, NOW_MS)).toMatchObject({
+      text: "this machine is not enrolled",
+      cure: expect.stringMatching(/^node-shim join --url/),
+      exitCode: 1,
+    });
+  });
+});
+
+describe("what may be over within seconds, so that join waits for it", () => {
+  const passing = Object.entries(DIAGNOSES).flatMap(([kind, { passes }]) => (passes ? [kind] : []));
+  it("what somebody has to mend is not among it", () => {
+    expect(passing.toSorted()).toEqual([
+      "apiserver unreachable",
+      "ended",
+      "not Ready",
+      "not running",
+      "registering",
+      "starting",
+      "unreachable",
+    ]);
+  });
+  test.each([
+    ["runtime", true],
+    ["facts", false],
+    ["shutdown", false],
+  ])("not Ready because of its %s → %s", (source, passes) => {
+    expect(diagnose(withoutReady(notReady(source, "m")), "edge-7", NOW_MS).passes).toBe(passes);
+  });
+});
