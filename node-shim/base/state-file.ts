@@ -77,7 +77,7 @@ export function readIfThere(path: string): string | null {
     if (code === "ENOENT") return null;
     if (code !== "ELOOP")
       throw new Error(
-        `${path} cannot be read (${code}): run as the user that made it, or pass another --state`,
+        `${path} cannot be read (${code}): run as the user that made it (sudo), or pass another --state`,
         { cause: error },
       );
     read = failure(NO_FILE);

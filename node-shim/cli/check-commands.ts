@@ -4,10 +4,11 @@ import { type StatusFlags, statusCommand } from "../commands/status.ts";
 import { doctor, type DoctorFlags } from "../doctor/doctor.ts";
 import { screenOf } from "../status/screen.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
+import { likeService, stateOfService } from "./service-flags.ts";
 import { stateFlag, TOKEN_FILE, TOKEN_HELP, workerFlags } from "./worker-flags.ts";
 
 export function addCheckCommands(program: Command): void {
-  stateFlag(program.command("status"))
+  stateFlag(stateOfService(program.command("status")))
     .description("Show what this machine's shim last did, and whether its Node is Ready. Asks nobody.")
     .option("--json", "the same as JSON")
     .addHelpText("after", STATUS_HELP)
@@ -17,7 +18,7 @@ export function addCheckCommands(program: Command): void {
       process.exitCode = exitCode;
     });
 
-  machineFlags(workerFlags(program.command("doctor")))
+  machineFlags(workerFlags(likeService(program.command("doctor"))))
     .description(
       "Check all that the shim needs, from the URL to the disk, and say what to do. Changes nothing.",
     )

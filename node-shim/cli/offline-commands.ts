@@ -6,23 +6,24 @@ import { printConfig } from "../commands/print-config.ts";
 import { printFacts } from "../commands/print-facts.ts";
 import { VERSION } from "../../shared/version.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
+import { likeService } from "./service-flags.ts";
 
 export function addOfflineCommands(program: Command): void {
-  machineFlags(program.command("preview"))
+  machineFlags(likeService(program.command("preview")))
     .description("Print the Node that this machine would be, as YAML. Offline: nothing is sent.")
     .addHelpText("after", "\nExample:\n  node-shim preview --config /etc/rollcall/kubelet.yaml")
     .action(async (flags) => {
       process.stdout.write(await preview(withSet(flags)));
     });
 
-  machineFlags(program.command("config"))
+  machineFlags(likeService(program.command("config")))
     .description("Print the configuration in force, as YAML, and where each value came from. Offline.")
     .addHelpText("after", "\nExample:\n  node-shim config --config /etc/rollcall/kubelet.yaml --max-pods 30")
     .action((flags) => {
       process.stdout.write(printConfig(withSet(flags)));
     });
 
-  machineFlags(program.command("facts"))
+  machineFlags(likeService(program.command("facts")))
     .description(
       "Print what this machine would report of itself, as JSON, and where each fact was read. Offline.",
     )

@@ -10,11 +10,15 @@ import { UNIT } from "../status/diagnoses.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
 import { TOKEN_FILE, TOKEN_HELP, workerFlags } from "./worker-flags.ts";
 import { installFrom } from "./service-commands.ts";
+import { likeService, likeServiceThatStays } from "./service-flags.ts";
 
 const NAME_HELP = "the Node's name, where it is not to be that of the enrolment";
 
+/** The enrolment's counts, unless the command is given one. */
+const NAME = ["hostnameOverride"];
+
 export function addWorkerCommands(program: Command): void {
-  machineFlags(workerFlags(program.command("join")))
+  machineFlags(workerFlags(likeServiceThatStays(program.command("join"))))
     .description("Enrol this machine under its name, once. With --install-service it reports from then on.")
     .option(TOKEN_FILE, TOKEN_HELP)
     .option("--install-service", "install, enable and start the systemd service, which gets the same flags")
@@ -33,7 +37,7 @@ export function addWorkerCommands(program: Command): void {
     .addHelpText("after", RUN_EXAMPLES)
     .action((flags: RunFlags) => run(withSet(flags)));
 
-  workerFlags(program.command("rotate"))
+  workerFlags(likeService(program.command("rotate"), NAME))
     .description("Have a new key take this one's place, with the next start's first report. The name stays.")
     .option("--hostname-override <name>", NAME_HELP)
     .addHelpText(
@@ -45,7 +49,7 @@ export function addWorkerCommands(program: Command): void {
       process.stderr.write(`node-shim: ${await rotateKey(flags)}\n`);
     });
 
-  workerFlags(program.command("leave"))
+  workerFlags(likeService(program.command("leave"), NAME))
     .description(
       "Have the Node removed and this machine forgotten, once. Coming back needs a new join token.",
     )

@@ -40,13 +40,15 @@ const packageUnit = (root: string) =>
     .map((folder) => join(root, folder, UNIT_NAME))
     .find((path) => existsSync(path));
 
+/** A package has brought the unit, which then reads its flags from a file of the package. */
+export const hasPackageUnit = (root: string): boolean => packageUnit(root) !== undefined;
+
 /** Enables and starts the service, also at every start of the machine. Returns what was done. Throws what to do. */
 export async function installService(host: ServiceHost, unit: string): Promise<string> {
   requireSystemd(host, "install-service");
   const { root, systemctl } = host;
   const path = ownUnit(root);
   const fromPackage = packageUnit(root);
-  // The package's unit reads its flags from a file of the package.
   if (fromPackage === undefined) {
     if (existsSync(path) && !isOurs(path))
       throw new Error(`${path} was not made by node-shim: move it away, or change it yourself`);

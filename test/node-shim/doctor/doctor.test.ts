@@ -254,6 +254,13 @@ describe("the machine's identity", () => {
     expect(JSON.stringify(findings)).not.toContain(WELL_FORMED.slice(5, 40));
   });
 
+  it("join token: its file was removed after enrolling → fine, since none is needed; before → to be mended", async () => {
+    const joinTokenFile = join(folder.path, "gone");
+    expect(found(await look({ joinTokenFile }), "join token")).toMatch(/^fail: .*cannot be read \(ENOENT\)/);
+    await enrolled();
+    expect(found(await look({ joinTokenFile }), "join token")).toMatch(/^ok: .*is not needed/);
+  });
+
   test.each<[situation: string, flags: Partial<DoctorFlags>, told: RegExp]>([
     ["http to another machine", { url: "http://a.example" }, /^fail: --url http:\/\/a\.example: only https/],
     ["a path", { url: "https://a.example/x" }, /^fail: .*must read https:\/\/HOST/],

@@ -1,0 +1,75 @@
+// Which service is found, and in which files.
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { installedService } from "../../../node-shim/service/installed.ts";
+import { UNIT_NAME } from "../../../node-shim/service/unit.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+
+let folder: { path: string; remove: () => void };
+beforeEach(() => {
+  folder = temporaryFolder();
+});
+afterEach(() => folder.remove());
+function put(file: string, text: string): string {
+  const path = join(folder.path, file);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  return path;
+}
+const unit = (command: string) =>
+  `[Service]\nExecStart=/n s ${command}\nEnvironmentFile=-/etc/rollcall/x.env\n`;
+const PACKAGE = `usr/lib/systemd/system/${UNIT_NAME}`;
+const OWN = `etc/systemd/system/${UNIT_NAME}`;
+const found = () => installedService(folder.path);
+
+it("none → null", () => {
+  expect(found()).toBeNull();
+});
+
+it("the package's, its environment file, a drop-in → flags and variables of all of them, and where they were", () => {
+  const files = [
+    put(PACKAGE, unit("run --max-pods 7 $F")),
+    put(`etc/systemd/system/${UNIT_NAME}.d/override.conf`, "[Service]\nEnvironment=HTTPS_PROXY=http://p:1\n"),
+    put("etc/rollcall/x.env", "F=--node-labels=a=b\n"),
+  ];
+  const service = found();
+  expect(service).toMatchObject({ files, flags: ["--max-pods", "7", "--node-labels=a=b"] });
+  expect(Object.fromEntries(service?.environment ?? [])).toEqual({
+    HTTPS_PROXY: "http://p:1",
+    F: "--node-labels=a=b",
+  });
+});
+
+it("an administrator's unit → before the package's; its file of variables → before what the unit sets", () => {
+  put(PACKAGE, unit("run --package"));
+  const own = put(OWN, `${unit("run $F")}Environment=F=--unit\n`);
+  expect(found()).toMatchObject({ files: [own], flags: ["--unit"] });
+  put("etc/rollcall/x.env", "F=--file\n");
+  expect(found()?.flags).toEqual(["--file"]);
+});
+
+it("a drop-in of one name in two folders → the administrator's", () => {
+  put(PACKAGE, unit("run $F"));
+  put(`usr/lib/systemd/system/${UNIT_NAME}.d/a.conf`, "[Service]\nEnvironment=F=--package\n");
+  put(`etc/systemd/system/${UNIT_NAME}.d/a.conf`, "[Service]\nEnvironment=F=--own\n");
+  put(`etc/systemd/system/${UNIT_NAME}.d/a.txt`, "[Service]\nEnvironment=F=--text\n");
+  expect(found()?.flags).toEqual(["--own"]);
+});
+
+it("a unit of another program → no service", () => {
+  put(OWN, unit("sleep"));
+  expect(found()).toBeNull();
+});
+
+it("masked over the package's → no service", () => {
+  put(PACKAGE, unit("run"));
+  mkdirSync(join(folder.path, dirname(OWN)), { recursive: true });
+  symlinkSync("/dev/null", join(folder.path, OWN));
+  expect(found()).toBeNull();
+});
+
+it("a file that is none → one line that names it", () => {
+  mkdirSync(join(folder.path, OWN), { recursive: true });
+  expect(found).toThrow(/rollcall-node-shim\.service, which the service reads, cannot be read \(EISDIR\)$/);
+});
