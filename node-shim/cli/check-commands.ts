@@ -32,17 +32,19 @@ export function addCheckCommands(program: Command): void {
     });
 }
 
+export const STATUS_CODES = `  0  the shim reports, and the Node is Ready
+  1  this machine is not enrolled, or this user may not look
+  3  no shim runs, or it hangs
+  4  the shim runs, and the Worker does not answer it or refuses it
+  5  the Worker answers, and the Node is not Ready`;
+
 const STATUS_HELP = `
 Examples:
   node-shim status
   node-shim status --json | jq -r .status.answer.phase
 
 Exit codes:
-  0  the shim reports, and the Node is Ready
-  1  this machine is not enrolled, or this user may not look
-  3  no shim runs, or it hangs
-  4  the shim runs, and the Worker does not answer it or refuses it
-  5  the Worker answers, and the Node is not Ready`;
+${STATUS_CODES}`;
 
 const DOCTOR_HELP = `
 Examples:

@@ -7,6 +7,10 @@ import { LOG_FORMATS } from "../base/log.ts";
 import { rotateKey } from "../commands/rotate.ts";
 import { run, type RunFlags } from "../commands/run.ts";
 import { UNIT } from "../status/diagnoses.ts";
+import { STATUS_CODES } from "./check-commands.ts";
+import { progressLine } from "./progress.ts";
+import { firstAnswer } from "../commands/first-answer.ts";
+import { hasPackageUnit } from "../service/service.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
 import { TOKEN_FILE, TOKEN_HELP, workerFlags } from "./worker-flags.ts";
 import { installFrom } from "./service-commands.ts";
@@ -19,13 +23,16 @@ const NAME = ["hostnameOverride"];
 
 export function addWorkerCommands(program: Command): void {
   machineFlags(workerFlags(likeServiceThatStays(program.command("join"))))
-    .description("Enrol this machine under its name, once. With --install-service it reports from then on.")
+    .description(
+      "Enrol this machine under its name, once, and say whether its Node is Ready. With --install-service it reports from then on.",
+    )
     .option(TOKEN_FILE, TOKEN_HELP)
     .option("--install-service", "install, enable and start the systemd service, which gets the same flags")
     .addHelpText("after", JOIN_EXAMPLES)
     .action(async (flags: JoinFlags & { installService?: true }, command: Command) => {
       process.stderr.write(`node-shim: ${await join(withSet(flags))}\n`);
       if (flags.installService) await installFrom(command, flags.state);
+      process.exitCode = await endWithAnswer(withSet(flags), flags.installService === true);
     });
 
   machineFlags(workerFlags(program.command("run")))
@@ -60,12 +67,34 @@ export function addWorkerCommands(program: Command): void {
     });
 }
 
+/** Prints what the cluster says now, and what is next. Returns the exit code. */
+async function endWithAnswer(flags: JoinFlags, isServiceStarted: boolean): Promise<number> {
+  const { show, clear } = progressLine(process.stderr, "waiting: ");
+  const { diagnosis, isLast } = await firstAnswer(flags, isServiceStarted, show).finally(clear);
+  const next = hasPackageUnit("/")
+    ? `systemctl start ${UNIT}`
+    : "node-shim install-service, or node-shim run";
+  const lines = [
+    `node-shim: ${diagnosis.text}`,
+    ...(diagnosis.cure === undefined ? [] : [`→ ${diagnosis.cure}`]),
+    ...(isLast ? [`→ nothing reports from now on, and the Node will not stay Ready; next: ${next}`] : []),
+  ];
+  process.stderr.write(`${lines.join("\n")}\n`);
+  return diagnosis.exitCode;
+}
+
 const JOIN_EXAMPLES = `
 Examples:
   node-shim join --url https://rollcall.example.com --join-token-file /root/join-token --install-service
   pass show rollcall/join-token | node-shim join --url https://rollcall.example.com --join-token-file -
 
-A token is never an argument: every user of a machine can read those. Joining twice changes nothing.`;
+A token is never an argument: every user of a machine can read those. Joining twice changes nothing.
+
+It ends once the cluster has answered, within 10 s: "edge-7 is Ready", or why not and what to do. Where no service runs,
+it makes the reports itself until then, and says what is to report from then on.
+
+Exit codes: 1 where it did not enrol, else those of node-shim status:
+${STATUS_CODES}`;
 
 const RUN_EXAMPLES = `
 Examples:

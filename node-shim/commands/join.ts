@@ -1,7 +1,8 @@
-// node-shim join: enrols this machine once, stores key, enrolment and URL, and ends. `run` reports.
+// node-shim join: enrols this machine once, and stores key, enrolment and URL. What the cluster then says is
+// first-answer's.
 import { setTimeout as wait } from "node:timers/promises";
 import { gatherMachine } from "../machine/machine-facts.ts";
-import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "../identity/identity.ts";
+import { loadEnrolment, loadKey, loadOrMakeKey, storeEnrolment } from "../identity/identity.ts";
 import { readJoinToken } from "../identity/join-token.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { type MachineFlags, machineSettings } from "../machine/settings.ts";
@@ -29,12 +30,14 @@ export async function join(flags: JoinFlags): Promise<string> {
   // Refuses what `run` would refuse, before it contacts the Worker.
   const { name } = machineSettings(flags);
   const { origin } = findOrigin(flags, process.env);
+  // A shim that runs has the folder's lock.
+  const known = await loadKey(flags.state);
+  if (known && loadEnrolment(flags.state, { name, thumbprint: known.thumbprint })?.origin === origin)
+    return `${name} is enrolled at ${origin} already, key ${known.thumbprint}`;
   const lock = lockFolder(flags.state);
   try {
     const key = await loadOrMakeKey(flags.state);
     const { thumbprint } = key;
-    if (loadEnrolment(flags.state, { name, thumbprint })?.origin === origin)
-      return `${name} is enrolled at ${origin} already, key ${thumbprint}`;
     const joinToken = await readJoinToken(flags.joinTokenFile);
     const kid = await enrolOnce(key, { name, origin, joinToken });
     storeEnrolment(flags.state, { name, thumbprint, kid, origin });

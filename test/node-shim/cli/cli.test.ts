@@ -367,13 +367,13 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
 
   describe.runIf(isOwn)("join", () => {
     const joined = (url: string, ...more: string[]) => ["join", ...run(url, ...more).slice(1)];
-    async function worker(): Promise<{ url: string; paths: string[] }> {
+    async function worker(phase = "registered"): Promise<{ url: string; paths: string[] }> {
       const paths: string[] = [];
       const url = await serve((request, response) => {
         paths.push(`${request.method} ${request.url}`);
         const answer = request.url?.endsWith("enrolment")
           ? { kid: "k", ticket: "t" }
-          : { phase: "registered", ready: true, ticket: "t", reportInMs: 20 };
+          : { phase, ready: phase === "registered", ticket: "t", reportInMs: 20 };
         request.resume().once("end", () => response.end(JSON.stringify(answer)));
       });
       return { url, paths };
@@ -384,24 +384,42 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
       return started.ended;
     }
 
-    it("token on standard input → enrolled; again → nothing is asked; run → needs no URL", async () => {
+    const REPORT = "POST /v1/nodes/edge-1/report";
+    const NEXT = "→ nothing reports from now on, and the Node will not stay Ready; next: .*node-shim run\n";
+
+    it("token on standard input → enrolled, reported, Ready; again → only reported; run → needs no URL", async () => {
       const { url, paths } = await worker();
       const first = await startWithInput(joined(url, "--join-token-file", "-"), `${JOIN_TOKEN}\n`);
       expect(first).toEqual({
         code: 0,
         stdout: "",
         stderr: expect.stringMatching(
-          /^node-shim: enrolled as edge-1 at http:\/\/127\.0\.0\.1:\d+, key .{43}\n$/,
+          new RegExp(
+            `^node-shim: enrolled as edge-1 at http://127.0.0.1:\\d+, key .{43}\nnode-shim: edge-1 is Ready\n${NEXT}$`,
+          ),
         ),
       });
+      expect(paths).toEqual(["PUT /v1/nodes/edge-1/enrolment", REPORT]);
       const second = await end(joined(url));
-      expect(second).toMatchObject({ code: 0, stderr: expect.stringMatching(/is enrolled at .* already/) });
-      expect(paths).toEqual(["PUT /v1/nodes/edge-1/enrolment"]);
+      expect(second).toMatchObject({
+        code: 0,
+        stderr: expect.stringMatching(/is enrolled at .* already.*\nnode-shim: edge-1 is Ready\n/),
+      });
+      expect(paths.slice(2)).toEqual([REPORT]);
       const { child, said, ended } = start(["run", "--state", state(), "--hostname-override", "edge-1"]);
       await said(/phase: registered, node Ready/);
       child.kill("SIGTERM");
       expect((await ended).code).toBe(0);
-      expect(paths[1]).toBe("POST /v1/nodes/edge-1/report");
+    });
+
+    it("the cluster's answer is another one, which does not pass → that, its cure, and an exit code of its own", async () => {
+      const { url } = await worker("name taken");
+      const { code, stderr } = await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+      expect(code).toBe(5);
+      expect(stderr).toMatch(
+        /\nnode-shim: edge-1 is a name that another Node or writer has\n→ rename this machine .*\n→ nothing reports/,
+      );
+      expect(existsSync(join(state(), "lock"))).toBe(false);
     });
 
     test.each<[situation: string, status: number, body: string, line: RegExp]>([
@@ -445,7 +463,8 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
         const url = await serve((request, response) => {
           const isLate = asked++ < late;
           response.statusCode = isLate ? 409 : 200;
-          const answer = isLate ? { ...challenge, challenge: `c-${asked}` } : { kid: "k", ticket: "t" };
+          const enrolled = { kid: "k", phase: "registered", ready: true, ticket: "t", reportInMs: 20 };
+          const answer = isLate ? { ...challenge, challenge: `c-${asked}` } : enrolled;
           request.resume().once("end", () => response.end(JSON.stringify(answer)));
         });
         return { url, asked: () => asked };
@@ -548,7 +567,7 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
     expect((await ended).code).toBe(0);
   });
 
-  it("enrols, reports, shows its status, refuses a second shim on its folder, and tells no secret", async () => {
+  it("enrols, reports, shows its status also to join, refuses a second shim on its folder, and tells no secret", async () => {
     const paths: string[] = [];
     const url = await serve((request, response) => {
       paths.push(`${request.method} ${request.url}`);
@@ -570,6 +589,11 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
       return seen.code === 0 && seen;
     });
     expect(status).toEqual({ code: 0, stderr: "", stdout: expect.stringMatching(/^edge-1 is Ready\n/) });
+    const joined = await end(["join", ...run(url).slice(1)]);
+    expect(joined).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/already.*\n.*edge-1 is Ready\n$/),
+    });
     child.kill("SIGTERM");
     const { code, stdout, stderr } = await ended;
     expect(code).toBe(0);
