@@ -5,6 +5,7 @@ import { findOrigin } from "../worker-link/origin.ts";
 import { fail, type Finding, findingsText, ok } from "./finding.ts";
 import { checkIdentity } from "./identity-checks.ts";
 import { checkNode } from "./node-checks.ts";
+import { checkShim } from "./shim-checks.ts";
 import { checkWorker } from "./worker-checks.ts";
 import { type WorkerProbes, workerProbes } from "./worker-probes.ts";
 
@@ -30,7 +31,8 @@ export async function examine(
     // checkNode has found this as a fault of the configuration.
     return [...worker, ...node];
   }
-  return [...worker, ...(await checkIdentity(flags, name, environment)), ...node];
+  const identity = await checkIdentity(flags, name, environment);
+  return [...worker, ...identity, ...checkShim(flags.state, Date.now()), ...node];
 }
 
 async function checkUrl(

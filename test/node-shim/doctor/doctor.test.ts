@@ -11,7 +11,12 @@ import { type Finding, findingsText } from "../../../node-shim/doctor/finding.ts
 import { checkWorker } from "../../../node-shim/doctor/worker-checks.ts";
 import { type WorkerProbes, workerProbes } from "../../../node-shim/doctor/worker-probes.ts";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { thisProcess } from "../../../node-shim/base/process-id.ts";
+import { bootID } from "../../../node-shim/sources/kernel/ids.ts";
+import type { StatusFile } from "../../../node-shim/status/status-file.ts";
+import { valueOr } from "../../../shared/result.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { at, WELL as REPORTING } from "../status/status.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const DAY_MS = 86_400_000;
@@ -237,6 +242,33 @@ describe("the machine's identity", () => {
   ])("state folder: %s → %s", async (_situation, make, check, told) => {
     await make();
     expect(found(await look(), check)).toMatch(told);
+  });
+
+  test.each<[situation: string, changes: Partial<StatusFile> | null, told: RegExp]>([
+    ["reports", {}, /^ok: process \d+: edge-1 is Ready$/],
+    [
+      "the Worker refuses it",
+      { report: { at: at(0), fault: { reason: "key-revoked", message: "This key was revoked." } } },
+      /^fail: .*is refused by the Worker: This key was revoked\. → ask your operator/,
+    ],
+    [
+      "the cluster has another Node of this name",
+      { answer: { at: at(0), phase: "name taken", ready: false } },
+      /^warn: .*another Node or writer has → rename/,
+    ],
+    ["is gone", { process: "1 1" }, /^warn: edge-1 has no shim that runs: .* → .*systemctl start/],
+    ["was never started", null, /^warn: edge-1 has no shim that runs: nothing is reported → /],
+  ])("the shim: %s → %s", async (_situation, changes, told) => {
+    await enrolled();
+    const now = { startedAt: at(0), nextReportAt: new Date().toISOString(), process: thisProcess() };
+    const boot = valueOr(bootID("/"), "");
+    const file = { ...REPORTING, ...now, name: "edge-1", state: state(), bootID: boot, ...changes };
+    if (changes) writeFileSync(join(state(), "status.json"), JSON.stringify(file), { mode: 0o644 });
+    expect(found(await look(), "shim")).toMatch(told);
+  });
+
+  it("not enrolled → nothing is said of a shim: to join comes first", async () => {
+    expect(found(await look(), "shim")).toBe("nothing");
   });
 
   const WELL_FORMED = `rcj1_${"A".repeat(43)}`;

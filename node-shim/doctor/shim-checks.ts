@@ -1,0 +1,22 @@
+// Checks what this machine's shim does, by the status that it leaves: whether it runs, and what the cluster says. Asks
+// nobody.
+import { statusOf } from "../status/status.ts";
+import { type Finding, ok } from "./finding.ts";
+
+/** No finding where the machine is not enrolled, or its state folder cannot be read: other checks say that. */
+export function checkShim(state: string, nowMs: number): Finding[] {
+  let found: ReturnType<typeof statusOf>;
+  try {
+    found = statusOf(state, nowMs);
+  } catch {
+    return [];
+  }
+  const { kind, text, cure } = found.diagnosis;
+  if (kind === "not enrolled") return [];
+  const pid = found.seen?.file.process.split(" ")[0];
+  const message = found.seen?.isRunning ? `process ${pid}: ${text}` : text;
+  if (cure === undefined) return [ok("shim", message)];
+  // The Worker takes nothing from this machine any more; all else may end without anybody's doing.
+  const level = kind === "refused" ? "fail" : "warn";
+  return [{ check: "shim", level, message, todo: cure }];
+}
