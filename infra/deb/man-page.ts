@@ -34,6 +34,7 @@ const FILES = [
   ["/etc/rollcall/kubelet.yaml", "KubeletConfiguration that the service reads."],
   ["/etc/rollcall/node-shim.env", "The service's environment: NODE_SHIM_FLAGS, ROLLCALL_URL."],
   ["/var/lib/rollcall", "The machine's key and enrolment."],
+  ["/run/rollcall-node-shim/status.json", "What node-shim status shows of the service."],
 ] as const;
 
 /** The flags that are grouped in the help are those of many commands: once is enough. */

@@ -21,7 +21,8 @@ Environment:
 Exit codes:
   0  ended as asked (SIGTERM, SIGINT); by that signal where a hung file system or resolver holds a call of it
   1  something on this machine or at the Worker is not as it must be; the last line says what to do
-  2  the command line is wrong`;
+  2  the command line is wrong
+  status and join have more: see their help`;
 
 export function shimProgram(): Command {
   const program = new Command("node-shim")

@@ -6,12 +6,14 @@ import { withDefaults } from "../../node-shim/config/defaults.ts";
 import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";
 import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
+import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { root } from "./markdown.ts";
 
 /** By page and name: a table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. */
 const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>>> = {
   "docs/configuration.md": { fields, flags },
   "docs/facts.md": { facts },
+  "docs/shim.md": { diagnoses },
 };
 
 export const generatedPages: readonly string[] = Object.keys(TABLES);
@@ -73,4 +75,14 @@ function withDocker(sources: Readonly<Record<string, string>>, docker: Readonly<
     return [name, other === undefined ? source : `${source}; with Docker: ${other}`];
   });
   return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function diagnoses(): string[][] {
+  const rows = Object.entries(DIAGNOSES).map(([kind, { says, cure, exitCode }]) => [
+    code(kind),
+    `NAME ${says}`,
+    cure || "nothing",
+    String(exitCode),
+  ]);
+  return [["kind", "what it means", "what to do", "exit code"], ...rows];
 }
