@@ -6,7 +6,7 @@ import { leaveWorker } from "../commands/leave.ts";
 import { LOG_FORMATS } from "../base/log.ts";
 import { rotateKey } from "../commands/rotate.ts";
 import { run, type RunFlags } from "../commands/run.ts";
-import { UNIT } from "../status/diagnoses.ts";
+import { EXIT, UNIT } from "../status/diagnoses.ts";
 import { STATUS_CODES } from "./check-commands.ts";
 import { progressLine } from "./progress.ts";
 import { firstAnswer } from "../commands/first-answer.ts";
@@ -74,10 +74,11 @@ async function endWithAnswer(flags: JoinFlags, isServiceStarted: boolean): Promi
   const next = hasPackageUnit("/")
     ? `systemctl start ${UNIT}`
     : "node-shim install-service, or node-shim run";
+  const end = diagnosis.exitCode === EXIT.ready ? ", and the Node will not stay Ready" : "";
   const lines = [
     `node-shim: ${diagnosis.text}`,
     ...(diagnosis.cure === undefined ? [] : [`→ ${diagnosis.cure}`]),
-    ...(isLast ? [`→ nothing reports from now on, and the Node will not stay Ready; next: ${next}`] : []),
+    ...(isLast ? [`→ nothing reports from now on${end}; next: ${next}`] : []),
   ];
   process.stderr.write(`${lines.join("\n")}\n`);
   return diagnosis.exitCode;

@@ -81,10 +81,11 @@ export function leftName(stateFolder: string): string | null {
 
 /**
  * After leaving, the key is refused for ever, and coming back needs a new one. Notes first that the machine has left:
- * what a crash interrupts is not to be asked of the Worker again. Removes the enrolment before the key.
+ * what a crash interrupts is not to be asked of the Worker again. Removes the enrolment before the key, and what says
+ * how the machine's shim did.
  */
 export function forgetIdentity(stateFolder: string, name: string): void {
   if (leftName(stateFolder) === null) writeDurably(join(stateFolder, LEFT), JSON.stringify({ name }));
-  for (const file of ["next.json", "enrolment.json", "key.json"])
+  for (const file of ["next.json", "enrolment.json", "key.json", "status.json"])
     rmSync(join(stateFolder, file), { force: true });
 }

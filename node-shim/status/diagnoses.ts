@@ -128,7 +128,7 @@ export const DIAGNOSES: Readonly<Record<Kind, Entry>> = {
     passes: true,
   },
   "not running": {
-    says: "has no shim that runs: nothing is reported",
+    says: "has no shim that runs",
     cure: `where the service is installed: systemctl start ${UNIT}, and journalctl -u ${UNIT} says why it ended; else node-shim install-service, or node-shim run`,
     exitCode: EXIT.notRunning,
     passes: true,

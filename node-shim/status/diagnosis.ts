@@ -20,13 +20,17 @@ const LATE_MS = 60_000;
 export function diagnose(seen: SeenStatus | null, name: string | null, nowMs: number): Diagnosis {
   if (seen === null) {
     if (name === null) return diagnosis("not enrolled", "this machine", "");
-    return diagnosis("not running", name, "");
+    return diagnosis("not running", name, "nothing is reported");
   }
   const { file } = seen;
   const { answer, report } = file;
   if (!seen.isRunning) {
     if (file.ended) return diagnosis("ended", file.name, file.ended.fault);
-    return diagnosis("not running", file.name, report ? `the last report was at ${report.at}` : "");
+    return diagnosis(
+      "not running",
+      file.name,
+      report ? `the last report was at ${report.at}` : "nothing is reported",
+    );
   }
   if (report === undefined) return diagnosis("starting", file.name, file.waiting ?? "");
   const dueMs = Date.parse(file.nextReportAt ?? report.at);

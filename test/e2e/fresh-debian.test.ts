@@ -79,9 +79,12 @@ describe.skipIf(missing !== null)(
       const pid = property("MainPID");
       const confined = sh(`grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/${pid}/status`);
       expect(confined.replaceAll(/\s+/g, " ")).toBe("CapEff: 0000000000000000 NoNewPrivs: 1 Seccomp: 2");
-      expect(sh("node-shim doctor --config /etc/rollcall/kubelet.yaml")).toMatch(
-        /^ok +Ready +machine is posting ready status$/m,
-      );
+      // What the service sees, without flags.
+      const doctor = sh("node-shim doctor");
+      expect(doctor).toMatch(/^ok +Ready +machine is posting ready status$/m);
+      expect(doctor).toMatch(new RegExp(`^ok +shim +process ${pid}: ${NAME} is Ready$`, "m"));
+      expect(sh("setpriv --reuid 65534 --clear-groups node-shim status")).toMatch(/^fresh-debian is Ready\n/);
+      expect(sh("stat -c %a /run/rollcall-node-shim/status.json")).toBe("644");
       expect(sh("stat -c %a /var/lib/rollcall /var/lib/rollcall/key.json")).toBe("700\n600");
 
       sh(`kill -KILL ${pid}`);

@@ -1,6 +1,6 @@
 // npm start, from this machine's /proc to a Ready Node; on the embedded apiserver and, where KUBEBUILDER_ASSETS
 // says where it is, on a real etcd and kube-apiserver.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { hostname, release } from "node:os";
 import { join } from "node:path";
@@ -13,6 +13,7 @@ import {
   eventually,
   isRunning,
   partOf,
+  ROOT,
   type Start,
   startLocal,
   temporaryFolder,
@@ -81,6 +82,16 @@ describe.each(servers)("npm start on %s", (_server, environment) => {
       expect.arrayContaining(["cpu", "memory", "pods", "ephemeral-storage"]),
     );
     expect(node.metadata?.annotations?.["rollcall.dev/owner"]).toBe("rollcall");
+  });
+
+  it("the machine says so as well, without asking anybody", () => {
+    const status = ["node-shim/bin/node-shim.cjs", "status", "--state", join(state, "shim")];
+    const seen = spawnSync(process.execPath, status, { cwd: ROOT, encoding: "utf8" });
+    expect(seen).toMatchObject({
+      status: 0,
+      stderr: "",
+      stdout: expect.stringMatching(`^${NODE} is Ready\n`),
+    });
   });
 
   it("the configuration's taints are there, since the local token permits them", async () => {

@@ -251,6 +251,22 @@ export const rightsMutants = [
       "nothing is read, made or written",
     ],
     [
+      "a status of another user's",
+      "node-shim/status/status-file.ts",
+      "const text = size > MAX_STATUS_BYTES ? null : readIfThere(path);",
+      'const text = process.getBuiltinModule("fs").readFileSync(path, "utf8");',
+      "node-shim/status/status-file.test.ts",
+      "writable for everybody",
+    ],
+    [
+      "a folder of another user's is not written into",
+      "node-shim/status/board.ts",
+      "const fault = distrust ?? (await replace(path, text));",
+      "const fault = await replace(path, text);",
+      "node-shim/status/board.test.ts",
+      "nothing is written there",
+    ],
+    [
       "no link is read in the state folder",
       STATE_FILE,
       "constants.O_RDONLY | constants.O_NOFOLLOW",

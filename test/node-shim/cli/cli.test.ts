@@ -10,6 +10,7 @@ import type { Report } from "../../../shared/protocol/report.ts";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import project from "../../../package.json" with { type: "json" };
 import { eventually, ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import type { StatusFile } from "../../../node-shim/status/status-file.ts";
 import { nodes } from "../nodes.ts";
 
 const BIN = join(ROOT, "node-shim/bin/node-shim.cjs");
@@ -236,6 +237,8 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
           signals: {},
           setupError: stderr.slice("node-shim: ".length).trim(),
         });
+        const left = JSON.parse(readFileSync(join(state(), "status.json"), "utf8")) as StatusFile;
+        expect(left.ended?.fault).toBe(stderr.slice("node-shim: ".length).trim());
         expect(existsSync(join(state(), "lock"))).toBe(false);
       });
 

@@ -37,8 +37,10 @@ async function enrolled(name = "edge-7"): Promise<{ state: string }> {
 }
 
 describe("an enrolled machine leaves", () => {
-  it("without a flag → under the name of its enrolment; key and enrolment are gone", async () => {
-    expect(await leaveWorker(await enrolled())).toBe("edge-7 has left; its key is gone");
+  it("without a flag → under the name of its enrolment; key, enrolment and status are gone", async () => {
+    const flags = await enrolled();
+    writeFileSync(join(folder.path, "status.json"), "{}");
+    expect(await leaveWorker(flags)).toBe("edge-7 has left; its key is gone");
     expect(asked).toEqual(["POST /v1/nodes/edge-7/leave"]);
     expect(readdirSync(folder.path)).toEqual(["left.json"]);
   });

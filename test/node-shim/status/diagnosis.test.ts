@@ -221,7 +221,7 @@ describe("a machine's status → what it comes to", () => {
       gone(),
       "not running",
       3,
-      /no shim that runs: nothing is reported: the last report was at 2026-01-01T09:59:57/,
+      /no shim that runs: the last report was at 2026-01-01T09:59:57/,
       /systemctl start/,
     ],
     [
