@@ -22,14 +22,20 @@ const BOUNDS = {
 } as const;
 type BoundVariable = keyof typeof BOUNDS;
 
+/** Which Nodes that somebody deleted are registered again by the same process of the shim. */
+const REGISTER_AGAIN = ["when-silent", "always", "never"] as const;
+export type RegisterAgain = (typeof REGISTER_AGAIN)[number];
+
 export interface Environment
   extends
-    Omit<Env, "FAILURES" | "MACHINE_REQUESTS" | "NODE_ROLE" | BoundVariable>,
+    Omit<Env, "FAILURES" | "MACHINE_REQUESTS" | "NODE_ROLE" | "REGISTER_AGAIN" | BoundVariable>,
     Partial<Record<BoundVariable, number | string>> {
   /** Requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty: 20. */
   MACHINE_REQUESTS?: number | string;
   /** The roles of all Nodes whose join token names none, separated by spaces. Absent or empty: none. */
   NODE_ROLE?: string;
+  /** One of REGISTER_AGAIN. Absent or empty: `when-silent`. */
+  REGISTER_AGAIN?: string;
   /** Counts failed attempts by address. Cloudflare provides it, workerd by itself does not. */
   FAILURES?: RateLimit;
   /** SHA-256 of the secret for the role view, in the form of ADMIN_SECRET_SHA256. */
@@ -74,6 +80,17 @@ export function machineRequests({ MACHINE_REQUESTS = "" }: Pick<Environment, "MA
     LEAST_MACHINE_REQUESTS,
     1e9,
   ]);
+}
+
+/** Which deleted Nodes are registered again. Throws where it is none of the three words. */
+export function registerAgain({
+  REGISTER_AGAIN: text = "",
+}: Pick<Environment, "REGISTER_AGAIN">): RegisterAgain {
+  if (text === "") return "when-silent";
+  const found = REGISTER_AGAIN.find((each) => each === text);
+  if (found === undefined)
+    throw new Error(`REGISTER_AGAIN is ${JSON.stringify(text)}: set it to when-silent, always or never`);
+  return found;
 }
 
 /** How far machines' settings may go. Throws where a variable is no number within its limits. */

@@ -1,7 +1,14 @@
 // How variables and bindings are read.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
-import { machineRequests, nodeMarks, origins, registry, settingsBounds } from "../../worker/env.ts";
+import {
+  machineRequests,
+  nodeMarks,
+  origins,
+  registerAgain,
+  registry,
+  settingsBounds,
+} from "../../worker/env.ts";
 
 it("the registry is the object that it has always been: another name would be another, empty one", () => {
   expect(registry(env).id.equals(env.REGISTRY.idFromName("fleet"))).toBe(true);
@@ -102,5 +109,23 @@ describe("what a deployment writes on its Nodes", () => {
     [{ NODE_ROLE: many(9).join(" ") }, "NODE_ROLE has 9 roles: set it to at most 8"],
   ])("%j → says what it has to be", (configured, error) => {
     expect(() => nodeMarks({ DEPLOYMENT: "rollcall", ...configured })).toThrow(error);
+  });
+});
+
+describe("REGISTER_AGAIN", () => {
+  it.each([
+    [undefined, "when-silent"],
+    ["", "when-silent"],
+    [env.REGISTER_AGAIN, "when-silent"],
+    ["always", "always"],
+    ["never", "never"],
+  ])("%j → %s", (configured, expected) => {
+    expect(registerAgain(configured === undefined ? {} : { REGISTER_AGAIN: configured })).toBe(expected);
+  });
+
+  it.each(["Always", " never", "true", "when-silent,always"])("%j → says what it has to be", (text) => {
+    expect(() => registerAgain({ REGISTER_AGAIN: text })).toThrow(
+      `REGISTER_AGAIN is ${JSON.stringify(text)}: set it to when-silent, always or never`,
+    );
   });
 });

@@ -1,6 +1,7 @@
 // Records what a report shows apart from the Node: that the machine reports, that its clock is off, that its shim could
 // not set up. Adds a line of history when that changes, and no row when it does not.
 import type { Report } from "../../shared/protocol/report.ts";
+import { noteLapse } from "../tick/own-node.ts";
 import type { Stored } from "../storage/journal.ts";
 
 /** A clock that is off by more than this is recorded. */
@@ -15,8 +16,10 @@ export function recordContact({ records, journal }: Stored, { machineTime }: Rep
     const text = isSkewed ? `is ${Math.round(skewMs / 1000)} s off` : "is right again";
     journal.note("clock", `the machine's clock ${text}`, nowMs);
   }
+  records.remove("apiserverBackSinceMs");
   const silentSinceMs = records.get("silentSinceMs");
   if (!silentSinceMs) return;
+  noteLapse(records);
   records.put("silentSinceMs", null);
   journal.note("silence", `heard of again after ${Math.round((nowMs - silentSinceMs) / 1000)} s`, nowMs);
 }

@@ -1,5 +1,6 @@
 // Decides whether a machine is silent: by the time of its last report or, after an eviction, by the last renewal of its
 // lease. An alarm asks every few minutes. Writes nothing to the apiserver.
+import { isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
@@ -56,6 +57,7 @@ async function contactByLease(
 ): Promise<LastContact> {
   const { nowMs, leaseDurationMs } = check;
   const found = await check.client.getLease(NODE_LEASE_NAMESPACE, check.name);
+  if (!found.ok && isNotFound(found.error)) return contactWithoutLease(check, apiserver.backSinceMs);
   if (!found.ok) return { kind: "unknown", askAgainMs: nowMs + SILENCE_CHECK_MS, apiserverAnswers: false };
   const renewTime = found.value.spec?.renewTime;
   const renewedMs = renewTime === undefined ? 0 : parseMicroTime(renewTime) / 1000;
@@ -63,6 +65,20 @@ async function contactByLease(
   if (contact.kind === "in contact" || !apiserver.wasAway) return contact;
   const waitUntilMs = (apiserver.backSinceMs ?? nowMs) + leaseDurationMs;
   if (nowMs >= waitUntilMs) return contact;
+  return { kind: "unknown", askAgainMs: waitUntilMs, apiserverAnswers: true };
+}
+
+/**
+ * The lease has gone with the Node, and with it the time of the last report. A report would have noticed that: where none
+ * comes for the duration of a lease, the machine is silent, and not only its Node deleted.
+ */
+function contactWithoutLease(
+  { nowMs, leaseDurationMs }: SilenceCheck,
+  askedSinceMs: number | null,
+): LastContact {
+  const sinceMs = askedSinceMs ?? nowMs;
+  const waitUntilMs = sinceMs + leaseDurationMs;
+  if (nowMs >= waitUntilMs) return { kind: "silent", sinceMs };
   return { kind: "unknown", askAgainMs: waitUntilMs, apiserverAnswers: true };
 }
 

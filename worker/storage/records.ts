@@ -39,6 +39,28 @@ export interface PublicKey {
 /** A Node for which nothing more is written. */
 export type LostPhase = "node deleted" | "name taken";
 
+/** A Node that somebody deleted, and how often that was so lately. */
+export interface Deletion {
+  /** When it was noticed, in milliseconds since 1970. */
+  atMs: number;
+  /** Was the Node Ready and its machine heard of, as far as is known? */
+  wasReady: boolean;
+  /** It is registered again so long after `atMs` at the earliest. */
+  waitMs: number;
+  /** How many deletions came soon after a creation, this one included. */
+  soon: number;
+}
+
+/** The outcome of the last registration, and the process of the shim that it was for. */
+export interface LastRegistration {
+  startId: string;
+  phase: "registered" | LostPhase | "waiting for Node";
+  /** When the Worker created the Node, in milliseconds since 1970; absent: long ago, or it did not. */
+  createdAtMs?: number;
+  /** Whose Node it is. */
+  enrolmentId?: string;
+}
+
 /** What is left of a budget that fills as time passes. */
 export interface Allowance {
   left: number;
@@ -61,6 +83,8 @@ interface KnownNode extends HeartbeatState {
   node: Node;
   /** The apiserver's may differ by now: read it before relying on this one. */
   readAgain: boolean;
+  /** Its lease had run out since then: if somebody deleted it, it was not Ready any more. */
+  hasLapsed?: true;
   /** What was sent since it was read, with an unknown outcome: the apiserver may have this as well. */
   sent?: DecidedCondition[];
 }
@@ -83,8 +107,9 @@ export interface NodeRecords {
   runtime: RuntimeMemory;
   /** Who reports with this machine's key. */
   sightings: SeenSenders;
-  /** The outcome of the last registration, and the process of the shim that it was for. */
-  registration: { startId: string; phase: "registered" | LostPhase | "waiting for Node" };
+  registration: LastRegistration;
+  /** Absent: nobody has deleted the Node since the shim started, or since an operator had it registered. */
+  deletion: Deletion;
   /** What is left of the name's requests to the apiserver; absent: all. */
   requestsLeft: RequestsLeft;
   /** What goes beyond the machine's join token, and was left out of its Node. */
@@ -109,7 +134,7 @@ export interface NodeRecords {
   phase: Phase;
   /** Is the machine's clock further off than it may be? */
   isSkewed: boolean;
-  /** When an alarm found that an apiserver that was away answers again. */
+  /** Since when alarms find an apiserver that answers, and a lease that tells nothing: it was away, or the lease is gone. */
   apiserverBackSinceMs: number;
   /** Since when the machine is silent, in milliseconds since 1970; null: it is not. */
   silentSinceMs: number | null;

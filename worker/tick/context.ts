@@ -6,7 +6,7 @@ import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
-import type { Environment } from "../env.ts";
+import type { Environment, RegisterAgain } from "../env.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { RequestBudget } from "./request-budget.ts";
@@ -90,6 +90,7 @@ export interface TickOutcome {
 export interface TickContext extends Omit<TickInput, "env"> {
   name: string;
   deployment: string;
+  registerAgain: RegisterAgain;
   facts: Facts;
   /** A client whose calls end `withinMs` from now. */
   client: (withinMs: number) => KubeClient;

@@ -9,7 +9,7 @@ import { type LeaseSteps, nextRenewTime, NODE_LEASE_NAMESPACE, syncLease } from 
 import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
 import { readLease } from "./claim.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
-import { distrustKnownNode, readOwnNode, registeredUid } from "./own-node.ts";
+import { distrustKnownNode, noteLapse, readOwnNode, registeredUid } from "./own-node.ts";
 import type { TickContext, TickMemory } from "./context.ts";
 import { backOffAfter, errorMeanwhile } from "./back-off.ts";
 import { budgetText, emptyBudget, isFull, parseBudget, type StatusBudget } from "./status-budget.ts";
@@ -53,7 +53,11 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
   const isRead = found === null || found.ok || isNotFound(found.error);
   if (last.status) memory.status = last.status;
   memory.budget ??= budgetOf(inMemory, found, nowMs());
-  if (isRead && !isFresh() && isStatusWritten(context)) distrustKnownNode(records);
+  if (isRead && !isFresh() && isStatusWritten(context)) {
+    // Without a lease, an object that was evicted knows of no gap.
+    if (last.renewedAtMs === undefined) distrustKnownNode(records);
+    else noteLapse(records);
+  }
 
   const synced = await syncLease(leaseSteps(context, withFirstAnswer(client, found), kube), inMemory);
   memory.lease = synced.latest;

@@ -4,6 +4,7 @@ import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernet
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { ownershipFault } from "../../shared/node/ownership.ts";
 import { foreignHeartbeat } from "./other-writers.ts";
+import { deletionAfter, wasReady } from "./register-again.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { LostPhase, NodeRecordStore } from "../storage/records.ts";
 import type { Loss, TickContext } from "./context.ts";
@@ -58,8 +59,8 @@ export function loss(context: TickContext, lost: Loss): Failure<ApiError> {
 }
 
 /**
- * A deleted Node stays deleted until the shim restarts, as with a kubelet. Where the Node is never created here, the
- * machine waits for it; a taken one is checked from time to time.
+ * Whether a deleted Node comes back, register-again.ts decides. Where the Node is never created here, the machine waits
+ * for it; a taken one is checked from time to time.
  */
 export function recordLoss(
   context: TickContext,
@@ -75,7 +76,16 @@ export function recordLoss(
       journal.warn("NodeNameTaken", `The Node is no longer written: ${reason}`, nowMs);
     else journal.note("registration", `the Node is lost: ${reason}`, nowMs);
   }
-  records.put("registration", { startId: report.startId, phase });
+  if (phase === "node deleted") {
+    const deleted = { nowMs, createdAtMs: known?.createdAtMs, wasReady: wasReady(records) };
+    records.put("deletion", deletionAfter(records.get("deletion"), deleted));
+  }
+  const enrolmentId = known?.enrolmentId;
+  records.put("registration", {
+    startId: report.startId,
+    phase,
+    ...(enrolmentId !== undefined && { enrolmentId }),
+  });
   memory.lookedAtMs = nowMs;
   return phase;
 }
@@ -88,4 +98,11 @@ export function distrustKnownNode(records: NodeRecordStore): void {
   const known = records.get("node");
   if (!known || known.readAgain) return;
   records.put("node", { ...known, readAgain: true });
+}
+
+/** The same where it is known that its lease had run out, or that its machine was silent. */
+export function noteLapse(records: NodeRecordStore): void {
+  const known = records.get("node");
+  if (!known || (known.readAgain && known.hasLapsed)) return;
+  records.put("node", { ...known, readAgain: true, hasLapsed: true });
 }

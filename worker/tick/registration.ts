@@ -9,6 +9,7 @@ import {
   tryRegister,
 } from "../../shared/node/registration.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
+import { keepOthersMarks } from "../../shared/node/others-marks.ts";
 import { OWNER_ANNOTATION, ownershipFault } from "../../shared/node/ownership.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { calculateDelayMs } from "../../shared/node/heartbeat.ts";
@@ -25,13 +26,14 @@ import type { Journal } from "../storage/journal.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { isNodeMissing, recordLoss } from "./own-node.ts";
 import { ownSetters } from "./own-setters.ts";
+import { AGAIN_WHEN_READY, staysDeleted, wasReady } from "./register-again.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { budgetInLease } from "./lease.ts";
 import { spendRegistration } from "./registration-budget.ts";
 import { MAX_NODE_BYTES, sizeOf, spendAnyway } from "./status-budget.ts";
 import { REGISTRATION_REQUESTS } from "./request-budget.ts";
 import type { TickContext } from "./context.ts";
-import { phaseOf, recordPhase } from "./phase.ts";
+import { isReady, phaseOf, recordPhase } from "./phase.ts";
 import { type Result, success } from "../../shared/result.ts";
 
 interface RegisterOutcome {
@@ -50,8 +52,11 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   const { records, report, memory, deployment } = context;
   const known = records.get("registration");
   const nowMs = context.nowMs();
-  if (known?.startId === report.startId && isSettled(known.phase, memory.lookedAtMs, nowMs)) {
-    return { phase: known.phase };
+  const isSameProcess = known?.startId === report.startId;
+  const isDeleted = isSameProcess && known.phase === "node deleted";
+  if (isSameProcess && isSettled(context, known.phase, nowMs)) {
+    const message = isDeleted ? staysDeleted(context) : undefined;
+    return { phase: known.phase, ...(message !== undefined && { message }) };
   }
   if (!context.requests.allows("node", REGISTRATION_REQUESTS)) return waiting(context, ASKS_TOO_OFTEN);
   const process = records.get("process");
@@ -61,7 +66,7 @@ export async function register(context: TickContext, deadlineMs: number): Promis
     const left = spendRegistration(process?.registrations, nowMs, cost);
     if (!left.ok) return waiting(context, STARTED_TOO_OFTEN, left.error);
     context.journal.begin({ startId: report.startId, registrations: left.value }, nowMs);
-    records.remove("memory");
+    for (const ended of ["memory", "deletion"] as const) records.remove(ended);
     delete memory.setters;
   }
   const initial = initialNode(context, nowMs);
@@ -69,7 +74,11 @@ export async function register(context: TickContext, deadlineMs: number): Promis
     context.log(`registration waits: ${initial.error}`);
     return { phase: "registering", message: initial.error, retryInMs: nextDelayMs(context) };
   }
-  const node = initial.value;
+  const { node } = initial.value;
+  // Before anything is recorded: a Node that is not Ready is no reason to undo what somebody has tidied up.
+  if (isDeleted && !isReady(node)) return { phase: "node deleted", message: AGAIN_WHEN_READY };
+  recordInitial(context, initial.value, nowMs);
+  if (isDeleted || isKnownNotReady(context)) keepOthersMarks(node, records.get("node")?.node ?? {});
   if (sizeOf(node) > MAX_NODE_BYTES) return waiting(context, TOO_LARGE);
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
   const attempt = await tryToRegister(context, node, deadlineMs);
@@ -78,7 +87,7 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   }
   if (context.lost) return { phase: recordLoss(context, context.lost) };
   if (context.facts.settings.registerNode === false && isMissing(attempt, context.name)) {
-    records.put("registration", { startId: report.startId, phase: "waiting for Node" });
+    records.put("registration", { ...known, startId: report.startId, phase: "waiting for Node" });
     return { phase: "waiting for Node" };
   }
   if (!attempt.ok) {
@@ -88,9 +97,9 @@ export async function register(context: TickContext, deadlineMs: number): Promis
     return { phase: phaseOf(error), retryInMs: nextDelayMs(context) };
   }
   delete memory.registrationDelayMs;
-  const { outcome } = attempt.value;
-  context.log(`Node ${outcome}`);
-  context.journal.note("registration", `Node ${outcome}`, nowMs);
+  const done = `Node ${attempt.value.outcome}${isDeleted ? " again: it was deleted" : ""}`;
+  context.log(done);
+  context.journal.note("registration", done, nowMs);
   remember(context, attempt.value);
   return { phase: "registered" };
 }
@@ -107,8 +116,10 @@ const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is 
 
 /** The next report registers, no matter how the last registration ended; false: there was none yet. */
 export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs: number): boolean {
-  if (!records.get("registration")) return false;
-  records.put("registration", { startId: "", phase: "registered" });
+  const known = records.get("registration");
+  if (!known) return false;
+  records.put("registration", { ...known, startId: "", phase: "registered" });
+  records.remove("deletion");
   journal.note("registration", "an operator asked to register again", nowMs);
   return true;
 }
@@ -133,7 +144,10 @@ function remember(context: TickContext, { outcome, node }: RegisteredNode): void
   memory.nodeVersion = node.metadata?.resourceVersion;
   if (outcome === "created") context.created = node;
   records.put("node", { node, ...status, readAgain: false });
-  records.put("registration", { startId: report.startId, phase: "registered" });
+  const createdAtMs = outcome === "created" ? nowMs : records.get("registration")?.createdAtMs;
+  const created = createdAtMs !== undefined && { createdAtMs };
+  const enrolmentId = context.enrolment.id;
+  records.put("registration", { startId: report.startId, phase: "registered", ...created, enrolmentId });
   recordPhase({ records, journal }, "registered", nowMs);
 }
 
@@ -146,12 +160,19 @@ function nextDelayMs({ memory, random }: TickContext): number {
 }
 
 /** Is there nothing to ask the apiserver now? */
-function isSettled(phase: Phase, lookedAtMs: number | undefined, nowMs: number): boolean {
+function isSettled(context: TickContext, phase: Phase, nowMs: number): boolean {
+  const { lookedAtMs } = context.memory;
   if (phase === "waiting for Node") return false;
+  if (phase === "node deleted") return staysDeleted(context) !== undefined;
   if (phase !== "name taken") return true;
   const sinceMs = lookedAtMs === undefined ? LOOK_EVERY_MS : nowMs - lookedAtMs;
   // A clock that was set back must not extend the wait.
   return sinceMs >= 0 && sinceMs < LOOK_EVERY_MS;
+}
+
+/** Is the last known Node this machine's, and was it not Ready any more? Then a cordon of it outlives the Node. */
+function isKnownNotReady({ records, enrolment }: TickContext): boolean {
+  return records.get("registration")?.enrolmentId === enrolment.id && !wasReady(records);
 }
 
 /** A Node that may not be created here, or whose name was taken, is read first. */
@@ -181,14 +202,21 @@ function isMissing(attempt: Registration, name: string): boolean {
   return attempt.error.step === "get" && isNodeMissing(attempt.error.error, name);
 }
 
+interface Initial {
+  node: DraftNode;
+  /** What its setters caused. */
+  events: readonly OccurredEvent[];
+  leftOut: readonly string[];
+}
+
 /** The Node to register with. It is decided once for each process, so that a further attempt causes no event twice. */
-function initialNode(context: TickContext, nowMs: number): Result<DraftNode> {
-  const { records, report, enrolment } = context;
+function initialNode(context: TickContext, nowMs: number): Result<Initial> {
+  const { records, report, enrolment, facts } = context;
   const memory = structuredClone(NOTHING_REMEMBERED);
   const events: OccurredEvent[] = [];
   const reported = {
     name: context.name,
-    facts: context.facts,
+    facts,
     vitals: report.vitals,
     nowMs,
     memory,
@@ -202,8 +230,14 @@ function initialNode(context: TickContext, nowMs: number): Result<DraftNode> {
   );
   if (!initial.ok) return initial;
   const { node } = initial.value;
-  recordLeftOut(context, "registration", withinGrant(undefined, node, context.facts, grantHolder(context)));
+  const leftOut = withinGrant(undefined, node, facts, grantHolder(context));
   setNodeStatus(node, ownSetters(context));
-  context.journal.decide({ node, memory: records.get("memory") ?? NOTHING_REMEMBERED, events, nowMs });
-  return success(node);
+  return success({ node, events, leftOut });
+}
+
+/** Call it before the Node is sent. */
+function recordInitial(context: TickContext, { node, events, leftOut }: Initial, nowMs: number): void {
+  recordLeftOut(context, "registration", leftOut);
+  const memory = context.records.get("memory") ?? NOTHING_REMEMBERED;
+  context.journal.decide({ node, memory, events, nowMs });
 }

@@ -1,13 +1,15 @@
 // Runs what a fresh report sets off: registration, lease, status, with the functions of shared/ over this machine's
 // records. Each step fails by itself, and the next report tries again.
 import { missingRuntime } from "../../shared/from-report/missing-runtime.ts";
+import { registerAgain } from "../env.ts";
 import { kubeConnector } from "../kube/connect.ts";
 import { machineLog } from "../log.ts";
 import { leftOutMessage } from "./left-out.ts";
-import type { TickContext, TickInput, TickOutcome } from "./context.ts";
+import type { Loss, TickContext, TickInput, TickOutcome } from "./context.ts";
 import { renewLease } from "./lease.ts";
 import { recordLoss } from "./own-node.ts";
 import { isReady, phaseOf } from "./phase.ts";
+import { staysDeleted } from "./register-again.ts";
 import { register } from "./registration.ts";
 import { writeStatus } from "./status.ts";
 
@@ -28,6 +30,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
     ...input,
     name,
     deployment: env.DEPLOYMENT,
+    registerAgain: registerAgain(env),
     facts,
     client: kubeConnector(env, input.nowMs, (what) => input.requests.take(what)),
     log: machineLog(name),
@@ -49,12 +52,12 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
     };
   }
   const lease = await renewLease(context, LEASE_DEADLINE_MS);
-  if (context.lost) return { phase: recordLoss(context, context.lost), ready: false };
+  if (context.lost) return lostOutcome(context, context.lost);
   const spentMs = Math.max(0, input.nowMs() - startedMs);
   const leftMs = REGISTRATION_DEADLINE_MS + STATUS_DEADLINE_MS - spentMs;
   const reportedMs = input.memory.status?.lastStatusReportTimeMs;
   const status = await writeStatus(context, lease, leftMs);
-  if (context.lost) return { phase: recordLoss(context, context.lost), ready: false };
+  if (context.lost) return lostOutcome(context, context.lost);
   // An object that is evicted between its reports loses the time of this write, unless the lease has it.
   const isWritten = input.memory.status?.lastStatusReportTimeMs !== reportedMs;
   if (wasEvicted && isWritten && lease.renewed) await renewLease(context, LEASE_DEADLINE_MS);
@@ -68,4 +71,10 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
     leftOutMessage(records) ??
     (isRuntimeMissing ? runtimeIsMissing(name) : undefined);
   return { phase: "registered", ready, ...(notice !== undefined && { message: notice }) };
+}
+
+function lostOutcome(context: TickContext, lost: Loss): TickOutcome {
+  const phase = recordLoss(context, lost);
+  const message = phase === "node deleted" ? staysDeleted(context) : undefined;
+  return { phase, ready: false, ...(message !== undefined && { message }) };
 }

@@ -6,6 +6,10 @@ const LIMITS_TEST = "stories/limits.test.ts";
 const WITHIN_BOUNDS = "shared/from-report/within-bounds.ts";
 const BOUNDED = "stories/bounded-settings.test.ts";
 
+const AGAIN = "worker/tick/register-again.ts";
+const REGISTRATION = "worker/tick/registration.ts";
+const DELETED = "stories/deleted-nodes.test.ts";
+
 export const limitMutants = [
   ...mutantsOf("somebody who sends very much", [
     [
@@ -42,6 +46,54 @@ export const limitMutants = [
     ],
   ]),
   ...mutantsOf("an enrolled machine that means harm", [
+    [
+      "a Node that is deleted again and again is made no more",
+      AGAIN,
+      "if (deletion.soon >= AGAIN_LIMITS.soonDeletions)",
+      "if (deletion.soon > 1e9)",
+      DELETED,
+      "made again after one, two and four minutes",
+    ],
+    [
+      "each wait for a deleted Node is twice the one before",
+      AGAIN,
+      "last ? Math.min(2 * last.waitMs, longestWaitMs) : firstWaitMs",
+      "firstWaitMs",
+      DELETED,
+      "made again after one, two and four minutes",
+    ],
+    [
+      "a Node that was Ready stays deleted",
+      AGAIN,
+      'policy === "when-silent" && deletion?.wasReady !== false',
+      'policy === "when-silent" && deletion === undefined',
+      DELETED,
+      "while it is Ready, REGISTER_AGAIN",
+    ],
+    [
+      "no deleted Node comes back NotReady",
+      REGISTRATION,
+      "if (isDeleted && !isReady(node))",
+      "if (isDeleted && node === undefined)",
+      DELETED,
+      "waits a minute, then for a report that makes it Ready",
+    ],
+    [
+      "a cordon outlives its Node",
+      REGISTRATION,
+      "if (isDeleted || isKnownNotReady(context)) keepOthersMarks",
+      "if (node === undefined) keepOthersMarks",
+      DELETED,
+      "by the same process of the shim",
+    ],
+    [
+      "nothing of a Node passes to another machine of its name",
+      REGISTRATION,
+      'records.get("registration")?.enrolmentId === enrolment.id && ',
+      "enrolment.id && ",
+      DELETED,
+      "by another machine that has the name now",
+    ],
     [
       "the least report interval",
       WITHIN_BOUNDS,

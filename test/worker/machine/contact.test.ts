@@ -48,6 +48,16 @@ describe("a machine that was silent", () => {
   ])("%s", (_, before, notes) => {
     expect(contact(before)).toEqual({ notes, kept: { silentSinceMs: null } });
   });
+
+  it("→ its Node may have gone meanwhile, and was not Ready then", () => {
+    const node = { node: {}, readAgain: false };
+    const { kept } = contact({ silentSinceMs: NOW_MS - MINUTE_MS, node });
+    expect(kept).toEqual({ silentSinceMs: null, node: { node: {}, readAgain: true, hasLapsed: true } });
+  });
+
+  it("as far as an alarm could tell → what it has found counts no more", () => {
+    expect(contact({ apiserverBackSinceMs: NOW_MS }).kept).toEqual({});
+  });
 });
 
 describe("a shim that could not start", () => {

@@ -10,15 +10,18 @@ const REGISTERED = { registration: { phase: "registered" }, phase: "registered" 
 const AWAY = { registration: { phase: "registered" }, phase: "apiserver unreachable" };
 const LATER = NOW_MS + SILENCE_CHECK_MS;
 
-/** Milliseconds ago: the last report, the lease's renewal. `null`: the lease has no time; "fails": it cannot be read. */
+/** Milliseconds ago: the last report, the lease's renewal. `null`: the lease has no time; "fails": it cannot be read; "gone": it is not there. */
 async function checked(
   before: object,
-  { reportMs, renewedMs }: { reportMs?: number; renewedMs?: number | null | "fails" },
+  { reportMs, renewedMs }: { reportMs?: number; renewedMs?: number | null | "fails" | "gone" },
 ) {
   const state = keptRecords(before as Record<string, unknown>);
   const renewTime = (agoMs: number) => new Date(NOW_MS - agoMs).toISOString().replace("Z", "000Z");
   const spec = typeof renewedMs === "number" ? { renewTime: renewTime(renewedMs) } : {};
-  const getLease = vi.fn(() => Promise.resolve(renewedMs === "fails" ? failure({}) : success({ spec })));
+  const notFound = { kind: "status", status: { code: 404, reason: "NotFound" } };
+  const answers = { fails: failure({}), gone: failure(notFound) };
+  const answer = typeof renewedMs === "string" ? answers[renewedMs] : success({ spec });
+  const getLease = vi.fn(() => Promise.resolve(answer));
   const again = await checkSilence(state, {
     name: "edge-1",
     leaseDurationMs: LEASE_MS,
@@ -53,6 +56,24 @@ describe("by the lease", () => {
       REGISTERED,
       "fails",
       { again: LATER, noted: 0, backSinceMs: undefined },
+    ],
+    [
+      "that is gone with its Node → asked again when a lease would have ended",
+      REGISTERED,
+      "gone",
+      { again: NOW_MS + LEASE_MS, noted: 0, backSinceMs: NOW_MS },
+    ],
+    [
+      "that has been gone for a moment less than a lease → the same",
+      { ...REGISTERED, apiserverBackSinceMs: NOW_MS - LEASE_MS + 1 },
+      "gone",
+      { again: NOW_MS + 1, noted: 0 },
+    ],
+    [
+      "that has been gone for a lease, and nobody has reported → silent since then",
+      { ...REGISTERED, apiserverBackSinceMs: NOW_MS - LEASE_MS },
+      "gone",
+      silentSince(LEASE_MS),
     ],
     ["in time, of an apiserver that was away → in contact", AWAY, LEASE_MS, IN_CONTACT],
     [

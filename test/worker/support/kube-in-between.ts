@@ -53,6 +53,10 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
   const machine = {
     records,
     memory: {} as TickMemory,
+    /** Of the Worker, over those of the tests. */
+    variables: {} as { REGISTER_AGAIN?: string },
+    /** Another one: another machine has the name. */
+    enrolmentId: "e",
     requestBudget: undefined as RequestBudget | undefined,
     nowMs: Date.parse("2026-02-03T04:05:06Z"),
     /** Since the last report: ["PUT /apis/…", …]. */
@@ -102,7 +106,7 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
         return (await machine.inBetween?.(method, path, ask)) ?? ask();
       };
       const enrolment: NodeRecords["enrolment"] = {
-        id: "e",
+        id: machine.enrolmentId,
         name,
         key: "k",
         thumbprint: "t",
@@ -115,8 +119,8 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
       };
       const requests = (machine.requestBudget ??= budget());
       const outcome = await tick({
-        env: { ...env, KUBE: { fetch } as unknown as Fetcher },
         marks: { deployment: env.DEPLOYMENT, roles: machine.roles },
+        env: { ...env, ...machine.variables, KUBE: { fetch } as unknown as Fetcher },
         enrolment,
         report,
         facts: records.get("facts")?.facts,

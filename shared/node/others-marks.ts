@@ -1,0 +1,25 @@
+// What others have set on a Node that is created again: cordon and taints. Labels and annotations go with the Node.
+import type { Node } from "../kubernetes/types.ts";
+import type { DraftNode } from "../setters/setter.ts";
+import { isSameTaint } from "./initial-node.ts";
+
+/** Controllers set and remove them as conditions are; of the node lifecycle controller and its admission. */
+const OF_CONDITIONS: ReadonlySet<string> = new Set([
+  "node.kubernetes.io/not-ready",
+  "node.kubernetes.io/unreachable",
+  "node.kubernetes.io/memory-pressure",
+  "node.kubernetes.io/disk-pressure",
+  "node.kubernetes.io/pid-pressure",
+  "node.kubernetes.io/network-unavailable",
+  "node.cloudprovider.kubernetes.io/shutdown",
+]);
+
+/** Adds to `node`, which is about to be created, what the Node before it had when it was last seen. */
+export function keepOthersMarks(node: DraftNode, { spec = {} }: Node): void {
+  const own = node.spec.taints ?? [];
+  const others = (spec.taints ?? []).filter(
+    (taint) => !OF_CONDITIONS.has(taint.key) && !own.some((each) => isSameTaint(each, taint)),
+  );
+  if (others.length > 0) node.spec.taints = [...own, ...others];
+  if (spec.unschedulable) node.spec.unschedulable = true;
+}

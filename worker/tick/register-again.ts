@@ -1,0 +1,75 @@
+// Decides whether a Node that somebody deleted is registered again, and when. A kubelet's stays deleted until it restarts;
+// here nobody visits the machines, and people, clouds and autoscalers tidy up the Nodes of those that are silent.
+import type { RegisterAgain } from "../env.ts";
+import type { Deletion, NodeRecordStore } from "../storage/records.ts";
+import type { TickContext } from "./context.ts";
+import { isReady } from "./phase.ts";
+
+export const AGAIN_LIMITS = {
+  firstWaitMs: 60_000,
+  /** Each wait is twice the one before, up to this one; a Node that stands as long begins anew. */
+  longestWaitMs: 3_600_000,
+  /** A deletion within this time of the creation came soon: somebody does not want the Node. */
+  soonMs: 10 * 60_000,
+  /** So many of them end it, until an operator speaks or the shim restarts. */
+  soonDeletions: 3,
+} as const;
+
+/** `createdAtMs`: undefined where the Worker did not create the Node that is gone, or nobody knows any more. */
+export function deletionAfter(
+  before: Deletion | undefined,
+  { nowMs, createdAtMs, wasReady }: { nowMs: number; createdAtMs: number | undefined; wasReady: boolean },
+): Deletion {
+  const { firstWaitMs, longestWaitMs, soonMs } = AGAIN_LIMITS;
+  // A clock that was put back must not make a Node old.
+  const stoodMs = createdAtMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nowMs - createdAtMs);
+  const last = stoodMs < longestWaitMs ? before : undefined;
+  return {
+    atMs: nowMs,
+    wasReady,
+    waitMs: last ? Math.min(2 * last.waitMs, longestWaitMs) : firstWaitMs,
+    soon: (last?.soon ?? 0) + (stoodMs < soonMs ? 1 : 0),
+  };
+}
+
+export type Again =
+  | { kind: "now" }
+  | { kind: "wait"; untilMs: number }
+  /** Until the shim restarts or an operator asks. */
+  | { kind: "never"; why: string };
+
+/** `deletion`: undefined where an earlier version noticed it, and so nothing is known of it. */
+export function registersAgain(deletion: Deletion | undefined, policy: RegisterAgain, nowMs: number): Again {
+  if (policy === "never") return { kind: "never", why: "Its Node was deleted." };
+  if (policy === "when-silent" && deletion?.wasReady !== false)
+    return { kind: "never", why: "Its Node was deleted while it was Ready." };
+  if (!deletion) return { kind: "now" };
+  if (deletion.soon >= AGAIN_LIMITS.soonDeletions)
+    return { kind: "never", why: `Its Node was deleted soon after it was created, ${deletion.soon} times.` };
+  const { atMs, waitMs } = deletion;
+  // A clock that was put back must not extend the wait.
+  return nowMs >= atMs && nowMs - atMs < waitMs ? { kind: "wait", untilMs: atMs + waitMs } : { kind: "now" };
+}
+
+/** Was the Node Ready as far as is known, so that whoever deleted it meant the machine? */
+export function wasReady(records: NodeRecordStore): boolean {
+  const known = records.get("node");
+  return known !== undefined && isReady(known.node) && !known.hasLapsed;
+}
+
+/** Why the deleted Node is not registered with this report, for the machine's operator; undefined: it is. */
+export function staysDeleted({
+  records,
+  registerAgain,
+  name,
+  nowMs,
+}: Pick<TickContext, "records" | "registerAgain" | "name" | "nowMs">): string | undefined {
+  const again = registersAgain(records.get("deletion"), registerAgain, nowMs());
+  if (again.kind === "now") return undefined;
+  if (again.kind === "never")
+    return `${again.why} To have it back, restart the shim on the machine, or have an operator run: rollcall node register ${name}`;
+  return `${AGAIN_WHEN_READY}, from ${new Date(again.untilMs).toISOString()} on`;
+}
+
+export const AGAIN_WHEN_READY =
+  "Its Node was deleted. It is registered again with the first report that would make it Ready";
