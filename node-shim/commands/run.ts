@@ -5,6 +5,7 @@ import { startDevices } from "../sources/devices/with-devices.ts";
 import { enrolMachine } from "../worker-link/enrol.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { valueOr } from "../../shared/result.ts";
+import { systemClock } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import type { Warn } from "../base/warn.ts";
 import { type StatusBoard, statusBoard } from "../status/board.ts";
@@ -127,8 +128,9 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   const key = next?.key ?? (await loadOrMakeKey(flags.state));
   board.note({ thumbprint: key.thumbprint });
   const reporterFor = (enrolment: { kid: string; ticket?: string }) => {
+    const { nowMs } = systemClock;
     const startId = randomBytes(16).toString("base64url");
-    const report = reporter({ ...enrolment, name, origin, key, startId, send, machineTime: now });
+    const report = reporter({ ...enrolment, name, origin, key, startId, send, machineTime: now, nowMs });
     return next ? onceAccepted(report, () => adoptNextKey(flags.state, next)) : report;
   };
   const known = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });

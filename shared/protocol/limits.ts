@@ -18,6 +18,8 @@ export const LIMITS = {
   digestLength: 43,
   /** Characters of a JWT in a body. */
   proofLength: 4096,
+  /** [least, most] seconds without an answer: a year. */
+  noAnswerSeconds: [1, 31_536_000],
 } as const;
 
 /** Of names that Kubernetes gives a form to (apimachinery's validation). */

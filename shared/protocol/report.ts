@@ -44,12 +44,16 @@ const vitals = z.strictObject({
 });
 export type Vitals = z.infer<typeof vitals>;
 
+const [leastGap, longestGap] = LIMITS.noAnswerSeconds;
+
 export const reportSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
   /** A secret of the process of the shim; a new one is a kubelet's restart. The Worker keeps its digest. */
   startId: id,
   /** RFC 3339. Only measures the machine's clock skew. */
   machineTime: z.iso.datetime({ offset: true }),
+  /** How long there had been no answer when this was sent, by a clock that nobody sets. Absent: the last one came. */
+  noAnswerSeconds: z.optional(z.int().check(z.minimum(leastGap), z.maximum(longestGap))),
   vitals,
   /** base64url(SHA-256(canonicalJson(facts))) */
   factsDigest: z.string().check(z.length(LIMITS.digestLength)),

@@ -42,6 +42,14 @@ describe("a Node that is deleted", () => {
     machine.evict();
     noteLapse(machine.records);
   };
+  const coldAfter = (noAnswerSeconds: number) => (machine: Ticking) => {
+    machine.evict();
+    machine.noAnswerSeconds = noAnswerSeconds;
+  };
+  const coldAfterAway = (ms: number) => (machine: Ticking) => {
+    machine.evict();
+    machine.records.put("phase", { phase: "apiserver unreachable", sinceMs: machine.nowMs - ms });
+  };
   const nothing = () => undefined;
 
   test.each<
@@ -57,6 +65,10 @@ describe("a Node that is deleted", () => {
     ["unknown when", "when-silent", HEALTHY, cold, false],
     ["unknown when", "always", HEALTHY, cold, true],
     ["unknown when, the last word was not Ready", "when-silent", NOT_READY, cold, true],
+    ["unknown when, unanswered as long as its lease", "when-silent", HEALTHY, coldAfter(40), false],
+    ["unknown when, unanswered for longer", "when-silent", HEALTHY, coldAfter(41), true],
+    ["unknown when, cluster away as long as its lease", "when-silent", HEALTHY, coldAfterAway(40_000), false],
+    ["unknown when, cluster away for longer", "when-silent", HEALTHY, coldAfterAway(40_001), true],
     ["while its machine was silent", "when-silent", HEALTHY, coldAndSilent, true],
   ])("%s, REGISTER_AGAIN %j", async (situation, policy, last, then, comesBack) => {
     const name = `gone ${policy} ${situation}`.toLowerCase().replaceAll(/[^a-z]+/g, "-");

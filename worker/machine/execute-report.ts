@@ -9,6 +9,7 @@ import { KEY_REVOKED, type MachineAnswer, UNAUTHENTICATED } from "./answers.ts";
 import { recordContact, recordSetupFailure } from "./contact.ts";
 import type { ReportStep } from "./decide-report.ts";
 import { duplicateNotice } from "./duplicate-senders.ts";
+import { recordOutage } from "./outage.ts";
 import { type FreshRequests, RATE_LIMITED } from "./fresh-requests.ts";
 import type { MachineState } from "./machine-state.ts";
 import type { ReportedFacts } from "./parse-report.ts";
@@ -82,13 +83,14 @@ export class ReportExecutor {
     senders.keep(nowMs);
     known.take(report, facts, nowMs);
     recordContact(this.#state, report, nowMs);
+    recordOutage(this.#state, report, nowMs);
     // Not awaited here, so that it is part of the same write.
     const alarmed = alarm.atLatest(nowMs + SILENCE_CHECK_MS);
     const outcome = await this.#upkeep.keepTrue(report, nowMs);
     // The phase `two shims` is answered only where nothing is wrong with the Node itself.
     const notice = outcome.phase === "registered" ? senders.notice(Date.now()) : undefined;
     const answered = { ...outcome, ...notice };
-    recordPhase(this.#state, answered.phase, Date.now());
+    recordPhase(this.#state, answered.phase, Date.now(), nowMs);
     await alarmed;
     const said = [answered.message, known.boundsMessage()].filter((each) => each !== undefined);
     const message = said.length > 0 && { message: said.join("; ") };

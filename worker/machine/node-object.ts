@@ -9,6 +9,7 @@ import { randomNonce } from "../identity/nonce.ts";
 import type { GrantedPin } from "../registry/pins.ts";
 import type { HistoryEntry, ListedSenders, ShownNode } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryQuery, RuntimeNeed } from "../../shared/protocol/operator-api.ts";
+import { lastPhase } from "../tick/phase.ts";
 import { registerAgain } from "../tick/registration.ts";
 import { FORGOTTEN, type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import { decideReport, type ReportSituation } from "./decide-report.ts";
@@ -180,7 +181,7 @@ export class NodeObject extends DurableObject<Environment> {
     return {
       name: enrolment.name,
       thumbprint: enrolment.thumbprint,
-      phase: records.get("phase") ?? null,
+      phase: lastPhase(records) ?? null,
       isReady: this.#upkeep.isReady(),
       silentSince: at(records.get("silentSinceMs")),
       lastReportAt: at(this.#upkeep.lastReportMs),

@@ -130,8 +130,10 @@ export interface NodeRecords {
   correlator: EventCorrelator;
   /** How many events were dropped because the apiserver was away for too long. */
   eventsDropped: number;
-  /** The phase of the last answer to the machine. */
-  phase: Phase;
+  /** The phase of the last answer to the machine; of an apiserver that is away, since when. */
+  phase: Phase | { phase: Phase; sinceMs: number };
+  /** When the last outage began that the machine told of, and how many more of them may be a line of history. */
+  outage: Allowance & { sinceMs: number };
   /** Is the machine's clock further off than it may be? */
   isSkewed: boolean;
   /** Since when alarms find an apiserver that answers, and a lease that tells nothing: it was away, or the lease is gone. */

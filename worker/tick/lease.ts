@@ -10,6 +10,7 @@ import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
 import { readLease } from "./claim.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { distrustKnownNode, noteLapse, readOwnNode, registeredUid } from "./own-node.ts";
+import { awaySinceMs } from "./phase.ts";
 import type { TickContext, TickMemory } from "./context.ts";
 import { backOffAfter, errorMeanwhile } from "./back-off.ts";
 import { budgetText, emptyBudget, isFull, parseBudget, type StatusBudget } from "./status-budget.ts";
@@ -54,9 +55,8 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
   if (last.status) memory.status = last.status;
   memory.budget ??= budgetOf(inMemory, found, nowMs());
   if (isRead && !isFresh() && isStatusWritten(context)) {
-    // Without a lease, an object that was evicted knows of no gap.
-    if (last.renewedAtMs === undefined) distrustKnownNode(records);
-    else noteLapse(records);
+    if (hasLapsed(context, last.renewedAtMs, durationMs)) noteLapse(records);
+    else distrustKnownNode(records);
   }
 
   const synced = await syncLease(leaseSteps(context, withFirstAnswer(client, found), kube), inMemory);
@@ -66,6 +66,19 @@ export async function renewLease(context: TickContext, deadlineMs: number): Prom
   if (synced.error && !synced.renewed) context.log("lease not renewed", synced.error);
   const contact = contactBefore(last.renewedAtMs, isFresh(), nowMs());
   return { renewed: synced.renewed, error: synced.error, ...contact };
+}
+
+/**
+ * Is it known that there was no renewal for the lease's duration? Where the lease is gone, an object that was evicted knows
+ * it by the apiserver that was away, or from the machine: a shim that restarts has its Node registered as well.
+ */
+function hasLapsed(
+  { records, report, nowMs }: TickContext,
+  renewedAtMs: number | undefined,
+  durationMs: number,
+): boolean {
+  const awayMs = nowMs() - (awaySinceMs(records) ?? nowMs());
+  return renewedAtMs !== undefined || Math.max(awayMs, 1000 * (report.noAnswerSeconds ?? 0)) > durationMs;
 }
 
 function contactBefore(

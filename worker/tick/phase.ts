@@ -13,14 +13,42 @@ export function isReady(node: Node | undefined): boolean {
   return node !== undefined && readyConditionOf(node)?.status === "True";
 }
 
-/** Adds a line of history when the phase differs from that of the last answer. */
-export function recordPhase({ records, journal }: Stored, phase: Phase, nowMs: number): void {
-  const before = records.get("phase");
+/**
+ * Adds a line of history when the phase differs from that of the last answer. `askedMs`: when the apiserver was asked; an
+ * apiserver that is away is away since then.
+ */
+export function recordPhase(
+  { records, journal }: Stored,
+  phase: Phase,
+  nowMs: number,
+  askedMs = nowMs,
+): void {
+  const stored = records.get("phase");
+  const before = lastPhase(records);
   if (phase === before) return;
-  records.put("phase", phase);
+  records.put("phase", isAway(phase) ? { phase, sinceMs: askedMs } : phase);
   records.remove("apiserverBackSinceMs");
   const kind = isAway(phase) || isAway(before) ? "apiserver" : "phase";
-  journal.note(kind, before === undefined ? phase : `${before} → ${phase}`, nowMs);
+  const away = typeof stored === "object" ? `: away ${fromTo(stored.sinceMs, nowMs)}` : "";
+  journal.note(kind, before === undefined ? phase : `${before} → ${phase}${away}`, nowMs);
+}
+
+/** Of the last answer to the machine; undefined: it has had none. */
+export function lastPhase(records: Stored["records"]): Phase | undefined {
+  const stored = records.get("phase");
+  return typeof stored === "object" ? stored.phase : stored;
+}
+
+/** Since when the apiserver fails, as of the last report; undefined: it does not, or an earlier version noted it. */
+export function awaySinceMs(records: Stored["records"]): number | undefined {
+  const stored = records.get("phase");
+  return typeof stored === "object" ? stored.sinceMs : undefined;
+}
+
+/** `from 2026-01-02T10:18:01Z to 2026-01-02T10:18:56Z` */
+export function fromTo(fromMs: number, toMs: number): string {
+  const text = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  return `from ${text(fromMs)} to ${text(toMs)}`;
 }
 
 function isAway(phase: Phase | undefined): boolean {

@@ -71,6 +71,22 @@ export const limitMutants = [
       "while it is Ready, REGISTER_AGAIN",
     ],
     [
+      "a machine's outages are a few lines an hour",
+      "worker/machine/outage.ts",
+      "if (left < 1) return;",
+      "",
+      "worker/machine/outage.test.ts",
+      "as many lines as at once",
+    ],
+    [
+      "an outage that is told again is one line",
+      "worker/machine/outage.ts",
+      "if (before && Math.abs(sinceMs - before.sinceMs) <= SAME_WITHIN_MS) return;",
+      "",
+      "worker/machine/outage.test.ts",
+      "told again, since the answer was lost",
+    ],
+    [
       "no deleted Node comes back NotReady",
       REGISTRATION,
       "if (isDeleted && !isReady(node))",

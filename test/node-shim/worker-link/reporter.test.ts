@@ -33,6 +33,7 @@ const lost = new Error("socket hang up");
 
 /** A reporter whose requests are answered in this order; what was posted, as `ticket/n`, `+facts` where it had them. */
 function scripted(...answers: Scripted[]) {
+  const clock = { nowMs: 0 };
   const requests: TransportRequest[] = [];
   const posted: string[] = [];
   const report = reporter({
@@ -42,6 +43,7 @@ function scripted(...answers: Scripted[]) {
     kid: "1.thumbprint.enrolment.mac",
     startId: "start",
     machineTime: () => "2026-01-01T00:00:00.000Z",
+    nowMs: () => clock.nowMs,
     send: async (request) => {
       requests.push(request);
       const { ticket, n } = claimsOf(request);
@@ -52,7 +54,7 @@ function scripted(...answers: Scripted[]) {
       return answer;
     },
   });
-  return { report, requests, posted };
+  return { report, requests, posted, clock };
 }
 const jwtOf = ({ headers }: TransportRequest) => (headers["authorization"] ?? "").replace("Bearer ", "");
 const claimsOf = (request: TransportRequest) => decodeJwt<ReportClaims>(jwtOf(request));
@@ -308,5 +310,38 @@ describe("enrolment", () => {
       ok: false,
       error: { reason: "failed" },
     });
+  });
+});
+
+describe("how long there was no answer", () => {
+  const failing = json(500, { status: 500, title: "", detail: "", reason: "internal" });
+  const limited = json(429, { status: 429, title: "", detail: "", reason: "rate-limited" });
+  const away = json(502, "<html>");
+  /** Each answer to a report of its own, so many seconds after the one before. */
+  test.each<[situation: string, answers: Scripted[], apartSeconds: number, told: (number | undefined)[]]>([
+    ["none was missing", [ok("a"), ok("b")], 60, [undefined, undefined]],
+    ["a request was lost", [ok("a"), lost, ok("b")], 9.9, [undefined, undefined, undefined]],
+    ["for ten seconds, then told once", [lost, ok("a"), ok("b")], 10, [undefined, 10, undefined]],
+    ["from the first request without one", [lost, lost, lost, ok("a")], 20, [undefined, 20, 40, 60]],
+    ["the Worker fails", [failing, away, ok("a")], 20, [undefined, 20, 40]],
+    ["a refusal is one", [limited, ok("a")], 20, [undefined, undefined]],
+    ["and ends nothing", [lost, limited, ok("a"), ok("b")], 20, [undefined, 20, 40, undefined]],
+    [
+      "nor does a challenge, whose repetition tells it as well",
+      [lost, stale("a"), ok("b")],
+      20,
+      [undefined, 20, 20],
+    ],
+    ["for longer than a year", [lost, ok("a")], 40_000_000, [undefined, 31_536_000]],
+  ])("%s", async (_, answers, apartSeconds, told) => {
+    const reports = answers.filter(
+      (answer) => answer instanceof Error || !answer.body.includes("stale"),
+    ).length;
+    const { report, requests, clock } = scripted(...answers);
+    for (let sent = 0; sent < reports; sent++) {
+      await report(FACTS, VITALS);
+      clock.nowMs += 1000 * apartSeconds;
+    }
+    expect(requests.map((request) => bodyOf(request).noAnswerSeconds)).toEqual(told);
   });
 });

@@ -227,7 +227,9 @@ describe("GET /v1/nodes/:name/history", () => {
     await setFault("history-away", "");
     await report(facts("history-away"), HEALTHY);
     expect(await textsOf("history-away", "apiserver")).toEqual([
-      "apiserver unreachable → registered",
+      expect.stringMatching(
+        /^apiserver unreachable → registered: away from 20[\d:TZ-]{18} to 20[\d:TZ-]{18}$/,
+      ),
       "registered → apiserver unreachable",
     ]);
   });

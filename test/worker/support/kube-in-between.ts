@@ -55,6 +55,8 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
     memory: {} as TickMemory,
     /** Of the Worker, over those of the tests. */
     variables: {} as { REGISTER_AGAIN?: string },
+    /** What the next report tells of a time without an answer. */
+    noAnswerSeconds: undefined as number | undefined,
     /** Another one: another machine has the name. */
     enrolmentId: "e",
     requestBudget: undefined as RequestBudget | undefined,
@@ -96,6 +98,7 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
         machineTime: "2026-01-02T03:04:05Z",
         vitals,
         factsDigest: "d",
+        ...(machine.noAnswerSeconds !== undefined && { noAnswerSeconds: machine.noAnswerSeconds }),
       };
       const fetch = async (url: string, init: RequestInit) => {
         const { pathname, search } = new URL(url);

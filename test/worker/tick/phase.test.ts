@@ -1,0 +1,61 @@
+// The line of history of another phase, and since when an apiserver is away.
+import { describe, expect, it, test } from "vitest";
+import type { Phase } from "../../../shared/protocol/answers.ts";
+import { awaySinceMs, lastPhase, recordPhase } from "../../../worker/tick/phase.ts";
+import { keptRecords } from "../support/kept-records.ts";
+
+const ASKED_MS = Date.UTC(2026, 0, 2, 10, 18, 1);
+const NOW_MS = ASKED_MS + 4000;
+const AWAY_MS = ASKED_MS - 60_000;
+
+const away = (phase: Phase) => ({ phase, sinceMs: ASKED_MS });
+const wasAway = (phase: Phase) => ({ phase, sinceMs: AWAY_MS });
+const TIMES = "away from 2026-01-02T10:17:01Z to 2026-01-02T10:18:05Z";
+
+describe("a phase after another one", () => {
+  test.each<[before: unknown, phase: Phase, kept: unknown, notes: string[]]>([
+    [undefined, "registered", "registered", ["phase: registered"]],
+    ["registered", "registered", "registered", []],
+    ["registered", "cloned", "cloned", ["phase: registered → cloned"]],
+    [
+      "registered",
+      "apiserver unreachable",
+      away("apiserver unreachable"),
+      ["apiserver: registered → apiserver unreachable"],
+    ],
+    [wasAway("apiserver unreachable"), "apiserver unreachable", wasAway("apiserver unreachable"), []],
+    [
+      wasAway("apiserver unreachable"),
+      "registered",
+      "registered",
+      [`apiserver: apiserver unreachable → registered: ${TIMES}`],
+    ],
+    [
+      wasAway("apiserver refuses"),
+      "apiserver unreachable",
+      away("apiserver unreachable"),
+      [`apiserver: apiserver refuses → apiserver unreachable: ${TIMES}`],
+    ],
+    [
+      "apiserver refuses",
+      "registered",
+      "registered",
+      // As an earlier version stored it.
+      ["apiserver: apiserver refuses → registered"],
+    ],
+  ])("%j, then %s", (before, phase, kept, notes) => {
+    const state = keptRecords(before === undefined ? {} : { phase: before, apiserverBackSinceMs: 1 });
+    recordPhase(state, phase, NOW_MS, ASKED_MS);
+    expect(state.kept.get("phase")).toEqual(kept);
+    expect(state.notes).toEqual(notes);
+  });
+});
+
+it.each([
+  ["registered", "registered", undefined],
+  ["apiserver unreachable", "apiserver unreachable", undefined],
+  [wasAway("apiserver unreachable"), "apiserver unreachable", AWAY_MS],
+])("of %j the phase is %s, and the apiserver away since %s", (stored, phase, sinceMs) => {
+  const { records } = keptRecords({ phase: stored });
+  expect([lastPhase(records), awaySinceMs(records)]).toEqual([phase, sinceMs]);
+});
