@@ -58,6 +58,7 @@ export type Reason =
   | "forbidden"
   | "key-revoked"
   | "not-found"
+  | "one-sender"
   | "method-not-allowed"
   | "ticket-stale"
   | "challenge-stale"

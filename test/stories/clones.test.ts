@@ -203,10 +203,13 @@ describe("a machine and its copy", () => {
     const name = "cloned-operator";
     const { original, copy } = await twins(name);
     expect([await believe(name), await believe(name)]).toEqual([204, 404]);
-    const { body } = await operator<{ entries: AuditEntry[] }>("GET", "/v1/audit");
-    expect(body.entries).toContainEqual(
-      expect.objectContaining({ what: "node.believe", target: name, who: "admin secret" }),
-    );
+    // The second word ended nothing, and nothing is noted of it.
+    const { body } = await operator<{ entries: AuditEntry[] }>("GET", `/v1/audit?target=${name}`);
+    expect(body.entries.filter(({ what }) => what === "node.believe")).toMatchObject([
+      { who: "admin secret" },
+    ]);
+    const ended = (await historyOf(name, "identity")).filter((text) => text.startsWith("no longer cloned"));
+    expect(ended).toEqual(["no longer cloned: an operator has ended it"]);
     await takeTurns(original, copy);
     expect(await copy()).toMatchObject(CLONED);
   });
@@ -422,6 +425,8 @@ describe("one machine alone is registered all the time:", () => {
 
   it("nobody has the name → 404", async () => {
     expect((await operator("GET", "/v1/nodes/clones-nobody/clones")).status).toBe(404);
-    expect(await believe("clones-nobody")).toBe(404);
+    expect((await operator("POST", "/v1/nodes/clones-nobody/believe")).body).toMatchObject({
+      reason: "not-found",
+    });
   });
 });

@@ -115,9 +115,13 @@ operatorRoutes.get("/v1/nodes/:name/clones", operator, async (c) => {
 
 operatorRoutes.post("/v1/nodes/:name/believe", operator, async (c) => {
   const name = c.req.param("name");
+  const node = await knownNode(c.env, name);
+  if (!node) return refuse("not-found");
+  if ((await node.clones()).double === null) return refuse("one-sender");
+  // What ends is in the audit log before it does.
   const record = { who: c.var.operator.who, what: "node.believe", target: name } as const;
   if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
-  return (await c.env.NODES.getByName(name).believe()) ? c.body(null, 204) : refuse("not-found");
+  return (await node.believe()) ? c.body(null, 204) : refuse("one-sender");
 });
 
 operatorRoutes.post("/v1/nodes/:name/approve", operator, async (c) => {

@@ -37,6 +37,11 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
     "Send the admin secret as a bearer token, or come through Cloudflare Access.",
   ],
   "not-found": [404, "There is nothing here", "See docs/protocol.md for the paths."],
+  "one-sender": [
+    404,
+    "There was nothing to end",
+    "This machine is neither `cloned` nor `two shims`, so that nothing has changed.",
+  ],
   "method-not-allowed": [405, "This path does not take that method", "See docs/protocol.md for the methods."],
   "ticket-stale": [
     409,

@@ -44,4 +44,4 @@ export const ASKED_TOO_OFTEN = {
 } as const satisfies Failure<Refusal>;
 
 /** The error with which a call of `forget` fails, since the object aborts itself. */
-export const FORGOTTEN = "the machine has left";
+export const FORGOTTEN = "the machine is forgotten";

@@ -70,13 +70,13 @@ export class Removal {
     if (!("operator" in by || upkeep.mayRemove())) return ASKED_TOO_OFTEN;
     const unpinned =
       "operator" in by
-        ? await registry().unpin(name, "machine.leave", by.operator)
+        ? await registry().unpin(name, "machine.forget", by.operator)
         : await registry().leave(name, records.get("enrolment")?.generation ?? 0, by.thumbprint);
     if (!unpinned.ok) return LEFT;
     const isEnrolled = keys.outdate(unpinned.value);
     // A machine that enrolled later stays.
     if (!isEnrolled && records.get("enrolment")) return LEFT;
-    records.put("isLeaving", true);
+    records.put("isLeaving", "operator" in by ? "forgotten" : true);
     if (!isEnrolled) return LEFT;
     // A tick in progress would create again what is removed.
     await upkeep.finish();
@@ -103,8 +103,9 @@ export class Removal {
     };
     const cluster = { env, records: state.records, nowMs, client: kubeConnector(env, nowMs, spend) };
     const removed = await removeFromCluster(cluster, name);
-    if (removed.ok) machineLog(name)("left");
-    else machineLog(name)("not removed", removed.error);
+    const isForgotten = state.records.get("isLeaving") === "forgotten";
+    if (removed.ok) machineLog(name)(isForgotten ? "forgotten by an operator" : "left");
+    else machineLog(name)(isForgotten ? "not forgotten yet" : "has not left yet", removed.error);
     return removed.ok;
   }
 

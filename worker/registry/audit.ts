@@ -19,7 +19,7 @@ export type AuditRecord = LogRecord<
   | "machine.approve"
   | "machine.reject"
   | "machine.revoke"
-  | "machine.leave"
+  | "machine.forget"
   | "node.register"
   | "node.set"
   | "node.believe"

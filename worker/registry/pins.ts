@@ -182,18 +182,18 @@ export function setNextKey(
 }
 
 /**
- * All keys of this name are refused for ever; a machine that leaves is also forgotten. It can be repeated. Returns a
+ * All keys of this name are refused for ever; one that is forgotten also loses its pin. It can be repeated. Returns a
  * generation, before which all pins that the machine's object has are out of date.
  */
 export function unpin(
   sql: SqlStorage,
   name: string,
-  what: "machine.revoke" | "machine.leave",
+  what: "machine.revoke" | "machine.forget",
   nowMs: number,
 ): Result<number> {
   if (!wasPinned(sql, name)) return failure("no machine ever had this name");
   // A repeated leave makes nothing else out of date, and must write no row: a machine may repeat it for ever.
-  if (what === "machine.leave" && !findPin(sql, name)) return success(generation(sql));
+  if (what === "machine.forget" && !findPin(sql, name)) return success(generation(sql));
   if (what === "machine.revoke") revokePin(sql, name, nowMs);
   else forgetPin(sql, name, nowMs);
   return success(nextGeneration(sql));
@@ -209,7 +209,7 @@ export function leavePin(
   if (held && (held.generation !== generation || !isPinned(held, thumbprint)))
     return failure("another key has the name");
   if (held) logMachine(sql, { who: `machine ${thumbprint}`, what: "machine.leave", target: name }, nowMs);
-  return unpin(sql, name, "machine.leave", nowMs);
+  return unpin(sql, name, "machine.forget", nowMs);
 }
 
 /** The keys of this name are refused for ever, and the next machine that asks gets the name. */

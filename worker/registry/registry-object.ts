@@ -138,7 +138,7 @@ export class RegistryObject extends DurableObject<Environment> {
    * generation, before which all pins that the machine's object has are out of date. The error: no machine ever had the
    * name.
    */
-  unpin(name: string, what: "machine.revoke" | "machine.leave", who: string): Result<number> {
+  unpin(name: string, what: "machine.revoke" | "machine.forget", who: string): Result<number> {
     return this.#changing({ who, what, target: name }, () => unpin(this.#sql, name, what, Date.now()));
   }
 

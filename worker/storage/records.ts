@@ -92,8 +92,8 @@ interface KnownNode extends HeartbeatState {
 /** Each key is a row. */
 export interface NodeRecords {
   enrolment: Enrolment;
-  /** The machine leaves, or an operator removes it: its reports are refused. */
-  isLeaving: true;
+  /** The machine leaves, or an operator forgets it: its reports are refused. */
+  isLeaving: true | "forgotten";
   /** It takes over with its first report. */
   nextKey: PublicKey;
   /** Rotated out: what it signs is refused as `key-revoked`. */

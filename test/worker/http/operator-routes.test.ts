@@ -317,7 +317,7 @@ describe("the audit log", () => {
       [admin, "machine.approve", `key ${third.thumbprint}`],
       [admin, "node.register", ""],
       [admin, "machine.revoke", ""],
-      [admin, "machine.leave", ""],
+      [admin, "machine.forget", ""],
     ]);
     for (const { at } of [...operators, ...machines])
       expect(Math.abs(Date.parse(at) - Date.now())).toBeLessThan(60_000);

@@ -188,7 +188,7 @@ describe("a removal", () => {
     expect(outcome).toEqual({ ok: true, value: { left: true } });
     expect(asked).toEqual(requests);
     expect(done).toEqual(["tick finished", "events of edge-1 sent"]);
-    expect(isLeaving()).toBe(true);
+    expect(isLeaving()).toBe("forgotten");
     expect(atLatest).not.toHaveBeenCalled();
   });
 
@@ -212,7 +212,7 @@ describe("a removal", () => {
     const { asked, outcome, isLeaving, atLatest } = await removed(cluster);
     expect(outcome).toEqual(NOT_REMOVED);
     expect(asked).toEqual(requests);
-    expect(isLeaving()).toBe(true);
+    expect(isLeaving()).toBe("forgotten");
     expect(atLatest).toHaveBeenCalledExactlyOnceWith(NOW_MS + 5 * 60_000);
   });
 
@@ -225,13 +225,13 @@ describe("a removal", () => {
     expect(outcome.ok).toBe(true);
   });
 
-  it.each<[string, Machine, boolean]>([
+  it.each<[string, Machine, false | "forgotten"]>([
     ["of a machine that enrolled later → it stays", { isOutdated: false }, false],
     // A late enrolment must not be taken for one that stays.
     [
       "of a name whose object knows nobody → who enrols late is refused",
       { isOutdated: false, isEnrolled: false },
-      true,
+      "forgotten",
     ],
     [
       "of a name that nobody ever had, or another key has by now → nothing",
@@ -262,12 +262,32 @@ describe("a removal", () => {
 
   it("by an operator → unpinned in their name; by the machine → with its pin and key", async () => {
     const operator = await removed({});
-    expect(operator.registry.unpin).toHaveBeenCalledExactlyOnceWith("edge-1", "machine.leave", "a test");
+    expect(operator.registry.unpin).toHaveBeenCalledExactlyOnceWith("edge-1", "machine.forget", "a test");
     expect(operator.registry.leave).not.toHaveBeenCalled();
     expect(operator.outdate).toHaveBeenCalledExactlyOnceWith(7);
     const machine = await removed({}, {}, { thumbprint: "a" });
     expect(machine.registry.leave).toHaveBeenCalledExactlyOnceWith("edge-1", 3, "a");
     expect(machine.registry.unpin).not.toHaveBeenCalled();
+  });
+});
+
+describe("the log", () => {
+  const THE_MACHINE = { thumbprint: "a" };
+  it.each<[string, RemovedBy, Cluster, string]>([
+    ["an operator forgets it", OPERATOR, {}, "forgotten by an operator"],
+    [
+      "an operator forgets it, and the apiserver fails",
+      OPERATOR,
+      { node: FAILURE(500) },
+      "not forgotten yet",
+    ],
+    ["it leaves", THE_MACHINE, {}, "left"],
+    ["it leaves, and the apiserver fails", THE_MACHINE, { node: FAILURE(500) }, "has not left yet"],
+  ])("of a machine: %s", async (_, by, cluster, message) => {
+    const log = vi.spyOn(console, "log").mockReturnValue();
+    await removed(cluster, {}, by);
+    const [line] = log.mock.lastCall as [string];
+    expect(JSON.parse(line)).toMatchObject({ node: "edge-1", message });
   });
 });
 

@@ -176,7 +176,7 @@ describe("an operator", () => {
     expect(found.slice(0, 4)).toEqual([...outdated, 200, ["a", "b"]]);
   });
 
-  it.each(["machine.revoke", "machine.leave"] as const)(
+  it.each(["machine.revoke", "machine.forget"] as const)(
     "%s of a name that nobody ever had → refused",
     async (what) => {
       const found = await withinRegistry(`pins-never-${what}`, (sql) => [
@@ -189,7 +189,7 @@ describe("an operator", () => {
 
   it("removes a machine → its name was somebody's once", async () => {
     const found = await pinned("removed", (sql) => {
-      unpin(sql, "edge-1", "machine.leave", 200);
+      unpin(sql, "edge-1", "machine.forget", 200);
       return [findPin(sql, "edge-1"), wasPinned(sql, "edge-1"), wasPinned(sql, "edge-2")];
     });
     expect(found).toEqual([undefined, true, false]);
