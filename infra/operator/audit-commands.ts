@@ -7,6 +7,7 @@ import { wholeNumber } from "./token-wish.ts";
 
 interface AuditFlags {
   machines?: boolean;
+  refused?: boolean;
   target?: string;
   limit: number;
   all?: boolean;
@@ -21,12 +22,14 @@ export function auditCommand(program: Command): void {
     .command("audit")
     .description("Who changed what, oldest first: operators, or machines.")
     .option("--machines", "what machines caused: enrolments, rotations, leaves; the latest of each name")
+    .option("--refused", "enrolments that were refused, with the IDs of their tokens; the latest")
     .option("--target <name>", "only what was done to this Node, or to the token of this ID")
     .option("--limit <n>", "at most so many entries", wholeNumber, 100)
     .option("--all", "all entries that are kept")
     .addHelpText("after", HELP)
-    .action(({ machines = false, target, limit, all = false }: AuditFlags) => {
-      const query = new URLSearchParams({ by: machines ? "machines" : "operators" });
+    .action(({ machines = false, refused = false, target, limit, all = false }: AuditFlags) => {
+      const caused = machines ? "machines" : "operators";
+      const query = new URLSearchParams({ by: refused ? "refusals" : caused });
       if (target !== undefined) query.set("target", target);
       const log = { path: `/v1/audit?${query.toString()}`, limit: all ? Infinity : limit };
       return answerLog(program, log, auditSchema, auditTable);

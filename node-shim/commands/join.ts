@@ -3,7 +3,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { gatherMachine } from "../machine/machine-facts.ts";
 import { loadEnrolment, loadKey, loadOrMakeKey, storeEnrolment } from "../identity/identity.ts";
-import { readJoinToken } from "../identity/join-token.ts";
+import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { type MachineFlags, machineSettings } from "../machine/settings.ts";
 import { findOrigin } from "../worker-link/origin.ts";
@@ -59,7 +59,7 @@ async function enrolOnce(
       const outcome = await enrol(send, key, { name, origin, joinToken, machineID, systemUUID });
       if (outcome.ok) return outcome.value.kid;
       if (attempt === MAX_ATTEMPTS || isFinal(outcome.error))
-        throw new Error(refusal(outcome.error, key.thumbprint));
+        throw new Error(refusal(outcome.error, key.thumbprint, (await joinTokenKey(joinToken)).id));
       close();
       await wait(WAIT_MS);
     }
@@ -72,10 +72,10 @@ async function enrolOnce(
 const isFinal = (fault: RequestFault) =>
   fault.reason === "refused" && fault.problem.status < 500 && fault.problem.reason !== "challenge-stale";
 
-function refusal(fault: RequestFault, thumbprint: string): string {
+function refusal(fault: RequestFault, thumbprint: string, token: string): string {
   if (fault.reason === "failed")
     return `not enrolled: ${fault.message}; try again, or let \`node-shim doctor\` look`;
   const { title, detail, reason } = fault.problem;
   const approval = reason === "name-pinned" ? ` This machine's key: ${thumbprint}.` : "";
-  return `not enrolled: ${title}. ${detail}${approval}`;
+  return `not enrolled: ${title}. ${detail}${approval} Join token: ${token}`;
 }

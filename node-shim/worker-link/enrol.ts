@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
 import { afterEnrolment } from "./enrolment-wait.ts";
 import { storeEnrolment } from "../identity/identity.ts";
-import { readJoinToken } from "../identity/join-token.ts";
+import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
 import type { Log } from "../base/log.ts";
 import type { Machine } from "../machine/machine.ts";
 import { enrol } from "./requests.ts";
@@ -34,6 +34,7 @@ export async function enrolMachine({
   stop,
 }: Enrolling): Promise<EnrolmentAnswer | null> {
   const joinToken = await readJoinToken(flags.joinTokenFile);
+  const { id: token } = await joinTokenKey(joinToken);
   const { facts } = await machine.gather();
   const { machineID = "", systemUUID = "" } = facts.machine ?? {};
   let said = "";
@@ -46,7 +47,7 @@ export async function enrolMachine({
       log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
       return outcome.value;
     }
-    const next = afterEnrolment(outcome.error, Math.random);
+    const next = afterEnrolment(outcome.error, token, Math.random);
     if (stop.aborted) break;
     if (next.say !== said) log("warn", next.say);
     said = next.say;

@@ -24,8 +24,8 @@ export const nodeChangeSchema = z.strictObject({ runtime: z.enum(RUNTIME_NEEDS) 
 
 /** The query of GET /v1/audit. */
 export const auditQuerySchema = z.strictObject({
-  /** What operators did, or what machines caused: two logs, each with IDs of its own. */
-  by: z._default(z.enum(["operators", "machines"]), "operators"),
+  /** What operators did, what machines caused, or which enrolments were refused: three logs, each with IDs of its own. */
+  by: z._default(z.enum(["operators", "machines", "refusals"]), "operators"),
   /** Only what was done to this Node or token. */
   target: z.optional(z.string()),
   /** Only what came before the entry of this ID: the next page. */

@@ -3,11 +3,12 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
+import { joinTokenKey } from "../../node-shim/identity/join-token.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { nameMatches } from "../../worker/identity/join-token.ts";
 import { ADMIN_SECRET } from "../worker/support/constants.ts";
-import { enrolmentPath, toSign } from "../worker/support/enrolling.ts";
+import { enrolmentBody, enrolmentPath, toSign } from "../worker/support/enrolling.ts";
 import {
   enrolling as enrollingWith,
   facts,
@@ -48,6 +49,35 @@ describe("a join token", () => {
 
   it("that nobody minted → refused", async () => {
     expect(await enrolling("enrol-forged", { joinToken: `rcj1_${"A".repeat(43)}` })).toEqual(REFUSED);
+  });
+
+  it("that is refused → the log of refusals has its ID and why; whoever asked learns neither", async () => {
+    const asks = async (name: string, address: string, joinToken: string) => {
+      const key = await makeMachineKey();
+      const headers = { "cf-connecting-ip": address, "content-type": "application/json" };
+      const body = await enrolmentBody(name, { joinToken, key });
+      const response = await send(enrolmentPath(name), { method: "PUT", headers, body });
+      expect(await response.json()).toMatchObject({
+        reason: "token-refused",
+        detail: expect.stringMatching(/^Ask/),
+      });
+      return `key ${key.thumbprint}, from ${address}`;
+    };
+    const joinToken = await mintToken({ names: "enrol-log-else" });
+    const { id } = await joinTokenKey(joinToken);
+    const forged = `rcj1_${"B".repeat(43)}`;
+    const [other, unknown] = [
+      await asks("enrol-log", "192.0.2.7", joinToken),
+      await asks("enrol-log", "192.0.2.7", forged),
+    ];
+    await asks("enrol-log", "192.0.2.7", forged);
+    const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+    const answer = await send("/v1/audit?by=refusals&target=enrol-log", { method: "GET", headers });
+    const { entries } = await answer.json<{ entries: { who: string; detail: string }[] }>();
+    expect(entries.map(({ who, detail }) => [who, detail])).toEqual([
+      [`token ${(await joinTokenKey(forged)).id}`, `there is no such token, ${unknown}`],
+      [`token ${id}`, `the token is for other names, ${other}`],
+    ]);
   });
 
   it("that has expired → refused, but for a machine that it admitted before", async () => {

@@ -2,7 +2,15 @@
 // step over the registry's tables; verifies no signature.
 import { failure, type Result, success } from "../../shared/result.ts";
 import { logMachine, type MachineChange, mayChange } from "./audit.ts";
-import { askPending, findPending, type NotPinned, TOO_OFTEN, withdrawPending } from "./pending.ts";
+import {
+  askPending,
+  causeOf,
+  findPending,
+  type NotPinned,
+  refused,
+  TOO_OFTEN,
+  withdrawPending,
+} from "./pending.ts";
 import {
   type Asking,
   buryPin,
@@ -16,9 +24,6 @@ import {
   pin,
 } from "./pins.ts";
 import { countUse, findToken } from "./tokens.ts";
-
-/** It has no details: a machine without a token must learn nothing about a name. */
-export const REFUSED = failure<NotPinned>({ reason: "refused" });
 
 /** The enrolment was signed over a challenge from before the name last changed; over a newer one it may be repeated. */
 export interface NotFresh {
@@ -37,7 +42,9 @@ export function admit(
 ): Result<GrantedPin, NotPinned | NotFresh> {
   const { name, thumbprint } = asking;
   const token = findToken(sql, asking.token, nowMs);
-  if (!token || token.state === "revoked" || isBuried(sql, thumbprint)) return REFUSED;
+  if (!token) return refused("there is no such token");
+  if (token.state === "revoked") return refused(causeOf(token.state));
+  if (isBuried(sql, thumbprint)) return refused("the key is refused for ever");
   const held = findPin(sql, name);
   const isTaken = isHeld(held, nowMs);
   const isOwn = held !== undefined && isPinned(held, thumbprint);
@@ -48,8 +55,9 @@ export function admit(
   if (asking.challengedAtMs <= latestMs) return failure({ reason: "not fresh", changedAtMs: latestMs });
   const isKept = isKnown || hasReserved(sql, asking, nowMs);
   const hasUse = token.state === "valid" || (token.state === "used up" && isKept);
-  if (isTaken && !isOwn && !token.rejoin) return askPending(sql, asking, hasUse, nowMs);
-  if (!hasUse) return REFUSED;
+  if (isTaken && !isOwn && !token.rejoin)
+    return askPending(sql, asking, { mayAsk: hasUse, state: token.state }, nowMs);
+  if (!hasUse) return refused(causeOf(token.state));
   if (isOwn && isTaken) {
     count(sql, asking, nowMs);
   } else {
@@ -86,7 +94,7 @@ function takeOver(sql: SqlStorage, asking: Asking, nowMs: number): void {
 
 function pinnedAs(sql: SqlStorage, name: string, nowMs: number): Result<GrantedPin, NotPinned> {
   const pinned = grantedPin(sql, name, nowMs);
-  return pinned ? success(pinned) : REFUSED;
+  return pinned ? success(pinned) : refused("the token is revoked");
 }
 
 /** Who has the name, and what its token allows. */

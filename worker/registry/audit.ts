@@ -41,6 +41,8 @@ export const CHANGES_A_DAY = 24;
 export const MACHINE_ENTRIES_A_NAME = 128;
 /** How many entries of all names together are kept. */
 export const MACHINE_ENTRIES = 1_000_000;
+/** How many refused enrolments are kept, of all names together. */
+export const REFUSAL_ENTRIES = 10_000;
 /** Surplus entries are deleted in small portions, with each new entry. */
 const PRUNED_AT_ONCE = 10;
 
@@ -69,6 +71,21 @@ export function logMachine(sql: SqlStorage, record: MachineRecord, nowMs: number
   );
 }
 
+/** Records an enrolment that was refused. Only the newest entries are kept, and they displace no others. */
+export function logRefusal(
+  sql: SqlStorage,
+  record: Omit<LogRecord<"machine.refuse">, "what">,
+  nowMs: number,
+): void {
+  insert(sql, "refusal_log", { ...record, what: "machine.refuse" }, nowMs);
+  sql.exec(
+    `DELETE FROM refusal_log WHERE id IN (SELECT id FROM refusal_log ORDER BY id LIMIT ?)
+     AND id <= (SELECT MAX(id) FROM refusal_log) - ?`,
+    PRUNED_AT_ONCE,
+    REFUSAL_ENTRIES,
+  );
+}
+
 /** May this name have another change of this kind? The last 24 hours count. */
 export function mayChange(sql: SqlStorage, name: string, what: MachineChange, nowMs: number): boolean {
   const today = sql.exec<{ count: number }>(
@@ -80,11 +97,12 @@ export function mayChange(sql: SqlStorage, name: string, what: MachineChange, no
   return today.one().count < CHANGES_A_DAY;
 }
 
-/** A page of either log, newest first. */
+const LOGS = { operators: "audit", machines: "machine_log", refusals: "refusal_log" } as const;
+
+/** A page of one of the logs, newest first. */
 export function readAudit(sql: SqlStorage, { by, target, before, limit }: AuditQuery): AuditEntry[] {
-  const log = by === "machines" ? "machine_log" : "audit";
   const rows = sql.exec<LogRow>(
-    `SELECT * FROM ${log} WHERE (?1 IS NULL OR id < ?1) AND (?2 IS NULL OR target = ?2) ORDER BY id DESC LIMIT ?3`,
+    `SELECT * FROM ${LOGS[by]} WHERE (?1 IS NULL OR id < ?1) AND (?2 IS NULL OR target = ?2) ORDER BY id DESC LIMIT ?3`,
     before ?? null,
     target ?? null,
     limit,
@@ -94,7 +112,7 @@ export function readAudit(sql: SqlStorage, { by, target, before, limit }: AuditQ
 
 function insert(
   sql: SqlStorage,
-  log: "audit" | "machine_log",
+  log: (typeof LOGS)[keyof typeof LOGS],
   { who, what, target, detail = "" }: LogRecord<string>,
   nowMs: number,
 ): void {

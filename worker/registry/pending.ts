@@ -4,7 +4,8 @@ import type { PendingMachine, ShownMachine } from "../../shared/protocol/operato
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
 import { logMachine, mayChange } from "./audit.ts";
 import { type Asking, type AskingMachine, bury, findPin } from "./pins.ts";
-import { PENDING_MS } from "./tokens.ts";
+import type { RefusalCause } from "./refusals.ts";
+import { PENDING_MS, type TokenState } from "./tokens.ts";
 
 /** How many machines can wait for one name. */
 export const MAX_PENDING = 5;
@@ -16,25 +17,39 @@ export interface NotPinned {
    * name has changed often enough for one day.
    */
   reason: "pending" | "full" | "refused" | "too often";
+  /** Of a refusal: for the log. */
+  cause?: RefusalCause;
 }
 const PENDING = failure<NotPinned>({ reason: "pending" });
-const FULL = failure<NotPinned>({ reason: "full" });
-export const TOO_OFTEN = failure<NotPinned>({ reason: "too often" });
+const FULL = failure<NotPinned>({ reason: "full", cause: "too many wait for the name" });
+export const TOO_OFTEN = failure<NotPinned>({
+  reason: "too often",
+  cause: "the name has changed too often today",
+});
+
+/** A machine without a token must learn nothing about a name: the cause stays here. */
+export const refused = (cause: RefusalCause) => failure<NotPinned>({ reason: "refused", cause });
+
+/** Why a token that cannot be used is refused. */
+export function causeOf(state: TokenState): RefusalCause {
+  if (state === "revoked") return "the token is revoked";
+  return state === "expired" ? "the token has expired" : "the token is used up";
+}
 
 type PendingRow = { token: string; name: string; thumbprint: string; machine: string; asked_at_ms: number };
 
-/** `mayAsk`: the token has a use for this machine. */
+/** `state`: of the token; `mayAsk`: it has a use for this machine. */
 export function askPending(
   sql: SqlStorage,
   asking: Asking,
-  mayAsk: boolean,
+  { mayAsk, state }: { mayAsk: boolean; state: TokenState },
   nowMs: number,
 ): Failure<NotPinned> {
   const { token, name, thumbprint, machine } = asking;
   const waiting = waitingFor(sql, name, nowMs);
   const own = waiting.find((row) => row.token === token);
   if (own?.thumbprint === thumbprint) return PENDING;
-  if (!mayAsk) return failure({ reason: "refused" });
+  if (!mayAsk) return refused(causeOf(state));
   if (own) return FULL;
   if (waiting.length >= MAX_PENDING) return FULL;
   if (!mayChange(sql, name, "machine.wait", nowMs)) return TOO_OFTEN;

@@ -11,15 +11,17 @@ import type {
   PendingMachine,
 } from "../../shared/protocol/operator-answers.ts";
 import type { AuditQuery, OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
+import { LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
 import { migrate } from "../storage/migrations.ts";
-import { admit, approvePending, type NotFresh, REFUSED } from "./admission.ts";
+import { machineLog } from "../log.ts";
+import { admit, approvePending, type NotFresh } from "./admission.ts";
 import { audit, type AuditRecord, readAudit } from "./audit.ts";
 import { listOriginMachines, listOrigins, noteOrigin } from "./origins.ts";
-import { listPending, type NotPinned, rejectPending } from "./pending.ts";
+import { listPending, type NotPinned, refused, rejectPending } from "./pending.ts";
 import {
   confirmPin,
   findPin,
@@ -30,6 +32,7 @@ import {
   unpin,
   wasPinned,
 } from "./pins.ts";
+import { Refusals } from "./refusals.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
 
@@ -46,13 +49,17 @@ export interface AdmissionRequest {
   address: string;
 }
 
+const TOKEN_ID = new RegExp(`^[\\w-]{${LIMITS.digestLength}}$`);
+
 export class RegistryObject extends DurableObject<Environment> {
   readonly #sql: SqlStorage;
+  readonly #refusals: Refusals;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, REGISTRY_MIGRATIONS);
     this.#sql = ctx.storage.sql;
+    this.#refusals = new Refusals(this.#sql);
   }
 
   /** Mints a join token and returns it, once: only its public key is kept. `who`: the operator. */
@@ -84,14 +91,29 @@ export class RegistryObject extends DurableObject<Environment> {
    * name, and counts once.
    */
   async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
+    const tokenId = claimedTokenId(request.binding);
+    const admitted = await this.#admit(request, tokenId);
+    const cause = !admitted.ok && "cause" in admitted.error ? admitted.error.cause : undefined;
+    if (cause === undefined) return admitted;
+    const { name, machine, address } = request;
+    const refusal = { token: tokenId, name, thumbprint: machine.thumbprint, address, cause };
+    if (this.#refusals.note(refusal, Date.now()))
+      machineLog(name)(`enrolment refused: ${cause}, token ${tokenId ?? "unknown"}`);
+    return admitted;
+  }
+
+  async #admit(
+    request: AdmissionRequest,
+    tokenId: string | undefined,
+  ): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
     const { name, method, path, binding, challenge, challengedAtMs, machine, address } = request;
     const { thumbprint, key, machineID, systemUUID } = machine;
-    const tokenId = claimedKid(binding);
     const token = tokenId === undefined ? undefined : findToken(this.#sql, tokenId, Date.now());
-    if (!token || !nameMatches(token.names, name)) return REFUSED;
+    if (!token) return refused("there is no such token");
+    if (!nameMatches(token.names, name)) return refused("the token is for other names");
     const signed = { name, method, path, challenge, origins: origins(this.env) };
     const isBound = await verifyBinding(binding, token.key, signed, thumbprint);
-    if (!isBound) return REFUSED;
+    if (!isBound) return refused("the token did not sign it");
     const asked = { key, machineID, systemUUID, address };
     const asking = { token: token.id, name, thumbprint, machine: asked, challengedAtMs };
     return this.ctx.storage.transactionSync(() => admit(this.#sql, asking, Date.now()));
@@ -176,7 +198,7 @@ export class RegistryObject extends DurableObject<Environment> {
     return listOriginMachines(this.#sql, query);
   }
 
-  /** A page of the audit log, or of what machines caused; newest first. */
+  /** A page of the audit log, of what machines caused, or of what was refused; newest first. */
   audit(query: AuditQuery): AuditEntry[] {
     return readAudit(this.#sql, query);
   }
@@ -189,4 +211,10 @@ export class RegistryObject extends DurableObject<Environment> {
       return result;
     });
   }
+}
+
+/** As whoever asks names it, unverified; undefined where it cannot be one's ID. */
+function claimedTokenId(binding: string): string | undefined {
+  const kid = claimedKid(binding);
+  return kid !== undefined && TOKEN_ID.test(kid) ? kid : undefined;
 }

@@ -63,4 +63,8 @@ export const REGISTRY_MIGRATIONS: readonly string[] = [
      AND (name, thumbprint) NOT IN (SELECT name, next_thumbprint FROM pins WHERE next_thumbprint IS NOT NULL)
      GROUP BY thumbprint, name;
    DELETE FROM enrolments WHERE (thumbprint, name) IN (SELECT thumbprint, name FROM tombstones);`,
+  `CREATE TABLE refusal_log (
+     id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, target TEXT NOT NULL,
+     detail TEXT NOT NULL
+   );`,
 ];

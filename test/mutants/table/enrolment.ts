@@ -21,8 +21,8 @@ export const enrolmentMutants = [
     [
       "the token before the name",
       REGISTRY,
-      "if (!isBound) return REFUSED;",
-      'if (!isBound) return findPin(this.#sql, name) ? failure({ reason: "full" }) : REFUSED;',
+      'if (!isBound) return refused("the token did not sign it");',
+      'if (!isBound) return findPin(this.#sql, name) ? failure({ reason: "full" }) : refused("the token did not sign it");',
       DEFENCES,
       "learns nothing of a name",
     ],
@@ -60,8 +60,8 @@ export const enrolmentMutants = [
     [
       "who asks for a pinned name waits",
       ADMISSION,
-      "if (isTaken && !isOwn && !token.rejoin) return",
-      "if (isTaken && !isOwn && token.rejoin === undefined) return",
+      "if (isTaken && !isOwn && !token.rejoin)",
+      "if (isTaken && !isOwn && token.rejoin === undefined)",
       NAMES_TEST,
       "→ waits, and the operator sees",
     ],
@@ -103,7 +103,7 @@ export const enrolmentMutants = [
     [
       "a token's key",
       REGISTRY,
-      "if (!isBound) return REFUSED;",
+      'if (!isBound) return refused("the token did not sign it");',
       "",
       ENROLMENT_TEST,
       "the proof of another key",
@@ -111,8 +111,8 @@ export const enrolmentMutants = [
     [
       "a token's names",
       REGISTRY,
-      "!token || !nameMatches(token.names, name)",
-      "!token",
+      'if (!nameMatches(token.names, name)) return refused("the token is for other names");',
+      "",
       ENROLMENT_TEST,
       "for another name",
     ],
@@ -151,7 +151,7 @@ export const enrolmentMutants = [
     [
       "a token's revocation",
       ADMISSION,
-      'token.state === "revoked" || ',
+      'if (token.state === "revoked") return refused(causeOf(token.state));',
       "",
       TOKENS_TEST,
       "nobody enrols with it any more",
@@ -193,8 +193,8 @@ export const enrolmentMutants = [
     [
       "a rejected key is refused",
       ADMISSION,
-      'token.state === "revoked" || isBuried(sql, thumbprint)',
-      'token.state === "revoked"',
+      'if (isBuried(sql, thumbprint)) return refused("the key is refused for ever");',
+      "",
       NAMES_TEST,
       "rejected → is refused for ever",
     ],

@@ -13,6 +13,22 @@ const DELETED = "stories/deleted-nodes.test.ts";
 export const limitMutants = [
   ...mutantsOf("somebody who sends very much", [
     [
+      "refused enrolments are a few entries a minute",
+      "worker/registry/refusals.ts",
+      "return this.#minute.entries < REFUSAL_LIMITS.aMinute;",
+      "return true;",
+      "worker/registry/refusals.test.ts",
+      "so many entries a minute",
+    ],
+    [
+      "a refused enrolment is one entry a minute",
+      "worker/registry/refusals.ts",
+      "!isWithin(seen.loggedMs, nowMs) && this.#hasRoom(nowMs)",
+      "this.#hasRoom(nowMs)",
+      "worker/registry/refusals.test.ts",
+      "within the minute",
+    ],
+    [
       "failures are limited",
       FAILURES,
       "if (success) return refuse(reason);",

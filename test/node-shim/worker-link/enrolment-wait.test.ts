@@ -17,7 +17,7 @@ describe("an enrolment that did not succeed", () => {
       refused("name-pinned"),
       0,
       30_000,
-      /^waiting for an operator: .*Detail/,
+      /^waiting for an operator: .*Detail.*token-7$/,
     ],
     ["the name is another machine's, at the latest", refused("name-pinned"), 0.999, 59_970, /^waiting/],
     ["the Worker asks for longer", refused("name-pinned", 90_000), 0, 90_000, /^waiting/],
@@ -33,7 +33,7 @@ describe("an enrolment that did not succeed", () => {
       /failed: no; trying again$/,
     ],
   ])("%s → asks again then, and says so", (_, fault, random, waitMs, say) => {
-    const next = afterEnrolment(fault, () => random);
+    const next = afterEnrolment(fault, "token-7", () => random);
     expect(next.waitMs).toBeCloseTo(waitMs);
     expect(next.say).toMatch(say);
   });
@@ -41,8 +41,8 @@ describe("an enrolment that did not succeed", () => {
   it.each<Reason>(["token-refused", "unauthenticated", "invalid-body"])(
     "%s → ends with what to do",
     (reason) => {
-      expect(() => afterEnrolment(refused(reason), Math.random)).toThrow(
-        /^enrolment refused: Title\. Detail\.$/,
+      expect(() => afterEnrolment(refused(reason), "token-7", Math.random)).toThrow(
+        /^enrolment refused: Title\. Detail\. Join token: token-7$/,
       );
     },
   );

@@ -55,6 +55,41 @@ describe("a machine that asks for a name", () => {
     expect(found).toBe(outcome);
   });
 
+  it.each<[string, Step, number, string]>([
+    ["an unknown token", () => undefined, 10, "there is no such token"],
+    [
+      "a revoked token",
+      (sql) => [addToken(sql, "t1"), revokeToken(sql, "t1", 1)],
+      10,
+      "the token is revoked",
+    ],
+    ["a token that has ended", (sql) => addToken(sql, "t1"), END_MS, "the token has expired"],
+    [
+      "a token that is used up",
+      (sql) => [addToken(sql, "t1", { uses: 1 }), admit(sql, asking("x", { name: "x" }), 5)],
+      10,
+      "the token is used up",
+    ],
+    [
+      "the same for a name that another one has",
+      (sql) => [aHasIt(sql), addToken(sql, "t1", { uses: 1 }), admit(sql, asking("x", { name: "x" }), 5)],
+      10,
+      "the token is used up",
+    ],
+    [
+      "a key that lost a name",
+      (sql) => [addToken(sql, "t1"), bury(sql, "x", "b", 1)],
+      10,
+      "the key is refused for ever",
+    ],
+  ])("with %s → the cause is for the log", async (situation, before, nowMs, cause) => {
+    const outcome = await within(`cause-${situation}`, (sql) => {
+      before(sql);
+      return admit(sql, asking("b"), nowMs);
+    });
+    expect(outcome).toEqual({ ok: false, error: { reason: "refused", cause } });
+  });
+
   it.each([
     ["a moment before its token ends → has it", END_MS - 1, "pinned b"],
     ["as its token ends → refused", END_MS, "refused"],
