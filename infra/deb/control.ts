@@ -1,19 +1,36 @@
 // What dpkg is told of the package. Pure: texts from names, versions and sizes.
+import type { RuntimeArchitecture } from "./runtime.ts";
 
 export const PACKAGE = "rollcall-node-shim";
 const MAINTAINER = "rollcall <node-shim@rollcall.dev>";
 
+export type Architecture = "all" | RuntimeArchitecture;
+
 /**
- * Architecture all, since nothing in it is of an architecture: one file installs on amd64, arm64 and whatever else has
- * a nodejs, and no two builds can differ.
+ * What the package needs of the machine. Nothing in the one of architecture all is of an architecture: it takes the
+ * machine's nodejs. The others have a Node.js inside, and need the C and C++ libraries that it was linked with: glibc 2.28,
+ * and of libstdc++ GLIBCXX_3.4.21 and CXXABI_1.3.11, which GCC 7 has brought.
  */
-export function controlText({ version, sizeKib }: { version: string; sizeKib: number }): string {
+const DEPENDS = {
+  all: "nodejs (>= 20)",
+  amd64: "libc6 (>= 2.28), libgcc-s1 | libgcc1, libstdc++6 (>= 7)",
+  arm64: "libc6 (>= 2.28), libgcc-s1 | libgcc1, libstdc++6 (>= 7)",
+} as const satisfies Record<Architecture, string>;
+
+export interface Control {
+  version: string;
+  architecture: Architecture;
+  sizeKib: number;
+}
+
+/** One name for all architectures: dpkg puts one in the other's place, and nothing has to conflict. */
+export function controlText({ version, architecture, sizeKib }: Control): string {
   return `Package: ${PACKAGE}
 Version: ${version}
-Architecture: all
+Architecture: ${architecture}
 Maintainer: ${MAINTAINER}
 Installed-Size: ${sizeKib}
-Depends: nodejs (>= 20)
+Depends: ${DEPENDS[architecture]}
 Pre-Depends: init-system-helpers (>= 1.54~)
 Section: admin
 Priority: optional
@@ -24,7 +41,7 @@ Description: reports this machine to Kubernetes as a Node, without a kubelet
  .
  The machine holds no credential of the cluster and opens no port; all it needs
  is outbound HTTPS. After the installation, enrol it with "node-shim join".
-`;
+${architecture === "all" ? "" : " .\n The Node.js that it runs on is inside.\n"}`;
 }
 
 /** `date` is the build's. */

@@ -1,38 +1,44 @@
-// npm run packages: the npm tarball and the .deb of the shim, reproducibly.
-import { execFileSync } from "node:child_process";
+// npm run packages: what machines install of the shim, reproducibly.
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { Command } from "commander";
+import { basename, join, resolve } from "node:path";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
-import { VERSION } from "../../shared/version.ts";
-import { PACKAGE } from "./control.ts";
-import { fillTree } from "./tree.ts";
+import { debName, folderName, packDeb, packFolder, packNpm, type Destination } from "./archives.ts";
+import { type Architecture, PACKAGE } from "./control.ts";
+import { output, ROOT } from "./programs.ts";
+import { findRuntime, type RuntimeArchitecture } from "./runtime.ts";
 
-const ROOT = resolve(import.meta.dirname, "../..");
+const ARCHITECTURES = ["all", "amd64", "arm64"] as const satisfies readonly Architecture[];
 
 const HELP = `
-Makes ${PACKAGE}-VERSION.tgz (npm install -g), ${PACKAGE}_VERSION_all.deb (apt install) and SHA256SUMS. The same
-commit gives the same bytes: times are SOURCE_DATE_EPOCH, by default the last commit's.
+Makes, beside install.sh and SHA256SUMS:
+  ${PACKAGE}-VERSION.tgz           npm install -g, with Node.js 20 or newer
+  ${PACKAGE}_VERSION_all.deb       apt install, with the machine's nodejs
+  ${PACKAGE}_VERSION_amd64.deb     apt install, a Node.js inside; arm64 as well
+  ${PACKAGE}_VERSION_amd64.tar.gz  install.sh, a Node.js inside; arm64 as well
 
-Exit codes: 0, 1 when something is missing or failed, 2 for a wrong command line.
+The same commit gives the same bytes: times are SOURCE_DATE_EPOCH, by default the last commit's. The Node.js of the
+other architecture comes from the npm registry, with the integrity of package-lock.json; it is kept for the next time.
+
+Exit codes: 0, 1 when something is missing or failed (what could be made is there), 2 for a wrong command line.
 
 Examples:
   npm run packages
-  npm run packages -- --out /tmp/packages`;
+  npm run packages -- --architectures all,amd64 --out /tmp/packages`;
 
-/** A program's output; its fault in one line. */
-function output(program: string, args: string[]): string {
-  try {
-    return execFileSync(program, args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-  } catch (error) {
-    const { stderr = "", code } = error as { stderr?: string; code?: string };
-    if (code === "ENOENT") throw new Error(`${program} is missing: install it`, { cause: error });
-    throw new Error(`${program} ${args[0]}: ${stderr.trim().split("\n").at(-1) || faultOf(error)}`, {
-      cause: error,
-    });
-  }
+interface Flags {
+  out: string;
+  architectures: readonly Architecture[];
+}
+
+function architecturesOf(text: string): Architecture[] {
+  const wanted = text.split(",");
+  const unknown = wanted.find((each) => !ARCHITECTURES.some((known) => known === each));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`"${unknown}" is none of ${ARCHITECTURES.join(", ")}`);
+  return ARCHITECTURES.filter((architecture) => wanted.includes(architecture));
 }
 
 function sourceDateEpoch(): number {
@@ -41,48 +47,57 @@ function sourceDateEpoch(): number {
   return seconds;
 }
 
-/** npm pack normalizes modes and times itself. */
-function packNpm(out: string): string {
-  const made = output("npm", ["pack", "--silent", "--workspace", "node-shim", "--pack-destination", out]);
-  const tarball = join(out, `${PACKAGE}-${VERSION}.tgz`);
-  renameSync(join(out, made.trim().split("\n").at(-1) ?? ""), tarball);
-  return tarball;
+/** The .deb and the .tar.gz of an architecture; nothing, and a line that says so, where there is no Node.js for them. */
+async function packWithRuntime(place: Destination, architecture: RuntimeArchitecture): Promise<string[]> {
+  try {
+    const runtime = findRuntime(architecture);
+    return await Promise.all([packDeb(place, runtime), packFolder(place, runtime)]);
+  } catch (error) {
+    const missing = `${debName(architecture)} and ${folderName(architecture)}.tar.gz`;
+    console.error(`npm run packages: ${missing} are not made: ${faultOf(error)}`);
+    process.exitCode = 1;
+    return [];
+  }
 }
 
-function packDeb(out: string, tarball: string, work: string): string {
-  const tree = join(work, "tree");
-  mkdirSync(tree);
-  output("tar", ["-xzf", tarball, "-C", work]);
-  const epochSeconds = sourceDateEpoch();
-  fillTree({ tree, npmPackage: join(work, "package"), root: ROOT, version: VERSION, epochSeconds });
-  const deb = join(out, `${PACKAGE}_${VERSION}_all.deb`);
-  process.env["SOURCE_DATE_EPOCH"] = String(epochSeconds);
-  // One thread: xz splits its output by the number of cores. And xz: dpkg on older releases knows no zstd.
-  output("dpkg-deb", ["--root-owner-group", "-Zxz", "--threads-max=1", "--build", tree, deb]);
-  return deb;
+function packInstaller({ out }: Destination): string {
+  const installer = join(out, "install.sh");
+  copyFileSync(join(ROOT, "infra/install/install.sh"), installer);
+  return installer;
 }
 
-function packages({ out }: { out: string }): void {
+async function packages({ out, architectures }: Flags): Promise<void> {
   const folder = resolve(out);
   mkdirSync(folder, { recursive: true });
   const work = mkdtempSync(join(tmpdir(), "rollcall-packages-"));
   try {
-    const tarball = packNpm(folder);
-    const made = [tarball, packDeb(folder, tarball, work)];
-    const sums = made.map((file) => {
-      const digest = createHash("sha256").update(readFileSync(file)).digest("hex");
-      return `${digest}  ${file.slice(folder.length + 1)}\n`;
-    });
-    writeFileSync(join(folder, "SHA256SUMS"), sums.join(""));
-    process.stdout.write(sums.join(""));
+    const place = { out: folder, work, epochSeconds: sourceDateEpoch() };
+    const npmTarball = packNpm(place);
+    const made = await Promise.all(
+      architectures.map(async (architecture) =>
+        architecture === "all" ? [await packDeb(place)] : packWithRuntime(place, architecture),
+      ),
+    );
+    const sums = [npmTarball, ...made.flat(), packInstaller(place)].map(sumLine).join("");
+    writeFileSync(join(folder, "SHA256SUMS"), sums);
+    process.stdout.write(sums);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
+function sumLine(file: string): string {
+  return `${createHash("sha256").update(readFileSync(file)).digest("hex")}  ${basename(file)}\n`;
+}
+
 const program = new Command("npm run packages --")
   .description("Builds what machines install.")
   .option("--out <folder>", "where the packages go", "dist")
+  .addOption(
+    new Option("--architectures <list>", "of which packages are made")
+      .argParser(architecturesOf)
+      .default([...ARCHITECTURES], ARCHITECTURES.join(",")),
+  )
   .addHelpText("after", HELP)
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(packages);

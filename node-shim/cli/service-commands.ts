@@ -39,7 +39,7 @@ Examples:
   node-shim install-service --config /etc/rollcall/kubelet.yaml --node-labels shop=4711
   node-shim install-service --print
 
-Where the .deb has brought the unit, that one is enabled and started: its flags are in /etc/rollcall/node-shim.env.`;
+Where a package has brought the unit, that one is enabled and started: its flags are in /etc/rollcall/node-shim.env.`;
 
 /** Installs the service with the flags that the command was given. */
 export async function installFrom(command: Command, state: string): Promise<void> {

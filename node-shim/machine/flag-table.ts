@@ -63,7 +63,7 @@ export const MACHINE_FLAGS: { readonly [Name in keyof Omit<Required<MachineFlags
   cloudProvider: {
     name: "cloud-provider",
     value: "<name>",
-    help: "external, aws, gce, azure or file: see docs/configuration.md",
+    help: "external, aws, gce, azure or file: who says addresses, provider ID and zone",
     of: "kubelet",
     inForce: ({ settings }) => orNone(settings.cloudProvider, "cloud-provider"),
   },
@@ -110,7 +110,7 @@ export const MACHINE_FLAGS: { readonly [Name in keyof Omit<Required<MachineFlags
   factsDir: {
     name: "facts-dir",
     value: "<folder>",
-    help: `drop-ins: see docs/drop-ins.md (default: ${FACTS_FOLDER})`,
+    help: `programs and JSON files that add facts (default: ${FACTS_FOLDER})`,
     of: "rollcall",
     inForce: (_, { factsDir }) => (factsDir ? set(factsDir, "facts-dir") : byDefault(FACTS_FOLDER)),
   },

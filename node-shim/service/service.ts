@@ -35,8 +35,10 @@ export function thisHost(): ServiceHost {
 }
 
 const ownUnit = (root: string) => join(root, "etc/systemd/system", UNIT_NAME);
+/** Where install.sh puts the unit; the others are packages'. */
+const INSTALLER_FOLDER = "usr/local/lib/systemd/system";
 const packageUnit = (root: string) =>
-  ["usr/lib/systemd/system", "lib/systemd/system"]
+  [INSTALLER_FOLDER, "usr/lib/systemd/system", "lib/systemd/system"]
     .map((folder) => join(root, folder, UNIT_NAME))
     .find((path) => existsSync(path));
 
@@ -74,12 +76,18 @@ export async function uninstallService(host: ServiceHost): Promise<string> {
   if (isInstalled && !isOurs(path)) throw new Error(`${path} was not made by node-shim: remove it yourself`);
   await systemctl(["disable", "--now", UNIT_NAME]);
   if (!isInstalled)
-    return `stopped and disabled; ${fromPackage} belongs to its package: apt-get remove rollcall-node-shim`;
+    return `stopped and disabled; ${fromPackage} belongs to its package: ${removalOf(fromPackage)}`;
   rmSync(path);
   await systemctl(["daemon-reload"]);
   // systemd would remember a unit that had failed. For any other unit the call fails, which is no fault.
   await systemctl(["reset-failed", UNIT_NAME]).catch(() => undefined);
   return `${path} is stopped and removed; key and enrolment stay until \`node-shim leave\``;
+}
+
+function removalOf(packageUnit: string | undefined): string {
+  return packageUnit?.includes(INSTALLER_FOLDER)
+    ? "install.sh --uninstall removes it"
+    : "apt-get remove rollcall-node-shim";
 }
 
 /** As sd_booted(3): the folder is there only where systemd is the init system. */

@@ -67,7 +67,7 @@ export async function bootDebian(root: string, hostname: string): Promise<Debian
   };
   const sh: DebianMachine["sh"] = (script, input) => {
     const flags = ["--target", String(firstProcess(child)), "--mount", "--uts", "--ipc", "--pid", "--cgroup"];
-    const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C.UTF-8" };
+    const env = { PATH: "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C.UTF-8" };
     const options = { env, cwd: "/", encoding: "utf8", ...(input !== undefined && { input }) } as const;
     const { status, stdout, stderr } = spawnSync("nsenter", [...flags, "sh", "-c", script], options);
     return { code: status, stdout, stderr };

@@ -1,70 +1,109 @@
-// A fresh Debian under systemd: the .deb is installed, joins `npm start`'s cluster, and purging it leaves nothing.
+// A fresh Debian under systemd: the packages are installed, join `npm start`'s cluster, and purging them leaves nothing.
+// With a nodejs on it that is the .deb that takes it; without one the .deb and the .tar.gz that bring their own.
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { mintToken } from "../../infra/local/admin.ts";
 import { buildPackages, DEB } from "../infra/deb/build-packages.ts";
 import { bootDebian, type DebianMachine } from "./debian-machine.ts";
 import { adminOf, eventually, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
 
-/** debootstrap --variant=minbase --include=nodejs,systemd,systemd-sysv,dbus trixie FOLDER */
+/** debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus trixie FOLDER, with nodejs or without */
 const root = process.env["DEBIAN_ROOT"] ?? "";
 const missing =
   process.geteuid?.() !== 0
     ? "needs root"
-    : existsSync(join(root, "usr/bin/node"))
+    : existsSync(join(root, "usr/bin/systemctl"))
       ? null
-      : "set DEBIAN_ROOT to a debootstrapped folder with nodejs, systemd, systemd-sysv and dbus";
+      : "set DEBIAN_ROOT to a debootstrapped folder with systemd, systemd-sysv and dbus";
+const hasNode = existsSync(join(root, "usr/bin/node"));
+/** Where `npm run packages` has been run already: the ones with a Node.js inside take minutes. */
+const packages = process.env["DEBIAN_PACKAGES"];
+
+interface Way {
+  name: string;
+  prepare: string;
+  install: string;
+  purge: string;
+}
+const INSTALLER = "sh /tmp/packages/install.sh";
+const WAYS: readonly Way[] = hasNode
+  ? [
+      {
+        name: "the .deb",
+        prepare: "true",
+        install: `dpkg -i /tmp/packages/${DEB}`,
+        purge: "dpkg -P rollcall-node-shim",
+      },
+    ]
+  : [
+      { name: "install.sh", prepare: "true", install: INSTALLER, purge: `${INSTALLER} --uninstall --purge` },
+      {
+        name: "install.sh, where there is no Debian",
+        prepare: "rm /etc/debian_version",
+        install: INSTALLER,
+        purge: `${INSTALLER} --uninstall --purge`,
+      },
+    ];
 
 const NAME = "fresh-debian";
 const UNIT = "rollcall-node-shim.service";
 
-describe.skipIf(missing !== null)(
-  `the .deb on a fresh Debian${missing === null ? "" : ` (skipped: ${missing})`}`,
-  () => {
-    const folder = temporaryFolder();
-    let machine: DebianMachine;
-    let cluster: Start;
-    let url: string;
-    beforeAll(async () => {
-      buildPackages(folder.path);
-      cluster = startLocal(["--state", join(folder.path, "cluster")]);
-      [, url = ""] = await cluster.printed(/^Worker ready at (http:\S+)/m);
-      machine = await bootDebian(root, NAME);
-    });
-    afterAll(async () => {
-      await machine?.stop();
-      cluster?.process.kill("SIGINT");
-      await cluster?.ended;
-      folder.remove();
-    });
+describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (skipped: ${missing})`}`, () => {
+  const folder = temporaryFolder();
+  let machine: DebianMachine;
+  let cluster: Start;
+  let url: string;
+  beforeAll(async () => {
+    if (packages === undefined) buildPackages(join(folder.path, "packages"), hasNode ? "all" : "amd64");
+    cluster = startLocal(["--state", join(folder.path, "cluster")]);
+    [, url = ""] = await cluster.printed(/^Worker ready at (http:\S+)/m);
+  });
+  beforeEach(async () => {
+    machine = await bootDebian(root, NAME);
+    sh(
+      "mkdir /tmp/packages && tar -x -C /tmp/packages",
+      execFileSync("tar", ["-c", "-C", packages ?? join(folder.path, "packages"), "."], {
+        maxBuffer: 2 ** 30,
+      }),
+    );
+  });
+  afterEach(() => machine?.stop());
+  afterAll(async () => {
+    cluster?.process.kill("SIGINT");
+    await cluster?.ended;
+    folder.remove();
+  });
 
-    /** Standard output of what must go well. */
-    function sh(script: string, input?: string | Buffer): string {
-      const { code, stdout, stderr } = machine.sh(script, input);
-      if (code !== 0)
-        throw new Error(`${script}: ${code}: ${stderr}${machine.sh("journalctl -n 30 -o cat").stdout}`);
-      return stdout.trim();
-    }
-    const property = (name: string) => sh(`systemctl show --value --property ${name} ${UNIT}`);
-    /** What a package may leave behind; caches, journals and dpkg's own database are not its. */
-    const files = () =>
-      sh(
-        "find / -xdev ! -path '/var/lib/dpkg/*' ! -path '/var/log/*' ! -path '/tmp/*' ! -path '/var/tmp/*' | sort",
-      );
-    async function nodeReady(): Promise<boolean> {
-      const api = adminOf(join(folder.path, "cluster")).makeApiClient(CoreV1Api);
-      const node = await api.readNode({ name: NAME });
-      return (
-        node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
-      );
-    }
+  /** Standard output of what must go well. */
+  function sh(script: string, input?: string | Buffer): string {
+    const { code, stdout, stderr } = machine.sh(script, input);
+    if (code !== 0)
+      throw new Error(`${script}: ${code}: ${stderr}${machine.sh("journalctl -n 30 -o cat").stdout}`);
+    return stdout.trim();
+  }
+  const property = (name: string) => sh(`systemctl show --value --property ${name} ${UNIT}`);
+  /** What a package may leave behind; caches, journals and the databases of dpkg and apt are not its. */
+  const files = () => {
+    const others = ["lib/dpkg", "lib/apt", "cache", "log", "tmp"].map((path) => `! -path '/var/${path}/*'`);
+    return sh(`find / -xdev ! -type d ! -path '/tmp/*' ${others.join(" ")} | sort`);
+  };
+  async function nodeReady(): Promise<boolean> {
+    const api = adminOf(join(folder.path, "cluster")).makeApiClient(CoreV1Api);
+    const node = await api.readNode({ name: NAME });
+    return (
+      node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
+    );
+  }
 
-    it("installed → enabled, waiting; joined → a Ready Node, with no capability; killed → back; purged → nothing", async () => {
+  test.each(WAYS)(
+    "$name: installed → waiting; joined → a Ready Node; killed → back; purged → nothing",
+    async (way) => {
+      sh(way.prepare);
       const before = files();
-      sh(`cat > /tmp/${DEB}`, readFileSync(join(folder.path, DEB)));
-      sh(`dpkg -i /tmp/${DEB}`);
+      sh(way.install);
       expect([
         sh(`systemctl is-enabled ${UNIT}`),
         property("ActiveState"),
@@ -95,10 +134,10 @@ describe.skipIf(missing !== null)(
       expect(journal).toContain('"message":"phase: registered, node Ready');
       expect(journal).not.toContain("Warning");
 
-      sh("dpkg -P rollcall-node-shim");
+      sh(way.purge);
       expect(machine.sh(`systemctl status ${UNIT}`).code).toBe(4);
       expect(machine.sh("pgrep -f node-shim").stdout).toBe("");
       expect(files()).toBe(before);
-    });
-  },
-);
+    },
+  );
+});

@@ -1,4 +1,4 @@
-// package.json's version, in the files that need one of their own: npm wants it in node-shim/package.json, and the programs
+// package.json's version, in the files that need one of their own: npm wants it in node-shim/package.json, the programs
 // have it as a constant. Writes nothing: generate.ts does.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { root } from "./markdown.ts";
 const VERSION_IN: Readonly<Record<string, RegExp>> = {
   "node-shim/package.json": /(?<=^  "version": ")[^"]*/m,
   "shared/version.ts": /(?<=VERSION = ")[^"]*/,
+  "infra/install/install.sh": /(?<=^VERSION=")[^"]*/m,
 };
 
 export const versionedFiles: readonly string[] = Object.keys(VERSION_IN);

@@ -5,6 +5,7 @@ import { decisionMutants } from "./table/decisions.ts";
 import { enrolmentMutants } from "./table/enrolment.ts";
 import { freshnessMutants } from "./table/freshness.ts";
 import { limitMutants } from "./table/limits.ts";
+import { packageMutants } from "./table/packages.ts";
 import { requestMutants } from "./table/requests.ts";
 import { rightsMutants } from "./table/rights.ts";
 
@@ -15,5 +16,6 @@ export const mutants: readonly Mutant[] = [
   ...cloneMutants,
   ...limitMutants,
   ...rightsMutants,
+  ...packageMutants,
   ...decisionMutants,
 ];

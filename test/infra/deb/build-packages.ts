@@ -1,28 +1,34 @@
 // The packages, built in a folder of their own: the dist/ that other tests run is not touched, and a place that finds
 // its way into a package shows.
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
 import shim from "../../../node-shim/package.json" with { type: "json" };
+import { RUNTIME_PACKAGES } from "../../../infra/deb/runtime.ts";
 import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
 
 export const TARBALL = `rollcall-node-shim-${shim.version}.tgz`;
+const RUNTIME = RUNTIME_PACKAGES.amd64;
 export const DEB = `rollcall-node-shim_${shim.version}_all.deb`;
 
-/** Builds into `out`; returns the lines of SHA256SUMS. */
-export function buildPackages(out: string): string {
+/** Builds into `out`; returns the lines of SHA256SUMS. The ones with a Node.js inside take minutes. */
+export function buildPackages(out: string, architectures = "all"): string {
   const project = copyOfProject();
   try {
-    return execFileSync(process.execPath, ["infra/deb/main.ts", "--out", out], {
-      cwd: project.path,
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        ...process.env,
-        PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`,
-        SOURCE_DATE_EPOCH: "1767225600",
+    return execFileSync(
+      process.execPath,
+      ["infra/deb/main.ts", "--architectures", architectures, "--out", out],
+      {
+        cwd: project.path,
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "pipe"],
+        env: {
+          ...process.env,
+          PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`,
+          SOURCE_DATE_EPOCH: "1767225600",
+        },
       },
-    });
+    );
   } finally {
     project.remove();
   }
@@ -31,7 +37,7 @@ export function buildPackages(out: string): string {
 function copyOfProject(): { path: string; remove: () => void } {
   const folder = temporaryFolder();
   const skip = /(^|\/)(dist|node_modules)(\/|$)/;
-  for (const part of ["shared", "infra", "node-shim", "package.json", "LICENSE"])
+  for (const part of ["shared", "infra", "node-shim", "package.json", "package-lock.json", "LICENSE"])
     cpSync(join(ROOT, part), join(folder.path, part), {
       recursive: true,
       filter: (source) => !skip.test(relative(ROOT, source)),
@@ -42,6 +48,9 @@ function copyOfProject(): { path: string; remove: () => void } {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     execFileSync("cp", ["-RL", join(ROOT, "node_modules", name), join(modules, name)]);
   }
+  // As large as all else together: a link will do for what is only read.
+  if (existsSync(join(ROOT, "node_modules", RUNTIME)))
+    symlinkSync(join(ROOT, "node_modules", RUNTIME), join(modules, RUNTIME));
   mkdirSync(join(modules, ".bin"));
   symlinkSync("../esbuild/bin/esbuild", join(modules, ".bin/esbuild"));
   return folder;

@@ -110,6 +110,15 @@ describe("install-service and uninstall-service", () => {
     expect(await uninstallService(host)).toBe("no service is installed");
   });
 
+  it("install.sh has brought the unit → that one is used, and stays", async () => {
+    put(`usr/local/lib/systemd/system/${UNIT_NAME}`, TEMPLATE);
+    await installService(host, UNIT);
+    expect(existsSync(path())).toBe(false);
+    expect(await uninstallService(host)).toMatch(
+      /belongs to its package: install\.sh --uninstall removes it$/,
+    );
+  });
+
   it("the package has brought the unit → that one is used, and stays", async () => {
     put(`usr/lib/systemd/system/${UNIT_NAME}`, TEMPLATE);
     expect(await installService(host, UNIT)).toMatch(/its flags are in \/etc\/rollcall\/node-shim\.env$/);

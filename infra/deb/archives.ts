@@ -1,0 +1,60 @@
+// Makes the packages out of their trees. The same trees give the same bytes on every machine.
+import { mkdirSync, mkdtempSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { VERSION } from "../../shared/version.ts";
+import type { Build } from "./contents.ts";
+import { type Architecture, PACKAGE } from "./control.ts";
+import { fillFolder } from "./folder.ts";
+import { output, ROOT, run } from "./programs.ts";
+import type { Runtime } from "./runtime.ts";
+import { fillTree } from "./tree.ts";
+
+export interface Destination {
+  /** Where the packages go. */
+  out: string;
+  /** A folder for what is needed on the way. */
+  work: string;
+  /** SOURCE_DATE_EPOCH. */
+  epochSeconds: number;
+}
+
+export const npmTarballName = `${PACKAGE}-${VERSION}.tgz`;
+export const debName = (architecture: Architecture) => `${PACKAGE}_${VERSION}_${architecture}.deb`;
+export const folderName = (architecture: Architecture) => `${PACKAGE}_${VERSION}_${architecture}`;
+
+/** npm pack normalizes modes and times itself. The packages below are made of what it has packed. */
+export function packNpm({ out, work }: Destination): string {
+  const made = output("npm", ["pack", "--silent", "--workspace", "node-shim", "--pack-destination", out]);
+  const tarball = join(out, npmTarballName);
+  renameSync(join(out, made.trim().split("\n").at(-1) ?? ""), tarball);
+  output("tar", ["-xzf", tarball, "-C", work]);
+  return tarball;
+}
+
+export async function packDeb(to: Destination, runtime?: Runtime): Promise<string> {
+  const build = buildIn(to, "tree", runtime);
+  fillTree(build);
+  const deb = join(to.out, debName(runtime?.architecture ?? "all"));
+  // One thread: xz splits its output by the number of cores. And xz: dpkg on older releases knows no zstd.
+  const flags = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build", build.tree, deb];
+  await run("dpkg-deb", flags, { SOURCE_DATE_EPOCH: String(to.epochSeconds) });
+  return deb;
+}
+
+export async function packFolder(to: Destination, runtime: Runtime): Promise<string> {
+  const name = folderName(runtime.architecture);
+  const build = buildIn(to, name, runtime);
+  fillFolder(build);
+  const tarball = join(to.out, `${name}.tar.gz`);
+  const owner = ["--format=gnu", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"];
+  const flags = [...owner, `--mtime=@${to.epochSeconds}`, "--use-compress-program=gzip -9n"];
+  await run("tar", ["-cf", tarball, ...flags, "-C", join(build.tree, ".."), name]);
+  return tarball;
+}
+
+function buildIn({ work, epochSeconds }: Destination, name: string, runtime: Runtime | undefined): Build {
+  const tree = join(mkdtempSync(join(work, "build-")), name);
+  mkdirSync(tree);
+  const npmPackage = join(work, "package");
+  return { tree, npmPackage, root: ROOT, version: VERSION, epochSeconds, ...(runtime && { runtime }) };
+}

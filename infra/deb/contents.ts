@@ -1,0 +1,79 @@
+// What the packages have in common, wherever they are unpacked: the shim with or without a Node.js, its unit, manual page
+// and licences.
+import { chmodSync, cpSync, lutimesSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { shimProgram } from "../../node-shim/cli/program.ts";
+import { UNIT_NAME } from "../../node-shim/service/unit.ts";
+import { manPage } from "./man-page.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface Build {
+  /** The folder to be filled. */
+  tree: string;
+  /** The unpacked npm package. */
+  npmPackage: string;
+  /** The Node.js that goes into the package; without it the package takes the machine's. */
+  runtime?: Runtime;
+  /** The project's root. */
+  root: string;
+  version: string;
+  /** SOURCE_DATE_EPOCH. */
+  epochSeconds: number;
+}
+
+/** Writes files below a folder, with their modes and the folders above them. */
+export function writerOf(folder: string) {
+  return (path: string, content: string | Buffer, mode = 0o644): void => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+    chmodSync(join(folder, path), mode);
+  };
+}
+
+/** A file that the packages bring as it is. */
+export function fileOf(root: string, name: string): Buffer {
+  return readFileSync(join(root, "infra/deb/files", name));
+}
+
+/** The shim as npm packs it; with a runtime also that and the launcher, which finds it beside itself. */
+export function fillHome(home: string, { npmPackage, runtime, root }: Build): void {
+  cpSync(npmPackage, home, { recursive: true });
+  if (!runtime) return;
+  const put = writerOf(home);
+  put("bin/node", runtime.program, 0o755);
+  put("bin/node-shim", fileOf(root, "node-shim"), 0o755);
+}
+
+/** The unit, with what it runs; `home` is absolute. */
+export function serviceUnit(root: string, node: string, home: string): string {
+  const template = readFileSync(join(root, "infra/systemd", UNIT_NAME), "utf8");
+  const start = "ExecStart=/usr/bin/node /usr/share/rollcall-node-shim/bin/node-shim.cjs ";
+  if (!template.includes(start)) throw new Error(`${UNIT_NAME} does not run what the packages bring`);
+  return template.replace(start, () => `ExecStart=${node} ${home}/bin/node-shim.cjs `);
+}
+
+/** Of the libraries in the bundles and, with a runtime, of Node.js and what that is made of. */
+export function noticesOf({ npmPackage, runtime }: Build): string {
+  const bundled = readFileSync(join(npmPackage, "dist/THIRD-PARTY-NOTICES.txt"), "utf8");
+  if (!runtime) return bundled;
+  return `${bundled}\n${"-".repeat(72)}\n\nNode.js ${runtime.version}: bin/node\n\n${runtime.licence}`;
+}
+
+export function manual({ version, epochSeconds }: Build): Buffer {
+  const date = new Date(epochSeconds * 1000).toISOString().slice(0, 10);
+  return gzip(manPage(shimProgram(), { version, date }));
+}
+
+export const gzip = (text: string) => gzipSync(text, { level: 9 });
+
+/** Folders as the builder's umask would not make them, and one time for all. */
+export function settle(tree: string, epochSeconds: number): void {
+  for (const entry of readdirSync(tree, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory()) chmodSync(path, 0o755);
+    lutimesSync(path, epochSeconds, epochSeconds);
+  }
+  chmodSync(tree, 0o755);
+  lutimesSync(tree, epochSeconds, epochSeconds);
+}

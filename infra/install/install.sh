@@ -1,0 +1,302 @@
+#!/bin/sh
+# Installs, upgrades or removes rollcall's shim with a Node.js of its own: the .deb where the system is a Debian or an
+# Ubuntu, the .tar.gz elsewhere. All of it is functions, and the last line calls the first: half a script does nothing.
+
+VERSION="0.1.0"
+PACKAGE=rollcall-node-shim
+UNIT=$PACKAGE.service
+
+main() {
+  set -eu
+  umask 022
+  # Another folder than /, for tests.
+  root=${ROLLCALL_ROOT:-}
+  home=$root/opt/$PACKAGE
+  command_link=$root/usr/local/bin/node-shim
+  manual_link=$root/usr/local/share/man/man8/node-shim.8.gz
+  unit_file=$root/usr/local/lib/systemd/system/$UNIT
+  config=$root/etc/rollcall
+  state=$root/var/lib/rollcall
+  work='' stage='' undo=''
+  trap clean_up EXIT
+  trap 'exit 1' HUP INT TERM
+
+  parse "$@"
+  if [ "$action" = install ]; then find_architecture; fi
+  [ "$(id -u)" = 0 ] || fail "only root can do that: put sudo before sh"
+  find_form
+  "$action"
+}
+
+usage() {
+  cat <<END
+Usage: install.sh [--from PLACE] [--sha256 DIGEST]
+       install.sh --uninstall [--purge]
+       install.sh --help | --version
+
+Installs or upgrades rollcall's shim, which brings its own Node.js: x86_64 and aarch64, with glibc 2.28 or newer.
+
+  --from PLACE     where the packages are: an https:// or file:// URL, or a folder
+                   (default: ROLLCALL_PACKAGES, or the folder that this script is in)
+  --sha256 DIGEST  the SHA-256 sum that PLACE's SHA256SUMS must have; an http:// URL needs it
+  --uninstall      stop the service and remove the shim; configuration, key and enrolment stay. The Node stays in the
+                   cluster, not Ready: run "node-shim leave" first where the machine is to go for good
+  --purge          with --uninstall: remove configuration, key and enrolment as well
+  --help           print this
+  --version        print the version of this script
+
+Example:
+  curl -fsSL https://packages.example.com/install.sh | sudo sh -s -- --from https://packages.example.com
+
+Exit codes: 0; 1 when something failed or is missing, and nothing was changed unless it says so; 2 for a wrong command
+line.
+END
+}
+
+parse() {
+  from=${ROLLCALL_PACKAGES:-} digest='' action=install purge=''
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --from | --sha256)
+        [ $# -ge 2 ] || misuse "$1 needs a value"
+        if [ "$1" = --from ]; then from=$2; else digest=$2; fi
+        shift
+        ;;
+      --uninstall) action=uninstall ;;
+      --purge) purge=yes ;;
+      --help) usage && exit 0 ;;
+      --version) echo "install.sh $VERSION" && exit 0 ;;
+      *) misuse "unknown argument $1" ;;
+    esac
+    shift
+  done
+  if [ "$action" = uninstall ]; then return; fi
+  [ -z "$purge" ] || misuse "--purge is for --uninstall"
+  check_place
+}
+
+check_place() {
+  # A script that comes through a pipe is in no folder: $0 is the shell's.
+  case $0 in
+    install.sh | */install.sh) : "${from:=$(dirname -- "$0")}" ;;
+  esac
+  case $from in
+    '') misuse "--from is missing: where are the packages?" ;;
+    http://*) [ -n "$digest" ] || misuse "who is on the way can change what http:// brings: use https:// or --sha256" ;;
+    https://* | file:///*) ;;
+    *://*) misuse "--from: ${from%%:*} is none of https, http and file" ;;
+  esac
+  from=${from%/}
+}
+
+find_architecture() {
+  [ "$(uname -s)" = Linux ] || fail "there is no package for $(uname -s), but for Linux alone"
+  machine=$(uname -m)
+  case $machine in
+    x86_64) architecture=amd64 ;;
+    aarch64) architecture=arm64 ;;
+    *) fail "there is no package for $machine, but for x86_64 and aarch64 alone" ;;
+  esac
+  # A 64-bit kernel may well run a 32-bit system.
+  [ "$(getconf LONG_BIT)" = 64 ] || fail "there is no package for this system: it has 32 bits, though its kernel has 64"
+  libc=$(getconf GNU_LIBC_VERSION 2> /dev/null) ||
+    fail "there is no package for this system: its C library is not glibc, but musl or another one"
+  libc=${libc#glibc }
+  major=${libc%%.*} minor=${libc#*.}
+  minor=${minor%%[!0-9]*}
+  [ "$major" -gt 2 ] || [ "$minor" -ge 28 ] ||
+    fail "there is no package for this system: it has glibc $libc, and Node.js needs 2.28 or newer"
+}
+
+# As it was installed; else as the system installs things.
+find_form() {
+  form=tar.gz
+  if have dpkg-query && [ "$(dpkg-query -W -f '${db:Status-Status}' "$PACKAGE" 2> /dev/null)" = installed ]; then
+    form=deb
+  elif [ ! -d "$home" ] && [ -e "$root/etc/debian_version" ] && have apt-get; then
+    form=deb
+  fi
+}
+
+install() {
+  [ "$form" = deb ] || refuse_others
+  download
+  if [ "$form" = deb ]; then install_deb; else install_folder; fi
+}
+
+# Into a folder of its own: nothing is changed before all of it is there, and is what SHA256SUMS says.
+download() {
+  work=$(mktemp -d "${TMPDIR:-/var/tmp}/$PACKAGE.XXXXXX")
+  # apt reads the package as another user. Nothing in here is a secret.
+  chmod 755 "$work"
+  fetch SHA256SUMS
+  [ -z "$digest" ] || [ "$(sum_of SHA256SUMS)" = "$digest" ] ||
+    fail "$from/SHA256SUMS does not have the SHA-256 sum $digest: nothing was changed"
+  name=$(sed -n "s/^[0-9a-f]\{64\}  \(${PACKAGE}_[0-9][^/]*_$architecture\.$form\)\$/\1/p" "$work/SHA256SUMS")
+  case $name in
+    '') fail "$from/SHA256SUMS names no $form for $architecture: nothing was changed" ;;
+    *"
+"*) fail "$from/SHA256SUMS names several releases for $architecture: nothing was changed" ;;
+  esac
+  sum=$(sed -n "s/^\([0-9a-f]\{64\}\)  $name\$/\1/p" "$work/SHA256SUMS")
+  fetch "$name"
+  [ "$(sum_of "$name")" = "$sum" ] || fail "$from/$name is not what SHA256SUMS says: nothing was changed"
+}
+
+fetch() {
+  say "fetching $from/$1"
+  case $from in
+    http*)
+      if have curl; then
+        curl -fsSL --proto "=${from%%:*},https" --retry 3 --connect-timeout 20 --speed-limit 1 --speed-time 60 \
+          -o "$work/$1" "$from/$1"
+      elif have wget; then
+        wget -q -T 60 -O "$work/$1" "$from/$1"
+      else
+        fail "curl and wget are both missing: install one, or fetch the packages and name their folder with --from"
+      fi
+      ;;
+    *) cp -- "${from#file://}/$1" "$work/$1" ;;
+  esac || fail "$from/$1 cannot be fetched: nothing was changed"
+}
+
+sum_of() { sha256sum < "$work/$1" | cut -d ' ' -f 1; }
+
+# apt-get and not dpkg, which would leave the package unpacked where a library is missing.
+install_deb() {
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+    -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$work/$name" ||
+    fail "apt-get has not installed $name: it says why above"
+}
+
+refuse_others() {
+  if [ -e "$command_link" ] || [ -L "$command_link" ]; then
+    [ "$(readlink "$command_link")" = "${home#"$root"}/current/bin/node-shim" ] ||
+      fail "$command_link is of another installation: remove that first (npm uninstall -g @rollcall/node-shim)"
+  fi
+  [ ! -e "$root/etc/systemd/system/$UNIT" ] ||
+    fail "$root/etc/systemd/system/$UNIT would win over this one: run \"node-shim uninstall-service\" first"
+}
+
+# Each release has its folder. Which one is in force is one link, and that is changed last, at once.
+install_folder() {
+  release=${name%.tar.gz}-$(echo "$sum" | cut -c 1-12)
+  previous=$(readlink "$home/current" || true)
+  if [ -z "$previous" ]; then undo=remove_files; fi
+  writable "$home"
+  if [ ! -d "$home/$release" ]; then unpack; fi
+  writable "${command_link%/*}" "${manual_link%/*}" "${unit_file%/*}" "$config"
+  for file in kubelet.yaml node-shim.env; do
+    [ -e "$config/$file" ] || cp "$home/$release/etc/$file" "$config/$file"
+  done
+  link "${home#"$root"}/current/bin/node-shim" "$command_link"
+  link "${home#"$root"}/current/man/node-shim.8.gz" "$manual_link"
+  cp "$home/$release/systemd/$UNIT" "$unit_file.new"
+  mv "$unit_file.new" "$unit_file"
+  # An administrator's "disable" outlives an upgrade.
+  if [ -z "$previous" ] && have systemctl; then systemctl enable --quiet "$UNIT"; fi
+  link "$release" "$home/current"
+  undo=''
+  if have restorecon; then restorecon -R "$home" "$unit_file" || true; fi
+  if [ "$previous" = "$release" ]; then say "$release is installed already"; else say "$release is installed"; fi
+  start_service
+  for folder in "$home"/*; do
+    [ "$folder" = "$home/current" ] || [ "$folder" = "$home/$release" ] || rm -rf "$folder"
+  done
+  say_next
+}
+
+writable() {
+  for folder; do
+    { mkdir -p "$folder" && [ -w "$folder" ]; } || fail "$folder cannot be written: is the file system read-only?"
+  done
+}
+
+# It has to run here before anything is changed.
+unpack() {
+  stage=$home/.new.$$
+  mkdir "$stage"
+  tar -xzf "$work/$name" -C "$stage" --strip-components=1 --no-same-owner || fail "$name cannot be unpacked"
+  "$stage/bin/node-shim" version > /dev/null || fail "$name does not run here: nothing was changed"
+  mv "$stage" "$home/$release"
+}
+
+# A link is replaced at once: nobody finds none.
+link() {
+  ln -s "$1" "$2.new.$$"
+  mv -T "$2.new.$$" "$2"
+}
+
+start_service() {
+  if ! have systemctl; then
+    say "there is no systemd: have your init system run node-shim run --config /etc/rollcall/kubelet.yaml"
+  elif [ ! -d "$root/run/systemd/system" ]; then
+    say "systemd does not run here: the service starts with the machine"
+  else
+    systemctl daemon-reload
+    # It starts where the machine is enrolled. One that an administrator has stopped stays so.
+    if [ -z "$previous" ]; then set -- start; else set -- try-restart; fi
+    [ "$previous" = "$release" ] || systemctl "$1" "$UNIT" ||
+      fail "the shim is installed, but its service does not start: journalctl -u $UNIT"
+  fi
+}
+
+say_next() {
+  if [ -e "$state/enrolment.json" ] || [ -e "$config/join-token" ]; then return; fi
+  if have node-shim; then shim=node-shim; else shim=${command_link#"$root"}; fi
+  say "next, with your Worker's URL and a join token in a file:"
+  echo "  $shim join --url https://rollcall.example.com --join-token-file /root/join-token --install-service"
+}
+
+uninstall() {
+  if [ "$form" = deb ]; then
+    if [ -n "$purge" ]; then set -- purge; else set -- remove; fi
+    DEBIAN_FRONTEND=noninteractive apt-get "$1" -y -q "$PACKAGE" || fail "apt-get has not removed it: it says why above"
+  else
+    remove_files
+  fi
+  if [ -n "$purge" ]; then
+    purge_files
+    say "removed, with configuration, key and enrolment"
+  else
+    say "removed; configuration ($config), key and enrolment ($state) stay: --purge removes them"
+  fi
+}
+
+# The folder last: whoever is interrupted can do it again.
+remove_files() {
+  if have systemctl && [ -e "$unit_file" ]; then systemctl disable --now --quiet "$UNIT" || true; fi
+  rm -f "$unit_file" "$command_link" "$manual_link"
+  if have systemctl && [ -d "$root/run/systemd/system" ]; then systemctl daemon-reload || true; fi
+  rm -rf "$home"
+}
+
+purge_files() {
+  rm -rf "$state"
+  rm -f "$config/kubelet.yaml" "$config/node-shim.env" "$config/join-token"
+  if [ -d "$config" ]; then rmdir --ignore-fail-on-non-empty "$config"; fi
+}
+
+clean_up() {
+  code=$?
+  trap - EXIT
+  if [ -n "$undo" ]; then "$undo"; fi
+  rm -rf "$work" "$stage"
+  exit "$code"
+}
+
+have() { command -v "$1" > /dev/null; }
+
+say() { echo "install.sh: $*"; }
+
+fail() {
+  echo "install.sh: $*" >&2
+  exit 1
+}
+
+misuse() {
+  echo "install.sh: $*; --help has the rest" >&2
+  exit 2
+}
+
+main "$@"
