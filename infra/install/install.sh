@@ -70,12 +70,11 @@ parse() {
     esac
     shift
   done
-  if [ "$action" = uninstall ]; then return; fi
-  [ -z "$purge" ] || misuse "--purge is for --uninstall"
-  check_place
+  if [ "$action" = install ]; then check_place; fi
 }
 
 check_place() {
+  [ -z "$purge" ] || misuse "--purge is for --uninstall"
   # A script that comes through a pipe is in no folder: $0 is the shell's.
   case $0 in
     install.sh | */install.sh) : "${from:=$(dirname -- "$0")}" ;;
@@ -124,7 +123,8 @@ install() {
   if [ "$form" = deb ]; then install_deb; else install_folder; fi
 }
 
-# Into a folder of its own: nothing is changed before all of it is there, and is what SHA256SUMS says.
+# Into a folder of its own: nothing is changed before all of it is there, and is what SHA256SUMS says. What has been
+# unpacked before is not fetched again.
 download() {
   work=$(mktemp -d "${TMPDIR:-/var/tmp}/$PACKAGE.XXXXXX")
   # apt reads the package as another user. Nothing in here is a secret.
@@ -133,12 +133,11 @@ download() {
   [ -z "$digest" ] || [ "$(sum_of SHA256SUMS)" = "$digest" ] ||
     fail "$from/SHA256SUMS does not have the SHA-256 sum $digest: nothing was changed"
   name=$(sed -n "s/^[0-9a-f]\{64\}  \(${PACKAGE}_[0-9][^/]*_$architecture\.$form\)\$/\1/p" "$work/SHA256SUMS")
-  case $name in
-    '') fail "$from/SHA256SUMS names no $form for $architecture: nothing was changed" ;;
-    *"
-"*) fail "$from/SHA256SUMS names several releases for $architecture: nothing was changed" ;;
-  esac
+  [ "$(echo "$name" | wc -w)" -eq 1 ] ||
+    fail "$from/SHA256SUMS has to name one $form for $architecture, and names: ${name:-none}: nothing was changed"
   sum=$(sed -n "s/^\([0-9a-f]\{64\}\)  $name\$/\1/p" "$work/SHA256SUMS")
+  release=${name%.tar.gz}-$(echo "$sum" | cut -c 1-12)
+  if [ "$form" = tar.gz ] && [ -d "$home/$release" ]; then return; fi
   fetch "$name"
   [ "$(sum_of "$name")" = "$sum" ] || fail "$from/$name is not what SHA256SUMS says: nothing was changed"
 }
@@ -164,7 +163,7 @@ sum_of() { sha256sum < "$work/$1" | cut -d ' ' -f 1; }
 
 # apt-get and not dpkg, which would leave the package unpacked where a library is missing.
 install_deb() {
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends -o Dpkg::Use-Pty=0 \
     -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$work/$name" ||
     fail "apt-get has not installed $name: it says why above"
 }
@@ -180,7 +179,6 @@ refuse_others() {
 
 # Each release has its folder. Which one is in force is one link, and that is changed last, at once.
 install_folder() {
-  release=${name%.tar.gz}-$(echo "$sum" | cut -c 1-12)
   previous=$(readlink "$home/current" || true)
   if [ -z "$previous" ]; then undo=remove_files; fi
   writable "$home"

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { mintToken } from "../../infra/local/admin.ts";
 import { buildPackages, DEB } from "../infra/deb/build-packages.ts";
 import { bootDebian, type DebianMachine } from "./debian-machine.ts";
@@ -24,6 +24,7 @@ const packages = process.env["DEBIAN_PACKAGES"];
 
 interface Way {
   name: string;
+  hostname: string;
   prepare: string;
   install: string;
   purge: string;
@@ -33,22 +34,29 @@ const WAYS: readonly Way[] = hasNode
   ? [
       {
         name: "the .deb",
+        hostname: "with-nodejs",
         prepare: "true",
         install: `dpkg -i /tmp/packages/${DEB}`,
         purge: "dpkg -P rollcall-node-shim",
       },
     ]
   : [
-      { name: "install.sh", prepare: "true", install: INSTALLER, purge: `${INSTALLER} --uninstall --purge` },
+      {
+        name: "install.sh",
+        hostname: "debian",
+        prepare: "true",
+        install: INSTALLER,
+        purge: `${INSTALLER} --uninstall --purge`,
+      },
       {
         name: "install.sh, where there is no Debian",
+        hostname: "no-debian",
         prepare: "rm /etc/debian_version",
         install: INSTALLER,
         purge: `${INSTALLER} --uninstall --purge`,
       },
     ];
 
-const NAME = "fresh-debian";
 const UNIT = "rollcall-node-shim.service";
 
 describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (skipped: ${missing})`}`, () => {
@@ -60,15 +68,6 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
     if (packages === undefined) buildPackages(join(folder.path, "packages"), hasNode ? "all" : "amd64");
     cluster = startLocal(["--state", join(folder.path, "cluster")]);
     [, url = ""] = await cluster.printed(/^Worker ready at (http:\S+)/m);
-  });
-  beforeEach(async () => {
-    machine = await bootDebian(root, NAME);
-    sh(
-      "mkdir /tmp/packages && tar -x -C /tmp/packages",
-      execFileSync("tar", ["-c", "-C", packages ?? join(folder.path, "packages"), "."], {
-        maxBuffer: 2 ** 30,
-      }),
-    );
   });
   afterEach(() => machine?.stop());
   afterAll(async () => {
@@ -90,9 +89,9 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
     const others = ["lib/dpkg", "lib/apt", "cache", "log", "tmp"].map((path) => `! -path '/var/${path}/*'`);
     return sh(`find / -xdev ! -type d ! -path '/tmp/*' ${others.join(" ")} | sort`);
   };
-  async function nodeReady(): Promise<boolean> {
+  async function nodeReady(name: string): Promise<boolean> {
     const api = adminOf(join(folder.path, "cluster")).makeApiClient(CoreV1Api);
-    const node = await api.readNode({ name: NAME });
+    const node = await api.readNode({ name });
     return (
       node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true
     );
@@ -101,6 +100,13 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
   test.each(WAYS)(
     "$name: installed → waiting; joined → a Ready Node; killed → back; purged → nothing",
     async (way) => {
+      machine = await bootDebian(root, way.hostname);
+      sh(
+        "mkdir /tmp/packages && tar -x -C /tmp/packages",
+        execFileSync("tar", ["-c", "-C", packages ?? join(folder.path, "packages"), "."], {
+          maxBuffer: 2 ** 30,
+        }),
+      );
       sh(way.prepare);
       const before = files();
       sh(way.install);
@@ -111,9 +117,13 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
       ]).toEqual(["enabled", "inactive", "no"]);
 
       const adminSecret = readFileSync(join(folder.path, "cluster/admin-secret"), "utf8").trim();
-      const token = await mintToken(url, adminSecret, { names: NAME, uses: 1, withoutFactsOnlyTaint: false });
+      const token = await mintToken(url, adminSecret, {
+        names: way.hostname,
+        uses: 1,
+        withoutFactsOnlyTaint: false,
+      });
       sh(`node-shim join --url ${url} --join-token-file - --install-service`, token);
-      await eventually(nodeReady);
+      await eventually(async () => nodeReady(way.hostname));
       expect(property("ActiveState")).toBe("active");
       const pid = property("MainPID");
       const confined = sh(`grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/${pid}/status`);
@@ -136,7 +146,7 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
 
       sh(way.purge);
       expect(machine.sh(`systemctl status ${UNIT}`).code).toBe(4);
-      expect(machine.sh("pgrep -f node-shim").stdout).toBe("");
+      expect(machine.sh("pgrep -f '[n]ode-shim'").stdout).toBe("");
       expect(files()).toBe(before);
     },
   );

@@ -135,6 +135,7 @@ describe("commands", () => {
   const sourcesOf = {
     start: "infra/local/*.ts",
     rollcall: "infra/operator/**/*.ts",
+    packages: "infra/{deb,install}/*.{ts,sh}",
     bench: "test/bench/*.ts",
     hostile: "test/hostile/*.ts",
     mutation: "test/mutation/*.ts",

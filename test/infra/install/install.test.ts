@@ -73,8 +73,9 @@ usr/local/share/man/man8/node-shim.8.gz`,
     ]);
   });
 
-  it("again → the same files, the service is left alone; configuration stays", () => {
+  it("again → the same files, nothing fetched, the service left alone; configuration stays", () => {
     install();
+    rmSync(join(release, "rollcall-node-shim_1.2.3_amd64.tar.gz"));
     machine.calls();
     machine.put("etc/rollcall/kubelet.yaml", "maxPods: 7\n");
     const before = machine.files();
@@ -245,8 +246,12 @@ describe("nothing is changed", () => {
     ],
     ["the package is missing", () => rmSync(tarball()), /\.tar\.gz cannot be fetched/],
     ["no sums", () => rmSync(join(release, "SHA256SUMS")), /SHA256SUMS cannot be fetched/],
-    ["no package for amd64", () => writeSums(""), /names no tar\.gz for amd64/],
-    ["two releases", () => writeSums(sums() + sums().replaceAll("1.2.3", "1.2.4")), /names several releases/],
+    ["no package for amd64", () => writeSums(""), /one tar\.gz for amd64, and names: none: /],
+    [
+      "two releases",
+      () => writeSums(sums() + sums().replaceAll("1.2.3", "1.2.4")),
+      /names: \S+1\.2\.3_amd64\.tar\.gz\n\S+1\.2\.4_/,
+    ],
     ["a release that does not run here", () => publish("exit 127"), /does not run here/],
   ])("%s → refused", (_situation, spoil, line) => {
     spoil();

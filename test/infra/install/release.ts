@@ -44,7 +44,9 @@ export function makeRelease(folder: string, shim = "echo node-shim 1.2.3"): void
 
 /** What a minimal system has; the rest is played, or missing. */
 const TOOLS =
-  "sh cat chmod cp cut curl dirname ln mkdir mktemp mv readlink rm rmdir sed sha256sum tar gzip".split(" ");
+  "sh cat chmod cp cut curl dirname ln mkdir mktemp mv readlink rm rmdir sed sha256sum tar gzip wc".split(
+    " ",
+  );
 
 /** A machine of 64 bits with glibc 2.31 and systemd, and root on it. Each writes down how it was called. */
 const PLAYED: Readonly<Record<string, string>> = {
