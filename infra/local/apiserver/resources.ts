@@ -4,6 +4,7 @@ import { eventSchema, leaseSchema, namespaceSchema } from "./patch/object-schema
 import * as columns from "./answers/columns.ts";
 import { normaliseNode, prepareNodeForCreate } from "./kinds/node.ts";
 import * as others from "./kinds/others.ts";
+import { textOf } from "./object.ts";
 import * as schemas from "./kinds/patch-schemas.ts";
 import type { RequestInfo } from "./request-info.ts";
 import type { ResourceType, Subresource, Verb } from "./resource-type.ts";
@@ -87,6 +88,20 @@ const core: ResourceType[] = [
     validate: ({ metadata }) => validateCoreMetadata(metadata, true, subdomainName),
     returnsDeletedObject: true,
     columns: columns.nameAndAge,
+  },
+  {
+    group: "",
+    version: "v1",
+    resource: "secrets",
+    singular: "secret",
+    kind: "Secret",
+    namespaced: true,
+    verbs: allVerbs,
+    schema: schemas.secretSchema,
+    normalise: others.normaliseSecret,
+    validate: ({ metadata }) => validateCoreMetadata(metadata, true, subdomainName),
+    selectableFields: (secret) => ({ type: textOf(secret["type"]) }),
+    columns: columns.secretColumns,
   },
   {
     group: "",

@@ -1,5 +1,5 @@
 // Who sends a request: a bearer token → a user. Without one it is the anonymous user; a token of a service account dies
-// with its account.
+// with its account, and with the Secret that it is bound to.
 import { createHash, type KeyObject, timingSafeEqual } from "node:crypto";
 import {
   createTokenSigner,
@@ -66,9 +66,11 @@ export function createAuthenticator(
   function accountUser(token: string): User | undefined {
     const claims = verifiedClaims(token);
     if (!claims) return undefined;
-    const { namespace, serviceAccount: name, uid } = claims;
-    const account = store.get({ resource: "serviceaccounts", namespace, name });
-    return account && account.metadata.uid === uid ? userOf(claims) : undefined;
+    const { namespace, serviceAccount: name, uid, secret } = claims;
+    const isThere = (resource: string, found: { name: string; uid: string }) =>
+      store.get({ resource, namespace, name: found.name })?.metadata.uid === found.uid;
+    const isGood = isThere("serviceaccounts", { name, uid }) && (!secret || isThere("secrets", secret));
+    return isGood ? userOf(claims) : undefined;
   }
 
   return {

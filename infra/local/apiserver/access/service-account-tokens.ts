@@ -12,6 +12,8 @@ export interface TokenClaims {
   serviceAccount: string;
   /** The account's. */
   uid: string;
+  /** With which the token ends. */
+  secret?: { name: string; uid: string };
   issuedAtMs: number;
   expiresAtMs: number;
   /** JTI: a token's own name. */
@@ -42,7 +44,7 @@ function decode(part: string): JsonObject {
   }
 }
 
-function payloadOf({ namespace, serviceAccount, uid, issuedAtMs, expiresAtMs, id }: TokenClaims) {
+function payloadOf({ namespace, serviceAccount, uid, secret, issuedAtMs, expiresAtMs, id }: TokenClaims) {
   const seconds = (ms: number) => Math.floor(ms / 1_000);
   return {
     aud: [issuer],
@@ -50,7 +52,11 @@ function payloadOf({ namespace, serviceAccount, uid, issuedAtMs, expiresAtMs, id
     iat: seconds(issuedAtMs),
     iss: issuer,
     jti: id,
-    "kubernetes.io": { namespace, serviceaccount: { name: serviceAccount, uid } },
+    "kubernetes.io": {
+      namespace,
+      ...(secret && { secret }),
+      serviceaccount: { name: serviceAccount, uid },
+    },
     nbf: seconds(issuedAtMs),
     sub: `system:serviceaccount:${namespace}:${serviceAccount}`,
   };
@@ -59,10 +65,14 @@ function payloadOf({ namespace, serviceAccount, uid, issuedAtMs, expiresAtMs, id
 function claimsOf(payload: JsonObject): TokenClaims {
   const own = fieldsOf(payload["kubernetes.io"]);
   const account = fieldsOf(own["serviceaccount"]);
+  const secret = fieldsOf(own["secret"]);
   return {
     namespace: textOf(own["namespace"]),
     serviceAccount: textOf(account["name"]),
     uid: textOf(account["uid"]),
+    ...(own["secret"] !== undefined && {
+      secret: { name: textOf(secret["name"]), uid: textOf(secret["uid"]) },
+    }),
     issuedAtMs: Number(payload["iat"]) * 1_000,
     expiresAtMs: Number(payload["exp"]) * 1_000,
     id: textOf(payload["jti"]),

@@ -1,11 +1,11 @@
 // POST serviceaccounts/NAME/token: what is wrong with a TokenRequest, and the token that answers it. Mirrors
-// registry/core/serviceaccount/storage.TokenREST, without bound tokens and tokens for other audiences.
+// registry/core/serviceaccount/storage.TokenREST, without tokens for other audiences and those that are bound to pods or Nodes.
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { invalid } from "../validation/field-errors.ts";
-import { type ApiObject, fieldsOf, listOf, type Outcome } from "../object.ts";
-import { issuer, type TokenSigner } from "./service-account-tokens.ts";
+import { type ApiObject, fieldsOf, listOf, type Outcome, textOf } from "../object.ts";
+import { issuer, type TokenClaims, type TokenSigner } from "./service-account-tokens.ts";
 import * as refuse from "../status.ts";
 import { type Surroundings, timeOf } from "../write/write.ts";
 
@@ -23,32 +23,58 @@ function refuseExpiration(seconds: number): Status | undefined {
 }
 
 /** A token that is to be less than one of the account's own must not be granted as one. */
-function refuseUnsupported({ audiences, boundObjectRef = null }: JsonObject): Status | undefined {
+function refuseAudiences({ audiences }: JsonObject): Status | undefined {
   const isForUs = listOf(audiences).every((audience) => audience === issuer);
-  if (isForUs && boundObjectRef === null) return undefined;
-  return refuse.badRequest("tokens for other audiences and bound tokens are not supported");
+  return isForUs ? undefined : refuse.badRequest("tokens for other audiences are not supported");
+}
+
+const secrets = { group: "", resource: "secrets" };
+
+/** What the token is bound to; undefined: nothing. */
+function boundSecret(
+  { store }: Pick<Surroundings, "store">,
+  namespace: string,
+  { boundObjectRef = null }: JsonObject,
+): Outcome<TokenClaims["secret"]> {
+  if (boundObjectRef === null) return success(undefined);
+  const wanted = fieldsOf(boundObjectRef);
+  const [version, kind] = [textOf(wanted["apiVersion"]), textOf(wanted["kind"])];
+  if (version !== "v1" || kind !== "Secret")
+    return failure(refuse.badRequest("tokens that are bound to anything but a Secret are not supported"));
+  const name = textOf(wanted["name"]);
+  const found = store.get({ resource: "secrets", namespace, name });
+  if (!found) return failure(refuse.notFound(secrets, name));
+  const { uid = "" } = found.metadata;
+  const wantedUid = textOf(wanted["uid"]);
+  if (wantedUid === "" || wantedUid === uid) return success({ name, uid });
+  const why = `the UID in the bound object reference (${wantedUid}) does not match the UID in record. The object might have been deleted and then recreated`;
+  return failure(refuse.conflict(secrets, name, why));
 }
 
 /** The answer to a TokenRequest for an account that exists. */
 export function issueToken(
-  world: Pick<Surroundings, "now" | "uuid">,
+  world: Pick<Surroundings, "now" | "uuid" | "store">,
   signer: TokenSigner,
   account: ApiObject,
   sent: JsonObject,
 ): Outcome<ApiObject> {
   const spec = fieldsOf(sent["spec"]);
   const seconds = Number(spec["expirationSeconds"] ?? defaultExpirationSeconds);
-  const refused = refuseExpiration(seconds) ?? refuseUnsupported(spec);
+  const refused = refuseExpiration(seconds) ?? refuseAudiences(spec);
   if (refused) return failure(refused);
   const { name = "", namespace = "", uid = "" } = account.metadata;
+  const bound = boundSecret(world, namespace, spec);
+  if (!bound.ok) return bound;
+  const secret = bound.value;
   const issuedAtMs = world.now().getTime();
   const expiresAtMs = issuedAtMs + seconds * 1_000;
-  const claims = { namespace, serviceAccount: name, uid, issuedAtMs, expiresAtMs, id: world.uuid() };
+  const lifetime = { issuedAtMs, expiresAtMs, id: world.uuid() };
+  const claims = { namespace, serviceAccount: name, uid, ...(secret && { secret }), ...lifetime };
   return success({
     kind: "TokenRequest",
     apiVersion: `${group}/v1`,
     metadata: { name, namespace, creationTimestamp: timeOf(world.now()) },
-    spec: { audiences: [issuer], expirationSeconds: seconds, boundObjectRef: null },
+    spec: { audiences: [issuer], expirationSeconds: seconds, boundObjectRef: spec["boundObjectRef"] ?? null },
     status: { token: signer.sign(claims), expirationTimestamp: timeOf(new Date(expiresAtMs)) },
   });
 }

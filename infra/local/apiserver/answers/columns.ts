@@ -38,6 +38,13 @@ export const namespaceColumns: Column[] = [
   age,
 ];
 
+export const secretColumns: Column[] = [
+  nameColumn,
+  column("Type", (object) => textOf(object["type"])),
+  column("Data", (object) => Object.keys(fieldsOf(object["data"])).length),
+  age,
+];
+
 function nodeState(node: ListItem): string {
   const ready = listOf(fieldsOf(node["status"])["conditions"])
     .map(fieldsOf)

@@ -23,6 +23,14 @@ export const coreTypes: StructTables = {
     "imagePullSecrets?": "[]v1.LocalObjectReference",
     "automountServiceAccountToken?": "*bool",
   },
+  "v1.Secret": {
+    ...typeMeta,
+    metadata: "v1.ObjectMeta",
+    "immutable?": "*bool",
+    // Of bytes in base64, which are kept as they were sent.
+    "data?": "map[string]string",
+    "type?": "v1.SecretType",
+  },
   "v1.LocalObjectReference": {
     "name?": "string",
   },

@@ -8,7 +8,7 @@ import { nodeTypes } from "./node-types.ts";
 const sources: [tables: StructTables, ...kinds: string[]][] = [
   [nodeTypes, "Node"],
   [eventTypes, "Event"],
-  [coreTypes, "Namespace", "ServiceAccount", "Pod", "Lease"],
+  [coreTypes, "Namespace", "ServiceAccount", "Secret", "Pod", "Lease"],
   [accessTypes, "ClusterRoleBinding", "ClusterRole", "RoleBinding", "Role"],
   [accessTypes, "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "SubjectAccessReview"],
 ];

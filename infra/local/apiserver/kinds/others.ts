@@ -1,4 +1,4 @@
-// What the apiserver does to namespaces, RBAC objects and admission policies beyond the generic.
+// What the apiserver does to namespaces, secrets, RBAC objects and admission policies beyond the generic.
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
 
@@ -19,6 +19,11 @@ export function normaliseNamespace(namespace: ApiObject): ApiObject {
 /** namespaceStrategy.PrepareForCreate */
 export function prepareNamespaceForCreate(namespace: ApiObject): ApiObject {
   return normaliseNamespace({ ...namespace, spec: { finalizers: ["kubernetes"] }, status: {} });
+}
+
+/** SetDefaults_Secret */
+export function normaliseSecret(secret: ApiObject): ApiObject {
+  return { ...secret, type: textOf(secret["type"]) || "Opaque" };
 }
 
 const rbacGroup = "rbac.authorization.k8s.io";

@@ -17,6 +17,13 @@ export const serviceAccountSchema = struct("ServiceAccount", {
   imagePullSecrets: atomicList,
 });
 
+export const secretSchema = struct("Secret", {
+  ...typeMeta,
+  ...scalars("immutable", "type"),
+  metadata: objectMeta,
+  data: map,
+});
+
 /** Role and ClusterRole. */
 export const roleSchema = struct("Role", { ...typeMeta, metadata: objectMeta, rules: atomicList });
 

@@ -67,6 +67,13 @@ const kinds: Case[] = [
     cells: (name: string) => [name, "Active", age],
   },
   {
+    kind: "Secret",
+    path: inDefault("secrets"),
+    columns: "Name:name,Type,Data,Age",
+    object: (name: string) => ({ metadata: { name }, data: { a: "YQ==" } }),
+    cells: (name: string) => [name, "Opaque", 1, age],
+  },
+  {
     kind: "ServiceAccount",
     path: inDefault("serviceaccounts"),
     columns: "Name:name,Age",

@@ -1,8 +1,8 @@
 // Tokens of service accounts: how they are asked for, what they say, and that nobody else can make them.
 import { expect } from "vitest";
-import { fieldsOf } from "../../../../../infra/local/apiserver/object.ts";
+import { fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
 import { send } from "../test-server.ts";
-import { accountName, createAccount } from "./accounts.ts";
+import { accountName, create, createAccount, sendUntil } from "./accounts.ts";
 import { type Case, failure, timestamp } from "./case.ts";
 
 function claimsOf(token: string): object {
@@ -49,6 +49,44 @@ export const tokens: Case[] = [
         'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 599: ' +
           "may not specify a duration less than 10 minutes",
       ),
+  },
+  {
+    situation: "a token that is bound to a Secret ends with it, also where another of its name is made",
+    run: async (server, name) => {
+      const secret = { path: `/api/v1/namespaces/default/secrets/${name}` };
+      const bind = async (ref: object, code: number) => {
+        const path = `/api/v1/namespaces/default/serviceaccounts/${name}/token`;
+        const boundObjectRef = { apiVersion: "v1", kind: "Secret", name, ...ref };
+        const answer = await send(server, { method: "POST", path, body: { spec: { boundObjectRef } } });
+        expect(answer.code, answer.text).toBe(code);
+        return answer.body;
+      };
+      await createAccount(server, name);
+      expect(await bind({}, 404)).toMatchObject({ message: `secrets "${name}" not found` });
+      await create(server, "/api/v1/namespaces/default/secrets", { metadata: { name } });
+      const { body } = await send(server, secret);
+      const uid = textOf(fieldsOf(body["metadata"])["uid"]);
+      expect(body).toMatchObject({ kind: "Secret", type: "Opaque" });
+      await bind({ uid: "another" }, 409);
+      await bind({ kind: "ConfigMap" }, 400);
+      const issued = await bind({ uid }, 201);
+      expect(issued["spec"]).toMatchObject({ boundObjectRef: { kind: "Secret", name, uid } });
+      const token = textOf(fieldsOf(issued["status"])["token"]);
+      expect(claimsOf(token)).toMatchObject({
+        "kubernetes.io": { namespace: "default", secret: { name, uid } },
+      });
+      // A real server remembers for some seconds that a token was good: the first one is for looking, the second for later.
+      expect(await send(server, { path: "/version", token })).toMatchObject({ code: 200 });
+      const unused = textOf(fieldsOf((await bind({}, 201))["status"])["token"]);
+      await send(server, { method: "DELETE", ...secret });
+      await create(server, "/api/v1/namespaces/default/secrets", { metadata: { name } });
+      const refused = await sendUntil(
+        server,
+        { path: "/version", token: unused },
+        ({ code }) => code === 401,
+      );
+      expect(refused.code).toBe(401);
+    },
   },
   {
     situation: "a service account's token is a JWT that says whose it is",
