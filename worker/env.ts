@@ -123,3 +123,6 @@ function wholeNumber(
 
 /** The registry is one object. It keeps its former name, `fleet`, by which its stored state is found. */
 export const registry = (env: Environment) => env.REGISTRY.getByName("fleet");
+
+/** The deployment's one object that keeps what is known of its cluster. */
+export const clusterObject = (env: Environment) => env.CLUSTER.getByName("cluster");

@@ -9,6 +9,7 @@ import { operatorRoutes } from "./http/operator-routes.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";
 import { newIsolate } from "./isolate.ts";
 
+export { ClusterObject } from "./cluster/cluster-object.ts";
 export { RegistryObject } from "./registry/registry-object.ts";
 export { NodeObject } from "./machine/node-object.ts";
 

@@ -101,6 +101,7 @@ const worker :Workerd.Worker = (
   bindings = [
     (name = "NODES", durableObjectNamespace = "NodeObject"),
     (name = "REGISTRY", durableObjectNamespace = "RegistryObject"),
+    (name = "CLUSTER", durableObjectNamespace = "ClusterObject"),
     (name = "KUBE", service = "kube"),
     ${bindings.join(",\n    ")},
   ],
@@ -108,6 +109,7 @@ const worker :Workerd.Worker = (
   durableObjectNamespaces = [
     (className = "NodeObject", uniqueKey = "rollcall-node", enableSql = true),
     (className = "RegistryObject", uniqueKey = "rollcall-fleet", enableSql = true),
+    (className = "ClusterObject", uniqueKey = "rollcall-cluster", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "objects"),
 );

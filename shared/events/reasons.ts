@@ -31,6 +31,11 @@ export const EVENT_REASONS = {
   KubeletSetupFailed: { type: "Warning", when: "the shim ends instead of reporting", isUpstream: true },
   NodeNameTaken: { type: "Warning", when: "somebody else has the Node or keeps it alive", isUpstream: false },
   MachineCloned: { type: "Warning", when: "several machines report with one key", isUpstream: false },
+  TokenNotRenewed: {
+    type: "Warning",
+    when: "the cluster token is not renewed; of the Worker's ServiceAccount",
+    isUpstream: false,
+  },
   TwoShims: { type: "Warning", when: "several shims report for one machine", isUpstream: false },
 } as const satisfies Record<string, EventReasonRow>;
 

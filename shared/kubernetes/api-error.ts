@@ -18,6 +18,11 @@ export function isNotFound(error: ApiError): boolean {
   return isOfKind(error, "NotFound", 404);
 }
 
+/** The token is not good, or not any more. */
+export function isUnauthorized(error: ApiError): boolean {
+  return isOfKind(error, "Unauthorized", 401);
+}
+
 export function isForbidden(error: ApiError): boolean {
   return isOfKind(error, "Forbidden", 403);
 }

@@ -317,7 +317,7 @@ describe("the apiserver's client", () => {
   const connection = (fetch: () => Promise<Response>, nowMs = () => Date.now()) => ({
     fetch,
     url: "https://kube.test",
-    token: "t",
+    token: () => "t",
     fieldManager: "rollcall.a&b",
     withinMs: 20,
     nowMs,

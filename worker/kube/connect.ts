@@ -1,15 +1,31 @@
-// Makes clients for this deployment's apiserver.
-import type { Environment } from "../env.ts";
+// Makes clients for this deployment's apiserver, and the token that they share.
+import { clusterObject, type Environment } from "../env.ts";
+import { HeldToken } from "./held-token.ts";
 import { type RequestKind, kubeClient, type KubeClient } from "./kube-client.ts";
+import { tokenChainId } from "./token-chain-id.ts";
 
 /** The field manager under which a deployment writes. */
 export function fieldManagerOf(deployment: string): string {
   return `rollcall.${deployment}`;
 }
 
+/** Of an object, for as long as it is in memory: the cluster's object keeps the deployment's token. */
+export function heldToken(env: Environment): HeldToken {
+  return new HeldToken({
+    secret: env.KUBE_TOKEN,
+    ask: async (refused) => clusterObject(env).tokenFor(await tokenChainId(env), refused),
+    nowMs: () => Date.now(),
+    random: Math.random,
+  });
+}
+
+/** Whose token the clients have. */
+type TokenSource = Pick<HeldToken, "current" | "instead">;
+
 /** The function makes clients; all calls of a client end `withinMs` after it was made. */
 export function kubeConnector(
   env: Environment,
+  token: TokenSource,
   nowMs: () => number,
   mayAsk: (what: RequestKind) => boolean = () => true,
 ): (withinMs: number) => KubeClient {
@@ -18,7 +34,8 @@ export function kubeConnector(
     kubeClient({
       fetch: KUBE ? (url, init) => KUBE.fetch(url, init) : (url, init) => fetch(url, init),
       url: env.KUBE_URL,
-      token: env.KUBE_TOKEN,
+      token: () => token.current(),
+      otherToken: (refused) => token.instead(refused),
       fieldManager: fieldManagerOf(env.DEPLOYMENT),
       withinMs,
       nowMs,

@@ -1,18 +1,22 @@
 // The only place that speaks to the apiserver. One request function; every call has a deadline; an error keeps the
 // apiserver's Status.
-import type { ApiError, ApiResult } from "../../shared/kubernetes/api-error.ts";
+import { type ApiError, type ApiResult, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import { isJsonObject, type JsonObject } from "../../shared/kubernetes/json.ts";
 import type { Event, Lease, Node, Status } from "../../shared/kubernetes/types.ts";
 import { failure, success } from "../../shared/result.ts";
+import { withDeadline } from "./deadline.ts";
+import type { ServiceAccount } from "./token-life.ts";
 
 export interface KubeConnection {
   /** Typically `KUBE.fetch`, or the global one. */
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** https://kube.example.com:6443 */
   url: string;
-  /** The ServiceAccount's bearer token. */
-  token: string;
+  /** The ServiceAccount's bearer token, as it is now. */
+  token: () => string;
+  /** Another token than the one that was answered 401; null: there is none. Absent: there is one token alone. */
+  otherToken?: (refused: string) => Promise<string | null>;
   /** rollcall.<deployment> */
   fieldManager: string;
   /** A step has one deadline for all of its calls: this long after the client was made. */
@@ -24,7 +28,12 @@ export interface KubeConnection {
 }
 
 /** What a request is about. */
-export type RequestKind = "lease" | "node" | "event";
+export type RequestKind = "lease" | "node" | "event" | "token";
+
+/** What a TokenRequest is answered. */
+export interface IssuedToken {
+  status?: { token?: string };
+}
 
 export interface KubeClient extends NodeClient, LeaseClient, EventClient {
   /** PATCHes with a strategic merge patch, which brings its own preconditions. */
@@ -32,6 +41,8 @@ export interface KubeClient extends NodeClient, LeaseClient, EventClient {
   /** DELETEs the Node with this uid. A Node with another uid is a conflict. */
   deleteNode: (name: string, uid: string) => Promise<ApiResult<unknown>>;
   deleteLease: (namespace: string, name: string, uid: string) => Promise<ApiResult<unknown>>;
+  /** TokenRequest for the apiserver itself: it ends with the Secret, and after so many seconds at the latest. */
+  createToken: (account: ServiceAccount, secret: string, seconds: number) => Promise<ApiResult<IssuedToken>>;
 }
 
 const STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json";
@@ -46,6 +57,7 @@ export function kubeClient(connection: KubeConnection): KubeClient {
     <T>(method: string, path: string, body?: unknown, contentType = "application/json") =>
       answered<T>(connection, startedMs, { what, method, path, body, contentType });
   const [call, callLease, callEvent] = [calls("node"), calls("lease"), calls("event")];
+  const callToken = calls("token");
   return {
     createNode: (node) => call<Node>("POST", NODES, { apiVersion: "v1", kind: "Node", ...node }),
     getNode: (name, fromCache = false) =>
@@ -75,6 +87,16 @@ export function kubeClient(connection: KubeConnection): KubeClient {
       callEvent<Event>("POST", eventsOf(event), { apiVersion: "v1", kind: "Event", ...event }),
     patchEvent: (event, patch) =>
       callEvent<Event>("PATCH", `${eventsOf(event)}/${event.metadata.name}`, patch, STRATEGIC_MERGE_PATCH),
+    createToken: ({ namespace, name }, secret, expirationSeconds) =>
+      callToken<IssuedToken>("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`, {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenRequest",
+        spec: {
+          audiences: [],
+          expirationSeconds,
+          boundObjectRef: { apiVersion: "v1", kind: "Secret", name: secret },
+        },
+      }),
   };
 }
 
@@ -107,52 +129,46 @@ type Attempt<T> = ApiResult<T> & { retryAfterMs?: number };
 const NO_ANSWER = "no answer in time";
 const NOT_ASKED = "not asked: the machine has used up its requests to the apiserver";
 
-/** Repeats the request while the apiserver answers with Retry-After and there is time, as client-go does. */
+/**
+ * Repeats the request while the apiserver answers with Retry-After and there is time, as client-go does; and once with
+ * another token, where there is one.
+ */
 async function answered<T>(connection: KubeConnection, startedMs: number, call: Call): Promise<ApiResult<T>> {
-  for (;;) {
-    // A clock that was set back must not extend the deadline.
-    const leftMs = connection.withinMs - Math.max(0, connection.nowMs() - startedMs);
-    if (leftMs <= 0) return failure({ kind: "unanswered", message: NO_ANSWER });
+  const late: Attempt<T> = failure({ kind: "unanswered", message: NO_ANSWER });
+  // A clock that was set back must not extend the deadline.
+  const leftMs = () => connection.withinMs - Math.max(0, connection.nowMs() - startedMs);
+  for (let token = connection.token(), isRepeated = false; ;) {
+    if (leftMs() <= 0) return late;
     if (connection.mayAsk?.(call.what) === false) return failure({ kind: "unanswered", message: NOT_ASKED });
-    const { retryAfterMs, ...answer } = await withDeadline(leftMs, (signal) =>
-      request<T>(connection, call, signal),
+    const { retryAfterMs, ...answer } = await withDeadline<Attempt<T>>(
+      leftMs(),
+      (signal) => request<T>(connection, token, call, signal),
+      late,
     );
-    if (retryAfterMs === undefined || retryAfterMs >= leftMs) return answer;
-    await new Promise((resolve) => void setTimeout(resolve, retryAfterMs));
+    if (!answer.ok && isUnauthorized(answer.error) && !isRepeated) {
+      const other = await withDeadline(leftMs(), () => otherToken(connection, token), null);
+      if (other === null) return answer;
+      [token, isRepeated] = [other, true];
+    } else if (retryAfterMs === undefined || retryAfterMs >= leftMs()) return answer;
+    else await new Promise((resolve) => void setTimeout(resolve, retryAfterMs));
   }
 }
 
-/** Ends in time even where the request does not: a tick that hangs would delay every report after it. */
-async function withDeadline<T>(
-  leftMs: number,
-  work: (signal: AbortSignal) => Promise<Attempt<T>>,
-): Promise<Attempt<T>> {
-  const abort = new AbortController();
-  // Not AbortSignal.timeout: a timer that is left behind keeps the object awake.
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<Attempt<T>>((resolve) => {
-    timer = setTimeout(() => {
-      resolve(failure({ kind: "unanswered", message: NO_ANSWER }));
-      abort.abort(new Error(NO_ANSWER));
-    }, leftMs);
-  });
-  try {
-    return await Promise.race([work(abort.signal), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function otherToken({ otherToken: ask }: KubeConnection, refused: string): Promise<string | null> {
+  return ask ? ask(refused) : Promise.resolve(null);
 }
 
 /** Never rejects. */
 async function request<T>(
   connection: KubeConnection,
+  token: string,
   { method, path, body, contentType }: Call,
   signal: AbortSignal,
 ): Promise<Attempt<T>> {
   const query = method === "GET" ? "" : `?fieldManager=${encodeURIComponent(connection.fieldManager)}`;
   const headers: Record<string, string> = {
     accept: "application/json",
-    authorization: `Bearer ${connection.token}`,
+    authorization: `Bearer ${token}`,
     "user-agent": "rollcall",
   };
   if (body !== undefined) headers["content-type"] = contentType;

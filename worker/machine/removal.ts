@@ -6,7 +6,6 @@ import { ownershipFault } from "../../shared/node/ownership.ts";
 import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
-import { kubeConnector } from "../kube/connect.ts";
 import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
 import { machineLog } from "../log.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
@@ -101,7 +100,7 @@ export class Removal {
       upkeep.spend(what);
       return true;
     };
-    const cluster = { env, records: state.records, nowMs, client: kubeConnector(env, nowMs, spend) };
+    const cluster = { env, records: state.records, nowMs, client: upkeep.connector(spend) };
     const removed = await removeFromCluster(cluster, name);
     const isForgotten = state.records.get("isLeaving") === "forgotten";
     if (removed.ok) machineLog(name)(isForgotten ? "forgotten by an operator" : "left");

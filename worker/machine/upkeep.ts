@@ -3,7 +3,8 @@
 import type { Report } from "../../shared/protocol/report.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import { type Environment, machineRequests, nodeMarks } from "../env.ts";
-import { kubeConnector } from "../kube/connect.ts";
+import { heldToken, kubeConnector } from "../kube/connect.ts";
+import type { HeldToken } from "../kube/held-token.ts";
 import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
 import { machineLog } from "../log.ts";
 import type { TickMemory, TickOutcome } from "../tick/context.ts";
@@ -25,6 +26,7 @@ export class Upkeep {
   readonly #marks: NodeMarks;
   readonly #state: MachineState;
   readonly #requests: RequestBudget;
+  readonly #token: HeldToken;
   readonly #singleTick = singleFlight(() => this.#tick());
   #memory: TickMemory = {};
   #latest: Report | undefined;
@@ -35,6 +37,7 @@ export class Upkeep {
     this.#marks = nodeMarks(env);
     this.#state = state;
     this.#requests = new RequestBudget(state.records, machineRequests(env), () => Date.now());
+    this.#token = heldToken(env);
   }
 
   /** Runs a tick with this report; a tick in progress is followed by another one with the newest report. */
@@ -52,6 +55,11 @@ export class Upkeep {
   /** Once it resolves, no tick is left that could write for a machine that is not enrolled any more. */
   async finish(): Promise<void> {
     await this.#singleTick().catch(() => undefined);
+  }
+
+  /** Makes clients with the token at hand. */
+  connector(mayAsk: (what: RequestKind) => boolean): (withinMs: number) => KubeClient {
+    return kubeConnector(this.#env, this.#token, () => Date.now(), mayAsk);
   }
 
   /** For requests that have to be made: they count, and later ones wait. */
@@ -129,9 +137,12 @@ export class Upkeep {
     const suspension = senders.suspension(report.startId, Date.now());
     if (suspension) return { ...suspension, ready: false };
     const wasRegistered = records.get("registration")?.startId === report.startId;
+    // The token at hand serves meanwhile: the tick does not wait.
+    const refreshed = this.#env.KUBE_URL === "" ? undefined : this.#token.refresh(!wasRegistered);
     const outcome = await tick({
       env: this.#env,
       marks: this.#marks,
+      token: this.#token,
       enrolment,
       report,
       facts: facts.current(),
@@ -142,6 +153,7 @@ export class Upkeep {
       nowMs: () => Date.now(),
       random: Math.random,
     });
+    await refreshed;
     this.#requests.keep();
     // The events of a registration are sent with the next report, so that the Node is Ready sooner.
     if (!wasRegistered && outcome.phase === "registered")
@@ -151,7 +163,6 @@ export class Upkeep {
   }
 
   #kube(): KubeClient {
-    const mayAsk = (what: RequestKind) => this.#requests.take(what);
-    return kubeConnector(this.#env, () => Date.now(), mayAsk)(ALARM_WITHIN_MS);
+    return this.connector((what) => this.#requests.take(what))(ALARM_WITHIN_MS);
   }
 }

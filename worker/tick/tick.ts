@@ -32,7 +32,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
     deployment: env.DEPLOYMENT,
     registerAgain: registerAgain(env),
     facts,
-    client: kubeConnector(env, input.nowMs, (what) => input.requests.take(what)),
+    client: kubeConnector(env, input.token, input.nowMs, (what) => input.requests.take(what)),
     log: machineLog(name),
   };
   const startedMs = input.nowMs();

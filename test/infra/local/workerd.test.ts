@@ -27,5 +27,6 @@ it("objects are stored under the keys that they have always been stored under, w
   expect(keys.map(([, className, key]) => [className, key])).toEqual([
     ["NodeObject", "rollcall-node"],
     ["RegistryObject", "rollcall-fleet"],
+    ["ClusterObject", "rollcall-cluster"],
   ]);
 });

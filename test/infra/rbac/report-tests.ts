@@ -95,7 +95,7 @@ export function describeReports(started: () => { server: TestServer; token: stri
         kubeClient({
           fetch: (url, init) => server.fetch(new Request(url, init)),
           url: server.url,
-          token,
+          token: () => token,
           fieldManager: "rollcall.rollcall",
           withinMs: 60_000,
           nowMs: () => performance.now(),

@@ -1,13 +1,17 @@
 // What goes to the apiserver with the cluster's token, and what becomes of each answer.
 import { describe, expect, it } from "vitest";
-import { kubeClient } from "../../../worker/kube/kube-client.ts";
+import { kubeClient, type KubeConnection } from "../../../worker/kube/kube-client.ts";
 
 interface Sent {
   url: string;
   init: RequestInit;
 }
 
-function clientOf(answers: readonly (Response | Error)[], nowMs: () => number = () => 0) {
+function clientOf(
+  answers: readonly (Response | Error)[],
+  nowMs: () => number = () => 0,
+  more: Partial<KubeConnection> = {},
+) {
   const sent: Sent[] = [];
   const left = [...answers];
   const client = kubeClient({
@@ -17,10 +21,11 @@ function clientOf(answers: readonly (Response | Error)[], nowMs: () => number = 
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
     url: "https://kube.test",
-    token: "cluster-token",
+    token: () => "cluster-token",
     fieldManager: "rollcall.a b",
     withinMs: 5000,
     nowMs,
+    ...more,
   });
   return { client, sent };
 }
@@ -166,3 +171,59 @@ describe("an answer", () => {
     expect(sent).toHaveLength(1);
   });
 });
+
+describe("a request that was answered 401", () => {
+  const unauthorized = () => json(status(401, { reason: "Unauthorized" }), { status: 401 });
+  const tokensOf = (sent: readonly Sent[]) =>
+    sent.map(({ init }) => new Headers(init.headers).get("authorization")?.slice("Bearer ".length));
+  const REFUSED = { ok: false, error: { status: { code: 401 } } };
+
+  it("is made once more, with the token that comes in its place", async () => {
+    const refused: string[] = [];
+    const otherToken = (token: string) => Promise.resolve((refused.push(token), "another"));
+    const { client, sent } = clientOf([unauthorized(), json(node)], undefined, { otherToken });
+    expect(await client.getNode("edge-1")).toEqual({ ok: true, value: node });
+    expect([tokensOf(sent), refused]).toEqual([["cluster-token", "another"], ["cluster-token"]]);
+  });
+
+  it.each<[string, Partial<KubeConnection>, number]>([
+    ["there is one token alone → not again", {}, 1],
+    ["there is no other now → not again", { otherToken: () => Promise.resolve(null) }, 1],
+    [
+      "the other one is refused as well → not a third time",
+      { otherToken: () => Promise.resolve("another") },
+      2,
+    ],
+    [
+      "there is no request left for it → not again",
+      { otherToken: () => Promise.resolve("another"), mayAsk: atMost(1) },
+      1,
+    ],
+    [
+      "the other one does not come → not again, in time",
+      { otherToken: () => new Promise(() => undefined), withinMs: 20 },
+      1,
+    ],
+  ])("%s", async (_, more, requests) => {
+    const { client, sent } = clientOf([unauthorized(), unauthorized(), json(node)], undefined, more);
+    const answer = await client.getNode("edge-1");
+    expect(answer.ok).toBe(false);
+    if (!more.mayAsk) expect(answer).toMatchObject(REFUSED);
+    expect(sent).toHaveLength(requests);
+  });
+
+  it.each([
+    ["403", json(status(403, { reason: "Forbidden" }), { status: 403 })],
+    ["401 by something else than the apiserver", new Response("<html>", { status: 401 })],
+  ])("of %s is not one: nobody is asked for a token", async (_, answer) => {
+    const otherToken = () => Promise.reject(new Error("asked"));
+    const { client, sent } = clientOf([answer, json(node)], undefined, { otherToken });
+    expect(await client.getNode("edge-1")).toMatchObject({ ok: false });
+    expect(sent).toHaveLength(1);
+  });
+});
+
+function atMost(times: number): () => boolean {
+  let left = times;
+  return () => left-- > 0;
+}

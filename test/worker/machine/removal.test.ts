@@ -6,6 +6,8 @@ import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
 import { OWNER_ANNOTATION } from "../../../shared/node/ownership.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import type { Environment } from "../../../worker/env.ts";
+import { kubeConnector } from "../../../worker/kube/connect.ts";
+import type { RequestKind } from "../../../worker/kube/kube-client.ts";
 import { Removal, type RemovalDependencies, type RemovedBy } from "../../../worker/machine/removal.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
@@ -38,6 +40,15 @@ const FAILURE = (code: number, more = {}) =>
   Response.json({ kind: "Status", status: "Failure", code, ...more }, { status: code });
 const NO_NODE = () => FAILURE(404, { reason: "NotFound", details: { kind: "nodes", name: "edge-1" } });
 const NO_LEASE = () => FAILURE(404, { reason: "NotFound", details: { kind: "leases", name: "edge-1" } });
+
+/** As the machine's upkeep makes clients. */
+const connectorIn = (environment: Environment) => (mayAsk: (what: RequestKind) => boolean) =>
+  kubeConnector(
+    environment,
+    { current: () => "t", instead: () => Promise.resolve(null) },
+    () => Date.now(),
+    mayAsk,
+  );
 
 interface Cluster {
   node?: Node | Response;
@@ -89,13 +100,9 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
   const registry = { unpin: vi.fn(() => unpinned), leave: vi.fn(() => unpinned) };
   const outdate = vi.fn(() => isOutdated);
   const atLatest = vi.fn(() => Promise.resolve());
+  const environment = { KUBE: { fetch }, KUBE_URL: kubeUrl, DEPLOYMENT: "test" } as unknown as Environment;
   const removal = new Removal({
-    env: {
-      KUBE: { fetch },
-      KUBE_URL: kubeUrl,
-      KUBE_TOKEN: "t",
-      DEPLOYMENT: "test",
-    } as unknown as Environment,
+    env: environment,
     state: {
       records: {
         get: (key: string) => kept.get(key),
@@ -108,6 +115,7 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
       finish: () => Promise.resolve(void done.push("tick finished")),
       mayRemove: () => true,
       spend: () => undefined,
+      connector: connectorIn(environment),
       flush: (name: string) => Promise.resolve(void done.push(`events of ${name} sent`)),
     },
     registry: () => registry,
@@ -348,10 +356,12 @@ it.each<[string, RemovedBy, boolean, Result<unknown, unknown>, number]>([
   };
   fetch.mockImplementation(() => Promise.resolve(Response.json(missing, { status: 404 })));
   const records = { get: () => undefined, put: vi.fn() };
+  const environment = { ...env, KUBE: { fetch } as unknown as Fetcher };
+  const connector = connectorIn(environment);
   const removal = new Removal({
-    env: { ...env, KUBE: { fetch } as unknown as Fetcher },
+    env: environment,
     state: { records, keys: { outdate: () => true }, alarm: { atLatest } } as never,
-    upkeep: { finish: vi.fn(), flush: vi.fn(), mayRemove: () => mayRemove, spend } as never,
+    upkeep: { finish: vi.fn(), flush: vi.fn(), mayRemove: () => mayRemove, spend, connector } as never,
     registry: () => ({ leave: async () => success(1), unpin: async () => success(1) }) as never,
     offerTicket: () => "t",
   });

@@ -124,6 +124,7 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
       const outcome = await tick({
         marks: { deployment: env.DEPLOYMENT, roles: machine.roles },
         env: { ...env, ...machine.variables, KUBE: { fetch } as unknown as Fetcher },
+        token: { current: () => env.KUBE_TOKEN, instead: () => Promise.resolve(null) },
         enrolment,
         report,
         facts: records.get("facts")?.facts,

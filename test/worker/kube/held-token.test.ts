@@ -1,0 +1,153 @@
+// The cluster token in the memory of a machine's object: which one it is, and when somebody is asked for another.
+import { describe, expect, it } from "vitest";
+import { HeldToken } from "../../../worker/kube/held-token.ts";
+import { tokenOf } from "../support/account-tokens.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const SECRET = tokenOf(0, 8 * HOUR_MS, "secret");
+const SECOND = tokenOf(4 * HOUR_MS, 8 * HOUR_MS, "second");
+const THIRD = tokenOf(8 * HOUR_MS, 8 * HOUR_MS, "third");
+
+/** `answers`: of the cluster's object, in turn; the last one again and again. */
+function held({ secret = SECRET, answers = [SECRET], random = 0 }: Partial<Situation> = {}) {
+  const asked: (string | undefined)[] = [];
+  const left = [...answers];
+  const object = { nowMs: 0, asked, token: undefined as unknown as HeldToken };
+  object.token = new HeldToken({
+    secret,
+    ask: (refused) => {
+      asked.push(refused);
+      const answer = left.length > 1 ? left.shift()! : left[0]!;
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    },
+    nowMs: () => object.nowMs,
+    random: () => random,
+  });
+  return object;
+}
+
+interface Situation {
+  secret: string;
+  answers: (string | Error | null)[];
+  random: number;
+}
+
+describe("a heartbeat asks", () => {
+  it.each<[string, number, number, number]>([
+    ["nobody, in the first half of the token's life", 4 * HOUR_MS - 1, 0, 0],
+    ["the cluster's object, from its half on", 4 * HOUR_MS, 0, 1],
+    ["nobody yet, where others are to ask before", 4 * HOUR_MS, 0.5, 0],
+    ["later than others, at the time that chance gave it", 4.5 * HOUR_MS, 0.5, 1],
+    ["all the same, when an eighth of the life is over", 5 * HOUR_MS, 0.999, 1],
+    ["also after the end", 9 * HOUR_MS, 0, 1],
+  ])("%s", async (_, nowMs, random, times) => {
+    const object = held({ random });
+    object.nowMs = nowMs;
+    await object.token.refresh(false);
+    expect(object.asked).toHaveLength(times);
+  });
+
+  it("nobody any more, once it has a token in the first half of its life, and then for that one's successor", async () => {
+    const object = held({ answers: [SECOND, THIRD] });
+    object.nowMs = 4 * HOUR_MS;
+    await object.token.refresh(false);
+    expect(object.token.current()).toBe(SECOND);
+    for (object.nowMs = 5 * HOUR_MS; object.nowMs < 8 * HOUR_MS; object.nowMs += 9_600)
+      await object.token.refresh(false);
+    expect(object.asked).toHaveLength(1);
+    object.nowMs = 8 * HOUR_MS;
+    await object.token.refresh(false);
+    expect(object.token.current()).toBe(THIRD);
+    expect(object.asked).toHaveLength(2);
+  });
+
+  it.each<[string, number, number]>([
+    ["within a minute → not again", MINUTE_MS - 1, 1],
+    ["after a minute → again", MINUTE_MS, 2],
+    ["with a clock that was put back by less → not again", 1 - MINUTE_MS, 1],
+    ["with a clock that was put back by more → again", -MINUTE_MS, 2],
+  ])("while there is no newer token, %s", async (_, laterMs, times) => {
+    const object = held();
+    object.nowMs = 5 * HOUR_MS;
+    await object.token.refresh(false);
+    object.nowMs += laterMs;
+    await object.token.refresh(false);
+    expect(object.asked).toHaveLength(times);
+  });
+
+  it("when the shim starts, so that the token's end is known early on", async () => {
+    const object = held();
+    await object.token.refresh(true);
+    expect(object.asked).toEqual([undefined]);
+  });
+
+  it.each([
+    ["is no JWT", "opaque"],
+    ["has no end", tokenOf(0, Number.NaN)],
+  ])("nobody, whatever happens, for a secret that %s", async (_, secret) => {
+    const object = held({ secret, answers: [SECOND] });
+    object.nowMs = 9 * HOUR_MS;
+    await object.token.refresh(true);
+    expect(await object.token.instead(secret)).toBeNull();
+    expect(object.token.current()).toBe(secret);
+    expect(object.asked).toEqual([]);
+  });
+});
+
+describe("the token of a request is", () => {
+  it.each<[string, number, string]>([
+    ["the renewed one, until it ends", 12 * HOUR_MS - 1, SECOND],
+    ["the secret, from then on", 12 * HOUR_MS, SECRET],
+  ])("%s", async (_, nowMs, token) => {
+    const object = held({ answers: [SECOND] });
+    object.nowMs = 4 * HOUR_MS;
+    await object.token.refresh(false);
+    object.nowMs = nowMs;
+    expect(object.token.current()).toBe(token);
+  });
+
+  it.each<[string, string | Error | null]>([
+    ["has another secret", null],
+    ["fails", new Error("overloaded")],
+    ["has nothing newer", SECRET],
+  ])("the one at hand, where the cluster's object %s", async (_, answer) => {
+    const object = held({ answers: [answer] });
+    object.nowMs = 5 * HOUR_MS;
+    await object.token.refresh(false);
+    expect(object.token.current()).toBe(SECRET);
+  });
+});
+
+describe("after a 401", () => {
+  it("another token is asked for, and used from then on", async () => {
+    const object = held({ answers: [SECOND] });
+    expect(await object.token.instead(SECRET)).toBe(SECOND);
+    expect([object.token.current(), object.asked]).toEqual([SECOND, [SECRET]]);
+  });
+
+  it("of a renewed token the secret is used again, and the refused one is named with each question", async () => {
+    const object = held({ answers: [SECOND, SECRET] });
+    object.nowMs = 4 * HOUR_MS;
+    await object.token.refresh(false);
+    object.nowMs += MINUTE_MS;
+    expect(await object.token.instead(SECOND)).toBe(SECRET);
+    object.nowMs += MINUTE_MS;
+    await object.token.refresh(false);
+    expect(object.asked).toEqual([undefined, SECOND, SECOND]);
+  });
+
+  it("there is none, where the cluster's object has none: asked once a minute, not with each request", async () => {
+    const object = held();
+    for (object.nowMs = 0; object.nowMs < 2 * MINUTE_MS; object.nowMs += 1000)
+      expect(await object.token.instead(SECRET)).toBeNull();
+    expect(object.asked).toHaveLength(2);
+  });
+
+  it("nobody is asked for what is at hand by now", async () => {
+    const object = held({ answers: [SECOND] });
+    const [first, second] = await Promise.all([object.token.instead(SECRET), object.token.instead(SECRET)]);
+    expect([first, second, await object.token.instead(SECRET)]).toEqual([SECOND, SECOND, SECOND]);
+    expect(object.asked).toHaveLength(1);
+  });
+});

@@ -1,0 +1,37 @@
+// Encrypts what a chain of tokens keeps, under its secret: whoever has the storage without the secret has nothing.
+import { base64url } from "jose";
+
+export interface Sealer {
+  seal: (text: string) => Promise<string>;
+  /** null: this was not sealed under the same secret for the same chain. */
+  open: (sealed: string) => Promise<string | null>;
+}
+
+const IV_BYTES = 12;
+const bytesOf = (text: string) => new Uint8Array(new TextEncoder().encode(text));
+
+/** AES-256-GCM, with a key by HKDF-SHA-256. `chain` is the salt, and authenticated with each text. */
+export async function sealer(secret: string, chain: string): Promise<Sealer> {
+  const material = await crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveKey"]);
+  const info = bytesOf("rollcall-sealed-token");
+  const derivation = { name: "HKDF", hash: "SHA-256", salt: bytesOf(chain), info };
+  const algorithm = { name: "AES-GCM", length: 256 };
+  const key = await crypto.subtle.deriveKey(derivation, material, algorithm, false, ["encrypt", "decrypt"]);
+  const withIv = (iv: Uint8Array<ArrayBuffer>) => ({ name: "AES-GCM", iv, additionalData: bytesOf(chain) });
+  return {
+    async seal(text) {
+      const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+      const sealed = new Uint8Array(await crypto.subtle.encrypt(withIv(iv), key, bytesOf(text)));
+      return base64url.encode(new Uint8Array([...iv, ...sealed]));
+    },
+    async open(sealed) {
+      try {
+        const bytes = new Uint8Array(base64url.decode(sealed));
+        const [iv, text] = [bytes.slice(0, IV_BYTES), bytes.slice(IV_BYTES)];
+        return new TextDecoder().decode(await crypto.subtle.decrypt(withIv(iv), key, text));
+      } catch {
+        return null;
+      }
+    },
+  };
+}
