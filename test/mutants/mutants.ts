@@ -1,6 +1,7 @@
 // Every defence of docs/threat-model.md that can be taken out of a source.
 import type { Mutant } from "./mutant.ts";
 import { cloneMutants } from "./table/clones.ts";
+import { clusterTokenMutants } from "./table/cluster-token.ts";
 import { decisionMutants } from "./table/decisions.ts";
 import { enrolmentMutants } from "./table/enrolment.ts";
 import { freshnessMutants } from "./table/freshness.ts";
@@ -18,4 +19,5 @@ export const mutants: readonly Mutant[] = [
   ...rightsMutants,
   ...packageMutants,
   ...decisionMutants,
+  ...clusterTokenMutants,
 ];

@@ -6,6 +6,8 @@ import type { Sent } from "../local/apiserver/test-server.ts";
 
 const NODES = "/api/v1/nodes";
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+const ACCOUNTS = "/api/v1/namespaces/rollcall-system/serviceaccounts";
+const SECRETS = "/api/v1/namespaces/rollcall-system/secrets";
 const OTHER_LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 
 const OWNED = { annotations: { "rollcall.dev/owner": "rollcall" } };
@@ -22,6 +24,7 @@ const leaseOf = (name: string, metadata: object, uid = "1") => ({
 export const configuration = {
   "rollcall.dev/without-facts-only-taint": "west, east",
   "rollcall.dev/max-capacity": "cpu=4, example.com/gpu=2",
+  "rollcall.dev/api-audiences": "api.example.com, api.example.org",
 };
 
 const RESTRICTED = "example.node-restriction.kubernetes.io/tier";
@@ -73,6 +76,9 @@ export const fixtures: {
   { path: LEASES, body: leaseOf("kubelets", {}) },
   { path: LEASES, body: leaseOf("easts", OWNED_BY_EAST) },
   { path: OTHER_LEASES, body: leaseOf("mine", OWNED) },
+  ...[ACCOUNTS, SECRETS].map((path) => ({ path, body: { metadata: { name: "east" } } })),
+  // An account may have a Node of its name.
+  { path: NODES, body: { metadata: { name: "rollcall" } } },
 ];
 
 /** Reads a fixture, by its path. */
@@ -342,13 +348,75 @@ const leasesRefused: Refused[] = [
   [LEASE_ORPHANS, "orphan by the query", remove(`${LEASES}/mine?propagationPolicy=Orphan`)],
 ];
 
+const OWN_TOKENS = "an account asks for tokens of its own";
+const AUDIENCE = "a token is for the apiserver itself";
+const A_DAY = "24 hours at most";
+const BOUND_TO = "is bound to the Secret";
+const A_DAY_SECONDS = 24 * 3600;
+const OWN_AUDIENCE = "https://kubernetes.default.svc";
+
+/** As the Worker asks; `spec` says otherwise. */
+const askForToken = (spec: object = {}, account = "rollcall") =>
+  create(
+    {
+      spec: {
+        audiences: [],
+        expirationSeconds: A_DAY_SECONDS,
+        boundObjectRef: { apiVersion: "v1", kind: "Secret", name: account },
+        ...spec,
+      },
+    },
+    `${ACCOUNTS}/${account}/token`,
+  );
+const boundTo = (ref: object | null) => askForToken({ boundObjectRef: ref });
+
+const tokensRefused: Refused[] = [
+  [OWN_TOKENS, "have a token of another account", askForToken({}, "east")],
+  [AUDIENCE, "have a token for somebody else", askForToken({ audiences: ["sts.example.com"] })],
+  [
+    AUDIENCE,
+    "have a token for somebody else as well",
+    askForToken({ audiences: [OWN_AUDIENCE, "sts.example.com"] }),
+  ],
+  [
+    AUDIENCE,
+    "have a token for whose name only begins alike",
+    askForToken({ audiences: [`${OWN_AUDIENCE}x`] }),
+  ],
+  [
+    AUDIENCE,
+    "have a token for whose name only ends alike",
+    askForToken({ audiences: [`https://x.test/?${OWN_AUDIENCE}`] }),
+  ],
+  [A_DAY, "have a token for more than a day", askForToken({ expirationSeconds: A_DAY_SECONDS + 1 })],
+  [BOUND_TO, "have a token that nothing ends", boundTo(null)],
+  [
+    BOUND_TO,
+    "bind a token to another account's Secret",
+    boundTo({ apiVersion: "v1", kind: "Secret", name: "east" }),
+  ],
+  [
+    BOUND_TO,
+    "bind a token to a Node of its name",
+    boundTo({ apiVersion: "v1", kind: "Node", name: "rollcall" }),
+  ],
+];
+
 /** By the name of the policy. */
 export const refused: Record<string, Refused[]> = {
+  "rollcall-tokens": tokensRefused,
   "rollcall-nodes": nodesRefused,
   "rollcall-leases": leasesRefused,
 };
 
 export const accepted: Case[] = [
+  ["have a token of its own for a day", askForToken()],
+  ["have one for the time that there is without a wish", askForToken({ expirationSeconds: null })],
+  ["have one for the apiserver by its name", askForToken({ audiences: [OWN_AUDIENCE] })],
+  [
+    "have one for the apiserver by all its names",
+    askForToken({ audiences: [`${OWN_AUDIENCE}.cluster.local`, "k3s", "api.example.org"] }),
+  ],
   [
     "create a Node with taints, provider ID, and unschedulable",
     create(newNode({}, { taints: [FACTS_ONLY, OTHER_TAINT], providerID: "x", unschedulable: true })),

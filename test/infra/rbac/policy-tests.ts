@@ -71,6 +71,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
   /** With the rights of the account, but another name: that of one in the namespace `home`. */
   const asOneOf = (home: string, sent: Sent): Sent => ({
     ...sent,
+    path: sent.path.replaceAll(`/namespaces/${namespace}/`, `/namespaces/${home}/`),
     headers: { "impersonate-user": `system:serviceaccount:${home}:rollcall`, "impersonate-group": accounts },
   });
 
@@ -87,7 +88,20 @@ export function describePolicies(started: () => { server: TestServer; token: str
     await create(server, `${rbac}/clusterroles`, { metadata: { name: roleRef.name }, rules: [leases] });
     const subjects = [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: accounts }];
     const binding = { metadata: { name: roleRef.name }, roleRef, subjects };
+    const asksForTokens = { ...roleRef, name: "asks-for-tokens" };
+    const asking = { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] };
+    await create(server, `${rbac}/clusterroles`, { metadata: { name: asksForTokens.name }, rules: [asking] });
     await create(server, `${rbac}/namespaces/default/rolebindings`, binding);
+    for (const { policy, copy } of rules) {
+      if (policy.metadata.name !== "rollcall-tokens") continue;
+      // Its accounts ask in their own namespace.
+      await create(server, "/api/v1/namespaces", { metadata: { name: copy } });
+      for (const name of ["rollcall", "east"])
+        for (const kind of ["serviceaccounts", "secrets"])
+          await create(server, `/api/v1/namespaces/${copy}/${kind}`, { metadata: { name } });
+      const bound = { metadata: { name: "rollcall" }, subjects, roleRef: asksForTokens };
+      await create(server, `${rbac}/namespaces/${copy}/rolebindings`, bound);
+    }
     for (const { policy, validation, copy } of rules) {
       const validations = policy.spec.validations.filter((each) => each !== validation);
       const spec = JSON.parse(JSON.stringify({ ...policy.spec, validations }).replaceAll(namespace, copy));

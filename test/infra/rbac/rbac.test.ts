@@ -11,10 +11,14 @@ import { type Received, type Sent, send } from "../local/apiserver/test-server.t
 import { describeFlowControl } from "./flow-control-tests.ts";
 import { configure, describePolicies } from "./policy-tests.ts";
 import { describeReports } from "./report-tests.ts";
+import { describeTokens } from "./token-tests.ts";
 
 const account = "/api/v1/namespaces/rollcall-system/serviceaccounts/rollcall";
 const accountName = "system:serviceaccount:rollcall-system:rollcall";
 const groups = ["system:serviceaccounts", "system:serviceaccounts:rollcall-system", "system:authenticated"];
+
+const secrets = "/api/v1/namespaces/rollcall-system/secrets";
+const secret = `${secrets}/rollcall`;
 
 const nodes = "/api/v1/nodes";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
@@ -23,6 +27,7 @@ const events = "/api/v1/namespaces/default/events";
 const otherEvents = "/api/v1/namespaces/kube-system/events";
 const newEvents = "/apis/events.k8s.io/v1/namespaces/default/events";
 const event = { metadata: { name: "m" }, involvedObject: { kind: "Node", name: "m" }, count: 1 };
+const boundObjectRef = { apiVersion: "v1", kind: "Secret", name: "rollcall" };
 const annotations = { "rollcall.dev/owner": "rollcall" };
 const taints = [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }];
 const node = { metadata: { name: "m", annotations }, spec: { taints } };
@@ -60,6 +65,23 @@ const allowed: { situation: string; sent: Sent; code: number }[] = [
     situation: "count an event once more",
     sent: { method: "PATCH", path: `${events}/m`, type: "strategic", body: { count: 2 } },
     code: 200,
+  },
+  {
+    situation: "renew its token",
+    sent: { method: "POST", path: `${account}/token`, body: { spec: { boundObjectRef } } },
+    code: 201,
+  },
+  {
+    situation: "record an event about its account",
+    sent: {
+      method: "POST",
+      path: "/api/v1/namespaces/rollcall-system/events",
+      body: {
+        metadata: { name: "m" },
+        involvedObject: { kind: "ServiceAccount", namespace: "rollcall-system", name: "rollcall" },
+      },
+    },
+    code: 201,
   },
   {
     situation: "adopt a Node",
@@ -119,7 +141,12 @@ const denied: { situation: string; sent: Sent }[] = [
   { situation: "read a secret", sent: { path: "/api/v1/namespaces/rollcall-system/secrets/x" } },
   { situation: "list secrets", sent: { path: "/api/v1/secrets" } },
   { situation: "read its own account", sent: { path: account } },
-  { situation: "get itself a token", sent: { method: "POST", path: `${account}/token`, body: { spec: {} } } },
+  { situation: "read the Secret that its tokens are bound to", sent: { path: secret } },
+  {
+    situation: "make that Secret anew",
+    sent: { method: "POST", path: secrets, body: { metadata: { name: "x" } } },
+  },
+  { situation: "delete that Secret", sent: { method: "DELETE", path: secret } },
   {
     situation: "create a pod",
     sent: { method: "POST", path: "/api/v1/namespaces/default/pods", body: { metadata: { name: "m" } } },
@@ -162,6 +189,8 @@ const granted = new Set([
   "leases.coordination.k8s.io delete kube-node-lease",
   "events create default",
   "events patch default",
+  "events create rollcall-system",
+  "serviceaccounts/token create rollcall-system",
 ]);
 const verbs = [
   "get",
@@ -203,6 +232,13 @@ describe.each(candidates)("infra/rbac on the $title", ({ title, start }) => {
       { verb: "get", resource: "nodes" },
       { verb: "get", group: "coordination.k8s.io", resource: "leases", namespace: "kube-node-lease" },
       { verb: "patch", resource: "events", namespace: "default" },
+      {
+        verb: "create",
+        resource: "serviceaccounts",
+        subresource: "token",
+        name: "rollcall",
+        namespace: "rollcall-system",
+      },
     ]) {
       const isAllowed = ({ body }: Received) => fieldsOf(body["status"])["allowed"] === true;
       const answer = await sendUntil(server, reviewOf(accountName, awaited, groups), isAllowed);
@@ -283,8 +319,10 @@ describe.each(candidates)("infra/rbac on the $title", ({ title, start }) => {
     }
   });
 
-  if (!enforcesPolicies) return;
   const started = () => ({ server: running.server, token });
+  describe("its token", () => describeTokens(started));
+
+  if (!enforcesPolicies) return;
   describe("its policies", () => describePolicies(started));
   describe("its share of the server", () => describeFlowControl(started));
   describe("within them", () => {
