@@ -12,11 +12,14 @@ import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
+import { createTokenSigner } from "../../infra/local/apiserver/access/service-account-tokens.ts";
+import { loadCredentials } from "../../infra/local/apiserver/certificates.ts";
 import { type RunningApiserver, startApiserver } from "../../infra/local/apiserver/serve.ts";
 import { adminOf, ROOT, temporaryFolder } from "./local-cluster.ts";
 import { type LocalWorker, localWorker, randomSecret, sha256 } from "./local-worker.ts";
 import { thisRun } from "./run-record.ts";
 
+const MINUTE_MS = 60_000;
 const folder = temporaryFolder();
 const [ADMIN, NEXT_ADMIN] = [randomSecret(), randomSecret()];
 const [MAC_1, MAC_2, MAC_3] = [1, 2, 3].map((id) => `${id}:${randomSecret()}`);
@@ -71,6 +74,34 @@ async function machine(index: number, adminSecret: string) {
   return { kid, report, uid };
 }
 
+/** A token of the Worker's account that was made a while ago, past half of its life, and ends with this Secret. */
+async function agedToken(secret: string): Promise<string> {
+  const home = "/api/v1/namespaces/rollcall-system";
+  const uidOf = (made: unknown) => (made as { metadata: { uid: string } }).metadata.uid;
+  const account = uidOf(await cluster.admin({ method: "GET", path: `${home}/serviceaccounts/rollcall` }));
+  const body = { metadata: { name: secret } };
+  const uid = uidOf(await cluster.admin({ method: "POST", path: `${home}/secrets`, body }));
+  const { signingKey } = await loadCredentials(join(folder.path, "cluster"));
+  return createTokenSigner(signingKey).sign({
+    namespace: "rollcall-system",
+    serviceAccount: "rollcall",
+    uid: account,
+    secret: { name: secret, uid },
+    issuedAtMs: Date.now() - 16 * MINUTE_MS,
+    expiresAtMs: Date.now() + 4 * MINUTE_MS,
+    id: secret,
+  });
+}
+
+/** Until a line of the Worker's log says so. */
+async function logged(text: string): Promise<void> {
+  for (const until = Date.now() + 30_000; Date.now() < until;) {
+    if (readFileSync(join(folder.path, "worker.log"), "utf8").includes(text)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`no line of the Worker's log says: ${text}`);
+}
+
 const operatorGets = async (secret: string) =>
   (await fetch(`${worker.url}/v1/tokens`, { headers: { authorization: `Bearer ${secret}` } })).status;
 
@@ -103,4 +134,21 @@ it("MAC keys, admin secret and cluster token → no machine is lost, and no oper
   expect([await operatorGets(ADMIN), await operatorGets(NEXT_ADMIN)]).toEqual([403, 200]);
   for (const { report } of [first, off, between]) expect(await report()).toBe("registered");
   expect([await first.uid(), await off.uid()]).toEqual(uids);
+});
+
+it("the cluster token renews itself → the machine goes on when the one that was set has ended", async () => {
+  const kubeToken = await agedToken("aged");
+  const secrets = { kubeToken, macKeys: MAC_1!, adminSecretSha256: sha256(ADMIN) };
+  await deploy(secrets);
+  const { report } = await machine(4, ADMIN);
+  expect(await report()).toBe("registered");
+  await logged("cluster token renewed");
+
+  const path = "/api/v1/namespaces/rollcall-system/secrets/aged";
+  const api = adminOf(folder.path).makeApiClient(CoreV1Api);
+  await api.deleteNamespacedSecret({ name: "aged", namespace: "rollcall-system" });
+  await expect(cluster.admin({ method: "GET", path })).rejects.toThrow("404");
+  // A new process of the Worker has nothing but the secret, which is refused, and what is stored.
+  await deploy(secrets);
+  expect(await report()).toBe("registered");
 });
