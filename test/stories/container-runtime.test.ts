@@ -17,7 +17,7 @@ import {
 } from "../worker/support/machine.ts";
 
 const CONTAINERD = { name: "containerd", version: "2.1.0" };
-const READY = "True: kubelet is posting ready status";
+const READY = "True: machine is posting ready status";
 const DOWN = "False: container runtime is down";
 
 /** What a machine says: its shim looks for a runtime, unless it is of a version or a configuration that does not. */
