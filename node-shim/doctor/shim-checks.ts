@@ -1,7 +1,11 @@
 // Checks what this machine's shim does, by the status that it leaves: whether it runs, and what the cluster says. Asks
 // nobody.
+import type { Kind } from "../status/diagnoses.ts";
 import { statusOf } from "../status/status.ts";
 import { type Finding, ok } from "./finding.ts";
+
+/** The Worker takes nothing from this machine any more, or its Node is gone; all else may end without anybody's doing. */
+const NEEDS_SOMEBODY: ReadonlySet<Kind> = new Set(["refused", "node deleted"]);
 
 /** No finding where the machine is not enrolled, or its state folder cannot be read: other checks say that. */
 export function checkShim(state: string, nowMs: number): Finding[] {
@@ -16,7 +20,6 @@ export function checkShim(state: string, nowMs: number): Finding[] {
   const pid = found.seen?.file.process.split(" ")[0];
   const message = found.seen?.isRunning ? `process ${pid}: ${text}` : text;
   if (cure === undefined) return [ok("shim", message)];
-  // The Worker takes nothing from this machine any more; all else may end without anybody's doing.
-  const level = kind === "refused" ? "fail" : "warn";
+  const level = NEEDS_SOMEBODY.has(kind) ? "fail" : "warn";
   return [{ check: "shim", level, message, todo: cure }];
 }

@@ -80,7 +80,7 @@ export const DIAGNOSES: Readonly<Record<Kind, Entry>> = {
   },
   "node deleted": {
     says: "has no Node: somebody has deleted it",
-    cure: "start the shim again, or have your operator register the machine again",
+    cure: "start the shim again, or have your operator run rollcall node register NAME; where the message has a time, it comes back then",
     exitCode: EXIT.notReady,
   },
   "apiserver unreachable": {

@@ -252,6 +252,11 @@ describe("the machine's identity", () => {
       /^fail: .*is refused by the Worker: This key was revoked\. → ask your operator/,
     ],
     [
+      "somebody has deleted its Node, which stays deleted",
+      { answer: { at: at(0), phase: "node deleted", ready: false, message: "Its Node was deleted." } },
+      /^fail: .*somebody has deleted it: Its Node was deleted\. → .*start the shim again, or have your operator/,
+    ],
+    [
       "the cluster has another Node of this name",
       { answer: { at: at(0), phase: "name taken", ready: false } },
       /^warn: .*another Node or writer has → rename/,

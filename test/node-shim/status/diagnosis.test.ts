@@ -141,7 +141,7 @@ describe("a machine's status → what it comes to", () => {
       "node deleted",
       5,
       /somebody has deleted it$/,
-      /register the machine again$/,
+      /rollcall node register NAME; where the message has a time, it comes back then$/,
     ],
     [
       "apiserver unreachable",
