@@ -20,6 +20,11 @@ export function machineFlags(command: Command): Command {
   return command;
 }
 
+/** One of them, for a command that needs no others. */
+export function flagOption(name: keyof typeof MACHINE_FLAGS): Option {
+  return optionOf(MACHINE_FLAGS[name]);
+}
+
 function optionOf({ name, value, help, default: preset, alone, repeats }: MachineFlag): Option {
   const option = new Option(`--${name}${value && ` ${value}`}`, help);
   if (preset !== undefined) option.default(preset);

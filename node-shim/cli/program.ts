@@ -16,7 +16,9 @@ Examples:
 Environment:
   ROLLCALL_URL         the Worker, where no --url is given
   ROLLCALL_JOIN_TOKEN  a join token, where no --join-token-file is given
-  NODE_EXTRA_CA_CERTS  a file of authorities that are trusted as well
+  HTTPS_PROXY          a proxy on the way to the Worker: http://[NAME:PASSWORD@]HOST:PORT, or https://
+  NO_PROXY             Workers that are asked without it: domains, addresses, networks, each perhaps with a port; or *
+  NODE_EXTRA_CA_CERTS  a file of authorities that are trusted as well, as with --ca-file
 
 Exit codes:
   0  ended as asked (SIGTERM, SIGINT); by that signal where a hung file system or resolver holds a call of it

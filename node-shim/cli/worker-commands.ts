@@ -11,7 +11,7 @@ import { STATUS_CODES } from "./check-commands.ts";
 import { progressLine } from "./progress.ts";
 import { firstAnswer } from "../commands/first-answer.ts";
 import { hasPackageUnit } from "../service/service.ts";
-import { machineFlags, withSet } from "./machine-flags.ts";
+import { flagOption, machineFlags, withSet } from "./machine-flags.ts";
 import { TOKEN_FILE, TOKEN_HELP, workerFlags } from "./worker-flags.ts";
 import { installFrom } from "./service-commands.ts";
 import { likeService, likeServiceThatStays } from "./service-flags.ts";
@@ -47,6 +47,7 @@ export function addWorkerCommands(program: Command): void {
   workerFlags(likeService(program.command("rotate"), NAME))
     .description("Have a new key take this one's place, with the next start's first report. The name stays.")
     .option("--hostname-override <name>", NAME_HELP)
+    .addOption(flagOption("caFile"))
     .addHelpText(
       "after",
       "\nExample, within the lease of a running service:\n" +
@@ -61,6 +62,7 @@ export function addWorkerCommands(program: Command): void {
       "Have the Node removed and this machine forgotten, once. Coming back needs a new join token.",
     )
     .option("--hostname-override <name>", NAME_HELP)
+    .addOption(flagOption("caFile"))
     .addHelpText("after", "\nExample:\n  node-shim uninstall-service && node-shim leave")
     .action(async (flags: EnrolledFlags) => {
       process.stderr.write(`node-shim: ${await leaveWorker(flags)}\n`);

@@ -4,6 +4,7 @@ import { loadEnrolment, loadKey, storedEnrolment } from "../identity/identity.ts
 import { lockFolder } from "../identity/lock.ts";
 import { nodeName } from "../machine/settings.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
+import { outboundTo } from "../worker-link/outbound.ts";
 import type { EnrolledMachine } from "../worker-link/requests.ts";
 import type { Transport } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
@@ -14,6 +15,8 @@ export interface EnrolledFlags {
   state: string;
   /** Without it, the name is that of the enrolment. */
   hostnameOverride?: string;
+  /** --ca-file FILE */
+  caFile?: string;
 }
 
 interface Connection {
@@ -33,8 +36,9 @@ export async function asEnrolled<T>(
   if (stored === null) throw new Error(`${flags.state} holds no enrolment: ${otherwise}`);
   const name = flags.hostnameOverride === undefined ? stored.name : nodeName(flags);
   const origin = workerOrigin(flags);
+  const outbound = outboundTo(origin, flags, process.env);
   const lock = lockFolder(flags.state);
-  const { send, close } = httpTransport(origin, deadlineMs);
+  const { send, close } = httpTransport(origin, deadlineMs, outbound);
   try {
     const key = await loadKey(flags.state);
     const enrolment = key && loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });

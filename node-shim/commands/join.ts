@@ -7,6 +7,7 @@ import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { type MachineFlags, machineSettings } from "../machine/settings.ts";
 import { findOrigin } from "../worker-link/origin.ts";
+import { type Outbound, outboundTo } from "../worker-link/outbound.ts";
 import type { RequestFault } from "../worker-link/exchange.ts";
 import { enrol } from "../worker-link/requests.ts";
 import type { MachineKey } from "../identity/machine-key.ts";
@@ -30,6 +31,7 @@ export async function join(flags: JoinFlags): Promise<string> {
   // Refuses what `run` would refuse, before it contacts the Worker.
   const { name } = machineSettings(flags);
   const { origin } = findOrigin(flags, process.env);
+  const outbound = outboundTo(origin, flags, process.env);
   // A shim that runs has the folder's lock.
   const known = await loadKey(flags.state);
   if (known && loadEnrolment(flags.state, { name, thumbprint: known.thumbprint })?.origin === origin)
@@ -39,7 +41,7 @@ export async function join(flags: JoinFlags): Promise<string> {
     const key = await loadOrMakeKey(flags.state);
     const { thumbprint } = key;
     const joinToken = await readJoinToken(flags.joinTokenFile);
-    const kid = await enrolOnce(key, { name, origin, joinToken });
+    const kid = await enrolOnce(key, { name, origin, joinToken }, outbound);
     storeEnrolment(flags.state, { name, thumbprint, kid, origin });
     return `enrolled as ${name} at ${origin}, key ${thumbprint}`;
   } finally {
@@ -51,9 +53,10 @@ export async function join(flags: JoinFlags): Promise<string> {
 async function enrolOnce(
   key: MachineKey,
   { name, origin, joinToken }: { name: string; origin: string; joinToken: string },
+  outbound: Outbound,
 ): Promise<string> {
   const { machineID = "", systemUUID = "" } = (await gatherMachine("/", () => undefined)) ?? {};
-  const { send, close } = httpTransport(origin, DEADLINE_MS);
+  const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
   try {
     for (let attempt = 1; ; attempt++) {
       const outcome = await enrol(send, key, { name, origin, joinToken, machineID, systemUUID });

@@ -5,6 +5,7 @@ import type { Settings } from "../../shared/protocol/settings.ts";
 import { architecture } from "../sources/kernel/platform.ts";
 import { API_VERSION, type Field, KIND } from "../config/schema.ts";
 import { MACHINE_FLAGS, type MachineFlag } from "../machine/flag-table.ts";
+import { environmentProxy, exceptions } from "../worker-link/proxy.ts";
 import {
   ignoredFields,
   type MachineFlags,
@@ -13,12 +14,13 @@ import {
 } from "../machine/settings.ts";
 
 /** YAML. What is no field of a KubeletConfiguration stands in comments below it. */
-export function printConfig(flags: MachineFlags): string {
+export function printConfig(flags: MachineFlags, environment: NodeJS.ProcessEnv = process.env): string {
   const machine = machineSettings(flags);
   const { inForce, sources, ignored, settings } = machine;
   const fields = Object.keys(inForce) as Field[];
   const others = [
     ...Object.values(MACHINE_FLAGS).flatMap((flag) => flagLine(flag, machine, flags)),
+    ...proxyLines(environment),
     ...overriddenDefaults(settings),
     ...(ignored.length > 0 ? [ignoredFields(ignored)] : []),
   ];
@@ -34,6 +36,18 @@ function flagLine(flag: MachineFlag, machine: MachineSettings, flags: MachineFla
   if (inForce === null) return [];
   const { value, source } = inForce;
   return [`--${flag.name}${value && ` ${value}`} # ${source}`];
+}
+
+/** Without name and password. Which Worker is asked, and so whether through the proxy, is no part of a configuration. */
+function proxyLines(environment: NodeJS.ProcessEnv): string[] {
+  const proxy = environmentProxy(environment);
+  if (proxy === null) return [];
+  const excepted = exceptions(environment);
+  const set = [
+    `${proxy.source} ${proxy.origin}`,
+    ...(excepted ? [`NO_PROXY ${excepted.replaceAll(/\s+/g, " ")}`] : []),
+  ];
+  return set.map((line) => `${line} # environment`);
 }
 
 /** Upstream initialNode logs the same when it registers. */

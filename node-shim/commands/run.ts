@@ -20,6 +20,7 @@ import { type Machine, thisMachine } from "../machine/machine.ts";
 import { type MachineFlags } from "../machine/settings.ts";
 import { adoptNextKey, pinnedNextKey } from "../identity/next-key.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
+import { outboundTo } from "../worker-link/outbound.ts";
 import { reporter } from "../worker-link/reporter.ts";
 import { requestFaultText, type Transport } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
@@ -62,13 +63,14 @@ export async function reportUntilStopped(
   { log, warn, stop, watch }: Running,
 ): Promise<void> {
   const origin = workerOrigin(flags);
+  const outbound = outboundTo(origin, flags, process.env);
   const machine = await thisMachine(flags, warn);
   const lock = lockFolder(flags.state);
   const asked = new Promise<void>((resolve) => {
     if (stop.aborted) resolve();
     stop.addEventListener("abort", () => resolve(), { once: true });
   });
-  const { send, close } = httpTransport(origin, DEADLINE_MS);
+  const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
   const closings: (() => Promise<void>)[] = [];
   const board = statusBoard({
     name: machine.name,

@@ -1,10 +1,11 @@
 // node-shim doctor: checks everything that a shim needs, and says what to do. Changes nothing, enrols nobody.
 import { faultOf } from "../base/fault.ts";
 import { type MachineFlags, nodeName } from "../machine/settings.ts";
-import { findOrigin } from "../worker-link/origin.ts";
+import { findOrigin, type FoundOrigin } from "../worker-link/origin.ts";
 import { fail, type Finding, findingsText, ok } from "./finding.ts";
 import { checkIdentity } from "./identity-checks.ts";
 import { checkNode } from "./node-checks.ts";
+import { findOutbound } from "./proxy-checks.ts";
 import { checkShim } from "./shim-checks.ts";
 import { checkWorker } from "./worker-checks.ts";
 import { type WorkerProbes, workerProbes } from "./worker-probes.ts";
@@ -40,12 +41,16 @@ async function checkUrl(
   probes: WorkerProbes,
   environment: NodeJS.ProcessEnv,
 ): Promise<Finding[]> {
+  let found: FoundOrigin;
   try {
-    const { origin, source } = findOrigin(flags, environment);
-    return [ok("URL", `${origin} (${source})`), ...(await checkWorker(origin, probes))];
+    found = findOrigin(flags, environment);
   } catch (error) {
     return [fail("URL", faultOf(error), "ask whoever runs the Worker for its URL")];
   }
+  const { origin, source } = found;
+  const url = ok("URL", `${origin} (${source})`);
+  const { outbound, findings } = findOutbound(origin, flags, environment);
+  return [url, ...findings, ...(outbound ? await checkWorker(origin, probes, outbound) : [])];
 }
 
 /** What is printed, and the exit code: 1 where something has to be done before the shim can work. */

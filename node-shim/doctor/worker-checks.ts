@@ -2,7 +2,10 @@
 import { isIP } from "node:net";
 import { codeOf, faultOf } from "../base/fault.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
-import { hostOf, type Livez, type SeenCertificate, type WorkerProbes } from "./worker-probes.ts";
+import { hostOf } from "../worker-link/origin.ts";
+import { DIRECTLY, type Outbound } from "../worker-link/outbound.ts";
+import { checkProxy } from "./proxy-checks.ts";
+import type { Livez, SeenCertificate, WorkerProbes } from "./worker-probes.ts";
 
 /** A certificate that ends sooner should have been renewed. */
 const RENEWED_BEFORE_DAYS = 14;
@@ -11,13 +14,17 @@ const SKEW_MS = 5000;
 const DAY_MS = 86_400_000;
 
 /** Checks in the order of the dependencies, and ends where further checks would only repeat the fault. */
-export async function checkWorker(origin: string, probes: WorkerProbes): Promise<Finding[]> {
+export async function checkWorker(
+  origin: string,
+  probes: WorkerProbes,
+  outbound: Outbound = DIRECTLY,
+): Promise<Finding[]> {
   const url = new URL(origin);
-  const findings = [await checkName(url, probes)];
+  const findings = [await (outbound.proxy ? checkProxy(url, probes, outbound) : checkName(url, probes))];
   if (findings[0]?.level === "fail") return findings;
-  if (url.protocol === "https:") findings.push(await checkCertificate(url, probes));
+  if (url.protocol === "https:") findings.push(await checkCertificate(url, probes, outbound));
   if (findings.some(({ level }) => level === "fail")) return findings;
-  return [...findings, ...(await checkAnswer(url, probes))];
+  return [...findings, ...(await checkAnswer(url, probes, outbound))];
 }
 
 async function checkName(url: URL, { lookup }: WorkerProbes): Promise<Finding> {
@@ -29,20 +36,26 @@ async function checkName(url: URL, { lookup }: WorkerProbes): Promise<Finding> {
     return fail(
       "DNS",
       `${host} has no address (${codeOf(error)})`,
-      "check the URL's spelling and the resolver: getent hosts " + host,
+      `check the URL's spelling and the resolver: getent hosts ${host}; where a proxy is the way out, set HTTPS_PROXY`,
     );
   }
 }
 
-async function checkCertificate(url: URL, { certificate, now }: WorkerProbes): Promise<Finding> {
+async function checkCertificate(
+  url: URL,
+  { certificate, now }: WorkerProbes,
+  outbound: Outbound,
+): Promise<Finding> {
   let seen: SeenCertificate;
   try {
-    seen = await certificate(url);
+    seen = await certificate(url, outbound);
   } catch (error) {
     return fail(
       "TLS",
       `no TLS with ${url.host}: ${faultOf(error)}`,
-      `let outbound HTTPS to ${url.host} through the firewall`,
+      outbound.proxy
+        ? `see that the proxy lets TLS to ${url.host} through`
+        : `let outbound HTTPS to ${url.host} through the firewall, or set HTTPS_PROXY`,
     );
   }
   const days = Math.floor((seen.endsMs - now()) / DAY_MS);
@@ -62,14 +75,14 @@ async function checkCertificate(url: URL, { certificate, now }: WorkerProbes): P
 function distrustTodo({ names, distrust }: SeenCertificate, host: string): string {
   if (distrust?.includes("ALTNAME"))
     return `it is for ${names || "no name"}, not ${host}: correct the URL, or the Worker's domain`;
-  return "a proxy may stand in between: install its authority and name the file in NODE_EXTRA_CA_CERTS";
+  return "a proxy may stand in between: pass the file of its authority with --ca-file (or NODE_EXTRA_CA_CERTS)";
 }
 
-async function checkAnswer(url: URL, { livez, now }: WorkerProbes): Promise<Finding[]> {
+async function checkAnswer(url: URL, { livez, now }: WorkerProbes, outbound: Outbound): Promise<Finding[]> {
   const before = now();
   let answer: Livez;
   try {
-    answer = await livez(url);
+    answer = await livez(url, outbound);
   } catch (error) {
     return [
       fail(

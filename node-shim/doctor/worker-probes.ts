@@ -2,19 +2,24 @@
 import { lookup as dnsLookup } from "node:dns/promises";
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
-import { isIP } from "node:net";
+import type { Socket } from "node:net";
 import { connect, type PeerCertificate } from "node:tls";
 import { codeOf } from "../base/fault.ts";
+import { hostOf, servernameOf } from "../worker-link/origin.ts";
+import type { Outbound } from "../worker-link/outbound.ts";
+import { openTunnel, TunnelAgent } from "../worker-link/tunnel.ts";
 
 const DEADLINE_MS = 5000;
 
 export interface WorkerProbes {
   /** The addresses of a host name; rejects when it has none. */
   lookup: (host: string) => Promise<string[]>;
+  /** Whether a proxy opens the way; rejects with a ProxyFault. */
+  tunnel: (url: URL, outbound: Outbound) => Promise<void>;
   /** The certificate behind a host, and why it is not trusted; rejects when there is no TLS. */
-  certificate: (url: URL) => Promise<SeenCertificate>;
+  certificate: (url: URL, outbound: Outbound) => Promise<SeenCertificate>;
   /** GET /livez. */
-  livez: (url: URL) => Promise<Livez>;
+  livez: (url: URL, outbound: Outbound) => Promise<Livez>;
   /** Milliseconds since 1970, by the machine's clock. */
   now: () => number;
 }
@@ -35,12 +40,11 @@ export interface Livez {
   dateMs: number | null;
 }
 
-export const hostOf = ({ hostname }: URL) => hostname.replaceAll(/[[\]]/g, "");
-
 export function workerProbes(): WorkerProbes {
   return {
     lookup: async (host) =>
       (await withDeadline(dnsLookup(host, { all: true }))).map(({ address }) => address),
+    tunnel: async (url, outbound) => void (await tunnelTo(url, outbound))?.destroy(),
     certificate: readCertificate,
     livez: readLivez,
     now: Date.now,
@@ -55,15 +59,22 @@ async function withDeadline<T>(promise: Promise<T>): Promise<T> {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-function readCertificate(url: URL): Promise<SeenCertificate> {
-  const host = hostOf(url);
+function tunnelTo(url: URL, { proxy, trust }: Outbound): Promise<Socket | undefined> {
+  const target = { host: hostOf(url), port: Number(url.port || 443) };
+  return proxy ? openTunnel(target, proxy, trust, DEADLINE_MS).opened : Promise.resolve(undefined);
+}
+
+async function readCertificate(url: URL, outbound: Outbound): Promise<SeenCertificate> {
+  const tunnel = await tunnelTo(url, outbound);
   return new Promise((resolve, reject) => {
     const socket = connect({
-      host,
+      host: hostOf(url),
       port: Number(url.port || 443),
       // Distrust is returned, not thrown: no request is sent on this connection.
       rejectUnauthorized: false,
-      ...(isIP(host) ? {} : { servername: host }),
+      servername: servernameOf(url),
+      ...(tunnel && { socket: tunnel }),
+      ...(outbound.trust && { secureContext: outbound.trust }),
     });
     socket.setTimeout(DEADLINE_MS, () =>
       socket.destroy(new Error(`no answer within ${DEADLINE_MS / 1000} s`)),
@@ -84,22 +95,29 @@ function codeText(error: unknown): string {
   return typeof error === "string" ? error : codeOf(error);
 }
 
-function readLivez(origin: URL): Promise<Livez> {
+function readLivez(origin: URL, { proxy, trust }: Outbound): Promise<Livez> {
+  const agent = proxy ? new TunnelAgent(proxy, trust, DEADLINE_MS) : undefined;
   const get = origin.protocol === "https:" ? httpsGet : httpGet;
-  return new Promise((resolve, reject) => {
+  return new Promise<Livez>((resolve, reject) => {
     const signal = AbortSignal.timeout(DEADLINE_MS);
     const fault = (error: Error) =>
       reject(signal.aborted ? new Error(`no answer within ${DEADLINE_MS / 1000} s`) : error);
-    const request = get(new URL("/livez", origin), { agent: false, signal }, (response) => {
-      response.on("error", fault);
-      let body = "";
-      response.on("data", (chunk: Buffer) => {
-        if (body.length < 100) body += chunk.toString();
-      });
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, body, dateMs: dateOf(response) }));
-    });
+    const request = get(
+      new URL("/livez", origin),
+      { agent: agent ?? false, ...(trust && { secureContext: trust }), signal },
+      (response) => {
+        response.on("error", fault);
+        let body = "";
+        response.on("data", (chunk: Buffer) => {
+          if (body.length < 100) body += chunk.toString();
+        });
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 0, body, dateMs: dateOf(response) }),
+        );
+      },
+    );
     request.on("error", fault);
-  });
+  }).finally(() => agent?.destroy());
 }
 
 function dateOf(response: IncomingMessage): number | null {

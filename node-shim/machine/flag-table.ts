@@ -161,4 +161,11 @@ export const MACHINE_FLAGS: { readonly [Name in keyof Omit<Required<MachineFlags
     inForce: (_, { devicePlugins }) =>
       devicePlugins === undefined ? none("not served") : set(devicePlugins, "device-plugins"),
   },
+  caFile: {
+    name: "ca-file",
+    value: "<file>",
+    help: "authorities (PEM) that may vouch for the Worker, or for an https proxy, beside the usual ones",
+    of: "rollcall",
+    inForce: (_, { caFile }) => (caFile ? set(caFile, "ca-file") : none("public authorities")),
+  },
 };

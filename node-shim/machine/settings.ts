@@ -37,6 +37,8 @@ export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   keepTerminatedPodVolumes?: string;
   /** --volume-limits [BOOLEAN] */
   volumeLimits?: string;
+  /** --ca-file FILE */
+  caFile?: string;
   /** --device-plugins [FOLDER] */
   devicePlugins?: string;
   /** The flags that are fields of the configuration. */

@@ -1,8 +1,11 @@
-// HTTP to the Worker: node:http(s) over one kept-alive connection, which weighs a fifth less than fetch does.
+// HTTP to the Worker: node:http(s) over one kept-alive connection, which weighs a fifth less than fetch does. Through a
+// proxy where there is one.
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { faultOf } from "../base/fault.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./exchange.ts";
+import { DIRECTLY, type Outbound } from "./outbound.ts";
+import { lateProxy, ProxyFault, TunnelAgent } from "./tunnel.ts";
 
 /** More than any answer of the protocol. */
 const MAX_ANSWER_BYTES = 64 * 1024;
@@ -13,12 +16,17 @@ const MAX_RETRY_AFTER_SECONDS = 3600;
 type Attempt = { answer: TransportResponse } | { failed: string; wasIdle: boolean };
 
 /** Requests to one origin. `close` drops the connection: call it after a failure, since the connection may be stuck. */
-export function httpTransport(origin: string, deadlineMs: number): { send: Transport; close: () => void } {
+export function httpTransport(
+  origin: string,
+  deadlineMs: number,
+  { proxy, trust }: Outbound = DIRECTLY,
+): { send: Transport; close: () => void } {
   const secure = origin.startsWith("https:");
-  const makeAgent = () =>
-    secure
-      ? new HttpsAgent({ keepAlive: true, maxSockets: 2 })
-      : new HttpAgent({ keepAlive: true, maxSockets: 2 });
+  const makeAgent = () => {
+    if (proxy) return new TunnelAgent(proxy, trust, deadlineMs);
+    const kept = { keepAlive: true, maxSockets: 2 };
+    return secure ? new HttpsAgent({ ...kept, ...(trust && { secureContext: trust }) }) : new HttpAgent(kept);
+  };
   let agent = makeAgent();
 
   const attempt = ({ method, path, headers, body }: TransportRequest) =>
@@ -33,8 +41,9 @@ export function httpTransport(origin: string, deadlineMs: number): { send: Trans
         signal,
       };
       const failed = (error: Error, wasIdle: boolean) => {
-        const why = signal.aborted ? `no answer within ${deadlineMs / 1000} s` : faultOf(error);
-        resolve({ failed: why, wasIdle });
+        const late =
+          proxy && !request.socket ? lateProxy(proxy, deadlineMs) : new Error(lateText(deadlineMs));
+        resolve({ failed: failureText(signal.aborted ? late : error, proxy), wasIdle });
       };
       const request = start(new URL(path, origin), options, (response) => {
         void readAnswer(response).then(
@@ -59,6 +68,13 @@ export function httpTransport(origin: string, deadlineMs: number): { send: Trans
     agent = makeAgent();
   };
   return { send, close };
+}
+
+const lateText = (deadlineMs: number) => `no answer within ${deadlineMs / 1000} s`;
+
+function failureText(error: Error, proxy: Outbound["proxy"]): string {
+  const isOfWorker = proxy && !(error instanceof ProxyFault);
+  return isOfWorker ? `${faultOf(error)} (through the proxy ${proxy.origin})` : faultOf(error);
 }
 
 const isReset = (error: Error) =>

@@ -1,4 +1,5 @@
 // Finds the Worker's origin: by flag, by environment, or that of the Worker that enrolled this machine.
+import { isIP } from "node:net";
 import { storedEnrolment } from "../identity/identity.ts";
 
 export interface OriginFlags {
@@ -40,3 +41,9 @@ export function originOf(url: string, source: string): string {
     throw new Error(`${source} ${url}: only https:// leaves this machine`);
   return parsed.origin;
 }
+
+/** The name, or the address without brackets. */
+export const hostOf = ({ hostname }: URL) => hostname.replaceAll(/[[\]]/g, "");
+
+/** As a certificate names it (SNI): none for an address. */
+export const servernameOf = (url: URL) => (isIP(hostOf(url)) === 0 ? hostOf(url) : "");

@@ -7,6 +7,7 @@ import { enrolmentMutants } from "./table/enrolment.ts";
 import { freshnessMutants } from "./table/freshness.ts";
 import { limitMutants } from "./table/limits.ts";
 import { packageMutants } from "./table/packages.ts";
+import { proxyMutants } from "./table/proxies.ts";
 import { requestMutants } from "./table/requests.ts";
 import { rightsMutants } from "./table/rights.ts";
 
@@ -20,4 +21,5 @@ export const mutants: readonly Mutant[] = [
   ...packageMutants,
   ...decisionMutants,
   ...clusterTokenMutants,
+  ...proxyMutants,
 ];

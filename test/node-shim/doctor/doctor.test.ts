@@ -10,6 +10,7 @@ import { nodeFindings } from "../../../node-shim/doctor/node-checks.ts";
 import { type Finding, findingsText } from "../../../node-shim/doctor/finding.ts";
 import { checkWorker } from "../../../node-shim/doctor/worker-checks.ts";
 import { type WorkerProbes, workerProbes } from "../../../node-shim/doctor/worker-probes.ts";
+import { DIRECTLY } from "../../../node-shim/worker-link/outbound.ts";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { thisProcess } from "../../../node-shim/base/process-id.ts";
 import { bootID } from "../../../node-shim/sources/kernel/ids.ts";
@@ -26,6 +27,7 @@ const refuse = (code: string) => () => Promise.reject(Object.assign(new Error(`f
 
 const WELL: WorkerProbes = {
   lookup: async () => ["192.0.2.1"],
+  tunnel: async () => undefined,
   certificate: async () => TRUSTED,
   livez: async () => ({ status: 200, body: "ok", dateMs: NOW - 500 }),
   now: () => NOW,
@@ -90,7 +92,7 @@ describe("the way to the Worker", () => {
       "authority not known",
       { certificate: async () => ({ ...TRUSTED, distrust: "DEPTH_ZERO_SELF_SIGNED_CERT" }) },
       "TLS",
-      /^fail: .*SELF_SIGNED.* → .*NODE_EXTRA_CA_CERTS/,
+      /^fail: .*SELF_SIGNED.* → .*--ca-file \(or NODE_EXTRA_CA_CERTS\)/,
     ],
     ["hangs", { livez: refuse("ETIMEDOUT") }, "Worker", /^fail: .*does not answer/],
     [
@@ -146,11 +148,11 @@ describe("the way to the Worker", () => {
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
     try {
       const url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
-      const seen = await workerProbes().certificate(url);
+      const seen = await workerProbes().certificate(url, DIRECTLY);
       expect(seen.distrust).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
       expect(Math.floor((seen.endsMs - Date.now()) / DAY_MS)).toBe(30);
       expect(found(await checkWorker(url.origin, workerProbes()), "TLS")).toMatch(/^fail: .*not trusted/);
-      await expect(workerProbes().livez(url)).rejects.toThrow(/self.signed/);
+      await expect(workerProbes().livez(url, DIRECTLY)).rejects.toThrow(/self.signed/);
     } finally {
       server.close();
     }

@@ -282,6 +282,30 @@ describe("which container runtime", () => {
   });
 });
 
+describe("node-shim config, with a proxy in the environment", () => {
+  const linesOf = (environment: NodeJS.ProcessEnv) => printConfig(NAMED, environment).split("\n");
+
+  it("→ the proxy without its password, and who is excepted", () => {
+    const lines = linesOf({
+      https_proxy: "http://edge:Secret@proxy:3128",
+      NO_PROXY: "a.example,\nb.example",
+    });
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        "# https_proxy http://proxy:3128 # environment",
+        "# NO_PROXY a.example, b.example # environment",
+        "# --ca-file # default: public authorities",
+      ]),
+    );
+    expect(lines.join()).not.toContain("Secret");
+  });
+
+  it("none → no line; one that is no URL → refused, as by run", () => {
+    expect(linesOf({ NO_PROXY: "a.example" }).join()).not.toMatch(/_PROXY/);
+    expect(() => linesOf({ HTTPS_PROXY: "socks5://proxy" })).toThrow(/^HTTPS_PROXY must read /);
+  });
+});
+
 describe("--container-runtime docker", () => {
   const flags = {
     ...NAMED,

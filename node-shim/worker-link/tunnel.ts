@@ -1,0 +1,149 @@
+// Connections to the Worker through a proxy: CONNECT, then TLS with the Worker itself inside. A proxy's answer is never
+// taken for the Worker's.
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import { isIPv6, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { faultOf } from "../base/fault.ts";
+import { servernameOf } from "./origin.ts";
+import type { Outbound } from "./outbound.ts";
+import type { Proxy } from "./proxy.ts";
+
+/** Why a proxy brings nothing to the Worker. The message names the proxy, without its password. */
+export class ProxyFault extends Error {
+  readonly reason: "unreachable" | "credentials" | "refused" | "no proxy";
+
+  constructor(reason: ProxyFault["reason"], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+  }
+}
+
+/** The fault of a proxy that lets the whole deadline pass. */
+export function lateProxy({ origin }: Proxy, deadlineMs: number): ProxyFault {
+  return new ProxyFault(
+    "unreachable",
+    `the proxy ${origin} has opened no connection within ${deadlineMs / 1000} s`,
+  );
+}
+
+interface Opening {
+  /** Rejects with a ProxyFault. */
+  opened: Promise<Socket>;
+  /** Ends it where it is still under way. */
+  abandon: () => void;
+}
+
+/**
+ * Asks the proxy for a connection. Node's own client reads the answer, so its limit for headers (16 KiB) holds.
+ */
+export function openTunnel(
+  { host, port }: { host: string; port: number }, // the Worker's
+  proxy: Proxy,
+  trust: Outbound["trust"],
+  deadlineMs: number,
+): Opening {
+  const target = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  const url = new URL(proxy.origin);
+  const start = url.protocol === "https:" ? httpsRequest : httpRequest;
+  const options: RequestOptions = {
+    method: "CONNECT",
+    path: target,
+    headers: {
+      host: target,
+      connection: "keep-alive",
+      "proxy-connection": "keep-alive",
+      ...(proxy.authorization !== null && { "proxy-authorization": proxy.authorization }),
+    },
+    agent: false,
+    // Else Node would take it from the header, and verify the proxy as the Worker.
+    servername: servernameOf(url),
+    ...(trust && { secureContext: trust }),
+  };
+  const request = start(url, options);
+  const late = setTimeout(() => request.destroy(lateProxy(proxy, deadlineMs)), deadlineMs);
+  const opened = new Promise<Socket>((resolve, reject) => {
+    request.once("connect", (response, socket, head) => {
+      const fault = refusal(response, proxy, target) ?? (head.length > 0 ? eager(proxy, target) : null);
+      if (fault === null) return resolve(socket);
+      socket.destroy();
+      reject(fault);
+    });
+    // What answers CONNECT as any other request is no proxy: Node's client takes every answer for "connect".
+    request.on("error", (error) => reject(error instanceof ProxyFault ? error : brokenProxy(error, proxy)));
+  }).finally(() => clearTimeout(late));
+  request.end();
+  const given = new ProxyFault("unreachable", `the connection to the proxy ${proxy.origin} was given up`);
+  return { opened, abandon: () => request.destroy(given) };
+}
+
+function refusal(response: IncomingMessage, { origin, authorization }: Proxy, target: string) {
+  const { statusCode: status = 0, headers } = response;
+  if (status >= 200 && status < 300) return null;
+  if (status === 407) {
+    const isBasic = /\bbasic\b/i.test(headers["proxy-authenticate"] ?? "basic");
+    if (!isBasic)
+      return new ProxyFault("credentials", `the proxy ${origin} does not take Basic authentication (407)`);
+    const what =
+      authorization === null ? "asks for a name and password" : "does not take this name and password";
+    return new ProxyFault("credentials", `the proxy ${origin} ${what} (407)`);
+  }
+  if (status === 403)
+    return new ProxyFault("refused", `the proxy ${origin} refuses to connect to ${target} (403)`);
+  if (status >= 500)
+    return new ProxyFault("refused", `the proxy ${origin} cannot connect to ${target} (${status})`);
+  return new ProxyFault("no proxy", `the proxy ${origin} answers HTTP ${status} to CONNECT ${target}`);
+}
+
+/** A server of TLS waits for its client. What comes before is of somebody else, who could be taken for it. */
+function eager({ origin }: Proxy, target: string): ProxyFault {
+  return new ProxyFault("no proxy", `the proxy ${origin} speaks itself where ${target} should`);
+}
+
+function brokenProxy(error: Error, { origin }: Proxy): ProxyFault {
+  const first = (error instanceof AggregateError ? error.errors[0] : error) as NodeJS.ErrnoException;
+  const isReached = !["connect", "getaddrinfo"].includes(first.syscall ?? "");
+  const what = isReached ? "does not answer as a proxy does" : "cannot be reached";
+  return new ProxyFault(
+    isReached ? "no proxy" : "unreachable",
+    `the proxy ${origin} ${what}: ${faultOf(error)}`,
+    error,
+  );
+}
+
+/** Keeps connections to the Worker, each through a tunnel of its own. `destroy` ends those that are being opened, too. */
+export class TunnelAgent extends Agent {
+  readonly #proxy: Proxy;
+  readonly #trust: Outbound["trust"];
+  readonly #deadlineMs: number;
+  readonly #underWay = new Set<() => void>();
+
+  constructor(proxy: Proxy, trust: Outbound["trust"], deadlineMs: number) {
+    super({ keepAlive: true, maxSockets: 2, ...(trust && { secureContext: trust }) });
+    this.#proxy = proxy;
+    this.#trust = trust;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  /** Node's own makes the TLS connection inside: name, verification and the cache of sessions are the Worker's. */
+  override createConnection(
+    options: RequestOptions,
+    callback: (error: Error | null, connection: Duplex) => void,
+  ): undefined {
+    const target = { host: options.host ?? "", port: Number(options.port) };
+    const { opened, abandon } = openTunnel(target, this.#proxy, this.#trust, this.#deadlineMs);
+    this.#underWay.add(abandon);
+    opened
+      .finally(() => this.#underWay.delete(abandon))
+      .then(
+        (socket) =>
+          callback(null, super.createConnection({ ...options, socket } as RequestOptions) as Duplex),
+        (error: Error) => (callback as (error: Error) => void)(error),
+      );
+  }
+
+  override destroy(): void {
+    for (const abandon of this.#underWay) abandon();
+    super.destroy();
+  }
+}

@@ -1,0 +1,91 @@
+// The shim as it is installed, on each Node, with a proxy and an authority of its own between it and the Worker.
+import { spawn, type ChildProcess } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import { nodes } from "../nodes.ts";
+import { connectProxy, type Listening, selfSigned, tlsWorker, WORKER_NAME } from "./connect-proxy.ts";
+
+const BIN = join(ROOT, "node-shim/bin/node-shim.cjs");
+const JOIN_TOKEN = `rcj1_${"A".repeat(43)}`;
+
+describe.each(nodes())("node-shim on Node %s", (_version, node) => {
+  let folder: { path: string; remove: () => void };
+  let children: ChildProcess[];
+  let listening: Listening[];
+  beforeEach(() => {
+    folder = temporaryFolder();
+    children = [];
+    listening = [];
+  });
+  afterEach(() => {
+    for (const child of children) child.kill("SIGKILL");
+    for (const { close } of listening) close();
+    folder.remove();
+  });
+
+  function start(args: string[], environment: Record<string, string>) {
+    const child = spawn(node, [BIN, ...args], {
+      env: { PATH: process.env["PATH"], ROLLCALL_JOIN_TOKEN: JOIN_TOKEN, ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    children.push(child);
+    let said = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    const ended = new Promise<{ code: number | null; said: string }>((done) =>
+      child.once("close", (code) => done({ code, said })),
+    );
+    return { child, ended };
+  }
+
+  it("enrols and reports through one tunnel; the authorities of flag and environment both count; no word of the password", async () => {
+    const [workerPems, otherPems] = await Promise.all([selfSigned(WORKER_NAME), selfSigned("other.test")]);
+    const thrice = Promise.withResolvers<void>();
+    let reports = 0;
+    const worker = await tlsWorker(workerPems, (request, response) => {
+      const isReport = request.url?.endsWith("/report");
+      if (isReport && ++reports === 3) thrice.resolve();
+      const answer = isReport
+        ? { phase: "registered", ready: true, ticket: "t", reportInMs: 20 }
+        : { kid: "k", ticket: "t" };
+      request.resume().once("end", () => response.end(JSON.stringify(answer)));
+    });
+    const proxy = await connectProxy(({ head, socket, join }) => {
+      if (head.includes(`proxy-authorization: Basic ${btoa("edge:p@ssword")}\r\n`)) join();
+      else socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
+    });
+    listening.push(worker, proxy);
+    const [workerCa, otherCa] = [join(folder.path, "worker.pem"), join(folder.path, "other.pem")];
+    writeFileSync(workerCa, workerPems.cert);
+    writeFileSync(otherCa, otherPems.cert);
+    const flags = (state: string) => [
+      `--url=https://${WORKER_NAME}:${worker.port}`,
+      `--state=${join(folder.path, state)}`,
+      "--hostname-override=edge-1",
+      `--ca-file=${otherCa}`,
+    ];
+    const environment = (credentials: string) => ({
+      HTTPS_PROXY: `http://${credentials}127.0.0.1:${proxy.port}`,
+      NO_PROXY: "other.test, 10.0.0.0/8",
+      NODE_EXTRA_CA_CERTS: workerCa,
+    });
+
+    const refused = start(["doctor", ...flags("refused")], environment("edge:another-p@ssword@"));
+    const running = start(
+      ["run", ...flags("state"), "--container-runtime-endpoint="],
+      environment("edge:p%40ssword@"),
+    );
+    await thrice.promise;
+    running.child.kill("SIGTERM");
+    const [{ code, said }, refusal] = await Promise.all([running.ended, refused.ended]);
+    expect([code, refusal.code]).toEqual([0, 1]);
+    expect(refusal.said).toMatch(
+      /^fail {2}proxy +the proxy http:\/\/127\.0\.0\.1:\d+ does not take this name and password \(407\)$/m,
+    );
+    expect(said + refusal.said).not.toMatch(/p(@|%40)ssword/);
+    const tunnels = proxy.asked.filter(({ head }) => head.includes(btoa("edge:p@ssword")));
+    expect(tunnels.map(({ target }) => target)).toEqual([`${WORKER_NAME}:${worker.port}`]);
+  });
+});
