@@ -32,7 +32,7 @@ export function manPage(program: Command, { version, date }: Edition): string {
 
 const FILES = [
   ["/etc/rollcall/kubelet.yaml", "KubeletConfiguration that the service reads."],
-  ["/etc/rollcall/node-shim.env", "The service's environment: NODE_SHIM_FLAGS, ROLLCALL_URL."],
+  ["/etc/rollcall/node-shim.env", "The service's environment: NODE_SHIM_FLAGS, ROLLCALL_URL, HTTPS_PROXY."],
   ["/var/lib/rollcall", "The machine's key and enrolment."],
   ["/run/rollcall-node-shim/status.json", "What node-shim status shows of the service."],
 ] as const;

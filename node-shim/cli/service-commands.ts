@@ -5,8 +5,10 @@ import { type Command, Option } from "commander";
 import { LOG_FORMATS } from "../base/log.ts";
 import { requireTrusted } from "../base/state-file.ts";
 import { machineSettings, type MachineFlags } from "../machine/settings.ts";
+import { missingVariables } from "../service/environment.ts";
 import { installService, thisHost, uninstallService } from "../service/service.ts";
 import { UNIT_NAME, unitText } from "../service/unit.ts";
+import { caFileCertificates } from "../worker-link/authorities.ts";
 import { machineFlags, givenFlags, withSet } from "./machine-flags.ts";
 
 export function addServiceCommands(program: Command): void {
@@ -21,6 +23,7 @@ export function addServiceCommands(program: Command): void {
     .action(async (flags: MachineFlags & { state: string; print?: true }, command: Command) => {
       // What `run` would refuse at every start is refused here.
       machineSettings(withSet(flags));
+      if (flags.caFile !== undefined) caFileCertificates(flags.caFile);
       if (!flags.print) requireTrusted(flags.state);
       if (flags.print) process.stdout.write(unitFrom(command, flags.state));
       else await installFrom(command, flags.state);
@@ -43,7 +46,10 @@ Where a package has brought the unit, that one is enabled and started: its flags
 
 /** Installs the service with the flags that the command was given. */
 export async function installFrom(command: Command, state: string): Promise<void> {
-  process.stderr.write(`node-shim: ${await installService(thisHost(), unitFrom(command, state))}\n`);
+  const host = thisHost();
+  process.stderr.write(`node-shim: ${await installService(host, unitFrom(command, state))}\n`);
+  const missing = missingVariables(host.root, process.env);
+  if (missing !== null) process.stderr.write(`node-shim: ${missing}\n`);
 }
 
 const NOT_FOR_RUN = ["print", "installService"];

@@ -21,8 +21,8 @@ export interface Installation {
 export function unitText(template: string, { node, shim, flags, state }: Installation): string {
   const command = [node, shim, "run", ...flags].map(systemdWord).join(" ");
   const isOwnFolder = state !== DEFAULT_STATE;
-  // The service must be able to read a node that is installed below a home folder, as by nvm.
-  const usesHome = [node, shim, ...flags].some((word) => /^(\/home|\/root|\/run\/user)\//.test(word));
+  // The service must be able to read a node that is installed below a home folder, as by nvm, and files that flags name.
+  const usesHome = [node, shim, ...flags].some((word) => /(^|=)(\/home|\/root|\/run\/user)\//.test(word));
   const lines = template.split("\n").flatMap((line): string[] => {
     const [key] = line.split("=");
     if (key === "ExecStart") return [`ExecStart=${command} $NODE_SHIM_FLAGS`];

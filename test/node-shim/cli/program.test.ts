@@ -9,7 +9,7 @@ import { temporaryFolder } from "../../e2e/local-cluster.ts";
 let folder: { path: string; remove: () => void };
 beforeEach(() => {
   folder = temporaryFolder();
-  vi.stubEnv("ROLLCALL_URL", undefined);
+  for (const name of ["ROLLCALL_URL", "HTTPS_PROXY", "https_proxy"]) vi.stubEnv(name, undefined);
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -44,6 +44,16 @@ describe("cannot begin → one line that says what to do", () => {
       () => ["config", "--eviction-hard", "memory.available<0"],
       /--eviction-hard: eviction threshold memory\.available must be positive: 0/,
     ],
+    [
+      "a file of authorities that is missing",
+      () => run("https://a.example", "--ca-file", "/nowhere"),
+      /^--ca-file \/nowhere cannot be read \(ENOENT\)$/,
+    ],
+    [
+      "a service with such a file",
+      () => ["install-service", "--print", "--ca-file", "/nowhere"],
+      /^--ca-file \/nowhere cannot be read \(ENOENT\)$/,
+    ],
     ["three addresses", () => ["preview", "--node-ip", "1.1.1.1,2.2.2.2,3.3.3.3"], /at most two addresses/],
   ])("%s", async (_situation, args, line) => {
     const refusal: unknown = await shimProgram()
@@ -55,5 +65,13 @@ describe("cannot begin → one line that says what to do", () => {
     expect(refusal).toBeInstanceOf(Error);
     expect(faultOf(refusal)).toMatch(/^.+$/);
     expect(faultOf(refusal)).toMatch(line);
+  });
+
+  test.each(["run", "join"])("%s with an HTTPS_PROXY that is none", async (command) => {
+    vi.stubEnv("HTTPS_PROXY", "socks5://edge:Secret@proxy");
+    const args = [command, "--url", "https://a.example", "--state", state()];
+    const ending = shimProgram().parseAsync(args, { from: "user" });
+    await expect(ending).rejects.toThrow(/^HTTPS_PROXY must read http:\/\/\[NAME:PASSWORD@\]HOST:PORT/);
+    await expect(ending).rejects.not.toThrow(/Secret/);
   });
 });

@@ -56,6 +56,10 @@ describe("the unit", () => {
     expect(
       home(unitText(TEMPLATE, { ...installation, node: "/usr/bin/node", shim: "/usr/lib/x.js" })),
     ).toEqual(["yes"]);
+    const flags = ["--ca-file=/root/ca.pem"];
+    expect(
+      home(unitText(TEMPLATE, { ...installation, node: "/usr/bin/node", shim: "/usr/lib/x.js", flags })),
+    ).toEqual(["read-only"]);
   });
 
   const hasSystemdAnalyze = spawnSync("systemd-analyze", ["--version"]).status === 0;
