@@ -251,13 +251,17 @@ describe("the deadline is that of proxy and Worker together", () => {
   test.each<[situation: string, onConnect: (asked: Asked) => void]>([
     ["never answers", () => undefined],
     ["stops within its answer", answer("HTTP/1.1 200 OK\r\nVia:")],
-  ])("a proxy that %s → the proxy is late, and its connection is dropped", async (_situation, onConnect) => {
-    const through = await proxy(onConnect);
-    await expect(transport(url(through), 1, { deadlineMs: 100 }).send(REQUEST)).rejects.toThrow(
-      `the proxy ${url(through)} has opened no connection within 0.1 s`,
-    );
-    await Promise.all(through.asked.map(({ socket }) => gone(socket)));
-  });
+  ])(
+    "a proxy that %s → the proxy is late, and its connection is dropped",
+    { timeout: 20_000 },
+    async (_situation, onConnect) => {
+      const through = await proxy(onConnect);
+      await expect(transport(url(through), 1, { deadlineMs: 100 }).send(REQUEST)).rejects.toThrow(
+        `the proxy ${url(through)} has opened no connection within 0.1 s`,
+      );
+      await Promise.all(through.asked.map(({ socket }) => gone(socket)));
+    },
+  );
 
   test.each<[situation: string, after: (asked: Asked) => void]>([
     ["a tunnel that leads nowhere", answer("HTTP/1.1 200 OK\r\n\r\n")],
@@ -268,6 +272,7 @@ describe("the deadline is that of proxy and Worker together", () => {
     await expect(transport(url(through), served.port, { deadlineMs: 150 }).send(REQUEST)).rejects.toThrow(
       `no answer within 0.15 s (through the proxy ${url(through)})`,
     );
+    await Promise.all(through.asked.map(({ socket }) => gone(socket)));
   });
 
   it("close() while the proxy thinks → the request fails at once, and nothing stays open", async () => {
