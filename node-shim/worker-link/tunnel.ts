@@ -9,6 +9,9 @@ import { servernameOf } from "./origin.ts";
 import type { Outbound } from "./outbound.ts";
 import type { Proxy } from "./proxy.ts";
 
+/** Of a proxy's answer to CONNECT: Node's own limit, whatever NODE_OPTIONS say. */
+const MAX_HEADER_BYTES = 16 * 1024;
+
 /** Why a proxy brings nothing to the Worker. The message names the proxy, without its password. */
 export class ProxyFault extends Error {
   readonly reason: "unreachable" | "credentials" | "refused" | "no proxy";
@@ -34,9 +37,7 @@ interface Opening {
   abandon: () => void;
 }
 
-/**
- * Asks the proxy for a connection. Node's own client reads the answer, so its limit for headers (16 KiB) holds.
- */
+/** Asks the proxy for a connection to the Worker. */
 export function openTunnel(
   { host, port }: { host: string; port: number }, // the Worker's
   proxy: Proxy,
@@ -56,6 +57,7 @@ export function openTunnel(
       ...(proxy.authorization !== null && { "proxy-authorization": proxy.authorization }),
     },
     agent: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
     // Else Node would take it from the header, and verify the proxy as the Worker.
     servername: servernameOf(url),
     ...(trust && { secureContext: trust }),
@@ -63,13 +65,13 @@ export function openTunnel(
   const request = start(url, options);
   const late = setTimeout(() => request.destroy(lateProxy(proxy, deadlineMs)), deadlineMs);
   const opened = new Promise<Socket>((resolve, reject) => {
+    // Node's client has this event for every answer, whatever its status.
     request.once("connect", (response, socket, head) => {
       const fault = refusal(response, proxy, target) ?? (head.length > 0 ? eager(proxy, target) : null);
       if (fault === null) return resolve(socket);
       socket.destroy();
       reject(fault);
     });
-    // What answers CONNECT as any other request is no proxy: Node's client takes every answer for "connect".
     request.on("error", (error) => reject(error instanceof ProxyFault ? error : brokenProxy(error, proxy)));
   }).finally(() => clearTimeout(late));
   request.end();
@@ -80,19 +82,19 @@ export function openTunnel(
 function refusal(response: IncomingMessage, { origin, authorization }: Proxy, target: string) {
   const { statusCode: status = 0, headers } = response;
   if (status >= 200 && status < 300) return null;
-  if (status === 407) {
+  const fault = (reason: ProxyFault["reason"], what: string) =>
+    new ProxyFault(reason, `the proxy ${origin} ${what}`);
+  // Tinyproxy answers 401 to a wrong password.
+  if (status === 407 || status === 401) {
     const isBasic = /\bbasic\b/i.test(headers["proxy-authenticate"] ?? "basic");
-    if (!isBasic)
-      return new ProxyFault("credentials", `the proxy ${origin} does not take Basic authentication (407)`);
+    if (!isBasic) return fault("credentials", `does not take Basic authentication (${status})`);
     const what =
       authorization === null ? "asks for a name and password" : "does not take this name and password";
-    return new ProxyFault("credentials", `the proxy ${origin} ${what} (407)`);
+    return fault("credentials", `${what} (${status})`);
   }
-  if (status === 403)
-    return new ProxyFault("refused", `the proxy ${origin} refuses to connect to ${target} (403)`);
-  if (status >= 500)
-    return new ProxyFault("refused", `the proxy ${origin} cannot connect to ${target} (${status})`);
-  return new ProxyFault("no proxy", `the proxy ${origin} answers HTTP ${status} to CONNECT ${target}`);
+  if (status === 403) return fault("refused", `refuses to connect to ${target} (403)`);
+  if (status >= 500) return fault("refused", `cannot connect to ${target} (${status})`);
+  return fault("no proxy", `answers HTTP ${status} to CONNECT ${target}`);
 }
 
 /** A server of TLS waits for its client. What comes before is of somebody else, who could be taken for it. */

@@ -181,6 +181,7 @@ describe("a proxy that opens no way → the proxy is named, and what it says is 
       "edge:Secret@",
       /does not take Basic authentication \(407\)$/,
     ],
+    ["401, a name given", withBody("401 X"), "edge:Secret@", /does not take this name and password \(401\)$/],
     ["403", withBody("403 X"), "", /refuses to connect to worker\.test:1 \(403\)$/],
     ["502", withBody("502 X"), "", /cannot connect to worker\.test:1 \(502\)$/],
     ["503", withBody("503 X"), "", /cannot connect to worker\.test:1 \(503\)$/],
@@ -225,6 +226,18 @@ describe("a proxy that opens no way → the proxy is named, and what it says is 
     expect(message).not.toContain("Secret");
     expect(through.asked).toHaveLength(1);
     await Promise.all(through.asked.map(({ socket }) => gone(socket)));
+  });
+
+  it("a Worker at an IPv6 address → asked for in brackets", async () => {
+    const through = await proxy(answer("HTTP/1.1 403 X\r\n\r\n"));
+    const origin = "https://[2001:db8::1]";
+    const outbound = { proxy: proxyTo(origin, { HTTPS_PROXY: url(through) }), trust: undefined };
+    const { send, close } = httpTransport(origin, LONG_MS, outbound);
+    closing.push(close);
+    await expect(send(REQUEST)).rejects.toThrow(/refuses to connect to \[2001:db8::1\]:443 \(403\)$/);
+    expect(through.asked[0]?.head).toMatch(
+      /^CONNECT \[2001:db8::1\]:443 HTTP\/1\.1\r\nhost: \[2001:db8::1\]:443\r\n/,
+    );
   });
 
   it("nothing listens, or there is no such name → it cannot be reached", async () => {
