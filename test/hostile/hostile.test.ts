@@ -54,6 +54,8 @@ describe("a verdict", () => {
     offences: [],
     disturbances: [],
     rows: 0,
+    refusals: 40,
+    ranMs: 60_000,
     asked: 0,
     objectsMade: 0,
     residentBytes: [100 * MIB],
@@ -89,6 +91,11 @@ describe("a verdict", () => {
     ],
     ["an object was made", { objectsMade: 1 }, "objects made 1"],
     ["the apiserver was asked", { asked: 1 }, "apiserver asked 1"],
+    [
+      "the log of refusals has more entries than it takes in two minutes",
+      { refusals: 41 },
+      "refusals logged 41",
+    ],
     [
       "memory grows",
       { residentBytes: Array.from({ length: 100 }, (_, at) => (100 + at * 10) * MIB) },

@@ -46,6 +46,7 @@ async function attack({ plan, worker, client, recorded, asked, progress }: Attac
   const verdict = emptyVerdict(plan);
   const digest = createHash("sha256");
   const objectsBefore = worker.objects();
+  const beganMs = performance.now();
   for (let index = plan.from; verdict.sent < plan.requests;) {
     const portion: Hostile[] = [];
     const size = Math.min(AT_ONCE, plan.requests - verdict.sent);
@@ -56,20 +57,22 @@ async function attack({ plan, worker, client, recorded, asked, progress }: Attac
     }
     for (const each of portion)
       digest.update(JSON.stringify([each.method, each.path, each.headers])).update(each.body);
-    await rowsWritten(worker);
+    await measuredRows(worker);
     asked();
     note(verdict, portion, await client.sendAll(portion));
-    const rows = await rowsWritten(worker);
+    const { rowsWritten: rows, refusals } = await measuredRows(worker);
     const asks = asked().length;
     if (rows + asks > 0) verdict.disturbances.push({ from: portion[0]!.index, to: index, rows, asks });
     verdict.rows += rows;
+    verdict.refusals += refusals;
     verdict.asked += asks;
     verdict.residentBytes.push(worker.residentBytes());
     // The machines go on, or this throws.
     await recorded.beat();
     progress(verdict.sent);
   }
-  return { ...verdict, digest: digest.digest("hex"), objectsMade: worker.objects() - objectsBefore };
+  const ranMs = performance.now() - beganMs;
+  return { ...verdict, ranMs, digest: digest.digest("hex"), objectsMade: worker.objects() - objectsBefore };
 }
 
 const emptyVerdict = (plan: Plan): Verdict => ({
@@ -80,6 +83,8 @@ const emptyVerdict = (plan: Plan): Verdict => ({
   offences: [],
   disturbances: [],
   rows: 0,
+  refusals: 0,
+  ranMs: 0,
   asked: 0,
   objectsMade: 0,
   residentBytes: [],
@@ -98,7 +103,7 @@ function note(verdict: Verdict, portion: readonly Hostile[], answers: readonly A
   }
 }
 
-async function rowsWritten({ url }: BenchWorker): Promise<number> {
+async function measuredRows({ url }: BenchWorker): Promise<Measured> {
   const answer = await fetch(`${url}/measured/rows/any`);
-  return ((await answer.json()) as Measured).rowsWritten;
+  return (await answer.json()) as Measured;
 }

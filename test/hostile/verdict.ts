@@ -28,6 +28,9 @@ export interface Verdict {
   /** Portions in which something was written or the apiserver was asked. */
   disturbances: { from: number; to: number; rows: number; asks: number }[];
   rows: number;
+  /** Entries in the log of refused enrolments. */
+  refusals: number;
+  ranMs: number;
   /** Requests to the apiserver. */
   asked: number;
   objectsMade: number;
@@ -36,6 +39,9 @@ export interface Verdict {
   /** SHA-256 of all requests. */
   digest: string;
 }
+
+/** worker/registry/refusals.ts; the judge has numbers of its own. */
+const REFUSAL_LIMITS = { aMinute: 20, everyMs: 60_000 };
 
 const SHOWN = 20;
 const TEXT_LENGTH = 2000;
@@ -72,19 +78,25 @@ const count = ({ offences }: Verdict, what: Offence["what"]) =>
 
 export function isClean(verdict: Verdict): boolean {
   const { offences, rows, asked, objectsMade, residentBytes } = verdict;
-  return offences.length + rows + asked + objectsMade === 0 && memoryOf(residentBytes).isFlat;
+  const isQuiet = offences.length + rows + asked + objectsMade === 0;
+  return isQuiet && verdict.refusals <= mostRefusals(verdict) && memoryOf(residentBytes).isFlat;
+}
+
+/** As many as the log takes in a minute, in each minute that has begun and the one before. */
+function mostRefusals({ ranMs }: Verdict): number {
+  return REFUSAL_LIMITS.aMinute * (Math.ceil(ranMs / REFUSAL_LIMITS.everyMs) + 1);
 }
 
 /** Lines, of which the last one is `accepted 0, 5xx 0, rows 0` where nothing was. */
 export function verdictText(verdict: Verdict): string {
-  const { sent, discarded, rows, asked, objectsMade, residentBytes, digest } = verdict;
+  const { sent, discarded, rows, refusals, asked, objectsMade, residentBytes, digest } = verdict;
   const { early, late, isFlat } = memoryOf(residentBytes);
   const memory = `${Math.round(early / MIB)} → ${Math.round(late / MIB)} MiB${isFlat ? "" : ", which is not flat"}`;
   return [
     ...kindLines(verdict),
     ...offenceLines(verdict),
     `${sent} sent, ${discarded} discarded as still valid, sha256 ${digest}`,
-    `no answer ${count(verdict, "no answer")}, objects made ${objectsMade}, apiserver asked ${asked}, memory ${memory}`,
+    `no answer ${count(verdict, "no answer")}, objects made ${objectsMade}, apiserver asked ${asked}, refusals logged ${refusals}, memory ${memory}`,
     `accepted ${count(verdict, "accepted")}, 5xx ${count(verdict, "5xx")}, rows ${rows}`,
     "",
   ].join("\n");

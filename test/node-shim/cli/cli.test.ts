@@ -273,7 +273,9 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
       });
       const { code, stderr } = await end(run(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
       expect(code).toBe(1);
-      expect(stderr).toBe("node-shim: enrolment refused: The join token is not accepted. Ask for another.\n");
+      expect(stderr).toMatch(
+        /^node-shim: enrolment refused: The join token is not accepted\. Ask for another\. Join token: [\w-]{43}\n$/,
+      );
     });
   });
 
@@ -430,13 +432,13 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
         "refused",
         401,
         '{"reason":"token-refused","title":"The join token was not accepted","detail":"Ask for another."}',
-        /^node-shim: not enrolled: The join token was not accepted\. Ask for another\.\n$/,
+        /^node-shim: not enrolled: The join token was not accepted\. Ask for another\. Join token: [\w-]{43}\n$/,
       ],
       [
         "another key is pinned",
         409,
         '{"reason":"name-pinned","title":"Another key is pinned under this name","detail":"An operator has to approve."}',
-        /An operator has to approve\. This machine's key: .{43}\.\n$/,
+        /An operator has to approve\. This machine's key: .{43}\. Join token: [\w-]{43}\n$/,
       ],
       ["not a Worker", 404, "<html>", /^node-shim: not enrolled: HTTP 404 without JSON.*node-shim doctor/],
     ])(
@@ -486,7 +488,9 @@ describe.each(nodes())("node-shim on Node %s", (version, node) => {
         const { code, stderr } = await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
         expect({ code, stderr, asked: asked() }).toEqual({
           code: 1,
-          stderr: "node-shim: not enrolled: This came too late. Repeat at once.\n",
+          stderr: expect.stringMatching(
+            /^node-shim: not enrolled: This came too late\. Repeat at once\. Join token: .{43}\n$/,
+          ),
           asked: 9,
         });
       });

@@ -2,7 +2,10 @@
 
 /** Rows since the last time, and when the alarm is to ring, in milliseconds since 1970. */
 export interface Measured {
+  /** But for those of the log of refused enrolments. */
   rowsWritten: number;
+  /** Of that log, which has a bound of its own. */
+  refusals: number;
   rowsRead: number;
   alarmMs: number | null;
 }

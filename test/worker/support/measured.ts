@@ -10,6 +10,7 @@ import worker, {
 // Outlives the objects, which are evicted: all run in this one isolate.
 const clock: { ms: number | undefined } = { ms: undefined };
 const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
+const refusals = { logged: 0 };
 const alarms = { setForMs: null as number | null, set: 0 };
 const realNow = Date.now.bind(Date);
 Date.now = () => clock.ms ?? realNow();
@@ -20,7 +21,8 @@ function measure(storage: DurableObjectStorage): void {
   const exec = sql.exec.bind(sql);
   const counted = (...args: Parameters<typeof exec>) => {
     const cursor = exec(...args);
-    cursors.push(cursor);
+    if (/^INSERT INTO refusal_log\b/.test(args[0])) refusals.logged++;
+    else if (!/\brefusal_log\b/.test(args[0])) cursors.push(cursor);
     return cursor;
   };
   Object.defineProperty(sql, "exec", { value: counted });
@@ -36,9 +38,11 @@ function measure(storage: DurableObjectStorage): void {
 function measured(): Measured {
   const rowsWritten = cursors.reduce((sum, cursor) => sum + cursor.rowsWritten, alarms.set);
   const rowsRead = cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0);
+  const measured = { rowsWritten, refusals: refusals.logged, rowsRead, alarmMs: alarms.setForMs };
   cursors.length = 0;
   alarms.set = 0;
-  return { rowsWritten, rowsRead, alarmMs: alarms.setForMs };
+  refusals.logged = 0;
+  return measured;
 }
 
 export class NodeObject extends RealNodeObject {
