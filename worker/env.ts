@@ -1,26 +1,28 @@
 // The Worker's environment: the optional bindings, which wrangler's generated type lacks, and how variables and
 // bindings are read. Reads no request.
+import { entriesOf } from "../shared/deployment/check-result.ts";
+import { NUMBER_RANGES, type NumberVariable, readNumber } from "../shared/deployment/numbers.ts";
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
 import { roleFault } from "../shared/kubernetes/roles.ts";
 import type { NodeMarks } from "../shared/node/own-labels.ts";
 import { validateNodeName } from "../shared/node/node-name.ts";
-import { DEPLOYMENT_LIMITS, NAME_LIMITS, TOKEN_LIMITS } from "../shared/protocol/limits.ts";
+import { NAME_LIMITS, TOKEN_LIMITS } from "../shared/protocol/limits.ts";
 
 /** Bounds of machines' settings. Absent or empty: the default, which is safe for an apiserver that others need as well. */
-const BOUNDS = {
+const DEFAULTS = {
   /** Half of the kubelet's 10 s: each report renews the lease, which is a write of etcd. */
-  MIN_REPORT_INTERVAL_SECONDS: { byDefault: 5, within: DEPLOYMENT_LIMITS.minReportIntervalSeconds },
+  MIN_REPORT_INTERVAL_SECONDS: 5,
   /** A fifth of the kubelet's 5 min: each period writes the whole Node. */
-  MIN_STATUS_PERIOD_SECONDS: { byDefault: 60, within: DEPLOYMENT_LIMITS.minStatusPeriodSeconds },
+  MIN_STATUS_PERIOD_SECONDS: 60,
   /** Half of the kubelet's 40 s: four reports at their least interval. */
-  MIN_LEASE_SECONDS: { byDefault: 20, within: DEPLOYMENT_LIMITS.minLeaseSeconds },
+  MIN_LEASE_SECONDS: 20,
   /**
    * The kubelet's own default. Of MAX_IMAGE_BYTES each may take 800 bytes, some four times what an image with a tag and
    * a digest takes: so it is the number that bounds an honest machine's list, and the bytes only bound a hostile one's.
    */
-  MAX_IMAGES: { byDefault: 50, within: DEPLOYMENT_LIMITS.maxImages },
-} as const;
-type BoundVariable = keyof typeof BOUNDS;
+  MAX_IMAGES: 50,
+} as const satisfies Partial<Record<NumberVariable, number>>;
+type BoundVariable = keyof typeof DEFAULTS;
 
 /** Which Nodes that somebody deleted are registered again by the same process of the shim. */
 const REGISTER_AGAIN = ["when-silent", "always", "never"] as const;
@@ -44,9 +46,9 @@ export interface Environment
   KUBE?: Fetcher;
 }
 
-/** The origins that a request may be signed for. */
-export function origins(env: Environment): string[] {
-  return env.ORIGINS.split(/\s+/).filter((origin) => origin !== "");
+/** The origins that a request may be signed for; none where the variable is absent. */
+export function origins({ ORIGINS }: { ORIGINS?: string }): string[] {
+  return entriesOf(ORIGINS ?? "");
 }
 
 /** Throws where DEPLOYMENT cannot be an account's name and a label's value, or where NODE_ROLE cannot be roles. */
@@ -71,15 +73,12 @@ export function nodeMarks(env: Pick<Environment, "DEPLOYMENT" | "NODE_ROLE">): N
   return { deployment, roles };
 }
 
-/** The default as well. Fewer would not carry a registration and its events. */
-export const LEAST_MACHINE_REQUESTS = 20;
+/** The default as well. */
+export const LEAST_MACHINE_REQUESTS = NUMBER_RANGES.MACHINE_REQUESTS[0];
 
 /** How many requests to the apiserver one machine may cause at once, and in a minute. Throws where it is no such number. */
-export function machineRequests({ MACHINE_REQUESTS = "" }: Pick<Environment, "MACHINE_REQUESTS">): number {
-  return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, LEAST_MACHINE_REQUESTS, [
-    LEAST_MACHINE_REQUESTS,
-    1e9,
-  ]);
+export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE_REQUESTS">): number {
+  return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, LEAST_MACHINE_REQUESTS);
 }
 
 /** Which deleted Nodes are registered again. Throws where it is none of the three words. */
@@ -104,21 +103,19 @@ export function settingsBounds(env: Pick<Environment, BoundVariable>): SettingsB
 }
 
 function boundOf(env: Pick<Environment, BoundVariable>, name: BoundVariable): number {
-  const { byDefault, within } = BOUNDS[name];
-  return wholeNumber(name, env[name], byDefault, within);
+  return wholeNumber(name, env[name], DEFAULTS[name]);
 }
 
+/** Machines are answered that the Worker is not configured before anything is read that could throw here. */
 function wholeNumber(
-  name: string,
+  name: NumberVariable,
   configured: number | string | undefined,
   byDefault: number,
-  [least, most]: readonly [least: number, most: number],
 ): number {
   const text = String(configured ?? "");
-  if (text === "") return byDefault;
-  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw new Error(`${name} is ${JSON.stringify(text)}: set it to a whole number from ${least} to ${most}`);
+  const read = readNumber(name, text);
+  if (!read.ok) throw new Error(`${name} is ${JSON.stringify(text)}: ${read.error}`);
+  return read.value ?? byDefault;
 }
 
 /** The registry is one object. It keeps its former name, `fleet`, by which its stored state is found. */

@@ -4,8 +4,10 @@ import { bodyLimit } from "hono/body-limit";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
+import { refuseUnconfigured } from "./http/configured.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { operatorRoutes } from "./http/operator-routes.ts";
+import { readyRoute } from "./http/ready-route.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";
 import { newIsolate } from "./isolate.ts";
 
@@ -23,9 +25,10 @@ app.use((c, next) => {
 app.use(bodyLimit({ maxSize: LIMITS.bodyBytes, onError: () => refuse("body-too-large") }));
 app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, allowed) => refuseMethod(allowed) }));
 app.notFound(() => refuse("not-found"));
-app.onError((error) => {
+app.onError((error, c) => {
   console.error(JSON.stringify({ message: "request failed", error: error.stack ?? String(error) }));
-  return refuse("internal");
+  // A machine's object cannot wake by a variable that it cannot read.
+  return refuseUnconfigured(c) ?? refuse("internal");
 });
 
 app.get("/livez", (c) => c.text("ok"));
@@ -45,6 +48,7 @@ app.use("/v1/nodes/:name/*", async (c, next) => {
 
 app.route("/", machineRoutes);
 app.route("/", operatorRoutes);
+app.route("/", readyRoute);
 
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default app;

@@ -54,6 +54,7 @@ export type Reason =
   | "invalid-body"
   | "invalid-name"
   | "unauthenticated"
+  | "wrong-origin"
   | "token-refused"
   | "forbidden"
   | "key-revoked"
@@ -67,6 +68,7 @@ export type Reason =
   | "body-too-large"
   | "rate-limited"
   | "internal"
+  | "not-configured"
   | "not-removed";
 
 /** RFC 9457, served as application/problem+json. */

@@ -164,3 +164,19 @@ export const sendersSchema = z.object({
   ),
 });
 export type ListedSenders = z.infer<typeof sendersSchema>;
+
+const readinessCheck = z.object({
+  /** The name of a variable or a secret, or `token`, `registry`, `clock`, `apiserver`. */
+  check: z.string(),
+  /** ok, warning, failed */
+  state: z.string(),
+  message: z.string(),
+  /** What to do about it; absent where all is well. */
+  cure: z.optional(z.string()),
+  checkedAt: z.string(),
+  /** Since when it has been in this state, as far as the isolate that answers has seen. */
+  since: z.string(),
+});
+/** 200 to GET /readyz, or 503 where a check has failed. `state`: that of the worst check. */
+export const readinessSchema = z.object({ state: z.string(), checks: z.array(readinessCheck) });
+export type ReadinessAnswer = z.infer<typeof readinessSchema>;

@@ -73,6 +73,7 @@ const UPWARDS: [from: string, to: string][] = [
   ["shared/kubernetes", "shared/setters"],
   ["shared/setters", "shared/from-report"],
   ["shared/protocol", "shared/node"],
+  ["shared/protocol", "shared/deployment"],
   ["shared/node", "worker/tick"],
   ["infra/operator", "test/worker"],
   ["infra/operator", "worker/http"],

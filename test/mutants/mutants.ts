@@ -8,6 +8,7 @@ import { freshnessMutants } from "./table/freshness.ts";
 import { limitMutants } from "./table/limits.ts";
 import { packageMutants } from "./table/packages.ts";
 import { proxyMutants } from "./table/proxies.ts";
+import { readinessMutants } from "./table/readiness.ts";
 import { requestMutants } from "./table/requests.ts";
 import { rightsMutants } from "./table/rights.ts";
 
@@ -22,4 +23,5 @@ export const mutants: readonly Mutant[] = [
   ...decisionMutants,
   ...clusterTokenMutants,
   ...proxyMutants,
+  ...readinessMutants,
 ];

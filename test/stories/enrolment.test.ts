@@ -153,11 +153,13 @@ describe("an enrolment that was tampered with → 401, and the name stays free",
       },
     ],
     [
-      "signed for another audience",
+      "whose binding is signed for another origin",
       async (joinToken) => {
         const key = await makeMachineKey();
-        const signed = await toSign(NAME, key, { origin: "https://evil.test" });
-        return { protocol: 1, ...(await signEnrolment(key, joinToken, signed)) };
+        const signed = await toSign(NAME, key);
+        const { proof } = await signEnrolment(key, joinToken, signed);
+        const { binding } = await signEnrolment(key, joinToken, { ...signed, origin: "https://evil.test" });
+        return { protocol: 1, proof, binding };
       },
     ],
     [
@@ -179,6 +181,14 @@ describe("an enrolment that was tampered with → 401, and the name stays free",
   ])("%s", async (_, make) => {
     const joinToken = await mintToken({ names: "*", uses: 10 });
     expect(await put(await make(joinToken))).toMatchObject({ status: 401 });
+  });
+
+  it.each(["", "good"])("signed for another origin, over the challenge %j → says so", async (challenge) => {
+    const key = await makeMachineKey();
+    const joinToken = await mintToken({ names: "*" });
+    const more = { origin: "https://evil.test", ...(challenge === "" && { challenge }) };
+    const body = { protocol: 1, ...(await signEnrolment(key, joinToken, await toSign(NAME, key, more))) };
+    expect(await put(body)).toEqual({ status: 401, reason: "wrong-origin" });
   });
 
   it("not the schema → 400", async () => {

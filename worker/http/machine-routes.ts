@@ -5,6 +5,7 @@ import { enrolmentSchema } from "../../shared/protocol/claims.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { CHANGE_AGAIN_SECONDS, type MachineAnswer } from "../machine/answers.ts";
 import { origins, registry } from "../env.ts";
+import { refuseUnconfigured } from "./configured.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { answered, type App, bearer, forget, invalidBody, json, refuse } from "./responses.ts";
 import { type Challenged, challengeTime, newChallenge } from "../identity/challenge.ts";
@@ -20,6 +21,8 @@ const macKeysOf = (c: Context<App>) => c.get("isolate").macKeys(c.env.KID_MAC_KE
 
 /** A machine's request whose kid this Worker issued, or the refusal. No object is woken for that. */
 async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<SignedRequest | Response> {
+  const unconfigured = refuseUnconfigured(c);
+  if (unconfigured) return unconfigured;
   const name = c.req.param("name");
   const token = bearer(c.req.header("authorization"));
   const kid = token && claimedKid(token);
@@ -70,6 +73,8 @@ interface FreshEnrolment extends EnrolmentRequest {
  * the cost of a MAC.
  */
 async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<FreshEnrolment | Response> {
+  const unconfigured = refuseUnconfigured(c);
+  if (unconfigured) return unconfigured;
   // Machines that enrol wait where others at their address have failed too often.
   const early = refuseEarly(c);
   if (early) return early;
@@ -77,13 +82,16 @@ async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<Fre
   if (!body.success) return invalidBody(body.error);
   const claimed = await claimedEnrolment(body.data.proof);
   if (!claimed) return refuseUnproven(c, "unauthenticated");
-  const { thumbprint, challenge } = claimed;
+  const { thumbprint, challenge, origin } = claimed;
+  const own = origins(c.env);
+  // Nothing is verified for it, so that it costs no more than a challenge, and it does not count as a failure.
+  if (origin !== undefined && !own.includes(origin)) return refuse("wrong-origin");
   const name = c.req.param("name");
   const challengedAtMs = await challengeTime(macKeysOf(c), { name, thumbprint }, challenge, Date.now());
   if (challengedAtMs === null) return askFresh(c, { name, thumbprint });
   const { method, path } = c.req;
   const { proof, binding } = body.data;
-  return { name, method, path, origins: origins(c.env), challenge, challengedAtMs, proof, binding };
+  return { name, method, path, origins: own, challenge, challengedAtMs, proof, binding };
 }
 
 /**

@@ -27,10 +27,12 @@ import { answered, type App, bearer, forget, invalidBody, json, refuse } from ".
 import { operatorOf } from "../identity/operator.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 
-const operator = createMiddleware<App>(async (c, next) => {
+/** Lets operators alone through, and those who may only look with a GET. */
+export const operator = createMiddleware<App>(async (c, next) => {
   const secret = bearer(c.req.header("authorization"));
   const found = await operatorOf(c.req.raw, secret, c.env, c.get("isolate").accessKeys);
   if (!found.ok) {
+    if (found.error.reason === "nobody may") return refuse("not-configured", { detail: NOBODY_MAY });
     if (found.error.reason === "assertion refused")
       console.log(JSON.stringify({ message: "Access assertion refused", error: found.error.error }));
     return refuseUnproven(c, "forbidden");
@@ -43,6 +45,9 @@ const operator = createMiddleware<App>(async (c, next) => {
   await next();
   return undefined;
 });
+
+const NOBODY_MAY =
+  "No operator gets in: set ADMIN_SECRET_SHA256 to the SHA-256 of the admin secret, in base64url (docs/deploy.md).";
 
 export const operatorRoutes = new Hono<App>();
 

@@ -21,6 +21,11 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
     "The request's signature was not accepted",
     "Keep the key and try again once a minute, or enrol again with a new join token.",
   ],
+  "wrong-origin": [
+    401,
+    "The request is signed for another origin",
+    "The operator has to add the origin by which this machine reaches the Worker to ORIGINS, or this machine has to use another one (--url).",
+  ],
   "token-refused": [
     401,
     "The join token was not accepted",
@@ -69,6 +74,11 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
     503,
     "The Node could not be removed from the cluster",
     "Nothing is forgotten yet; try again.",
+  ],
+  "not-configured": [
+    503,
+    "The Worker is not configured",
+    "Nothing is wrong with this machine. Ask the Worker's operator, to whom GET /readyz says what is missing; then try again.",
   ],
   internal: [500, "Something went wrong here", "Try again; the Worker's log has more."],
 };

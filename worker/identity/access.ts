@@ -18,7 +18,7 @@ export async function accessIdentity(
   { ACCESS_TEAM: team, ACCESS_AUD: audience }: AccessSettings,
   keysOf: (team: string) => JWTVerifyGetKey, // typically the isolate's accessKeys
 ): Promise<Result<string>> {
-  if (team === "" || audience === "") return failure("Access is not configured");
+  if (!team || !audience) return failure("Access is not configured");
   try {
     const { payload } = await jwtVerify(assertion, keysOf(team), {
       algorithms: ["RS256"],

@@ -5,6 +5,7 @@ import {
   type CryptoKey,
   decodeJwt,
   decodeProtectedHeader,
+  errors,
   importJWK,
   type JWK,
   jwtVerify,
@@ -43,6 +44,9 @@ export function claimedKid(jwt: string): string | undefined {
   }
 }
 
+/** Of a JWT with a good signature, whose audience is another origin. */
+export const FOR_ANOTHER_ORIGIN = "signed for another origin";
+
 async function verified(
   jwt: string,
   key: CryptoKey,
@@ -52,8 +56,17 @@ async function verified(
   try {
     return success((await jwtVerify(jwt, key, { algorithms: ["EdDSA"], typ, audience })).payload);
   } catch (error) {
-    return failure(String(error));
+    return failure(isOtherAudience(error) ? FOR_ANOTHER_ORIGIN : String(error));
   }
+}
+
+/** jose looks at claims last: the signature and the type are right. A list of audiences is none of ours. */
+function isOtherAudience(error: unknown): boolean {
+  return (
+    error instanceof errors.JWTClaimValidationFailed &&
+    error.claim === "aud" &&
+    typeof error.payload.aud === "string"
+  );
 }
 
 /** What an enrolled machine may sign. */
@@ -114,15 +127,26 @@ function matches(
 const WITHOUT_KEY = failure("no Ed25519 key in its header");
 const OTHER_CLAIMS = failure("signed for another request or key");
 
-/** The key and the challenge that a proof names, unverified. null: it names no key that can sign. */
-export async function claimedEnrolment(
-  proof: string,
-): Promise<{ thumbprint: string; challenge: string } | null> {
+/** What a proof names, unverified. */
+interface ClaimedEnrolment {
+  thumbprint: string;
+  challenge: string;
+  /** undefined: it is no text. */
+  origin: string | undefined;
+}
+
+/** null: it names no key that can sign. */
+export async function claimedEnrolment(proof: string): Promise<ClaimedEnrolment | null> {
   const claimed = await claimedKey(proof);
   if (!claimed) return null;
+  const textOr = <T>(claim: unknown, otherwise: T) => (typeof claim === "string" ? claim : otherwise);
   try {
-    const { challenge } = decodeJwt<Partial<EnrolmentClaims>>(proof);
-    return { thumbprint: claimed.thumbprint, challenge: typeof challenge === "string" ? challenge : "" };
+    const { challenge, aud } = decodeJwt<Partial<EnrolmentClaims>>(proof);
+    return {
+      thumbprint: claimed.thumbprint,
+      challenge: textOr(challenge, ""),
+      origin: textOr(aud, undefined),
+    };
   } catch {
     return null;
   }

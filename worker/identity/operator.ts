@@ -1,6 +1,8 @@
 // Decides who an operator is and which role they have: by the secret of a role, or by an assertion of Cloudflare
 // Access. There are no default credentials: a credential that is not configured lets nobody in.
 import { base64url, type JWTVerifyGetKey } from "jose";
+import { entriesOf } from "../../shared/deployment/check-result.ts";
+import { isSha256 } from "../../shared/deployment/secrets.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
 import { accessIdentity } from "./access.ts";
@@ -21,6 +23,8 @@ const ASSERTION = "cf-access-jwt-assertion";
 export type NoOperator =
   /** `another site`: a page of another site sent this from an operator's browser. */
   | { reason: "no credentials" | "another secret" | "another site" }
+  /** No credential is configured by which anybody could get in. */
+  | { reason: "nobody may" }
   | { reason: "assertion refused"; error: string };
 
 /** The operator who sent this. `secret`: its bearer token, or null. */
@@ -30,11 +34,11 @@ export async function operatorOf(
   env: Environment,
   accessKeysOf: (team: string) => JWTVerifyGetKey, // typically the isolate's accessKeys
 ): Promise<Result<Operator, NoOperator>> {
+  if (!mayAnybody(env)) return failure({ reason: "nobody may" });
   if (secret !== null) {
     if (await isSecret(secret, env.ADMIN_SECRET_SHA256))
       return success({ who: "admin secret", role: "admin" });
-    if (await isSecret(secret, env.VIEW_SECRET_SHA256 ?? ""))
-      return success({ who: "view secret", role: "view" });
+    if (await isSecret(secret, env.VIEW_SECRET_SHA256)) return success({ who: "view secret", role: "view" });
     return failure({ reason: "another secret" });
   }
   const assertion = request.headers.get(ASSERTION);
@@ -46,23 +50,35 @@ export async function operatorOf(
   return success({ who: who.value, role: isAdmin(who.value, env.ACCESS_ADMINS) ? "admin" : "view" });
 }
 
+/** Is there a credential by which an operator could get in? */
+function mayAnybody({
+  ADMIN_SECRET_SHA256,
+  VIEW_SECRET_SHA256,
+  ACCESS_TEAM,
+  ACCESS_AUD,
+}: Environment): boolean {
+  const hashes = [ADMIN_SECRET_SHA256, VIEW_SECRET_SHA256].flatMap(hashesOf);
+  return hashes.length > 0 || Boolean(ACCESS_TEAM && ACCESS_AUD);
+}
+
+/** What is no hash lets nobody in, and keeps nobody out who has another one. */
+function hashesOf(configured: string | undefined): Uint8Array[] {
+  return entriesOf(configured ?? "")
+    .filter(isSha256)
+    .map((hash) => base64url.decode(hash));
+}
+
 /**
  * Is it one of the configured secrets, by their hashes? Several hashes are separated by spaces, for the time in which a
  * secret is replaced. A secret must be random and long (32 bytes): a plain hash does not protect a weak one.
  */
-async function isSecret(secret: string, configuredSha256: string): Promise<boolean> {
+async function isSecret(secret: string, configuredSha256: string | undefined): Promise<boolean> {
   const actual = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret));
-  return configuredSha256
-    .split(/\s+/)
-    .map((expected) => base64url.decode(expected))
-    .some(
-      (expected) =>
-        expected.byteLength === actual.byteLength && crypto.subtle.timingSafeEqual(expected, actual),
-    );
+  return hashesOf(configuredSha256).some((expected) => crypto.subtle.timingSafeEqual(expected, actual));
 }
 
 /** Names are compared without regard to case, as mail systems do. */
-function isAdmin(who: string, admins: string): boolean {
+function isAdmin(who: string, admins = ""): boolean {
   return admins.toLowerCase().split(/\s+/).includes(who.toLowerCase());
 }
 

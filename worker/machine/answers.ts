@@ -12,7 +12,7 @@ export interface BodyFault {
 
 /** Why a request was refused. It changed nothing, except for "not-removed": a repetition continues that removal. */
 export type Refusal =
-  | { reason: Extract<Reason, "unauthenticated" | "key-revoked" | "invalid-json"> }
+  | { reason: Extract<Reason, "unauthenticated" | "wrong-origin" | "key-revoked" | "invalid-json"> }
   | { reason: Extract<Reason, "invalid-body">; fault: BodyFault }
   /** The machine repeats at once, under `ticket`; `factsWanted`: with its facts. */
   | { reason: Extract<Reason, "ticket-stale" | "facts-unknown">; ticket: string; factsWanted?: boolean }
@@ -24,6 +24,10 @@ export type MachineAnswer = Result<ReportAnswer | RotationAnswer | LeaveAnswer, 
 export const UNAUTHENTICATED = {
   ok: false,
   error: { reason: "unauthenticated" },
+} as const satisfies Failure<Refusal>;
+export const WRONG_ORIGIN = {
+  ok: false,
+  error: { reason: "wrong-origin" },
 } as const satisfies Failure<Refusal>;
 export const KEY_REVOKED = {
   ok: false,

@@ -4,9 +4,15 @@ import type { CryptoKey } from "jose";
 import { type Result, success } from "../../shared/result.ts";
 import type { Enrolment, NodeRecordStore, PublicKey } from "../storage/records.ts";
 import type { GrantedPin } from "../registry/pins.ts";
-import { KEY_REVOKED, type Refusal, UNAUTHENTICATED } from "./answers.ts";
+import { KEY_REVOKED, type Refusal, UNAUTHENTICATED, WRONG_ORIGIN } from "./answers.ts";
 import type { TicketUse } from "./tickets.ts";
-import { importPublicKey, type MachineAction, sha256Base64url, verifyRequest } from "../identity/jwt.ts";
+import {
+  FOR_ANOTHER_ORIGIN,
+  importPublicKey,
+  type MachineAction,
+  sha256Base64url,
+  verifyRequest,
+} from "../identity/jwt.ts";
 
 export interface SignedRequest {
   name: string;
@@ -149,7 +155,7 @@ async function verify(
   const bodyDigest = await sha256Base64url(body);
   const expected = { action, name, bodyDigest, origins };
   const claims = await verifyRequest(token, await importOnce(signer.key), expected);
-  if (!claims.ok) return UNAUTHENTICATED;
+  if (!claims.ok) return claims.error === FOR_ANOTHER_ORIGIN ? WRONG_ORIGIN : UNAUTHENTICATED;
   // Read again, since other requests may have run meanwhile.
   const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;
   if (isFormer || records.get("enrolment")?.isRevoked) return KEY_REVOKED;

@@ -16,6 +16,7 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
+import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
 import { migrate } from "../storage/migrations.ts";
 import { machineLog } from "../log.ts";
 import { admit, approvePending, type NotFresh } from "./admission.ts";
@@ -54,9 +55,11 @@ const TOKEN_ID = new RegExp(`^[\\w-]{${LIMITS.digestLength}}$`);
 export class RegistryObject extends DurableObject<Environment> {
   readonly #sql: SqlStorage;
   readonly #refusals: Refusals;
+  readonly #apiserver: ApiserverProbe;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
+    this.#apiserver = new ApiserverProbe(askForNode(env), () => Date.now());
     migrate(ctx.storage, REGISTRY_MIGRATIONS);
     this.#sql = ctx.storage.sql;
     this.#refusals = new Refusals(this.#sql);
@@ -201,6 +204,12 @@ export class RegistryObject extends DurableObject<Environment> {
   /** A page of the audit log, of what machines caused, or of what was refused; newest first. */
   audit(query: AuditQuery): AuditEntry[] {
     return readAudit(this.#sql, query);
+  }
+
+  /** That it answers, its clock, and whether the apiserver answers: it asks for all isolates together. */
+  async readiness(): Promise<{ apiserver: Probed; nowMs: number }> {
+    const apiserver = await this.#apiserver.probe();
+    return { apiserver, nowMs: Date.now() };
   }
 
   /** Makes a change and its entry in the audit log, both or neither. A change that fails gets no entry. */

@@ -18,6 +18,8 @@ const METHODS = [
 ];
 
 const OPERATOR_ROUTES = [
+  ["GET", "/readyz"],
+  ["GET", "/readyz?verbose"],
   ["GET", "/v1/tokens"],
   ["POST", "/v1/tokens"],
   ["DELETE", "/v1/tokens/x"],

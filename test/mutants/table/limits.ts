@@ -168,9 +168,9 @@ export const limitMutants = [
     ],
     [
       "a bound that is no number is an error",
-      "worker/env.ts",
-      "if (number >= least && number <= most) return number;",
-      "if (!(number < least)) return number;",
+      "shared/deployment/numbers.ts",
+      "return number >= least && number <= most",
+      "return !(number < least)",
       "worker/env.test.ts",
       "MIN_LEASE_SECONDS",
     ],

@@ -64,7 +64,8 @@ describe("a report that proves nothing → 401, without detail", () => {
     ],
     ["another name's path", () => ({ path: "/v1/nodes/another-node/report" })],
     ["a node that never enrolled", () => ({ path: "/v1/nodes/never-enrolled/report" })],
-    ["another audience", () => ({ claims: { aud: "https://evil.test" } })],
+    ["several audiences", () => ({ claims: { aud: ["https://evil.test", "https://evil-2.test"] } })],
+    ["no audience", () => ({ claims: { aud: undefined } })],
     ["another body's digest", () => ({ claims: { body: base64url.encode(new Uint8Array(32)) } })],
     ["another subject", () => ({ claims: { sub: "another-node" } })],
     ["no n", () => ({ claims: { n: undefined } })],
@@ -84,6 +85,28 @@ describe("a report that proves nothing → 401, without detail", () => {
     const machine = await enrolled("signed-by-another");
     const other = await enrolled("another-machine");
     expect((await post({ ...machine, key: other.key })).status).toBe(401);
+  });
+});
+
+describe("a report that is signed for another origin → 401, which says so and names no origin of the Worker's", () => {
+  const FOR_ANOTHER = { claims: { aud: "https://before.test" } };
+
+  it("by the machine's key → wrong-origin, and its own ticket stays good", async () => {
+    const { machine, ticket } = await challenged("wrong-origin");
+    const { status, body } = await post(machine, { ...FOR_ANOTHER, ticket });
+    expect({ status, reason: body.reason, ticket: body.ticket }).toEqual({
+      status: 401,
+      reason: "wrong-origin",
+      ticket: undefined,
+    });
+    expect(JSON.stringify(body)).not.toContain("rollcall.test");
+    expect((await post(machine, { ticket })).status).toBe(200);
+  });
+
+  it("by another key → unauthenticated: who has not the key learns nothing", async () => {
+    const machine = await enrolled("wrong-origin-thief");
+    const { body } = await post({ ...machine, key: await makeMachineKey() }, FOR_ANOTHER);
+    expect(body.reason).toBe("unauthenticated");
   });
 });
 

@@ -163,7 +163,13 @@ describe("an operator's secret", () => {
   it.each([
     ["is the admin secret", ADMIN_SECRET, {}, ADMIN],
     ["is another", `${ADMIN_SECRET}x`, {}, null],
-    ["is none, and none is configured", "", { ADMIN_SECRET_SHA256: "", VIEW_SECRET_SHA256: "" }, null],
+    ["is another beside a hash that is none", "another", { VIEW_SECRET_SHA256: "no hash" }, null],
+    [
+      "is the admin secret, beside a hash that is none",
+      ADMIN_SECRET,
+      { VIEW_SECRET_SHA256: "no hash" },
+      ADMIN,
+    ],
     ["is the hash", env.ADMIN_SECRET_SHA256, {}, null],
     ["is the one before, while they change", ADMIN_SECRET, BOTH, ADMIN],
     ["is the next one, while they change", "the next one", BOTH, ADMIN],
@@ -176,6 +182,26 @@ describe("an operator's secret", () => {
     const request = new Request(`${ORIGIN}/v1/tokens`);
     const found = await operatorOf(request, secret, { ...env, ...more }, freshIsolate().accessKeys);
     expect(found).toEqual(expected === null ? failure({ reason: "another secret" }) : success(expected));
+  });
+});
+
+describe("where nobody could get in", () => {
+  const NONE = { ADMIN_SECRET_SHA256: "", VIEW_SECRET_SHA256: "" };
+  it.each<[string, object]>([
+    ["no secret and no Access", NONE],
+    ["no such secrets", { ADMIN_SECRET_SHA256: undefined, VIEW_SECRET_SHA256: undefined }],
+    ["the secret instead of its hash", { ...NONE, ADMIN_SECRET_SHA256: ADMIN_SECRET }],
+    ["a team without an application", { ...NONE, ACCESS_TEAM: TEAM }],
+  ])("%s → nobody may, whatever they send", async (_, more) => {
+    const request = new Request(`${ORIGIN}/v1/tokens`);
+    for (const secret of [ADMIN_SECRET, "", null]) {
+      const found = await operatorOf(request, secret, { ...env, ...more }, freshIsolate().accessKeys);
+      expect(found).toEqual(failure({ reason: "nobody may" }));
+    }
+  });
+
+  it("Access alone → it decides", async () => {
+    expect(await asked(from(await assertion(claims())), freshIsolate(), NONE)).toMatchObject({ ok: true });
   });
 });
 
@@ -214,6 +240,7 @@ it("an operator's body that is not JSON → 400", async () => {
 });
 
 describe.each([
+  ["GET", "/readyz"],
   ["GET", "/v1/tokens"],
   ["POST", "/v1/tokens"],
   ["DELETE", "/v1/tokens/x"],

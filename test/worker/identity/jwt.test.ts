@@ -6,6 +6,7 @@ import { LIMITS } from "../../../shared/protocol/limits.ts";
 import {
   claimedEnrolment,
   claimedKid,
+  FOR_ANOTHER_ORIGIN,
   importPublicKey,
   verifyBinding,
   verifyNextKey,
@@ -52,6 +53,21 @@ describe("a request", () => {
     ["with a count after the last", { n: Number.MAX_SAFE_INTEGER + 1 }, false],
   ])("%s ", async (_, more, accepted) => {
     expect((await verifiedOf({ ...CLAIMS, ...more })).ok).toBe(accepted);
+  });
+
+  it.each([
+    ["an origin that is none of ours", "https://evil.test", true],
+    ["several of them", ["https://evil.test"], false],
+    ["none", undefined, false],
+  ])("by the machine's key, for %s → signed for another origin: %s", async (_, aud, isSaid) => {
+    const said = await verifiedOf({ ...CLAIMS, aud });
+    expect(!said.ok && said.error === FOR_ANOTHER_ORIGIN).toBe(isSaid);
+  });
+
+  it("by another key, or of another type, for another origin → nothing is said about the origin", async () => {
+    const claims = { ...CLAIMS, aud: "https://evil.test" };
+    for (const by of [{ by: other }, { typ: JWT_TYPES.leave }])
+      expect(await verifiedOf(claims, by)).not.toEqual({ ok: false, error: FOR_ANOTHER_ORIGIN });
   });
 
   it("by another key, or of another type → not accepted", async () => {
@@ -157,7 +173,20 @@ describe("a proof of the machine's key", () => {
     ["a number for one", 7, ""],
   ])("with %s → what it claims, unverified", async (_, challenge, claimed) => {
     const jwt = await sign({ ...PROOF, challenge }, { typ: JWT_TYPES.enrol, jwk: machine.publicJwk });
-    expect(await claimedEnrolment(jwt)).toEqual({ thumbprint: machine.thumbprint, challenge: claimed });
+    expect(await claimedEnrolment(jwt)).toEqual({
+      thumbprint: machine.thumbprint,
+      challenge: claimed,
+      origin: ORIGINS[0],
+    });
+  });
+
+  it.each([
+    ["another origin", "https://evil.test", "https://evil.test"],
+    ["several", ORIGINS, undefined],
+    ["none", undefined, undefined],
+  ])("for %s → what it claims, unverified", async (_, aud, origin) => {
+    const jwt = await sign({ ...PROOF, aud }, { typ: JWT_TYPES.enrol, jwk: machine.publicJwk });
+    expect(await claimedEnrolment(jwt)).toMatchObject({ origin });
   });
 
   it("whose claims cannot be read → claims nothing", async () => {

@@ -1,0 +1,47 @@
+// What is wrong with a deployment's variables and secrets: one list, by which the Worker says that it is not
+// configured.
+import { type Configured, type DeploymentFault, type CheckResult, isEmpty, textOf } from "./check-result.ts";
+import { SECRETS } from "./secrets.ts";
+import { VARIABLES } from "./variables.ts";
+
+export interface CheckedConfiguration {
+  findings: CheckResult[];
+  /** Must machines be told that the Worker is not configured? */
+  stopsMachines: boolean;
+}
+
+/** All of it, as the Worker is given it. */
+export function checkConfiguration(configured: Configured): CheckedConfiguration {
+  const checked = [
+    ...checkNames(Object.keys(VARIABLES), configured),
+    ...checkNames(Object.keys(SECRETS), configured),
+  ];
+  return {
+    findings: checked.map(({ finding }) => finding),
+    stopsMachines: checked.some(({ fault }) => fault?.stopsMachines === true),
+  };
+}
+
+function checkNames(
+  names: readonly string[],
+  configured: Configured,
+): { finding: CheckResult; fault: DeploymentFault | null }[] {
+  return names.map((name) => {
+    const text = textOf(configured, name);
+    const check = VARIABLES[name] ?? SECRETS[name];
+    const fault = check?.(text, configured) ?? null;
+    return { finding: findingOf(name, fault, text), fault };
+  });
+}
+
+function findingOf(check: string, fault: DeploymentFault | null, text: string): CheckResult {
+  if (fault === null) return { check, state: "ok", message: shown(check, text) };
+  const { state, message, cure } = fault;
+  return { check, state, message, cure };
+}
+
+/** Of a secret only whether there is one. */
+function shown(name: string, text: string): string {
+  if (isEmpty(text)) return "not set";
+  return name in SECRETS ? "set" : text;
+}

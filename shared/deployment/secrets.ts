@@ -1,0 +1,65 @@
+// The checks of the Worker's secrets. Nothing of a secret is ever shown.
+import {
+  type Configured,
+  entriesOf,
+  failed,
+  type DeploymentFault,
+  isEmpty,
+  stopping,
+  textOf,
+  warning,
+} from "./check-result.ts";
+
+type Check = (text: string, configured: Configured) => DeploymentFault | null;
+
+export const SECRETS: Readonly<Record<string, Check>> = {
+  KID_MAC_KEYS: checkMacKeys,
+  ADMIN_SECRET_SHA256: checkAdminSecret,
+  VIEW_SECRET_SHA256: (hashes) => (entriesOf(hashes).every(isSha256) ? null : failed(NO_HASH, HASH_CURE)),
+  KUBE_TOKEN: checkKubeToken,
+};
+
+/** What `openssl rand 32` makes. */
+const MAC_KEY_BYTES = 32;
+const MAC_KEYS_CURE =
+  "set it to ID:KEY, the KEY being 32 random bytes in base64url; several are separated by spaces, and each " +
+  "that has ever signed stays";
+
+/** One that cannot be read would refuse the machines whose kids it has signed. */
+function checkMacKeys(keys: string): DeploymentFault | null {
+  const entries = entriesOf(keys);
+  if (entries.length === 0) return stopping("it is empty: no machine can be recognised", MAC_KEYS_CURE);
+  const read = entries.map((entry) => /^([^:.]+):([\w-]+)={0,2}$/.exec(entry));
+  if (read.some((entry) => entry === null || (entry[2] ?? "").length % 4 === 1))
+    return stopping("an entry is not ID:KEY, or its KEY is not base64url", MAC_KEYS_CURE);
+  if (new Set(read.map((entry) => entry?.[1])).size < entries.length)
+    return stopping("two entries have the same ID: the second one is never used", MAC_KEYS_CURE);
+  const isShort = read.some((entry) => Math.floor(((entry?.[2] ?? "").length * 3) / 4) < MAC_KEY_BYTES);
+  return isShort
+    ? warning(`a key has fewer than ${MAC_KEY_BYTES} bytes`, "put a new one before it, with another ID")
+    : null;
+}
+
+const NO_HASH = "an entry is not the base64url of a SHA-256";
+const HASH_CURE =
+  "set it to: printf %s SECRET | openssl dgst -sha256 -binary | base64 | tr -- '+/' '-_' | tr -d =";
+
+/** SHA-256 in base64url. */
+export const isSha256 = (text: string) => /^[\w-]{43}=?$/.test(text);
+
+function checkAdminSecret(hashes: string, configured: Configured): DeploymentFault | null {
+  const isByAccess = ["ACCESS_TEAM", "ACCESS_AUD", "ACCESS_ADMINS"].every(
+    (name) => !isEmpty(textOf(configured, name)),
+  );
+  if (isEmpty(hashes))
+    return isByAccess ? null : failed("it is empty: nobody can change anything", HASH_CURE);
+  return entriesOf(hashes).every(isSha256) ? null : failed(NO_HASH, HASH_CURE);
+}
+
+function checkKubeToken(token: string): DeploymentFault | null {
+  const cure = "set it to a token of the Worker's ServiceAccount: kubectl create token";
+  if (isEmpty(token)) return failed("it is empty: the apiserver refuses whatever the Worker asks", cure);
+  return /^[\x21-\x7e]+$/.test(token)
+    ? null
+    : failed("it has white space or other characters in it that no token has", cure);
+}

@@ -1,0 +1,109 @@
+// The checks of the Worker's variables. Whoever adds a variable that can be wrong adds its line to VARIABLES.
+import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
+import {
+  type Configured,
+  entriesOf,
+  failed,
+  type DeploymentFault,
+  isEmpty,
+  stopping,
+  textOf,
+  warning,
+} from "./check-result.ts";
+import { type NumberVariable, readNumber } from "./numbers.ts";
+
+/** null: it is as it should be. `configured`: the others. */
+type Check = (text: string, configured: Configured) => DeploymentFault | null;
+
+/** In the order in which they are shown. */
+export const VARIABLES: Readonly<Record<string, Check>> = {
+  DEPLOYMENT: checkDeployment,
+  ORIGINS: checkOrigins,
+  KUBE_URL: checkKubeUrl,
+  MIN_REPORT_INTERVAL_SECONDS: (text) => checkNumber("MIN_REPORT_INTERVAL_SECONDS", text),
+  MIN_STATUS_PERIOD_SECONDS: (text) => checkNumber("MIN_STATUS_PERIOD_SECONDS", text),
+  MIN_LEASE_SECONDS: (text) => checkNumber("MIN_LEASE_SECONDS", text),
+  MAX_IMAGES: (text) => checkNumber("MAX_IMAGES", text),
+  MACHINE_REQUESTS: (text) => checkNumber("MACHINE_REQUESTS", text),
+  ACCESS_TEAM: checkAccessTeam,
+  ACCESS_AUD: (audience, configured) =>
+    isEmpty(audience) && !isEmpty(textOf(configured, "ACCESS_TEAM"))
+      ? failed("it is empty, although ACCESS_TEAM is set: nobody gets in through Access", AUD_CURE)
+      : null,
+  ACCESS_ADMINS: (admins, configured) =>
+    !isEmpty(admins) && isEmpty(textOf(configured, "ACCESS_TEAM"))
+      ? warning("it names people, although ACCESS_TEAM is empty: none of them gets in", AUD_CURE)
+      : null,
+};
+
+const AUD_CURE = "set ACCESS_TEAM and ACCESS_AUD, or empty all three";
+
+function checkDeployment(deployment: string): DeploymentFault | null {
+  if (dnsSubdomainErrors(deployment).length === 0) return null;
+  return stopping(
+    `it is ${JSON.stringify(deployment)}, which no ServiceAccount is called: Nodes would belong to nobody`,
+    'set it to the name of the Worker\'s ServiceAccount: "rollcall"',
+  );
+}
+
+/** Entries that are no origins equal no audience: no request can be signed for them. */
+function checkOrigins(origins: string): DeploymentFault | null {
+  const entries = entriesOf(origins);
+  const wrong = entries.filter((entry) => !isOrigin(entry));
+  if (entries.length === 0)
+    return stopping("it is empty: no machine's request can be accepted", ORIGINS_CURE);
+  if (wrong.length === 0) return null;
+  const message = `${wrong.map((entry) => JSON.stringify(entry)).join(", ")}: no request is signed for that`;
+  return wrong.length === entries.length ? stopping(message, ORIGINS_CURE) : failed(message, ORIGINS_CURE);
+}
+
+const ORIGINS_CURE =
+  "set it to the origin by which machines reach this Worker, without a path or a slash at its end: " +
+  '"https://rollcall.example.com"; several are separated by spaces';
+
+/** As URL.origin writes it, and as the shim signs for it: https, or http on loopback. */
+function isOrigin(text: string): boolean {
+  const [, scheme, host = "", port] =
+    /^(https?):\/\/([a-z\d.-]+|\[[\da-f:.]+\])(?::([1-9]\d{0,4}))?$/.exec(text) ?? [];
+  if (scheme === undefined || port === (scheme === "https" ? "443" : "80")) return false;
+  return scheme === "https" || isLoopback(host);
+}
+
+const isLoopback = (host: string) => ["127.0.0.1", "[::1]", "localhost"].includes(host);
+
+/** It is not shown where it is wrong: it may have a password in it. */
+function checkKubeUrl(url: string): DeploymentFault | null {
+  if (isEmpty(url))
+    return failed(
+      "it is empty: machines enrol and report, and no Node is written",
+      "set it to the apiserver's URL, as this Worker reaches it",
+    );
+  const [, scheme, host = ""] =
+    /^(https?):\/\/([\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?(?:\/[^\s?#@]*)?$/i.exec(url) ?? [];
+  if (scheme === undefined || url.endsWith("/"))
+    return failed(
+      "it is not the URL of an apiserver",
+      'set it without a password, a query or a slash at its end: "https://kube.example.com:6443"',
+    );
+  return scheme.toLowerCase() === "https" || isLoopback(host)
+    ? null
+    : warning("the token travels in plain text", "set it to the apiserver's https:// URL");
+}
+
+function checkNumber(name: NumberVariable, text: string): DeploymentFault | null {
+  const read = readNumber(name, text);
+  return read.ok ? null : stopping(`it is ${JSON.stringify(text)}`, read.error);
+}
+
+function checkAccessTeam(team: string, configured: Configured): DeploymentFault | null {
+  if (isEmpty(team))
+    return isEmpty(textOf(configured, "ACCESS_AUD"))
+      ? null
+      : failed("it is empty, although ACCESS_AUD is set: nobody gets in through Access", AUD_CURE);
+  return /^[a-z\d-]+$/.test(team)
+    ? null
+    : failed(
+        `it is ${JSON.stringify(team)}, which is no team's name`,
+        "set it to what stands before .cloudflareaccess.com",
+      );
+}

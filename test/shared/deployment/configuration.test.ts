@@ -1,0 +1,128 @@
+// What is wrong with a deployment's variables and secrets, and whether machines can be served with it.
+import { describe, expect, it, test } from "vitest";
+import { checkConfiguration } from "../../../shared/deployment/configuration.ts";
+
+const HASH = "A".repeat(43);
+const KEY = "B".repeat(43);
+const WELL = {
+  DEPLOYMENT: "rollcall",
+  ORIGINS: "https://rollcall.test",
+  KUBE_URL: "https://kube.test:6443",
+  MACHINE_REQUESTS: 20,
+  MIN_REPORT_INTERVAL_SECONDS: 5,
+  MIN_STATUS_PERIOD_SECONDS: 60,
+  MIN_LEASE_SECONDS: 20,
+  MAX_IMAGES: 50,
+  ACCESS_TEAM: "",
+  ACCESS_AUD: "",
+  ACCESS_ADMINS: "",
+  KID_MAC_KEYS: `1:${KEY}`,
+  ADMIN_SECRET_SHA256: HASH,
+  KUBE_TOKEN: "a.b.c",
+};
+const ACCESS = { ACCESS_TEAM: "team", ACCESS_AUD: "aud", ACCESS_ADMINS: "alice@example.com" };
+
+/** What is not as it should be: `failed ORIGINS`. */
+function faults(more: Record<string, unknown>): { faults: string[]; stopsMachines: boolean } {
+  const { findings, stopsMachines } = checkConfiguration({ ...WELL, ...more });
+  const faulty = findings.filter(({ state }) => state !== "ok");
+  expect(faulty.filter(({ cure }) => cure === undefined)).toEqual([]);
+  return { faults: faulty.map(({ state, check }) => `${state} ${check}`), stopsMachines };
+}
+
+it("all as it should be → ok, variables as they are, of secrets only whether there is one", () => {
+  const { findings, stopsMachines } = checkConfiguration(WELL);
+  expect(stopsMachines).toBe(false);
+  expect(new Set(findings.map(({ state }) => state))).toEqual(new Set(["ok"]));
+  expect(Object.fromEntries(findings.map(({ check, message }) => [check, message]))).toEqual({
+    ...Object.fromEntries(Object.entries(WELL).map(([name, value]) => [name, String(value) || "not set"])),
+    KID_MAC_KEYS: "set",
+    ADMIN_SECRET_SHA256: "set",
+    VIEW_SECRET_SHA256: "not set",
+    KUBE_TOKEN: "set",
+  });
+});
+
+describe("without it machines cannot be served", () => {
+  test.each<[situation: string, more: Record<string, unknown>, check: string]>([
+    ["no deployment", { DEPLOYMENT: "" }, "DEPLOYMENT"],
+    ["a deployment that no account is called", { DEPLOYMENT: "Roll Call" }, "DEPLOYMENT"],
+    ["no origin", { ORIGINS: " " }, "ORIGINS"],
+    ["no such variable", { ORIGINS: undefined }, "ORIGINS"],
+    ["an origin with a slash", { ORIGINS: "https://rollcall.test/" }, "ORIGINS"],
+    ["no keys of kids", { KID_MAC_KEYS: "" }, "KID_MAC_KEYS"],
+    ["no such secret", { KID_MAC_KEYS: undefined }, "KID_MAC_KEYS"],
+    ["a key without its ID", { KID_MAC_KEYS: KEY }, "KID_MAC_KEYS"],
+    ["a key that is not base64url", { KID_MAC_KEYS: "1:+/+/" }, "KID_MAC_KEYS"],
+    ["a key whose last character is missing", { KID_MAC_KEYS: `1:${KEY}BB` }, "KID_MAC_KEYS"],
+    ["an ID with a point, which a kid cannot have", { KID_MAC_KEYS: `1.1:${KEY}` }, "KID_MAC_KEYS"],
+    ["a second key that cannot be read", { KID_MAC_KEYS: `2:${KEY} 1` }, "KID_MAC_KEYS"],
+    ["two keys of one ID", { KID_MAC_KEYS: `1:${KEY} 1:${HASH}` }, "KID_MAC_KEYS"],
+    ["a bound that is no number", { MIN_LEASE_SECONDS: "20s" }, "MIN_LEASE_SECONDS"],
+    ["too few requests", { MACHINE_REQUESTS: "19" }, "MACHINE_REQUESTS"],
+    ["too many images", { MAX_IMAGES: 1001 }, "MAX_IMAGES"],
+  ])("%s", (_, more, check) => {
+    expect(faults(more)).toEqual({ faults: [`failed ${check}`], stopsMachines: true });
+  });
+});
+
+describe("machines are served all the same", () => {
+  test.each<[situation: string, more: Record<string, unknown>, faulty: string[]]>([
+    ["an origin of several that is none", { ORIGINS: "https://a.test b.test" }, ["failed ORIGINS"]],
+    ["bounds that are absent or empty", { MIN_LEASE_SECONDS: undefined, MAX_IMAGES: "" }, []],
+    ["bounds at their limits", { MIN_LEASE_SECONDS: 3600, MAX_IMAGES: "0", MACHINE_REQUESTS: 1e9 }, []],
+    ["no apiserver", { KUBE_URL: "" }, ["failed KUBE_URL"]],
+    ["an apiserver that is no URL", { KUBE_URL: "kube.test" }, ["failed KUBE_URL"]],
+    ["an apiserver with a slash at its end", { KUBE_URL: "https://kube.test/" }, ["failed KUBE_URL"]],
+    ["a password in the URL", { KUBE_URL: "https://me:secret@kube.test" }, ["failed KUBE_URL"]],
+    ["an apiserver behind a path", { KUBE_URL: "https://rancher.test/k8s/clusters/c-1" }, []],
+    ["an apiserver on loopback, in plain text", { KUBE_URL: "http://127.0.0.1:8080" }, []],
+    ["one elsewhere, in plain text", { KUBE_URL: "http://kube.test" }, ["warning KUBE_URL"]],
+    ["a short key of kids", { KID_MAC_KEYS: "1:AAAA" }, ["warning KID_MAC_KEYS"]],
+    ["a key of 31 bytes", { KID_MAC_KEYS: `1:${"A".repeat(42)}` }, ["warning KID_MAC_KEYS"]],
+    ["a padded key", { KID_MAC_KEYS: `1:${KEY}=` }, []],
+    ["no admin secret", { ADMIN_SECRET_SHA256: undefined }, ["failed ADMIN_SECRET_SHA256"]],
+    ["no admin secret, and Access has admins", { ...ACCESS, ADMIN_SECRET_SHA256: "" }, []],
+    ["a hash in hex", { ADMIN_SECRET_SHA256: "a".repeat(64) }, ["failed ADMIN_SECRET_SHA256"]],
+    ["two hashes, while it changes", { ADMIN_SECRET_SHA256: `${HASH} ${KEY}` }, []],
+    ["a view secret that is no hash", { VIEW_SECRET_SHA256: "secret" }, ["failed VIEW_SECRET_SHA256"]],
+    ["no token", { KUBE_TOKEN: "" }, ["failed KUBE_TOKEN"]],
+    ["a token with the line's end", { KUBE_TOKEN: "a.b.c\n" }, ["failed KUBE_TOKEN"]],
+    ["a team without an application", { ACCESS_TEAM: "team" }, ["failed ACCESS_AUD"]],
+    ["an application without a team", { ACCESS_AUD: "aud" }, ["failed ACCESS_TEAM"]],
+    ["a team's domain", { ...ACCESS, ACCESS_TEAM: "team.cloudflareaccess.com" }, ["failed ACCESS_TEAM"]],
+    ["people without a team", { ACCESS_ADMINS: "alice@example.com" }, ["warning ACCESS_ADMINS"]],
+    ["all of Access", ACCESS, []],
+  ])("%s", (_, more, faulty) => {
+    expect(faults(more)).toEqual({ faults: faulty, stopsMachines: false });
+  });
+});
+
+test.each([
+  ["https://rollcall.example.com", true],
+  ["https://rollcall.example.com:8443", true],
+  ["https://[2001:db8::1]", true],
+  ["http://127.0.0.1:8787", true],
+  ["http://localhost:8787", true],
+  ["http://[::1]:8787", true],
+  ["http://rollcall.example.com", false],
+  ["https://rollcall.example.com/", false],
+  ["https://rollcall.example.com/v1", false],
+  ["https://Rollcall.example.com", false],
+  ["https://rollcall.example.com:443", false],
+  ["http://localhost:80", false],
+  ["rollcall.example.com", false],
+  ["https://me@rollcall.example.com", false],
+])("the origin %s can be signed for: %s, as URL.origin writes it", (origin, expected) => {
+  expect(faults({ ORIGINS: origin }).faults).toEqual(expected ? [] : ["failed ORIGINS"]);
+});
+
+it("nothing of a secret is shown, whatever is wrong with it", () => {
+  const secret = "s3cret";
+  const names = ["KID_MAC_KEYS", "ADMIN_SECRET_SHA256", "VIEW_SECRET_SHA256", "KUBE_TOKEN"];
+  const shown = [secret, `${secret} ${secret}`, `1:${secret}`].map((value) =>
+    checkConfiguration({ ...WELL, ...Object.fromEntries(names.map((name) => [name, value])) }),
+  );
+  const url = checkConfiguration({ ...WELL, KUBE_URL: `https://me:${secret}@kube.test` });
+  expect(JSON.stringify([...shown, url])).not.toContain(secret);
+});

@@ -1,0 +1,57 @@
+// Whether the token for the apiserver is good: its end, its margin, its account, and who renews it.
+import { expect, it, test } from "vitest";
+import { checkToken, tokenStatus, type TokenStatus } from "../../../shared/deployment/token.ts";
+
+const NOW = Date.parse("2026-03-01T00:00:00Z");
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const ACCOUNT = "system:serviceaccount:rollcall-system:rollcall";
+const check = (status: Omit<TokenStatus, "source">) =>
+  checkToken({ source: "KUBE_TOKEN", ...status }, "rollcall", NOW);
+
+/** Of a year, and of an hour. */
+const year = (leftMs: number) => ({ issuedAtMs: NOW + leftMs - 365 * DAY_MS, expiresAtMs: NOW + leftMs });
+const hour = (leftMs: number) => ({ issuedAtMs: NOW + leftMs - HOUR_MS, expiresAtMs: NOW + leftMs });
+
+test.each<[situation: string, status: Omit<TokenStatus, "source">, state: string]>([
+  ["no JWT", {}, "ok"],
+  ["of another month", year(60 * DAY_MS), "ok"],
+  ["14 days left", year(14 * DAY_MS), "ok"],
+  ["less than 14 days left", year(14 * DAY_MS - 1), "warning"],
+  ["no beginning, 14 days left", { expiresAtMs: NOW + 14 * DAY_MS }, "ok"],
+  ["no beginning, less than 14 days left", { expiresAtMs: NOW + 14 * DAY_MS - 1 }, "warning"],
+  ["of an hour, of which a fifth is left", hour(HOUR_MS / 5), "ok"],
+  ["of an hour, of which less is left", hour(HOUR_MS / 5 - 1), "warning"],
+  ["a millisecond left", hour(1), "warning"],
+  ["ended", hour(0), "failed"],
+  ["of the time to come, by a minute", { issuedAtMs: NOW + 60_000 }, "ok"],
+  ["of the time to come, by more", { issuedAtMs: NOW + 60_001 }, "warning"],
+  ["renewed, and due", { ...hour(1), renewFromMs: NOW - 1 }, "ok"],
+  ["renewed, which failed", { ...hour(1), renewFromMs: NOW - 1, lastFailure: "403" }, "warning"],
+  ["renewed, which failed until it ended", { ...hour(0), renewFromMs: NOW, lastFailure: "403" }, "failed"],
+  ["without an end, which could not be renewed", { lastFailure: "403" }, "warning"],
+  ["of the deployment's account", { account: ACCOUNT }, "ok"],
+  ["of another account", { account: "system:serviceaccount:rollcall-system:east" }, "warning"],
+  ["of a user", { account: "alice" }, "ok"],
+])("a token, %s → %s", (_, status, state) => {
+  const finding = check(status);
+  expect(finding.state).toBe(state);
+  expect(finding.cure === undefined).toBe(state === "ok");
+});
+
+it("what is said names the end and the account", () => {
+  const { message } = check({ ...year(60 * DAY_MS), account: ACCOUNT });
+  expect(message).toBe(`KUBE_TOKEN, which ends 2026-04-30T00:00:00.000Z, of ${ACCOUNT}`);
+});
+
+test.each([
+  [
+    "of a ServiceAccount",
+    { exp: NOW / 1000, iat: NOW / 1000 - 60, sub: ACCOUNT },
+    { expiresAtMs: NOW, issuedAtMs: NOW - 60_000, account: ACCOUNT },
+  ],
+  ["of no JWT", {}, {}],
+  ["of other types", { exp: "soon", iat: null, sub: 7 }, {}],
+])("claims %s", (_, claims, expected) => {
+  expect(tokenStatus("KUBE_TOKEN", claims)).toEqual({ source: "KUBE_TOKEN", ...expected });
+});

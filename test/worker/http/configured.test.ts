@@ -1,0 +1,86 @@
+// A Worker that is not configured says so to machines, and blames neither their signatures nor their tokens.
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import type { Problem } from "../../../shared/protocol/answers.ts";
+import worker from "../../../worker/index.ts";
+import { ADMIN_SECRET, ORIGIN } from "../support/constants.ts";
+import { enrolmentBody, enrolmentPath } from "../support/enrolling.ts";
+import { enrolled, mintToken, transport } from "../support/machine.ts";
+import { leave, rotate } from "../../../node-shim/worker-link/requests.ts";
+import { reporter } from "../../../node-shim/worker-link/reporter.ts";
+import type { Transport } from "../../../node-shim/worker-link/exchange.ts";
+import { facts, HEALTHY } from "../support/facts.ts";
+
+/** The Worker with other variables and secrets. */
+async function sendTo(more: object, path: string, init: RequestInit): Promise<Response> {
+  const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+  const silent = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const response = await worker.fetch(new Request(ORIGIN + path, init), { ...env, ...more }, context);
+  silent.mockRestore();
+  return response;
+}
+
+const REFUSED = {
+  ok: false,
+  error: { reason: "refused", problem: { status: 503, reason: "not-configured" } },
+};
+
+describe.each<[situation: string, more: object]>([
+  ["without origins", { ORIGINS: "" }],
+  ["without the variable for origins", { ORIGINS: undefined }],
+  ["without the keys of kids", { KID_MAC_KEYS: undefined }],
+  ["with keys of kids that cannot be read", { KID_MAC_KEYS: "1:+" }],
+  ["with a bound that is no number", { MIN_LEASE_SECONDS: "20s" }],
+  ["with too few requests", { MACHINE_REQUESTS: "1" }],
+  ["without a deployment", { DEPLOYMENT: "" }],
+])("a Worker %s → 503 not-configured", (situation, more) => {
+  const through: Transport = async ({ method, path, headers, body }) => {
+    const response = await sendTo(more, path, { method, headers, body });
+    return { status: response.status, body: await response.text() };
+  };
+
+  it("to enrolments, reports, rotations and leaves", async () => {
+    const name = `configured-${situation.replaceAll(/[^a-z]/g, "-")}`;
+    const machine = { ...(await enrolled(name)), origin: ORIGIN };
+    const key = await makeMachineKey();
+    const body = await enrolmentBody(name, { joinToken: await mintToken({ names: name }), key });
+    const enrolment = await sendTo(more, enrolmentPath(name), { method: "PUT", body });
+    expect(await enrolment.json<Problem>()).toMatchObject(REFUSED.error.problem);
+    const report = (send: Transport) =>
+      reporter({ ...machine, startId: "s", send, machineTime: () => "2026-01-02T03:04:05Z" });
+    expect(await report(through)(facts(name), HEALTHY)).toMatchObject(REFUSED);
+    expect(await rotate(through, machine, key)).toMatchObject(REFUSED);
+    expect(await leave(through, machine)).toMatchObject(REFUSED);
+    // None of it counted: the machine goes on once the Worker is configured.
+    expect(await report(transport)(facts(name), HEALTHY)).toMatchObject({ ok: true });
+  });
+});
+
+it("machines are served without an apiserver, without operators and with a token that has ended", async () => {
+  const name = "configured-enough";
+  const key = await makeMachineKey();
+  const body = await enrolmentBody(name, { joinToken: await mintToken({ names: name }), key });
+  const more = { KUBE_URL: "", KUBE_TOKEN: "", ADMIN_SECRET_SHA256: "" };
+  expect((await sendTo(more, enrolmentPath(name), { method: "PUT", body })).status).toBe(200);
+});
+
+it("where no operator could get in → 503, with what to set, and no failure of theirs", async () => {
+  const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+  const more = { ADMIN_SECRET_SHA256: "", VIEW_SECRET_SHA256: "" };
+  for (const path of ["/v1/tokens", "/readyz"]) {
+    const response = await sendTo(more, path, { headers });
+    expect(await response.json()).toMatchObject({
+      status: 503,
+      reason: "not-configured",
+      detail: expect.stringContaining("ADMIN_SECRET_SHA256"),
+    });
+  }
+});
+
+it("operators get in, also where a bound keeps machines out; livez says that the Worker is alive", async () => {
+  const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+  const more = { MAX_IMAGES: "all", ORIGINS: "" };
+  expect((await sendTo(more, "/v1/tokens", { headers })).status).toBe(200);
+  expect(await (await sendTo(more, "/livez", {})).text()).toBe("ok");
+});

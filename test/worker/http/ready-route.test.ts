@@ -1,0 +1,154 @@
+// GET /readyz: who may ask, what is answered when all is well, and when something is not.
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { SignJWT } from "jose";
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
+import { registry } from "../../../worker/env.ts";
+import { checkClock } from "../../../worker/http/ready-route.ts";
+import worker from "../../../worker/index.ts";
+import { PROBED_NODE } from "../../../worker/kube/probe.ts";
+import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
+import type { Fault } from "../support/fault.ts";
+import { requestsAbout, setFault } from "../support/machine.ts";
+
+const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+
+async function ask(more: object = {}, path = "/readyz", secret = ADMIN_SECRET) {
+  const request = new Request(ORIGIN + path, { headers: { authorization: `Bearer ${secret}` } });
+  const response = await worker.fetch(request, { ...env, ...more }, context);
+  return { status: response.status, type: response.headers.get("content-type"), text: await response.text() };
+}
+
+/** `{ ORIGINS: "failed" }`: what is not as it should be. */
+async function askedFor(more: object = {}) {
+  const { status, text } = await ask(more);
+  const { state, checks } = JSON.parse(text) as ReadinessAnswer;
+  const faulty = checks.filter(({ state }) => state !== "ok");
+  return { status, state, faulty: Object.fromEntries(faulty.map(({ check, state }) => [check, state])) };
+}
+
+/** It remembers for a while what the apiserver answered; one that sleeps is not evicted. */
+async function forgetAnswers(): Promise<void> {
+  await registry(env).knows("nobody");
+  await evictDurableObject(registry(env));
+  await requestsAbout(PROBED_NODE);
+}
+
+describe("all is well", () => {
+  beforeEach(forgetAnswers);
+
+  it.each([ADMIN_SECRET, VIEW_SECRET])("→ 200, to whoever may look", async (secret) => {
+    const { status, type, text } = await ask({}, "/readyz", secret);
+    const { state, checks } = JSON.parse(text) as ReadinessAnswer;
+    expect([status, type, state]).toEqual([200, "application/json", "ok"]);
+    expect(checks.map(({ check }) => check)).toEqual(
+      expect.arrayContaining([
+        "ORIGINS",
+        "KUBE_TOKEN",
+        "MAX_IMAGES",
+        "token",
+        "registry",
+        "clock",
+        "apiserver",
+      ]),
+    );
+  });
+
+  it("?verbose → lines to read", async () => {
+    const { status, type, text } = await ask({}, "/readyz?verbose");
+    expect([status, type]).toEqual([200, "text/plain; charset=UTF-8"]);
+    expect(text).toMatch(/^\[\+\]DEPLOYMENT ok: rollcall .*\n[^]*readyz check passed\n$/);
+  });
+
+  it("asked a hundred times → the apiserver is asked once, for a Node that nobody has", async () => {
+    await Promise.all(Array.from({ length: 100 }, () => ask()));
+    expect(await requestsAbout(PROBED_NODE)).toEqual([`GET /api/v1/nodes/${PROBED_NODE}`]);
+  });
+
+  it("nothing of a secret is in the answer", async () => {
+    const { text } = await ask();
+    for (const secret of [
+      env.KUBE_TOKEN,
+      env.KID_MAC_KEYS.slice(2, 40),
+      env.ADMIN_SECRET_SHA256,
+      ADMIN_SECRET,
+    ])
+      expect(text).not.toContain(secret);
+  });
+});
+
+const inDays = (days: number) => Math.floor(Date.now() / 1000) + days * 86_400;
+const tokenUntil = (exp: number) =>
+  new SignJWT({ exp, iat: exp - 365 * 86_400 }).setProtectedHeader({ alg: "HS256" }).sign(new Uint8Array(32));
+
+describe("something is not", () => {
+  beforeEach(async () => {
+    await forgetAnswers();
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+  });
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await setFault(PROBED_NODE, "");
+  });
+
+  it.each<[situation: string, more: () => Promise<object> | object, expected: object]>([
+    ["no origins", () => ({ ORIGINS: "" }), { status: 503, state: "failed", faulty: { ORIGINS: "failed" } }],
+    [
+      "two things → both are named",
+      () => ({ KUBE_URL: "", MIN_LEASE_SECONDS: "x" }),
+      { status: 503, state: "failed", faulty: { KUBE_URL: "failed", MIN_LEASE_SECONDS: "failed" } },
+    ],
+    [
+      "a token that has ended",
+      async () => ({ KUBE_TOKEN: await tokenUntil(inDays(-1)) }),
+      { status: 503, state: "failed", faulty: { token: "failed" } },
+    ],
+    [
+      "a token that ends soon → a warning, and 200",
+      async () => ({ KUBE_TOKEN: await tokenUntil(inDays(2)) }),
+      { status: 200, state: "warning", faulty: { token: "warning" } },
+    ],
+  ])("%s", async (_, more, expected) => {
+    expect(await askedFor(await more())).toEqual(expected);
+  });
+
+  it.each<[situation: string, fault: Fault, said: RegExp]>([
+    [
+      "the token is not accepted",
+      { kind: "status", code: 401, message: "Unauthorized" },
+      /not accept the token/,
+    ],
+    ["the account may not", { kind: "status", code: 403, reason: "Forbidden" }, /does not let/],
+    ["it fails", { kind: "status", code: 500 }, /answers 500/],
+    ["a tunnel answers", { kind: "html" }, /does not answer/],
+  ])("the apiserver: %s → 503, with a cure", async (_, fault, said) => {
+    await setFault(PROBED_NODE, fault);
+    const { status, text } = await ask();
+    const { checks } = JSON.parse(text) as ReadinessAnswer;
+    const apiserver = checks.find(({ check }) => check === "apiserver");
+    expect([status, apiserver]).toMatchObject([
+      503,
+      { state: "failed", message: expect.stringMatching(said), cure: expect.any(String) },
+    ]);
+  });
+
+  it("the registry does not answer → 503, and the rest is there", async () => {
+    const REGISTRY = { getByName: () => ({ readiness: () => Promise.reject(new Error("overloaded")) }) };
+    expect(await askedFor({ REGISTRY })).toEqual({
+      status: 503,
+      state: "failed",
+      faulty: { registry: "failed" },
+    });
+  });
+});
+
+const NOW = Date.parse("2026-03-01T00:00:00Z");
+test.each([
+  [60_000, "ok"],
+  [60_001, "failed"],
+  [-60_000, "ok"],
+  [-60_001, "failed"],
+])("a registry whose clock is %i ms behind → %s: challenges are good for a minute", (ms, state) => {
+  expect(checkClock(NOW, NOW - ms).state).toBe(state);
+});

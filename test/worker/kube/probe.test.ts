@@ -1,0 +1,68 @@
+// What is made of the apiserver's answer, and how often it is asked.
+import { describe, expect, it, test } from "vitest";
+import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
+import type { Node } from "../../../shared/kubernetes/types.ts";
+import { failure, success } from "../../../shared/result.ts";
+import { ApiserverProbe, PROBED_EVERY_MS } from "../../../worker/kube/probe.ts";
+
+const refused = (code: number, more: object = {}): ApiResult<Node> =>
+  failure({ kind: "status", status: { code, message: `status ${code}`, ...more } });
+const unanswered = failure({ kind: "unanswered" as const, message: "no answer in time" });
+const MISSING = refused(404, { reason: "NotFound", details: { kind: "nodes", name: "rollcall-readyz" } });
+
+test.each<[situation: string, answer: ApiResult<Node>, state: string, said: RegExp]>([
+  ["there is no such Node", MISSING, "ok", /accepts the token/],
+  ["there is one", success({}), "ok", /accepts the token/],
+  ["no answer", unanswered, "failed", /does not answer: no answer in time/],
+  ["the token has ended", refused(401), "failed", /does not accept the token: status 401/],
+  ["the account may not", refused(403, { reason: "Forbidden" }), "failed", /does not let .* read Nodes/],
+  ["it is overloaded", refused(429), "failed", /answers 429/],
+  ["it is no apiserver's path", refused(404), "failed", /answers 404/],
+])("%s → %s", async (_, answer, state, said) => {
+  const { finding } = await new ApiserverProbe(
+    async () => answer,
+    () => 0,
+  ).probe();
+  expect(finding).toMatchObject({ check: "apiserver", state, message: expect.stringMatching(said) });
+  expect(finding.cure === undefined).toBe(state === "ok");
+});
+
+describe("how often it is asked", () => {
+  function counted() {
+    const asked = { times: 0, nowMs: 1_000_000, answer: MISSING };
+    const ask = async () => {
+      asked.times++;
+      return asked.answer;
+    };
+    return { asked, probe: new ApiserverProbe(ask, () => asked.nowMs) };
+  }
+
+  it.each([
+    ["within the time that an outcome is good", PROBED_EVERY_MS - 1, 1],
+    ["after it", PROBED_EVERY_MS, 2],
+    ["after the clock was set back", -1, 2],
+  ])("again %s", async (_, laterMs, times) => {
+    const { asked, probe } = counted();
+    await probe.probe();
+    asked.nowMs += laterMs;
+    await probe.probe();
+    expect(asked.times).toBe(times);
+  });
+
+  it("a thousand times at once → once, and all have its outcome", async () => {
+    const { asked, probe } = counted();
+    const outcomes = await Promise.all(Array.from({ length: 1000 }, () => probe.probe()));
+    expect(asked.times).toBe(1);
+    expect(new Set(outcomes).size).toBe(1);
+  });
+
+  it("a failure is no better remembered than a success", async () => {
+    const { asked, probe } = counted();
+    asked.answer = unanswered;
+    expect((await probe.probe()).finding.state).toBe("failed");
+    asked.answer = MISSING;
+    expect((await probe.probe()).finding.state).toBe("failed");
+    asked.nowMs += PROBED_EVERY_MS;
+    expect(await probe.probe()).toMatchObject({ finding: { state: "ok" }, atMs: asked.nowMs });
+  });
+});

@@ -1,0 +1,89 @@
+// GET /readyz, for operators: whether this deployment works, what does not, and what to do about it.
+import { type Context, Hono } from "hono";
+import { decodeJwt } from "jose";
+import { checkToken, tokenStatus } from "../../shared/deployment/token.ts";
+import { failed, type CheckResult } from "../../shared/deployment/check-result.ts";
+import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts";
+import { type Environment, registry } from "../env.ts";
+import { CHALLENGE_GOOD_MS } from "../identity/challenge.ts";
+import type { Probed } from "../kube/probe.ts";
+import { operator } from "./operator-routes.ts";
+import { type Looked, readiness, readinessText } from "./readiness.ts";
+import type { App } from "./responses.ts";
+
+export const readyRoute = new Hono<App>();
+
+/** Longer than the registry waits for the apiserver. */
+const REGISTRY_WITHIN_MS = 5000;
+
+readyRoute.get("/readyz", operator, async (c) => {
+  const answer = await lookAtAll(c);
+  const status = answer.state === "failed" ? 503 : 200;
+  c.header("cache-control", "no-store");
+  return c.req.query("verbose") === undefined
+    ? c.json(answer, status)
+    : c.text(readinessText(answer), status);
+});
+
+async function lookAtAll(c: Context<App>): Promise<ReadinessAnswer> {
+  const isolate = c.get("isolate");
+  const { findings } = isolate.configuration(c.env);
+  const others = await lookAtOthers(c.env);
+  const nowMs = Date.now();
+  return readiness([...findings, clusterToken(c.env, nowMs), ...others], isolate.since, nowMs);
+}
+
+/** KUBE_TOKEN's own check says whether there is one. */
+function clusterToken({ KUBE_TOKEN, DEPLOYMENT }: Environment, nowMs: number): CheckResult {
+  return checkToken(tokenStatus("KUBE_TOKEN", claimsOf(KUBE_TOKEN)), DEPLOYMENT, nowMs);
+}
+
+/** Unverified; none where it is no JWT. */
+function claimsOf(token: string): Record<string, unknown> {
+  try {
+    return decodeJwt(token);
+  } catch {
+    return {};
+  }
+}
+
+/** The registry, its clock, and the apiserver, which the registry asks for all isolates. */
+async function lookAtOthers(env: Environment): Promise<Looked[]> {
+  let seen: { apiserver: Probed; nowMs: number };
+  try {
+    seen = await withDeadline(registry(env).readiness());
+  } catch (error) {
+    const fault = failed(
+      `it does not answer: ${String(error)}`,
+      "see the Worker's log, and Cloudflare's status",
+    );
+    return [{ check: "registry", ...fault }];
+  }
+  const { finding, atMs } = seen.apiserver;
+  return [
+    { check: "registry", state: "ok", message: "it answers" },
+    checkClock(Date.now(), seen.nowMs),
+    { ...finding, atMs },
+  ];
+}
+
+/** An enrolment's challenge is made by one clock and read by the other. */
+export function checkClock(nowMs: number, registryMs: number): CheckResult {
+  const seconds = Math.round(Math.abs(nowMs - registryMs) / 1000);
+  const check = "clock";
+  if (Math.abs(nowMs - registryMs) <= CHALLENGE_GOOD_MS)
+    return { check, state: "ok", message: `within ${CHALLENGE_GOOD_MS / 1000} s of the registry's` };
+  const fault = failed(
+    `${seconds} s ${nowMs > registryMs ? "ahead of" : "behind"} the registry's: machines cannot enrol`,
+    "set the clock of where the Worker runs",
+  );
+  return { check, ...fault };
+}
+
+async function withDeadline<T>(work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("no answer in time")), REGISTRY_WITHIN_MS);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
