@@ -28,19 +28,32 @@ export const done =
   () =>
     success(`${text}\n`);
 
-/** Asks, and prints the answer: with --json as the Worker sent it. */
-export async function answer(program: Command, request: OperatorRequest, show: Show): Promise<void> {
+/** Asks, and prints the answer: with --json as the Worker sent it. `hasFailed`: it is the answer of a failed command. */
+export async function answer(
+  program: Command,
+  request: OperatorRequest,
+  show: Show,
+  hasFailed: (sent: unknown) => boolean = () => false,
+): Promise<void> {
   const printed = await printedAnswer(program.opts<Flags>(), request, show);
-  if (printed.ok) process.stdout.write(printed.value);
-  else fail(printed.error);
+  if (!printed.ok) return fail(printed.error);
+  process.stdout.write(printed.value.text);
+  if (hasFailed(printed.value.sent)) process.exitCode = 1;
 }
 
-async function printedAnswer(flags: Flags, request: OperatorRequest, show: Show): Promise<Result<string>> {
+async function printedAnswer(
+  flags: Flags,
+  request: OperatorRequest,
+  show: Show,
+): Promise<Result<{ text: string; sent: unknown }>> {
   const connection = connectionOf(flags, process.env);
   if (!connection.ok) return connection;
   const answered = await ask(connection.value, request);
   if (!answered.ok) return answered;
-  return flags.json ? success(`${JSON.stringify(answered.value, null, 2)}\n`) : show(answered.value);
+  const sent = answered.value;
+  if (flags.json) return success({ text: `${JSON.stringify(sent, null, 2)}\n`, sent });
+  const text = show(sent);
+  return text.ok ? success({ text: text.value, sent }) : text;
 }
 
 /** Where the entries of one log are, and how many of them are wanted. */

@@ -86,6 +86,8 @@ export interface OperatorRequest {
   missing?: string;
   /** What was typed for each field of body or query: `{ expiresInSeconds: "--expires-in" }`. */
   typed?: Record<string, string>;
+  /** A status beyond 299 whose body is an answer, unless it is a problem document. */
+  answersWith?: number;
 }
 
 /** A call that hangs must not hang a script. */
@@ -105,6 +107,7 @@ export async function ask(connection: WorkerConnection, request: OperatorRequest
   const body = text === "" ? null : parseJson(text);
   if (status < 300 && body !== undefined) return success(body);
   const { data: problem } = problemSchema.safeParse(body);
+  if (!problem && status === request.answersWith && body !== undefined) return success(body);
   if (!problem) return failure(`${url} answered HTTP ${status} without a reason: is this a rollcall Worker?`);
   if (problem.reason === "not-found" && request.missing) return failure(request.missing);
   return failure(inTypedWords(problem, request));

@@ -5,6 +5,7 @@ import { fail } from "./answer.ts";
 import { auditCommand } from "./audit-commands.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { originCommands } from "./origin-commands.ts";
+import { readyCommand } from "./ready-command.ts";
 import { tokenCommands } from "./token-commands.ts";
 
 const HELP = `
@@ -14,7 +15,7 @@ Environment:
   ROLLCALL_ADMIN_SECRET_FILE   a file that holds it
   CF_ACCESS_CLIENT_ID, CF_ACCESS_CLIENT_SECRET   a service token, where Cloudflare Access stands before the Worker
 
-Exit codes: 0 done, 1 the Worker refused or cannot be reached, 2 the command line is wrong.
+Exit codes: 0 done, 1 the Worker refused, cannot be reached, or does not work (ready), 2 the command line is wrong.
 
 A machine joins in three steps: mint a token, hand it over, run the shim with it:
   npm run --silent rollcall -- token create --names edge-7 > token
@@ -48,6 +49,7 @@ tokenCommands(program);
 nodeCommands(program);
 originCommands(program);
 auditCommand(program);
+readyCommand(program);
 
 /** One key in 64 has a thumbprint that begins like a flag; it is always the last operand. */
 function withThumbprintsLast(args: string[]): string[] {

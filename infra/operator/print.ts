@@ -8,6 +8,7 @@ import type {
   OriginMachine,
   OriginUse,
   PendingMachine,
+  ReadinessAnswer,
   ShownNode,
 } from "../../shared/protocol/operator-answers.ts";
 
@@ -106,6 +107,17 @@ export function historyTable(entries: readonly HistoryEntry[]): string {
     ["WHEN", "KIND", ""],
     entries.toReversed().map(({ at, kind, text }) => [at, kind, text]),
   );
+}
+
+/** What to do stands below what is not as it should be. */
+export function readinessLines({ checks }: ReadinessAnswer): string {
+  const width = Math.max(...checks.map(({ check }) => check.length));
+  return checks
+    .map(({ check, state, message, cure }) => {
+      const line = harmless(`${state.padEnd(7)}  ${check.padEnd(width)}  ${message}`);
+      return cure === undefined ? `${line}\n` : `${line}\n${" ".repeat(width + 11)}→ ${harmless(cure)}\n`;
+    })
+    .join("");
 }
 
 function table(head: string[], rows: string[][]): string {

@@ -263,6 +263,21 @@ describe("rollcall", () => {
     expect(ended.stderr).not.toContain(worker.adminSecret);
   });
 
+  it("ready, where no apiserver answers → what does not work, and 1, with --json as well", async () => {
+    const ended = await rollcall(["--json", "ready"]);
+    expect(ended).toMatchObject({ code: 1, stderr: "" });
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      state: "failed",
+      checks: expect.arrayContaining([
+        expect.objectContaining({
+          check: "apiserver",
+          message: expect.stringContaining("it does not answer"),
+        }),
+        expect.objectContaining({ check: "registry", state: "ok" }),
+      ]),
+    });
+  });
+
   it("a login page in between → says so, and follows no redirect with the secret", async () => {
     const seen: string[] = [];
     const server = createServer((request, response) => {

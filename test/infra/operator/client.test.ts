@@ -11,6 +11,7 @@ import {
   originMachinesSchema,
   originsSchema,
   pendingSchema,
+  readinessSchema,
   sendersSchema,
   shownNodeSchema,
   tokensSchema,
@@ -39,6 +40,7 @@ const sender = { machineID: "m", bootID: "b", process: "p", since: at, isBelieve
 const REQUEST = {
   method: "GET",
   path: "/v1/nodes/edge-9",
+  answersWith: 503,
   missing: "no machine edge-9",
   typed: { labels: "--label" },
 } as const;
@@ -115,6 +117,16 @@ describe.each([
     { entries: [{ id: 1, at }] },
     "/entries/0/kind",
   ],
+  [
+    "readiness",
+    reading(readinessSchema),
+    {
+      state: "odd",
+      checks: [{ check: "token", state: "odd", message: "m", cure: "c", checkedAt: at, since: at }],
+    },
+    { state: "ok", checks: [{ check: "token" }] },
+    "/checks/0/state",
+  ],
   ["senders", reading(sendersSchema), { double, senders: [sender] }, { double, senders: null }, "/senders"],
 ] as const)("%s", (_, read, answer, other, pointer) => {
   it("as this version has it → read as it is", () => {
@@ -187,6 +199,18 @@ describe("what is answered", () => {
   it.each([
     ["a body → as it was sent", 200, '{"a":1}', { ok: true, value: { a: 1 } }],
     ["no body → null", 204, "", { ok: true, value: null }],
+    [
+      "readiness, where a check has failed → an answer",
+      503,
+      '{"state":"failed"}',
+      { ok: true, value: { state: "failed" } },
+    ],
+    [
+      "a problem of the same status → its words",
+      503,
+      '{"title":"The Worker is not configured","detail":"set it"}',
+      { ok: false, error: "The Worker is not configured. set it" },
+    ],
     [
       "a problem → its words",
       400,

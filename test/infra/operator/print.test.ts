@@ -5,6 +5,7 @@ import {
   historyTable,
   nodeLines,
   pendingTable,
+  readinessLines,
   tokenTable,
 } from "../../../infra/operator/print.ts";
 
@@ -26,12 +27,22 @@ const node = {
   runtime: EVIL,
 };
 
+const check = { check: "ORIGINS", state: "failed", message: "it is empty", checkedAt: at, since: at };
+
+it("readiness → a line for each check, and what to do below it", () => {
+  const well = { ...check, check: "apiserver", state: "ok", message: "it answers" };
+  expect(readinessLines({ state: "failed", checks: [{ ...check, cure: "set it" }, well] })).toBe(
+    "failed   ORIGINS    it is empty\n                    → set it\nok       apiserver  it answers\n",
+  );
+});
+
 it.each([
   ["a machine", nodeLines({ ...node, conditions: [{ type: EVIL, status: EVIL, message: EVIL }] })],
   ["machines that wait", pendingTable([pending])],
   ["the audit log", auditTable([{ id: 1, at, who: EVIL, what: EVIL, target: EVIL, detail: EVIL }])],
   ["a history", historyTable([{ id: 1, at, kind: EVIL, text: EVIL }])],
   ["tokens", tokenTable([{ ...token, ...more }])],
+  ["readiness", readinessLines({ state: EVIL, checks: [{ ...check, message: EVIL, cure: EVIL }] })],
 ])("%s: control characters are replaced, the text stays", (_, table) => {
   expect(table).toContain("a\u{FFFD}[2J\u{FFFD}\u{FFFD}b");
   expect(table.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);

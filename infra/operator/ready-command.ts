@@ -1,0 +1,22 @@
+// rollcall ready: does the deployment work, and what is to be done where it does not?
+import type { Command } from "commander";
+import { readinessSchema } from "../../shared/protocol/operator-answers.ts";
+import { answer, shown } from "./answer.ts";
+import { readinessLines } from "./print.ts";
+
+/** HTTP's Service Unavailable: a check has failed, and the body says which. */
+const FAILED = 503;
+
+export function readyCommand(program: Command): void {
+  program
+    .command("ready")
+    .description(
+      "Whether the Worker is configured, its token is good and the apiserver answers. Exits with 1 where a check fails.",
+    )
+    .action(() => {
+      const request = { method: "GET", path: "/readyz", answersWith: FAILED } as const;
+      return answer(program, request, shown(readinessSchema, readinessLines), hasFailed);
+    });
+}
+
+const hasFailed = (sent: unknown) => readinessSchema.safeParse(sent).data?.state === "failed";
