@@ -78,7 +78,8 @@ function distrustTodo({ names, distrust }: SeenCertificate, host: string): strin
   return "a proxy may stand in between: pass the file of its authority with --ca-file (or NODE_EXTRA_CA_CERTS)";
 }
 
-async function checkAnswer(url: URL, { livez, now }: WorkerProbes, outbound: Outbound): Promise<Finding[]> {
+async function checkAnswer(url: URL, probes: WorkerProbes, outbound: Outbound): Promise<Finding[]> {
+  const { livez, now } = probes;
   const before = now();
   let answer: Livez;
   try {
@@ -100,8 +101,47 @@ async function checkAnswer(url: URL, { livez, now }: WorkerProbes, outbound: Out
         "check that this is the URL of a rollcall Worker",
       ),
     ];
-  return [ok("Worker", `${url.origin} answers`), clockFinding(answer.dateMs, before + (now() - before) / 2)];
+  return [
+    ok("Worker", `${url.origin} answers`),
+    clockFinding(answer.dateMs, before + (now() - before) / 2),
+    await checkOrigin(url, probes, outbound),
+  ];
 }
+
+/** A machine signs for the origin of its URL, and the Worker takes requests for those that it knows. */
+async function checkOrigin(url: URL, { refusal }: WorkerProbes, outbound: Outbound): Promise<Finding> {
+  const { origin } = url;
+  let reason: string;
+  try {
+    reason = await refusal(url, outbound);
+  } catch (error) {
+    return warn(
+      "origin",
+      `whether requests may be signed for ${origin} is not known: ${faultOf(error)}`,
+      AGAIN,
+    );
+  }
+  switch (reason) {
+    case "challenge-stale":
+      return ok("origin", `this machine signs for ${origin}, which the Worker takes`);
+    case "wrong-origin":
+      return fail(
+        "origin",
+        `this machine signs for ${origin}, which is none of the Worker's`,
+        "ask the Worker's operator to add it to ORIGINS, or pass the --url by which the others report",
+      );
+    case "not-configured":
+      return fail(
+        "origin",
+        "the Worker is not configured: it takes no machine's requests",
+        "ask the Worker's operator, to whom GET /readyz says what is missing",
+      );
+    default:
+      return warn("origin", `whether requests may be signed for ${origin} is not known (${reason})`, AGAIN);
+  }
+}
+
+const AGAIN = "try again in a minute";
 
 function clockFinding(dateMs: number | null, nowMs: number): Finding {
   if (dateMs === null) return ok("clock", "the answer has no Date header: not compared");

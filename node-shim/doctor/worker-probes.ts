@@ -4,10 +4,16 @@ import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
 import type { Socket } from "node:net";
 import { connect, type PeerCertificate } from "node:tls";
+import { randomBytes } from "node:crypto";
+import { PROTOCOL } from "../../shared/protocol/report.ts";
 import { codeOf } from "../base/fault.ts";
 import { hostOf, servernameOf } from "../worker-link/origin.ts";
 import type { Outbound } from "../worker-link/outbound.ts";
 import { openTunnel, TunnelAgent } from "../worker-link/tunnel.ts";
+import { makeMachineKey } from "../identity/machine-key.ts";
+import { exchange, requestFaultText } from "../worker-link/exchange.ts";
+import { httpTransport } from "../worker-link/http-transport.ts";
+import { signEnrolment } from "../worker-link/sign.ts";
 
 const DEADLINE_MS = 5000;
 
@@ -20,6 +26,8 @@ export interface WorkerProbes {
   certificate: (url: URL, outbound: Outbound) => Promise<SeenCertificate>;
   /** GET /livez. */
   livez: (url: URL, outbound: Outbound) => Promise<Livez>;
+  /** The reason for which the Worker refuses an enrolment by nobody that is signed for this origin; rejects without one. */
+  refusal: (url: URL, outbound: Outbound) => Promise<string>;
   /** Milliseconds since 1970, by the machine's clock. */
   now: () => number;
 }
@@ -47,6 +55,7 @@ export function workerProbes(): WorkerProbes {
     tunnel: async (url, outbound) => void (await tunnelTo(url, outbound))?.destroy(),
     certificate: readCertificate,
     livez: readLivez,
+    refusal: refusalOf,
     now: Date.now,
   };
 }
@@ -118,6 +127,33 @@ function readLivez(origin: URL, { proxy, trust }: Outbound): Promise<Livez> {
     );
     request.on("error", fault);
   }).finally(() => agent?.destroy());
+}
+
+/** Nobody's enrolment has no answer but a refusal. */
+const isNone = (answer: unknown): answer is never => answer === undefined;
+
+/** By a key and a token of this moment, under no machine's name, over no challenge: it can enrol nobody. */
+async function refusalOf({ origin }: URL, outbound: Outbound): Promise<string> {
+  const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
+  try {
+    const path = "/v1/nodes/doctor/enrolment";
+    const joinToken = `rcj1_${randomBytes(32).toString("base64url")}`;
+    const nobody = { name: "doctor", path, challenge: "", machineID: "", systemUUID: "" };
+    const jwts = await signEnrolment(await makeMachineKey(), joinToken, { ...nobody, origin });
+    const headers = { "content-type": "application/json" };
+    const request = {
+      method: "PUT",
+      path,
+      headers,
+      body: JSON.stringify({ protocol: PROTOCOL, ...jwts }),
+    } as const;
+    const outcome = await exchange(send, request, isNone);
+    if (outcome.ok) throw new Error("nobody cannot be enrolled");
+    if (outcome.error.reason === "failed") throw new Error(requestFaultText(outcome.error));
+    return outcome.error.problem.reason;
+  } finally {
+    close();
+  }
 }
 
 function dateOf(response: IncomingMessage): number | null {

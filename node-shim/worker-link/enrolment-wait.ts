@@ -29,8 +29,10 @@ export function afterEnrolment(
   const isLate = reason === "challenge-stale";
   if (status < 500 && status !== 429 && !isLate)
     throw new Error(`enrolment refused: ${title}. ${detail} Join token: ${token}`);
+  // It will not pass by itself: whoever reads the log has to know whom to ask.
+  const said = reason === "not-configured" ? `${title}. ${detail}` : title;
   return {
     waitMs: retryAfterMs || random() * FAILURE_WAIT_MS,
-    say: `enrolment failed: ${title}; trying again`,
+    say: `enrolment failed: ${said}; trying again`,
   };
 }

@@ -6,6 +6,7 @@ import { PROTOCOL, type Report, type Vitals } from "../../shared/protocol/report
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Result } from "../../shared/result.ts";
 import { exchange, MAX_CHALLENGES, type RequestFault, type Transport } from "./exchange.ts";
+import { namingOrigin } from "./named-origin.ts";
 import type { EnrolledMachine } from "./requests.ts";
 import { sha256Base64url, signReport } from "./sign.ts";
 
@@ -59,7 +60,7 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
     const headers = { "content-type": "application/json", authorization };
     const request = { method: "POST", path, headers, body } as const;
     const sentMs = nowMs();
-    const outcome = await exchange(reporting.send, request, isReportAnswer);
+    const outcome = namingOrigin(await exchange(reporting.send, request, isReportAnswer), origin);
     if (outcome.ok) unansweredSinceMs = undefined;
     else if (isOutage(outcome.error)) unansweredSinceMs ??= sentMs;
     if (outcome.ok) takeTicket(outcome.value.ticket);

@@ -5,6 +5,7 @@ import { PROTOCOL } from "../../shared/protocol/report.ts";
 import type { Result } from "../../shared/result.ts";
 import type { MachineKey } from "../identity/machine-key.ts";
 import { exchange, type IsAnswer, MAX_CHALLENGES, type RequestFault, type Transport } from "./exchange.ts";
+import { namingOrigin } from "./named-origin.ts";
 import { sha256Base64url, signEnrolment, signNextKey, signReport } from "./sign.ts";
 
 export interface Enrolling {
@@ -30,7 +31,8 @@ export async function enrol(
   return whileChallenged({ reason: "challenge-stale", member: "challenge" }, async (challenge) => {
     const jwts = await signEnrolment(key, enrolling.joinToken, { ...enrolling, path, challenge });
     const body = JSON.stringify({ protocol: PROTOCOL, ...jwts });
-    return exchange(send, { method: "PUT", path, headers, body }, isEnrolmentAnswer);
+    const answered = await exchange(send, { method: "PUT", path, headers, body }, isEnrolmentAnswer);
+    return namingOrigin(answered, enrolling.origin);
   });
 }
 
@@ -71,7 +73,7 @@ function ask<Answer>(
     const claims = { sub: name, aud: origin, body: sha256Base64url(body), ticket, n: 1 };
     const authorization = `Bearer ${await signReport(key, kid, claims, typ)}`;
     const headers = { "content-type": "application/json", authorization };
-    return exchange(send, { method: "POST", path, headers, body }, isAnswer);
+    return namingOrigin(await exchange(send, { method: "POST", path, headers, body }, isAnswer), origin);
   });
 }
 

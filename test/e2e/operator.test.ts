@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { workerProbes } from "../../node-shim/doctor/worker-probes.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { eventually, ROOT, temporaryFolder } from "./local-cluster.ts";
 import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
@@ -261,6 +262,15 @@ describe("rollcall", () => {
     const ended = await rollcall(args, environment);
     expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(line) });
     expect(ended.stderr).not.toContain(worker.adminSecret);
+  });
+
+  it.each([
+    ["127.0.0.1", "challenge-stale"],
+    ["localhost", "wrong-origin"],
+  ])("doctor asks by %s whether it may sign for that → %s", async (host, reason) => {
+    const asked = new URL(url);
+    asked.hostname = host;
+    expect(await workerProbes().refusal(asked)).toBe(reason);
   });
 
   it("ready, where no apiserver answers → what does not work, and 1, with --json as well", async () => {

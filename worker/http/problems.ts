@@ -78,7 +78,7 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
   "not-configured": [
     503,
     "The Worker is not configured",
-    "Nothing is wrong with this machine. Ask the Worker's operator, to whom GET /readyz says what is missing; then try again.",
+    "Nothing is wrong with this machine. Ask the Worker's operator, to whom GET /readyz says what is missing.",
   ],
   internal: [500, "Something went wrong here", "Try again; the Worker's log has more."],
 };

@@ -30,6 +30,7 @@ const WELL: WorkerProbes = {
   tunnel: async () => undefined,
   certificate: async () => TRUSTED,
   livez: async () => ({ status: 200, body: "ok", dateMs: NOW - 500 }),
+  refusal: async () => "challenge-stale",
   now: () => NOW,
 };
 
@@ -55,6 +56,32 @@ describe("the way to the Worker", () => {
     ["all is well: certificate", {}, "TLS", /^ok: .* lasts 90 days$/],
     ["all is well: answer", {}, "Worker", /^ok: https:\/\/rollcall\.example\.com answers$/],
     ["all is well: clock", {}, "clock", /^ok: within 5 s/],
+    ["all is well: origin", {}, "origin", /^ok: this machine signs for https:\/\/rollcall\.example\.com,/],
+    [
+      "an origin that is none of the Worker's",
+      { refusal: async () => "wrong-origin" },
+      "origin",
+      /^fail: this machine signs for https:\/\/rollcall\.example\.com, .* → .*ORIGINS.*--url/,
+    ],
+    [
+      "a Worker that is not configured",
+      { refusal: async () => "not-configured" },
+      "origin",
+      /^fail: the Worker is not configured.* → .*operator.*\/readyz/,
+    ],
+    [
+      "too many requests",
+      { refusal: async () => "rate-limited" },
+      "origin",
+      /^warn: .*not known \(rate-limited\)/,
+    ],
+    [
+      "no reason for the origin",
+      { refusal: refuse("ECONNRESET") },
+      "origin",
+      /^warn: .*not known: .*ECONNRESET/,
+    ],
+    ["another server: no origin is asked for", { livez: refuse("ETIMEDOUT") }, "origin", /^nothing$/],
     ["no such name", { lookup: refuse("ENOTFOUND") }, "DNS", /^fail: .*\(ENOTFOUND\) → .*getent hosts/],
     ["no such name: nothing more is tried", { lookup: refuse("ENOTFOUND") }, "TLS", /^nothing$/],
     ["refused", { certificate: refuse("ECONNREFUSED") }, "TLS", /^fail: no TLS.* → .*firewall/],
@@ -134,6 +161,7 @@ describe("the way to the Worker", () => {
       "DNS",
       "Worker",
       "clock",
+      "origin",
     ]);
   });
 

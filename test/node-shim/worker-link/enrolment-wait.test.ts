@@ -22,6 +22,7 @@ describe("an enrolment that did not succeed", () => {
     ["the name is another machine's, at the latest", refused("name-pinned"), 0.999, 59_970, /^waiting/],
     ["the Worker asks for longer", refused("name-pinned", 90_000), 0, 90_000, /^waiting/],
     ["the Worker has a fault", refused("internal"), 0.5, 2500, /trying again$/],
+    ["the Worker is not configured", refused("not-configured"), 0.5, 2500, /Title\. Detail\.; trying again$/],
     ["what it signed came too late", refused("challenge-stale"), 0.5, 2500, /trying again$/],
     ["its address is over a limit", refused("rate-limited", 60_000), 0.5, 60_000, /trying again$/],
     ["the Worker has a fault and says when", refused("internal", 7000), 0.5, 7000, /trying again$/],
@@ -38,7 +39,7 @@ describe("an enrolment that did not succeed", () => {
     expect(next.say).toMatch(say);
   });
 
-  it.each<Reason>(["token-refused", "unauthenticated", "invalid-body"])(
+  it.each<Reason>(["token-refused", "wrong-origin", "unauthenticated", "invalid-body"])(
     "%s → ends with what to do",
     (reason) => {
       expect(() => afterEnrolment(refused(reason), "token-7", Math.random)).toThrow(
