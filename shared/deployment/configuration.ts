@@ -1,5 +1,5 @@
 // What is wrong with a deployment's variables and secrets: one list, by which the Worker says that it is not
-// configured.
+// configured, and by which a deployment is stopped before it happens.
 import { type Configured, type DeploymentFault, type CheckResult, isEmpty, textOf } from "./check-result.ts";
 import { SECRETS } from "./secrets.ts";
 import { VARIABLES } from "./variables.ts";
@@ -20,6 +20,13 @@ export function checkConfiguration(configured: Configured): CheckedConfiguration
     findings: checked.map(({ finding }) => finding),
     stopsMachines: checked.some(({ fault }) => fault?.stopsMachines === true),
   };
+}
+
+/** Before a deployment: its variables, and of its secrets those that are known, since the others cannot be read back. */
+export function checkDeployment(variables: Configured, secrets: Configured): CheckResult[] {
+  const known = Object.keys(SECRETS).filter((name) => name in secrets);
+  const checked = checkNames([...Object.keys(VARIABLES), ...known], { ...variables, ...secrets });
+  return checked.map(({ finding }) => finding);
 }
 
 function checkNames(

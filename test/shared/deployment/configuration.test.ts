@@ -1,6 +1,6 @@
 // What is wrong with a deployment's variables and secrets, and whether machines can be served with it.
 import { describe, expect, it, test } from "vitest";
-import { checkConfiguration } from "../../../shared/deployment/configuration.ts";
+import { checkConfiguration, checkDeployment } from "../../../shared/deployment/configuration.ts";
 
 const HASH = "A".repeat(43);
 const KEY = "B".repeat(43);
@@ -125,4 +125,23 @@ it("nothing of a secret is shown, whatever is wrong with it", () => {
   );
   const url = checkConfiguration({ ...WELL, KUBE_URL: `https://me:${secret}@kube.test` });
   expect(JSON.stringify([...shown, url])).not.toContain(secret);
+});
+
+describe("before a deployment", () => {
+  const { KID_MAC_KEYS, ADMIN_SECRET_SHA256, KUBE_TOKEN, ...variables } = WELL;
+  const faulty = (...args: Parameters<typeof checkDeployment>) =>
+    checkDeployment(...args).flatMap(({ check, state }) => (state === "ok" ? [] : [check]));
+
+  test.each<[situation: string, secrets: Record<string, string>, expected: string[]]>([
+    ["secrets that cannot be read back → are not looked at", {}, []],
+    ["secrets that are brought, and good", { KID_MAC_KEYS, ADMIN_SECRET_SHA256, KUBE_TOKEN }, []],
+    ["a secret that is brought, and empty", { KUBE_TOKEN: "" }, ["KUBE_TOKEN"]],
+    ["a secret that is brought, and wrong", { ADMIN_SECRET_SHA256: "admin" }, ["ADMIN_SECRET_SHA256"]],
+  ])("%s", (_, secrets, expected) => {
+    expect(faulty(variables, secrets)).toEqual(expected);
+  });
+
+  it("variables → all of them", () => {
+    expect(faulty({ ...variables, ORIGINS: "", MAX_IMAGES: "all" }, {})).toEqual(["ORIGINS", "MAX_IMAGES"]);
+  });
 });

@@ -1,0 +1,79 @@
+// What a deployment would be: its variables, and the secrets that are brought with it, are looked at before wrangler
+// uploads anything. Secrets that the Worker has already cannot be read back: wrangler itself asks for their names.
+import { parseArgs, parseEnv } from "node:util";
+import { decodeJwt } from "jose";
+import { faultOf } from "../../node-shim/base/fault.ts";
+import type { CheckResult, Configured } from "../../shared/deployment/check-result.ts";
+import { checkDeployment } from "../../shared/deployment/configuration.ts";
+import { checkToken, tokenStatus } from "../../shared/deployment/token.ts";
+
+export interface DeploySurroundings {
+  /** The variables of wrangler's configuration, typically by wrangler itself. Throws where there is none. */
+  readVariables: (named: { config?: string; env?: string }) => Configured;
+  /** Typically readFileSync. */
+  readText: (file: string) => string;
+  /** Milliseconds since 1970. */
+  nowMs: number;
+}
+
+/** `args`: those of `wrangler deploy`. Throws, in one line, where a file of theirs cannot be read. */
+export function checkBeforeDeploy(args: string[], surroundings: DeploySurroundings): CheckResult[] {
+  const { values } = parseArgs({
+    args,
+    strict: false,
+    options: {
+      config: { type: "string", short: "c" },
+      env: { type: "string", short: "e" },
+      var: { type: "string", multiple: true },
+      "secrets-file": { type: "string" },
+    },
+  });
+  const { config, env, var: given = [], "secrets-file": file } = values;
+  const named = { ...(isText(config) && { config }), ...(isText(env) && { env }) };
+  const variables = { ...surroundings.readVariables(named), ...asVariables(given.filter(isText)) };
+  const secrets = isText(file) ? readSecrets(file, surroundings.readText) : {};
+  const checks = checkDeployment(variables, secrets);
+  return "KUBE_TOKEN" in secrets ? [...checks, tokenOf(secrets, variables, surroundings.nowMs)] : checks;
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+/** `NAME:VALUE`, as wrangler's --var takes them. */
+function asVariables(given: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map((each) => [each.slice(0, each.indexOf(":")), each.slice(each.indexOf(":") + 1)]),
+  );
+}
+
+/** JSON, or lines `NAME=value`, as wrangler takes them. */
+function readSecrets(file: string, readText: DeploySurroundings["readText"]): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readText(file);
+  } catch (error) {
+    throw new Error(`the secrets' file ${file} cannot be read: ${faultOf(error)}`, { cause: error });
+  }
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return { ...parseEnv(text) };
+  }
+}
+
+function tokenOf(secrets: Configured, variables: Configured, nowMs: number): CheckResult {
+  let claims = {};
+  try {
+    claims = decodeJwt(String(secrets["KUBE_TOKEN"]));
+  } catch {
+    // No JWT: nothing is known of its end.
+  }
+  return checkToken(tokenStatus("KUBE_TOKEN", claims), String(variables["DEPLOYMENT"]), nowMs);
+}
+
+/** What is not as it should be, each with what to do. "": all is. */
+export function faultLines(checks: readonly CheckResult[]): string {
+  return checks
+    .filter(({ state }) => state !== "ok")
+    .map(({ check, state, message, cure }) => `${state}: ${check}: ${message}\n  → ${cure}\n`)
+    .join("");
+}

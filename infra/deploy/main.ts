@@ -1,0 +1,32 @@
+// npm run deploy: `wrangler deploy`, unless its variables or the secrets that come with it would leave machines out.
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { unstable_readConfig as readConfig } from "wrangler";
+import { faultOf } from "../../node-shim/base/fault.ts";
+import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const args = process.argv.slice(2);
+
+function deploy(): number {
+  const checks = checkBeforeDeploy(args, {
+    readVariables: (named) => ({ ...readConfig(named, { hideWarnings: true }).vars }),
+    readText: (file) => readFileSync(file, "utf8"),
+    nowMs: Date.now(),
+  });
+  process.stderr.write(faultLines(checks));
+  if (checks.some(({ state }) => state === "failed")) {
+    console.error("not deployed: set the variables in wrangler.toml, and correct the secrets' file");
+    return 1;
+  }
+  const wrangler = resolve(ROOT, "node_modules/.bin/wrangler");
+  return spawnSync(wrangler, ["deploy", ...args], { stdio: "inherit" }).status ?? 1;
+}
+
+try {
+  process.exitCode = deploy();
+} catch (error) {
+  console.error(`not deployed: ${faultOf(error)}`);
+  process.exitCode = 1;
+}
