@@ -97,7 +97,7 @@ export class Upkeep {
   /** Sends the events that wait; those that cannot be sent now keep waiting. */
   async flush(name: string): Promise<void> {
     const { outbox } = this.#state;
-    if (outbox.isEmpty() || this.#env.KUBE_URL === "" || !this.#requests.allows("event")) return;
+    if (outbox.isEmpty() || !this.#env.KUBE_URL || !this.#requests.allows("event")) return;
     const failed = await outbox.flush(this.#kube(), name, () => Date.now());
     this.#requests.keep();
     if (failed) machineLog(name)("events wait", failed);

@@ -1,12 +1,24 @@
 // The phase and the readiness of a machine's Node, for the answer to its report.
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
-import type { ApiError } from "../../shared/kubernetes/api-error.ts";
+import { type ApiError, isForbidden } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Stored } from "../storage/journal.ts";
 
 export function phaseOf(error: ApiError): Phase {
   return error.kind === "unanswered" ? "apiserver unreachable" : "apiserver refuses";
+}
+
+/** Of a refusal that no report mends: whom to ask. The apiserver's own words are for the Worker's log alone. */
+export function refusalMessage(error: ApiError): { message?: string } {
+  if (error.kind !== "status") return {};
+  if (error.status.code === 401)
+    return {
+      message: "the apiserver does not accept the Worker's token: its operator finds out more by GET /readyz",
+    };
+  return isForbidden(error)
+    ? { message: "the cluster refuses what the Worker asks for this machine: the Worker's log says why" }
+    : {};
 }
 
 export function isReady(node: Node | undefined): boolean {

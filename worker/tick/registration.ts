@@ -33,7 +33,7 @@ import { spendRegistration } from "./registration-budget.ts";
 import { MAX_NODE_BYTES, sizeOf, spendAnyway } from "./status-budget.ts";
 import { REGISTRATION_REQUESTS } from "./request-budget.ts";
 import type { TickContext } from "./context.ts";
-import { isReady, phaseOf, recordPhase } from "./phase.ts";
+import { isReady, phaseOf, recordPhase, refusalMessage } from "./phase.ts";
 import { type Result, success } from "../../shared/result.ts";
 
 interface RegisterOutcome {
@@ -94,7 +94,7 @@ export async function register(context: TickContext, deadlineMs: number): Promis
     if (attempt.error.reason === "not ours") throw new Error("a refusal that is no loss");
     const { step, error } = attempt.error;
     context.log(`registration failed: ${step}`, error);
-    return { phase: phaseOf(error), retryInMs: nextDelayMs(context) };
+    return { phase: phaseOf(error), ...refusalMessage(error), retryInMs: nextDelayMs(context) };
   }
   delete memory.registrationDelayMs;
   const done = `Node ${attempt.value.outcome}${isDeleted ? " again: it was deleted" : ""}`;

@@ -8,7 +8,7 @@ import { leftOutMessage } from "./left-out.ts";
 import type { Loss, TickContext, TickInput, TickOutcome } from "./context.ts";
 import { renewLease } from "./lease.ts";
 import { recordLoss } from "./own-node.ts";
-import { isReady, phaseOf } from "./phase.ts";
+import { isReady, phaseOf, refusalMessage } from "./phase.ts";
 import { staysDeleted } from "./register-again.ts";
 import { register } from "./registration.ts";
 import { writeStatus } from "./status.ts";
@@ -24,7 +24,7 @@ const runtimeIsMissing = (name: string) =>
 export async function tick(input: TickInput): Promise<TickOutcome> {
   const { env, enrolment, records, facts } = input;
   if (!facts) return { phase: "facts refused", ready: false };
-  if (env.KUBE_URL === "") return { phase: "apiserver not configured", ready: false };
+  if (!env.KUBE_URL) return { phase: "apiserver not configured", ready: false };
   const name = enrolment.name;
   const context: TickContext = {
     ...input,
@@ -64,7 +64,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const leaseError = lease.renewed ? null : lease.error;
   const error = status.ok ? leaseError : status.error;
   const ready = isReady(records.get("node")?.node);
-  if (error) return { phase: phaseOf(error), ready };
+  if (error) return { phase: phaseOf(error), ready, ...refusalMessage(error) };
   const isRuntimeMissing = missingRuntime(facts, records.get("runtime") ?? {}) !== null;
   const notice =
     input.memory.withheld ??

@@ -119,7 +119,7 @@ export const decisionMutants = [
     [
       "the apiserver's words stay with the Worker",
       "worker/tick/registration.ts",
-      "return { phase: phaseOf(error), retryInMs: nextDelayMs(context) };",
+      "return { phase: phaseOf(error), ...refusalMessage(error), retryInMs: nextDelayMs(context) };",
       "return { phase: phaseOf(error), message: JSON.stringify(error), retryInMs: nextDelayMs(context) };",
       "worker/http/machine-routes.test.ts",
       "which has a phase alone",

@@ -1,7 +1,8 @@
-// The line of history of another phase, and since when an apiserver is away.
+// The line of history of another phase, since when an apiserver is away, and what a machine is told of it.
 import { describe, expect, it, test } from "vitest";
+import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
 import type { Phase } from "../../../shared/protocol/answers.ts";
-import { awaySinceMs, lastPhase, recordPhase } from "../../../worker/tick/phase.ts";
+import { awaySinceMs, lastPhase, phaseOf, recordPhase, refusalMessage } from "../../../worker/tick/phase.ts";
 import { keptRecords } from "../support/kept-records.ts";
 
 const ASKED_MS = Date.UTC(2026, 0, 2, 10, 18, 1);
@@ -58,4 +59,24 @@ it.each([
 ])("of %j the phase is %s, and the apiserver away since %s", (stored, phase, sinceMs) => {
   const { records } = keptRecords({ phase: stored });
   expect([lastPhase(records), awaySinceMs(records)]).toEqual([phase, sinceMs]);
+});
+
+const OWN_WORDS = "etcd at 10.0.0.7 is read-only";
+const refused = (code: number, reason?: string): ApiError => ({
+  kind: "status",
+  status: { code, message: OWN_WORDS, ...(reason && { reason }) },
+});
+
+test.each<[situation: string, error: ApiError, phase: string, told: RegExp | undefined]>([
+  ["a token that has ended", refused(401, "Unauthorized"), "apiserver refuses", /Worker's token.*\/readyz/],
+  ["an account that may not", refused(403, "Forbidden"), "apiserver refuses", /cluster refuses.*log/],
+  ["a fault", refused(500, "InternalError"), "apiserver refuses", undefined],
+  ["an object that is invalid", refused(422, "Invalid"), "apiserver refuses", undefined],
+  ["no answer", { kind: "unanswered", message: OWN_WORDS }, "apiserver unreachable", undefined],
+])("%s → the phase, whom to ask, and nothing of the cluster's own words", (_, error, phase, told) => {
+  expect(phaseOf(error)).toBe(phase);
+  const { message } = refusalMessage(error);
+  if (told) expect(message).toMatch(told);
+  else expect(message).toBeUndefined();
+  expect(message ?? "").not.toContain(OWN_WORDS);
 });
