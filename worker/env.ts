@@ -2,6 +2,7 @@
 // bindings are read. Reads no request.
 import { entriesOf } from "../shared/deployment/check-result.ts";
 import { NUMBER_RANGES, type NumberVariable, readNumber } from "../shared/deployment/numbers.ts";
+import { REGISTER_AGAIN } from "../shared/deployment/variables.ts";
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
 import { roleFault } from "../shared/kubernetes/roles.ts";
 import type { NodeMarks } from "../shared/node/own-labels.ts";
@@ -25,7 +26,6 @@ const DEFAULTS = {
 type BoundVariable = keyof typeof DEFAULTS;
 
 /** Which Nodes that somebody deleted are registered again by the same process of the shim. */
-const REGISTER_AGAIN = ["when-silent", "always", "never"] as const;
 export type RegisterAgain = (typeof REGISTER_AGAIN)[number];
 
 export interface Environment

@@ -1,4 +1,6 @@
 // The checks of the Worker's variables. Whoever adds a variable that can be wrong adds its line to VARIABLES.
+import { NAME_LIMITS, TOKEN_LIMITS } from "../protocol/limits.ts";
+import { roleFault } from "../kubernetes/roles.ts";
 import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
 import {
   type Configured,
@@ -12,12 +14,16 @@ import {
 } from "./check-result.ts";
 import { type NumberVariable, readNumber } from "./numbers.ts";
 
+/** Which deleted Nodes come back. */
+export const REGISTER_AGAIN = ["when-silent", "always", "never"] as const;
+
 /** null: it is as it should be. `configured`: the others. */
 type Check = (text: string, configured: Configured) => DeploymentFault | null;
 
 /** In the order in which they are shown. */
 export const VARIABLES: Readonly<Record<string, Check>> = {
   DEPLOYMENT: checkDeployment,
+  NODE_ROLE: checkRoles,
   ORIGINS: checkOrigins,
   KUBE_URL: checkKubeUrl,
   MIN_REPORT_INTERVAL_SECONDS: (text) => checkNumber("MIN_REPORT_INTERVAL_SECONDS", text),
@@ -25,6 +31,10 @@ export const VARIABLES: Readonly<Record<string, Check>> = {
   MIN_LEASE_SECONDS: (text) => checkNumber("MIN_LEASE_SECONDS", text),
   MAX_IMAGES: (text) => checkNumber("MAX_IMAGES", text),
   MACHINE_REQUESTS: (text) => checkNumber("MACHINE_REQUESTS", text),
+  REGISTER_AGAIN: (text) =>
+    text === "" || REGISTER_AGAIN.some((each) => each === text)
+      ? null
+      : stopping(`it is ${JSON.stringify(text)}`, `set it to ${REGISTER_AGAIN.join(", ")}`),
   ACCESS_TEAM: checkAccessTeam,
   ACCESS_AUD: (audience, configured) =>
     isEmpty(audience) && !isEmpty(textOf(configured, "ACCESS_TEAM"))
@@ -39,11 +49,20 @@ export const VARIABLES: Readonly<Record<string, Check>> = {
 const AUD_CURE = "set ACCESS_TEAM and ACCESS_AUD, or empty all three";
 
 function checkDeployment(deployment: string): DeploymentFault | null {
-  if (dnsSubdomainErrors(deployment).length === 0) return null;
+  const isLabelValue = deployment.length <= NAME_LIMITS.labelValueLength;
+  if (isLabelValue && dnsSubdomainErrors(deployment).length === 0) return null;
   return stopping(
     `it is ${JSON.stringify(deployment)}, which no ServiceAccount is called: Nodes would belong to nobody`,
     'set it to the name of the Worker\'s ServiceAccount: "rollcall"',
   );
+}
+
+function checkRoles(roles: string): DeploymentFault | null {
+  const entries = entriesOf(roles);
+  const bad = entries.find((role) => roleFault(role) !== null);
+  const cure = `set it to roles such as "edge", at most ${TOKEN_LIMITS.roles} of them, separated by spaces`;
+  if (bad !== undefined) return stopping(`it has ${JSON.stringify(bad)}: ${roleFault(bad)}`, cure);
+  return entries.length > TOKEN_LIMITS.roles ? stopping(`it has ${entries.length} roles`, cure) : null;
 }
 
 /** Entries that are no origins equal no audience: no request can be signed for them. */

@@ -6,6 +6,7 @@ const HASH = "A".repeat(43);
 const KEY = "B".repeat(43);
 const WELL = {
   DEPLOYMENT: "rollcall",
+  NODE_ROLE: "",
   ORIGINS: "https://rollcall.test",
   KUBE_URL: "https://kube.test:6443",
   MACHINE_REQUESTS: 20,
@@ -13,6 +14,7 @@ const WELL = {
   MIN_STATUS_PERIOD_SECONDS: 60,
   MIN_LEASE_SECONDS: 20,
   MAX_IMAGES: 50,
+  REGISTER_AGAIN: "never",
   ACCESS_TEAM: "",
   ACCESS_AUD: "",
   ACCESS_ADMINS: "",
@@ -21,6 +23,8 @@ const WELL = {
   KUBE_TOKEN: "a.b.c",
 };
 const ACCESS = { ACCESS_TEAM: "team", ACCESS_AUD: "aud", ACCESS_ADMINS: "alice@example.com" };
+
+const ROLES = Array.from({ length: 9 }, (_, i) => `role-${i}`);
 
 /** What is not as it should be: `failed ORIGINS`. */
 function faults(more: Record<string, unknown>): { faults: string[]; stopsMachines: boolean } {
@@ -47,6 +51,10 @@ describe("without it machines cannot be served", () => {
   test.each<[situation: string, more: Record<string, unknown>, check: string]>([
     ["no deployment", { DEPLOYMENT: "" }, "DEPLOYMENT"],
     ["a deployment that no account is called", { DEPLOYMENT: "Roll Call" }, "DEPLOYMENT"],
+    ["a deployment too long for a label's value", { DEPLOYMENT: "d".repeat(64) }, "DEPLOYMENT"],
+    ["a role of the control plane", { NODE_ROLE: "edge control-plane" }, "NODE_ROLE"],
+    ["nine roles", { NODE_ROLE: ROLES.join(" ") }, "NODE_ROLE"],
+    ["another word for deleted Nodes", { REGISTER_AGAIN: "sometimes" }, "REGISTER_AGAIN"],
     ["no origin", { ORIGINS: " " }, "ORIGINS"],
     ["no such variable", { ORIGINS: undefined }, "ORIGINS"],
     ["an origin with a slash", { ORIGINS: "https://rollcall.test/" }, "ORIGINS"],
@@ -68,6 +76,9 @@ describe("without it machines cannot be served", () => {
 
 describe("machines are served all the same", () => {
   test.each<[situation: string, more: Record<string, unknown>, faulty: string[]]>([
+    ["a deployment as long as a label's value", { DEPLOYMENT: "d".repeat(63) }, []],
+    ["no word for deleted Nodes", { REGISTER_AGAIN: "" }, []],
+    ["eight roles", { NODE_ROLE: ROLES.slice(1).join(" ") }, []],
     ["an origin of several that is none", { ORIGINS: "https://a.test b.test" }, ["failed ORIGINS"]],
     ["bounds that are absent or empty", { MIN_LEASE_SECONDS: undefined, MAX_IMAGES: "" }, []],
     ["bounds at their limits", { MIN_LEASE_SECONDS: 3600, MAX_IMAGES: "0", MACHINE_REQUESTS: 1e9 }, []],
