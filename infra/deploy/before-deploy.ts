@@ -5,7 +5,7 @@ import { decodeJwt } from "jose";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import type { CheckResult, Configured } from "../../shared/deployment/check-result.ts";
 import { checkDeployment } from "../../shared/deployment/configuration.ts";
-import { checkToken, tokenStatus } from "../../shared/deployment/token.ts";
+import { checkToken, knownToken } from "../../shared/deployment/token.ts";
 
 export interface DeploySurroundings {
   /** The variables of wrangler's configuration, typically by wrangler itself. Throws where there is none. */
@@ -67,7 +67,7 @@ function tokenOf(secrets: Configured, variables: Configured, nowMs: number): Che
   } catch {
     // No JWT: nothing is known of its end.
   }
-  return checkToken(tokenStatus("KUBE_TOKEN", claims), String(variables["DEPLOYMENT"]), nowMs);
+  return checkToken(knownToken("KUBE_TOKEN", claims), String(variables["DEPLOYMENT"]), nowMs);
 }
 
 /** What is not as it should be, each with what to do. "": all is. */

@@ -2,7 +2,7 @@
 import { failed, type DeploymentFault, type CheckResult, warning } from "./check-result.ts";
 
 /** What is known of the token in use. Times are milliseconds since 1970. */
-export interface TokenStatus {
+export interface KnownToken {
   /** `KUBE_TOKEN`, or whoever renews it. */
   source: string;
   /** Absent: it says nothing of an end, or is no JWT. */
@@ -17,7 +17,7 @@ export interface TokenStatus {
 }
 
 /** The claims of a ServiceAccount's token, unverified: that is the apiserver's to do. */
-export function tokenStatus(source: string, claims: Readonly<Record<string, unknown>>): TokenStatus {
+export function knownToken(source: string, claims: Readonly<Record<string, unknown>>): KnownToken {
   const { exp, iat, sub } = claims;
   return {
     source,
@@ -37,14 +37,14 @@ const SKEW_MS = 60_000;
 const CURE =
   "set a new one: npm exec -- wrangler secret put KUBE_TOKEN; docs/deploy.md has the kubectl command that makes it";
 
-export function checkToken(status: TokenStatus, deployment: string, nowMs: number): CheckResult {
+export function checkToken(status: KnownToken, deployment: string, nowMs: number): CheckResult {
   const check = "token";
   const fault = timeFault(status, nowMs) ?? accountFault(status, deployment);
   if (fault) return { check, state: fault.state, message: fault.message, cure: fault.cure };
   return { check, state: "ok", message: `${status.source}, ${endText(status)}` };
 }
 
-function timeFault(status: TokenStatus, nowMs: number): DeploymentFault | null {
+function timeFault(status: KnownToken, nowMs: number): DeploymentFault | null {
   const { source, expiresAtMs, issuedAtMs = 0, lastFailure } = status;
   const why = lastFailure === undefined ? "" : `; it could not be renewed: ${lastFailure}`;
   if (issuedAtMs - SKEW_MS > nowMs)
@@ -60,14 +60,14 @@ function timeFault(status: TokenStatus, nowMs: number): DeploymentFault | null {
 }
 
 /** One that is renewed is in order until its renewal fails. */
-function marginMs({ expiresAtMs = 0, issuedAtMs, renewFromMs }: TokenStatus): number {
+function marginMs({ expiresAtMs = 0, issuedAtMs, renewFromMs }: KnownToken): number {
   if (renewFromMs !== undefined) return 0;
   if (issuedAtMs === undefined) return REPLACE_BEFORE_MS;
   return Math.min(REPLACE_BEFORE_MS, LAST_PART * (expiresAtMs - issuedAtMs));
 }
 
 /** The admission policies let an account write the Nodes of the deployment that has its name, and no others. */
-function accountFault({ source, account }: TokenStatus, deployment: string): DeploymentFault | null {
+function accountFault({ source, account }: KnownToken, deployment: string): DeploymentFault | null {
   const name = /^system:serviceaccount:[^:]+:([^:]+)$/.exec(account ?? "")?.[1];
   if (name === undefined || name === deployment) return null;
   return warning(
@@ -76,7 +76,7 @@ function accountFault({ source, account }: TokenStatus, deployment: string): Dep
   );
 }
 
-function endText({ expiresAtMs, account }: TokenStatus): string {
+function endText({ expiresAtMs, account }: KnownToken): string {
   const end = expiresAtMs === undefined ? "which names no end" : `which ends ${textOfTime(expiresAtMs)}`;
   return account === undefined ? end : `${end}, of ${account}`;
 }

@@ -1,10 +1,11 @@
 // GET /readyz, for operators: whether this deployment works, what does not, and what to do about it.
 import { type Context, Hono } from "hono";
 import { decodeJwt } from "jose";
-import { checkToken, tokenStatus } from "../../shared/deployment/token.ts";
+import { checkToken, type KnownToken, knownToken } from "../../shared/deployment/token.ts";
 import { failed, type CheckResult } from "../../shared/deployment/check-result.ts";
 import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts";
-import { type Environment, registry } from "../env.ts";
+import type { TokenStatus } from "../cluster/token-chain.ts";
+import { clusterObject, type Environment, registry } from "../env.ts";
 import { CHALLENGE_GOOD_MS } from "../identity/challenge.ts";
 import type { Probed } from "../kube/probe.ts";
 import { operator } from "./operator-routes.ts";
@@ -14,7 +15,7 @@ import type { App } from "./responses.ts";
 export const readyRoute = new Hono<App>();
 
 /** Longer than the registry waits for the apiserver. */
-const REGISTRY_WITHIN_MS = 5000;
+const OBJECTS_WITHIN_MS = 5000;
 
 readyRoute.get("/readyz", operator, async (c) => {
   const answer = await lookAtAll(c);
@@ -28,14 +29,35 @@ readyRoute.get("/readyz", operator, async (c) => {
 async function lookAtAll(c: Context<App>): Promise<ReadinessAnswer> {
   const isolate = c.get("isolate");
   const { findings } = isolate.configuration(c.env);
-  const others = await lookAtOthers(c.env);
-  const nowMs = Date.now();
-  return readiness([...findings, clusterToken(c.env, nowMs), ...others], isolate.since, nowMs);
+  const [token, others] = await Promise.all([clusterToken(c.env), lookAtOthers(c.env)]);
+  return readiness([...findings, token, ...others], isolate.since, Date.now());
 }
 
-/** KUBE_TOKEN's own check says whether there is one. */
-function clusterToken({ KUBE_TOKEN, DEPLOYMENT }: Environment, nowMs: number): CheckResult {
-  return checkToken(tokenStatus("KUBE_TOKEN", claimsOf(KUBE_TOKEN)), DEPLOYMENT, nowMs);
+/** The token in use, as the cluster object knows it; KUBE_TOKEN itself where that does not answer. */
+async function clusterToken(env: Environment): Promise<CheckResult> {
+  const secret = knownToken("KUBE_TOKEN", claimsOf(env.KUBE_TOKEN));
+  const inUse = await withDeadline(clusterObject(env).tokenStatus()).then(
+    (status) => (status.source === "secret" ? { ...secret, ...renewalOf(status) } : renewedToken(status)),
+    () => secret,
+  );
+  return checkToken(inUse, env.DEPLOYMENT, Date.now());
+}
+
+function renewedToken(status: TokenStatus): KnownToken {
+  const { account, expiresAt } = status;
+  return {
+    source: "the renewed token",
+    ...(account !== undefined && { account }),
+    ...(expiresAt !== undefined && { expiresAtMs: Date.parse(expiresAt) }),
+    ...renewalOf(status),
+  };
+}
+
+function renewalOf({ renewFrom, lastFailure }: TokenStatus): Partial<KnownToken> {
+  return {
+    ...(renewFrom !== undefined && { renewFromMs: Date.parse(renewFrom) }),
+    ...(lastFailure && { lastFailure: `${lastFailure.reason}: ${lastFailure.message}` }),
+  };
 }
 
 /** Unverified; none where it is no JWT. */
@@ -83,7 +105,7 @@ export function checkClock(nowMs: number, registryMs: number): CheckResult {
 async function withDeadline<T>(work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("no answer in time")), REGISTRY_WITHIN_MS);
+    timer = setTimeout(() => reject(new Error("no answer in time")), OBJECTS_WITHIN_MS);
   });
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -1,19 +1,19 @@
 // Whether the token for the apiserver is good: its end, its margin, its account, and who renews it.
 import { expect, it, test } from "vitest";
-import { checkToken, tokenStatus, type TokenStatus } from "../../../shared/deployment/token.ts";
+import { checkToken, knownToken, type KnownToken } from "../../../shared/deployment/token.ts";
 
 const NOW = Date.parse("2026-03-01T00:00:00Z");
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const ACCOUNT = "system:serviceaccount:rollcall-system:rollcall";
-const check = (status: Omit<TokenStatus, "source">) =>
+const check = (status: Omit<KnownToken, "source">) =>
   checkToken({ source: "KUBE_TOKEN", ...status }, "rollcall", NOW);
 
 /** Of a year, and of an hour. */
 const year = (leftMs: number) => ({ issuedAtMs: NOW + leftMs - 365 * DAY_MS, expiresAtMs: NOW + leftMs });
 const hour = (leftMs: number) => ({ issuedAtMs: NOW + leftMs - HOUR_MS, expiresAtMs: NOW + leftMs });
 
-test.each<[situation: string, status: Omit<TokenStatus, "source">, state: string]>([
+test.each<[situation: string, status: Omit<KnownToken, "source">, state: string]>([
   ["no JWT", {}, "ok"],
   ["of another month", year(60 * DAY_MS), "ok"],
   ["14 days left", year(14 * DAY_MS), "ok"],
@@ -53,5 +53,5 @@ test.each([
   ["of no JWT", {}, {}],
   ["of other types", { exp: "soon", iat: null, sub: 7 }, {}],
 ])("claims %s", (_, claims, expected) => {
-  expect(tokenStatus("KUBE_TOKEN", claims)).toEqual({ source: "KUBE_TOKEN", ...expected });
+  expect(knownToken("KUBE_TOKEN", claims)).toEqual({ source: "KUBE_TOKEN", ...expected });
 });

@@ -82,6 +82,13 @@ const inDays = (days: number) => Math.floor(Date.now() / 1000) + days * 86_400;
 const tokenUntil = (exp: number) =>
   new SignJWT({ exp, iat: exp - 365 * 86_400 }).setProtectedHeader({ alg: "HS256" }).sign(new Uint8Array(32));
 
+/** The cluster object, whose token was renewed. */
+const renewed = (status: object) => ({
+  CLUSTER: { getByName: () => ({ tokenStatus: async () => ({ source: "renewed", ...status }) }) },
+});
+const isoIn = (days: number) => new Date(inDays(days) * 1000).toISOString();
+const lastFailure = { at: isoIn(0), reason: "refused", message: "403" };
+
 describe("something is not", () => {
   beforeEach(async () => {
     await forgetAnswers();
@@ -102,6 +109,32 @@ describe("something is not", () => {
     [
       "a token that has ended",
       async () => ({ KUBE_TOKEN: await tokenUntil(inDays(-1)) }),
+      { status: 503, state: "failed", faulty: { token: "failed" } },
+    ],
+    [
+      "a renewed token that lasts a day, the secret having ended → all is well",
+      async () => ({
+        KUBE_TOKEN: await tokenUntil(inDays(-1)),
+        ...renewed({ expiresAt: isoIn(1), renewFrom: isoIn(-1) }),
+      }),
+      { status: 200, state: "ok", faulty: {} },
+    ],
+    [
+      "a token that could not be renewed → a warning",
+      () => renewed({ expiresAt: isoIn(1), renewFrom: isoIn(-1), lastFailure }),
+      { status: 200, state: "warning", faulty: { token: "warning" } },
+    ],
+    [
+      "a token that could not be renewed until it ended",
+      () => renewed({ expiresAt: isoIn(-1), renewFrom: isoIn(-2), lastFailure }),
+      { status: 503, state: "failed", faulty: { token: "failed" } },
+    ],
+    [
+      "a cluster object that does not answer → the secret's own end counts",
+      async () => ({
+        KUBE_TOKEN: await tokenUntil(inDays(-1)),
+        CLUSTER: { getByName: () => ({ tokenStatus: () => Promise.reject(new Error("overloaded")) }) },
+      }),
       { status: 503, state: "failed", faulty: { token: "failed" } },
     ],
     [
