@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { DIRECTLY } from "../../node-shim/worker-link/outbound.ts";
 import { workerProbes } from "../../node-shim/doctor/worker-probes.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { eventually, ROOT, temporaryFolder } from "./local-cluster.ts";
@@ -270,7 +271,7 @@ describe("rollcall", () => {
   ])("doctor asks by %s whether it may sign for that → %s", async (host, reason) => {
     const asked = new URL(url);
     asked.hostname = host;
-    expect(await workerProbes().refusal(asked)).toBe(reason);
+    expect(await workerProbes().refusal(asked, DIRECTLY)).toBe(reason);
   });
 
   it("ready, where no apiserver answers → what does not work, and 1, with --json as well", async () => {

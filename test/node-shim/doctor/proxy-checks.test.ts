@@ -13,6 +13,7 @@ const WELL: WorkerProbes = {
   tunnel: async () => undefined,
   certificate: async () => ({ endsMs: 90 * 86_400_000, names: "", distrust: null }),
   livez: async () => ({ status: 200, body: "ok", dateMs: null }),
+  refusal: async () => "challenge-stale",
   now: () => 0,
 };
 const PROXY = { HTTPS_PROXY: "http://edge:Secret@proxy:3128" };
