@@ -20,11 +20,4 @@ export const table: readonly Row[] = [
     ";",
     BUG,
   ],
-  [
-    "worker/identity/operator.ts",
-    ".split(/\\s+/)",
-    "/\\s+/",
-    "/\\s/",
-    "an empty text between two spaces is the hash of nothing",
-  ],
 ];
