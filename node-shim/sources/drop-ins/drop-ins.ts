@@ -2,6 +2,7 @@
 // of them can prevent a report.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { readdir, stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { CustomFacts } from "../../../shared/protocol/custom.ts";
 import type { DropIns } from "../../../shared/protocol/drop-ins.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -39,8 +40,10 @@ interface Remembered extends Partial<Said> {
 const EVERY_MS = 60_000;
 
 /** The last output of all drop-ins. With `wait` it reads them now, and waits for that. Never rejects. */
-export function dropInFolder(options: DropInsOptions): (wait: boolean) => Promise<LookedAt> {
-  const { nowMs } = options;
+export function dropInFolder(given: DropInsOptions): (wait: boolean) => Promise<LookedAt> {
+  const { nowMs } = given;
+  // Programs run in "/", from where a relative path leads elsewhere.
+  const options = { ...given, folder: resolve(given.folder) };
   let known: ReadonlyMap<string, Remembered> | undefined;
   let lookedMs = -Infinity;
   let isLooking = false;

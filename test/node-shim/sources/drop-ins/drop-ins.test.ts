@@ -1,6 +1,6 @@
 // A folder of drop-ins → what is reported of them: good ones, bad ones, hanging ones, and what becomes of them in time.
 import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { dropInFolder } from "../../../../node-shim/sources/drop-ins/drop-ins.ts";
 import { mergeDropIns } from "../../../../node-shim/sources/drop-ins/merge.ts";
@@ -62,6 +62,12 @@ it("a file and a program → what both say", async () => {
     },
     remainingSeconds: { RaidDegraded: 300 },
   });
+});
+
+it("a program in a folder that is named by a relative path → what it says", async () => {
+  writeProgram("raid", `echo '${JSON.stringify({ conditions: [RAID] })}'`);
+  folder = relative(process.cwd(), folder);
+  expect((await looking().read(true)).dropIns).toMatchObject({ conditions: [RAID], failures: [] });
 });
 
 it("custom facts → beside the drop-ins, as facts of their own", async () => {
