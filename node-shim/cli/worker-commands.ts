@@ -63,7 +63,7 @@ export function addWorkerCommands(program: Command): void {
     )
     .option("--hostname-override <name>", NAME_HELP)
     .addOption(flagOption("caFile"))
-    .addHelpText("after", "\nExample:\n  node-shim uninstall-service && node-shim leave")
+    .addHelpText("after", LEAVE_EXAMPLE)
     .action(async (flags: EnrolledFlags) => {
       process.stderr.write(`node-shim: ${await leaveWorker(flags)}\n`);
     });
@@ -110,3 +110,9 @@ of the runtime, the network or the storage come, go or change, and (with a shutd
 down. After an error: at random, at most one interval apart. What it says goes to stderr: a line when something changed.
 
 SIGTERM or SIGINT ends it within a second.`;
+
+const LEAVE_EXAMPLE = `
+Example, of a machine with the service:
+  systemctl stop rollcall-node-shim && node-shim leave && node-shim uninstall-service
+
+In this order: leave sees the URL, the proxy and the authorities of the service while that is installed.`;
