@@ -20,7 +20,7 @@ What operators did is kept for a year, whatever machines do. To keep it longer, 
 export function auditCommand(program: Command): void {
   program
     .command("audit")
-    .description("Who changed what, oldest first: operators, or machines.")
+    .description("Who changed what, oldest first: operators, or machines; or which enrolments were refused.")
     .option("--machines", "what machines caused: enrolments, rotations, leaves; the latest of each name")
     .option("--refused", "enrolments that were refused, with the IDs of their tokens; the latest")
     .option("--target <name>", "only what was done to this Node, or to the token of this ID")

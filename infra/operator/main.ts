@@ -17,15 +17,20 @@ Environment:
 
 Exit codes: 0 done, 1 the Worker refused, cannot be reached, or does not work (ready), 2 the command line is wrong.
 
-A machine joins in three steps: mint a token, hand it over, run the shim with it:
-  npm run --silent rollcall -- token create --names edge-7 > token
-  node-shim run --url https://rollcall.example.com --join-token-file token
+A machine joins in three steps: mint a token, hand it over, and on the machine:
+  npm run --silent rollcall -- token create --names edge-7 > join-token
+  node-shim join --url https://rollcall.example.com --join-token-file join-token --install-service
+
+A machine's Node is not as it should be: look at the Worker first, then at the machine, then at what has changed:
+  npm run --silent rollcall -- ready
+  npm run --silent rollcall -- node get edge-7
+  npm run --silent rollcall -- node history edge-7
 
 A second machine that asks for a name that is taken waits. Look at both, then decide by the key:
   npm run --silent rollcall -- node pending
   npm run --silent rollcall -- node approve edge-7 KEY
 
-A machine whose key reports from several places is cloned, and nothing of it is believed. See who they are, give the
+A machine whose key reports from several places is cloned, and no report of it counts. See who they are, give the
 copy an empty state folder and a token of its own, then end it:
   npm run --silent rollcall -- node clones edge-7
   npm run --silent rollcall -- node believe edge-7
@@ -38,7 +43,7 @@ one away when none is left that reports by it:
 With npm start: --url as it prints, --secret-file .rollcall/admin-secret`;
 
 const program = new Command("rollcall")
-  .description("Join tokens, machines that wait, revocation, and who did what.")
+  .description("Join tokens, machines, who did what, and whether the deployment works.")
   .option("--url <origin>", "the Worker, instead of ROLLCALL_URL")
   .option("--secret-file <file>", "holds the admin secret, instead of ROLLCALL_ADMIN_SECRET")
   .option("--json", "print the Worker's answer as JSON")

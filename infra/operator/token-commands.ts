@@ -1,5 +1,5 @@
 // rollcall token …: join tokens.
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { mintedTokenSchema, tokensSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, done, shown } from "./answer.ts";
 import { tokenTable } from "./print.ts";
@@ -44,7 +44,11 @@ function createCommand(program: Command, token: Command): void {
     .command("create")
     .description("Mint a token and print it, once and alone, so that it can go into a file.")
     .requiredOption("--names <pattern>", "one Node's name, or a pattern: * stands for anything without a dot")
-    .option("--expires-in <duration>", "how long machines may enrol with it: 90m, 24h, 7d", seconds, 3600)
+    .addOption(
+      new Option("--expires-in <duration>", "how long machines may enrol with it: 90m, 24h, 7d")
+        .argParser(seconds)
+        .default(3600, "1h"),
+    )
     .option("--uses <n>", "how many machines may enrol with it", wholeNumber, 1)
     .option("--label <key=value>", "a label that its Nodes are created with; repeatable", label)
     .option("--taint <key=value:effect>", "a taint that its Nodes are created with; repeatable", taint)
