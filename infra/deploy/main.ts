@@ -9,7 +9,22 @@ import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
 const ROOT = resolve(import.meta.dirname, "../..");
 const args = process.argv.slice(2);
 
+const HELP = `npm run deploy -- FLAGS of wrangler deploy
+
+Checks the variables of wrangler.toml (or --config, --var) and the secrets of --secrets-file, and deploys where none of
+them would leave machines out. Values of secrets that are deployed already cannot be read back: GET /readyz looks at them.
+docs/deploy.md has the way from an empty account.
+
+Exit codes: 0 deployed, 1 not.
+
+What wrangler deploy takes:
+`;
+
 function deploy(): number {
+  if (args.some((word) => word === "--help" || word === "-h")) {
+    console.log(HELP);
+    return runWrangler();
+  }
   const checks = checkBeforeDeploy(args, {
     readVariables: (named) => ({ ...readConfig(named, { hideWarnings: true }).vars }),
     readText: (file) => readFileSync(file, "utf8"),
@@ -20,6 +35,10 @@ function deploy(): number {
     console.error("not deployed: set the variables in wrangler.toml, and correct the secrets' file");
     return 1;
   }
+  return runWrangler();
+}
+
+function runWrangler(): number {
   const wrangler = resolve(ROOT, "node_modules/.bin/wrangler");
   return spawnSync(wrangler, ["deploy", ...args], { stdio: "inherit" }).status ?? 1;
 }
