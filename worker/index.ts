@@ -27,7 +27,7 @@ app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, allowed) => refuseMethod
 app.notFound(() => refuse("not-found"));
 app.onError((error, c) => {
   console.error(JSON.stringify({ message: "request failed", error: error.stack ?? String(error) }));
-  // A machine's object cannot wake by a variable that it cannot read.
+  // A machine's object fails by a variable that it cannot read.
   return refuseUnconfigured(c) ?? refuse("internal");
 });
 

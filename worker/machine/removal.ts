@@ -88,8 +88,12 @@ export class Removal {
   }
 
   async #resume(name: string, forget: () => Promise<void>): Promise<void> {
-    if (!(await this.#removeFromCluster(name))) return this.#tryAgain();
-    return forget();
+    const removed = this.#removeFromCluster(name).catch((error: unknown) => {
+      // An alarm that fails is given up in minutes.
+      console.error(JSON.stringify({ node: name, message: "removal failed", error: String(error) }));
+      return false;
+    });
+    return (await removed) ? forget() : this.#tryAgain();
   }
 
   /** false: something may be left. */

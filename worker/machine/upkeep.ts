@@ -23,21 +23,26 @@ const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken
 
 export class Upkeep {
   readonly #env: Environment;
-  readonly #marks: NodeMarks;
   readonly #state: MachineState;
-  readonly #requests: RequestBudget;
   readonly #token: HeldToken;
   readonly #singleTick = singleFlight(() => this.#tick());
+  #marks: NodeMarks | undefined;
+  #budget: RequestBudget | undefined;
   #memory: TickMemory = {};
   #latest: Report | undefined;
   #lastReportMs: number | undefined;
 
   constructor(env: Environment, state: MachineState) {
     this.#env = env;
-    this.#marks = nodeMarks(env);
     this.#state = state;
-    this.#requests = new RequestBudget(state.records, machineRequests(env), () => Date.now());
     this.#token = heldToken(env);
+  }
+
+  /** A variable that cannot be read must not keep the object from waking: its alarm would be given up in minutes. */
+  get #requests(): RequestBudget {
+    return (this.#budget ??= new RequestBudget(this.#state.records, machineRequests(this.#env), () =>
+      Date.now(),
+    ));
   }
 
   /** Runs a tick with this report; a tick in progress is followed by another one with the newest report. */
@@ -141,7 +146,7 @@ export class Upkeep {
     const refreshed = this.#env.KUBE_URL === "" ? undefined : this.#token.refresh(!wasRegistered);
     const outcome = await tick({
       env: this.#env,
-      marks: this.#marks,
+      marks: (this.#marks ??= nodeMarks(this.#env)),
       token: this.#token,
       enrolment,
       report,

@@ -74,5 +74,13 @@ export const readinessMutants = [
       CONFIGURED_TEST,
       "with a bound that is no number",
     ],
+    [
+      "a variable that cannot be read ends no alarm",
+      "worker/machine/upkeep.ts",
+      "this.#token = heldToken(env);",
+      "this.#token = heldToken(env);\n    this.#marks = nodeMarks(env);",
+      "worker/machine/upkeep.test.ts",
+      "a Worker that has roles that are none → again in a while",
+    ],
   ]),
 ];

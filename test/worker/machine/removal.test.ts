@@ -64,6 +64,8 @@ interface Machine {
   /** Is the enrolled machine the one that leaves? */
   isOutdated?: boolean;
   isEnrolled?: boolean;
+  /** Is MACHINE_REQUESTS a number that can be read? */
+  isConfigured?: boolean;
   unpinned?: { ok: true; value: number } | { ok: false; error: string };
 }
 
@@ -73,6 +75,7 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
     kubeUrl = "https://kube.test",
     isOutdated = true,
     isEnrolled = true,
+    isConfigured = true,
   } = machine;
   const { unpinned = success(7) } = machine;
   const asked: string[] = [];
@@ -114,7 +117,9 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
     upkeep: {
       finish: () => Promise.resolve(void done.push("tick finished")),
       mayRemove: () => true,
-      spend: () => undefined,
+      spend: () => {
+        if (!isConfigured) throw new Error("MACHINE_REQUESTS is none");
+      },
       connector: connectorIn(environment),
       flush: (name: string) => Promise.resolve(void done.push(`events of ${name} sent`)),
     },
@@ -300,12 +305,14 @@ describe("the log", () => {
 });
 
 describe("an alarm that completes a removal", () => {
-  it.each<[string, Cluster, boolean]>([
-    ["nothing is left → the object forgets", {}, true],
-    ["the apiserver fails → tried again in a while", { node: FAILURE(500) }, false],
-  ])("%s", async (_, cluster, forgets) => {
+  it.each<[string, Cluster, Machine, boolean]>([
+    ["nothing is left → the object forgets", {}, {}, true],
+    ["the apiserver fails → tried again in a while", { node: FAILURE(500) }, {}, false],
+    ["a variable cannot be read → tried again in a while", {}, { isConfigured: false }, false],
+  ])("%s", async (_, cluster, machine, forgets) => {
     vi.spyOn(Date, "now").mockReturnValue(NOW_MS);
-    const { removal, atLatest } = removalIn(cluster);
+    vi.spyOn(console, "error").mockReturnValue(undefined);
+    const { removal, atLatest } = removalIn(cluster, machine);
     const forget = vi.fn(() => Promise.resolve());
     await removal.resume("edge-1", forget);
     expect(forget).toHaveBeenCalledTimes(forgets ? 1 : 0);

@@ -14,6 +14,8 @@ interface Situation {
   records?: Record<string, unknown>;
   eventsWait?: boolean;
   kubeUrl?: string;
+  /** Other ones of the deployment. */
+  variables?: object;
   flushFails?: boolean;
   phase?: string;
   isEnrolled?: boolean;
@@ -27,7 +29,7 @@ function upkeepOf({ records = {}, eventsWait = false, kubeUrl = "https://kube.te
   );
   const stored = keptRecords(records);
   const upkeep = new Upkeep(
-    { KUBE: { fetch }, KUBE_URL: kubeUrl, DEPLOYMENT: "test" } as never,
+    { KUBE: { fetch }, KUBE_URL: kubeUrl, DEPLOYMENT: "test", ...more.variables } as never,
     {
       ...stored,
       outbox: { isEmpty: () => !eventsWait, flush },
@@ -61,6 +63,17 @@ describe("between reports", () => {
     const { upkeep, atLatest } = upkeepOf(situation);
     await upkeep.betweenReports("edge-1");
     expect(atLatest.mock.calls).toEqual(at === null ? [] : [[at]]);
+  });
+
+  it.each<[string, object]>([
+    ["roles that are none", { NODE_ROLE: "control-plane" }],
+    ["a deployment that is none", { DEPLOYMENT: undefined }],
+    ["too few requests", { MACHINE_REQUESTS: "1" }],
+  ])("a Worker that has %s → again in a while", async (_, variables) => {
+    vi.spyOn(console, "error").mockReturnValue(undefined);
+    const { upkeep, atLatest } = upkeepOf({ variables, records: REGISTERED, eventsWait: true });
+    await upkeep.betweenReports("edge-1");
+    expect(atLatest.mock.calls).toEqual([[NOW_MS + SILENCE_CHECK_MS]]);
   });
 
   it("a machine in contact → again in a while; one that is suspended has reported as well", async () => {
