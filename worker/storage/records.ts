@@ -110,8 +110,8 @@ export interface NodeRecords {
   registration: LastRegistration;
   /** Absent: nobody has deleted the Node since the shim started, or since an operator had it registered. */
   deletion: Deletion;
-  /** What is left of the name's requests to the apiserver; absent: all. */
-  requestsLeft: RequestsLeft;
+  /** What is left of the name's requests to the apiserver; absent: all. An earlier version stored no `recent`. */
+  requestsLeft: Omit<RequestsLeft, "recent"> & Partial<RequestsLeft>;
   /** What goes beyond the machine's join token, and was left out of its Node. */
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
   /** Which settings the deployment bounds, as the machine and its history were told. */

@@ -2,7 +2,7 @@
 // have a share that nothing else can take, and its Node comes before events. Counts each request, also repeated ones.
 import { NODE_STATUS_UPDATE_TRIES } from "../../shared/node/heartbeat.ts";
 import type { RequestKind } from "../kube/kube-client.ts";
-import type { NodeRecordStore, RequestsLeft } from "../storage/records.ts";
+import type { NodeRecords, NodeRecordStore, RequestsLeft } from "../storage/records.ts";
 
 /**
  * Shares of the requests at once, and of those a minute: a lease is renewed twelve times a minute at most. `within`: in
@@ -28,14 +28,18 @@ export const STATUS_REQUESTS = 2;
  * What is left at this time: it fills up as time passes. A clock that was put back fills nothing, and what was asked
  * counts as asked now: go on from what this returns, or nothing fills until that clock has caught up.
  */
-export function requestsAt(left: RequestsLeft | undefined, aMinute: number, nowMs: number): RequestsLeft {
+export function requestsAt(
+  left: NodeRecords["requestsLeft"] | undefined,
+  aMinute: number,
+  nowMs: number,
+): RequestsLeft {
   const [renewals, others] = [RENEWALS.atOnce * aMinute, OTHERS.atOnce * aMinute];
   if (!left) return { renewals, others, recent: [], atMs: nowMs };
   const minutes = Math.max(0, nowMs - left.atMs) / MINUTE_MS;
   return {
     renewals: Math.min(renewals, left.renewals + minutes * RENEWALS.aMinute * aMinute),
     others: Math.min(others, left.others + minutes * OTHERS.aMinute * aMinute),
-    recent: left.recent
+    recent: (left.recent ?? [])
       .filter(({ sinceMs }) => nowMs - sinceMs < MINUTE_MS + PART_MS)
       .map((part) => (part.sinceMs > nowMs ? { ...part, sinceMs: nowMs } : part)),
     atMs: nowMs,
@@ -76,7 +80,7 @@ export class RequestBudget {
   /** Requests at once, and a minute. */
   readonly aMinute: number;
   readonly #nowMs: () => number;
-  #left: RequestsLeft | undefined;
+  #left: NodeRecords["requestsLeft"] | undefined;
 
   constructor(records: NodeRecordStore, aMinute: number, nowMs: () => number) {
     this.#records = records;

@@ -1,7 +1,7 @@
 // How often a machine may have the apiserver asked: how a budget is spent, how it fills, what an eviction leaves of it.
 import { describe, expect, it, test } from "vitest";
 import type { RequestKind } from "../../../worker/kube/kube-client.ts";
-import type { NodeRecordStore, RequestsLeft } from "../../../worker/storage/records.ts";
+import type { NodeRecords, NodeRecordStore, RequestsLeft } from "../../../worker/storage/records.ts";
 import { afterRequest, allowance, RequestBudget, requestsAt } from "../../../worker/tick/request-budget.ts";
 
 const NOW = 1_000_000_000;
@@ -9,8 +9,14 @@ const MINUTE_MS = 60_000;
 const FULL: RequestsLeft = { renewals: 8, others: 12, recent: [], atMs: NOW };
 const EMPTY: RequestsLeft = { renewals: 0, others: 0, recent: [], atMs: NOW };
 
-test.each<[string, RequestsLeft | undefined, number, Partial<RequestsLeft>]>([
+test.each<[string, NodeRecords["requestsLeft"] | undefined, number, Partial<RequestsLeft>]>([
   ["an absent one is full", undefined, NOW, FULL],
+  [
+    "one of an earlier version, without what was asked lately, is read",
+    { renewals: 1, others: 2, atMs: NOW },
+    NOW,
+    { renewals: 1, others: 2, recent: [] },
+  ],
   ["a full one stays full", FULL, NOW + MINUTE_MS, { renewals: 8, others: 12 }],
   ["renewals fill by twelve a minute", EMPTY, NOW + 30_000, { renewals: 6 }],
   ["the others by eight", EMPTY, NOW + 15_000, { others: 2 }],
