@@ -5,7 +5,7 @@ import { statusOf } from "../status/status.ts";
 import { type Finding, ok } from "./finding.ts";
 
 /** The Worker takes nothing from this machine any more, or its Node is gone; all else may end without anybody's doing. */
-const NEEDS_SOMEBODY: ReadonlySet<Kind> = new Set(["refused", "node deleted"]);
+const NEEDS_SOMEBODY: ReadonlySet<Kind> = new Set(["refused", "wrong origin", "node deleted"]);
 
 /** No finding where the machine is not enrolled, or its state folder cannot be read: other checks say that. */
 export function checkShim(state: string, nowMs: number): Finding[] {

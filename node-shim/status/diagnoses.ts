@@ -10,6 +10,9 @@ export type Kind =
   | "not Ready"
   | "unreachable"
   | "refused"
+  | "not served"
+  | "Worker not configured"
+  | "wrong origin"
   | "starting"
   | "hangs"
   | "ended"
@@ -108,6 +111,22 @@ export const DIAGNOSES: Readonly<Record<Kind, Entry>> = {
   refused: {
     says: "is refused by the Worker",
     cure: "ask your operator whether the key was revoked or replaced; coming back needs a join token",
+    exitCode: EXIT.noAnswer,
+  },
+  "not served": {
+    says: "is not served by the Worker now",
+    cure: "wait; where it stays so, the Worker's log says more to your operator",
+    exitCode: EXIT.noAnswer,
+    passes: true,
+  },
+  "Worker not configured": {
+    says: "is served by nobody: the Worker is not configured",
+    cure: `${NOT_HERE} rollcall ready says to your operator what is missing`,
+    exitCode: EXIT.noAnswer,
+  },
+  "wrong origin": {
+    says: "signs for an origin that is none of the Worker's",
+    cure: "pass the --url by which the others report, or have your operator add this one to ORIGINS",
     exitCode: EXIT.noAnswer,
   },
   starting: {

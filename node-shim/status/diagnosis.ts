@@ -13,6 +13,15 @@ export interface Diagnosis {
   passes: boolean;
 }
 
+/** Why a report was not taken, where that is not about the machine's key. */
+const OTHER_REFUSALS = new Map<string, Kind>([
+  ["failed", "unreachable"],
+  ["internal", "not served"],
+  ["rate-limited", "not served"],
+  ["not-configured", "Worker not configured"],
+  ["wrong-origin", "wrong origin"],
+]);
+
 /** A report and its answers take this long at most, after the time for it has come. */
 const LATE_MS = 60_000;
 
@@ -38,7 +47,7 @@ export function diagnose(seen: SeenStatus | null, name: string | null, nowMs: nu
     return diagnosis("hangs", file.name, `its report was due at ${file.nextReportAt}`);
   if (report.fault) {
     const { reason, message } = report.fault;
-    return diagnosis(reason === "failed" ? "unreachable" : "refused", file.name, message);
+    return diagnosis(OTHER_REFUSALS.get(reason) ?? "refused", file.name, message);
   }
   return answer ? answered(file, answer) : diagnosis("starting", file.name, "");
 }

@@ -282,6 +282,16 @@ describe("the machine's identity", () => {
       /^fail: .*is refused by the Worker: This key was revoked\. → ask your operator/,
     ],
     [
+      "the Worker does not take its origin",
+      { report: { at: at(0), fault: { reason: "wrong-origin", message: "Signed for another." } } },
+      /^fail: .*none of the Worker's: Signed for another\. → pass the --url/,
+    ],
+    [
+      "the Worker is not configured",
+      { report: { at: at(0), fault: { reason: "not-configured", message: "Ask." } } },
+      /^warn: .*the Worker is not configured: Ask\. → nothing to do on this machine/,
+    ],
+    [
       "somebody has deleted its Node, which stays deleted",
       { answer: { at: at(0), phase: "node deleted", ready: false, message: "Its Node was deleted." } },
       /^fail: .*somebody has deleted it: Its Node was deleted\. → .*start the shim again, or have your operator/,
