@@ -1,6 +1,6 @@
 // Makes clients for this deployment's apiserver, and the token that they share.
 import { clusterObject, type Environment } from "../env.ts";
-import { HeldToken } from "./held-token.ts";
+import { HeldToken, type TokenSource } from "./held-token.ts";
 import { type RequestKind, kubeClient, type KubeClient } from "./kube-client.ts";
 import { tokenChainId } from "./token-chain-id.ts";
 
@@ -19,9 +19,6 @@ export function heldToken(env: Environment): HeldToken {
   });
 }
 
-/** Whose token the clients have. */
-type TokenSource = Pick<HeldToken, "current" | "instead">;
-
 /** The function makes clients; all calls of a client end `withinMs` after it was made. */
 export function kubeConnector(
   env: Environment,
@@ -35,6 +32,7 @@ export function kubeConnector(
       fetch: KUBE ? (url, init) => KUBE.fetch(url, init) : (url, init) => fetch(url, init),
       url: env.KUBE_URL,
       token: () => token.current(),
+      hasEnded: () => token.hasEnded?.() ?? false,
       otherToken: (refused) => token.instead(refused),
       fieldManager: fieldManagerOf(env.DEPLOYMENT),
       withinMs,

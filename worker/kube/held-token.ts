@@ -16,6 +16,9 @@ export interface HeldTokenDependencies {
   random: () => number;
 }
 
+/** Whose token a client has; `hasEnded` is absent where nobody knows. */
+export type TokenSource = Pick<HeldToken, "current" | "instead"> & Partial<Pick<HeldToken, "hasEnded">>;
+
 /** At most one question in this time, whatever happens. */
 const ASK_EVERY_MS = 60_000;
 const ASK_WITHIN_MS = 2000;
@@ -50,12 +53,18 @@ export class HeldToken {
     return this.#best()?.token ?? this.#with.secret;
   }
 
+  /** The token for the next request is refused for certain, by this clock. */
+  hasEnded(): boolean {
+    const best = this.#best();
+    return best !== null && this.#with.nowMs() >= best.life.expiresAtMs;
+  }
+
   /** Asks, if it is time to. `isStart`: the shim has started, so that the cluster's object hears of this token early on. */
   async refresh(isStart: boolean): Promise<void> {
     if (this.#secret && (isStart || this.#with.nowMs() >= this.#askFromMs)) await this.#ask();
   }
 
-  /** After a 401: another token than the refused one; null: there is none now. */
+  /** After a 401, or in place of a token that has ended: another token than the refused one; null: there is none now. */
   async instead(refused: string): Promise<string | null> {
     if (!this.#secret) return null;
     // An answer that is under way may be the other token.

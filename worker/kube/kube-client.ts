@@ -15,7 +15,9 @@ export interface KubeConnection {
   url: string;
   /** The ServiceAccount's bearer token, as it is now. */
   token: () => string;
-  /** Another token than the one that was answered 401; null: there is none. Absent: there is one token alone. */
+  /** Is that one refused for certain? Absent: it is not. */
+  hasEnded?: () => boolean;
+  /** Another token than the one that was answered 401, or has ended; null: there is none. Absent: there is one token alone. */
   otherToken?: (refused: string) => Promise<string | null>;
   /** rollcall.<deployment> */
   fieldManager: string;
@@ -137,7 +139,11 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
   const late: Attempt<T> = failure({ kind: "unanswered", message: NO_ANSWER });
   // A clock that was set back must not extend the deadline.
   const leftMs = () => connection.withinMs - Math.max(0, connection.nowMs() - startedMs);
-  for (let token = connection.token(), isRepeated = false; ;) {
+  let token = connection.token();
+  // After its end an object that was evicted has nothing else at hand: to be told so would cost a request each time.
+  if (connection.hasEnded?.())
+    token = (await withDeadline(leftMs(), () => otherToken(connection, token), null)) ?? token;
+  for (let isRepeated = false; ;) {
     if (leftMs() <= 0) return late;
     if (connection.mayAsk?.(call.what) === false) return failure({ kind: "unanswered", message: NOT_ASKED });
     const { retryAfterMs, ...answer } = await withDeadline<Attempt<T>>(

@@ -7,7 +7,7 @@ import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import type { Environment, RegisterAgain } from "../env.ts";
-import type { HeldToken } from "../kube/held-token.ts";
+import type { TokenSource } from "../kube/held-token.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { RequestBudget } from "./request-budget.ts";
@@ -65,7 +65,7 @@ export interface TickInput {
   env: Environment;
   marks: NodeMarks;
   /** The cluster token as it is now. */
-  token: Pick<HeldToken, "current" | "instead">;
+  token: TokenSource;
   enrolment: Enrolment;
   report: Report;
   /** The last good ones, within the deployment's bounds; undefined: there are none. */

@@ -55,6 +55,14 @@ export const clusterTokenMutants = [
       "renews, as infra/rbac allows it",
     ],
     [
+      "no request is spent on a token that has ended",
+      KUBE,
+      "if (connection.hasEnded?.())",
+      "if (connection.hasEnded === undefined)",
+      "worker/kube/kube-client.test.ts",
+      "of a token that has ended is not waited for",
+    ],
+    [
       "a renewed token is of the same account",
       CHAIN,
       "sameAccount(life.account, account) && ",

@@ -107,6 +107,16 @@ describe("the token of a request is", () => {
     expect(object.token.current()).toBe(token);
   });
 
+  it.each<[string, number, string, boolean]>([
+    ["has not ended before its time", 8 * HOUR_MS - 1, SECRET, false],
+    ["has ended at its time", 8 * HOUR_MS, SECRET, true],
+    ["has no end that is known", 8 * HOUR_MS, "opaque", false],
+  ])("one that %s", (_, nowMs, secret, hasEnded) => {
+    const object = held({ secret });
+    object.nowMs = nowMs;
+    expect(object.token.hasEnded()).toBe(hasEnded);
+  });
+
   it.each<[string, string | Error | null]>([
     ["has another secret", null],
     ["fails", new Error("overloaded")],

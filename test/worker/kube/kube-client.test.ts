@@ -212,6 +212,22 @@ describe("a request that was answered 401", () => {
     expect(sent).toHaveLength(requests);
   });
 
+  it("of a token that has ended is not waited for: another one is asked for before", async () => {
+    const refused: string[] = [];
+    const otherToken = (token: string) => Promise.resolve((refused.push(token), "another"));
+    const more = { otherToken, hasEnded: () => true };
+    const { client, sent } = clientOf([json(node)], undefined, more);
+    expect(await client.getNode("edge-1")).toEqual({ ok: true, value: node });
+    expect([tokensOf(sent), refused]).toEqual([["another"], ["cluster-token"]]);
+  });
+
+  it("of one that has ended, without another → it is sent: clocks differ", async () => {
+    const more = { otherToken: () => Promise.resolve(null), hasEnded: () => true };
+    const { client, sent } = clientOf([json(node)], undefined, more);
+    expect(await client.getNode("edge-1")).toEqual({ ok: true, value: node });
+    expect(tokensOf(sent)).toEqual(["cluster-token"]);
+  });
+
   it.each([
     ["403", json(status(403, { reason: "Forbidden" }), { status: 403 })],
     ["401 by something else than the apiserver", new Response("<html>", { status: 401 })],
