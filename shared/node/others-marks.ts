@@ -2,6 +2,7 @@
 import type { Node } from "../kubernetes/types.ts";
 import type { DraftNode } from "../setters/setter.ts";
 import { isSameTaint } from "./initial-node.ts";
+import { FACTS_ONLY_TAINT } from "./ownership.ts";
 
 /** Controllers set and remove them as conditions are; of the node lifecycle controller and its admission. */
 const OF_CONDITIONS: ReadonlySet<string> = new Set([
@@ -17,8 +18,10 @@ const OF_CONDITIONS: ReadonlySet<string> = new Set([
 /** Adds to `node`, which is about to be created, what the Node before it had when it was last seen. */
 export function keepOthersMarks(node: DraftNode, { spec = {} }: Node): void {
   const own = node.spec.taints ?? [];
+  // Whether a new Node has this one, its machine and its join token say.
+  const decided = [...own, FACTS_ONLY_TAINT];
   const others = (spec.taints ?? []).filter(
-    (taint) => !OF_CONDITIONS.has(taint.key) && !own.some((each) => isSameTaint(each, taint)),
+    (taint) => !OF_CONDITIONS.has(taint.key) && !decided.some((each) => isSameTaint(each, taint)),
   );
   if (others.length > 0) node.spec.taints = [...own, ...others];
   if (spec.unschedulable) node.spec.unschedulable = true;

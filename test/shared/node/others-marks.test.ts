@@ -51,8 +51,8 @@ test.each<[situation: string, last: NodeSpec | undefined, kept: NodeSpec]>([
   expect(node.spec).toEqual(kept);
 });
 
-test("of a Node without taints of its own", () => {
+test("of a Node that is registered without rollcall's taint by now, without others of its own", () => {
   const node: DraftNode = { metadata: {}, spec: {}, status: {} };
-  keepOthersMarks(node, { spec: { taints: [BROKEN] } });
+  keepOthersMarks(node, { spec: { taints: [OWN, BROKEN] } });
   expect(node.spec).toEqual({ taints: [BROKEN] });
 });
