@@ -38,10 +38,11 @@ export const stopping = (message: string, cure: string): DeploymentFault => ({
 /** As the Worker's bindings and wrangler's configuration have them: what is absent is undefined. */
 export type Configured = Readonly<Record<string, unknown>>;
 
-/** A variable that is absent is as an empty one. */
+/** A variable that is absent is as an empty one. Of other JSON, such as a list, its text is none that a check takes. */
 export function textOf(configured: Configured, name: string): string {
   const value = configured[name];
-  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+  if (value === undefined || value === null) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 export const isEmpty = (text: string) => text.trim() === "";

@@ -54,6 +54,8 @@ describe("without it machines cannot be served", () => {
     ["a deployment too long for a label's value", { DEPLOYMENT: "d".repeat(64) }, "DEPLOYMENT"],
     ["a role of the control plane", { NODE_ROLE: "edge control-plane" }, "NODE_ROLE"],
     ["nine roles", { NODE_ROLE: ROLES.join(" ") }, "NODE_ROLE"],
+    ["roles that are a list of JSON", { NODE_ROLE: ["edge"] }, "NODE_ROLE"],
+    ["a word for deleted Nodes that is none", { REGISTER_AGAIN: true }, "REGISTER_AGAIN"],
     ["another word for deleted Nodes", { REGISTER_AGAIN: "sometimes" }, "REGISTER_AGAIN"],
     ["no origin", { ORIGINS: " " }, "ORIGINS"],
     ["no such variable", { ORIGINS: undefined }, "ORIGINS"],
