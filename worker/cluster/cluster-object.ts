@@ -60,7 +60,7 @@ export class ClusterObject extends DurableObject<Environment> {
 
   /** Sets the alarm, unless it rings by then: setting it writes a row. */
   async #lookAt(atMs: number | null): Promise<void> {
-    if (atMs === null || this.env.KUBE_URL === "") return;
+    if (atMs === null || !this.env.KUBE_URL) return;
     const setMs = await this.ctx.storage.getAlarm();
     if (setMs === null || setMs > atMs) await this.ctx.storage.setAlarm(atMs);
   }

@@ -144,7 +144,7 @@ async function removeWhatIsThere(
   const { DEPLOYMENT: deployment } = env;
   const knownUid = registeredUid(records);
   // Without an apiserver there is nothing to remove, unless there once was one.
-  if (env.KUBE_URL === "" && knownUid === undefined) return success(null);
+  if (!env.KUBE_URL && knownUid === undefined) return success(null);
   const client = connect(WITHIN_MS);
   const node = await client.getNode(name);
   if (!node.ok && !isNodeMissing(node.error, name)) return node;

@@ -143,7 +143,7 @@ export class Upkeep {
     if (suspension) return { ...suspension, ready: false };
     const wasRegistered = records.get("registration")?.startId === report.startId;
     // The token at hand serves meanwhile: the tick does not wait.
-    const refreshed = this.#env.KUBE_URL === "" ? undefined : this.#token.refresh(!wasRegistered);
+    const refreshed = this.#env.KUBE_URL ? this.#token.refresh(!wasRegistered) : undefined;
     const outcome = await tick({
       env: this.#env,
       marks: (this.#marks ??= nodeMarks(this.#env)),

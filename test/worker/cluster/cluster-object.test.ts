@@ -80,15 +80,18 @@ describe("a machine's object that asks", () => {
     });
   });
 
-  it("where no apiserver is configured → the secret, and no alarm", async () => {
+  it.each<[string, object]>([
+    ["is empty", { KUBE_URL: "" }],
+    ["is absent", { KUBE_URL: undefined }],
+  ])("where the apiserver's URL %s → the secret, and no alarm", async (situation, variables) => {
     await within(
-      "cluster-nowhere",
+      `cluster-nowhere-${situation}`,
       apiserver(),
       async (object, { storage }, own) => {
         expect(await tokenFor(object, own)).toBe(SECRET);
         expect(await storage.getAlarm()).toBeNull();
       },
-      { KUBE_URL: "" },
+      variables,
     );
   });
 });

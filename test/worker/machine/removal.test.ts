@@ -60,7 +60,8 @@ interface Cluster {
 interface Machine {
   /** The uid of the Node that it registered; null: none. */
   knownUid?: string | null;
-  kubeUrl?: string;
+  /** null: the variable is absent. */
+  kubeUrl?: string | null;
   /** Is the enrolled machine the one that leaves? */
   isOutdated?: boolean;
   isEnrolled?: boolean;
@@ -103,7 +104,11 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
   const registry = { unpin: vi.fn(() => unpinned), leave: vi.fn(() => unpinned) };
   const outdate = vi.fn(() => isOutdated);
   const atLatest = vi.fn(() => Promise.resolve());
-  const environment = { KUBE: { fetch }, KUBE_URL: kubeUrl, DEPLOYMENT: "test" } as unknown as Environment;
+  const environment = {
+    KUBE: { fetch },
+    KUBE_URL: kubeUrl ?? undefined,
+    DEPLOYMENT: "test",
+  } as unknown as Environment;
   const removal = new Removal({
     env: environment,
     state: {
@@ -258,9 +263,12 @@ describe("a removal", () => {
     expect(isLeaving()).toBe(leaves);
   });
 
-  it("without an apiserver → no request, unless there was one once", async () => {
-    const never = await removed({ node: nodeOf() }, { kubeUrl: "", knownUid: null });
+  it.each([[""], [null]])("without an apiserver (%j) → no request", async (kubeUrl) => {
+    const never = await removed({ node: nodeOf() }, { kubeUrl, knownUid: null });
     expect([never.outcome.ok, never.asked]).toEqual([true, []]);
+  });
+
+  it("without an apiserver → a request, where there was one once", async () => {
     const once = await removed({ node: nodeOf() }, { kubeUrl: "" });
     expect(once.outcome).toEqual(NOT_REMOVED);
     const first = await removed({ node: nodeOf() }, { knownUid: null });
