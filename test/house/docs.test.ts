@@ -2,7 +2,9 @@
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it, test } from "vitest";
+import type { Command } from "commander";
 import { parseAllDocuments } from "yaml";
+import { operatorProgram } from "../../infra/operator/program.ts";
 import { shimProgram } from "../../node-shim/cli/program.ts";
 import { type Page, pages, parsePage, root } from "./markdown.ts";
 
@@ -131,10 +133,32 @@ describe("commands", () => {
     expect(faults).toEqual([]);
   });
 
+  it("each command of the operator's that is named exists, and has the flags that it is given", () => {
+    const faults = faultsOf((page) =>
+      commandLines(page)
+        .flatMap((line) => [...line.matchAll(/(?:^rollcall|\brollcall --) ([a-z-][^#|;&>]*)/g)])
+        .flatMap(([, typed = ""]) => operatorFaults(typed)),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  test.each<[typed: string, faults: string[]]>([
+    ["token create --names 'shop-*' --expires-in 24h", []],
+    ["--url https://rollcall.example.com --json node get edge-7", []],
+    ["ready", []],
+    ["--help", []],
+    ["token --help", []],
+    ["token create --names 'shop-*' --expires 24h", ["token create --expires"]],
+    ["node get edge-7 --names x", ["node get --names"]],
+    ["node list", ["node list"]],
+    ["machines", ["machines"]],
+  ])("rollcall -- %s → %j", (typed, faults) => {
+    expect(operatorFaults(typed)).toEqual(faults);
+  });
+
   /** Where the tools that npm runs have their help from. */
   const sourcesOf = {
     start: "infra/local/*.ts",
-    rollcall: "infra/operator/**/*.ts",
     packages: "infra/{deb,install}/*.{ts,sh}",
     bench: "test/bench/*.ts",
     hostile: "test/hostile/*.ts",
@@ -163,8 +187,11 @@ describe("commands", () => {
   });
 
   const isFlagOf = (script: string, flag: string) =>
-    flag === "--help" || (helpOf.get(script) ?? "").includes(flag);
-  const ours = new Set([...shimCommands.values()].flatMap((flags) => [...flags]));
+    flag === "--help" || flagsIn(helpOf.get(script) ?? "").includes(flag);
+  const ours = new Set([
+    ...[...shimCommands.values()].flatMap((flags) => [...flags]),
+    ...flagsBelow(operatorProgram()),
+  ]);
   /** Named where rollcall is compared with them. */
   const FOREIGN = new Set(["--kubeconfig", "--silent", "--production", "--project"]);
 
@@ -179,6 +206,33 @@ describe("commands", () => {
     expect(faults).toEqual([]);
   });
 });
+
+function flagsBelow({ options, commands }: Command): string[] {
+  return [...options.flatMap(({ long }) => long ?? []), ...commands.flatMap(flagsBelow)];
+}
+
+/** What is wrong with this command line of the operator's: a word that is no command, flags that its command lacks. */
+function operatorFaults(typed: string): string[] {
+  let command: Command = operatorProgram();
+  const options = [...command.options];
+  const path: string[] = [];
+  const faults: string[] = [];
+  const words = typed.trim().split(/\s+/)[Symbol.iterator]();
+  for (const word of words) {
+    if (word.startsWith("--")) {
+      const option = options.find(({ long }) => long === word);
+      if (!option && word !== "--help") faults.push([...path, word].join(" "));
+      if (option?.required) words.next();
+    } else if (command.commands.length > 0) {
+      path.push(word);
+      const next = command.commands.find((each) => each.name() === word);
+      if (!next) return [...faults, path.join(" ")];
+      command = next;
+      options.push(...command.options);
+    }
+  }
+  return faults;
+}
 
 function flagsIn(text: string): string[] {
   return [...text.matchAll(/(?:^|\s)(--[a-z][a-z-]*)/g)].map(([, flag = ""]) => flag);
