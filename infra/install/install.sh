@@ -40,7 +40,8 @@ Installs or upgrades rollcall's shim, which brings its own Node.js: x86_64 and a
                    (default: ROLLCALL_PACKAGES, or the folder that this script is in)
   --sha256 DIGEST  the SHA-256 sum that PLACE's SHA256SUMS must have; an http:// URL needs it
   --uninstall      stop the service and remove the shim; configuration, key and enrolment stay. The Node stays in the
-                   cluster, not Ready: run "node-shim leave" first where the machine is to go for good
+                   cluster, not Ready. Where the machine is to go for good, run this first:
+                   systemctl stop rollcall-node-shim && node-shim leave
   --purge          with --uninstall: remove configuration, key and enrolment as well
   --help           print this
   --version        print the version of this script

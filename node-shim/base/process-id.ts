@@ -21,15 +21,20 @@ export function isAlive(named: string): boolean {
 
 /** Field 22 of /proc/PID/stat (proc(5)); "" where there is no /proc. The name in field 2 may hold spaces. */
 function startTimeOf(pid: number): string {
-  const stat = processStat(pid);
+  const stat = processFile(pid, "stat");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }
 
-function processStat(pid: number): string {
+/** /proc/PID/cgroup (cgroups(7)): one line for each hierarchy; "" where the process is gone. */
+export function cgroupsOf(pid: string): string {
+  return processFile(pid, "cgroup");
+}
+
+function processFile(pid: number | string, name: "stat" | "cgroup"): string {
   try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8");
+    return readFileSync(`/proc/${pid}/${name}`, "utf8");
   } catch (error) {
-    // ESRCH: the process ended while its stat was read.
+    // ESRCH: the process ended while it was read.
     if (["ENOENT", "ESRCH"].includes(codeOf(error))) return "";
     throw error;
   }

@@ -2,7 +2,7 @@
 import { linkSync, mkdirSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
-import { isAlive, thisProcess } from "../base/process-id.ts";
+import { cgroupsOf, isAlive, thisProcess } from "../base/process-id.ts";
 import { readIfThere, requireTrusted, writeNew } from "../base/state-file.ts";
 
 /**
@@ -55,7 +55,14 @@ function makeFolder(path: string): void {
 }
 
 function inUse(folder: string, holder: string): never {
-  throw new Error(`${folder} is in use by process ${holder.split(" ")[0]}: stop it, or pass another --state`);
+  const [pid = ""] = holder.split(" ");
+  const how = isOfService(cgroupsOf(pid)) ? " (systemctl stop rollcall-node-shim)" : "";
+  throw new Error(`${folder} is in use by process ${pid}: stop it${how}, or pass another --state`);
+}
+
+/** By name: what cron or a container's service has started is not stopped by stopping those. `cgroups`: cgroups(7). */
+export function isOfService(cgroups: string): boolean {
+  return /\/rollcall-node-shim\.service$/m.test(cgroups);
 }
 
 /** Writes another file and links it, so that a lock is never seen without its holder. */

@@ -145,6 +145,12 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
       expect(journal).toContain('"message":"phase: registered, node Ready');
       expect(journal).not.toContain("Warning");
 
+      const { stderr: refused } = machine.sh("node-shim leave");
+      expect(refused).toContain(": stop it (systemctl stop rollcall-node-shim), or pass another --state\n");
+      const leaving = "node-shim uninstall-service && node-shim leave";
+      expect(sh(`${leaving} 2>&1`)).toMatch(new RegExp(`${way.hostname} has left; its key is gone$`));
+      expect(sh("node-shim leave 2>&1")).toMatch(/has left already: nothing has changed$/);
+
       sh(way.purge);
       expect(machine.sh(`systemctl status ${UNIT}`).code).toBe(4);
       expect(machine.sh("pgrep -f '[n]ode-shim'").stdout).toBe("");

@@ -10,7 +10,7 @@ import {
   storeEnrolment,
   type StoredEnrolment,
 } from "../../../node-shim/identity/identity.ts";
-import { lockFolder } from "../../../node-shim/identity/lock.ts";
+import { isOfService, lockFolder } from "../../../node-shim/identity/lock.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
 
 let folder: { path: string; remove: () => void };
@@ -163,6 +163,21 @@ describe("the folder's lock", () => {
     await once(child, "exit");
     lockFolder(folder.path).release();
     expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test.each([
+    ["the service", "0::/system.slice/rollcall-node-shim.service\n", true],
+    [
+      "the service, cgroup v1",
+      "3:cpu:/\n1:name=systemd:/system.slice/rollcall-node-shim.service\n0::/\n",
+      true,
+    ],
+    ["a terminal", "0::/user.slice/user-1000.slice/session-3.scope\n", false],
+    ["a cron job", "0::/system.slice/cron.service\n", false],
+    ["another unit of such a name", "0::/system.slice/not-rollcall-node-shim.service\n", false],
+    ["a process that is gone", "", false],
+  ])("held by %s → systemctl stop is what to do, or not", (_, cgroups, isNamed) => {
+    expect(isOfService(cgroups)).toBe(isNamed);
   });
 
   it("twice in one process → refused", () => {
