@@ -49,10 +49,11 @@ export function pendingTable(pending: readonly PendingMachine[]): string {
 /** A line for each thing that is known. */
 export function nodeLines(node: ShownNode): string {
   const { name, phase, isReady, silentSince, lastReportAt, conditions, thumbprint, runtime } = node;
+  const wasReady = isReady ? "yes" : "no";
   const rows = [
     ["name", name],
     ["phase", phase ?? "never reported"],
-    ["ready", isReady ? "yes" : "no"],
+    ["ready", silentSince ? `${wasReady} when it was heard of last` : wasReady],
     ...(silentSince ? [["silent since", silentSince]] : []),
     ["last report", lastReportAt ?? "not known here: see history, or the Node's lease"],
     ...conditions.map(({ type, status, message }) => [type, message ? `${status}: ${message}` : status]),

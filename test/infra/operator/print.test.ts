@@ -48,6 +48,15 @@ it.each([
   expect(table.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
+test.each<[situation: string, known: { isReady: boolean; silentSince: string | null }, line: string]>([
+  ["Ready", { isReady: true, silentSince: null }, "yes"],
+  ["not Ready", { isReady: false, silentSince: null }, "no"],
+  ["Ready, then silent", { isReady: true, silentSince: at }, "yes when it was heard of last"],
+  ["not Ready, then silent", { isReady: false, silentSince: at }, "no when it was heard of last"],
+])("a machine that is %s → ready says so", (_, known, line) => {
+  expect(nodeLines({ ...node, ...known, conditions: [] })).toMatch(new RegExp(`^ready +${line}$`, "m"));
+});
+
 test.each<[situation: string, roles: string[] | undefined, shown: string]>([
   ["none of its own", undefined, "0/1"],
   ["no roles at all", [], "0/1    <none>"],
