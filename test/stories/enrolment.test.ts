@@ -67,10 +67,10 @@ describe("a join token", () => {
     const { id } = await joinTokenKey(joinToken);
     const forged = `rcj1_${"B".repeat(43)}`;
     const [other, unknown] = [
-      await asks("enrol-log", "192.0.2.7", joinToken),
-      await asks("enrol-log", "192.0.2.7", forged),
+      await asks("enrol-log", "203.0.113.7", joinToken),
+      await asks("enrol-log", "203.0.113.7", forged),
     ];
-    await asks("enrol-log", "192.0.2.7", forged);
+    await asks("enrol-log", "203.0.113.7", forged);
     const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
     const answer = await send("/v1/audit?by=refusals&target=enrol-log", { method: "GET", headers });
     const { entries } = await answer.json<{ entries: { who: string; detail: string }[] }>();
