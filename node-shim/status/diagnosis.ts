@@ -73,7 +73,7 @@ function diagnosis(kind: Kind, name: string, message: string): Diagnosis {
   return {
     kind,
     text: `${name} ${entry.says}${message && `: ${message}`}`,
-    ...(entry.cure && { cure: entry.cure }),
+    ...(entry.cure && { cure: entry.cure.replace(/\bNAME\b/, () => name) }),
     exitCode: entry.exitCode,
     passes: entry.passes === true,
   };

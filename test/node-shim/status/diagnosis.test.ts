@@ -141,7 +141,7 @@ describe("a machine's status → what it comes to", () => {
       "node deleted",
       5,
       /somebody has deleted it$/,
-      /rollcall node register NAME; where the message has a time, it comes back then$/,
+      /rollcall node register edge-7; where the message has a time, it comes back then$/,
     ],
     [
       "apiserver unreachable",
