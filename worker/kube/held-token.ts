@@ -21,8 +21,6 @@ export type TokenSource = Pick<HeldToken, "current" | "instead"> & Partial<Pick<
 
 /** At most one question in this time, whatever happens. */
 const ASK_EVERY_MS = 60_000;
-/** Where it had no answer and no token at hand is good: the shortest lease would be over in a minute. */
-const ASK_SOON_MS = 10_000;
 const ASK_WITHIN_MS = 2000;
 /** Of a token's life: so long after half of it all machines' objects have asked, not all of them at once. */
 const SPREAD = 1 / 8;
@@ -40,7 +38,6 @@ export class HeldToken {
   #refused: string | undefined;
   #askFromMs = 0;
   #askedAtMs = Number.NEGATIVE_INFINITY;
-  #askEveryMs = ASK_EVERY_MS;
   #asking: Promise<void> | undefined;
 
   constructor(dependencies: HeldTokenDependencies) {
@@ -86,7 +83,7 @@ export class HeldToken {
   }
 
   #ask(): Promise<void> {
-    if (Math.abs(this.#with.nowMs() - this.#askedAtMs) < this.#askEveryMs)
+    if (Math.abs(this.#with.nowMs() - this.#askedAtMs) < ASK_EVERY_MS)
       return this.#asking ?? Promise.resolve();
     this.#askedAtMs = this.#with.nowMs();
     return (this.#asking ??= this.#askNow().finally(() => (this.#asking = undefined)));
@@ -94,11 +91,9 @@ export class HeldToken {
 
   /** Never rejects: the token at hand stays, and a later report asks again. */
   async #askNow(): Promise<void> {
-    const answer = this.#with.ask(this.#refused).catch(() => undefined);
-    const token = await withDeadline(ASK_WITHIN_MS, () => answer, undefined);
-    const isUrgent = token === undefined && (this.hasEnded() || this.current() === this.#refused);
-    this.#askEveryMs = isUrgent ? ASK_SOON_MS : ASK_EVERY_MS;
-    if (token === undefined || token === null) return;
+    const answer = this.#with.ask(this.#refused).catch(() => null);
+    const token = await withDeadline(ASK_WITHIN_MS, () => answer, null);
+    if (token === null) return;
     const life = token === this.#with.secret ? null : tokenLife(token);
     this.#renewed = life ? { token, life } : undefined;
     this.#askFromMs = this.#askTimeOf(this.#renewed ?? this.#secret!);

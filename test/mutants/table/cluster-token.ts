@@ -89,18 +89,10 @@ export const clusterTokenMutants = [
     [
       "one question a minute",
       HELD,
-      "this.#askedAtMs) < this.#askEveryMs",
+      "this.#askedAtMs) < ASK_EVERY_MS",
       "this.#askedAtMs) < 0",
       HELD_TEST,
       "asked once a minute",
-    ],
-    [
-      "a question without an answer is repeated every ten seconds, and then only where no token is good",
-      HELD,
-      "token === undefined && (this.hasEnded() ||",
-      "token === undefined && (true ||",
-      HELD_TEST,
-      "while another token is good → after a minute",
     ],
     [
       "one attempt a minute",

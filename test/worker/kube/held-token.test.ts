@@ -154,33 +154,6 @@ describe("after a 401", () => {
     expect(object.asked).toHaveLength(2);
   });
 
-  it.each<[string, string | Error | null, number, number]>([
-    [
-      "without an answer while no token is good → after ten seconds",
-      new Error("was updated"),
-      9 * HOUR_MS,
-      10_000,
-    ],
-    [
-      "without an answer while another token is good → after a minute",
-      new Error("was updated"),
-      5 * HOUR_MS,
-      MINUTE_MS,
-    ],
-    ["that was answered: there is none → after a minute", null, 9 * HOUR_MS, MINUTE_MS],
-    ["that was answered: none is newer → after a minute", SECRET, 9 * HOUR_MS, MINUTE_MS],
-  ])("a question, %s", async (_, answer, nowMs, laterMs) => {
-    const object = held({ answers: [answer] });
-    object.nowMs = nowMs;
-    await object.token.refresh(true);
-    object.nowMs = nowMs + laterMs - 1;
-    await object.token.refresh(true);
-    expect(object.asked).toHaveLength(1);
-    object.nowMs = nowMs + laterMs;
-    await object.token.refresh(true);
-    expect(object.asked).toHaveLength(2);
-  });
-
   it("nobody is asked for what is at hand by now", async () => {
     const object = held({ answers: [SECOND] });
     const [first, second] = await Promise.all([object.token.instead(SECRET), object.token.instead(SECRET)]);
