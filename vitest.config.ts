@@ -50,6 +50,7 @@ export default defineConfig({
   test: {
     // Often a test waits for a process of its own: two workers would leave two cores idle now and then.
     maxWorkers: 3,
+    globalSetup: "test/infra/local/apiserver/shared-setup.ts",
     projects: [
       {
         plugins: mutants(),

@@ -1,13 +1,10 @@
 // The Worker's environment: the optional bindings, which wrangler's generated type lacks, and how variables and
 // bindings are read. Reads no request.
-import { entriesOf } from "../shared/deployment/check-result.ts";
-import { NUMBER_RANGES, type NumberVariable, readNumber } from "../shared/deployment/numbers.ts";
-import { REGISTER_AGAIN } from "../shared/deployment/variables.ts";
+import { type Check, entriesOf, textOf } from "../shared/deployment/check-result.ts";
+import { NUMBER_RANGES, type NumberVariable } from "../shared/deployment/numbers.ts";
+import { REGISTER_AGAIN, VARIABLES } from "../shared/deployment/variables.ts";
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
-import { roleFault } from "../shared/kubernetes/roles.ts";
 import type { NodeMarks } from "../shared/node/own-labels.ts";
-import { validateNodeName } from "../shared/node/node-name.ts";
-import { NAME_LIMITS, TOKEN_LIMITS } from "../shared/protocol/limits.ts";
 
 /** Bounds of machines' settings. Absent or empty: the default, which is safe for an apiserver that others need as well. */
 const DEFAULTS = {
@@ -30,12 +27,17 @@ export type RegisterAgain = (typeof REGISTER_AGAIN)[number];
 
 export interface Environment
   extends
-    Omit<Env, "FAILURES" | "MACHINE_REQUESTS" | "NODE_ROLE" | "REGISTER_AGAIN" | BoundVariable>,
+    Omit<
+      Env,
+      "FAILURES" | "MACHINE_REQUESTS" | "NODE_ROLE" | "NODE_WATCH" | "REGISTER_AGAIN" | BoundVariable
+    >,
     Partial<Record<BoundVariable, number | string>> {
   /** Requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty: 20. */
   MACHINE_REQUESTS?: number | string;
   /** The roles of all Nodes whose join token names none, separated by spaces. Absent or empty: none. */
   NODE_ROLE?: string;
+  /** One of NODE_WATCH. Absent or empty: `on`. */
+  NODE_WATCH?: string;
   /** One of REGISTER_AGAIN. Absent or empty: `when-silent`. */
   REGISTER_AGAIN?: string;
   /** Counts failed attempts by address. Cloudflare provides it, workerd by itself does not. */
@@ -53,24 +55,10 @@ export function origins({ ORIGINS }: { ORIGINS?: string }): string[] {
 
 /** Throws where DEPLOYMENT cannot be an account's name and a label's value, or where NODE_ROLE cannot be roles. */
 export function nodeMarks(env: Pick<Environment, "DEPLOYMENT" | "NODE_ROLE">): NodeMarks {
-  const { DEPLOYMENT: deployment, NODE_ROLE = "" } = env;
-  const most = NAME_LIMITS.labelValueLength;
-  if (deployment.length > most || validateNodeName(deployment).length > 0) {
-    throw new Error(
-      `DEPLOYMENT is ${JSON.stringify(deployment)}: set it to the name of a ServiceAccount, of at most ${most} characters`,
-    );
-  }
-  const roles = NODE_ROLE.split(/\s+/).filter((role) => role !== "");
-  const bad = roles.find((role) => roleFault(role) !== null);
-  if (bad !== undefined) {
-    throw new Error(
-      `NODE_ROLE has ${JSON.stringify(bad)}: ${roleFault(bad)}; set it to roles such as "edge"`,
-    );
-  }
-  if (roles.length > TOKEN_LIMITS.roles) {
-    throw new Error(`NODE_ROLE has ${roles.length} roles: set it to at most ${TOKEN_LIMITS.roles}`);
-  }
-  return { deployment, roles };
+  return {
+    deployment: checkedText("DEPLOYMENT", env.DEPLOYMENT),
+    roles: entriesOf(checkedText("NODE_ROLE", env.NODE_ROLE)),
+  };
 }
 
 /** The default as well. */
@@ -82,14 +70,14 @@ export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE
 }
 
 /** Which deleted Nodes are registered again. Throws where it is none of the three words. */
-export function registerAgain({
-  REGISTER_AGAIN: text = "",
-}: Pick<Environment, "REGISTER_AGAIN">): RegisterAgain {
-  if (text === "") return "when-silent";
-  const found = REGISTER_AGAIN.find((each) => each === text);
-  if (found === undefined)
-    throw new Error(`REGISTER_AGAIN is ${JSON.stringify(text)}: set it to when-silent, always or never`);
-  return found;
+export function registerAgain(env: Pick<Environment, "REGISTER_AGAIN">): RegisterAgain {
+  const text = checkedText("REGISTER_AGAIN", env.REGISTER_AGAIN);
+  return REGISTER_AGAIN.find((each) => each === text) ?? "when-silent";
+}
+
+/** Are the Nodes watched? Anything else than `off` says so: the check of the configuration names it. */
+export function isNodeWatchOn({ NODE_WATCH }: Pick<Environment, "NODE_WATCH">): boolean {
+  return NODE_WATCH !== "off";
 }
 
 /** How far machines' settings may go. Throws where a variable is no number within its limits. */
@@ -106,16 +94,21 @@ function boundOf(env: Pick<Environment, BoundVariable>, name: BoundVariable): nu
   return wholeNumber(name, env[name], DEFAULTS[name]);
 }
 
-/** Machines are answered that the Worker is not configured before anything is read that could throw here. */
-function wholeNumber(
-  name: NumberVariable,
-  configured: number | string | undefined,
-  byDefault: number,
-): number {
-  const text = String(configured ?? "");
-  const read = readNumber(name, text);
-  if (!read.ok) throw new Error(`${name} is ${JSON.stringify(text)}: ${read.error}`);
-  return read.value ?? byDefault;
+function wholeNumber(name: NumberVariable, configured: unknown, byDefault: number): number {
+  const text = checkedText(name, configured);
+  return text === "" ? byDefault : Number(text);
+}
+
+/**
+ * The variable's text, "" where it is absent; throws what /readyz says of it where that is wrong. Machines are answered
+ * that the Worker is not configured before anything is read that could throw here.
+ */
+function checkedText(name: keyof typeof VARIABLES, configured: unknown): string {
+  const text = textOf({ [name]: configured }, name);
+  const check: Check = VARIABLES[name];
+  const fault = check(text, {});
+  if (fault) throw new Error(`${name}: ${fault.message}; ${fault.cure}`);
+  return text;
 }
 
 /** The registry is one object. It keeps its former name, `fleet`, by which its stored state is found. */

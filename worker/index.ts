@@ -4,6 +4,7 @@ import { bodyLimit } from "hono/body-limit";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
+import { clusterObject, type Environment } from "./env.ts";
 import { refuseUnconfigured } from "./http/configured.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { operatorRoutes } from "./http/operator-routes.ts";
@@ -50,5 +51,8 @@ app.route("/", machineRoutes);
 app.route("/", operatorRoutes);
 app.route("/", readyRoute);
 
+/** What makes sure that the Nodes are watched; wrangler.toml says how often. */
+const scheduled = (_: ScheduledController, env: Environment) => clusterObject(env).watchNodes();
+
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
-export default app;
+export default Object.assign(app, { scheduled });

@@ -1,9 +1,9 @@
 // How each command ends: asks the Worker and prints its answer, or one line that says why not. Knows no command.
-import type { Command } from "commander";
 import type { ZodMiniType } from "zod/mini";
 import { type Result, success } from "../../shared/result.ts";
 import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import { ask, connectionOf, type OperatorRequest, readAnswer } from "./client.ts";
+import type { OperatorProgram } from "./operator-program.ts";
 
 export interface Flags {
   url?: string;
@@ -30,23 +30,25 @@ export const done =
 
 /** Asks, and prints the answer: with --json as the Worker sent it. `hasFailed`: it is the answer of a failed command. */
 export async function answer(
-  program: Command,
+  program: OperatorProgram,
   request: OperatorRequest,
   show: Show,
   hasFailed: (sent: unknown) => boolean = () => false,
 ): Promise<void> {
-  const printed = await printedAnswer(program.opts<Flags>(), request, show);
-  if (!printed.ok) return fail(printed.error);
+  const printed = await printedAnswer(program, request, show);
+  if (!printed.ok) return fail(program, printed.error);
+  const { process } = program.surroundings;
   process.stdout.write(printed.value.text);
   if (hasFailed(printed.value.sent)) process.exitCode = 1;
 }
 
 async function printedAnswer(
-  flags: Flags,
+  program: OperatorProgram,
   request: OperatorRequest,
   show: Show,
 ): Promise<Result<{ text: string; sent: unknown }>> {
-  const connection = connectionOf(flags, process.env);
+  const flags = program.opts<Flags>();
+  const connection = connectionOf(flags, program.surroundings.process.env);
   if (!connection.ok) return connection;
   const answered = await ask(connection.value, request);
   if (!answered.ok) return answered;
@@ -66,14 +68,15 @@ export interface LogRequest {
 
 /** Asks page by page, newest first, and prints the entries together: with --json as the Worker sent them. */
 export async function answerLog<Entry extends { id: number }>(
-  program: Command,
+  program: OperatorProgram,
   { path, limit, ...request }: LogRequest,
   schema: ZodMiniType<{ entries: Entry[] }>,
   print: (entries: readonly Entry[]) => string,
 ): Promise<void> {
   const flags = program.opts<Flags>();
+  const { process } = program.surroundings;
   const connection = connectionOf(flags, process.env);
-  if (!connection.ok) return fail(connection.error);
+  if (!connection.ok) return fail(program, connection.error);
   const entries: Entry[] = [];
   while (entries.length < limit) {
     const last = entries.at(-1)?.id;
@@ -85,14 +88,14 @@ export async function answerLog<Entry extends { id: number }>(
       path: `${path}${path.includes("?") ? "&" : "?"}${query}`,
     });
     const page = answered.ok ? readAnswer(schema, answered.value) : answered;
-    if (!page.ok) return fail(page.error);
+    if (!page.ok) return fail(program, page.error);
     if (page.value.entries.length === 0) break;
     entries.push(...page.value.entries);
   }
   process.stdout.write(flags.json ? `${JSON.stringify({ entries }, null, 2)}\n` : print(entries));
 }
 
-export function fail(error: string): void {
-  console.error(`rollcall: ${error}`);
+export function fail({ surroundings: { process } }: OperatorProgram, error: string): void {
+  process.stderr.write(`rollcall: ${error}\n`);
   process.exitCode = 1;
 }

@@ -1,7 +1,7 @@
 // rollcall audit: who changed what.
-import type { Command } from "commander";
 import { auditSchema } from "../../shared/protocol/operator-answers.ts";
 import { answerLog } from "./answer.ts";
+import type { OperatorProgram } from "./operator-program.ts";
 import { auditTable } from "./print.ts";
 import { wholeNumber } from "./token-wish.ts";
 
@@ -17,7 +17,7 @@ const HELP = `
 What operators did is kept for a year, whatever machines do. To keep it longer, export it:
   npm run --silent rollcall -- --json audit --all > audit.json`;
 
-export function auditCommand(program: Command): void {
+export function auditCommand(program: OperatorProgram): void {
   program
     .command("audit")
     .description("Who changed what, oldest first: operators, or machines; or which enrolments were refused.")

@@ -8,12 +8,13 @@ import {
   shownNodeSchema,
 } from "../../shared/protocol/operator-answers.ts";
 import { answer, answerLog, done, fail, shown } from "./answer.ts";
+import type { OperatorProgram } from "./operator-program.ts";
 import type { OperatorRequest } from "./client.ts";
-import { confirmed, terminal } from "./confirm.ts";
+import { confirmed } from "./confirm.ts";
 import { historyTable, nodeLines, pendingTable, sendersTable } from "./print.ts";
 import { wholeNumber } from "./token-wish.ts";
 
-export function nodeCommands(program: Command): void {
+export function nodeCommands(program: OperatorProgram): void {
   const node = program.command("node").description("Machines, by their Node's name.");
   // A suggestion for what was mistyped could be a command that removes.
   node.showSuggestionAfterError(false);
@@ -25,7 +26,7 @@ export function nodeCommands(program: Command): void {
   historyCommand(program, node);
 }
 
-function getCommand(program: Command, node: Command): void {
+function getCommand(program: OperatorProgram, node: Command): void {
   node
     .command("get <name>")
     .description("What is known of this machine now: its phase, its key, and what was decided last.")
@@ -33,7 +34,7 @@ function getCommand(program: Command, node: Command): void {
 }
 
 /** Machines that wait: seen by name, decided about by key. */
-function pendingCommands(program: Command, node: Command): void {
+function pendingCommands(program: OperatorProgram, node: Command): void {
   node
     .command("pending")
     .description("Machines that wait for a name that another machine has, and what is known of both.")
@@ -69,30 +70,19 @@ function pendingCommands(program: Command, node: Command): void {
   byKey("reject", "Refuse this key for ever.", "is refused for ever");
 }
 
-function removalCommands(program: Command, node: Command): void {
-  const asking = (command: string, description: string) =>
-    node
-      .command(command)
-      .description(`${description} Asks first.`)
-      .option("--yes", "do not ask: for scripts");
-  asking(
-    "revoke <name>",
-    "Refuse all keys of this name for ever. Its Node stays, and goes NotReady; then see forget.",
-  ).action(async (name: string, flags: { yes?: boolean }) => {
-    const consequence = `${name}: its keys are refused for ever, and its Node goes NotReady`;
-    const agreed = await confirmed(consequence, flags, terminal);
-    if (!agreed.ok) return fail(agreed.error);
-    return answer(program, post(name, "/revoke"), done(`${name}: its keys are refused for ever`));
+function removalCommands(program: OperatorProgram, node: Command): void {
+  removalCommand(program, node, "revoke", {
+    description: "Refuse all keys of this name for ever. Its Node stays, and goes NotReady; then see forget.",
+    consequence: "its keys are refused for ever, and its Node goes NotReady",
+    request: (name) => post(name, "/revoke"),
+    outcome: "its keys are refused for ever",
   });
-  asking(
-    "forget <name>",
-    "Remove lease and Node from the cluster, and forget the machine; its keys are refused for ever.",
-  ).action(async (name: string, flags: { yes?: boolean }) => {
-    const consequence = `${name}: its Node and lease are removed from the cluster, and its keys are refused for ever`;
-    const agreed = await confirmed(consequence, flags, terminal);
-    if (!agreed.ok) return fail(agreed.error);
-    const request = { method: "DELETE", path: nodePath(name), missing: noMachine(name) } as const;
-    return answer(program, request, done(`${name}: removed and forgotten`));
+  removalCommand(program, node, "forget", {
+    description:
+      "Remove lease and Node from the cluster, and forget the machine; its keys are refused for ever.",
+    consequence: "its Node and lease are removed from the cluster, and its keys are refused for ever",
+    request: (name) => ({ method: "DELETE", path: nodePath(name), missing: noMachine(name) }),
+    outcome: "removed and forgotten",
   });
   node
     .command("register <name>")
@@ -102,8 +92,30 @@ function removalCommands(program: Command, node: Command): void {
     );
 }
 
+interface Removal {
+  description: string;
+  /** What the operator is asked to agree to. */
+  consequence: string;
+  request: (name: string) => OperatorRequest;
+  /** What is said once it is done. */
+  outcome: string;
+}
+
+function removalCommand(program: OperatorProgram, node: Command, command: string, removal: Removal): void {
+  const { description, consequence, request, outcome } = removal;
+  node
+    .command(`${command} <name>`)
+    .description(`${description} Asks first.`)
+    .option("--yes", "do not ask: for scripts")
+    .action(async (name: string, flags: { yes?: boolean }) => {
+      const agreed = await confirmed(`${name}: ${consequence}`, flags, program.surroundings.terminal);
+      if (!agreed.ok) return fail(program, agreed.error);
+      return answer(program, request(name), done(`${name}: ${outcome}`));
+    });
+}
+
 /** Of a key that several machines report with. */
-function senderCommands(program: Command, node: Command): void {
+function senderCommands(program: OperatorProgram, node: Command): void {
   node
     .command("clones <name>")
     .description("Who has reported with this machine's key of late, newest first, and whether several do.")
@@ -116,7 +128,7 @@ function senderCommands(program: Command, node: Command): void {
     );
 }
 
-function setCommand(program: Command, node: Command): void {
+function setCommand(program: OperatorProgram, node: Command): void {
   const runtime = new Option(
     "--runtime <need>",
     "none: a container runtime that is gone does not keep its Node from being Ready; auto: it does again",
@@ -134,7 +146,7 @@ function setCommand(program: Command, node: Command): void {
     );
 }
 
-function historyCommand(program: Command, node: Command): void {
+function historyCommand(program: OperatorProgram, node: Command): void {
   node
     .command("history <name>")
     .description("What changed on this machine, oldest first.")

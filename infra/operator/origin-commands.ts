@@ -1,11 +1,11 @@
 // rollcall origin …: by which origins machines report.
-import type { Command } from "commander";
 import { originMachinesSchema, originsSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, shown } from "./answer.ts";
+import type { OperatorProgram } from "./operator-program.ts";
 import { originMachineTable, originTable } from "./print.ts";
 import { wholeNumber } from "./token-wish.ts";
 
-export function originCommands(program: Command): void {
+export function originCommands(program: OperatorProgram): void {
   const origin = program
     .command("origin")
     .description("The origins by which machines report: may one be given up?");

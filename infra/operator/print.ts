@@ -2,6 +2,7 @@
 // a terminal.
 import type {
   AuditEntry,
+  ClusterEvent,
   HistoryEntry,
   ListedSenders,
   ListedToken,
@@ -107,6 +108,13 @@ export function historyTable(entries: readonly HistoryEntry[]): string {
   return table(
     ["WHEN", "KIND", ""],
     entries.toReversed().map(({ at, kind, text }) => [at, kind, text]),
+  );
+}
+
+export function clusterTable(entries: readonly ClusterEvent[]): string {
+  return table(
+    ["WHEN", ""],
+    entries.toReversed().map(({ at, text }) => [at, text]),
   );
 }
 

@@ -1,7 +1,8 @@
 // The operator's command line as a whole: every command with its flags and help.
-import { Command } from "commander";
 import { auditCommand } from "./audit-commands.ts";
+import { clusterCommand } from "./cluster-command.ts";
 import { nodeCommands } from "./node-commands.ts";
+import { OperatorProgram, type Surroundings } from "./operator-program.ts";
 import { originCommands } from "./origin-commands.ts";
 import { readyCommand } from "./ready-command.ts";
 import { tokenCommands } from "./token-commands.ts";
@@ -40,19 +41,19 @@ one away when none is left that reports by it:
 
 With npm start: --url as it prints, --secret-file .rollcall/admin-secret`;
 
-export function operatorProgram(): Command {
-  const program = new Command("rollcall")
+export function operatorProgram(surroundings: Surroundings): OperatorProgram {
+  const program = new OperatorProgram(surroundings)
     .description("Join tokens, machines, who did what, and whether the deployment works.")
     .option("--url <origin>", "the Worker, instead of ROLLCALL_URL")
     .option("--secret-file <file>", "holds the admin secret, instead of ROLLCALL_ADMIN_SECRET")
     .option("--json", "print the Worker's answer as JSON")
-    .addHelpText("after", HELP)
-    .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2));
+    .addHelpText("after", HELP);
 
   tokenCommands(program);
   nodeCommands(program);
   originCommands(program);
   auditCommand(program);
   readyCommand(program);
+  clusterCommand(program);
   return program;
 }

@@ -1,13 +1,13 @@
 // rollcall ready: does the deployment work, and what is to be done where it does not?
-import type { Command } from "commander";
 import { readinessSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, shown } from "./answer.ts";
+import type { OperatorProgram } from "./operator-program.ts";
 import { readinessLines } from "./print.ts";
 
 /** HTTP's Service Unavailable: a check has failed, and the body says which. */
 const FAILED = 503;
 
-export function readyCommand(program: Command): void {
+export function readyCommand(program: OperatorProgram): void {
   program
     .command("ready")
     .description(

@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import { mintedTokenSchema, tokensSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, done, shown } from "./answer.ts";
+import type { OperatorProgram } from "./operator-program.ts";
 import { tokenTable } from "./print.ts";
 import {
   collect,
@@ -14,7 +15,7 @@ import {
   wholeNumber,
 } from "./token-wish.ts";
 
-export function tokenCommands(program: Command): void {
+export function tokenCommands(program: OperatorProgram): void {
   const token = program.command("token").description("Join tokens: what lets machines enrol.");
   createCommand(program, token);
   token
@@ -39,7 +40,7 @@ export function tokenCommands(program: Command): void {
     );
 }
 
-function createCommand(program: Command, token: Command): void {
+function createCommand(program: OperatorProgram, token: Command): void {
   token
     .command("create")
     .description("Mint a token and print it, once and alone, so that it can go into a file.")
@@ -50,7 +51,7 @@ function createCommand(program: Command, token: Command): void {
         .default(3600, "1h"),
     )
     .option("--uses <n>", "how many machines may enrol with it", wholeNumber, 1)
-    .option("--label <key=value>", "a label that its Nodes are created with; repeatable", label)
+    .option("--label <key=value>", "a label that its Nodes have, whatever a machine says; repeatable", label)
     .option("--taint <key=value:effect>", "a taint that its Nodes are created with; repeatable", taint)
     .option("--role <name>", "a role of its Nodes, instead of NODE_ROLE's; '' for none; repeatable", collect)
     .option(

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
 import { preview } from "../commands/preview.ts";
 import { printConfig } from "../commands/print-config.ts";
+import { requireOwnReservations } from "../machine/reservations.ts";
 import { printFacts } from "../commands/print-facts.ts";
 import { VERSION } from "../../shared/version.ts";
 import { machineFlags, withSet } from "./machine-flags.ts";
@@ -19,8 +20,10 @@ export function addOfflineCommands(program: Command): void {
   machineFlags(likeService(program.command("config")))
     .description("Print the configuration in force, as YAML, and where each value came from. Offline.")
     .addHelpText("after", "\nExample:\n  node-shim config --config /etc/rollcall/kubelet.yaml --max-pods 30")
-    .action((flags) => {
-      process.stdout.write(printConfig(withSet(flags)));
+    .action(async (flags) => {
+      const text = printConfig(withSet(flags));
+      await requireOwnReservations(withSet(flags));
+      process.stdout.write(text);
     });
 
   machineFlags(likeService(program.command("facts")))

@@ -113,6 +113,6 @@ SIGTERM or SIGINT ends it within a second.`;
 
 const LEAVE_EXAMPLE = `
 Example, of a machine with the service:
-  systemctl stop rollcall-node-shim && node-shim leave && node-shim uninstall-service
+  systemctl stop ${UNIT} && node-shim leave && node-shim uninstall-service
 
 In this order: leave sees the URL, the proxy and the authorities of the service while that is installed.`;

@@ -7,7 +7,7 @@ import { API_VERSION, type Field, KIND } from "../config/schema.ts";
 import { MACHINE_FLAGS, type MachineFlag } from "../machine/flag-table.ts";
 import { environmentProxy, exceptions } from "../worker-link/proxy.ts";
 import {
-  ignoredFields,
+  configurationNotes,
   type MachineFlags,
   type MachineSettings,
   machineSettings,
@@ -16,13 +16,13 @@ import {
 /** YAML. What is no field of a KubeletConfiguration stands in comments below it. */
 export function printConfig(flags: MachineFlags, environment: NodeJS.ProcessEnv = process.env): string {
   const machine = machineSettings(flags);
-  const { inForce, sources, ignored, settings } = machine;
+  const { inForce, sources, settings } = machine;
   const fields = Object.keys(inForce) as Field[];
   const others = [
     ...Object.values(MACHINE_FLAGS).flatMap((flag) => flagLine(flag, machine, flags)),
     ...proxyLines(environment),
     ...overriddenDefaults(settings),
-    ...(ignored.length > 0 ? [ignoredFields(ignored)] : []),
+    ...configurationNotes(machine),
   ];
   return [
     stringify({ apiVersion: API_VERSION, kind: KIND }),

@@ -1,14 +1,18 @@
 // The shim's configuration: a file of KubeletConfiguration and the kubelet's flags, with the kubelet's defaults. It
 // keeps where each value came from. An unknown field is an error.
 import { readFileSync } from "node:fs";
-import { parse as parseYaml } from "yaml";
 import * as z from "zod/mini";
 import { parseDuration } from "../../shared/go/duration.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Settings, settingsSchema } from "../../shared/protocol/settings.ts";
 import { withDefaults } from "./defaults.ts";
 import { type FlagTexts, readFlags } from "./flags.ts";
-import { IGNORED_FIELDS, nearestName } from "./known-fields.ts";
+import { featureGates } from "./feature-gates.ts";
+import { IGNORED_FIELDS, type IgnoredField, type IgnoredValues } from "./ignored-fields.ts";
+import { ignoredFault } from "./ignored-rules.ts";
+import { typeFault } from "./field-types.ts";
+import { nearestName } from "./nearest-name.ts";
+import { parseYaml } from "./yaml.ts";
 import {
   API_VERSION,
   type Field,
@@ -18,7 +22,7 @@ import {
   kubeletConfigurationFields,
 } from "./schema.ts";
 import { configurationFault } from "./validation.ts";
-import { codeOf, faultOf } from "../base/fault.ts";
+import { codeOf } from "../base/fault.ts";
 import { valueOr } from "../../shared/result.ts";
 
 /** The part of it that is in the facts. An optional setting is present only where it was set. */
@@ -31,17 +35,20 @@ export interface LoadedConfiguration {
   sources: Record<Field, string>;
   /** Fields of the file that have no effect here. */
   ignored: string[];
+  /** Keys that the file has more than once: the last one counts. */
+  repeated: string[];
 }
 
 interface FileContent {
   given: GivenFields;
-  ignored: string[];
+  ignored: IgnoredValues;
+  repeated: string[];
   /** Names the file in errors. */
   source: string;
 }
 
 const DEFAULT = "default";
-const NO_FILE: FileContent = { given: {}, ignored: [], source: "" };
+const NO_FILE: FileContent = { given: {}, ignored: {}, repeated: [], source: "" };
 const TAINT_FIELDS = ["key", "value", "effect"];
 
 /** Reads a file and flags; both are optional. Throws one line: file or flag, field and fault. */
@@ -69,30 +76,40 @@ export function defaultConfiguration(): Configuration {
 
 /** `source` names the text in errors. */
 export function parseConfiguration(text: string, source: string, flags: FlagTexts = {}): LoadedConfiguration {
-  let document: unknown;
-  try {
-    document = parseYaml(text, { logLevel: "error" });
-  } catch (error) {
-    throw new Error(`${source}: not YAML: ${faultOf(error)}`, { cause: error });
-  }
+  const parsed = parseYaml(text);
+  if (!parsed.ok) throw new Error(`${source}: not YAML: ${parsed.error}`);
+  const { document, repeated } = parsed.value;
   // As in the kubelet's fsLoader, an empty file is an error.
   if (document === null) throw new Error(`${source} is empty: it needs apiVersion and kind at least`);
-  return merge(readDocument(document, source), flags);
+  return merge({ ...readDocument(document, source), repeated }, flags);
 }
 
 const header = { apiVersion: z.literal(API_VERSION), kind: z.literal(KIND) };
 const documentSchema = z.extend(z.partial(kubeletConfigurationFields), header);
 
-function readDocument(document: unknown, source: string): FileContent {
+function readDocument(document: unknown, source: string): Omit<FileContent, "repeated"> {
   const isMap = typeof document === "object" && document !== null && !Array.isArray(document);
   // null is "not set" in every field.
   const fields = isMap ? Object.entries(document).filter(([, value]) => value !== null) : [];
-  const ignored = fields.map(([name]) => name).filter((name) => IGNORED_FIELDS.includes(name));
-  const known = Object.fromEntries(fields.filter(([name]) => !ignored.includes(name)));
+  const isIgnored = ([name]: [string, unknown]) => Object.hasOwn(IGNORED_FIELDS, name);
+  const known = Object.fromEntries(
+    fields
+      .filter((field) => !isIgnored(field))
+      .map(([name, value]) => [name, Array.isArray(value) ? withoutNulls(value) : (value as unknown)]),
+  );
   const parsed = documentSchema.safeParse(isMap ? known : document);
   if (!parsed.success) throw new Error(`${source}: ${schemaFault(parsed.error)}`);
+  const ignored = withoutNulls(Object.fromEntries(fields.filter(isIgnored)));
+  for (const [name, value] of Object.entries(ignored)) {
+    const fault = typeFault(value, IGNORED_FIELDS[name as IgnoredField], name);
+    if (fault !== null) throw new Error(`${source}: ${fault.path}: ${fault.message}`);
+  }
   const { apiVersion: _apiVersion, kind: _kind, ...given } = parsed.data;
   return { given, ignored, source };
+}
+
+function withoutNulls(value: object): object {
+  return JSON.parse(JSON.stringify(value, (_, content: unknown) => content ?? undefined)) as object;
 }
 
 function schemaFault(error: z.core.$ZodError): string {
@@ -101,12 +118,14 @@ function schemaFault(error: z.core.$ZodError): string {
   const issue = error.issues[0];
   if (issue?.code !== "unrecognized_keys") return `${field}${message}`;
   const names =
-    issue.path.length > 0 ? TAINT_FIELDS : [...Object.keys(documentSchema.shape), ...IGNORED_FIELDS];
+    issue.path.length > 0
+      ? TAINT_FIELDS
+      : [...Object.keys(documentSchema.shape), ...Object.keys(IGNORED_FIELDS)];
   return `${field}${message}; the nearest known name is ${nearestName(issue.keys[0] ?? "", names)}`;
 }
 
 /** Defaults come before flags, as in the kubelet: a flag of 0 is 0. */
-function merge({ given, ignored, source }: FileContent, flags: FlagTexts): LoadedConfiguration {
+function merge({ given, ignored, repeated, source }: FileContent, flags: FlagTexts): LoadedConfiguration {
   const { values, set } = withDefaults(given);
   const { given: fromFlags, flagOf } = readFlags(flags);
   const inForce: KubeletConfiguration = { ...values, ...(fromFlags as object) };
@@ -117,13 +136,22 @@ function merge({ given, ignored, source }: FileContent, flags: FlagTexts): Loade
   const where = (field: Field) => flagOf.get(field) ?? (source === "" ? field : `${source}: ${field}`);
   const fault = configurationFault(inForce);
   if (fault !== null) throw new Error(`${where(fault.field)}: ${fault.message}`);
+  requireAccepted(ignored, inForce, source);
   const configuration = settingsOf(inForce, sources);
   const parsed = settingsSchema.safeParse({ hostname: "any", ...configuration });
   if (!parsed.success) {
     const { path, message } = firstFault(parsed.error);
     throw new Error(`${where((path.split("/")[1] ?? "").replace(/Ms$/, "") as Field)}: ${message}`);
   }
-  return { configuration, inForce, sources, ignored };
+  return { configuration, inForce, sources, ignored: Object.keys(ignored), repeated };
+}
+
+/** Throws where a kubelet refuses what has no effect here. */
+function requireAccepted(ignored: IgnoredValues, inForce: KubeletConfiguration, source: string): void {
+  const gates = featureGates(ignored.featureGates ?? {});
+  if (!gates.ok) throw new Error(`${source}: featureGates: ${gates.error}`);
+  const fault = ignoredFault(ignored, gates.value, inForce);
+  if (fault !== null) throw new Error(`${source}: ${fault.field}: ${fault.message}`);
 }
 
 /** The optional settings of a report that have the same form in a file. */

@@ -1,6 +1,8 @@
 // The kubelet's flags that are fields of its configuration: reads their texts as a file's fields. A flag takes
 // precedence over the file (kubeletConfigFlagPrecedence).
 import { parseTaintsFlag } from "../../shared/kubernetes/taints.ts";
+import { parseBoolean } from "../../shared/go/boolean.ts";
+import { parseInteger } from "../../shared/go/integer.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Field, type GivenFields, kubeletConfigurationFields } from "./schema.ts";
 
@@ -63,18 +65,18 @@ function last(texts: string[]): string {
   return texts.at(-1) ?? "";
 }
 
-/** Go's strconv.ParseBool. */
 export function readBoolean(texts: string[]): boolean {
   const text = last(texts);
-  if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
-  if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;
-  throw new Error(`"${text}" is neither true nor false`);
+  const value = parseBoolean(text);
+  if (value === null) throw new Error(`"${text}" is neither true nor false`);
+  return value;
 }
 
 function readNumber(texts: string[]): number {
   const text = last(texts);
-  if (!/^[-+]?(0|[1-9]\d{0,14})$/.test(text)) throw new Error(`"${text}" is not a whole number`);
-  return Number(text);
+  const number = parseInteger(text);
+  if (number === null) throw new Error(`"${text}" is not a whole number`);
+  return number;
 }
 
 /** pflag's StringSlice. */

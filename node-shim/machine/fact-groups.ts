@@ -17,7 +17,7 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   os: string; // typically process.platform
   arch: string; // typically process.arch
   /** Read once, as the kubelet does; absent: not known. */
-  cpuHardcapping?: boolean | undefined;
+  cgroups?: Facts["cgroups"];
   readFileSystem: FileSystemReader;
   containerRuntime: RuntimeReader;
   /** Typically a volumeScanner's. */
@@ -60,6 +60,8 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
       hostnameOverridden: "--hostname-override",
       volumeLimits: "--volume-limits",
       keepTerminatedPodVolumes: "--keep-terminated-pod-volumes",
+      registerSchedulable: "--register-schedulable",
+      networkUnavailable: "--network-unavailable",
       findRuntime: "neither containerRuntimeEndpoint nor --container-runtime is set",
     },
     read: ({ settings }) => settings,
@@ -138,9 +140,12 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: readStorage,
   },
   cgroups: {
-    what: "whether the kernel can cap the CPU of a group of processes",
-    sources: { cpuHardcapping: "/proc/mounts and cpu.cfs_* of the CPU controller" },
-    read: ({ cpuHardcapping }) => (cpuHardcapping === undefined ? undefined : { cpuHardcapping }),
+    what: "the version of control groups, and whether the kernel can cap the CPU of one",
+    sources: {
+      cpuHardcapping: "/proc/mounts and cpu.cfs_* of the CPU controller",
+      version: "/proc/mounts",
+    },
+    read: ({ cgroups }) => cgroups,
   },
   volumes: {
     what: "the CSI volumes that are mounted here",

@@ -117,7 +117,7 @@ export const MACHINE_FLAGS: { readonly [Name in keyof Omit<Required<MachineFlags
   nodeLabels: {
     name: "node-labels",
     value: "<key=value,...>",
-    help: "labels that the Node registers with",
+    help: "labels of the Node, which has these and no longer those before",
     repeats: true,
     of: "kubelet",
     inForce: ({ settings }) => {
@@ -143,6 +143,23 @@ export const MACHINE_FLAGS: { readonly [Name in keyof Omit<Required<MachineFlags
     alone: "true",
     of: "older kubelets",
     inForce: ({ settings }) => onOrOff(settings.keepTerminatedPodVolumes, "keep-terminated-pod-volumes"),
+  },
+  registerSchedulable: {
+    name: "register-schedulable",
+    value: "[boolean]",
+    help: "false: the Node is created cordoned",
+    alone: "true",
+    of: "older kubelets",
+    inForce: ({ settings }) =>
+      settings.registerSchedulable === false ? set("false", "register-schedulable") : byDefault("true"),
+  },
+  networkUnavailable: {
+    name: "network-unavailable",
+    value: "[boolean]",
+    help: "the Node is created with NetworkUnavailable, until a route controller ends that",
+    alone: "true",
+    of: "rollcall",
+    inForce: ({ settings }) => onOrOff(settings.networkUnavailable, "network-unavailable"),
   },
   volumeLimits: {
     name: "volume-limits",

@@ -15,7 +15,7 @@ import { systemSources } from "./system-sources.ts";
 import { gatherVitals } from "./vitals.ts";
 import { volumeScanner } from "../sources/kernel/volumes.ts";
 import { requireReservations } from "./reservations.ts";
-import { ignoredFields, type MachineFlags, machineSettings } from "./settings.ts";
+import { configurationNotes, type MachineFlags, machineSettings } from "./settings.ts";
 import { sayOnce, type Warn, withoutEcho } from "../base/warn.ts";
 import type { Probe, Seen } from "./probe.ts";
 import { valueOr } from "../../shared/result.ts";
@@ -45,9 +45,9 @@ export interface Machine {
 
 /** Throws as machineSettings does. */
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
-  const { name, configuration, inForce, sources, nodeIPs, rootDir, docker, settings, ignored } =
-    machineSettings(flags);
-  if (ignored.length > 0) warn("configuration", ignoredFields(ignored));
+  const own = machineSettings(flags);
+  const { name, configuration, inForce, sources, nodeIPs, rootDir, docker, settings } = own;
+  for (const note of configurationNotes(own)) warn("configuration", note);
   const runtime = runtimeOnDemand(inForce, docker, warn);
   const once = sayOnce(warn);
   const limits = attachLimits({
@@ -69,9 +69,9 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   };
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
   const gather = async (wait?: "wait") => {
-    const [{ facts: own, vitals }] = await Promise.all([extras(wait), runtime.looked()]);
+    const [{ facts: added, vitals }] = await Promise.all([extras(wait), runtime.looked()]);
     return {
-      facts: await gatherFacts({ ...options, extras: own }),
+      facts: await gatherFacts({ ...options, extras: added }),
       vitals: { ...(await gatherVitals(options)), ...vitals },
     };
   };

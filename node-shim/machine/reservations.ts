@@ -4,6 +4,14 @@ import { reservationFault } from "../../shared/from-report/settings-in-force.ts"
 import { pidAvailable } from "../sources/kernel/pid-signal.ts";
 import type { FactsOptions } from "./fact-groups.ts";
 import { gatherMachine } from "./machine-facts.ts";
+import { type MachineFlags, machineSettings } from "./settings.ts";
+import { systemSources } from "./system-sources.ts";
+
+/** For this machine, and what its flags and its file reserve. */
+export async function requireOwnReservations(flags: MachineFlags): Promise<void> {
+  const { rootDir, settings } = machineSettings(flags);
+  await requireReservations({ ...systemSources(rootDir), settings });
+}
 
 /**
  * As the kubelet's container manager at its start: throws with what to change. What cannot be read is not checked here;

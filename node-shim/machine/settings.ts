@@ -1,6 +1,7 @@
 // Makes this machine's settings out of flags and configuration. Reads nothing of the machine but its name.
 import { hostname as osHostname } from "node:os";
 import { resolve } from "node:path";
+import { isUnspecified, parseIpSloppy } from "../../shared/kubernetes/ip.ts";
 import { parseNodeLabels } from "../../shared/kubernetes/labels.ts";
 import { areNodeIPs } from "../../shared/protocol/facts.ts";
 import { type Settings, settingsSchema } from "../../shared/protocol/settings.ts";
@@ -35,6 +36,10 @@ export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   rootDir?: string;
   /** --keep-terminated-pod-volumes [BOOLEAN] */
   keepTerminatedPodVolumes?: string;
+  /** --register-schedulable [BOOLEAN] */
+  registerSchedulable?: string;
+  /** --network-unavailable [BOOLEAN] */
+  networkUnavailable?: string;
   /** --volume-limits [BOOLEAN] */
   volumeLimits?: string;
   /** --ca-file FILE */
@@ -79,6 +84,8 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     ...(isOn("keep-terminated-pod-volumes", flags.keepTerminatedPodVolumes) && {
       keepTerminatedPodVolumes: true,
     }),
+    ...(isOff("register-schedulable", flags.registerSchedulable) && { registerSchedulable: false }),
+    ...(isOn("network-unavailable", flags.networkUnavailable) && { networkUnavailable: true }),
     ...(docker === null && loaded.inForce.containerRuntimeEndpoint === null && { findRuntime: true }),
   };
   const parsed = settingsSchema.safeParse(settings);
@@ -94,7 +101,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     ignored: [...ignored, ...unused],
     name,
     nodeIPs: nodeIPs(flags),
-    rootDir: resolve(flags.rootDir ?? ROOT_DIR),
+    rootDir: folderOf(flags.rootDir ?? ROOT_DIR),
     docker,
     settings,
   };
@@ -113,8 +120,12 @@ function withNamedRuntime(
   };
 }
 
-export function ignoredFields(ignored: string[]): string {
-  return `ignored, since nothing here depends on it: ${ignored.join(", ")}`;
+/** What a file says to no effect: for the log, and for `node-shim config`. */
+export function configurationNotes({ ignored, repeated }: LoadedConfiguration): string[] {
+  return [
+    ...(ignored.length > 0 ? [`ignored, since nothing here depends on it: ${ignored.join(", ")}`] : []),
+    ...repeated.map((place) => `the last of equal keys counts: ${place}`),
+  ];
 }
 
 /** The host name is the Node's name, as it is the kubelet's without a cloud provider. */
@@ -135,10 +146,22 @@ function isOn(flag: string, text: string | undefined): boolean {
   }
 }
 
+function isOff(flag: string, text: string | undefined): boolean {
+  return text !== undefined && !isOn(flag, text);
+}
+
 function nodeIPs({ nodeIp = "" }: MachineFlags): string[] {
   const ips = nodeIp.split(",").flatMap((ip) => ip.trim() || []);
   if (ips.length > 2) throw new Error(`--node-ip ${nodeIp}: at most two addresses, one of each family`);
   if (!areNodeIPs(ips))
     throw new Error(`--node-ip ${nodeIp}: must be an IP address, or an IPv4 and an IPv6 one`);
+  const parsed = ips.flatMap((ip) => parseIpSloppy(ip) ?? []);
+  if (ips.length > 1 && parsed.some(isUnspecified))
+    throw new Error(`--node-ip ${nodeIp}: of two addresses none can be 0.0.0.0 or ::`);
   return ips;
+}
+
+function folderOf(rootDir: string): string {
+  if (rootDir === "") throw new Error("--root-dir: must name a folder");
+  return resolve(rootDir);
 }

@@ -3,7 +3,7 @@ import { lookup } from "node:dns/promises";
 import { statfs } from "node:fs/promises";
 import { networkInterfaces, release } from "node:os";
 import { addressLookup } from "../sources/kernel/addresses.ts";
-import { cpuHardcapping } from "../sources/kernel/cpu-hardcapping.ts";
+import { cgroups } from "../sources/kernel/cgroups.ts";
 import type { FactsOptions } from "./fact-groups.ts";
 import { inBackground } from "../base/in-background.ts";
 import { fileSystemReader } from "../sources/kernel/storage.ts";
@@ -15,7 +15,7 @@ type SystemSources = Pick<
   | "kernel"
   | "os"
   | "arch"
-  | "cpuHardcapping"
+  | "cgroups"
   | "networkInterfaces"
   | "lookup"
   | "readFileSystem"
@@ -31,7 +31,7 @@ export function systemSources(
     kernel: release(),
     os: process.platform,
     arch: process.arch,
-    cpuHardcapping: cpuHardcapping("/"),
+    cgroups: cgroups("/"),
     networkInterfaces,
     lookup: inBackground(addressLookup((name) => lookup(name, { all: true, verbatim: true }))),
     readFileSystem: fileSystemReader((path) => statfs(path)),

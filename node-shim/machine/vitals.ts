@@ -1,6 +1,8 @@
-// Gathers the vitals: the eviction signals, and the errors of the container runtime. Decides nothing.
+// Gathers the vitals: the eviction signals, the kernel's OOM kills, and the errors of the container runtime. Decides
+// nothing.
 import type { SIGNALS, Vitals } from "../../shared/protocol/report.ts";
 import { memoryAvailable } from "../sources/kernel/memory-signal.ts";
+import { oomKills } from "../sources/kernel/oom-kills.ts";
 import { pidAvailable } from "../sources/kernel/pid-signal.ts";
 import type { Reading } from "../base/reading.ts";
 import { runtimeErrors, type RuntimeReader } from "../sources/cri/runtime-reader.ts";
@@ -41,7 +43,8 @@ export async function gatherVitals({
     const signal = orWarn(observation, name, warn);
     if (signal !== undefined) signals[name] = signal;
   }
-  return { signals, ...runtimeErrors(runtime) };
+  const kills = orWarn(oomKills(root), "OOM kills", warn);
+  return { signals, ...(kills !== undefined && { oomKills: kills }), ...runtimeErrors(runtime) };
 }
 
 function fileSystemSignals(

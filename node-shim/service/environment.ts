@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { UNIT_NAME } from "./unit.ts";
+import { environmentIn } from "./unit-file.ts";
 
 const ENVIRONMENT_FILE = "etc/rollcall/node-shim.env";
 /** What decides whether the Worker can be reached. */
@@ -26,5 +27,5 @@ function namesIn(path: string): Set<string> {
   } catch {
     // There is none, or it is not this user's to read.
   }
-  return new Set([...text.matchAll(/^\s*(\w+)=/gm)].map(([, name = ""]) => name.toUpperCase()));
+  return new Set(environmentIn(text).map(([name]) => name.toUpperCase()));
 }

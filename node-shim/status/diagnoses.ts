@@ -159,13 +159,18 @@ export const DIAGNOSES: Readonly<Record<Kind, Entry>> = {
   },
 };
 
+const WITHOUT_RUNTIME = 'containerRuntimeEndpoint: "" in the configuration';
+
 /** Where the Ready condition is not True: by what it comes from. */
 export const NOT_READY_CURES: Readonly<Record<string, Pick<Entry, "cure" | "passes">>> = {
   runtime: {
-    cure: 'start the container runtime; where there is none, set containerRuntimeEndpoint: "" in the configuration',
+    cure: `start the container runtime; where there is none, set ${WITHOUT_RUNTIME}`,
     passes: true,
   },
-  network: { cure: "see to the container runtime's network (CNI)", passes: true },
+  network: {
+    cure: `see to the container runtime's network (CNI); where nothing here runs pods, set ${WITHOUT_RUNTIME}`,
+    passes: true,
+  },
   storage: { cure: "see to the storage drivers that the message names", passes: true },
   shutdown: { cure: "the machine is about to go down" },
   facts: { cure: "see to what the message names; `node-shim facts` shows what was read" },

@@ -38,6 +38,9 @@ export const stopping = (message: string, cure: string): DeploymentFault => ({
 /** As the Worker's bindings and wrangler's configuration have them: what is absent is undefined. */
 export type Configured = Readonly<Record<string, unknown>>;
 
+/** null: it is as it should be. `configured`: the others. */
+export type Check = (text: string, configured: Configured) => DeploymentFault | null;
+
 /** A variable that is absent is as an empty one. Of other JSON, such as a list, its text is none that a check takes. */
 export function textOf(configured: Configured, name: string): string {
   const value = configured[name];

@@ -1,8 +1,17 @@
 // What is wrong with a deployment's variables and secrets: one list, by which the Worker says that it is not
 // configured, and by which a deployment is stopped before it happens.
-import { type Configured, type DeploymentFault, type CheckResult, isEmpty, textOf } from "./check-result.ts";
+import {
+  type Check,
+  type Configured,
+  type DeploymentFault,
+  type CheckResult,
+  isEmpty,
+  textOf,
+} from "./check-result.ts";
 import { SECRETS } from "./secrets.ts";
 import { VARIABLES } from "./variables.ts";
+
+const CHECKS: Readonly<Record<string, Check>> = { ...VARIABLES, ...SECRETS };
 
 export interface CheckedConfiguration {
   findings: CheckResult[];
@@ -12,10 +21,7 @@ export interface CheckedConfiguration {
 
 /** All of it, as the Worker is given it. */
 export function checkConfiguration(configured: Configured): CheckedConfiguration {
-  const checked = [
-    ...checkNames(Object.keys(VARIABLES), configured),
-    ...checkNames(Object.keys(SECRETS), configured),
-  ];
+  const checked = checkNames(Object.keys(CHECKS), configured);
   return {
     findings: checked.map(({ finding }) => finding),
     stopsMachines: checked.some(({ fault }) => fault?.stopsMachines === true),
@@ -35,8 +41,7 @@ function checkNames(
 ): { finding: CheckResult; fault: DeploymentFault | null }[] {
   return names.map((name) => {
     const text = textOf(configured, name);
-    const check = VARIABLES[name] ?? SECRETS[name];
-    const fault = check?.(text, configured) ?? null;
+    const fault = CHECKS[name]?.(text, configured) ?? null;
     return { finding: findingOf(name, fault, text), fault };
   });
 }

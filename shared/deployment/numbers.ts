@@ -1,6 +1,5 @@
-// The Worker's variables that are whole numbers, and how one is read.
+// The Worker's variables that are whole numbers, and what each may be.
 import { DEPLOYMENT_LIMITS } from "../protocol/limits.ts";
-import { failure, type Result, success } from "../result.ts";
 
 /** From, to. */
 export const NUMBER_RANGES = {
@@ -13,12 +12,10 @@ export const NUMBER_RANGES = {
 } as const satisfies Record<string, readonly [least: number, most: number]>;
 export type NumberVariable = keyof typeof NUMBER_RANGES;
 
-/** undefined: it is empty, and has its default. The error: what it has to be. */
-export function readNumber(name: NumberVariable, text: string): Result<number | undefined> {
-  if (text === "") return success(undefined);
+/** null: it is as it should be; an empty one has its default. Else what it has to be. */
+export function numberCure(name: NumberVariable, text: string): string | null {
+  if (text === "") return null;
   const [least, most] = NUMBER_RANGES[name];
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  return number >= least && number <= most
-    ? success(number)
-    : failure(`set it to a whole number from ${least} to ${most}`);
+  return number >= least && number <= most ? null : `set it to a whole number from ${least} to ${most}`;
 }

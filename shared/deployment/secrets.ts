@@ -1,5 +1,6 @@
 // The checks of the Worker's secrets. Nothing of a secret is ever shown.
 import {
+  type Check,
   type Configured,
   entriesOf,
   failed,
@@ -9,8 +10,6 @@ import {
   textOf,
   warning,
 } from "./check-result.ts";
-
-type Check = (text: string, configured: Configured) => DeploymentFault | null;
 
 export const SECRETS: Readonly<Record<string, Check>> = {
   KID_MAC_KEYS: checkMacKeys,

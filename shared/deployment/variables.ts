@@ -3,6 +3,7 @@ import { NAME_LIMITS, TOKEN_LIMITS } from "../protocol/limits.ts";
 import { roleFault } from "../kubernetes/roles.ts";
 import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
 import {
+  type Check,
   type Configured,
   entriesOf,
   failed,
@@ -12,16 +13,16 @@ import {
   textOf,
   warning,
 } from "./check-result.ts";
-import { type NumberVariable, readNumber } from "./numbers.ts";
+import { type NumberVariable, numberCure } from "./numbers.ts";
 
 /** Which deleted Nodes come back. */
 export const REGISTER_AGAIN = ["when-silent", "always", "never"] as const;
 
-/** null: it is as it should be. `configured`: the others. */
-type Check = (text: string, configured: Configured) => DeploymentFault | null;
+/** Does the Worker watch the Nodes of its cluster? */
+export const NODE_WATCH = ["on", "off"] as const;
 
 /** In the order in which they are shown. */
-export const VARIABLES: Readonly<Record<string, Check>> = {
+export const VARIABLES = {
   DEPLOYMENT: checkDeployment,
   NODE_ROLE: checkRoles,
   ORIGINS: checkOrigins,
@@ -35,6 +36,10 @@ export const VARIABLES: Readonly<Record<string, Check>> = {
     text === "" || REGISTER_AGAIN.some((each) => each === text)
       ? null
       : stopping(`it is ${JSON.stringify(text)}`, `set it to ${REGISTER_AGAIN.join(", ")}`),
+  NODE_WATCH: (text) =>
+    text === "" || NODE_WATCH.some((each) => each === text)
+      ? null
+      : failed(`it is ${JSON.stringify(text)}, and counts as on`, `set it to ${NODE_WATCH.join(" or ")}`),
   ACCESS_TEAM: checkAccessTeam,
   ACCESS_AUD: (audience, configured) =>
     isEmpty(audience) && !isEmpty(textOf(configured, "ACCESS_TEAM"))
@@ -44,7 +49,7 @@ export const VARIABLES: Readonly<Record<string, Check>> = {
     !isEmpty(admins) && isEmpty(textOf(configured, "ACCESS_TEAM"))
       ? warning("it names people, although ACCESS_TEAM is empty: none of them gets in", AUD_CURE)
       : null,
-};
+} as const satisfies Record<string, Check>;
 
 const AUD_CURE = "set ACCESS_TEAM and ACCESS_AUD, or empty all three";
 
@@ -110,8 +115,8 @@ function checkKubeUrl(url: string): DeploymentFault | null {
 }
 
 function checkNumber(name: NumberVariable, text: string): DeploymentFault | null {
-  const read = readNumber(name, text);
-  return read.ok ? null : stopping(`it is ${JSON.stringify(text)}`, read.error);
+  const cure = numberCure(name, text);
+  return cure === null ? null : stopping(`it is ${JSON.stringify(text)}`, cure);
 }
 
 function checkAccessTeam(team: string, configured: Configured): DeploymentFault | null {

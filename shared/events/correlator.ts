@@ -49,15 +49,19 @@ export function newEventCorrelator(): EventCorrelator {
   return { aggregates: {}, observations: {}, buckets: {} };
 }
 
-/** Upstream EventCorrelate. Returns null when the spam filter drops the event; a dropped event still counts. */
+/**
+ * Upstream EventCorrelate. Returns null when the spam filter drops the event; a dropped event still counts. An event that
+ * may not be dropped takes of the filter's budget what is there.
+ */
 export function correlateEvent(
   correlator: EventCorrelator,
   event: Event,
   nowMicros: number, // microseconds since 1970
+  mayDrop = true,
 ): CorrelatedEvent | null {
   const { aggregated, key } = aggregateEvent(correlator, event, nowMicros);
   const correlated = observeEvent(correlator, aggregated, key);
-  return isSpam(correlator, correlated.event, nowMicros) ? null : correlated;
+  return isSpam(correlator, correlated.event, nowMicros) && mayDrop ? null : correlated;
 }
 
 /** Remembers the event as the apiserver returned it (upstream UpdateState). */

@@ -11,7 +11,8 @@ export interface EventReasonRow {
 
 export const EVENT_REASONS = {
   Starting: { type: "Normal", when: "a process of the shim registers the machine", isUpstream: true },
-  NodeReady: { type: "Normal", when: "the Node becomes Ready", isUpstream: true },
+  CgroupV1: { type: "Warning", when: "a process of the shim starts on cgroup v1", isUpstream: true },
+  NodeReady: { type: "Normal", when: "the Node becomes Ready, or is created so", isUpstream: true },
   NodeNotReady: { type: "Normal", when: "the Node is Ready no longer", isUpstream: true },
   NodeHasSufficientMemory: { type: "Normal", when: "MemoryPressure becomes False", isUpstream: true },
   NodeHasInsufficientMemory: { type: "Normal", when: "MemoryPressure becomes True", isUpstream: true },
@@ -28,6 +29,12 @@ export const EVENT_REASONS = {
   },
   Rebooted: { type: "Warning", when: "the boot ID is another one", isUpstream: true },
   InvalidDiskCapacity: { type: "Warning", when: "the image filesystem has no capacity", isUpstream: true },
+  EvictionThresholdMet: {
+    type: "Warning",
+    when: "an eviction threshold is met, for its whole grace period",
+    isUpstream: true,
+  },
+  SystemOOM: { type: "Warning", when: "the kernel has ended processes for want of memory", isUpstream: true },
   KubeletSetupFailed: { type: "Warning", when: "the shim ends instead of reporting", isUpstream: true },
   NodeNameTaken: { type: "Warning", when: "somebody else has the Node or keeps it alive", isUpstream: false },
   MachineCloned: { type: "Warning", when: "several machines report with one key", isUpstream: false },

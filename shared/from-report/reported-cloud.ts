@@ -1,6 +1,6 @@
 // Takes what setters and registration need of a cloud out of a machine's facts. Asks no cloud.
 import type { Facts } from "../protocol/facts.ts";
-import type { CloudFacts } from "../node/initial-node.ts";
+import { type CloudFacts, cloudLabels } from "../node/initial-node.ts";
 import type { StatusSources } from "../setters/pipeline.ts";
 import { failure, success } from "../result.ts";
 
@@ -27,6 +27,15 @@ export function cloudFactsOf(facts: Facts): CloudFacts | null {
     instances: { providerID: success(providerID), instanceType: success(instanceType) },
     zone: success({ failureDomain: zone, region }),
   };
+}
+
+/** The labels that the cloud gives the machine; null: it has one, and what that says is not known yet. */
+export function cloudLabelsOf(facts: Facts): Record<string, string> | null {
+  if (!hasMetadata(facts)) return {};
+  const { cloud } = facts;
+  if (!cloud) return null;
+  const { instanceType, zone = "", region = "" } = cloud;
+  return cloudLabels({ instanceType, zone, region });
 }
 
 /** The input of the setter nodeAddressCloud; undefined where the machine's own addresses count. */

@@ -9,16 +9,17 @@ import { cloudFactsOf, isExternalCloud } from "./reported-cloud.ts";
 import { type ReportedStatus, reportedSources } from "./reported-status.ts";
 import { factSetters } from "./reported-extras.ts";
 import { customSetters } from "../setters/custom.ts";
-import { FACTS_ONLY_TAINT } from "../node/ownership.ts";
+import { FACTS_ONLY_TAINT, NO_LOAD_BALANCER_LABEL } from "../node/ownership.ts";
+import { formatSeconds } from "../kubernetes/micro-time.ts";
 import { machineWords } from "../setters/machine-words.ts";
 import { setNodeInfo } from "../setters/node-info.ts";
 import { shutdownEvent } from "../setters/shutdown-event.ts";
+import { evictionThresholdEvent } from "../setters/eviction-threshold-event.ts";
 import { imageFilesystemEvent } from "../setters/image-filesystem-event.ts";
+import { systemOomEvent } from "../setters/system-oom-event.ts";
+import { settingsInForce } from "./settings-in-force.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import type { Result } from "../result.ts";
-
-/** A machine without a kubelet must not be given traffic that a load balancer spreads over Nodes. */
-export const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 /** All setters in their order, with a report as their source. */
 export function reportedSetters(reported: ReportedStatus): Setter[] {
@@ -29,13 +30,16 @@ export function reportedSetters(reported: ReportedStatus): Setter[] {
 
 /**
  * The events that a registered kubelet records apart from its status. They run before the setters, so that a shutdown
- * is recorded before the NotReady that it causes.
+ * is recorded before the NotReady that it causes, and a threshold before its condition.
  */
-export function reportedEvents({ vitals, memory, recordEvent }: ReportedStatus): Setter[] {
+export function reportedEvents({ facts, vitals, memory, recordEvent }: ReportedStatus): Setter[] {
   const [, capacityBytes] = vitals.signals["imagefs.available"] ?? [];
+  const { thresholds } = settingsInForce(facts.settings);
   return [
+    systemOomEvent(memory.oom, vitals.oomKills, facts.machine?.bootID, recordEvent),
     shutdownEvent(memory.shutdown, vitals.shuttingDown ?? false, recordEvent),
     imageFilesystemEvent(memory.imageFilesystem, capacityBytes, recordEvent),
+    evictionThresholdEvent(memory.reclaim, thresholds, () => memory.eviction.metThresholds, recordEvent),
   ];
 }
 
@@ -77,9 +81,9 @@ export function reportedInitialNode(
       providerID: settings.providerID ?? DEFAULT_SETTINGS.providerID,
       declaredFeatures: null,
       older: {
-        unschedulable: false,
-        networkUnavailable: false,
-        now: "",
+        unschedulable: settings.registerSchedulable === false,
+        networkUnavailable: settings.networkUnavailable ?? false,
+        now: formatSeconds(reported.nowMs * 1000),
         keepTerminatedPodVolumes: settings.keepTerminatedPodVolumes ?? false,
         cloud,
       },

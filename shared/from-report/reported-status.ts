@@ -16,12 +16,14 @@ import type { MachineInfo } from "../resources/machine-capacity.ts";
 import type { StatusSources } from "../setters/pipeline.ts";
 import { cloudAddressesOf, isExternalCloud } from "./reported-cloud.ts";
 import { capacityOf, settingsInForce } from "./settings-in-force.ts";
+import type { ReclaimState } from "../setters/eviction-threshold-event.ts";
 import type { ImageFilesystemState } from "../setters/image-filesystem-event.ts";
 import type { RebootEvent } from "../setters/machine-info.ts";
 import type { ResolveAddress } from "../setters/node-address.ts";
 import type { SchedulableState } from "../setters/record-node-schedulable-event.ts";
 import type { RecordEvent } from "../setters/setter.ts";
 import type { ShutdownState } from "../setters/shutdown-event.ts";
+import type { OomState } from "../setters/system-oom-event.ts";
 import { missingRuntime, type RuntimeMemory } from "./missing-runtime.ts";
 import { validateNodeIP } from "../setters/validate-node-ip.ts";
 import { failure, type Result, success } from "../result.ts";
@@ -36,6 +38,8 @@ export interface ReportedMemory {
   eviction: EvictionState;
   imageFilesystem: ImageFilesystemState;
   shutdown: ShutdownState;
+  reclaim: ReclaimState;
+  oom: OomState;
 }
 
 export const NOTHING_REMEMBERED: ReportedMemory = {
@@ -44,6 +48,8 @@ export const NOTHING_REMEMBERED: ReportedMemory = {
   eviction: NO_PRESSURE,
   imageFilesystem: { hasNoCapacity: false },
   shutdown: { isShuttingDown: false },
+  reclaim: { resource: null },
+  oom: { kills: null, bootID: "" },
 };
 
 export interface ReportedStatus {

@@ -14,18 +14,17 @@ import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { isRoleLabel } from "../kubernetes/roles.ts";
 import type { Node, ResourceList } from "../kubernetes/types.ts";
 import { PROVIDED_NODE_IP_ANNOTATION } from "../setters/provided-node-ip.ts";
-import { FACTS_ONLY_TAINT } from "../node/ownership.ts";
-import { isSameTaint } from "../node/initial-node.ts";
+import { FACTS_ONLY_TAINT, NO_LOAD_BALANCER_LABEL } from "../node/ownership.ts";
+import { isSameTaint, UNSCHEDULABLE_TAINT } from "../node/initial-node.ts";
 import type { Facts } from "../protocol/facts.ts";
 import { DROP_INS_CONDITION, isRollcallLabel } from "../protocol/drop-ins.ts";
 import { isInventoryLabel } from "../protocol/inventory.ts";
 import type { Grant } from "../protocol/join-tokens.ts";
 import { FACT_CONDITIONS_ANNOTATION } from "../setters/fact-conditions.ts";
-import { FACT_LABELS_ANNOTATION } from "../setters/fact-labels.ts";
+import { FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION } from "../setters/fact-labels.ts";
 import { FACT_RESOURCES_ANNOTATION } from "../setters/fact-resources.ts";
 import { listedIn, unlist } from "../setters/listed.ts";
 import type { DraftNode } from "../setters/setter.ts";
-import { NO_LOAD_BALANCER_LABEL } from "./reported-node.ts";
 
 /** Whose Node it is, and what its join token gives and allows. */
 export interface GrantHolder {
@@ -73,42 +72,51 @@ function isAllowed(patterns: readonly string[] | undefined, key: string): boolea
   );
 }
 
-/** Has somebody else set this field last? An apiserver that does not say who owns a field knows of nobody else. */
-function isOthers(before: Node | undefined, path: readonly string[], fieldManager: string): boolean {
+/** Who else has set this field last? An apiserver that does not say who owns a field knows of nobody else. */
+function otherOwner(
+  before: Node | undefined,
+  path: readonly string[],
+  fieldManager: string,
+): string | undefined {
   const owners = fieldOwners(before?.metadata, path);
-  return owners.length > 0 && !owners.includes(fieldManager);
+  return owners.includes(fieldManager) ? undefined : owners[0];
+}
+
+/** For people; of somebody else's part: whose it is. */
+function named(part: string, owner: string | undefined): string {
+  return owner === undefined ? part : `${part} (as ${owner} has set it)`;
 }
 
 function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHolder): string[] {
-  const { grant, name, fieldManager } = holder;
+  const { grant, name } = holder;
   const [was, is] = [before?.metadata?.labels ?? {}, node.metadata.labels ?? {}];
   if (was === is) return [];
   const labels = { ...is };
   const left: string[] = [];
+  let isBeyond = false;
   for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
     if (was[key] === is[key] || OWN_LABELS.has(key)) continue;
-    const kept = before ? was[key] : (grant.labels?.[key] ?? (key === HOSTNAME_LABEL ? name : undefined));
+    const given = before ? was[key] : grant.labels?.[key];
+    const kept = given ?? (key === HOSTNAME_LABEL ? name : undefined);
     if (is[key] === kept || mayChange(key, is[key])) continue;
-    left.push(`label ${key}`);
+    isBeyond = true;
+    // What the machine stops saying, and its token says by now, is not left out of anything.
+    if (is[key] !== undefined || grant.labels?.[key] === undefined) left.push(`label ${key}`);
     if (kept === undefined) delete labels[key];
     else labels[key] = kept;
   }
   // What the token gives a new Node is there, also where a fact took its place and went again.
   const given = before ? {} : grant.labels;
-  if (left.length === 0 && before) return [];
+  if (before && !isBeyond) return [];
   node.metadata.labels = { ...labels, ...given };
-  unlist(
-    node,
-    FACT_LABELS_ANNOTATION,
-    left.map((text) => text.slice("label ".length)),
-  );
+  const keys = left.map((text) => text.slice("label ".length));
+  for (const list of [FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION]) unlist(node, list, keys);
   return left;
 
   function mayChange(key: string, value: string | undefined): boolean {
     if (grant.labels?.[key] !== undefined) return false;
     if (isReserved(key)) return false;
     if (key === HOSTNAME_LABEL) return grant.mayLabel === undefined || isAllowed(grant.mayLabel, key);
-    if (isOthers(before, ["f:metadata", "f:labels", `f:${key}`], fieldManager)) return false;
     return value === undefined || isAllowed(grant.mayLabel, key);
   }
 }
@@ -121,7 +129,10 @@ function isReserved(key: string): boolean {
 function taintsWithin(node: DraftNode, { grant }: GrantHolder): string[] {
   const taints = node.spec.taints ?? [];
   const isGiven = (taint: (typeof taints)[number]) =>
-    taint.key === FACTS_ONLY_TAINT.key || (grant.taints ?? []).some((given) => isSameTaint(given, taint));
+    taint.key === FACTS_ONLY_TAINT.key ||
+    // It follows from the cordon, with which a machine takes nothing but itself out of use.
+    (node.spec.unschedulable === true && isSameTaint(taint, UNSCHEDULABLE_TAINT)) ||
+    (grant.taints ?? []).some((given) => isSameTaint(given, taint));
   const left = taints.filter((taint) => !isGiven(taint) && !isAllowed(grant.mayTaint, taint.key));
   if (left.length > 0) node.spec.taints = taints.filter((taint) => !left.includes(taint));
   return left.map(({ key }) => `taint ${key}`);
@@ -144,12 +155,16 @@ function conditionsWithin(
   const listed = listedIn(before, FACT_CONDITIONS_ANNOTATION);
   const types = [...(dropIns?.conditions ?? []).map(({ type }) => type), ...listed];
   const was = before?.status?.conditions ?? [];
+  const pathOf = (type: string) => ["f:status", "f:conditions", `k:{"type":${JSON.stringify(type)}}`];
+  const ownerOf = (type: string) => otherOwner(before, pathOf(type), fieldManager);
+  // Somebody may have removed the list.
+  const isOurs = (type: string) =>
+    listed.includes(type) || fieldOwners(before?.metadata, pathOf(type)).includes(fieldManager);
   const mayChange = (type: string) => {
     if (type === DROP_INS_CONDITION) return true;
-    const path = ["f:status", "f:conditions", `k:{"type":${JSON.stringify(type)}}`];
     const exists = was.some((condition) => condition.type === type);
-    if (exists && !listed.includes(type)) return false;
-    if (isOthers(before, path, fieldManager)) return false;
+    if (exists && !isOurs(type)) return false;
+    if (ownerOf(type) !== undefined) return false;
     return isAllowed(grant.mayCondition, type);
   };
   const left = [...new Set(types)].filter((type) => !mayChange(type));
@@ -159,7 +174,7 @@ function conditionsWithin(
   // Ready stays last, as everywhere.
   node.status.conditions = [...kept, ...conditions];
   unlist(node, FACT_CONDITIONS_ANNOTATION, left);
-  return left.map((type) => `condition ${type}`);
+  return left.map((type) => named(`condition ${type}`, ownerOf(type)));
 
   /** One of our own that the token no longer allows goes as any that nobody reports any more. */
   function isGone(type: string): boolean {
@@ -177,12 +192,12 @@ function resourcesWithin(
   const listed = listedIn(before, FACT_RESOURCES_ANNOTATION);
   const fromPlugins = [...Object.keys(devices?.capacity ?? {}), ...(devices?.removed ?? [])];
   const fromDropIns = [...Object.keys(dropIns?.resources ?? {}), ...listed];
-  const isSomebodyElses = (name: string) => {
-    const path = ["f:status", "f:capacity", `f:${name}`];
-    return !fromPlugins.includes(name) && isOthers(before, path, fieldManager);
-  };
+  const ownerOf = (name: string) =>
+    fromPlugins.includes(name)
+      ? undefined
+      : otherOwner(before, ["f:status", "f:capacity", `f:${name}`], fieldManager);
   const left = [...new Set([...fromPlugins, ...fromDropIns, ...changedResources(before, node)])].filter(
-    (name) => isSomebodyElses(name) || (!isAllowed(grant.mayResource, name) && !listed.includes(name)),
+    (name) => ownerOf(name) !== undefined || (!isAllowed(grant.mayResource, name) && !listed.includes(name)),
   );
   if (left.length === 0) return [];
   for (const list of ["capacity", "allocatable"] as const) {
@@ -195,7 +210,7 @@ function resourcesWithin(
     node.status[list] = resources;
   }
   unlist(node, FACT_RESOURCES_ANNOTATION, left);
-  return left.map((name) => `resource ${name}`);
+  return left.map((name) => named(`resource ${name}`, ownerOf(name)));
 }
 
 /** Those that a registration resets, besides what facts say about. */

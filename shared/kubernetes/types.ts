@@ -21,6 +21,11 @@ export type Wire<T> = T extends Date
       : T;
 
 export type Node = Wire<V1Node>;
+/** A page of Nodes; `continue`: there is another one. */
+export interface NodeList {
+  metadata: { resourceVersion?: string; continue?: string };
+  items: Node[];
+}
 export type NodeSpec = Wire<V1NodeSpec>;
 export type NodeStatus = Wire<V1NodeStatus>;
 export type NodeCondition = Wire<V1NodeCondition>;

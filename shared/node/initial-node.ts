@@ -6,14 +6,15 @@ import { setNodeStatus } from "./update-node.ts";
 import { failure, type Result, success } from "../result.ts";
 
 export const ATTACH_DETACH_ANNOTATION = "volumes.kubernetes.io/controller-managed-attach-detach";
-const KEEP_TERMINATED_POD_VOLUMES_ANNOTATION = "volumes.kubernetes.io/keep-terminated-pod-volumes";
+export const KEEP_TERMINATED_POD_VOLUMES_ANNOTATION = "volumes.kubernetes.io/keep-terminated-pod-volumes";
 /** Added with `externalCloudProvider` even where `registerWithTaints` has it: upstream does not compare. */
 export const EXTERNAL_CLOUD_TAINT: Taint = {
   key: "node.cloudprovider.kubernetes.io/uninitialized",
   value: "true",
   effect: "NoSchedule",
 };
-const UNSCHEDULABLE_TAINT: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
+/** What the node controller gives a Node that is cordoned. */
+export const UNSCHEDULABLE_TAINT: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 export interface InitialNodeOptions {
   nodeName: string;
@@ -159,6 +160,16 @@ function applyCloudFacts(node: DraftNode, { instances, zone }: CloudFacts): stri
 const INSTANCE_TYPE_LABELS = ["beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"];
 const ZONE_LABELS = ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"];
 const REGION_LABELS = ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"];
+export const CLOUD_LABELS: readonly string[] = [...INSTANCE_TYPE_LABELS, ...ZONE_LABELS, ...REGION_LABELS];
+
+/** The labels of a machine whose cloud says this. */
+export function cloudLabels({ instanceType = "", zone = "", region = "" }): Record<string, string> {
+  const labels: Record<string, string> = {};
+  setUnlessEmpty(labels, instanceType, INSTANCE_TYPE_LABELS);
+  setUnlessEmpty(labels, zone, ZONE_LABELS);
+  setUnlessEmpty(labels, region, REGION_LABELS);
+  return labels;
+}
 
 function setUnlessEmpty(labels: Record<string, string>, value: string, names: readonly string[]): void {
   if (value === "") return;

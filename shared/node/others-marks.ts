@@ -1,5 +1,5 @@
 // What others have set on a Node that is created again: cordon and taints. Labels and annotations go with the Node.
-import type { Node } from "../kubernetes/types.ts";
+import type { Node, Taint } from "../kubernetes/types.ts";
 import type { DraftNode } from "../setters/setter.ts";
 import { isSameTaint } from "./initial-node.ts";
 import { FACTS_ONLY_TAINT } from "./ownership.ts";
@@ -15,11 +15,14 @@ const OF_CONDITIONS: ReadonlySet<string> = new Set([
   "node.cloudprovider.kubernetes.io/shutdown",
 ]);
 
-/** Adds to `node`, which is about to be created, what the Node before it had when it was last seen. */
-export function keepOthersMarks(node: DraftNode, { spec = {} }: Node): void {
+/**
+ * Adds to `node`, which is about to be created, what the Node before it had when it was last seen. `ours`: what machine and
+ * token have said of that one.
+ */
+export function keepOthersMarks(node: DraftNode, { spec = {} }: Node, ours: readonly Taint[] = []): void {
   const own = node.spec.taints ?? [];
   // Whether a new Node has this one, its machine and its join token say.
-  const decided = [...own, FACTS_ONLY_TAINT];
+  const decided = [...own, ...ours, FACTS_ONLY_TAINT];
   const others = (spec.taints ?? []).filter(
     (taint) => !OF_CONDITIONS.has(taint.key) && !decided.some((each) => isSameTaint(each, taint)),
   );

@@ -1,12 +1,13 @@
 // Setter: the labels that rollcall itself gives a Node: that no kubelet is there, whose it is, and its roles. No machine
 // decides about them.
+import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import { roleFault, roleLabel } from "../kubernetes/roles.ts";
 import { listedIn, replaceListed } from "../setters/listed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import { DEPLOYMENT_LABEL, MACHINE_LABEL } from "./ownership.ts";
 
 /** Lists the roles that are ours, so that they go when the deployment or the token names others. */
-const ROLES_ANNOTATION = "rollcall.dev/roles";
+export const ROLES_ANNOTATION = "rollcall.dev/roles";
 
 /** What a deployment writes on all of its Nodes. */
 export interface NodeMarks {
@@ -19,10 +20,11 @@ export interface NodeMarks {
 export function ownLabels(
   deployment: string | null, // null: not known here
   roles: readonly string[], // without those of the control plane (roleFault)
+  fieldManager?: string, // under which this deployment writes: a role that it wrote is ours, whoever removed the list
 ): Setter {
   return (node) => {
     const before = node.metadata.labels ?? {};
-    const gone = listRoles(node, roles);
+    const gone = listRoles(node, roles, fieldManager);
     const wanted: [key: string, value: string][] = [[MACHINE_LABEL, ""]];
     if (deployment !== null) wanted.push([DEPLOYMENT_LABEL, deployment]);
     for (const role of roles) wanted.push([roleLabel(role), before[roleLabel(role)] ?? ""]);
@@ -35,11 +37,18 @@ export function ownLabels(
 }
 
 /** Lists the roles that are ours from now on; returns those of ours that are no longer named. */
-function listRoles(node: DraftNode, roles: readonly string[]): string[] {
+function listRoles(node: DraftNode, roles: readonly string[], fieldManager: string | undefined): string[] {
   if (roles.length === 0 && node.metadata.annotations?.[ROLES_ANNOTATION] === undefined) return [];
   const { labels = {} } = node.metadata;
   const listed = listedIn(node, ROLES_ANNOTATION);
-  const own = roles.filter((role) => listed.includes(role) || labels[roleLabel(role)] === undefined);
+  const isWrittenHere = (label: string) =>
+    fieldOwners(node.metadata, ["f:metadata", "f:labels", `f:${label}`]).some(
+      (owner) => owner === fieldManager,
+    );
+  const own = roles.filter((role) => {
+    const label = roleLabel(role);
+    return listed.includes(role) || labels[label] === undefined || isWrittenHere(label);
+  });
   const gone = replaceListed(node, ROLES_ANNOTATION, own);
   // Somebody else may have written the annotation.
   return gone.filter((role) => roleFault(role) === null);

@@ -7,6 +7,8 @@ export const OWNER_ANNOTATION = "rollcall.dev/owner";
 export const MACHINE_LABEL = "rollcall.dev/machine";
 /** The owner once more, since selectors do not read annotations. Whose Node it is, the annotation decides. */
 export const DEPLOYMENT_LABEL = "rollcall.dev/deployment";
+/** A machine without a kubelet must not be given traffic that a load balancer spreads over Nodes. */
+export const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
 /** A machine without a kubelet must not be given pods. */
 export const FACTS_ONLY_TAINT: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
 

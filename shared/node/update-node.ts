@@ -6,6 +6,8 @@ import type { Result } from "../result.ts";
 
 const LABEL_OS = "kubernetes.io/os";
 const LABEL_ARCH = "kubernetes.io/arch";
+/** What every update sets. */
+export const REQUIRED_LABELS: readonly string[] = [LABEL_OS, LABEL_ARCH];
 
 export interface NodeUpdate {
   node: DraftNode;

@@ -163,8 +163,10 @@ export const factsSchema = z.strictObject({
       .check(z.maxLength(FACTS_LIMITS.runtimeHandlers)),
   ),
   runtimeFeatures: z.optional(z.strictObject({ supplementalGroupsPolicy: z.boolean() })),
-  /** Whether the kernel can cap the CPU of a group of processes (CFS quota). */
-  cgroups: z.optional(z.strictObject({ cpuHardcapping: z.boolean() })),
+  /** Whether the kernel can cap the CPU of a group of processes (CFS quota), and of which version the groups are. */
+  cgroups: z.optional(
+    z.strictObject({ cpuHardcapping: z.boolean(), version: z.optional(z.literal([1, 2])) }),
+  ),
   /**
    * What drop-ins report for setters that users add (docs/custom-setters.md). Absent: nothing, or they did not run yet.
    */

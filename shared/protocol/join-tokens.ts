@@ -45,7 +45,7 @@ const role = z.string().check(
 export const grantShape = {
   /** May its machines replace the taint rollcall.dev/facts-only by registerWithTaints? */
   withoutFactsOnlyTaint: z._default(z.boolean(), false),
-  /** What its machines' Nodes are created with; these win over the machine's own. */
+  /** What its machines' Nodes have, taints from their creation on; these win over the machine's own. */
   labels: z.optional(nodeLabels),
   taints: z.optional(nodeTaints),
   /** Of its machines' Nodes, for kubectl's column ROLES; absent: those of the deployment (NODE_ROLE). */

@@ -138,6 +138,13 @@ export type HistoryEntry = z.infer<typeof historyEntry>;
 export const historySchema = z.object({ entries: z.array(historyEntry) });
 export type HistoryAnswer = z.infer<typeof historySchema>;
 
+const clusterEvent = z.object({ id: z.number(), at: z.string(), text: z.string() });
+export type ClusterEvent = z.infer<typeof clusterEvent>;
+
+/** 200 to GET /v1/cluster/history: what became of the watch of Nodes; newest first. */
+export const clusterHistorySchema = z.object({ entries: z.array(clusterEvent) });
+export type ClusterHistoryAnswer = z.infer<typeof clusterHistorySchema>;
+
 /** 200 to GET /v1/nodes/{name}/clones. */
 export const sendersSchema = z.object({
   /** null: as far as is known, there is one sender. */
@@ -166,7 +173,7 @@ export const sendersSchema = z.object({
 export type ListedSenders = z.infer<typeof sendersSchema>;
 
 const readinessCheck = z.object({
-  /** The name of a variable or a secret, or `token`, `registry`, `clock`, `apiserver`. */
+  /** The name of a variable or a secret, or `token`, `registry`, `clock`, `apiserver`, `watch`. */
   check: z.string(),
   /** ok, warning, failed */
   state: z.string(),

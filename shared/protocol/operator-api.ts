@@ -43,6 +43,14 @@ export const originMachinesQuerySchema = z.strictObject({
 });
 export type OriginMachinesQuery = z.infer<typeof originMachinesQuerySchema>;
 
+/** The query of GET /v1/cluster/history. */
+export const clusterHistoryQuerySchema = z.strictObject({
+  /** Only what came before the entry of this ID: the next page. */
+  before: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),
+  limit: pageLimit,
+});
+export type ClusterHistoryQuery = z.infer<typeof clusterHistoryQuerySchema>;
+
 export const HISTORY_KINDS = [
   "registration",
   "identity",

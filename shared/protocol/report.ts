@@ -34,6 +34,8 @@ const vitals = z.strictObject({
   /** What keeps the Node from being Ready, by source. */
   errors: z.optional(z.strictObject({ runtime: errors, network: errors, storage: errors })),
   shuttingDown: z.optional(z.boolean()),
+  /** How many processes the kernel has ended for want of memory since it started. Absent: not known. */
+  oomKills: z.optional(count),
   /**
    * Why the shim ends instead of reporting. It becomes an event and a line of history; the rest of the report is
    * ignored.

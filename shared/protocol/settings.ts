@@ -101,6 +101,10 @@ export const settingsSchema = z
     volumeLimits: z.optional(z.boolean()),
     /** --keep-terminated-pod-volumes, which kubelets up to 1.27 announce in an annotation. */
     keepTerminatedPodVolumes: z.optional(z.boolean()),
+    /** False: --register-schedulable=false of older kubelets. The Node is created cordoned. */
+    registerSchedulable: z.optional(z.boolean()),
+    /** --network-unavailable: the Node is created with NetworkUnavailable, which a route controller then ends. */
+    networkUnavailable: z.optional(z.boolean()),
     /**
      * True where no container runtime is configured, and the shim looks for one: `runtime: null` in the facts then means
      * that none is there. Without it, that the machine's configuration says so.

@@ -1,18 +1,31 @@
-// Setter: labels that follow from a machine's facts and change with them. Sets no label that others decide about.
-import { replaceListed } from "./listed.ts";
+// Setters: labels that follow from a machine's facts and change with them. They set no label that others decide about.
+import { listedIn } from "./listed.ts";
+import { listedLabels } from "./listed-labels.ts";
 import type { Setter } from "./setter.ts";
 
+/** Lists those of hardware and drop-ins. */
 export const FACT_LABELS_ANNOTATION = "rollcall.dev/fact-labels";
+/** Lists those of the configuration and the cloud. */
+export const NODE_LABELS_ANNOTATION = "rollcall.dev/node-labels";
 
+/** Those of hardware and drop-ins. */
 export function factLabels(
-  wanted: Readonly<Record<string, string>>, // typically those of the inventory and the drop-ins
-  mayBeSet: (key: string) => boolean, // may it be removed with the facts? Somebody else may have written the annotation
+  wanted: Readonly<Record<string, string>>,
+  mayBeRemoved: (key: string) => boolean, // with the facts? Somebody else may have written the annotation
 ): Setter {
-  return (node) => {
-    const gone = replaceListed(node, FACT_LABELS_ANNOTATION, Object.keys(wanted)).filter(mayBeSet);
-    if (gone.length === 0 && Object.keys(wanted).length === 0) return null;
-    const kept = Object.entries(node.metadata.labels ?? {}).filter(([key]) => !gone.includes(key));
-    node.metadata.labels = { ...Object.fromEntries(kept), ...wanted };
-    return null;
-  };
+  return listedLabels({ annotation: FACT_LABELS_ANNOTATION, wanted, mayBeRemoved });
+}
+
+/** Those of the configuration and the cloud. Runs after factLabels, whose labels it leaves alone. */
+export function nodeLabels(
+  wanted: Readonly<Record<string, string>>, // without those of factLabels
+  mayBeRemoved: (key: string) => boolean, // as above
+  isUndecided: (key: string) => boolean, // typically a cloud's, while its metadata cannot be read
+): Setter {
+  return listedLabels({
+    annotation: NODE_LABELS_ANNOTATION,
+    wanted,
+    mayBeRemoved: (key, node) => mayBeRemoved(key) && !listedIn(node, FACT_LABELS_ANNOTATION).includes(key),
+    isUndecided,
+  });
 }

@@ -10,6 +10,7 @@ import { fleetEnrol, fleetRestarts } from "./fleet.ts";
 import { heartbeatCosts } from "./heartbeat-cost.ts";
 import { heartbeatBytes } from "./heartbeat-bytes.ts";
 import { heartbeatRates } from "./heartbeat-rate.ts";
+import { nodeWatches } from "./node-watch.ts";
 import { patchCreation } from "./patch-creation.ts";
 import { quantityParse } from "./quantity-parse.ts";
 import { shimFirstReports } from "./shim-first-report.ts";
@@ -27,6 +28,7 @@ export const benchmarks: readonly Benchmark[] = [
   apiserverLeases,
   apiserverStatus,
   ...heartbeatCosts,
+  ...nodeWatches,
   ...heartbeatRates,
   ...enrolmentBenchmarks,
   ...starts,

@@ -49,12 +49,14 @@ export interface Budget {
 
 const KILLED = "workerd killed under 1,000 machines";
 
-/** At most so many per steady heartbeat, while warm and while cold. */
-function heartbeat(name: string, what: string, unit: Unit, warm: number | null, cold: number | null) {
-  return [
-    { name: `heartbeat-warm-${name}`, what: `warm heartbeat: ${what}`, unit, budget: warm },
-    { name: `heartbeat-cold-${name}`, what: `cold heartbeat: ${what}`, unit, budget: cold },
-  ];
+/** At most so many per steady heartbeat: while warm, while cold, and while warm with the Node on the watch's list. */
+function heartbeat(name: string, what: string, unit: Unit, budgets: (number | null)[]) {
+  return ["warm", "cold", "watched"].map((kind, index) => ({
+    name: `heartbeat-${kind}-${name}`,
+    what: `${kind} heartbeat: ${what}`,
+    unit,
+    budget: budgets[index] ?? null,
+  }));
 }
 
 /** Names that begin with `shim-` are measured on each Node.js of the machine: `shim-24-cpu`. */
@@ -97,14 +99,26 @@ export const BUDGETS: readonly Budget[] = [
     against: "JSON server",
     budget: 2.2,
   },
-  ...heartbeat("rows", "rows written", "rows", 0, 0),
-  ...heartbeat("rows-read", "rows read", "rows", null, null),
-  ...heartbeat("requests", "apiserver requests", "requests", 1, 2),
-  ...heartbeat("trips", "round trips", "trips", 1, 2),
-  ...heartbeat("minute-rows", "rows written in all, a minute", "rows", 0.2, 0.2),
-  ...heartbeat("minute-requests", "apiserver requests in all, a minute", "requests", 6.7, null),
-  ...heartbeat("minute-bytes", "bytes to and from the apiserver, a minute", "bytes", null, null),
-  ...heartbeat("cpu", "workerd's CPU", "µs", null, null),
+  ...heartbeat("rows", "rows written", "rows", [0, 0, 0]),
+  ...heartbeat("rows-read", "rows read", "rows", []),
+  ...heartbeat("requests", "apiserver requests", "requests", [1, 2, 1]),
+  ...heartbeat("trips", "round trips", "trips", [1, 2, 1]),
+  ...heartbeat("minute-rows", "rows written in all, a minute", "rows", [0.2, 0.2, 0.02]),
+  ...heartbeat("minute-requests", "apiserver requests in all, a minute", "requests", [6.7, null, 6.3]),
+  ...heartbeat("minute-bytes", "bytes to and from the apiserver, a minute", "bytes", []),
+  ...heartbeat("cpu", "workerd's CPU", "µs", []),
+  {
+    name: "watch-cpu",
+    what: "watching 1,000 steady Nodes: workerd's CPU",
+    unit: "% of a core",
+    budget: 2,
+  },
+  {
+    name: "watch-bytes",
+    what: "watching steady Nodes: bytes of each in a minute",
+    unit: "bytes",
+    budget: null,
+  },
   {
     name: "heartbeat-rate",
     what: "heartbeats through workerd",

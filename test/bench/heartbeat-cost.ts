@@ -35,10 +35,14 @@ interface Beat {
   trips: number;
 }
 
-async function heartbeatCost(isCold: boolean, progress: Progress): Promise<Cost> {
+/** Warm, cold: as without the watch of Nodes. Watched: warm, and with it. */
+type Kind = "warm" | "cold" | "watched";
+
+async function heartbeatCost(kind: Kind, progress: Progress): Promise<Cost> {
   let nowMs = Date.UTC(2026, 0, 1);
   const kube = await startCountingKube(() => nowMs);
-  const worker = await startBenchWorker(kube, NAME, { entry: ENTRY });
+  const variables = { MACHINE_REQUESTS: "1000000", NODE_WATCH: kind === "watched" ? "on" : "off" };
+  const worker = await startBenchWorker(kube, NAME, { entry: ENTRY, variables });
   const { send: sendNow, close } = httpTransport(worker.url, 9000);
   let trips = 0;
   const send: Transport = (request) => {
@@ -63,7 +67,7 @@ async function heartbeatCost(isCold: boolean, progress: Progress): Promise<Cost>
     for (let index = 0; nowMs < endMs; index++) {
       const isMeasured = nowMs >= firstMs;
       if (isMeasured && beats.length === 0) cpuBefore = worker.cpuMicroseconds();
-      if (isCold) await ask("evict");
+      if (kind === "cold") await ask("evict");
       await ask("rows");
       kube.asked();
       trips = 0;
@@ -120,12 +124,12 @@ const ROWS: [name: string, figure: keyof Cost][] = [
   ["cpu", "cpuMicroseconds"],
 ];
 
-function rowsOf(kind: "warm" | "cold"): Benchmark[] {
-  const cost = once((progress: Progress) => heartbeatCost(kind === "cold", progress));
+function rowsOf(kind: Kind): Benchmark[] {
+  const cost = once((progress: Progress) => heartbeatCost(kind, progress));
   return ROWS.map(([name, figure]) => ({
     ...budgetOf(`heartbeat-${kind}-${name}`),
     measure: async (progress) => [{ ours: (await cost(progress))[figure] }],
   }));
 }
 
-export const heartbeatCosts: Benchmark[] = [...rowsOf("warm"), ...rowsOf("cold")];
+export const heartbeatCosts: Benchmark[] = [...rowsOf("warm"), ...rowsOf("cold"), ...rowsOf("watched")];

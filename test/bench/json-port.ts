@@ -1,6 +1,9 @@
-// A plain HTTP port on loopback before something that answers in JSON. Reads a request, writes the answer, decides nothing.
+// A plain HTTP port on loopback before something that answers in JSON, or in a stream of it. Reads a request, writes the answer, decides nothing.
 import { createServer, type IncomingHttpHeaders } from "node:http";
+import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream as NodeStream } from "node:stream/web";
 
 export interface PortRequest {
   method: string;
@@ -15,17 +18,22 @@ export interface JsonPort {
   stop: () => Promise<void>;
 }
 
+export interface PortAnswer {
+  status: number;
+  text: string | ReadableStream<Uint8Array>;
+}
+
 /** Where `answer` fails, the connection is cut. */
-export async function openJsonPort(
-  answer: (request: PortRequest) => Promise<{ status: number; text: string }>,
-): Promise<JsonPort> {
+export async function openJsonPort(answer: (request: PortRequest) => Promise<PortAnswer>): Promise<JsonPort> {
   const server = createServer((incoming, outgoing) => {
     const { method = "GET", url: path = "/", headers } = incoming;
     text(incoming)
       .then((body) => answer({ method, path, headers, body }))
-      .then((answered) => {
-        outgoing.writeHead(answered.status, { "content-type": "application/json" });
-        outgoing.end(answered.text);
+      .then(({ status, text: answered }) => {
+        outgoing.writeHead(status, { "content-type": "application/json" });
+        if (typeof answered === "string") return void outgoing.end(answered);
+        outgoing.flushHeaders();
+        return pipeline(Readable.fromWeb(answered as NodeStream), outgoing);
       })
       .catch(() => outgoing.destroy());
   });

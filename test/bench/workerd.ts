@@ -46,14 +46,14 @@ interface WorkerChoice {
   entry?: string;
   /** The project's root, of this tree or of another one. */
   root?: string;
-  /** Of the Worker; by default machines may report as often as they can. */
+  /** Of the Worker; by default machines may report as often as they can, and no Node is watched. */
   variables?: Record<string, string>;
 }
 
 export async function startBenchWorker(
   kube: KubeAddress,
   names: string,
-  { entry, root = ROOT, variables = { MACHINE_REQUESTS: "1000000" } }: WorkerChoice = {},
+  { entry, root = ROOT, variables = { MACHINE_REQUESTS: "1000000", NODE_WATCH: "off" } }: WorkerChoice = {},
 ): Promise<BenchWorker> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
   const port = await freePort("", undefined, undefined);

@@ -106,33 +106,36 @@ const renewTimeOf = async (name: string) => {
   return String(lease.spec?.renewTime);
 };
 
-it("a state folder that is copied to another machine → cloned on both, until one is gone and an operator says so", async () => {
-  const name = "copied-disk";
-  const original = shim(name, at("original"), "boot-a", ...(await token(name)));
-  await original.says(/phase: registered, node Ready/);
-  cpSync(at("original"), at("copy"), { recursive: true, filter: (path) => !path.endsWith("lock") });
-  const copy = shim(name, at("copy"), "boot-b");
-  await Promise.all(
-    [original, copy].map((one) => one.says(/phase: cloned, node not Ready; Several machines/)),
-  );
+it.concurrent(
+  "a state folder that is copied to another machine → cloned on both, until one is gone and an operator says so",
+  async () => {
+    const name = "copied-disk";
+    const original = shim(name, at("original"), "boot-a", ...(await token(name)));
+    await original.says(/phase: registered, node Ready/);
+    cpSync(at("original"), at("copy"), { recursive: true, filter: (path) => !path.endsWith("lock") });
+    const copy = shim(name, at("copy"), "boot-b");
+    await Promise.all(
+      [original, copy].map((one) => one.says(/phase: cloned, node not Ready; Several machines/)),
+    );
 
-  const [renewTime, { double }] = [await renewTimeOf(name), await sendersOf(name)];
-  await eventually(async () => ((await sendersOf(name)).double?.turns ?? 0) > (double?.turns ?? 0) + 4);
-  expect(await renewTimeOf(name)).toBe(renewTime);
-  const { stdout } = await worker.rollcall(["node", "clones", name]);
-  expect(stdout).toMatch(/^cloned since .*\n\nMACHINE-ID +BOOT-ID +PROCESS +SINCE +BELIEVED\n/);
-  expect(stdout).toContain("boot-a");
-  expect(stdout).toContain("boot-b");
-  const { items } = await cluster.makeApiClient(CoreV1Api).listNamespacedEvent({ namespace: "default" });
-  expect(items.filter(({ reason }) => reason === "MachineCloned")).toHaveLength(1);
+    const [renewTime, { double }] = [await renewTimeOf(name), await sendersOf(name)];
+    await eventually(async () => ((await sendersOf(name)).double?.turns ?? 0) > (double?.turns ?? 0) + 4);
+    expect(await renewTimeOf(name)).toBe(renewTime);
+    const { stdout } = await worker.rollcall(["node", "clones", name]);
+    expect(stdout).toMatch(/^cloned since .*\n\nMACHINE-ID +BOOT-ID +PROCESS +SINCE +BELIEVED\n/);
+    expect(stdout).toContain("boot-a");
+    expect(stdout).toContain("boot-b");
+    const { items } = await cluster.makeApiClient(CoreV1Api).listNamespacedEvent({ namespace: "default" });
+    expect(items.filter(({ reason }) => reason === "MachineCloned")).toHaveLength(1);
 
-  await copy.kill();
-  expect(await worker.rollcall(["node", "believe", name])).toMatchObject({ code: 0, stderr: "" });
-  await original.says(/phase: registered, node Ready/, 2);
-  await eventually(async () => (await renewTimeOf(name)) > renewTime);
-});
+    await copy.kill();
+    expect(await worker.rollcall(["node", "believe", name])).toMatchObject({ code: 0, stderr: "" });
+    await original.says(/phase: registered, node Ready/, 2);
+    await eventually(async () => (await renewTimeOf(name)) > renewTime);
+  },
+);
 
-it("a machine that crashes, reboots and rejoins → never", async () => {
+it.concurrent("a machine that crashes, reboots and rejoins → never", async () => {
   const name = "lively";
   const first = await token(name);
   const processes = ["boot-1", "boot-1", "boot-1", "boot-2", "boot-3", "boot-4"];

@@ -65,7 +65,7 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
   let cluster: Start;
   let url: string;
   beforeAll(async () => {
-    if (packages === undefined) buildPackages(join(folder.path, "packages"), hasNode ? "all" : "amd64");
+    if (packages === undefined) await buildPackages(join(folder.path, "packages"), hasNode ? "all" : "amd64");
     cluster = startLocal(["--state", join(folder.path, "cluster")]);
     [, url = ""] = await cluster.printed(/^Worker ready at (http:\S+)/m);
   });

@@ -100,7 +100,7 @@ function event(name: string, node: string, type: string, reason: string) {
 const rbac = readFileSync(join(import.meta.dirname, "../../infra/rbac/rollcall.yaml"), "utf8");
 /** The same with other names and a rule more. */
 const renamed = rbac
-  .replaceAll(/(name|policyName): rollcall(-nodes|-leases)?\n/g, "$1: rollcall$2%\n")
+  .replaceAll(/(name|policyName): rollcall(-nodes|-leases|-tokens)?\n/g, "$1: rollcall$2%\n")
   .replaceAll("rollcall-system", "system%");
 const widened = renamed.replace("verbs: [create, get, patch, delete]", "verbs: [create, get, list, patch]");
 

@@ -2,7 +2,7 @@
 // folder with etcd, kube-apiserver and kubectl; with KUBECTL_1_32, the path of a kubectl of that age, for it too.
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Cluster, follow, kubectl, normalise, startEmbedded, startReal } from "./kubectl.ts";
+import { type Cluster, follow, kubectl, normalise, sharedCluster, startEmbedded } from "./kubectl.ts";
 import { type Step, stories } from "./kubectl-stories.ts";
 
 const assets = process.env["KUBEBUILDER_ASSETS"];
@@ -50,14 +50,14 @@ describe.skipIf(!assets)("what kubectl prints", () => {
   let embedded: Cluster;
   let real: Cluster;
   beforeAll(async () => {
-    [embedded, real] = await Promise.all([startEmbedded(), startReal(assets ?? "")]);
+    [embedded, real] = await Promise.all([startEmbedded(), sharedCluster()]);
   });
   afterAll(async () => {
     await Promise.all([embedded, real].map((cluster) => cluster.stop()));
   });
 
   describe.each(programs)("%s", (_, program) => {
-    const suffix = program === older ? "-old" : "";
+    const suffix = program === older ? "-kubectl-old" : "-kubectl";
     test.each(Object.entries(stories))("%s", async (_, steps) => {
       const [onEmbedded, onReal] = await Promise.all(
         [embedded, real].map((cluster) => runAll(program, cluster, steps, suffix)),

@@ -8,9 +8,10 @@ import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { createApiserver } from "../../infra/local/apiserver/apiserver.ts";
 import { loadCredentials } from "../../infra/local/apiserver/certificates.ts";
 import { createFront, listen } from "../../infra/local/apiserver/front.ts";
-import { startRealApiserver } from "../../infra/local/real-apiserver.ts";
 import { openStore } from "../../infra/local/apiserver/store.ts";
+import { startRealApiserver } from "../../infra/local/real-apiserver.ts";
 import { afterTimeout } from "../../infra/local/apiserver/timer.ts";
+import { sharedApiserver } from "../infra/local/apiserver/shared-apiserver.ts";
 
 export interface Cluster {
   kubeconfig: string;
@@ -68,6 +69,13 @@ export async function startReal(assets: string): Promise<Cluster> {
   const dir = folder();
   const { url, caFile, adminToken, stop } = await startRealApiserver({ dir: dir.path, assets });
   return clusterOf(dir, { url, ca: readFileSync(caFile, "utf8"), token: adminToken }, stop);
+}
+
+/** The real one that files share. */
+export async function sharedCluster(): Promise<Cluster> {
+  const { url, caFile, adminToken } = await sharedApiserver();
+  const server = { url, ca: readFileSync(caFile, "utf8"), token: adminToken };
+  return clusterOf(folder(), server, () => Promise.resolve());
 }
 
 export interface Printed {

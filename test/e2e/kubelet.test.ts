@@ -1,4 +1,4 @@
-// The shim beside a real kubelet on this machine: the same Node, but for what has a reason to differ.
+// The shim beside a real kubelet on this machine: the same Node and the same events, but for what has a reason to differ.
 import { readFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
@@ -17,10 +17,12 @@ describe.skipIf(missing !== null)(
   `beside a real kubelet${missing === null ? "" : ` (skipped: ${missing})`}`,
   () => {
     test.each<[situation: string, flags: string[]]>([
-      ["no flags", []],
+      ["no flags", ["--events", "none"]],
+      ["a cordon and a pressure", ["--events", "cordon,memory"]],
       [
         "reservations, thresholds, names, taints and all images",
         [
+          "--events=none",
           "--hostname-override=edge-1",
           "--node-labels=shop=4711,rack.example/row=7",
           "--register-with-taints=dedicated=edge:NoSchedule",
@@ -41,7 +43,7 @@ describe.skipIf(missing !== null)(
       });
       expect({ status, stdout, stderr }).toEqual({
         status: 0,
-        stdout: expect.stringMatching(/, 0 must not and do\n$/),
+        stdout: expect.stringMatching(/, 0 (events )?must not (differ )?and do\n$/),
         stderr: expect.any(String),
       });
       expect(sysctls()).toEqual(before);

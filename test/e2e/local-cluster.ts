@@ -22,7 +22,8 @@ export function temporaryFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), "rollcall-e2e-"));
   const remove = () => {
     thisRun().folder(path);
-    rmSync(path, { recursive: true, force: true });
+    // What a killed process has started may still write its last line.
+    rmSync(path, { recursive: true, force: true, maxRetries: 5 });
   };
   return { path, remove };
 }

@@ -4,11 +4,12 @@ import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { CoordinationV1Api, CoreV1Api, type KubeConfig, V1MicroTime } from "@kubernetes/client-node";
+import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { type RunningApiserver, startApiserver } from "../../infra/local/apiserver/serve.ts";
 import { adminOf, eventually, partOf, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
+import { type Neighbour, registerNeighbour } from "./neighbour.ts";
 
 const NODE = hostname().toLowerCase();
 const CONFIGURATION = `apiVersion: kubelet.config.k8s.io/v1beta1
@@ -19,8 +20,8 @@ nodeStatusReportFrequency: 5m
 
 const folder = temporaryFolder();
 let apiserver: RunningApiserver;
-let admin: KubeConfig;
 let core: CoreV1Api;
+let neighbour: Neighbour;
 let start: Start;
 
 beforeAll(async () => {
@@ -29,14 +30,14 @@ beforeAll(async () => {
   const kubeconfig = join(folder.path, "kubeconfig");
   const { url, caFile, adminToken } = apiserver;
   writeKubeconfig(kubeconfig, url, readFileSync(caFile, "utf8"), adminToken);
-  admin = adminOf(folder.path);
+  const admin = adminOf(folder.path);
   core = admin.makeApiClient(CoreV1Api);
   const config = join(folder.path, "kubelet.yaml");
   writeFileSync(config, CONFIGURATION);
   const state = join(folder.path, "state");
   start = startLocal(["--state", state, "--kubeconfig", kubeconfig, "--yes", "--config", config]);
   await start.printed(new RegExp(`node ${NODE} is Ready`));
-  await registerNeighbour();
+  neighbour = await registerNeighbour(admin);
 });
 
 afterAll(async () => {
@@ -45,24 +46,6 @@ afterAll(async () => {
   await apiserver.stop();
   folder.remove();
 });
-
-/** Another machine, which the test keeps alive. With one machine alone nobody could tell whether it is the network. */
-const NEIGHBOUR = "neighbour";
-const LEASE = { name: NEIGHBOUR, namespace: "kube-node-lease" };
-
-async function registerNeighbour(): Promise<void> {
-  const ready = { type: "Ready", status: "True", reason: "KubeletReady" };
-  await core.createNode({ body: { metadata: { name: NEIGHBOUR }, status: { conditions: [ready] } } });
-  const body = { metadata: { name: NEIGHBOUR }, spec: { holderIdentity: NEIGHBOUR } };
-  await admin.makeApiClient(CoordinationV1Api).createNamespacedLease({ ...LEASE, body });
-}
-
-async function renewNeighbour(): Promise<void> {
-  const leases = admin.makeApiClient(CoordinationV1Api);
-  const body = await leases.readNamespacedLease(LEASE);
-  body.spec = { holderIdentity: NEIGHBOUR, renewTime: new V1MicroTime() };
-  await leases.replaceNamespacedLease({ ...LEASE, body });
-}
 
 /** The Ready condition, and which of the node controller's taints there are. */
 async function look(name: string) {
@@ -76,7 +59,7 @@ async function look(name: string) {
 
 async function untilReady(name: string): Promise<void> {
   await eventually(async () => {
-    await renewNeighbour();
+    await neighbour.renew();
     const { ready, taints } = await look(name);
     return ready === "True" && taints.length === 0;
   });
@@ -84,7 +67,7 @@ async function untilReady(name: string): Promise<void> {
 
 it("a machine that reports is Ready, without taints", async () => {
   await untilReady(NODE);
-  await untilReady(NEIGHBOUR);
+  await untilReady(neighbour.name);
 });
 
 it("its shim is killed: Unknown and unreachable, and the machine beside it is not", async () => {
@@ -92,11 +75,11 @@ it("its shim is killed: Unknown and unreachable, and the machine beside it is no
   process.kill(pid, "SIGKILL");
   const taints = ["node.kubernetes.io/unreachable:NoExecute", "node.kubernetes.io/unreachable:NoSchedule"];
   await eventually(async () => {
-    await renewNeighbour();
+    await neighbour.renew();
     return (await look(NODE)).taints.join() === taints.join();
   });
   expect(await look(NODE)).toEqual({ ready: "Unknown", reason: "NodeStatusUnknown", taints });
-  expect(await look(NEIGHBOUR)).toMatchObject({ ready: "True", taints: [] });
+  expect(await look(neighbour.name)).toMatchObject({ ready: "True", taints: [] });
 });
 
 it("its shim is started again: Ready, and the taints are gone", async () => {

@@ -11,7 +11,7 @@ import { DIRECTLY } from "../../node-shim/worker-link/outbound.ts";
 import { workerProbes } from "../../node-shim/doctor/worker-probes.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { eventually, ROOT, temporaryFolder } from "./local-cluster.ts";
-import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
+import { type OwnWorker, type Rollcall, startOwnWorker } from "./own-worker.ts";
 import { thisRun } from "./run-record.ts";
 
 const folder = temporaryFolder();
@@ -28,8 +28,8 @@ afterAll(async () => {
   folder.remove();
 });
 
-const rollcall: OwnWorker["rollcall"] = (...asked) => worker.rollcall(...asked);
-type Environment = Parameters<OwnWorker["rollcall"]>[1];
+const rollcall: Rollcall = (...asked) => worker.rollcall(...asked);
+type Environment = Parameters<Rollcall>[1];
 
 async function machine(name: string, joinToken: string, machineID = "m-1") {
   const key = await makeMachineKey();
@@ -284,6 +284,27 @@ describe("rollcall", () => {
     expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("CF_ACCESS_CLIENT_ID") });
     expect(seen).toEqual(["/v1/tokens"]);
   });
+
+  it.each<[string, string[], number, RegExp, RegExp]>([
+    ["an answer", ["token", "create", "--names", "cli-process"], 0, /^rcj1_[\w-]{43}\n$/, /^$/],
+    [
+      "what removes, with nobody to ask",
+      ["node", "forget", "cli-process"],
+      1,
+      /^$/,
+      /^rollcall: .*pass --yes\n$/,
+    ],
+    ["a command that is none", ["tokens"], 2, /^$/, /^error: unknown command 'tokens'/],
+  ])(
+    "as a process of its own: %s → its stream, its exit code",
+    async (_situation, args, code, stdout, stderr) => {
+      expect(await worker.rollcallProcess(args)).toEqual({
+        code,
+        stdout: expect.stringMatching(stdout),
+        stderr: expect.stringMatching(stderr),
+      });
+    },
+  );
 
   it("--help teaches", async () => {
     const { code, stdout } = await rollcall(["--help"]);

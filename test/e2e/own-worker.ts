@@ -1,19 +1,26 @@
 // A Worker of a test's own in workerd, and the operator's command line that asks it.
 import { spawn } from "node:child_process";
+import { runCommandLine } from "../../infra/operator/command-line.ts";
 import { ROOT } from "./local-cluster.ts";
 import { localWorker, randomSecret, sha256 } from "./local-worker.ts";
 import { thisRun } from "./run-record.ts";
 
 type Environment = Record<string, string | undefined>;
 
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+export type Rollcall = (args: string[], environment?: Environment) => Promise<Ended>;
+
 export interface OwnWorker {
   url: string;
   adminSecret: string;
   /** npm run rollcall -- ARGS, with the Worker and its admin secret in the environment unless that says otherwise. */
-  rollcall: (
-    args: string[],
-    environment?: Environment,
-  ) => Promise<{ code: number | null; stdout: string; stderr: string }>;
+  rollcall: Rollcall;
+  /** The same as a process of its own, which takes many times as long. */
+  rollcallProcess: Rollcall;
   stop: () => Promise<void>;
 }
 
@@ -34,28 +41,53 @@ export async function startOwnWorker(folder: string, cluster: Cluster = NO_CLUST
   const adminSecret = randomSecret();
   const { url, deploy, stop } = await localWorker(folder);
   await deploy({ ...cluster, macKeys: `1:${randomSecret()}`, adminSecretSha256: sha256(adminSecret) });
+  const command =
+    (run: typeof inOwnProcess): Rollcall =>
+    async (args, environment = {}) => {
+      const set = { ROLLCALL_URL: url, ROLLCALL_ADMIN_SECRET: adminSecret, ...environment };
+      const ended = await run(args, set);
+      // A new join token is what is asked for there.
+      const printed = args.includes("create") ? ended.stderr : ended.stdout + ended.stderr;
+      thisRun().log(`rollcall ${args.join(" ")}`.slice(0, 100), printed);
+      return ended;
+    };
   return {
     url,
     adminSecret,
-    rollcall(args, environment = {}) {
-      const set = { ROLLCALL_URL: url, ROLLCALL_ADMIN_SECRET: adminSecret, ...environment };
-      const child = spawn(process.execPath, ["infra/operator/main.ts", ...args], {
-        cwd: ROOT,
-        env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...set },
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      const text = { stdout: "", stderr: "" };
-      for (const name of ["stdout", "stderr"] as const)
-        child[name].on("data", (chunk: Buffer) => (text[name] += chunk.toString()));
-      return new Promise((done) =>
-        child.once("close", (code) => {
-          // A new join token is what is asked for there.
-          const printed = args.includes("create") ? text.stderr : text.stdout + text.stderr;
-          thisRun().log(`rollcall ${args.join(" ")}`.slice(0, 100), printed);
-          done({ code, ...text });
-        }),
-      );
-    },
+    rollcall: command(inThisProcess),
+    rollcallProcess: command(inOwnProcess),
     stop,
   };
+}
+
+/** The operator's command line in this process, with nobody at a terminal. */
+export async function inThisProcess(args: string[], environment: Environment): Promise<Ended> {
+  const ended: Ended = { code: 0, stdout: "", stderr: "" };
+  const played = {
+    env: environment,
+    stdout: { write: (text: string) => (ended.stdout += text) },
+    stderr: { write: (text: string) => (ended.stderr += text) },
+    set exitCode(code: number) {
+      ended.code = code;
+    },
+  };
+  const ask = () => Promise.reject(new Error("nobody can be asked"));
+  await runCommandLine(args, { process: played, terminal: { isInteractive: false, ask } });
+  return ended;
+}
+
+function inOwnProcess(args: string[], environment: Environment): Promise<Ended> {
+  const child = spawn(process.execPath, ["infra/operator/main.ts", ...args], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      ...environment,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const text = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].on("data", (chunk: Buffer) => (text[name] += chunk.toString()));
+  return new Promise((done) => child.once("close", (code) => done({ code, ...text })));
 }

@@ -4,8 +4,11 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { constants } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { finished } from "node:stream/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { secretsOf } from "./leaks.ts";
+import { runStart } from "../../infra/local/start-program.ts";
 import { eventually, ROOT, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
 import { thisRun } from "./run-record.ts";
 
@@ -30,6 +33,22 @@ function start(...flags: string[]): Start {
     return started.ended;
   });
   return started;
+}
+/** The same program in this process, with nobody at a terminal: for what is refused before anything is started. */
+async function startHere(...flags: string[]): Promise<{ code: number; output: string }> {
+  const both = new PassThrough();
+  let output = "";
+  both.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const code = await runStart(["--state", state, ...flags], {
+    stdout: both as unknown as NodeJS.WriteStream,
+    stderr: both,
+    terminal: { isInteractive: false, ask: () => Promise.reject(new Error("nobody can be asked")) },
+    onSignal: () => undefined,
+  });
+  both.end();
+  await finished(both);
+  thisRun().log("npm start", output);
+  return { code, output };
 }
 /** The command lines of all processes that have to do with this test's folder. */
 function running(): string[] {
@@ -69,12 +88,7 @@ describe("cannot start → 1, one line that says what to do, nothing left runnin
       () => ["--apiserver-port", port],
       /port \d+ is taken: free it, or pass another --apiserver-port/,
     ],
-    [
-      "--worker-port is taken, with the apiserver running",
-      () => ["--worker-port", port],
-      /port \d+ is taken: free it, or pass another --worker-port/,
-    ],
-    // The process adds nothing to what else can be wrong with that file: test/infra/local/kubeconfig.test.ts.
+    // The program adds nothing to what else can be wrong with that file: test/infra/local/kubeconfig.test.ts.
     ["--kubeconfig is missing", () => ["--kubeconfig", "/nowhere"], /--kubeconfig \/nowhere: ENOENT/],
     [
       "--kubeconfig's cluster does not answer",
@@ -101,12 +115,22 @@ describe("cannot start → 1, one line that says what to do, nothing left runnin
       /cannot be used \(ENOTDIR\): pass another --state/,
     ],
   ])("%s", async (_situation, flags, fault) => {
-    const started = start(...flags());
-    expect(await started.ended).toBe(1);
-    expect(faults(started.output())).toEqual([expect.stringMatching(fault)]);
-    expect(started.output().trim().split("\n").at(-1)).toMatch(/^npm start: /);
-    expect(running()).toEqual([]);
+    const { code, output } = await startHere(...flags());
+    expectRefused(code, output, fault);
   });
+
+  test("--worker-port is taken, with the apiserver running", async () => {
+    const { ended, output } = start("--worker-port", port);
+    const fault = /port \d+ is taken: free it, or pass another --worker-port/;
+    expectRefused(await ended, output(), fault);
+  });
+
+  function expectRefused(code: number | null, output: string, fault: RegExp): void {
+    expect(code).toBe(1);
+    expect(faults(output)).toEqual([expect.stringMatching(fault)]);
+    expect(output.trim().split("\n").at(-1)).toMatch(/^npm start: /);
+    expect(running()).toEqual([]);
+  }
 });
 
 test.each([
@@ -116,9 +140,9 @@ test.each([
   ["an argument", ["now"]],
   ["--remove without --kubeconfig", ["--remove"]],
 ])("wrong command line: %s → 2, and nothing is made", async (_situation, flags) => {
-  const started = start(...flags);
-  expect(await started.ended).toBe(2);
-  expect(started.output()).toMatch(/^error: .+\n$/);
+  const { code, output } = await startHere(...flags);
+  expect(code).toBe(2);
+  expect(output).toMatch(/^error: .+\n$/);
   expect(readdirSync(folder.path)).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 // npm start, from this machine's /proc to a Ready Node; on the embedded apiserver and, where KUBEBUILDER_ASSETS
 // says where it is, on a real etcd and kube-apiserver.
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, release } from "node:os";
 import { join } from "node:path";
 import { CoordinationV1Api, CoreV1Api, type V1Lease, type V1Node } from "@kubernetes/client-node";
@@ -37,7 +37,13 @@ registerWithTaints:
     effect: NoSchedule
 `;
 
-describe.each(servers)("npm start on %s", (_server, environment) => {
+// They wait for reports most of the time.
+describe.concurrent.each(servers)("npm start on %s", (_server, environment) => {
+  describe("from a start to the next", { concurrent: false }, () => describeStarts(environment));
+});
+
+/** Each test goes on where the one before it ended. */
+function describeStarts(environment: { KUBEBUILDER_ASSETS?: string }): void {
   const folder = temporaryFolder();
   const state = join(folder.path, "state");
   const flags = ["--state", state, "--config", join(folder.path, "kubelet.yaml")];
@@ -124,6 +130,20 @@ describe.each(servers)("npm start on %s", (_server, environment) => {
     expect(await heartbeatTime()).toBe(before);
   });
 
+  const kubectl = join(assets ?? "", "kubectl");
+  it.skipIf(!existsSync(kubectl)).each<[command: string, ...args: string[]]>([
+    ["describe", "node", NODE],
+    ["events", "--for", `node/${NODE}`],
+  ])("kubectl %s shows the events of its start", async (...args) => {
+    const flags = ["--kubeconfig", join(state, "kubeconfig"), ...args];
+    const shown = await eventually(async () => {
+      const { stdout } = spawnSync(kubectl, flags, { encoding: "utf8" });
+      return stdout.includes("NodeHasSufficientPID") && stdout;
+    });
+    for (const reason of ["Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeReady"])
+      expect(shown).toMatch(new RegExp(`Normal +${reason} `));
+  });
+
   it("simulated machines are Ready beside it, with the facts-only taint", async () => {
     for (const name of ["sim-1", "sim-2"]) {
       const node = await eventually(async () => {
@@ -175,7 +195,7 @@ describe.each(servers)("npm start on %s", (_server, environment) => {
     const node = await getNode();
     expect(node.metadata?.uid).toBe(metadata?.uid);
   });
-});
+}
 
 /** Runs a command that `npm start` printed. */
 function runAgain(command: string): { stop: () => Promise<void> } {
@@ -199,7 +219,7 @@ async function twoIntervalsLater<T>(look: () => Promise<T>): Promise<T> {
   return look();
 }
 
-describe("npm start --kubeconfig", () => {
+describe.concurrent("npm start --kubeconfig", () => {
   it("asks first; then this machine is Ready in a cluster that exists already; --remove leaves nothing there", async () => {
     const folder = temporaryFolder();
     const apiserver = await startApiserver({ dir: join(folder.path, "cluster"), port: 0 });

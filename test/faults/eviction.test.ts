@@ -36,10 +36,9 @@ describe.each(["before", "after"] as const)("an object that ends %s", (when) => 
     await expectSound(machine);
   });
 
-  it.each([0, 1, 2, 3])("event %i of a start → every event once", async (nth) => {
+  it.each([0, 1, 2, 3, 4])("event %i of a start → every event once", async (nth) => {
     const machine = await watched(slug(when, "event", nth));
-    await machine.report();
-    await crashAt(machine, when, [EVENT, nth], () => machine.ring().catch(() => undefined));
+    await crashAt(machine, when, [EVENT, nth], () => machine.report());
     await expectSound(machine);
   });
 

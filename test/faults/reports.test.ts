@@ -143,7 +143,7 @@ describe("an apiserver that is away", () => {
     }
     expect([await machine.node(), await machine.lease()]).toEqual(before);
     expectNoTimeMovedBack(await writesAbout(machine.name));
-    expect(await eventsAbout(machine.name)).toMatchObject({ NodeNotReady: 1, NodeReady: 1 });
+    expect(await eventsAbout(machine.name)).toMatchObject({ NodeNotReady: 1, NodeReady: 2 });
   });
 
   it("for an hour while Ready flips ten times → history has all, the cluster the last state and every event once", async () => {

@@ -16,7 +16,7 @@ async function hostile(...args: string[]): Promise<string> {
   return (await promisify(execFile)(process.execPath, [MAIN, ...args])).stdout;
 }
 
-it("10,000 hostile requests → all refused, nothing written, memory flat", async () => {
+it.concurrent("10,000 hostile requests → all refused, nothing written, memory flat", async () => {
   const text = await hostile("--requests", "10000", "--seed", "7");
   expect(lastLine(text)).toBe("accepted 0, 5xx 0, rows 0");
   // Few are still valid: most of what is made is sent.
@@ -25,7 +25,7 @@ it("10,000 hostile requests → all refused, nothing written, memory flat", asyn
   expect(Number(discarded)).toBeLessThan(500);
 });
 
-it("a seed decides the requests, in whichever process", async () => {
+it.concurrent("a seed decides the requests, in whichever process", async () => {
   const digest = async (seed: number) =>
     (await runHostile({ requests: 50, seed, from: 0 }, () => undefined)).digest;
   const [text, again, other] = await Promise.all([

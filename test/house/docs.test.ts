@@ -4,6 +4,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import type { Command } from "commander";
 import { parseAllDocuments } from "yaml";
+import { terminal } from "../../infra/operator/confirm.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
 import { shimProgram } from "../../node-shim/cli/program.ts";
 import { type Page, pages, parsePage, root } from "./markdown.ts";
@@ -190,7 +191,7 @@ describe("commands", () => {
     flag === "--help" || flagsIn(helpOf.get(script) ?? "").includes(flag);
   const ours = new Set([
     ...[...shimCommands.values()].flatMap((flags) => [...flags]),
-    ...flagsBelow(operatorProgram()),
+    ...flagsBelow(operatorProgram({ process, terminal })),
   ]);
   /** Named where rollcall is compared with them. */
   const FOREIGN = new Set(["--kubeconfig", "--silent", "--production", "--project"]);
@@ -213,7 +214,7 @@ function flagsBelow({ options, commands }: Command): string[] {
 
 /** What is wrong with this command line of the operator's: a word that is no command, flags that its command lacks. */
 function operatorFaults(typed: string): string[] {
-  let command: Command = operatorProgram();
+  let command: Command = operatorProgram({ process, terminal });
   const options = [...command.options];
   const path: string[] = [];
   const faults: string[] = [];

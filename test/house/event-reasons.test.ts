@@ -17,12 +17,12 @@ it("docs/reporting.md shows the table", () => {
   expect(tableRows(page, "event")).toEqual(rows);
 });
 
-const sources = globSync("{shared/setters,worker}/**/*.ts", { cwd: root }).map((file) =>
+const sources = globSync("{shared/setters,shared/events,worker}/**/*.ts", { cwd: root }).map((file) =>
   readFileSync(join(root, file), "utf8"),
 );
-/** Calls that record an event, and the wordings of pressure conditions. */
+/** Calls that record an event, constants of that type, and the wordings of pressure conditions. */
 const RECORDED =
-  /(?:record(?:Status)?Event\("(?:Normal|Warning)",|\bwarn\(|\bevent:|type: "Normal", reason:)([^;]*?)[,;)}]\s/g;
+  /(?:record(?:Status)?Event\("(?:Normal|Warning)",|\bwarn\(|: EventReason =|\bevent:|type: "(?:Normal|Warning)", reason:)([^;]*?)[,;)}]\s/g;
 
 test("each reason that the sources name is in the table, and the other way round", () => {
   const named = new Set(

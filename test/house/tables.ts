@@ -6,12 +6,15 @@ import { withDefaults } from "../../node-shim/config/defaults.ts";
 import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";
 import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
+import { OWNED_PARTS } from "../../shared/node/owned-parts.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
+import { DISAGREEMENTS } from "../kubelet/disagreements.ts";
 import { root } from "./markdown.ts";
 
 /** By page and name: a table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. */
 const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>>> = {
-  "docs/configuration.md": { fields, flags },
+  "docs/cluster.md": { parts },
+  "docs/configuration.md": { fields, flags, disagreements },
   "docs/facts.md": { facts },
   "docs/shim.md": { diagnoses },
 };
@@ -50,6 +53,11 @@ function fields(): string[][] {
   return [["field", "flag", "default"], ...rows];
 }
 
+function disagreements(): string[][] {
+  const rows = DISAGREEMENTS.map(({ what, kubelet, shim, why }) => [what, kubelet, shim, why]);
+  return [["what", "a kubelet", "the shim", "why"], ...rows];
+}
+
 function flags(): string[][] {
   const rows = Object.values(MACHINE_FLAGS).map(({ name, value, help, default: preset, of }) => [
     code(`--${name}${value && ` ${value}`}`),
@@ -75,6 +83,24 @@ function withDocker(sources: Readonly<Record<string, string>>, docker: Readonly<
     return [name, other === undefined ? source : `${source}; with Docker: ${other}`];
   });
   return Object.fromEntries(entries) as Record<string, string>;
+}
+
+/** A line for each row; those that differ in nothing but their name share one. */
+function parts(): string[][] {
+  const rows = new Map<string, { names: string[]; cells: string[] }>();
+  for (const { kind, name, owner, saidBy, removed, changed, unsaid } of OWNED_PARTS) {
+    const cells = [owner, saidBy, removed, changed, unsaid];
+    const row = rows.get([kind, ...cells].join()) ?? { names: [], cells: [kind, ...cells] };
+    row.names.push(...name.split(", ").map((each) => (each.startsWith("any other") ? each : code(each))));
+    rows.set([kind, ...cells].join(), row);
+  }
+  const lines = [...rows.values()].map(({ names, cells: [kind = "", ...cells] }) => [
+    kind,
+    names.join(", "),
+    ...cells,
+  ]);
+  const head = ["part", "key", "owner", "said by", "somebody removes it", "somebody sets another value"];
+  return [[...head, "no longer said"], ...lines];
 }
 
 function diagnoses(): string[][] {

@@ -164,4 +164,11 @@ describe("npm run compare-kubelet -- FILE", () => {
     });
     expect(run("--bogus").status).toBe(2);
   });
+
+  it("a story that does not exist → 2, and which there are", () => {
+    expect(run("--events", "cordon,fire")).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/"fire" is none of: none, runtime, /),
+    });
+  });
 });

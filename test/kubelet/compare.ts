@@ -1,5 +1,5 @@
 // Lays a kubelet's Node beside ours, field by field. Pure: two Nodes in, differences out.
-import { MACHINE_WORDS } from "../../shared/setters/machine-words.ts";
+import { inMachineWords } from "../../shared/setters/machine-words.ts";
 
 /** A Node, as `kubectl get node NAME -o json` prints it. */
 export type NodeJson = Record<string, unknown>;
@@ -27,7 +27,7 @@ const ALLOWED: readonly [path: RegExp, why: string][] = [
   [/^metadata\.annotations\[node\.alpha\.kubernetes\.io\/ttl\]$/, "kube-controller-manager's"],
   [/^metadata\.labels\[node\.kubernetes\.io\/exclude-from-external-load-balancers\]$/, FACTS_ONLY],
   [/^metadata\.labels\[(rollcall\.dev\/(machine|deployment)|node-role\.kubernetes\.io\/[^\]]+)\]$/, OWN],
-  [/^metadata\.annotations\[rollcall\.dev\/roles\]$/, OWN],
+  [/^metadata\.annotations\[rollcall\.dev\/(roles|(node|fact|token)-labels)\]$/, OWN],
   [/^spec\.taints\[rollcall\.dev\/facts-only:NoSchedule\]/, FACTS_ONLY],
   [/^spec\.taints\[node\.kubernetes\.io\/[^\]]*\]/, "the node controller's"],
   [/^spec\.podCIDRs?\b/, "kube-controller-manager's"],
@@ -73,8 +73,7 @@ export function compareNodes(kubelet: NodeJson, ours: NodeJson): { same: number;
 function saysMachine(path: string, kubelet: unknown, ours: unknown): boolean {
   const type = /^status\.conditions\[([^\]]+)\]\.message$/.exec(path)?.[1];
   if (type === undefined || typeof kubelet !== "string") return false;
-  const words = MACHINE_WORDS[type]?.find(({ upstream }) => kubelet.startsWith(upstream));
-  return words !== undefined && ours === words.ours + kubelet.slice(words.upstream.length);
+  return ours !== kubelet && ours === inMachineWords(type, kubelet);
 }
 
 /** Every leaf by its path. An empty map or list is as good as none: the apiserver drops it. */

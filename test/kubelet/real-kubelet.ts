@@ -23,8 +23,9 @@ export interface RealKubelet {
   /** Its cluster. */
   admin: KubeConfig;
   stopKubelet: () => Promise<void>;
-  /** Starts it again, as it was started. */
-  startKubelet: () => void;
+  /** Starts it again, as it was started, and with more flags. */
+  startKubelet: (more?: readonly string[]) => void;
+  apiserver: RealApiserver;
   /** The runtime that it uses, with a network that is never used: that makes it say NetworkReady. */
   runtime: Containerd;
   /** Ends everything, and puts back what the kubelet has changed on this machine. */
@@ -72,8 +73,8 @@ export async function startRealKubelet({ assets, folder, flags }: RealKubeletOpt
     admin.loadFromFile(kubeconfig);
     const configFile = await kubeletConfig(folder, runtime.socketPath);
     const own = ["--kubeconfig", kubeconfig, "--config", configFile, "--root-dir", join(folder, "kubelet")];
-    const startKubelet = () => {
-      kubelet = start(join(assets, "kubelet"), [...own, ...flags], join(folder, "kubelet.log"));
+    const startKubelet = (more: readonly string[] = []) => {
+      kubelet = start(join(assets, "kubelet"), [...own, ...flags, ...more], join(folder, "kubelet.log"));
     };
     const stopKubelet = async () => {
       if (kubelet) await stopProgram(kubelet);
@@ -81,7 +82,7 @@ export async function startRealKubelet({ assets, folder, flags }: RealKubeletOpt
     startKubelet();
     const node = await readyNode(apiserver);
     const pid = () => kubelet?.pid ?? Number.NaN;
-    return { node, configFile, pid, admin, stopKubelet, startKubelet, runtime, stop };
+    return { node, configFile, pid, admin, apiserver, stopKubelet, startKubelet, runtime, stop };
   } catch (error) {
     await stop();
     throw new Error(`${(error as Error).message}; see the logs in ${folder}`, { cause: error });

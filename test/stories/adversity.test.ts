@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import { statusResponse, tickingMachine } from "../worker/support/kube-in-between.ts";
-import { HEALTHY, kube } from "../worker/support/machine.ts";
+import { facts, HEALTHY, kube } from "../worker/support/machine.ts";
 
 const GIB = 2 ** 30;
 const UNDER_PRESSURE = {
@@ -57,23 +57,76 @@ describe("an object that is evicted before every report", () => {
 });
 
 describe("a status whose time has come", () => {
-  it.each([
-    ["while the lease is renewed → read from the apiserver's cache", 10_000, "?resourceVersion=0"],
-    ["after a gap of the lease → read for certain: the node controller may have spoken", 41_000, ""],
-  ])("%s", async (situation, gapMs, query) => {
-    const name = `read-${gapMs}`;
-    const machine = await steady(name);
-    for (let beat = 0; beat < 26; beat++) {
+  const WRITTEN = "PATCH /status";
+  /** Reports until the status is written; returns what was asked then, without the Node's name. */
+  const untilWritten = async (machine: Awaited<ReturnType<typeof steady>>, name: string) => {
+    for (let beat = 0; beat < 40; beat++) {
       expect(await machine.report()).toMatchObject(REGISTERED);
       machine.nowMs += 10_000;
+      const asked = machine.requests.map((request) =>
+        request.replace(leasePath(name), "lease").replace(nodePath(name), ""),
+      );
+      if (asked.includes(WRITTEN)) return asked;
     }
-    machine.nowMs += gapMs - 10_000;
-    for (let beat = 0; beat < 4 && machine.requests.length < 3; beat++) {
+    throw new Error("the status is never written");
+  };
+
+  it.each<[string, { gapMs?: number; isWatched?: boolean; leaseSeconds?: number }, string[]]>([
+    ["is the heartbeat; read from the apiserver's cache", {}, ["GET ?resourceVersion=0", WRITTEN]],
+    ["where others' changes are known → not read", { isWatched: true }, [WRITTEN]],
+    [
+      "under a lease that is too short to wait → it is renewed as well",
+      { leaseSeconds: 29, isWatched: true },
+      ["PUT lease", WRITTEN],
+    ],
+    [
+      "after a gap of the lease → read for certain: the node controller may have spoken",
+      { gapMs: 41_000, isWatched: true },
+      ["PUT lease", "GET ", WRITTEN],
+    ],
+  ])("%s", async (situation, { gapMs = 10_000, isWatched = false, leaseSeconds = 40 }, asked) => {
+    const name = `due-${gapMs}-${leaseSeconds}-${isWatched}`;
+    const machine = await steady(name);
+    const { settings } = facts(name);
+    machine.setFacts({ settings: { ...settings, nodeLeaseDurationSeconds: leaseSeconds } });
+    machine.isWatched = isWatched;
+    for (let beat = 0; beat < 26; beat++) {
       expect(await machine.report(), situation).toMatchObject(REGISTERED);
       machine.nowMs += 10_000;
     }
-    const read = `GET ${nodePath(name)}${query}`;
-    expect(machine.requests).toEqual([`PUT ${leasePath(name)}`, read, `PATCH ${nodePath(name)}/status`]);
+    machine.nowMs += gapMs - 10_000;
+    expect(await untilWritten(machine, name)).toEqual(asked);
+  });
+
+  it("with each report → the lease is renewed with every other one", async () => {
+    const name = "always-due";
+    const machine = await steady(name);
+    machine.setFacts({ settings: { ...facts(name).settings, nodeStatusReportFrequencyMs: 10_000 } });
+    machine.isWatched = true;
+    const renewals: boolean[] = [];
+    for (let beat = 0; beat < 8; beat++) {
+      expect(await machine.report()).toMatchObject(REGISTERED);
+      renewals.push(machine.requests.includes(`PUT ${leasePath(name)}`));
+      machine.nowMs += 10_000;
+    }
+    for (const [index, isRenewed] of renewals.entries())
+      if (!isRenewed) expect(renewals[index + 1]).not.toBe(false);
+    expect(renewals).toContain(false);
+  });
+
+  it("that is refused → the lease is renewed with the same report", async () => {
+    const name = "due-and-refused";
+    const machine = await steady(name);
+    machine.isWatched = true;
+    machine.inBetween = (method) => (method === "PATCH" ? statusResponse(422, "Invalid") : undefined);
+    let isTried = false;
+    for (let beat = 0; beat < 40 && !isTried; beat++) {
+      machine.nowMs += 10_000;
+      await machine.report();
+      isTried = machine.requests.some((request) => request.startsWith("PATCH"));
+    }
+    expect(isTried).toBe(true);
+    expect(machine.requests.at(-1)).toBe(`PUT ${leasePath(name)}`);
   });
 });
 

@@ -83,7 +83,7 @@ describe("a machine that asks for reports, status and lease of a second, and for
       return requestsAbout(name);
     };
     await requestsAt(0);
-    // The first heartbeat sends the events of the registration.
+    // The first heartbeat waits for the events of the registration.
     await requestsAt(1);
     const renewal = [expect.stringMatching(/^PUT .*leases/)];
     // Up to half a period earlier or later, as the kubelet spreads them.

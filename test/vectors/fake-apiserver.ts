@@ -4,7 +4,7 @@ import type { ApiResult } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import type { JsonObject } from "../../shared/kubernetes/json.ts";
 import { nodeSchema } from "../../shared/kubernetes/patch/node-schema.ts";
-import { eventSchema, leaseSchema } from "../../infra/local/apiserver/patch/object-schemas.ts";
+import { eventSchema, leaseSchema } from "../../shared/kubernetes/patch/object-schemas.ts";
 import type { PatchSchema } from "../../shared/kubernetes/patch/schema.ts";
 import { applyStrategicMergePatch } from "../../infra/local/apiserver/patch/strategic-merge-patch.ts";
 import { wireForm } from "../../shared/kubernetes/patch/wire-form.ts";

@@ -1,7 +1,13 @@
 // Every file of recordings, by name, and what runs it.
 import type { Family } from "./family.ts";
+import { emptyFieldFamilies } from "./families/empty-fields.ts";
 import { heartbeats } from "./families/heartbeats.ts";
 import { resources } from "./families/resources.ts";
 import { setters } from "./families/setters.ts";
 
-export const families: Record<string, Family> = { ...resources, ...setters, ...heartbeats };
+export const families: Record<string, Family> = {
+  ...emptyFieldFamilies,
+  ...resources,
+  ...setters,
+  ...heartbeats,
+};

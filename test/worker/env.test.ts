@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import {
+  isNodeWatchOn,
   machineRequests,
   nodeMarks,
   origins,
@@ -40,7 +41,7 @@ it.each(["19", "1000000001", "-20", "20.5", "many", " 20"])(
   "MACHINE_REQUESTS %j → says what it has to be",
   (text) => {
     expect(() => machineRequests({ MACHINE_REQUESTS: text })).toThrow(
-      `MACHINE_REQUESTS is "${text}": set it to a whole number from 20 to 1000000000`,
+      `MACHINE_REQUESTS: it is "${text}"; set it to a whole number from 20 to 1000000000`,
     );
   },
 );
@@ -75,7 +76,7 @@ describe("the bounds of machines' settings", () => {
         expect(settingsBounds({ [variable]: value })).toEqual({ ...safe, [bound]: Number(value) * unit });
       for (const value of [least - 1, most + 1, 1.5, "5s", " 5", "0x10", "1e2"])
         expect(() => settingsBounds({ [variable]: value })).toThrow(
-          `${variable} is ${JSON.stringify(String(value))}: set it to a whole number from ${least} to ${most}`,
+          `${variable}: it is ${JSON.stringify(String(value))}; set it to a whole number from ${least} to ${most}`,
         );
     },
   );
@@ -89,24 +90,28 @@ describe("what a deployment writes on its Nodes", () => {
     [{ NODE_ROLE: "edge" }, { deployment: "rollcall", roles: ["edge"] }],
     [{ NODE_ROLE: many(8).join("  ") }, { deployment: "rollcall", roles: many(8) }],
     [{ NODE_ROLE: "x".repeat(63) }, { deployment: "rollcall", roles: ["x".repeat(63)] }],
+    [{ NODE_ROLE: 7 }, { deployment: "rollcall", roles: ["7"] }],
     [{ DEPLOYMENT: "east.7-a" }, { deployment: "east.7-a", roles: [] }],
     [{ DEPLOYMENT: "x".repeat(63) }, { deployment: "x".repeat(63), roles: [] }],
   ])("%j → %j", (configured, expected) => {
     expect(nodeMarks({ DEPLOYMENT: "rollcall", ...configured })).toEqual(expected);
   });
 
-  const ACCOUNT = "set it to the name of a ServiceAccount, of at most 63 characters";
+  const isNoAccount = (text: string) =>
+    `DEPLOYMENT: it is "${text}", which no ServiceAccount is called: Nodes would belong to nobody; ` +
+    'set it to the name of the Worker\'s ServiceAccount: "rollcall"';
+  const ROLES = 'set it to roles such as "edge", at most 8 of them, separated by spaces';
   test.each<[configured: object, error: string]>([
-    [{ DEPLOYMENT: "" }, `DEPLOYMENT is "": ${ACCOUNT}`],
-    [{ DEPLOYMENT: "East" }, `DEPLOYMENT is "East": ${ACCOUNT}`],
-    [{ DEPLOYMENT: "x".repeat(64) }, `DEPLOYMENT is "${"x".repeat(64)}": ${ACCOUNT}`],
+    [{ DEPLOYMENT: "" }, isNoAccount("")],
+    [{ DEPLOYMENT: "East" }, isNoAccount("East")],
+    [{ DEPLOYMENT: "x".repeat(64) }, isNoAccount("x".repeat(64))],
     [
       { NODE_ROLE: "edge control-plane" },
-      'NODE_ROLE has "control-plane": a role of the control plane; set it to roles such as "edge"',
+      `NODE_ROLE: it has "control-plane": a role of the control plane; ${ROLES}`,
     ],
-    [{ NODE_ROLE: "edge,shop" }, 'NODE_ROLE has "edge,shop": not a role\'s name'],
+    [{ NODE_ROLE: "edge,shop" }, `NODE_ROLE: it has "edge,shop": not a role's name; ${ROLES}`],
     [{ NODE_ROLE: "x".repeat(64) }, "not a role's name"],
-    [{ NODE_ROLE: many(9).join(" ") }, "NODE_ROLE has 9 roles: set it to at most 8"],
+    [{ NODE_ROLE: many(9).join(" ") }, `NODE_ROLE: it has 9 roles; ${ROLES}`],
   ])("%j → says what it has to be", (configured, error) => {
     expect(() => nodeMarks({ DEPLOYMENT: "rollcall", ...configured })).toThrow(error);
   });
@@ -125,7 +130,22 @@ describe("REGISTER_AGAIN", () => {
 
   it.each(["Always", " never", "true", "when-silent,always"])("%j → says what it has to be", (text) => {
     expect(() => registerAgain({ REGISTER_AGAIN: text })).toThrow(
-      `REGISTER_AGAIN is ${JSON.stringify(text)}: set it to when-silent, always or never`,
+      `REGISTER_AGAIN: it is ${JSON.stringify(text)}; set it to when-silent, always, never`,
     );
   });
+});
+
+describe("NODE_WATCH", () => {
+  it.each([
+    [undefined, true],
+    ["", true],
+    ["on", true],
+    ["off", false],
+    ["Off", true],
+  ])(
+    "%j → watched: %s; what is wrong with it, the check of the configuration says",
+    (configured, expected) => {
+      expect(isNodeWatchOn(configured === undefined ? {} : { NODE_WATCH: configured })).toBe(expected);
+    },
+  );
 });

@@ -22,6 +22,7 @@ const TAKEN: [path: string, allow: string][] = [
   ["/v1/nodes/:name/believe", "POST"],
   ["/v1/nodes/:name/approve", "POST"],
   ["/v1/nodes/:name/reject", "POST"],
+  ["/v1/cluster/history", "GET, HEAD"],
   ["/v1/nodes/:name/revoke", "POST"],
   ["/v1/nodes/:name", "GET, HEAD, PATCH, DELETE"],
 ];

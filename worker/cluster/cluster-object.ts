@@ -1,14 +1,26 @@
-// The Durable Object of the deployment's cluster: keeps the token with which all objects speak to the apiserver, and
-// renews it. One object for each deployment, a thin shell around the functions of worker/cluster.
+// The Durable Object of the deployment's cluster: keeps the token with which all objects speak to the apiserver, renews
+// it, and watches the Nodes for all of them. One object for each deployment, a thin shell around worker/cluster.
 import { DurableObject } from "cloudflare:workers";
-import type { Environment } from "../env.ts";
-import { kubeConnector } from "../kube/connect.ts";
+import type { WatchState } from "../../shared/deployment/watch.ts";
+import type { ClusterEvent } from "../../shared/protocol/operator-answers.ts";
+import type { ClusterHistoryQuery } from "../../shared/protocol/operator-api.ts";
+import { DEPLOYMENT_LABEL } from "../../shared/node/ownership.ts";
+import { type Environment, isNodeWatchOn, registry } from "../env.ts";
+import { withDeadline } from "../kube/deadline.ts";
+import { kubeConnector, pathTo } from "../kube/connect.ts";
+import type { TokenSource } from "../kube/held-token.ts";
+import { watchNodes } from "../kube/watch-stream.ts";
 import { tokenChainId } from "../kube/token-chain-id.ts";
 import { migrate } from "../storage/migrations.ts";
 import { chainStore } from "./chain-store.ts";
+import { type ClusterHistory, clusterHistory } from "./cluster-history.ts";
+import { nodeRows, UNSURE } from "./node-rows.ts";
+import { NodeWatch } from "./node-watch.ts";
+import { NOTICE_WITHIN_MS, Notices } from "./notices.ts";
 import { CLUSTER_MIGRATIONS } from "./schema.ts";
 import { sealer } from "./sealed-text.ts";
 import { TokenChain, type TokenStatus } from "./token-chain.ts";
+import { NOT_WATCHED, type WatchStanding } from "./watch-standing.ts";
 
 /** The most that infra/rbac allows. */
 const TOKEN_SECONDS = 24 * 3600;
@@ -16,6 +28,8 @@ const TOKEN_SECONDS = 24 * 3600;
 const WITHIN_MS = 1500;
 /** After a fault of the object's own. */
 const AGAIN_MS = 5 * 60_000;
+/** Of a page of a list. */
+const PAGE_WITHIN_MS = 20_000;
 
 interface OwnChain {
   id: string;
@@ -24,10 +38,14 @@ interface OwnChain {
 
 export class ClusterObject extends DurableObject<Environment> {
   #chain: Promise<OwnChain> | undefined;
+  readonly #history: ClusterHistory;
+  readonly #watch: NodeWatch | null;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, CLUSTER_MIGRATIONS);
+    this.#history = clusterHistory(ctx.storage.sql);
+    this.#watch = isNodeWatchOn(env) && env.KUBE_URL ? this.#openWatch() : null;
   }
 
   /**
@@ -47,22 +65,113 @@ export class ClusterObject extends DurableObject<Environment> {
     return (await this.#own()).tokens.status();
   }
 
-  /** Renews the token, and looks again when the next one is due. */
+  /** For machines' objects, and at certain times: has the Nodes watched, if they are not. */
+  async standing(name: string): Promise<WatchStanding> {
+    const watch = this.#watch;
+    if (!watch) return NOT_WATCHED;
+    await this.watchNodes();
+    const isWatched = watch.isWatched(name);
+    return { isWatched, isSilenceSeen: isWatched && watch.hasNodeController };
+  }
+
+  /** Sees that the alarm rings that watches the Nodes: nobody else would find out that it does not. */
+  async watchNodes(): Promise<void> {
+    await this.#lookAt(this.#watch?.dueMs() ?? null);
+  }
+
+  /** For operators; `state` is null where this deployment does not watch. */
+  watchState(): { state: WatchState | null } {
+    return { state: this.#watch?.state() ?? null };
+  }
+
+  /** What became of the watch, newest first. */
+  history(query: ClusterHistoryQuery): ClusterEvent[] {
+    return this.#history.read(query);
+  }
+
+  /** Renews the token, watches the Nodes for some minutes, and looks again when one of both is due. */
   override async alarm(): Promise<void> {
-    let next: number | null = Date.now() + AGAIN_MS;
+    const next = [await this.#step(async () => (await this.#own()).tokens.upkeep())];
+    const watch = this.#watch;
+    if (watch) next.push(await this.#step(() => watch.turn()));
+    for (const atMs of next) await this.#lookAt(atMs);
+  }
+
+  /** Returns when the next one is due. One that fails must not keep the other from being done. */
+  async #step(work: () => Promise<number | null>): Promise<number | null> {
     try {
-      next = await (await this.#own()).tokens.upkeep();
+      return await work();
     } catch (error) {
       console.error(JSON.stringify({ message: "alarm of the cluster failed", error: String(error) }));
+      return Date.now() + AGAIN_MS;
     }
-    await this.#lookAt(next);
   }
 
   /** Sets the alarm, unless it rings by then: setting it writes a row. */
   async #lookAt(atMs: number | null): Promise<void> {
     if (atMs === null || !this.env.KUBE_URL) return;
     const setMs = await this.ctx.storage.getAlarm();
-    if (setMs === null || setMs > atMs) await this.ctx.storage.setAlarm(atMs);
+    const dueMs = Math.max(atMs, Date.now());
+    if (setMs === null || setMs > dueMs) await this.ctx.storage.setAlarm(dueMs);
+  }
+
+  #openWatch(): NodeWatch {
+    const { env, ctx } = this;
+    const nowMs = () => Date.now();
+    const labelSelector = `${DEPLOYMENT_LABEL}=${env.DEPLOYMENT}`;
+    const rows = nodeRows(ctx.storage.sql);
+    const knows = (name: string, told: (seen: string) => string) => {
+      const row = rows.get(name);
+      if (row) rows.put(name, { seen: row.seen, told: told(row.seen) });
+    };
+    const notices = new Notices({
+      known: (names) => registry(env).known(names),
+      tell: async (name, node) => {
+        const late = Symbol("late");
+        const told = env.NODES.getByName(name).noticeNode(node);
+        if ((await withDeadline<unknown>(NOTICE_WITHIN_MS, () => told, late)) === late)
+          throw new Error("no answer in time");
+      },
+      onTelling: (name) => knows(name, () => UNSURE),
+      onTold: (name) => knows(name, (seen) => seen),
+      nowMs,
+      pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+      log: (line) => console.log(JSON.stringify(line)),
+    });
+    return new NodeWatch({
+      deployment: env.DEPLOYMENT,
+      list: async ({ limit, continue: token }) =>
+        kubeConnector(
+          env,
+          await this.#tokens(),
+          nowMs,
+        )(PAGE_WITHIN_MS).listNodes({ labelSelector, limit, continue: token }),
+      watch: async (request) => {
+        const { current: token, instead: otherToken } = await this.#tokens();
+        return watchNodes({ ...pathTo(env), token, otherToken }, { ...request, selector: labelSelector });
+      },
+      rows,
+      notices,
+      note: (text) => {
+        this.#history.add(text, nowMs());
+        console.log(JSON.stringify({ message: text }));
+      },
+      nowMs,
+      random: Math.random,
+    });
+  }
+
+  /** With the newest token, and another one where that is refused. */
+  async #tokens(): Promise<TokenSource> {
+    const { tokens } = await this.#own();
+    const token = await tokens.tokenFor(undefined);
+    return {
+      current: () => token,
+      instead: async (refused) => {
+        const other = await tokens.tokenFor(refused);
+        return other === refused ? null : other;
+      },
+    };
   }
 
   #own(): Promise<OwnChain> {

@@ -5,7 +5,7 @@ import type { Event } from "../../shared/kubernetes/types.ts";
 import type { ServiceAccount } from "../kube/token-life.ts";
 import type { RenewalFailure } from "./kept-chain.ts";
 
-const NOT_RENEWED: { event: EventReason } = { event: "TokenNotRenewed" };
+const NOT_RENEWED: EventReason = "TokenNotRenewed";
 
 /** Named after the first attempt that failed: sent again, it is the same event. */
 export function renewalEvent(
@@ -17,5 +17,5 @@ export function renewalEvent(
   const source = { component: "rollcall", host: deployment };
   const text = `The Worker's token is not renewed: ${message}`;
   const fallbackName = () => `rollcall.${sinceMs}`;
-  return makeEvent(account, source, "Warning", NOT_RENEWED.event, text, sinceMs * 1000, fallbackName);
+  return makeEvent(account, source, "Warning", NOT_RENEWED, text, sinceMs * 1000, fallbackName);
 }

@@ -5,6 +5,7 @@ import { createMiddleware } from "hono/factory";
 import { tokenRequestSchema } from "../../shared/protocol/join-tokens.ts";
 import type {
   AuditAnswer,
+  ClusterHistoryAnswer,
   HistoryAnswer,
   ListedSenders,
   MintedToken,
@@ -16,12 +17,13 @@ import type {
 } from "../../shared/protocol/operator-answers.ts";
 import {
   auditQuerySchema,
+  clusterHistoryQuerySchema,
   historyQuerySchema,
   nodeChangeSchema,
   originMachinesQuerySchema,
   thumbprintSchema,
 } from "../../shared/protocol/operator-api.ts";
-import { type Environment, registry } from "../env.ts";
+import { clusterObject, type Environment, registry } from "../env.ts";
 import { refuseUnproven } from "./failure-limits.ts";
 import { answered, type App, bearer, forget, invalidBody, json, refuse } from "./responses.ts";
 import { operatorOf } from "../identity/operator.ts";
@@ -77,6 +79,13 @@ operatorRoutes.get("/v1/audit", operator, async (c) => {
   const query = auditQuerySchema.safeParse(c.req.query());
   if (!query.success) return invalidBody(query.error);
   return c.json({ entries: await registry(c.env).audit(query.data) } satisfies AuditAnswer);
+});
+
+operatorRoutes.get("/v1/cluster/history", operator, async (c) => {
+  const query = clusterHistoryQuerySchema.safeParse(c.req.query());
+  if (!query.success) return invalidBody(query.error);
+  const entries = await clusterObject(c.env).history(query.data);
+  return c.json({ entries } satisfies ClusterHistoryAnswer);
 });
 
 operatorRoutes.get("/v1/origins", operator, async (c) =>

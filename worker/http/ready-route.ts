@@ -1,13 +1,15 @@
 // GET /readyz, for operators: whether this deployment works, what does not, and what to do about it.
 import { type Context, Hono } from "hono";
-import { decodeJwt } from "jose";
 import { checkToken, type KnownToken, knownToken } from "../../shared/deployment/token.ts";
-import { failed, type CheckResult } from "../../shared/deployment/check-result.ts";
+import { checkWatch } from "../../shared/deployment/watch.ts";
+import { failed, type CheckResult, warning } from "../../shared/deployment/check-result.ts";
 import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts";
 import type { TokenStatus } from "../cluster/token-chain.ts";
-import { clusterObject, type Environment, registry } from "../env.ts";
+import { clusterObject, type Environment, isNodeWatchOn, registry } from "../env.ts";
 import { CHALLENGE_GOOD_MS } from "../identity/challenge.ts";
+import { withDeadline } from "../kube/deadline.ts";
 import type { Probed } from "../kube/probe.ts";
+import { payloadOf } from "../kube/token-life.ts";
 import { operator } from "./operator-routes.ts";
 import { type Looked, readiness, readinessText } from "./readiness.ts";
 import type { App } from "./responses.ts";
@@ -29,14 +31,18 @@ readyRoute.get("/readyz", operator, async (c) => {
 async function lookAtAll(c: Context<App>): Promise<ReadinessAnswer> {
   const isolate = c.get("isolate");
   const { findings } = isolate.configuration(c.env);
-  const [token, others] = await Promise.all([clusterToken(c.env), lookAtOthers(c.env)]);
-  return readiness([...findings, token, ...others], isolate.since, Date.now());
+  const [token, watch, others] = await Promise.all([
+    clusterToken(c.env),
+    nodeWatch(c.env),
+    lookAtOthers(c.env),
+  ]);
+  return readiness([...findings, token, ...others, watch], isolate.since, Date.now());
 }
 
 /** The token in use, as the cluster object knows it; KUBE_TOKEN itself where that does not answer. */
 async function clusterToken(env: Environment): Promise<CheckResult> {
-  const secret = knownToken("KUBE_TOKEN", claimsOf(env.KUBE_TOKEN));
-  const inUse = await withDeadline(clusterObject(env).tokenStatus()).then(
+  const secret = knownToken("KUBE_TOKEN", payloadOf(env.KUBE_TOKEN));
+  const inUse = await inTime(() => clusterObject(env).tokenStatus()).then(
     (status) => (status.source === "secret" ? { ...secret, ...renewalOf(status) } : renewedToken(status)),
     () => secret,
   );
@@ -60,12 +66,17 @@ function renewalOf({ renewFrom, lastFailure }: TokenStatus): Partial<KnownToken>
   };
 }
 
-/** Unverified; none where it is no JWT. */
-function claimsOf(token: string): Record<string, unknown> {
+/** Without it machines are served as ever: what is wrong with it is a warning. */
+async function nodeWatch(env: Environment): Promise<CheckResult> {
+  if (!isNodeWatchOn(env)) return checkWatch(null);
   try {
-    return decodeJwt(token);
-  } catch {
-    return {};
+    return checkWatch((await inTime(() => clusterObject(env).watchState())).state);
+  } catch (error) {
+    const fault = warning(
+      `the cluster's object does not answer: ${String(error)}`,
+      "see the Worker's log, and Cloudflare's status",
+    );
+    return { check: "watch", ...fault };
   }
 }
 
@@ -73,7 +84,7 @@ function claimsOf(token: string): Record<string, unknown> {
 async function lookAtOthers(env: Environment): Promise<Looked[]> {
   let seen: { apiserver: Probed; nowMs: number };
   try {
-    seen = await withDeadline(registry(env).readiness());
+    seen = await inTime(() => registry(env).readiness());
   } catch (error) {
     const fault = failed(
       `it does not answer: ${String(error)}`,
@@ -102,10 +113,9 @@ export function checkClock(nowMs: number, registryMs: number): CheckResult {
   return { check, ...fault };
 }
 
-async function withDeadline<T>(work: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("no answer in time")), OBJECTS_WITHIN_MS);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+/** What an object answers; throws where it does not in time. */
+async function inTime<T extends object>(ask: () => Promise<T>): Promise<T> {
+  const answer = await withDeadline<T | null>(OBJECTS_WITHIN_MS, ask, null);
+  if (answer === null) throw new Error("no answer in time");
+  return answer;
 }

@@ -1,7 +1,7 @@
 // Makes clients for this deployment's apiserver, and the token that they share.
 import { clusterObject, type Environment } from "../env.ts";
 import { HeldToken, type TokenSource } from "./held-token.ts";
-import { type RequestKind, kubeClient, type KubeClient } from "./kube-client.ts";
+import { type RequestKind, kubeClient, type KubeClient, type KubeConnection } from "./kube-client.ts";
 import { tokenChainId } from "./token-chain-id.ts";
 
 /** The field manager under which a deployment writes. */
@@ -26,11 +26,9 @@ export function kubeConnector(
   nowMs: () => number,
   mayAsk: (what: RequestKind) => boolean = () => true,
 ): (withinMs: number) => KubeClient {
-  const { KUBE } = env;
   return (withinMs) =>
     kubeClient({
-      fetch: KUBE ? (url, init) => KUBE.fetch(url, init) : (url, init) => fetch(url, init),
-      url: env.KUBE_URL,
+      ...pathTo(env),
       token: () => token.current(),
       hasEnded: () => token.hasEnded?.() ?? false,
       otherToken: (refused) => token.instead(refused),
@@ -39,4 +37,12 @@ export function kubeConnector(
       nowMs,
       mayAsk,
     });
+}
+
+/** How this deployment's apiserver is reached. */
+export function pathTo({ KUBE, KUBE_URL: url }: Environment): Pick<KubeConnection, "fetch" | "url"> {
+  return {
+    fetch: KUBE ? (to, init) => KUBE.fetch(to, init) : (to, init) => fetch(to, init),
+    url,
+  };
 }

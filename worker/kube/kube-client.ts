@@ -1,9 +1,13 @@
 // The only place that speaks to the apiserver. One request function; every call has a deadline; an error keeps the
-// apiserver's Status.
+// apiserver's Status. What is sent holds no field that Go would leave out.
 import { type ApiError, type ApiResult, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
-import { isJsonObject, type JsonObject } from "../../shared/kubernetes/json.ts";
-import type { Event, Lease, Node, Status } from "../../shared/kubernetes/types.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
+import { nodeSchema } from "../../shared/kubernetes/patch/node-schema.ts";
+import { eventSchema, leaseSchema } from "../../shared/kubernetes/patch/object-schemas.ts";
+import type { StructSchema } from "../../shared/kubernetes/patch/schema.ts";
+import { patchWireForm, wireForm } from "../../shared/kubernetes/patch/wire-form.ts";
+import type { Event, Lease, Node, NodeList, Status } from "../../shared/kubernetes/types.ts";
 import { failure, success } from "../../shared/result.ts";
 import { withDeadline } from "./deadline.ts";
 import type { ServiceAccount } from "./token-life.ts";
@@ -37,7 +41,17 @@ export interface IssuedToken {
   status?: { token?: string };
 }
 
+/** Of a list. */
+export interface NodePage {
+  /** `rollcall.dev/deployment=rollcall` */
+  labelSelector: string;
+  limit: number;
+  /** Of the page before; undefined: the first page. */
+  continue: string | undefined;
+}
+
 export interface KubeClient extends NodeClient, LeaseClient, EventClient {
+  listNodes: (page: NodePage) => Promise<ApiResult<NodeList>>;
   /** PATCHes with a strategic merge patch, which brings its own preconditions. */
   patchNode: (original: Node, patch: JsonObject) => Promise<ApiResult<Node>>;
   /** DELETEs the Node with this uid. A Node with another uid is a conflict. */
@@ -60,19 +74,21 @@ export function kubeClient(connection: KubeConnection): KubeClient {
       answered<T>(connection, startedMs, { what, method, path, body, contentType });
   const [call, callLease, callEvent] = [calls("node"), calls("lease"), calls("event")];
   const callToken = calls("token");
+  const patchNode = (path: string, patch: JsonObject) =>
+    call<Node>("PATCH", path, patchWireForm(patch, nodeSchema), STRATEGIC_MERGE_PATCH);
   return {
-    createNode: (node) => call<Node>("POST", NODES, { apiVersion: "v1", kind: "Node", ...node }),
+    createNode: (node) =>
+      call<Node>("POST", NODES, object({ apiVersion: "v1", kind: "Node", ...node }, nodeSchema)),
     getNode: (name, fromCache = false) =>
       call<Node>("GET", `${NODES}/${name}${fromCache ? "?resourceVersion=0" : ""}`),
+    listNodes: ({ labelSelector, limit, continue: token = "" }) => {
+      const query = new URLSearchParams({ labelSelector, limit: String(limit) });
+      if (token !== "") query.set("continue", token);
+      return call<NodeList>("GET", `${NODES}?${query.toString()}`);
+    },
     patchNodeStatus: ({ metadata }, patch) =>
-      call<Node>(
-        "PATCH",
-        `${NODES}/${metadata?.name}/status`,
-        withUid(patch, metadata?.uid),
-        STRATEGIC_MERGE_PATCH,
-      ),
-    patchNode: ({ metadata }, patch) =>
-      call<Node>("PATCH", `${NODES}/${metadata?.name}`, patch, STRATEGIC_MERGE_PATCH),
+      patchNode(`${NODES}/${metadata?.name}/status`, withUid(patch, metadata?.uid)),
+    patchNode: ({ metadata }, patch) => patchNode(`${NODES}/${metadata?.name}`, patch),
     deleteNode: (name, uid) => call("DELETE", `${NODES}/${name}`, deleteOptions(uid)),
     deleteLease: (namespace, name, uid) =>
       callLease("DELETE", `${LEASES}/${namespace}/leases/${name}`, deleteOptions(uid)),
@@ -86,9 +102,18 @@ export function kubeClient(connection: KubeConnection): KubeClient {
         typedLease(lease),
       ),
     createEvent: (event) =>
-      callEvent<Event>("POST", eventsOf(event), { apiVersion: "v1", kind: "Event", ...event }),
+      callEvent<Event>(
+        "POST",
+        eventsOf(event),
+        object({ apiVersion: "v1", kind: "Event", ...event }, eventSchema),
+      ),
     patchEvent: (event, patch) =>
-      callEvent<Event>("PATCH", `${eventsOf(event)}/${event.metadata.name}`, patch, STRATEGIC_MERGE_PATCH),
+      callEvent<Event>(
+        "PATCH",
+        `${eventsOf(event)}/${event.metadata.name}`,
+        patchWireForm(patch, eventSchema),
+        STRATEGIC_MERGE_PATCH,
+      ),
     createToken: ({ namespace, name }, secret, expirationSeconds) =>
       callToken<IssuedToken>("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`, {
         apiVersion: "authentication.k8s.io/v1",
@@ -109,8 +134,12 @@ function withUid(patch: JsonObject, uid: string | undefined): JsonObject {
   return { ...patch, metadata: { ...metadata, uid } };
 }
 
-function typedLease(lease: Lease): Lease {
-  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", ...lease };
+function typedLease(lease: Lease): Json {
+  return object({ apiVersion: "coordination.k8s.io/v1", kind: "Lease", ...lease }, leaseSchema);
+}
+
+function object(content: Node | Lease | Event, schema: StructSchema): Json {
+  return wireForm({ ...content }, schema);
 }
 
 function deleteOptions(uid: string): JsonObject {

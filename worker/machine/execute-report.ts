@@ -15,7 +15,6 @@ import type { MachineState } from "./machine-state.ts";
 import type { ReportedFacts } from "./parse-report.ts";
 import type { RegistryStanding } from "./registry-standing.ts";
 import { nextReportInMs } from "./report-interval.ts";
-import { SILENCE_CHECK_MS } from "./silence.ts";
 import type { Upkeep } from "./upkeep.ts";
 
 /** A report whose signature, body and grant are verified. */
@@ -77,7 +76,7 @@ export class ReportExecutor {
 
   /** What the report changes is stored in one write; only the registry's confirmation is awaited before. */
   async #apply({ report, facts, origin }: VerifiedReport): Promise<MachineAnswer> {
-    const { senders, alarm, facts: known } = this.#state;
+    const { senders, outbox, facts: known } = this.#state;
     if (!(await this.#standing.confirm(origin, Date.now()))) return KEY_REVOKED;
     const nowMs = Date.now();
     senders.keep(nowMs);
@@ -85,13 +84,14 @@ export class ReportExecutor {
     recordContact(this.#state, report, nowMs);
     recordOutage(this.#state, report, nowMs);
     // Not awaited here, so that it is part of the same write.
-    const alarmed = alarm.atLatest(nowMs + SILENCE_CHECK_MS);
+    const alarmed = this.#upkeep.setAlarm(nowMs);
     const outcome = await this.#upkeep.keepTrue(report, nowMs);
     // The phase `two shims` is answered only where nothing is wrong with the Node itself.
     const notice = outcome.phase === "registered" ? senders.notice(Date.now()) : undefined;
     const answered = { ...outcome, ...notice };
     recordPhase(this.#state, answered.phase, Date.now(), nowMs);
     await alarmed;
+    if (!outbox.isEmpty()) await this.#upkeep.setAlarm(nowMs);
     const said = [answered.message, known.boundsMessage()].filter((each) => each !== undefined);
     const message = said.length > 0 && { message: said.join("; ") };
     return this.#reported({ ...answered, ...message, ...known.refusal(report.factsDigest) });
@@ -119,9 +119,9 @@ export class ReportExecutor {
 
   /** Sends waiting events, and neither renews the lease nor writes the status. */
   async #answerWithoutTick(outcome: TickOutcome): Promise<MachineAnswer> {
-    const { senders, alarm, records } = this.#state;
+    const { senders, records } = this.#state;
     senders.keep(Date.now());
-    await alarm.atLatest(Date.now() + SILENCE_CHECK_MS);
+    await this.#upkeep.setAlarm(Date.now());
     await this.#upkeep.flush(records.get("enrolment")?.name ?? "");
     return this.#reported(outcome);
   }

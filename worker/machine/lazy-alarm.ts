@@ -17,6 +17,12 @@ export class LazyAlarm {
     await this.#storage.setAlarm(atMs);
   }
 
+  /** Has it ring at this time, unless it is set for whatever time: whoever set it knew more. */
+  async unlessSet(atMs: number): Promise<void> {
+    this.#setForMs ??= await this.#storage.getAlarm();
+    if (this.#setForMs === null) await this.atLatest(atMs);
+  }
+
   /** Call it first thing when the alarm rings. */
   rang(): void {
     this.#setForMs = null;

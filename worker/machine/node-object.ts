@@ -1,6 +1,7 @@
 // The Durable Object of one machine: verifies what the machine sends, and executes the step that decide-report.ts
 // returns. It has no HTTP in it: every transport puts the answers on its own wire.
 import { DurableObject } from "cloudflare:workers";
+import type { Node } from "../../shared/kubernetes/types.ts";
 import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Result } from "../../shared/result.ts";
@@ -162,6 +163,14 @@ export class NodeObject extends DurableObject<Environment> {
       journal.note("registration", "an operator revoked this machine's keys", Date.now());
   }
 
+  /**
+   * For the cluster's object: somebody else has changed this machine's Node. null: it is gone from the list, or came too
+   * late to be sent along. Resolves once that is acted on.
+   */
+  async noticeNode(node: Node | null): Promise<void> {
+    if (this.#state.keys.enrolled()) await this.#upkeep.noticeNode(node);
+  }
+
   /** Flushes the outbox, records silence, completes a removal. */
   override async alarm(): Promise<void> {
     const { records, alarm, keys } = this.#state;
@@ -182,7 +191,8 @@ export class NodeObject extends DurableObject<Environment> {
       name: enrolment.name,
       thumbprint: enrolment.thumbprint,
       phase: lastPhase(records) ?? null,
-      isReady: this.#upkeep.isReady(),
+      // A Node that is gone, or somebody else's, was Ready when it was last known.
+      isReady: records.get("registration")?.phase === "registered" && this.#upkeep.isReady(),
       silentSince: at(records.get("silentSinceMs")),
       lastReportAt: at(this.#upkeep.lastReportMs),
       runtime: neededRuntime(records),

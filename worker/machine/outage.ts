@@ -2,7 +2,7 @@
 // tell, and it tells a duration alone: the times are by this clock, whatever the machine's says.
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Stored } from "../storage/journal.ts";
-import { fromTo } from "../tick/phase.ts";
+import { fromTo } from "../storage/from-to.ts";
 
 /** Lines of history, whatever a machine says: six at once, then six an hour. */
 export const OUTAGE_LINES = { atOnce: 6, everyMs: 600_000 } as const;

@@ -8,10 +8,7 @@ export function nextReportInMs(timing: Timing, random: () => number): number {
   return Math.round(reportIntervalMs(timing) * (0.94 + 0.04 * random()));
 }
 
-/**
- * After a registration, whose events wait for this report: spread over half an interval, for fleets that start
- * together.
- */
+/** After a registration: spread over half an interval, for fleets that start together. */
 export function firstReportInMs(timing: Timing, random: () => number): number {
   return Math.round(nextReportInMs(timing, random) * (0.4 + 0.6 * random()));
 }

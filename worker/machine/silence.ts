@@ -9,6 +9,8 @@ import type { Stored } from "../storage/journal.ts";
 
 /** A silence is noticed within this time. Each check costs a row. */
 export const SILENCE_CHECK_MS = 5 * 60_000;
+/** The same where the cluster's object sees the Nodes that the node controller gives up. */
+export const WATCHED_SILENCE_CHECK_MS = 3600_000;
 
 type LastContact =
   | { kind: "in contact" }
@@ -21,6 +23,8 @@ export interface SilenceCheck {
   leaseDurationMs: number;
   /** In memory; undefined after an eviction. */
   lastReportMs: number | undefined;
+  /** When a machine that is in contact is checked again. */
+  everyMs: number;
   client: KubeClient;
   nowMs: number;
 }
@@ -38,7 +42,7 @@ export async function checkSilence(
     check.lastReportMs === undefined
       ? await contactByLease(check, { wasAway, backSinceMs })
       : contactSince(check.lastReportMs, check);
-  if (contact.kind === "in contact") return nowMs + SILENCE_CHECK_MS;
+  if (contact.kind === "in contact") return nowMs + check.everyMs;
   if (contact.kind === "unknown") {
     if (contact.apiserverAnswers) records.put("apiserverBackSinceMs", backSinceMs ?? nowMs);
     return contact.askAgainMs;

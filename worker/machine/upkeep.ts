@@ -2,22 +2,29 @@
 // for silence. Its own state may be lost in an eviction.
 import type { Report } from "../../shared/protocol/report.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
-import { type Environment, machineRequests, nodeMarks } from "../env.ts";
+import { clusterObject, type Environment, isNodeWatchOn, machineRequests, nodeMarks } from "../env.ts";
 import { heldToken, kubeConnector } from "../kube/connect.ts";
 import type { HeldToken } from "../kube/held-token.ts";
 import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
 import { machineLog } from "../log.ts";
-import type { TickMemory, TickOutcome } from "../tick/context.ts";
-import { isReady } from "../tick/phase.ts";
+import { NOT_WATCHED, type WatchStanding } from "../cluster/watch-standing.ts";
+import { withDeadline } from "../kube/deadline.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import type { Allowance, Enrolment } from "../storage/records.ts";
+import type { TickInput, TickMemory, TickOutcome } from "../tick/context.ts";
+import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/request-budget.ts";
-import { tick } from "../tick/tick.ts";
+import { tick, tickOnNotice } from "../tick/tick.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
-import { checkSilence, SILENCE_CHECK_MS } from "./silence.ts";
+import { checkSilence, SILENCE_CHECK_MS, WATCHED_SILENCE_CHECK_MS } from "./silence.ts";
 import { singleFlight } from "./single-flight.ts";
 
 /** The time limit of sending events, and of an alarm's calls. */
 const ALARM_WITHIN_MS = 2000;
+const STANDING_WITHIN_MS = 1000;
+/** Writes that others' changes cause between reports: a fight over a value takes no more than reports would. */
+export const BETWEEN_REPORTS = { atOnce: 3, everyMs: 10_000 } as const;
 /** In these phases the apiserver answers, so that events can be sent. */
 const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken", "node deleted"]);
 
@@ -30,7 +37,16 @@ export class Upkeep {
   #budget: RequestBudget | undefined;
   #memory: TickMemory = {};
   #latest: Report | undefined;
+  /** When that came. */
+  #latestMs = 0;
+  /** The report of the last tick. */
+  #applied: Report | undefined;
+  #seen: { node: Node | null } | undefined;
+  #standing: WatchStanding | undefined;
+  #between: Allowance = { left: BETWEEN_REPORTS.atOnce, atMs: 0 };
   #lastReportMs: number | undefined;
+  /** Events of a registration, on their way while its answer is given. */
+  #following: Promise<void> | undefined;
 
   constructor(env: Environment, state: MachineState) {
     this.#env = env;
@@ -48,6 +64,7 @@ export class Upkeep {
   /** Runs a tick with this report; a tick in progress is followed by another one with the newest report. */
   keepTrue(report: Report, nowMs: number): Promise<TickOutcome> {
     this.#latest = report;
+    this.#latestMs = nowMs;
     this.#lastReportMs = nowMs;
     return this.#singleTick();
   }
@@ -60,6 +77,7 @@ export class Upkeep {
   /** Once it resolves, no tick is left that could write for a machine that is not enrolled any more. */
   async finish(): Promise<void> {
     await this.#singleTick().catch(() => undefined);
+    await this.#following;
   }
 
   /** Makes clients with the token at hand. */
@@ -87,6 +105,7 @@ export class Upkeep {
   forget(): void {
     this.#memory = {};
     this.#latest = undefined;
+    this.#applied = undefined;
   }
 
   /** undefined: not since the object was evicted. */
@@ -108,63 +127,147 @@ export class Upkeep {
     if (failed) machineLog(name)("events wait", failed);
   }
 
+  /**
+   * Sends the events of a registration while its answer is given: the machine's Node is Ready sooner, and no report has to
+   * come for them. What fails waits for the next report or alarm.
+   */
+  #follow(name: string): void {
+    this.#following = this.flush(name).catch((error: unknown) =>
+      console.error(JSON.stringify({ node: name, message: "events failed", error: String(error) })),
+    );
+  }
+
   /** Between reports: flushes events and records silence. Never renews a lease, writes a status or registers. */
   async betweenReports(name: string): Promise<void> {
     const { alarm, outbox } = this.#state;
     const inAWhile = () => Date.now() + SILENCE_CHECK_MS;
     try {
       await this.flush(name);
+      await this.#askStanding(name);
       const next = await this.#checkSilence(name);
       const again = next ?? (outbox.isEmpty() ? null : inAWhile());
-      if (again !== null) await alarm.atLatest(again);
+      if (again !== null) await alarm.atLatest(outbox.isEmpty() ? again : Math.min(again, inAWhile()));
     } catch (error) {
       console.error(JSON.stringify({ node: name, message: "alarm failed", error: String(error) }));
       await alarm.atLatest(inAWhile());
     }
   }
 
+  /** With a report: has the alarm ring when the machine's silence has to be noticed by then, or its events sent. */
+  setAlarm(nowMs: number): Promise<void> {
+    const { alarm, outbox } = this.#state;
+    if (this.#standing === undefined && outbox.isEmpty()) return alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
+    return alarm.atLatest(nowMs + (outbox.isEmpty() ? this.#checkEveryMs() : SILENCE_CHECK_MS));
+  }
+
+  /** Somebody else has changed the Node; null: look. */
+  async noticeNode(node: Node | null): Promise<void> {
+    this.#seen = { node };
+    await this.#singleTick();
+  }
+
   /** Clones are never silent: nobody could say which of them is. */
   #checkSilence(name: string): Promise<number | null> {
     const { senders, facts } = this.#state;
-    const nowMs = Date.now();
-    if (senders.notice(nowMs)?.phase === "cloned") return Promise.resolve(nowMs + SILENCE_CHECK_MS);
+    const [nowMs, everyMs] = [Date.now(), this.#checkEveryMs()];
+    if (senders.notice(nowMs)?.phase === "cloned") return Promise.resolve(nowMs + everyMs);
     const [leaseDurationMs, lastReportMs] = [facts.leaseMs(), this.#lastReportMs];
-    return checkSilence(this.#state, { name, leaseDurationMs, lastReportMs, client: this.#kube(), nowMs });
+    const check = { name, leaseDurationMs, lastReportMs, everyMs, client: this.#kube(), nowMs };
+    return checkSilence(this.#state, check);
+  }
+
+  #checkEveryMs(): number {
+    return this.#standing?.isSilenceSeen ? WATCHED_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
+  }
+
+  /** Is every change of the Node by others known here? */
+  async #askStanding(name: string): Promise<boolean> {
+    if (!isNodeWatchOn(this.#env) || !this.#env.KUBE_URL) return false;
+    const ask = () => clusterObject(this.#env).standing(name);
+    const asked = withDeadline<WatchStanding>(STANDING_WITHIN_MS, ask, NOT_WATCHED);
+    this.#standing = await asked.catch(() => NOT_WATCHED);
+    return this.#standing.isWatched;
   }
 
   async #tick(): Promise<TickOutcome> {
-    const { records, journal, keys, senders, facts } = this.#state;
+    const { records, keys, senders, facts } = this.#state;
     const enrolment = records.get("enrolment");
     if (!keys.enrolled()) return { phase: "node deleted", ready: false };
-    const report = this.#latest;
-    if (!enrolment || !report) throw new Error("a tick without an enrolment and a report");
+    if (!enrolment) throw new Error("a tick without an enrolment");
+    const [report, seen] = [this.#latest, this.#seen];
+    this.#seen = undefined;
+    // The tick of a report that is new writes by itself what the notice asks for.
+    if (seen) await this.#actOn(seen.node, enrolment, report === this.#applied ? report : undefined);
+    if (report === this.#applied)
+      return { phase: lastPhase(records) ?? "registering", ready: this.isReady() };
+    this.#applied = report;
+    if (!report) throw new Error("a tick without a report");
     // Duplicates may have been detected since the report was decided about.
     const suspension = senders.suspension(report.startId, Date.now());
     if (suspension) return { ...suspension, ready: false };
     const wasRegistered = records.get("registration")?.startId === report.startId;
     // The token at hand serves meanwhile: the tick does not wait.
     const refreshed = this.#env.KUBE_URL ? this.#token.refresh(!wasRegistered) : undefined;
-    const outcome = await tick({
+    const outcome = await tick({ ...this.#surroundings(enrolment), report });
+    await refreshed;
+    this.#requests.keep();
+    if (!wasRegistered && outcome.phase === "registered") {
+      this.#follow(enrolment.name);
+      await this.#askStanding(enrolment.name);
+      return { reportInMs: firstReportInMs(facts.timing(), Math.random), ...outcome };
+    }
+    if (FLUSHING_PHASES.has(outcome.phase)) await this.flush(enrolment.name);
+    return outcome;
+  }
+
+  /** Between reports the status is written by the last one, where that is recent, and not more often than they come. */
+  async #actOn(node: Node | null, enrolment: Enrolment, last: Report | undefined): Promise<void> {
+    const { facts, senders } = this.#state;
+    const nowMs = Date.now();
+    const isRecent = nowMs - this.#latestMs <= facts.leaseMs();
+    const isSuspended = last !== undefined && senders.suspension(last.startId, nowMs) !== undefined;
+    const left = this.#leftBetween(nowMs);
+    const report = isRecent && !isSuspended && left >= 1 ? last : undefined;
+    const writtenMs = this.#memory.status?.lastStatusReportTimeMs;
+    const noticed = await tickOnNotice({ ...this.#surroundings(enrolment), report }, node);
+    if (this.#memory.status?.lastStatusReportTimeMs !== writtenMs)
+      this.#between = { left: left - 1, atMs: nowMs };
+    this.#requests.keep();
+    if (noticed.kind === "lost") recordPhase(this.#state, noticed.phase, Date.now());
+    if (noticed.kind === "taken" && noticed.isGivenUp) await this.#watchForSilence(enrolment.name);
+    await this.flush(enrolment.name);
+  }
+
+  /** The node controller has given the Node up: sooner or later than this machine's lease runs out. */
+  async #watchForSilence(name: string): Promise<void> {
+    const { facts, alarm } = this.#state;
+    const silentFromMs = (this.#lastReportMs ?? 0) + facts.leaseMs() + 1;
+    const next = silentFromMs <= Date.now() ? await this.#checkSilence(name) : silentFromMs;
+    if (next !== null) await alarm.atLatest(next);
+  }
+
+  #surroundings(enrolment: Enrolment): Omit<TickInput, "report"> {
+    const { records, journal, facts } = this.#state;
+    return {
       env: this.#env,
       marks: (this.#marks ??= nodeMarks(this.#env)),
       token: this.#token,
       enrolment,
-      report,
       facts: facts.current(),
       records,
       journal,
       memory: this.#memory,
       requests: this.#requests,
+      isWatched: () => this.#askStanding(enrolment.name),
       nowMs: () => Date.now(),
       random: Math.random,
-    });
-    await refreshed;
-    this.#requests.keep();
-    // The events of a registration are sent with the next report, so that the Node is Ready sooner.
-    if (!wasRegistered && outcome.phase === "registered")
-      return { reportInMs: firstReportInMs(facts.timing(), Math.random), ...outcome };
-    if (FLUSHING_PHASES.has(outcome.phase)) await this.flush(enrolment.name);
-    return outcome;
+    };
+  }
+
+  #leftBetween(nowMs: number): number {
+    const { left, atMs } = this.#between;
+    const { atOnce, everyMs } = BETWEEN_REPORTS;
+    return Math.min(atOnce, left + Math.max(0, nowMs - atMs) / everyMs);
   }
 
   #kube(): KubeClient {

@@ -78,6 +78,12 @@ export function isPinned(pin: Pin, thumbprint: string): boolean {
   return pin.thumbprint === thumbprint || pin.nextThumbprint === thumbprint;
 }
 
+/** Those of the names that a machine has. */
+export function pinnedAmong(sql: SqlStorage, names: readonly string[]): string[] {
+  const query = "SELECT name FROM pins WHERE name IN (SELECT value FROM json_each(?))";
+  return [...sql.exec<{ name: string }>(query, JSON.stringify(names))].map(({ name }) => name);
+}
+
 export function findPin(sql: SqlStorage, name: string): Pin | undefined {
   const [row] = sql.exec<PinRow>("SELECT * FROM pins WHERE name = ?", name);
   if (!row) return undefined;

@@ -28,6 +28,7 @@ import {
   findPin,
   type GrantedPin,
   leavePin,
+  pinnedAmong,
   type RotationRefused,
   setNextKey,
   unpin,
@@ -125,6 +126,11 @@ export class RegistryObject extends DurableObject<Environment> {
   /** Has a machine this name, also one that was revoked? */
   knows(name: string): boolean {
     return findPin(this.#sql, name) !== undefined;
+  }
+
+  /** Of these names, those that a machine has. */
+  known(names: string[]): string[] {
+    return pinnedAmong(this.#sql, names);
   }
 
   /** Has a machine ever had this name, also one that has left? */

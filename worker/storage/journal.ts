@@ -18,11 +18,21 @@ export interface Decision {
   nowMs: number;
 }
 
+export interface ProcessStart {
+  process: NodeRecords["process"];
+  /** Its own, in their order. */
+  events: readonly OccurredEvent[];
+  /** Its events count from the beginning, with a spam budget that is full. */
+  isFresh: boolean;
+}
+
 export interface Journal {
   /** In SQLite before it returns; nothing is written where the decision changes nothing. */
   decide: (decision: Decision) => void;
   /** A process of the shim has started: what is recorded once per process may be recorded again. */
-  begin: (process: NodeRecords["process"], nowMs: number) => void;
+  begin: (start: ProcessStart, nowMs: number) => void;
+  /** An event that follows from no decision. */
+  tell: (event: OccurredEvent, nowMs: number) => void;
   /** A line of history (by default of the kind `registration`), and a Warning for the cluster. */
   warn: (reason: WarningReason, text: string, nowMs: number, kind?: HistoryKind) => void;
   /** A line of history. */
@@ -54,14 +64,18 @@ export function journal(
         history.add("condition", transitions(before, decided), nowMs);
       });
     },
-    begin(process, nowMs) {
+    begin({ process, events, isFresh }, nowMs) {
       storage.transactionSync(() => {
         records.put("process", process);
         // Removed, not emptied: a new object has none, and so writes one row less.
         records.remove("decided");
-        outbox.add([{ type: "Normal", reason: "Starting", message: "Starting node-shim." }], nowMs);
+        if (isFresh) records.remove("correlator");
+        outbox.add(events, nowMs);
         history.add("registration", ["the shim started"], nowMs);
       });
+    },
+    tell(event, nowMs) {
+      outbox.add([event], nowMs);
     },
     warn(reason, text, nowMs, kind = "registration") {
       storage.transactionSync(() => {

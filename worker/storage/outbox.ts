@@ -6,6 +6,7 @@ import { shortened } from "./shortened.ts";
 import type { Tables } from "./tables.ts";
 import { correlateEvent, type EventCorrelator, newEventCorrelator } from "../../shared/events/correlator.ts";
 import { makeEvent, recordEvent } from "../../shared/events/events.ts";
+import type { EventReason } from "../../shared/events/reasons.ts";
 import { type ApiError, isAlreadyExists } from "../../shared/kubernetes/api-error.ts";
 
 export interface OccurredEvent {
@@ -18,7 +19,10 @@ export interface Outbox {
   /** Call it in the transaction of the decision. Above MAX_OUTBOX_EVENTS the oldest events are dropped. */
   add: (events: readonly OccurredEvent[], nowMs: number) => void;
   isEmpty: () => boolean;
-  /** Sends the events, oldest first, until one fails that may succeed later; returns that failure. */
+  /**
+   * Sends the events until one fails that may succeed later; returns that failure. Changes of Ready leave first, since a
+   * machine that starts again and again has others wait for minutes; then the oldest ones.
+   */
   flush: (client: KubeClient, nodeName: string, nowMs: () => number) => Promise<ApiError | null>;
 }
 
@@ -26,6 +30,9 @@ export interface Outbox {
 export const MAX_OUTBOX_EVENTS = 1000;
 /** Characters of an event's message, as events.k8s.io has it (NoteLengthLimit): the rest of a longer one is left out. */
 export const MAX_EVENT_MESSAGE = 1024;
+
+/** What the spam filter never drops: whether a machine is up is what events are read for. */
+const CHANGES_OF_READY: readonly string[] = ["NodeReady", "NodeNotReady"] satisfies EventReason[];
 
 type Row = { id: number; at_micros: number; type: string; reason: string; message: string };
 
@@ -41,28 +48,34 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     ? sql.exec<{ waiting: number; last: number | null }>(count).one()
     : { waiting: 0, last: null };
   let flushing: Promise<ApiError | null> | undefined;
-  const after = (id: number) =>
-    sql.exec<Row>("SELECT * FROM outbox WHERE id > ? ORDER BY id LIMIT 1", id).toArray()[0];
 
   function removeUntil(id: number): void {
     waiting -= sql.exec("DELETE FROM outbox WHERE id <= ? RETURNING id", id).toArray().length;
   }
 
+  function remove(ids: readonly number[]): void {
+    const removed = "DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(?)) RETURNING id";
+    waiting -= sql.exec(removed, JSON.stringify(ids)).toArray().length;
+  }
+
   /** Sent events are removed at the end. An object that is evicted before sends them again, under the same names. */
   async function flush(client: KubeClient, nodeName: string, nowMs: () => number): Promise<ApiError | null> {
-    let known = records.get("correlator") ?? newEventCorrelator();
-    let sent = 0;
+    const before = records.get("correlator");
+    let known = before ?? newEventCorrelator();
+    const sent: number[] = [];
     let failed: ApiError | null = null;
-    for (let row = after(sent); row; row = after(sent)) {
+    for (const row of inTheirOrder(sql)) {
       const learnt = structuredClone(known);
       failed = await send(client, nodeName, row, learnt, nowMs() * 1000);
       if (failed) break;
-      [known, sent] = [learnt, row.id];
+      known = learnt;
+      sent.push(row.id);
     }
-    if (sent === 0) return failed;
+    if (sent.length === 0) return failed;
     storage.transactionSync(() => {
-      removeUntil(sent);
-      records.put("correlator", known);
+      remove(sent);
+      // A process that has started meanwhile remembers nothing of these.
+      if (records.get("correlator") === before) records.put("correlator", known);
     });
     return failed;
   }
@@ -97,6 +110,19 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
   };
 }
 
+/** Also events that are added meanwhile. */
+function* inTheirOrder(sql: SqlStorage): Generator<Row> {
+  const isChange = "reason IN (SELECT value FROM json_each(?))";
+  const changes = sql
+    .exec<Row>(`SELECT * FROM outbox WHERE ${isChange} ORDER BY id`, JSON.stringify(CHANGES_OF_READY))
+    .toArray();
+  yield* changes;
+  const sent = new Set(changes.map(({ id }) => id));
+  const after = (id: number) =>
+    sql.exec<Row>("SELECT * FROM outbox WHERE id > ? ORDER BY id LIMIT 1", id).toArray()[0];
+  for (let row = after(0); row; row = after(row.id)) if (!sent.has(row.id)) yield row;
+}
+
 /** null: the event is done with (sent, dropped as spam, or refused for good). */
 async function send(
   client: KubeClient,
@@ -105,8 +131,9 @@ async function send(
   learnt: EventCorrelator,
   nowMicros: number,
 ): Promise<ApiError | null> {
-  // As in the kubelet, whose reference to its Node has the name as uid.
-  const involvedObject = { kind: "Node", name: nodeName, uid: nodeName };
+  // `kubectl describe node` asks for the uid or, as kubelets had it, for the name in its place; `kubectl events --for`
+  // asks for the version.
+  const involvedObject = { apiVersion: "v1", kind: "Node", name: nodeName, uid: nodeName };
   const source = { component: "rollcall", host: nodeName };
   const event = makeEvent(
     involvedObject,
@@ -117,7 +144,8 @@ async function send(
     at_micros,
     () => `${nodeName}.${at_micros}`,
   );
-  const correlated = event && correlateEvent(learnt, event, nowMicros);
+  const mayDrop = !CHANGES_OF_READY.includes(reason);
+  const correlated = event && correlateEvent(learnt, event, nowMicros, mayDrop);
   if (!correlated) return null;
   const recorded = await recordEvent(client, learnt, correlated);
   if (recorded.ok || isAlreadyExists(recorded.error)) return null;

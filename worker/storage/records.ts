@@ -3,6 +3,9 @@ import type { SeenSenders } from "../../shared/node/duplicate-senders.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import type { EventCorrelator } from "../../shared/events/correlator.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
+import type { OthersParts } from "../../shared/node/leave-others.ts";
+import type { WrittenParts } from "../../shared/node/put-back.ts";
+import type { SaidTaints } from "../../shared/node/said-taints.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
@@ -52,7 +55,7 @@ export interface Deletion {
 }
 
 /** The outcome of the last registration, and the process of the shim that it was for. */
-export interface LastRegistration {
+export interface LastRegistration extends Partial<SaidTaints> {
   startId: string;
   phase: "registered" | LostPhase | "waiting for Node";
   /** When the Worker created the Node, in milliseconds since 1970; absent: long ago, or it did not. */
@@ -114,16 +117,22 @@ export interface NodeRecords {
   requestsLeft: Omit<RequestsLeft, "recent"> & Partial<RequestsLeft>;
   /** What goes beyond the machine's join token, and was left out of its Node. */
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
+  /** Which parts of the Node that are ours others have set, and so stay. */
+  others: OthersParts;
+  /** The parts of ours that somebody has undone. */
+  putBack: WrittenParts;
   /** Which settings the deployment bounds, as the machine and its history were told. */
   bounded: string;
   /** The last known Node, and when its status was written: one row for one write. */
   node: KnownNode;
   memory: ReportedMemory;
+  /** The Node's ranges of pods, comma-separated, as they were seen last; absent: it never had one. */
+  podCIDRs: string;
   /**
-   * The process of the shim whose start is in the history; how many more of them may cause a registration, and when that
-   * was so.
+   * The process of the shim whose start is in the history; how many more of them may cause a registration, and have events
+   * that begin afresh, and when that was so.
    */
-  process: { startId: string; registrations?: Allowance };
+  process: { startId: string; registrations?: Allowance; freshEvents?: Allowance };
   /** The conditions as they were decided last, whether or not the apiserver has them. */
   decided: DecidedCondition[];
   /** What the correlation of events remembers of those that were sent. */

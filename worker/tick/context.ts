@@ -5,6 +5,7 @@ import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
+import type { WrittenParts } from "../../shared/node/put-back.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import type { Environment, RegisterAgain } from "../env.ts";
 import type { TokenSource } from "../kube/held-token.ts";
@@ -52,8 +53,12 @@ export interface TickMemory {
   heartbeatMs?: number;
   /** What the setters remember; SQLite has it without the times that change with every report. */
   setters?: ReportedMemory;
+  /** What was written of the parts of ours that somebody may undo; SQLite has those that somebody has undone. */
+  written?: WrittenParts;
   /** The wait that follows the next registration attempt that fails. */
   registrationDelayMs?: number;
+  /** How many updates have failed after one that failed, since this object woke. */
+  repeatedFailures?: { lease: number; status: number };
   /** The lease, and the status, could not be written in the last ticks. */
   leaseBackOff?: BackOff | undefined;
   statusBackOff?: BackOff | undefined;
@@ -75,6 +80,8 @@ export interface TickInput {
   memory: TickMemory;
   /** What the machine may still have the apiserver asked. */
   requests: RequestBudget;
+  /** Asks the cluster's object: is every change of the Node by others known here? Never rejects. */
+  isWatched: () => Promise<boolean>;
   /** Date.now */
   nowMs: () => number;
   /** Math.random */

@@ -4,12 +4,15 @@ import { reportedEvents, reportedSetters } from "../../shared/from-report/report
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { overDecisions } from "../../shared/node/decided.ts";
 import { type NodeUpdate, updateNode } from "../../shared/node/update-node.ts";
-import { success } from "../../shared/result.ts";
 import type { OccurredEvent } from "../storage/outbox.ts";
 import type { Setter } from "../../shared/setters/setter.ts";
+import { leaveOthers, type OthersParts } from "../../shared/node/leave-others.ts";
+import { type HeldBack, holdBack } from "../../shared/node/put-back.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
 import { grantHolder, imagesLeftOut, recordLeftOut } from "./left-out.ts";
 import type { TickContext } from "./context.ts";
+import { isNewPodCIDR, recordPodCIDR } from "./pod-cidr.ts";
+import { recordHeldBack, recordOthers, writtenParts } from "./part-conflicts.ts";
 import { ownSetters } from "./own-setters.ts";
 import { recalledMemory, storedMemory } from "./setter-memory.ts";
 
@@ -26,6 +29,10 @@ export interface StatusDecision extends DecisionBasis {
   events: readonly OccurredEvent[];
   /** What goes beyond the machine's join token, and was left out. */
   leftOut: readonly string[];
+  /** What stays as others have set it. */
+  others: OthersParts;
+  /** What is written of the parts that somebody may undo, and what is not put back yet. */
+  held: HeldBack;
   /** When the setters ran, by a clock that never goes back. */
   nowMs: number;
 }
@@ -64,6 +71,7 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
     leftOut.push(...imagesLeftOut(facts, node.status.images?.length ?? 0));
     return null;
   };
+  const last = afterOthers(context, original);
   const setters = overDecisions(
     [...reportedEvents(reported), ...reportedSetters(reported)],
     before.original,
@@ -71,23 +79,45 @@ export function decideStatus(context: TickContext, original: Node, before: Decis
     records.get("node")?.sent,
   );
   const { os, architecture } = facts.platform;
-  const update = updateNode(original, () => success(false), os, architecture, [
+  const update = updateNode(original, (podCIDRs) => isNewPodCIDR(context, podCIDRs), os, architecture, [
     ...setters,
     bound,
-    ...ownSetters(context),
+    ...ownSetters(context, grantHolder(context).fieldManager),
+    last.setter,
   ]);
-  return { original, memory, update, events, leftOut, nowMs };
+  return { original, memory, update, events, leftOut, nowMs, ...last.outcome() };
+}
+
+/** The last setter: what others have set stays, and what they undo again and again is not put back with every report. */
+function afterOthers(context: TickContext, original: Node) {
+  let outcome: Pick<StatusDecision, "others" | "held"> = { others: {}, held: { written: {}, wanted: [] } };
+  const { fieldManager } = grantHolder(context);
+  const lastKnown = context.records.get("node")?.node ?? original;
+  const setter: Setter = (node) => {
+    const others = leaveOthers(original, node, fieldManager);
+    const seen = { original, lastKnown, fieldManager, nowMs: context.nowMs() };
+    outcome = { others, held: holdBack(node, writtenParts(context), seen) };
+    return null;
+  };
+  return { setter, outcome: () => outcome };
 }
 
 /** Stores the decision; call it before acting on that. */
 export function recordDecision(
   context: TickContext,
-  { update, memory, events, leftOut, nowMs }: StatusDecision,
+  { update, memory, events, leftOut, others, held, nowMs }: StatusDecision,
 ): void {
   context.memory.setters = memory;
   recordLeftOut(context, "status", leftOut);
+  recordOthers(
+    context,
+    others,
+    held.wanted.map(({ part }) => part),
+  );
+  recordHeldBack(context, held);
   // Events take their time from this clock: an event may already be named after the time of the last write.
   const atMs = context.nowMs();
+  recordPodCIDR(context, update.node, atMs);
   context.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });
 }
 

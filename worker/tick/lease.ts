@@ -11,6 +11,7 @@ import { readLease } from "./claim.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { distrustKnownNode, noteLapse, readOwnNode, registeredUid } from "./own-node.ts";
 import { awaySinceMs } from "./phase.ts";
+import { repeatedHeartbeatFailure } from "./heartbeat-failures.ts";
 import type { TickContext, TickMemory } from "./context.ts";
 import { backOffAfter, errorMeanwhile } from "./back-off.ts";
 import { budgetText, emptyBudget, isFull, parseBudget, type StatusBudget } from "./status-budget.ts";
@@ -89,6 +90,16 @@ function contactBefore(
   return { wasFresh, lastContactMs: wasFresh && renewedAtMs !== undefined ? renewedAtMs : nowMs };
 }
 
+/** Between reports: how far the known Node can be relied on by the last renewal, as far as it is in memory. */
+export function lastRenewalStanding({
+  memory,
+  facts,
+  nowMs,
+}: TickContext): Pick<Renewal, "wasFresh" | "lastContactMs"> {
+  const durationMs = facts.settings.nodeLeaseDurationSeconds * 1000;
+  return contactBefore(memory.renewedAtMs, isWithin(memory.renewedAtMs, durationMs, nowMs()), nowMs());
+}
+
 /** The apiserver is not asked: it failed just now, or the machine reports more often than a lease has to be renewed. */
 function notRenewed(
   { memory, facts, nowMs }: TickContext,
@@ -138,7 +149,7 @@ function leaseSteps(context: TickContext, client: LeaseClient, kube: KubeClient)
     maxUpdates: context.memory.leaseBackOff ? 1 : MAX_UPDATES,
     // The next report tries again; nothing waits here.
     backOff: () => Promise.resolve(false),
-    onRepeatedHeartbeatFailure: () => context.log("lease: a second update in a row has failed"),
+    onRepeatedHeartbeatFailure: () => repeatedHeartbeatFailure(context, "lease"),
   };
 }
 
@@ -155,7 +166,8 @@ function withFirstAnswer(client: LeaseClient, first: ApiResult<Lease> | null): L
   };
 }
 
-function renewedAtOf(base: Lease | null): number | undefined {
+/** When it was renewed, as it says, in milliseconds since 1970; undefined: it does not. */
+export function renewedAtOf(base: Lease | null): number | undefined {
   const time = base?.spec?.renewTime;
   return time === undefined ? undefined : parseMicroTime(time) / 1000;
 }

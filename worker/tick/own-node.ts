@@ -10,12 +10,19 @@ import type { LostPhase, NodeRecordStore } from "../storage/records.ts";
 import type { Loss, TickContext } from "./context.ts";
 import { failure, type Failure } from "../../shared/result.ts";
 
+export type OwnNodeContext = Pick<TickContext, "name" | "records" | "deployment" | "lost">;
+
+/** `report`: the process of the shim for which the loss counts. */
+export type LossContext = Pick<TickContext, "records" | "journal" | "memory" | "log" | "facts" | "nowMs"> & {
+  report: Pick<TickContext["report"], "startId">;
+};
+
 /**
  * The Node as the apiserver has it, where it is the one that was registered and still ours. Else it fails and sets
  * `context.lost`; once that is set, it fails without a request.
  */
 export async function readOwnNode(
-  context: TickContext,
+  context: OwnNodeContext,
   client: KubeClient,
   fromCache = false,
 ): Promise<ApiResult<Node>> {
@@ -29,8 +36,11 @@ export async function readOwnNode(
   return lost === null ? found : loss(context, lost);
 }
 
-/** A Node with another uid is another Node, even if this deployment created it. */
-function lossOf(found: Node, { records, deployment }: TickContext): Loss | null {
+/** Why a Node is not this machine's, or not any more. One with another uid is another Node, even if this deployment created it. */
+export function lossOf(
+  found: Node,
+  { records, deployment }: Pick<TickContext, "records" | "deployment">,
+): Loss | null {
   const known = records.get("node")?.node;
   if (found.metadata?.uid !== known?.metadata?.uid) {
     return { phase: "node deleted", reason: "a Node of another uid has the name" };
@@ -53,7 +63,7 @@ export function isNodeMissing(error: ApiError, name: string): boolean {
 }
 
 /** The failure of every step once the Node is lost. */
-export function loss(context: TickContext, lost: Loss): Failure<ApiError> {
+export function loss(context: Pick<TickContext, "lost">, lost: Loss): Failure<ApiError> {
   context.lost = lost;
   return failure({ kind: "unanswered", message: `${lost.phase}: ${lost.reason}` });
 }
@@ -63,7 +73,7 @@ export function loss(context: TickContext, lost: Loss): Failure<ApiError> {
  * for it; a taken one is checked from time to time.
  */
 export function recordLoss(
-  context: TickContext,
+  context: LossContext,
   { phase: lost, reason }: Loss,
 ): LostPhase | "waiting for Node" {
   const { records, report, journal, memory, log, facts } = context;
@@ -80,11 +90,13 @@ export function recordLoss(
     const deleted = { nowMs, createdAtMs: known?.createdAtMs, wasReady: wasReady(records) };
     records.put("deletion", deletionAfter(records.get("deletion"), deleted));
   }
-  const enrolmentId = known?.enrolmentId;
+  const { enrolmentId, taints, formerTaints } = known ?? {};
   records.put("registration", {
     startId: report.startId,
     phase,
     ...(enrolmentId !== undefined && { enrolmentId }),
+    ...(taints && { taints }),
+    ...(formerTaints && { formerTaints }),
   });
   memory.lookedAtMs = nowMs;
   return phase;

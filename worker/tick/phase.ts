@@ -3,6 +3,7 @@ import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import { type ApiError, isForbidden } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
+import { fromTo } from "../storage/from-to.ts";
 import type { Stored } from "../storage/journal.ts";
 
 export function phaseOf(error: ApiError): Phase {
@@ -55,12 +56,6 @@ export function lastPhase(records: Stored["records"]): Phase | undefined {
 export function awaySinceMs(records: Stored["records"]): number | undefined {
   const stored = records.get("phase");
   return typeof stored === "object" ? stored.sinceMs : undefined;
-}
-
-/** `from 2026-01-02T10:18:01Z to 2026-01-02T10:18:56Z` */
-export function fromTo(fromMs: number, toMs: number): string {
-  const text = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
-  return `from ${text(fromMs)} to ${text(toMs)}`;
 }
 
 function isAway(phase: Phase | undefined): boolean {

@@ -9,26 +9,33 @@ import {
   tryRegister,
 } from "../../shared/node/registration.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
+import { leaveOthers } from "../../shared/node/leave-others.ts";
+import { isSameTaint, UNSCHEDULABLE_TAINT } from "../../shared/node/initial-node.ts";
 import { keepOthersMarks } from "../../shared/node/others-marks.ts";
 import { OWNER_ANNOTATION, ownershipFault } from "../../shared/node/ownership.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { calculateDelayMs } from "../../shared/node/heartbeat.ts";
-import { decidedConditions, overDecisions } from "../../shared/node/decided.ts";
+import { type DecidedCondition, decidedConditions, overDecisions } from "../../shared/node/decided.ts";
+import { everSaid, saidTaints } from "../../shared/node/said-taints.ts";
+import { startEvents } from "../../shared/events/start-events.ts";
 import { setNodeStatus } from "../../shared/node/update-node.ts";
+import { recordNodeStatusEvent } from "../../shared/setters/record-node-status-event.ts";
 import type { DraftNode } from "../../shared/setters/setter.ts";
 import type { OccurredEvent } from "../storage/outbox.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
-import type { Node } from "../../shared/kubernetes/types.ts";
+import type { Node, Taint } from "../../shared/kubernetes/types.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
 import { grantHolder, recordLeftOut } from "./left-out.ts";
 import { claimingClient } from "./claim.ts";
 import type { Journal } from "../storage/journal.ts";
-import type { NodeRecordStore } from "../storage/records.ts";
+import type { Allowance, NodeRecordStore } from "../storage/records.ts";
+import { forgetWritten } from "./part-conflicts.ts";
 import { isNodeMissing, recordLoss } from "./own-node.ts";
 import { ownSetters } from "./own-setters.ts";
 import { AGAIN_WHEN_READY, staysDeleted, wasReady } from "./register-again.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { budgetInLease } from "./lease.ts";
+import { spendFreshEvents } from "./fresh-events.ts";
 import { spendRegistration } from "./registration-budget.ts";
 import { MAX_NODE_BYTES, sizeOf, spendAnyway } from "./status-budget.ts";
 import { REGISTRATION_REQUESTS } from "./request-budget.ts";
@@ -65,9 +72,7 @@ export async function register(context: TickContext, deadlineMs: number): Promis
     const cost = { aMinute: context.requests.aMinute, nodeBytes: written ? sizeOf(written) : 0 };
     const left = spendRegistration(process?.registrations, nowMs, cost);
     if (!left.ok) return waiting(context, STARTED_TOO_OFTEN, left.error);
-    context.journal.begin({ startId: report.startId, registrations: left.value }, nowMs);
-    for (const ended of ["memory", "deletion"] as const) records.remove(ended);
-    delete memory.setters;
+    beginProcess(context, left.value, nowMs);
   }
   const initial = initialNode(context, nowMs);
   if (!initial.ok) {
@@ -78,7 +83,10 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   // Before anything is recorded: a Node that is not Ready is no reason to undo what somebody has tidied up.
   if (isDeleted && !isReady(node)) return { phase: "node deleted", message: AGAIN_WHEN_READY };
   recordInitial(context, initial.value, nowMs);
-  if (isDeleted || isKnownNotReady(context)) keepOthersMarks(node, records.get("node")?.node ?? {});
+  // A cordon comes and goes with its taint.
+  const said = (node.spec.taints ?? []).filter((taint) => !isSameTaint(taint, UNSCHEDULABLE_TAINT));
+  if (isDeleted || isKnownNotReady(context))
+    keepOthersMarks(node, records.get("node")?.node ?? {}, everSaid(known));
   if (sizeOf(node) > MAX_NODE_BYTES) return waiting(context, TOO_LARGE);
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
   const attempt = await tryToRegister(context, node, deadlineMs);
@@ -100,8 +108,21 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   const done = `Node ${attempt.value.outcome}${isDeleted ? " again: it was deleted" : ""}`;
   context.log(done);
   context.journal.note("registration", done, nowMs);
-  remember(context, attempt.value);
+  remember(context, attempt.value, said);
   return { phase: "registered" };
+}
+
+/** What a process remembers ends with it, but for a counter of the kernel's: it may have ended the process itself. */
+function beginProcess(context: TickContext, registrations: Allowance, nowMs: number): void {
+  const { records, report, memory, facts } = context;
+  const { isFresh, left } = spendFreshEvents(records.get("process")?.freshEvents, nowMs);
+  const process = { startId: report.startId, registrations, freshEvents: left };
+  context.journal.begin({ process, events: startEvents(facts), isFresh }, nowMs);
+  const { oom = NOTHING_REMEMBERED.oom } = records.get("memory") ?? {};
+  if (oom.kills === null) records.remove("memory");
+  else records.put("memory", { ...NOTHING_REMEMBERED, oom });
+  records.remove("deletion");
+  delete memory.setters;
 }
 
 /** Meanwhile the machine reports at least as often as ever: its Node, where there is one, is renewed. */
@@ -125,9 +146,14 @@ export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs:
 }
 
 /** One transaction of SQLite, since nothing is awaited. */
-function remember(context: TickContext, { outcome, node }: RegisteredNode): void {
+function remember(context: TickContext, { outcome, node }: RegisteredNode, said: readonly Taint[]): void {
   const { records, memory, report, facts, random, journal } = context;
   const nowMs = context.nowMs();
+  if (isReadyAtFirst(context, outcome, node)) {
+    const tell = (type: string, reason: string, message: string) =>
+      journal.tell({ type, reason, message }, nowMs);
+    recordNodeStatusEvent(context.name, tell)("Normal", "NodeReady");
+  }
   // From here on, events are about differences from the Node that exists.
   records.put("decided", decidedConditions(node));
   // A creation writes the whole status; the lease of a Node that was found still carries what an earlier process wrote.
@@ -142,14 +168,44 @@ function remember(context: TickContext, { outcome, node }: RegisteredNode): void
   memory.status = status;
   memory.budget = spendAnyway(memory.budget ?? budgetInLease(memory.lease, nowMs), sizeOf(node), nowMs);
   memory.nodeVersion = node.metadata?.resourceVersion;
-  if (outcome === "created") context.created = node;
+  if (outcome === "created") {
+    context.created = node;
+    forgetWritten(context);
+  }
   records.put("node", { node, ...status, readAgain: false });
-  const createdAtMs = outcome === "created" ? nowMs : records.get("registration")?.createdAtMs;
+  const known = records.get("registration");
+  const createdAtMs = outcome === "created" ? nowMs : known?.createdAtMs;
   const created = createdAtMs !== undefined && { createdAtMs };
   const enrolmentId = context.enrolment.id;
-  records.put("registration", { startId: report.startId, phase: "registered", ...created, enrolmentId });
+  const { taints, notice } = saidTaints(known, said, outcome === "created" ? null : node);
+  records.put("registration", {
+    startId: report.startId,
+    phase: "registered",
+    ...created,
+    enrolmentId,
+    ...taints,
+  });
+  if (notice !== null) journal.note("registration", `${notice}; ${newNode(context.name)}`, nowMs);
   recordPhase({ records, journal }, "registered", nowMs);
 }
+
+/** Has this process created the Node, Ready as it is? A kubelet's becomes Ready a moment later, which is an event. */
+function isReadyAtFirst(
+  { records, report }: TickContext,
+  outcome: RegisteredNode["outcome"],
+  node: Node,
+): boolean {
+  if (!isReady(node) || records.get("registration")?.startId === report.startId) return false;
+  if (outcome === "created") return true;
+  // A creation whose answer was lost has left the Node as it was decided.
+  if (records.get("node")) return false;
+  const since = (conditions: readonly DecidedCondition[] = []) =>
+    conditions.find(({ type }) => type === "Ready")?.lastTransitionTime;
+  return since(node.status?.conditions) === since(records.get("decided"));
+}
+
+const newNode = (name: string) =>
+  `a new Node has what is said: kubectl delete node ${name}, then rollcall node register ${name}`;
 
 function nextDelayMs({ memory, random }: TickContext): number {
   memory.registrationDelayMs = nextRegistrationDelayMs(
@@ -186,7 +242,9 @@ async function tryToRegister(
   const claim = (existing: Parameters<typeof ownershipFault>[0]) => ownershipFault(existing, deployment);
   const mayCreate = facts.settings.registerNode !== false;
   const bound = (existing: Node, reconciled: DraftNode) => {
-    const left = withinGrant(existing, reconciled, facts, grantHolder(context));
+    const holder = grantHolder(context);
+    const left = withinGrant(existing, reconciled, facts, holder);
+    leaveOthers(existing, reconciled, holder.fieldManager);
     recordLeftOut(context, "registration", [...(records.get("leftOut")?.registration ?? []), ...left]);
   };
   const shouldReset = () => facts.devices?.recorded === false;
@@ -231,7 +289,7 @@ function initialNode(context: TickContext, nowMs: number): Result<Initial> {
   if (!initial.ok) return initial;
   const { node } = initial.value;
   const leftOut = withinGrant(undefined, node, facts, grantHolder(context));
-  setNodeStatus(node, ownSetters(context));
+  setNodeStatus(node, ownSetters(context, grantHolder(context).fieldManager));
   return success({ node, events, leftOut });
 }
 

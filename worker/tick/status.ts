@@ -11,6 +11,7 @@ import type { Node } from "../../shared/kubernetes/types.ts";
 import type { NodeUpdate } from "../../shared/node/update-node.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
 import { backOffAfter, errorMeanwhile } from "./back-off.ts";
+import { repeatedHeartbeatFailure } from "./heartbeat-failures.ts";
 import { isContestable, ofVersion } from "./contested.ts";
 import type { Renewal } from "./lease.ts";
 import { distrustKnownNode, readOwnNode } from "./own-node.ts";
@@ -22,6 +23,7 @@ import {
   recordDecision,
   type StatusDecision,
 } from "./decide-status.ts";
+import { recordWritten } from "./part-conflicts.ts";
 import { STATUS_REQUESTS } from "./request-budget.ts";
 import { isUrgent, MAX_NODE_BYTES, sizeOf, spendWrite } from "./status-budget.ts";
 import type { TickContext } from "./context.ts";
@@ -29,24 +31,23 @@ import { type Failure, failure, type Result, success } from "../../shared/result
 
 /**
  * Starts from the last known Node while that can be relied on: the lease was renewed all the time (else the node
- * controller may have set conditions), no periodic write is due, no write has an unknown outcome, and it is the first
- * try.
+ * controller may have set conditions), no periodic write is due or the Node is watched, no write has an unknown outcome,
+ * and it is the first try.
  */
 export async function writeStatus(
   context: TickContext,
   { wasFresh, lastContactMs }: Renewal,
   deadlineMs: number,
 ): Promise<Result<null, ApiError>> {
-  const { records, facts, memory, requests } = context;
+  const { records, memory, requests } = context;
   const known = records.get("node");
   if (!known) throw new Error("a registered Node that is not known");
   const client = context.client(deadlineMs);
   const nowMs = context.nowMs();
-  const state = heartbeatState(memory.status ?? known, nowMs);
-  const { nodeStatusReportFrequencyMs } = facts.settings;
-  const period = { now: () => nowMs, nodeStatusReportFrequencyMs };
+  const { state, period, isDue } = dueStatus(context, nowMs);
   const isSound = wasFresh && !known.readAgain;
-  const isKnownEnough = isSound && !isUpdateStatusPeriodExpired(period, state);
+  // What others have changed is known where the Node is watched; else a periodic write looks for it first.
+  const isKnownEnough = isSound && (!isDue || (await context.isWatched()));
   let last: DecisionBasis | StatusDecision = firstBasis(context, known.node, lastContactMs);
   const decide = (original: Node): NodeUpdate => {
     const decision = decideStatus(context, original, last);
@@ -72,17 +73,20 @@ export async function writeStatus(
         return read;
       },
       updateNode: decide,
-      patchNodeStatus: (original, patch) => {
+      patchNodeStatus: async (original, patch) => {
         const version = isContestable(patch) ? versionOf(context, original) : undefined;
         if ("update" in last) rememberSent(records, last);
-        return client.patchNodeStatus(original, ofVersion(patch, version));
+        const patched = await client.patchNodeStatus(original, ofVersion(patch, version));
+        if (patched.ok && "held" in last) recordWritten(context, last.held, patched.value);
+        return patched;
       },
       ...period,
       mayWrite: (original, node) => mayWrite(context, original, node),
       random: context.random,
       tries: memory.leaseBackOff || memory.statusBackOff ? 1 : requests.tries(),
+      // Nothing here mounts volumes, and so nobody waits for that.
       markVolumesAsReportedInUse: () => undefined,
-      onRepeatedHeartbeatFailure: () => context.log("status: another update in a row has failed"),
+      onRepeatedHeartbeatFailure: () => repeatedHeartbeatFailure(context, "status"),
     },
     state,
   );
@@ -91,6 +95,19 @@ export async function writeStatus(
   if (!written.ok) return failed(context, last.original, written.error);
   remember(context, known.node, written.value, state);
   return success(null);
+}
+
+/** Is it time to write the whole status, whether or not it has changed? */
+export function isStatusDue(context: TickContext): boolean {
+  return dueStatus(context, context.nowMs()).isDue;
+}
+
+function dueStatus({ records, memory, facts }: TickContext, nowMs: number) {
+  const never = { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
+  const state = heartbeatState(memory.status ?? records.get("node") ?? never, nowMs);
+  const { nodeStatusReportFrequencyMs } = facts.settings;
+  const period = { now: () => nowMs, nodeStatusReportFrequencyMs };
+  return { state, period, isDue: isUpdateStatusPeriodExpired(period, state) };
 }
 
 /** The outcome where the apiserver is not to be asked now; undefined: ask it. */

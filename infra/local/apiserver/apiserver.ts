@@ -5,11 +5,12 @@ import { authorize, decodedPath, refuseForbidden, refuseImpersonation } from "./
 import { answerBody, answerNothing, answerStatus } from "./answers/answer.ts";
 import { createDefaults } from "./write/bootstrap.ts";
 import type { AccessControl, Answer, Call } from "./call.ts";
-import { remove } from "./write/delete-handlers.ts";
+import { remove, removeCollection } from "./write/delete-handlers.ts";
 
 import { get, list, type ObjectList } from "./read/list.ts";
 import { negotiate, type Representation } from "./answers/negotiation.ts";
 import { answerNonResource } from "./discovery/non-resource.ts";
+import { withEventGroups } from "./event-store.ts";
 import type { ApiObject, Outcome } from "./object.ts";
 import { parseRequestInfo, type RequestInfo } from "./request-info.ts";
 import type { ResourceType } from "./resource-type.ts";
@@ -41,7 +42,7 @@ function verbsOf(type: ResourceType, subresource: string): string[] | undefined 
 
 /** A new object has no name in its path, all else but lists has; a subresource may take an object of its own. */
 function hasRoute({ verb, name, subresource }: RequestInfo): boolean {
-  if (verb === "list" || verb === "watch") return true;
+  if (verb === "list" || verb === "watch" || verb === "deletecollection") return true;
   return verb === "create" ? (name === "") === (subresource === "") : name !== "";
 }
 
@@ -60,6 +61,8 @@ async function dispatch(world: Surroundings, call: Call): Promise<Outcome<Answer
       return await writes.patch(world, call);
     case "delete":
       return await remove(world, call);
+    case "deletecollection":
+      return await removeCollection(world, call);
     default:
       return failure(refuse.methodNotAllowed());
   }
@@ -117,12 +120,14 @@ async function answerResource(
 
 /** Makes what a new cluster has from the start. What a request does is atomic, and stored when it is answered. */
 export function createApiserver(options: ApiserverOptions): Apiserver {
-  const { store, adminToken } = options;
+  const { adminToken } = options;
+  const store = withEventGroups(options.store);
+  const world = { ...options, store };
   const { signingKey = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey } = options;
   const authenticator = createAuthenticator(options, adminToken, signingKey);
   const decide = authorize.bind(undefined, createRuleResolver(store));
   const control: AccessControl = { signer: authenticator.signer, decide };
-  createDefaults(options);
+  createDefaults(world);
 
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url);
@@ -132,9 +137,7 @@ export function createApiserver(options: ApiserverOptions): Apiserver {
     const attributes = info ?? { verb: request.method.toLowerCase(), path: decodedPath(url) };
     const refused = refuseImpersonation(request.headers) ?? refuseForbidden(decide, user, attributes);
     if (refused) return answerStatus(refused);
-    return info
-      ? await answerResource(options, control, request, url, info)
-      : answerNonResource(request, url);
+    return info ? await answerResource(world, control, request, url, info) : answerNonResource(request, url);
   }
 
   return {

@@ -7,7 +7,7 @@ import { startApiserver } from "./serve.ts";
 const help = `Usage: node infra/local/apiserver/main.ts --data DIR [--port PORT] [--node-monitor-...]
 
 Runs a small kube-apiserver for development on https://127.0.0.1:PORT until SIGTERM or SIGINT, with the controllers
-that Nodes need: node lifecycle, garbage collection, expiry of events.
+that Nodes need: node lifecycle, garbage collection, expiry of events, contents of namespaces.
 
   --data DIR    folder of the database, certificates and tokens; made when missing. A kubeconfig needs
                 DIR/ca.crt (certificate-authority) and the text of DIR/admin-token (token)

@@ -4,7 +4,7 @@ import type { ApiObject, ListItem } from "./object.ts";
 import type { StructSchema } from "../../../shared/kubernetes/patch/schema.ts";
 import type { FieldError } from "./status.ts";
 
-export type Verb = "create" | "delete" | "get" | "list" | "patch" | "update" | "watch";
+export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch";
 
 /** A column of a Table (metav1.TableColumnDefinition); priority 1 shows with `-o wide` only. */
 export interface Column {
@@ -32,6 +32,8 @@ export interface ResourceType {
   singular: string;
   kind: string;
   namespaced: boolean;
+  /** The group that has the same objects and is named by errors of validation, where that is another. */
+  homeGroup?: string;
   shortNames?: string[];
   verbs: Verb[];
   subresources?: Subresource[];

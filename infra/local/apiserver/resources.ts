@@ -1,7 +1,8 @@
 // The resource table: everything that the apiserver serves. A new kind is a new row. Data only.
 import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
-import { eventSchema, leaseSchema, namespaceSchema } from "./patch/object-schemas.ts";
+import { eventSchema, leaseSchema } from "../../../shared/kubernetes/patch/object-schemas.ts";
 import * as columns from "./answers/columns.ts";
+import { eventsGroup } from "./kinds/event-versions.ts";
 import { normaliseNode, prepareNodeForCreate } from "./kinds/node.ts";
 import * as others from "./kinds/others.ts";
 import { textOf } from "./object.ts";
@@ -9,12 +10,13 @@ import * as schemas from "./kinds/patch-schemas.ts";
 import type { RequestInfo } from "./request-info.ts";
 import type { ResourceType, Subresource, Verb } from "./resource-type.ts";
 import * as selectable from "./kinds/selectable-fields.ts";
-import { validateEvent } from "./validation/event-rules.ts";
+import { validateEvent, validateEventsV1, validateEventsV1Update } from "./validation/event-rules.ts";
 import { validateLease, validateLeaseUpdate } from "./validation/lease-rules.ts";
 import { labelName, subdomainName, validateCoreMetadata } from "./validation/metadata-rules.ts";
 import { validateNode, validateNodeUpdate } from "./validation/node-rules.ts";
 
-const allVerbs: Verb[] = ["create", "delete", "get", "list", "patch", "update", "watch"];
+const singleVerbs: Verb[] = ["create", "delete", "get", "list", "patch", "update", "watch"];
+const allVerbs: Verb[] = [...singleVerbs, "deletecollection"];
 const status: Subresource = { name: "status", verbs: ["get", "patch", "update"] };
 
 const core: ResourceType[] = [
@@ -26,9 +28,9 @@ const core: ResourceType[] = [
     kind: "Namespace",
     namespaced: false,
     shortNames: ["ns"],
-    verbs: allVerbs,
+    verbs: singleVerbs,
     subresources: [status],
-    schema: namespaceSchema,
+    schema: schemas.namespaceSchema,
     normalise: others.normaliseNamespace,
     prepareForCreate: others.prepareNamespaceForCreate,
     validate: ({ metadata }) => validateCoreMetadata(metadata, false, labelName),
@@ -63,6 +65,7 @@ const core: ResourceType[] = [
     shortNames: ["ev"],
     verbs: allVerbs,
     schema: eventSchema,
+    createsOnUpdate: true,
     validate: validateEvent,
     validateUpdate: validateEvent,
     selectableFields: selectable.selectableEventFields,
@@ -106,6 +109,31 @@ const core: ResourceType[] = [
   {
     group: "",
     version: "v1",
+    resource: "configmaps",
+    singular: "configmap",
+    kind: "ConfigMap",
+    namespaced: true,
+    shortNames: ["cm"],
+    verbs: allVerbs,
+    schema: schemas.configMapSchema,
+    validate: ({ metadata }) => validateCoreMetadata(metadata, true, subdomainName),
+    columns: columns.configMapColumns,
+  },
+  {
+    group: "",
+    version: "v1",
+    resource: "services",
+    singular: "service",
+    kind: "Service",
+    namespaced: true,
+    shortNames: ["svc"],
+    verbs: ["get", "list", "watch"],
+    schema: schemas.serviceSchema,
+    columns: columns.serviceColumns,
+  },
+  {
+    group: "",
+    version: "v1",
     resource: "pods",
     singular: "pod",
     kind: "Pod",
@@ -116,6 +144,25 @@ const core: ResourceType[] = [
     selectableFields: () => ({ "spec.nodeName": "", "status.phase": "" }),
   },
 ];
+
+/** The same objects as the core group's (event-store.ts). */
+const eventsV1: ResourceType = {
+  group: eventsGroup,
+  version: "v1",
+  resource: "events",
+  singular: "event",
+  kind: "Event",
+  namespaced: true,
+  shortNames: ["ev"],
+  verbs: allVerbs,
+  homeGroup: "",
+  schema: schemas.eventsV1Schema,
+  createsOnUpdate: true,
+  validate: validateEventsV1,
+  validateUpdate: validateEventsV1Update,
+  selectableFields: selectable.selectableEventsV1Fields,
+  columns: columns.eventsV1Columns,
+};
 
 const leases: ResourceType = {
   group: "coordination.k8s.io",
@@ -218,7 +265,14 @@ const accessReviews: ResourceType = {
   schema: schemas.accessReviewSchema,
 };
 
-export const resourceTypes: readonly ResourceType[] = [...core, leases, ...rbac, ...admission, accessReviews];
+export const resourceTypes: readonly ResourceType[] = [
+  ...core,
+  eventsV1,
+  leases,
+  ...rbac,
+  ...admission,
+  accessReviews,
+];
 
 export function findResourceType(
   info: Pick<RequestInfo, "group" | "version" | "resource">,

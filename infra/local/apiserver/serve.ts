@@ -1,5 +1,5 @@
 // The embedded apiserver on an HTTPS port: certificates and storage in a folder, requests to the pure core.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createApiserver } from "./apiserver.ts";
 import { loadCredentials } from "./certificates.ts";
@@ -35,6 +35,7 @@ export interface ServeOptions {
 /** With controllers. Rejects when the port is taken or the folder cannot be used. */
 export async function startApiserver(options: ServeOptions): Promise<RunningApiserver> {
   mkdirSync(options.dir, { recursive: true, mode: 0o700 });
+  const caFile = join(options.dir, "ca.crt");
   const credentials = await loadCredentials(options.dir);
   const store = openStore(join(options.dir, "apiserver.sqlite"));
   const { adminToken, signingKey } = credentials;
@@ -51,7 +52,14 @@ export async function startApiserver(options: ServeOptions): Promise<RunningApis
   try {
     const port = await listen(server, options.port);
     const controllers = startControllers(
-      { store, fetch: apiserver.fetch, token: adminToken, now: () => new Date(), every },
+      {
+        store,
+        fetch: apiserver.fetch,
+        token: adminToken,
+        rootCa: readFileSync(caFile, "utf8"),
+        now: () => new Date(),
+        every,
+      },
       { ...defaultSettings, ...options.nodeLifecycle },
       (error) => console.error("apiserver: a controller failed:", error),
     );
@@ -62,7 +70,7 @@ export async function startApiserver(options: ServeOptions): Promise<RunningApis
       await closed;
       store.close();
     };
-    return { url: `https://127.0.0.1:${port}`, caFile: join(options.dir, "ca.crt"), adminToken, stop };
+    return { url: `https://127.0.0.1:${port}`, caFile, adminToken, stop };
   } catch (error) {
     store.close();
     throw error;

@@ -103,8 +103,13 @@ export function uidConflict(
 export const objectModified =
   "the object has been modified; please apply your changes to the latest version and try again";
 
-export function invalidObject({ group, kind }: NamedWithKind, name: string, errors: FieldError[]): Status {
-  return invalid(group, kind, name, errors);
+/** An object of a type, which may be at home in another group. */
+export function invalidObject(
+  { group, homeGroup = group, kind }: NamedWithKind & { homeGroup?: string },
+  name: string,
+  errors: FieldError[],
+): Status {
+  return invalid(homeGroup, kind, name, errors);
 }
 
 export function invalid(group: string, kind: string, name: string, errors: FieldError[]): Status {
@@ -177,8 +182,11 @@ export function revisionTooLarge(wanted: number, current: number): Status {
   return failure(504, "Timeout", message, { causes, retryAfterSeconds: 1 });
 }
 
-export function expired(message: string): Status {
-  return failure(410, "Expired", message);
+/** `continueToken` lets the client go on regardless. */
+export function expired(message: string, continueToken?: string): Status {
+  // The client's models call it `_continue`, which no server does.
+  const page: object = continueToken === undefined ? {} : { continue: continueToken };
+  return { ...failure(410, "Expired", message), metadata: { ...page } };
 }
 
 export function requestTooLarge(limitBytes: number): Status {

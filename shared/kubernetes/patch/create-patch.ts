@@ -9,7 +9,7 @@ import { failure, type Result, success } from "../../result.ts";
 
 /**
  * The patch from `original` to `modified`, `{}` when they are equal (upstream: CreateTwoWayMergePatch, diffMaps).
- * Empty lists, empty maps with free keys, and null in place of either count as absent: Go leaves them out of JSON.
+ * What Go leaves out of JSON counts as absent, in both of them.
  */
 export function createStrategicMergePatch(
   original: JsonObject,
@@ -95,8 +95,13 @@ function diffLists(
   if (field.merge === "set") diffSets(patch, key, before, after);
   else if (field.merge === "key")
     return before === after ? null : diffKeyed(patch, key, before, after, field);
-  else if (!jsonEqual(before, after)) patch[key] = after;
+  else if (!jsonEqual(before, after)) diffAtomic(patch, key, before, after, field);
   return null;
+}
+
+function diffAtomic(patch: JsonObject, key: string, before: Json[], after: Json[], field: ListSchema): void {
+  const written = wireForm(after, field);
+  if (!jsonEqual(wireForm(before, field), written)) patch[key] = written;
 }
 
 /**
@@ -176,7 +181,7 @@ function diffItems(
   for (const original of before) {
     const id = identity(original, key);
     while (next < after.length && compareAsText(identity(after[next], key), id) < 0)
-      changes.push(after[next++]!);
+      changes.push(wireForm(after[next++]!, schema));
     const modified = after[next];
     if (modified === undefined || identity(modified, key) !== id) {
       deletions.push({ [key]: id, [DIRECTIVE]: "delete" });
@@ -188,7 +193,7 @@ function diffItems(
     if (!changed.ok) return changed;
     if (!isEmpty(changed.value)) changes.push({ ...changed.value, [key]: id });
   }
-  changes.push(...after.slice(next));
+  changes.push(...after.slice(next).map((item) => wireForm(item, schema)));
   return success({ changes, deletions });
 }
 

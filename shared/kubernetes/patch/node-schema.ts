@@ -1,46 +1,52 @@
-// How the fields of v1.Node and of every object's metadata merge in a strategic merge patch. Data only.
-// Source: k8s.io/api/core/v1 and apimachinery/pkg/apis/meta/v1, their `patchStrategy` tags.
-import { atomicList, keyedList, map, quantities, scalars, setList, struct } from "./schema.ts";
+// Which fields of v1.Node and of every object's metadata are left out where they are empty, and how they merge in a
+// strategic merge patch. Data only. Source: the `json` and `patchStrategy` tags of k8s.io/api/core/v1 and
+// apimachinery/pkg/apis/meta/v1, v0.36.3; test/vectors/emptyFields.json has what Go makes of the former.
+import { atomicList, atomicListOf, keyedList, map, quantities, scalars, setList, struct } from "./schema.ts";
 
-export const typeMeta = scalars("kind", "apiVersion");
+export const typeMeta = scalars("kind?", "apiVersion?");
 
 export const objectMeta = struct("ObjectMeta", {
-  ...scalars("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation"),
-  ...scalars("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"),
+  ...scalars("name?", "generateName?", "namespace?", "selfLink?", "uid?", "resourceVersion?", "generation?"),
+  ...scalars("creationTimestamp*", "deletionTimestamp*", "deletionGracePeriodSeconds*"),
   labels: map,
   annotations: map,
   ownerReferences: keyedList(
     "uid",
     struct(
       "OwnerReference",
-      scalars("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"),
+      scalars("apiVersion", "kind", "name", "uid", "controller*", "blockOwnerDeletion*"),
     ),
   ),
   finalizers: setList,
-  managedFields: atomicList,
+  managedFields: atomicListOf(
+    struct(
+      "ManagedFieldsEntry",
+      scalars("manager?", "operation?", "apiVersion?", "time*", "fieldsType?", "fieldsV1*", "subresource?"),
+    ),
+  ),
 });
 
 const configSource = struct("NodeConfigSource", {
   configMap: struct(
     "ConfigMapNodeConfigSource",
-    scalars("namespace", "name", "uid", "resourceVersion", "kubeletConfigKey"),
+    scalars("namespace", "name", "uid?", "resourceVersion?", "kubeletConfigKey"),
   ),
 });
 
 const nodeSpec = struct("NodeSpec", {
-  ...scalars("podCIDR", "providerID", "unschedulable", "externalID"),
+  ...scalars("podCIDR?", "providerID?", "unschedulable?", "externalID?"),
   podCIDRs: setList,
-  taints: atomicList,
+  taints: atomicListOf(struct("Taint", scalars("key", "value?", "effect", "timeAdded*"))),
   configSource,
 });
 
 const nodeCondition = struct(
   "NodeCondition",
-  scalars("type", "status", "lastHeartbeatTime", "lastTransitionTime", "reason", "message"),
+  scalars("type", "status", "lastHeartbeatTime", "lastTransitionTime", "reason?", "message?"),
 );
 
 const nodeStatus = struct("NodeStatus", {
-  ...scalars("phase"),
+  ...scalars("phase?"),
   capacity: quantities,
   allocatable: quantities,
   conditions: keyedList("type", nodeCondition),
@@ -51,19 +57,24 @@ const nodeStatus = struct("NodeStatus", {
   nodeInfo: struct("NodeSystemInfo", {
     ...scalars("machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion"),
     ...scalars("kubeletVersion", "kubeProxyVersion", "operatingSystem", "architecture"),
-    swap: struct("NodeSwapStatus", scalars("capacity")),
+    swap: struct("NodeSwapStatus", scalars("capacity*")),
   }),
-  images: atomicList,
+  images: atomicListOf(struct("ContainerImage", scalars("names", "sizeBytes?"))),
   volumesInUse: atomicList,
-  volumesAttached: atomicList,
+  volumesAttached: atomicListOf(struct("AttachedVolume", scalars("name", "devicePath"))),
   config: struct("NodeConfigStatus", {
-    ...scalars("error"),
+    ...scalars("error?"),
     assigned: configSource,
     active: configSource,
     lastKnownGood: configSource,
   }),
-  runtimeHandlers: atomicList,
-  features: struct("NodeFeatures", scalars("supplementalGroupsPolicy")),
+  runtimeHandlers: atomicListOf(
+    struct("NodeRuntimeHandler", {
+      ...scalars("name"),
+      features: struct("NodeRuntimeHandlerFeatures", scalars("recursiveReadOnlyMounts*", "userNamespaces*")),
+    }),
+  ),
+  features: struct("NodeFeatures", scalars("supplementalGroupsPolicy*")),
   declaredFeatures: atomicList,
 });
 

@@ -1,6 +1,6 @@
 // The JSON that Go makes of an object, which is what an apiserver sends and expects.
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import type { PatchSchema } from "./schema.ts";
+import type { PatchSchema, ScalarSchema, StructSchema } from "./schema.ts";
 import { parseQuantity } from "../quantity/parse.ts";
 import { quantityText } from "../quantity/text.ts";
 
@@ -11,10 +11,16 @@ export function knownField(schema: PatchSchema, key: string): PatchSchema | unde
 
 /** The value, or undefined where Go leaves the field out of JSON. */
 export function present(value: Json | undefined, field: PatchSchema | undefined): Json | undefined {
-  if (field === undefined || field.kind === "scalar") return value;
+  if (field === undefined) return value;
+  if (field.kind === "scalar") return isAbsent(value, field.absent) ? undefined : value;
   if (value === null || value === undefined) return undefined;
   if (field.kind === "list" && Array.isArray(value) && value.length === 0) return undefined;
   return field.kind === "map" && isJsonObject(value) && isEmpty(value) ? undefined : value;
+}
+
+function isAbsent(value: Json | undefined, absent: ScalarSchema["absent"]): boolean {
+  if (absent === "never") return false;
+  return value === null || (absent === "empty" && (value === "" || value === 0 || value === false));
 }
 
 export function isEmpty(object: JsonObject): boolean {
@@ -22,8 +28,12 @@ export function isEmpty(object: JsonObject): boolean {
   return true;
 }
 
-/** A value as Go writes it: what counts as absent left out, quantities in canonical notation. */
+/** A value as Go writes it: what counts as absent left out, quantities in canonical notation. An object stays one. */
+export function wireForm(value: JsonObject, schema: PatchSchema | undefined): JsonObject;
+export function wireForm(value: Json, schema: PatchSchema | undefined): Json;
 export function wireForm(value: Json, schema: PatchSchema | undefined): Json {
+  if (schema?.kind === "list" && "item" in schema && Array.isArray(value))
+    return value.map((item) => wireForm(item, schema.item));
   if (schema === undefined || !isJsonObject(value)) return value;
   const isResourceList = schema.kind === "map" && schema.quantities;
   if (schema.kind !== "struct" && !isResourceList) return value;
@@ -33,6 +43,28 @@ export function wireForm(value: Json, schema: PatchSchema | undefined): Json {
     const content = present(value[key], field);
     if (content !== undefined)
       fields[key] = isResourceList ? canonicalQuantity(content) : wireForm(content, field);
+  }
+  return fields;
+}
+
+/**
+ * A strategic merge patch that sends no field which Go would leave out: what becomes empty is null, as in a patch that
+ * upstream makes from two objects. A map without entries changes nothing, and neither does a list without items that
+ * merges. Directives stay as they are.
+ */
+export function patchWireForm(patch: JsonObject, schema: StructSchema): JsonObject {
+  const fields: JsonObject = {};
+  for (const key in patch) {
+    const field = knownField(schema, key);
+    const value = patch[key];
+    if (value === undefined) continue;
+    if (present(value, field) === undefined) {
+      const isMerged = field?.kind === "map" || (field?.kind === "list" && field.merge !== "atomic");
+      if (value === null || !isMerged) fields[key] = null;
+    } else if (field?.kind === "struct" && isJsonObject(value)) fields[key] = patchWireForm(value, field);
+    else if (field?.kind === "list" && field.merge === "key" && Array.isArray(value))
+      fields[key] = value.map((item) => (isJsonObject(item) ? patchWireForm(item, field.item) : item));
+    else fields[key] = wireForm(value, field?.kind === "map" ? undefined : field);
   }
   return fields;
 }

@@ -84,7 +84,7 @@ function labelsBeyond({ metadata }: Node, { granted, deployment, others }: Judge
   ];
 }
 
-const ANNOTATIONS = /^(rollcall\.dev\/fact-(labels|conditions|resources))$/;
+const ANNOTATIONS = /^rollcall\.dev\/(fact-(labels|conditions|resources)|node-labels)$/;
 const TRUE_ANNOTATIONS =
   /^volumes\.kubernetes\.io\/(controller-managed-attach-detach|keep-terminated-pod-volumes)$/;
 const PROVIDED_IP = "alpha.kubernetes.io/provided-node-ip";
@@ -94,6 +94,8 @@ function annotationsBeyond({ metadata }: Node, { granted, deployment, others }: 
   const owner = annotations["rollcall.dev/owner"];
   const beyond = Object.entries(annotations).filter(([key, value]) => {
     if (key === "rollcall.dev/owner" || others.annotations.has(key) || ANNOTATIONS.test(key)) return false;
+    if (key === "rollcall.dev/token-labels")
+      return !value.split(",").every((each) => granted.labels?.[each] !== undefined);
     if (key === "rollcall.dev/roles") return value !== granted.roles?.toSorted().join(",");
     if (TRUE_ANNOTATIONS.test(key)) return value !== "true";
     return key !== PROVIDED_IP || !value.split(",").every((ip) => isAddressWithin(granted, name, ip));

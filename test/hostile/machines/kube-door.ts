@@ -26,6 +26,8 @@ export async function openKubeDoor(
       ]),
     );
     const response = await fetch(new Request(url + path, { method, headers, ...(body !== "" && { body }) }));
+    // A watch does not end.
+    if (path.includes("watch=1") && response.body) return { status: response.status, text: response.body };
     const text = await response.text();
     if (response.ok && ["POST", "PUT", "PATCH"].includes(method)) {
       asked.keptBytes = Buffer.byteLength(text);

@@ -1,8 +1,9 @@
 // The packages, built in a folder of their own: the dist/ that other tests run is not touched, and a place that finds
 // its way into a package shows.
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
+import { promisify } from "node:util";
 import shim from "../../../node-shim/package.json" with { type: "json" };
 import { RUNTIME_PACKAGES } from "../../../infra/deb/runtime.ts";
 import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
@@ -11,17 +12,15 @@ export const TARBALL = `rollcall-node-shim-${shim.version}.tgz`;
 const RUNTIME = RUNTIME_PACKAGES.amd64;
 export const DEB = `rollcall-node-shim_${shim.version}_all.deb`;
 
-/** Builds into `out`; returns the lines of SHA256SUMS. The ones with a Node.js inside take minutes. */
-export function buildPackages(out: string, architectures = "all"): string {
+/** Builds into `out`; resolves with the lines of SHA256SUMS. The ones with a Node.js inside take minutes. */
+export async function buildPackages(out: string, architectures = "all"): Promise<string> {
   const project = copyOfProject();
   try {
-    return execFileSync(
+    const { stdout } = await promisify(execFile)(
       process.execPath,
       ["infra/deb/main.ts", "--architectures", architectures, "--out", out],
       {
         cwd: project.path,
-        encoding: "utf8",
-        stdio: ["ignore", "pipe", "pipe"],
         env: {
           ...process.env,
           PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`,
@@ -29,6 +28,7 @@ export function buildPackages(out: string, architectures = "all"): string {
         },
       },
     );
+    return stdout;
   } finally {
     project.remove();
   }

@@ -6,6 +6,7 @@ import type { ZodMiniType } from "zod/mini";
 import { ask, connectionOf, readAnswer } from "../../../infra/operator/client.ts";
 import {
   auditSchema,
+  clusterHistorySchema,
   historySchema,
   mintedTokenSchema,
   originMachinesSchema,
@@ -116,6 +117,13 @@ describe.each([
     { entries: [{ id: 1, at, kind: "invented", text: "t" }] },
     { entries: [{ id: 1, at }] },
     "/entries/0/kind",
+  ],
+  [
+    "the cluster's history",
+    reading(clusterHistorySchema),
+    { entries: [{ id: 1, at, text: "t" }] },
+    { entries: [{ id: 1, at }] },
+    "/entries/0/text",
   ],
   [
     "readiness",

@@ -2,6 +2,7 @@
 import { expect, it, test } from "vitest";
 import {
   auditTable,
+  clusterTable,
   historyTable,
   nodeLines,
   pendingTable,
@@ -41,6 +42,7 @@ it.each([
   ["machines that wait", pendingTable([pending])],
   ["the audit log", auditTable([{ id: 1, at, who: EVIL, what: EVIL, target: EVIL, detail: EVIL }])],
   ["a history", historyTable([{ id: 1, at, kind: EVIL, text: EVIL }])],
+  ["the cluster's history", clusterTable([{ id: 1, at, text: EVIL }])],
   ["tokens", tokenTable([{ ...token, ...more }])],
   ["readiness", readinessLines({ state: EVIL, checks: [{ ...check, message: EVIL, cure: EVIL }] })],
 ])("%s: control characters are replaced, the text stays", (_, table) => {
@@ -66,4 +68,10 @@ test.each<[situation: string, roles: string[] | undefined, shown: string]>([
   const [head, row] = tokenTable([plain]).split("\n");
   expect(head).toMatch(/USED +ROLES +EXPIRES/);
   expect(row?.replace(/ +2026.*/, "")).toBe(`i    edge-*   valid   ${shown}`);
+});
+
+it("the cluster's history → oldest first, as it is read", () => {
+  const entry = (id: number) => ({ id, at: `2026-01-02T03:04:0${id}Z`, text: `entry ${id}` });
+  const shown = clusterTable([entry(2), entry(1)]);
+  expect(shown).toMatch(/WHEN\s+2026-01-02T03:04:01Z +entry 1\s+2026-01-02T03:04:02Z +entry 2\s+$/);
 });

@@ -143,7 +143,7 @@ function statusOf(name: string, reported: Facts, { vitals }: Report): ReportedSt
 }
 
 function ownSettersOf(enrolment: Grant) {
-  return ownSetters({ enrolment, marks: { deployment: "rollcall", roles: ["edge"] } });
+  return ownSetters({ enrolment, marks: { deployment: "rollcall", roles: ["edge"] } }, "rollcall.rollcall");
 }
 
 /** The Node as the apiserver has it; null where the report does not allow for one yet. */

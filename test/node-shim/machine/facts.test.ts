@@ -82,6 +82,7 @@ test("a VM without a container runtime → everything the kubelet would know of 
       "nodefs.inodesFree": [60, 64],
       "pid.available": [32_655, 32_768],
     },
+    oomKills: 0,
   });
   expect(machine.said).toEqual([]);
 });
@@ -214,13 +215,16 @@ test.each<[situation: string, file: string | null, Partial<FactsOptions>, absent
     "nothing",
     "/",
     NO_FILE_SYSTEM,
-    ["memory.available", "nodefs.available", "nodefs.inodesFree", "pid.available"],
+    ["memory.available", "nodefs.available", "nodefs.inodesFree", "pid.available", "OOM kills"],
   ],
+  ["a kernel that counts no OOM kills", "/proc/vmstat", {}, ["OOM kills"]],
 ])("vitals: $0 → absent and said once: $3", async (_, file, changes, absent) => {
   const machine = options(file === null ? rootOf("vm") : rootWith("vm", { [file]: null }), changes);
   const vitals = await gatherVitals(machine);
-  for (const signal of absent) expect(vitals.signals).not.toHaveProperty([signal]);
-  expect(Object.keys(vitals.signals)).toHaveLength(4 - absent.length);
+  const signals = absent.filter((name) => name !== "OOM kills");
+  for (const signal of signals) expect(vitals.signals).not.toHaveProperty([signal]);
+  expect(Object.keys(vitals.signals)).toHaveLength(4 - signals.length);
+  expect("oomKills" in vitals).toBe(!absent.includes("OOM kills"));
   expect(isReport(vitals)).toBe(true);
   await gatherVitals(machine);
   expect(machine.said).toEqual(absent);

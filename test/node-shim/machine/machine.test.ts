@@ -197,6 +197,12 @@ describe("flags that are no field of the configuration", () => {
       { containerRuntime: "docker", dockerEndpoint: "tcp://127.0.0.1:2375" },
       /^--docker-endpoint tcp:\/\/127\.0\.0\.1:2375: must be a socket's path/,
     ],
+    ["no folder", { rootDir: "" }, /^--root-dir: must name a folder$/],
+    [
+      "two addresses, one of which is none in particular",
+      { nodeIp: "192.0.2.7,::" },
+      /^--node-ip 192\.0\.2\.7,::: of two addresses none can be 0\.0\.0\.0 or ::$/,
+    ],
     [
       "two addresses of a family",
       { nodeIp: "10.0.0.1,10.0.0.2" },
@@ -214,6 +220,24 @@ test.each([
 ])("--keep-terminated-pod-volumes %s → reported as %s", (keepTerminatedPodVolumes, reported) => {
   const flags = keepTerminatedPodVolumes === undefined ? NAMED : { ...NAMED, keepTerminatedPodVolumes };
   expect(machineSettings(flags).settings.keepTerminatedPodVolumes).toBe(reported);
+});
+
+test.each([
+  ["true", undefined],
+  ["false", false],
+  [undefined, undefined],
+])("--register-schedulable %s → reported as %s", (registerSchedulable, reported) => {
+  const flags = registerSchedulable === undefined ? NAMED : { ...NAMED, registerSchedulable };
+  expect(machineSettings(flags).settings.registerSchedulable).toBe(reported);
+});
+
+test.each([
+  ["true", true],
+  ["false", undefined],
+  [undefined, undefined],
+])("--network-unavailable %s → reported as %s", (networkUnavailable, reported) => {
+  const flags = networkUnavailable === undefined ? NAMED : { ...NAMED, networkUnavailable };
+  expect(machineSettings(flags).settings.networkUnavailable).toBe(reported);
 });
 
 describe("at the start", () => {

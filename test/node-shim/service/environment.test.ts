@@ -21,6 +21,7 @@ test.each<[situation: string, environment: NodeJS.ProcessEnv, file: string | nul
   ["authorities", { NODE_EXTRA_CA_CERTS: "/ca.pem" }, "", "NODE_EXTRA_CA_CERTS"],
   ["a comment in the file", PROXY, "#HTTPS_PROXY=http://proxy:3128\n", "HTTPS_PROXY"],
   ["the file has another proxy", PROXY, "ROLLCALL_URL=x\nHTTPS_PROXY=http://other:3128\n", null],
+  ["the file has it as systemd reads it", PROXY, 'HTTPS_PROXY = "http://other:3128"\n', null],
   ["the file has it in lower case", PROXY, "https_proxy=http://proxy:3128\n", null],
   ["what the Worker's way does not depend on", { HTTP_PROXY: "proxy", PATH: "/bin" }, null, null],
 ])("%s → what to write into the file, and no value of it", (_situation, environment, file, missing) => {

@@ -59,7 +59,7 @@ describe("a machine's status → what it comes to", () => {
       "not Ready",
       5,
       /cni plugin/,
-      /CNI/,
+      /\(CNI\); where nothing here runs pods, set containerRuntimeEndpoint: ""/,
     ],
     [
       "not Ready, storage",

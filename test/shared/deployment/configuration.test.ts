@@ -15,6 +15,7 @@ const WELL = {
   MIN_LEASE_SECONDS: 20,
   MAX_IMAGES: 50,
   REGISTER_AGAIN: "never",
+  NODE_WATCH: "on",
   ACCESS_TEAM: "",
   ACCESS_AUD: "",
   ACCESS_ADMINS: "",
@@ -80,6 +81,10 @@ describe("machines are served all the same", () => {
   test.each<[situation: string, more: Record<string, unknown>, faulty: string[]]>([
     ["a deployment as long as a label's value", { DEPLOYMENT: "d".repeat(63) }, []],
     ["no word for deleted Nodes", { REGISTER_AGAIN: "" }, []],
+    ["no word for the watch", { NODE_WATCH: "" }, []],
+    ["a watch that is off", { NODE_WATCH: "off" }, []],
+    ["another word for the watch", { NODE_WATCH: "Off" }, ["failed NODE_WATCH"]],
+    ["a watch that is off by JSON", { NODE_WATCH: false }, ["failed NODE_WATCH"]],
     ["eight roles", { NODE_ROLE: ROLES.slice(1).join(" ") }, []],
     ["an origin of several that is none", { ORIGINS: "https://a.test b.test" }, ["failed ORIGINS"]],
     ["bounds that are absent or empty", { MIN_LEASE_SECONDS: undefined, MAX_IMAGES: "" }, []],

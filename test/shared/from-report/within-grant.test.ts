@@ -5,6 +5,7 @@ import { reportedInitialNode, reportedSetters } from "../../../shared/from-repor
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
 import { withinGrant } from "../../../shared/from-report/within-grant.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
+import { leaveOthers } from "../../../shared/node/leave-others.ts";
 import { updateNode } from "../../../shared/node/update-node.ts";
 import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";
@@ -43,6 +44,7 @@ function updated(before: Node, what: Facts, grant: Grant): { node: Node; left: s
     ...reportedSetters(reportedBy(what)),
     (draft) => {
       left = withinGrant(before, draft, what, { name: NAME, grant, fieldManager: OURS });
+      leaveOthers(before, draft, OURS);
       return null;
     },
   ]);
@@ -265,6 +267,9 @@ describe("what the token has set", () => {
     const { node, left } = created(what, grant);
     expect(node.metadata?.labels).toMatchObject(grant.labels);
     expect(node.metadata?.annotations).not.toHaveProperty("rollcall.dev/fact-labels");
+    const listed = node.metadata?.annotations?.["rollcall.dev/node-labels"]?.split(",");
+    expect(listed).toContain("topology.kubernetes.io/region");
+    expect(listed).not.toContain("topology.kubernetes.io/zone");
     expect(left).toEqual(["label topology.kubernetes.io/zone", "label tier"]);
   });
 
@@ -326,8 +331,23 @@ describe("what somebody else has set", () => {
         expect.objectContaining({ type: "KernelDeadlock", status: "False", message: "as the detector says" }),
       );
     }
-    expect(said.left).toEqual(["label team", "condition KernelDeadlock", "resource example.com/dongle"]);
+    expect(said.left).toEqual([
+      "condition KernelDeadlock (as kubectl-label has set it)",
+      "resource example.com/dongle (as kubectl-label has set it)",
+    ]);
   });
+});
+
+test("what somebody else has set of conditions stays where the apiserver does not say whose it is, too", () => {
+  const { node } = created(facts(NAME), NOTHING);
+  const theirs = { type: CONDITION.type, status: "False", reason: "None", message: "as the detector says" };
+  const before = {
+    ...node,
+    status: { ...node.status, conditions: [theirs, ...(node.status?.conditions ?? [])] },
+  };
+  const { node: after, left } = updated(before, facts(NAME, dropIns({ conditions: [CONDITION] })), NOTHING);
+  expect(after.status?.conditions).toContainEqual(theirs);
+  expect(left).toEqual(["condition RaidDegraded"]);
 });
 
 test("what goes beyond is left out of every report, and changes nothing", () => {

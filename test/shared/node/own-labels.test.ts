@@ -86,6 +86,17 @@ test.each<[situation: string, before: Marked, roles: string[], expected: Marked]
   expect(again.annotations).toBe(marked.annotations);
 });
 
+test.each<[situation: string, owner: string, listed: string | undefined]>([
+  ["this deployment has written it", "rollcall.east", "edge"],
+  ["somebody else has", "kubectl-label", undefined],
+])("a role that no list has, since somebody has removed the list, and %s", (_, manager, list) => {
+  const managedFields = [{ manager, fieldsV1: { "f:metadata": { "f:labels": { [`f:${ROLE}edge`]: {} } } } }];
+  const node = { metadata: { labels: { ...OWN, ...EDGE }, managedFields }, spec: {}, status: {} };
+  expect(ownLabels("east", ["edge"], "rollcall.east")(node)).toBeNull();
+  const { annotations } = node.metadata as Marked;
+  expect(annotations?.["rollcall.dev/roles"]).toBe(list);
+});
+
 describe("where the deployment is not known", () => {
   test("→ only that a machine is there", () => {
     expect(after({}, [], null)).toEqual({ labels: { "rollcall.dev/machine": "" } });

@@ -1,4 +1,4 @@
-// What a report may say of a time without an answer, at the limit and just over it.
+// What a report may say of a time without an answer, and of OOM kills: at the limit and just over it.
 import { expect, test } from "vitest";
 import { reportSchema } from "../../../shared/protocol/report.ts";
 
@@ -23,4 +23,18 @@ test.each([
 ])("noAnswerSeconds %j → %s", (noAnswerSeconds, isAccepted) => {
   const sent = noAnswerSeconds === undefined ? REPORT : { ...REPORT, noAnswerSeconds };
   expect(reportSchema.safeParse(sent).success).toBe(isAccepted);
+});
+
+test.each([
+  [undefined, true],
+  [0, true],
+  [Number.MAX_SAFE_INTEGER, true],
+  [Number.MAX_SAFE_INTEGER + 1, false],
+  [-1, false],
+  [1.5, false],
+  ["1", false],
+  [null, false],
+])("oomKills %j → %s", (oomKills, isAccepted) => {
+  const vitals = { signals: {}, ...(oomKills !== undefined && { oomKills }) };
+  expect(reportSchema.safeParse({ ...REPORT, vitals }).success).toBe(isAccepted);
 });

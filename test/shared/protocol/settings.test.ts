@@ -360,3 +360,24 @@ test.each([
   const { annotations = {} } = nodeOf(settings).metadata;
   expect(annotations["volumes.kubernetes.io/keep-terminated-pod-volumes"]).toBe(annotation);
 });
+
+test.each<[settings: object, spec: object]>([
+  [{ registerSchedulable: false }, { unschedulable: true }],
+  [{ registerSchedulable: true }, {}],
+  [{}, {}],
+])("%j → cordoned, and so not scheduled to: %j", (settings, cordon) => {
+  const { taints = [], ...spec } = nodeOf(settings).spec;
+  expect(spec).toEqual(cordon);
+  const isTainted = taints.some(({ key }) => key === "node.kubernetes.io/unschedulable");
+  expect(isTainted).toBe("unschedulable" in cordon);
+});
+
+test.each<[settings: object, status: string | undefined]>([
+  [{ networkUnavailable: true }, "True"],
+  [{ networkUnavailable: false }, undefined],
+  [{}, undefined],
+])("%j → NetworkUnavailable: %s", (settings, status) => {
+  const { conditions = [] } = nodeOf(settings).status;
+  expect(conditions.find(({ type }) => type === "NetworkUnavailable")?.status).toBe(status);
+  expect(conditions.at(-1)?.type).toBe("Ready");
+});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { factLabels } from "../../../shared/setters/fact-labels.ts";
+import { factLabels, nodeLabels } from "../../../shared/setters/fact-labels.ts";
 import { runSetter } from "./run-setter.ts";
 
 const LISTED = "rollcall.dev/fact-labels";
@@ -70,5 +70,26 @@ describe("factLabels", () => {
     expect(outcome).toMatchObject({ error: null, events: [] });
     expect(outcome.node.metadata.labels).toEqual(after);
     expect(outcome.node.metadata.annotations?.[LISTED]).toBe(listedAfter);
+  });
+});
+
+describe("nodeLabels", () => {
+  const NODE_LABELS = "rollcall.dev/node-labels";
+  const none = () => false;
+
+  test.each<[situation: string, facts: Labels, configuration: Labels, before: Labels, after: Labels]>([
+    ["a drop-in says it by now", { tier: "b" }, {}, { [NODE_LABELS]: "tier" }, { tier: "b" }],
+    ["the configuration says it by now", {}, { tier: "c" }, { [LISTED]: "tier" }, { tier: "c" }],
+    ["nobody says it any more", {}, {}, { [NODE_LABELS]: "tier" }, {}],
+  ])("a label of which %s", (_, facts, configuration, annotations, after) => {
+    const outcome = runSetter(
+      () => (node) => {
+        factLabels(facts, () => true)(node);
+        return nodeLabels(configuration, () => true, none)(node);
+      },
+      { metadata: { labels: { tier: "a" }, annotations } },
+    );
+    expect(outcome).toMatchObject({ error: null });
+    expect(outcome.node.metadata.labels).toEqual(after);
   });
 });

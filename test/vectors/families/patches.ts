@@ -11,7 +11,7 @@ const patchNodeStatus: Family = {
   run({ oldNode, newNode }) {
     const created = createNodeStatusPatch(oldNode, newNode);
     if (!created.ok) return { error: created.error };
-    const old = wireForm(oldNode, nodeSchema) as JsonObject;
+    const old = wireForm(oldNode as JsonObject, nodeSchema);
     const applied = applyStrategicMergePatch(old, created.value, nodeSchema);
     return {
       error: null,

@@ -213,3 +213,228 @@ describe("what is stored", () => {
     });
   });
 });
+
+describe("the watch of the Nodes", () => {
+  const LATE = { type: "Ready", status: "Unknown" };
+  const given = (name: string, version: string) => ({
+    metadata: { name, resourceVersion: version, uid: "u", managedFields: [{ manager: "kcm" }] },
+    status: { conditions: [LATE] },
+  });
+  const UNAUTHORIZED = { kind: "Status", code: 401, reason: "Unauthorized" };
+
+  interface Watched {
+    /** Tokens that are answered 401. */
+    refused?: string[];
+    nodes?: object[];
+    /** Of the watch, which then ends. */
+    lines?: object[];
+    /** While a machine's object is told. */
+    onNotice?: () => void;
+  }
+
+  /** An apiserver, a registry that knows one machine, and that machine's object. */
+  function surroundings({
+    refused = [],
+    nodes = [given("edge-1", "5")],
+    lines = [],
+    onNotice,
+  }: Watched = {}) {
+    const asked: string[] = [];
+    const told: [name: string, node: unknown][] = [];
+    const fetch = (to: string, init: RequestInit) => {
+      const { pathname, search } = new URL(to);
+      asked.push(`${init.method} ${pathname}${decodeURIComponent(search)}`);
+      const token = (new Headers(init.headers).get("authorization") ?? "").slice("Bearer ".length);
+      if (pathname.endsWith("/token")) {
+        const status = { token: tokenOf(nowMs, DAY_MS, "renewed") };
+        return Promise.resolve(Response.json({ metadata: {}, status }, { status: 201 }));
+      }
+      if (refused.includes(token)) return Promise.resolve(Response.json(UNAUTHORIZED, { status: 401 }));
+      const isWatch = search.includes("watch=1");
+      if (!isWatch)
+        return Promise.resolve(Response.json({ metadata: { resourceVersion: "9" }, items: nodes }));
+      return Promise.resolve(new Response(lines.map((line) => `${JSON.stringify(line)}\n`).join("")));
+    };
+    const more = {
+      NODE_WATCH: "on",
+      REGISTRY: {
+        getByName: () => ({ known: async (names: string[]) => names.filter((name) => name === "edge-1") }),
+      },
+      NODES: {
+        getByName: (name: string) => ({
+          noticeNode: async (node: unknown) => {
+            told.push([name, node]);
+            onNotice?.();
+          },
+        }),
+      },
+    } as unknown as Partial<Environment>;
+    return { kube: { fetch }, more, asked, told };
+  }
+
+  const SELECTOR = "labelSelector=rollcall.dev/deployment=rollcall";
+  const LIST = `GET /api/v1/nodes?${SELECTOR}&limit=100`;
+
+  it.each<[situation: string, variables: Partial<Environment>]>([
+    ["is off", { NODE_WATCH: "off" }],
+    ["has no apiserver", { KUBE_URL: "" }],
+  ])("that %s → nobody relies on it, no alarm, not a request", async (situation, variables) => {
+    const { kube, more, asked } = surroundings();
+    await within(
+      `watch-${situation}`,
+      kube,
+      async (object, { storage }) => {
+        expect(await object.standing("edge-1")).toEqual({ isWatched: false, isSilenceSeen: false });
+        await object.watchNodes();
+        await object.alarm();
+        expect([object.watchState(), await storage.getAlarm(), asked]).toEqual([{ state: null }, null, []]);
+      },
+      { ...more, ...variables, KUBE_TOKEN: "no-jwt" },
+    );
+  });
+
+  it("whoever asks has it begin: the alarm rings at once, and is not set again", async () => {
+    const { kube, more } = surroundings();
+    await within(
+      "watch-asked",
+      kube,
+      async (object, { storage }) => {
+        expect(await object.standing("edge-1")).toEqual({ isWatched: false, isSilenceSeen: false });
+        expect(await storage.getAlarm()).toBe(START_MS);
+        const setAlarm = vi.spyOn(storage, "setAlarm");
+        await object.watchNodes();
+        expect(setAlarm).not.toHaveBeenCalled();
+      },
+      more,
+    );
+  });
+
+  it("the alarm lists and watches by the deployment's label, tells the machine's object, and rings again", async () => {
+    const { kube, more, asked, told } = surroundings({
+      lines: [{ type: "BOOKMARK", object: { metadata: { resourceVersion: "10" } } }],
+    });
+    await within(
+      "watch-turn",
+      kube,
+      async (object, { storage }) => {
+        await object.alarm();
+        expect(asked).toEqual([
+          LIST,
+          expect.stringMatching(
+            /^GET \/api\/v1\/nodes\?watch=1&.*resourceVersion=9&allowWatchBookmarks=true/,
+          ),
+        ]);
+        expect(asked[1]).toContain(SELECTOR);
+        expect(told).toEqual([["edge-1", given("edge-1", "5")]]);
+        expect(await storage.getAlarm()).toBe(START_MS + 1000);
+        expect(object.watchState().state).toMatchObject({ state: "live", nodes: 1, waiting: 0 });
+        expect(await object.standing("edge-1")).toEqual({ isWatched: true, isSilenceSeen: true });
+        expect((await object.standing("edge-2")).isWatched).toBe(false);
+      },
+      more,
+    );
+    // It is stored that they know it: an object that wakes tells nobody again.
+    const rows = await within("watch-turn", kube, (_, { storage }) =>
+      Promise.resolve(storage.sql.exec("SELECT name, seen = told AS known FROM watched_nodes").toArray()),
+    );
+    expect(rows).toEqual([{ name: "edge-1", known: 1 }]);
+  });
+
+  it("while it tells an object → what that knows is stored as unsure: an eviction must not make it certain", async () => {
+    const known: unknown[] = [];
+    const look = { rows: () => undefined as void };
+    const lines: object[] = [];
+    const { kube, more } = surroundings({ lines, onNotice: () => look.rows() });
+    await within(
+      "watch-telling",
+      kube,
+      async (object, { storage }) => {
+        const rows = () => storage.sql.exec("SELECT told FROM watched_nodes").toArray();
+        look.rows = () => void known.push(...rows());
+        await object.alarm();
+        const [before] = rows();
+        const changed = { ...given("edge-1", "11"), spec: { unschedulable: true } };
+        lines.push({ type: "MODIFIED", object: changed });
+        nowMs += 2000;
+        await object.alarm();
+        const [after] = rows();
+        expect(known).toEqual([{ told: "?" }, { told: "?" }]);
+        expect([before?.["told"] === after?.["told"], after?.["told"]]).toEqual([
+          false,
+          expect.stringMatching(/^[\w-]{16}$/),
+        ]);
+      },
+      more,
+    );
+  });
+
+  it("of no Node → the alarm that is left is the token's", async () => {
+    const { kube, more } = surroundings({ nodes: [] });
+    await within(
+      "watch-none",
+      kube,
+      async (object, { storage }) => {
+        await object.alarm();
+        expect(await storage.getAlarm()).toBe(START_MS + 12 * HOUR_MS);
+      },
+      more,
+    );
+  });
+
+  it("whose token is refused → another one at once, for the list and for the watch", async () => {
+    const { kube, more, asked, told } = surroundings({ refused: [SECRET] });
+    await within("watch-refused", kube, (object) => object.alarm(), more);
+    expect(asked.filter((request) => request === LIST)).toHaveLength(2);
+    expect([asked.filter((request) => request.includes("watch=1")).length, told.length]).toEqual([1, 1]);
+  });
+
+  it("that fails twice → history says why, and when; also after an eviction", async () => {
+    const { more } = surroundings();
+    const kube = { fetch: () => Promise.reject(new Error("connection refused")) };
+    await within(
+      "watch-down",
+      kube,
+      async (object) => {
+        await object.alarm();
+        expect(object.history({ limit: 10 })).toEqual([]);
+        nowMs += 2000;
+        await object.alarm();
+        expect(object.watchState().state).toMatchObject({ state: "down", downSinceMs: START_MS });
+      },
+      more,
+    );
+    const history = await within("watch-down", kube, async (object) => object.history({ limit: 10 }), more);
+    expect(history).toEqual([
+      { id: 1, at: "2100-01-01T00:00:02.000Z", text: expect.stringContaining("connection refused") },
+    ]);
+  });
+
+  it("that is under way keeps no token from being renewed, and no alarm from being set for that", async () => {
+    const { more } = surroundings();
+    let end = () => undefined as void;
+    const body = new ReadableStream<Uint8Array>({ start: (stream) => void (end = () => stream.close()) });
+    const fetch = (to: string) =>
+      Promise.resolve(
+        to.includes("watch=1")
+          ? new Response(body)
+          : Response.json({ metadata: { resourceVersion: "9" }, items: [given("stranger", "5")] }),
+      );
+    await within(
+      "watch-under-way",
+      { fetch },
+      async (object, { storage }, own) => {
+        const ringing = object.alarm();
+        await vi.waitFor(() => expect(object.watchState().state?.state).toBe("live"));
+        expect(await tokenFor(object, own)).toBe(SECRET);
+        expect(await storage.getAlarm()).toBe(START_MS + 12 * HOUR_MS);
+        await object.watchNodes();
+        expect(await storage.getAlarm()).toBe(START_MS + 12 * HOUR_MS);
+        nowMs += 60_000;
+        end();
+        await ringing;
+        expect(await storage.getAlarm()).toBe(nowMs);
+      },
+      more,
+    );
+  });
+});

@@ -1,11 +1,18 @@
 // Who may operate: the admin secret, Cloudflare Access, what each may do, and what the audit log says of it.
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { base64url, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
-import type { AuditEntry, MintedToken, ShownNode } from "../../../shared/protocol/operator-answers.ts";
+import type {
+  AuditEntry,
+  ClusterHistoryAnswer,
+  MintedToken,
+  ShownNode,
+} from "../../../shared/protocol/operator-answers.ts";
 import { failure, success } from "../../../shared/result.ts";
+import { clusterHistory } from "../../../worker/cluster/cluster-history.ts";
+import { clusterObject } from "../../../worker/env.ts";
 import { operatorOf } from "../../../worker/identity/operator.ts";
 import { type Isolate, newIsolate } from "../../../worker/isolate.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
@@ -246,6 +253,7 @@ describe.each([
   ["DELETE", "/v1/tokens/x"],
   ["GET", "/v1/pending"],
   ["GET", "/v1/audit"],
+  ["GET", "/v1/cluster/history"],
   ["GET", "/v1/origins"],
   ["GET", "/v1/origins/machines"],
   ["GET", "/v1/nodes/a"],
@@ -384,5 +392,31 @@ describe("the audit log", () => {
 
   it.each(["limit=0", "limit=1001", "before=x", "by=nobody", "unknown=1"])("?%s → 400", async (query) => {
     expect((await operator("GET", `/v1/audit?${query}`)).status).toBe(400);
+  });
+});
+
+describe("what became of the watch of the cluster's Nodes", () => {
+  const history = (query = "") =>
+    operator<ClusterHistoryAnswer>("GET", `/v1/cluster/history${query && `?${query}`}`);
+
+  it("is read in pages, newest first, by whoever may look", async () => {
+    await runInDurableObject(clusterObject(env), (_, { storage }) => {
+      const kept = clusterHistory(storage.sql);
+      for (const text of ["first", "second", "third"]) kept.add(text, Date.UTC(2026, 0, 1));
+    });
+    const { entries } = (await history("limit=2")).body;
+    expect(entries.map(({ text }) => text)).toEqual(["third", "second"]);
+    const before = (await history(`limit=1&before=${entries[1]?.id}`)).body.entries;
+    expect(before).toMatchObject([{ text: "first", at: "2026-01-01T00:00:00.000Z" }]);
+    const headers = { authorization: `Bearer ${VIEW_SECRET}` };
+    expect((await send("/v1/cluster/history", { headers })).status).toBe(200);
+  });
+
+  it.each(["limit=1", "limit=1000"])("?%s → answered", async (query) => {
+    expect((await history(query)).status).toBe(200);
+  });
+
+  it.each(["limit=0", "limit=1001", "before=x", "unknown=1"])("?%s → 400", async (query) => {
+    expect((await history(query)).status).toBe(400);
   });
 });

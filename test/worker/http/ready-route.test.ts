@@ -3,6 +3,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import type { WatchState } from "../../../shared/deployment/watch.ts";
 import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { registry } from "../../../worker/env.ts";
 import { checkClock } from "../../../worker/http/ready-route.ts";
@@ -51,6 +52,7 @@ describe("all is well", () => {
         "registry",
         "clock",
         "apiserver",
+        "watch",
       ]),
     );
   });
@@ -85,6 +87,13 @@ const tokenUntil = (exp: number) =>
 /** The cluster object, whose token was renewed. */
 const renewed = (status: object) => ({
   CLUSTER: { getByName: () => ({ tokenStatus: async () => ({ source: "renewed", ...status }) }) },
+});
+const LIVE: WatchState = { state: "live", nodes: 1, waiting: 0, beyond: 0 };
+const UNANSWERED = { kind: "unanswered", message: "connection refused" };
+const tokenStatus = () => Promise.resolve({ source: "secret" });
+const watched = (watchState: () => Promise<unknown>) => ({
+  NODE_WATCH: "on",
+  CLUSTER: { getByName: () => ({ tokenStatus, watchState }) },
 });
 const isoIn = (days: number) => new Date(inDays(days) * 1000).toISOString();
 const lastFailure = { at: isoIn(0), reason: "refused", message: "403" };
@@ -136,6 +145,21 @@ describe("something is not", () => {
         CLUSTER: { getByName: () => ({ tokenStatus: () => Promise.reject(new Error("overloaded")) }) },
       }),
       { status: 503, state: "failed", faulty: { token: "failed" } },
+    ],
+    [
+      "a watch that is down → a warning: machines are served as ever",
+      () => watched(() => Promise.resolve({ state: { ...LIVE, state: "down", error: UNANSWERED } })),
+      { status: 200, state: "warning", faulty: { watch: "warning" } },
+    ],
+    [
+      "a cluster object that does not say how the watch is → a warning",
+      () => watched(() => Promise.reject(new Error("overloaded"))),
+      { status: 200, state: "warning", faulty: { watch: "warning" } },
+    ],
+    [
+      "a watch that is live → all is well",
+      () => watched(() => Promise.resolve({ state: LIVE })),
+      { status: 200, state: "ok", faulty: {} },
     ],
     [
       "a token that ends soon → a warning, and 200",

@@ -33,6 +33,27 @@ it.each([
   expect(stored.reads).toBe(1);
 });
 
+it.each([
+  ["none is set", null, [100]],
+  ["one is set for later", 101, []],
+  ["one is set for much later: whoever set it knew why", 3_600_000, []],
+  ["one is set for earlier", 99, []],
+])("%s → set where there is none, whatever its time", async (_, before, set) => {
+  const { alarm, sets } = alarmOf(before);
+  await alarm.unlessSet(100);
+  await alarm.unlessSet(50);
+  expect(sets).toEqual(set);
+});
+
+it("one that has rung → the next one is set, whoever knows how late it may be", async () => {
+  const { alarm, stored, sets } = alarmOf(3_600_000);
+  await alarm.unlessSet(100);
+  stored.at = null;
+  alarm.rang();
+  await alarm.unlessSet(100);
+  expect(sets).toEqual([100]);
+});
+
 it("one that has rung → the next one is set", async () => {
   const { alarm, stored, sets } = alarmOf(50);
   await alarm.atLatest(100);

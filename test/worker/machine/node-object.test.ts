@@ -36,6 +36,8 @@ function answerOf(outcome: ReportOutcome): ReportAnswer {
   return outcome.value;
 }
 
+const EVENTS = "POST /api/v1/namespaces/default/events";
+
 /** A machine that has reported twice: registered, warm, and quiet. */
 async function steady(name: string) {
   const machine = await enrolled(name);
@@ -99,8 +101,11 @@ describe("the first report", () => {
     const answer = answerOf(await shimOf(machine)(facts(name), HEALTHY));
     expect(answer).toMatchObject({ phase: "registered", ready: true });
     const leases = leasePath(name).slice(0, -name.length - 1);
-    expect(await requestsAbout(name)).toEqual(["POST /api/v1/nodes", `POST ${leases}`]);
-    // A fleet that started together spreads, and no event waits for longer than an interval.
+    const requests = await requestsAbout(name);
+    expect(requests.slice(0, 2)).toEqual(["POST /api/v1/nodes", `POST ${leases}`]);
+    // Events follow while the answer is given.
+    expect(new Set(requests.slice(2))).toEqual(new Set(requests.slice(2).map(() => EVENTS)));
+    // A fleet that started together spreads.
     expect(answer.reportInMs).toBeGreaterThanOrEqual(3760);
     expect(answer.reportInMs).toBeLessThanOrEqual(9800);
   });
@@ -281,7 +286,9 @@ describe("a change", () => {
     expect(await requestsAbout(name)).toEqual([
       `PUT ${leasePath(name)}`,
       `PATCH ${nodePath(name)}/status`,
-      "POST /api/v1/namespaces/default/events",
+      // The threshold's, and the condition's.
+      EVENTS,
+      EVENTS,
     ]);
     const conditions = (await getNode(name)).status?.conditions ?? [];
     expect(conditions.find(({ type }) => type === "MemoryPressure")?.status).toBe("True");

@@ -25,6 +25,7 @@ async function checked(
   const again = await checkSilence(state, {
     name: "edge-1",
     leaseDurationMs: LEASE_MS,
+    everyMs: SILENCE_CHECK_MS,
     lastReportMs: reportMs === undefined ? undefined : NOW_MS - reportMs,
     client: { getLease } as never,
     nowMs: NOW_MS,
@@ -130,6 +131,7 @@ describe("a machine", () => {
     const check = {
       name: "edge-1",
       leaseDurationMs: LEASE_MS,
+      everyMs: SILENCE_CHECK_MS,
       lastReportMs,
       client: {} as never,
       nowMs: NOW_MS,

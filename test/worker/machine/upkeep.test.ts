@@ -1,7 +1,20 @@
 // What is done for a machine between its reports, and what is not done for one that is not enrolled.
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, test, vi } from "vitest";
+import type { Node } from "../../../shared/kubernetes/types.ts";
 import { SILENCE_CHECK_MS } from "../../../worker/machine/silence.ts";
-import { Upkeep } from "../../../worker/machine/upkeep.ts";
+import { BETWEEN_REPORTS, Upkeep } from "../../../worker/machine/upkeep.ts";
+import {
+  enrolled,
+  facts,
+  HEALTHY,
+  kube,
+  operator,
+  requestsAbout,
+  setFault,
+  shimOf,
+} from "../support/machine.ts";
 import { keptRecords } from "../support/kept-records.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
@@ -29,7 +42,7 @@ function upkeepOf({ records = {}, eventsWait = false, kubeUrl = "https://kube.te
   );
   const stored = keptRecords(records);
   const upkeep = new Upkeep(
-    { KUBE: { fetch }, KUBE_URL: kubeUrl, DEPLOYMENT: "test", ...more.variables } as never,
+    { KUBE: { fetch }, KUBE_URL: kubeUrl, DEPLOYMENT: "test", NODE_WATCH: "off", ...more.variables } as never,
     {
       ...stored,
       outbox: { isEmpty: () => !eventsWait, flush },
@@ -115,7 +128,7 @@ describe("a report", () => {
     const { upkeep } = upkeepOf({ isEnrolled: true });
     const failed = upkeep.keepTrue(REPORT, NOW_MS).catch(String);
     await expect(upkeep.finish()).resolves.toBeUndefined();
-    expect(await failed).toContain("a tick without an enrolment and a report");
+    expect(await failed).toContain("a tick without an enrolment");
   });
 });
 
@@ -131,5 +144,262 @@ describe("the last known Node", () => {
     ["of which nobody knows", node("Unknown"), false],
   ])("%s", (_, records, ready) => {
     expect(upkeepOf({ records }).upkeep.isReady()).toBe(ready);
+  });
+});
+
+describe("a notice that somebody else has changed the Node", () => {
+  const nodePath = (name: string) => `/api/v1/nodes/${name}`;
+  const as = (manager: string) => `?fieldManager=${manager}`;
+  const objectOf = (name: string) => env.NODES.getByName(name);
+  const getNode = (name: string) => kube("GET", nodePath(name));
+  const shown = async (name: string) => (await objectOf(name).show())!;
+  const requestsAfter = async (name: string, work: () => Promise<unknown>) => {
+    await requestsAbout(name);
+    await work();
+    return requestsAbout(name);
+  };
+
+  /** A machine that is registered and quiet; by a clock that the test moves. */
+  async function steady(name: string) {
+    let atMs = Date.now();
+    vi.spyOn(Date, "now").mockImplementation(() => atMs);
+    const report = shimOf(await enrolled(name));
+    const send = () => report(facts(name), HEALTHY);
+    await send();
+    await send();
+    await requestsAbout(name);
+    return { send, pass: (ms: number) => void (atMs += ms) };
+  }
+
+  async function changed(name: string, change: (node: Node) => object, manager = "kubectl"): Promise<Node> {
+    const node = await getNode(name);
+    return kube("PUT", nodePath(name) + as(manager), { ...node, ...change(node) });
+  }
+
+  const withoutLabel = ({ metadata }: Node) => {
+    const { "rollcall.dev/machine": _, ...labels } = metadata?.labels ?? {};
+    return { metadata: { ...metadata, labels } };
+  };
+  const hasLabel = async (name: string) =>
+    (await getNode(name)).metadata?.labels?.["rollcall.dev/machine"] !== undefined;
+
+  async function given(name: string, status: string, more: object, manager: string): Promise<Node> {
+    const node = await getNode(name);
+    const conditions = (node.status?.conditions ?? []).map((each) =>
+      each.type === "Ready" ? { ...each, status, ...more } : each,
+    );
+    const path = `${nodePath(name)}/status${as(manager)}`;
+    return kube("PUT", path, { ...node, status: { ...node.status, conditions } });
+  }
+
+  it("cordon → NodeNotSchedulable at once, and nothing else is asked", async () => {
+    await steady("notice-cordon");
+    const node = await changed("notice-cordon", ({ spec }) => ({ spec: { ...spec, unschedulable: true } }));
+    const requests = await requestsAfter("notice-cordon", () => objectOf("notice-cordon").noticeNode(node));
+    expect(requests.filter((each) => !each.includes("/events"))).toEqual([]);
+    const { items } = await kube<{ items: { reason: string; involvedObject: { name: string } }[] }>(
+      "GET",
+      "/api/v1/namespaces/default/events",
+    );
+    const reasons = items
+      .filter(({ involvedObject }) => involvedObject.name === "notice-cordon")
+      .map(({ reason }) => reason);
+    expect(reasons).toContain("NodeNotSchedulable");
+    // Of the same Node once.
+    expect(await requestsAfter("notice-cordon", () => objectOf("notice-cordon").noticeNode(node))).toEqual(
+      [],
+    );
+  });
+
+  it.each([
+    ["sent along", true, ["PATCH"]],
+    ["that came too late to be sent", false, ["GET", "PATCH"]],
+  ])(
+    "one of our labels is removed, the Node %s → put back at once, without a lease",
+    async (how, isSent, methods) => {
+      const name = `notice-label-${isSent}`;
+      expect(how).not.toBe("");
+      await steady(name);
+      const node = await changed(name, withoutLabel);
+      const requests = await requestsAfter(name, () => objectOf(name).noticeNode(isSent ? node : null));
+      expect(requests.map((each) => each.split(" ")[0])).toEqual(methods);
+      expect(await hasLabel(name)).toBe(true);
+    },
+  );
+
+  test.each<[situation: string, afterMs: number, isBack: boolean]>([
+    ["as old as its lease lasts → put back", 40_000, true],
+    ["older → not written, since the machine may be dead", 40_001, false],
+  ])("the last report is %s", async (_, afterMs, isBack) => {
+    const name = `notice-old-${afterMs}`;
+    const { pass, send } = await steady(name);
+    const node = await changed(name, withoutLabel);
+    pass(afterMs);
+    await objectOf(name).noticeNode(node);
+    expect(await hasLabel(name)).toBe(isBack);
+    await send();
+    expect(await hasLabel(name)).toBe(true);
+  });
+
+  it("the shim has restarted, and could not register yet → nothing is written by its report", async () => {
+    const name = "notice-restarted";
+    const machine = await enrolled(name);
+    for (let each = 0; each < 2; each++) await shimOf(machine)(facts(name), HEALTHY);
+    await setFault(name, { kind: "status", code: 500, of: "/api/v1/nodes" });
+    const restarted = shimOf(machine, "start-2");
+    expect(await restarted(facts(name), HEALTHY)).toMatchObject({ value: { phase: "apiserver refuses" } });
+    await setFault(name, "");
+    const node = await changed(name, withoutLabel);
+    const requests = await requestsAfter(name, () => objectOf(name).noticeNode(node));
+    expect(requests.filter((each) => !each.includes("/events"))).toEqual([]);
+    await restarted(facts(name), HEALTHY);
+    expect(await hasLabel(name)).toBe(true);
+  });
+
+  it("an object that was evicted → taken, and nothing written before the next report", async () => {
+    await steady("notice-cold");
+    const node = await changed("notice-cold", withoutLabel);
+    await evictDurableObject(objectOf("notice-cold"));
+    expect(await requestsAfter("notice-cold", () => objectOf("notice-cold").noticeNode(node))).toEqual([]);
+    expect(await hasLabel("notice-cold")).toBe(false);
+  });
+
+  const OURS = [
+    "rollcall.dev/machine",
+    "rollcall.dev/deployment",
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "kubernetes.io/arch",
+  ];
+
+  it("again and again → three writes in a row, then one in ten seconds", async () => {
+    const name = "notice-fight";
+    const { pass } = await steady(name);
+    let round = 0;
+    // Each time another label of ours: one alone is put back twice at once, and then hourly.
+    const again = ({ metadata }: Node) => {
+      const key = OURS[round++ % OURS.length] ?? "";
+      const { [key]: _, ...labels } = metadata?.labels ?? {};
+      return {
+        metadata: { ...metadata, labels, annotations: { ...metadata?.annotations, round: `${round}` } },
+      };
+    };
+    const writes = async () => {
+      pass(1);
+      const node = await changed(name, again);
+      const requests = await requestsAfter(name, () => objectOf(name).noticeNode(node));
+      return requests.filter((each) => !each.startsWith("GET")).length;
+    };
+    const inARow: number[] = [];
+    for (let each = 0; each < 5; each++) inARow.push(await writes());
+    expect(inARow).toEqual([1, 1, 1, 0, 0]);
+    // Of the ten seconds after the first write three milliseconds and more are over.
+    pass(BETWEEN_REPORTS.everyMs - 7);
+    expect(await writes()).toBe(0);
+    pass(7);
+    expect([await writes(), await writes()]).toEqual([1, 0]);
+  });
+
+  it("the Node is deleted → so says the phase, without a report", async () => {
+    await steady("notice-deleted");
+    await kube("DELETE", nodePath("notice-deleted"));
+    await objectOf("notice-deleted").noticeNode(null);
+    expect(await shown("notice-deleted")).toMatchObject({ phase: "node deleted", isReady: false });
+  });
+
+  it("it is gone from the list alone → as before, and it is there", async () => {
+    await steady("notice-there");
+    await objectOf("notice-there").noticeNode(null);
+    expect(await shown("notice-there")).toMatchObject({ phase: "registered", isReady: true });
+  });
+
+  it("a kubelet writes its heartbeat → name taken, without a report", async () => {
+    const name = "notice-taken";
+    await steady(name);
+    const lastHeartbeatTime = new Date(Date.now() + 5000).toISOString().replace(/\.\d+/, "");
+    const node = await given(name, "False", { reason: "Other", lastHeartbeatTime }, "kubelet");
+    await objectOf(name).noticeNode(node);
+    expect(await shown(name)).toMatchObject({ phase: "name taken" });
+  });
+
+  describe("the node controller has given it up", () => {
+    const CONTROLLER = "kube-controller-manager";
+
+    it.each([
+      ["warm", false],
+      ["evicted", true],
+    ])("its machine is silent, the object %s → silence is noted now", async (how, isCold) => {
+      const name = `notice-silent-${how}`;
+      const { pass } = await steady(name);
+      const node = await given(name, "Unknown", { reason: "NodeStatusUnknown" }, CONTROLLER);
+      if (isCold) await evictDurableObject(objectOf(name));
+      pass(50_000);
+      await objectOf(name).noticeNode(node);
+      const { silentSince, phase } = await shown(name);
+      expect([silentSince !== null, phase]).toEqual([true, "registered"]);
+      expect((await getNode(name)).status?.conditions).toEqual(node.status?.conditions);
+    });
+
+    it("its machine may still report within its lease → silence is looked for at the end of that", async () => {
+      const name = "notice-soon-silent";
+      const { pass } = await steady(name);
+      const reportedMs = Date.now();
+      const node = await given(name, "Unknown", { reason: "NodeStatusUnknown" }, CONTROLLER);
+      pass(30_000);
+      await objectOf(name).noticeNode(node);
+      expect(await shown(name)).toMatchObject({ silentSince: null });
+      const alarm = await runInDurableObject(objectOf(name), (_, { storage }) => storage.getAlarm());
+      expect(alarm).toBe(reportedMs + 40_001);
+    });
+
+    it("its machine has just reported → Ready again at once, by that report", async () => {
+      const name = "notice-recovers";
+      const { pass } = await steady(name);
+      const node = await given(name, "Unknown", { reason: "NodeStatusUnknown" }, CONTROLLER);
+      pass(1000);
+      await objectOf(name).noticeNode(node);
+      expect(await shown(name)).toMatchObject({ isReady: true, silentSince: null });
+    });
+  });
+
+  type Machine = Parameters<typeof shimOf>[0];
+
+  /** Two machines with one key, which report in turns. */
+  async function clone(machine: Machine, pass: (ms: number) => void): Promise<void> {
+    const senders = ["one", "two"].map((id) => {
+      const own = facts(machine.name);
+      const report = shimOf(machine, id);
+      return () => report({ ...own, machine: { ...own.machine!, bootID: `boot ${id}` } }, HEALTHY);
+    });
+    for (let turn = 0; turn < 12; turn++) {
+      pass(5000);
+      await senders[turn % 2]?.();
+    }
+    expect(await shown(machine.name)).toMatchObject({ phase: "cloned" });
+  }
+
+  it.each([
+    ["clones", clone],
+    ["revoked", ({ name }: Machine) => operator("POST", `/v1/nodes/${name}/revoke`)],
+  ])("its machines are %s → nothing is written", async (how, make) => {
+    const name = `notice-${how}`;
+    let atMs = Date.now();
+    vi.spyOn(Date, "now").mockImplementation(() => atMs);
+    const machine = await enrolled(name);
+    const report = shimOf(machine);
+    // The second one waits for the events of the first.
+    for (let each = 0; each < 2; each++) await report(facts(name), HEALTHY);
+    await make(machine, (ms) => void (atMs += ms));
+    const node = await changed(name, withoutLabel);
+    const requests = await requestsAfter(name, () => objectOf(name).noticeNode(node));
+    expect(requests).toEqual([]);
+    expect(await hasLabel(name)).toBe(false);
+  });
+
+  it("nobody is enrolled under its name → nothing", async () => {
+    const requests = await requestsAfter("notice-nobody", () =>
+      objectOf("notice-nobody").noticeNode({ metadata: { name: "notice-nobody" } }),
+    );
+    expect(requests).toEqual([]);
   });
 });

@@ -44,7 +44,14 @@ async function settled(name: string) {
   return { machine, report };
 }
 
-const STARTED = ["Starting", "NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"];
+/** Of any start, and of the first one, which creates the Node. */
+const STARTED_AGAIN = [
+  "Starting",
+  "NodeHasSufficientMemory",
+  "NodeHasNoDiskPressure",
+  "NodeHasSufficientPID",
+];
+const STARTED = [...STARTED_AGAIN, "NodeReady"];
 
 afterEach(() => {
   vi.useRealTimers();
@@ -90,12 +97,75 @@ describe("a shim whose setup fails", () => {
 });
 
 describe("events", () => {
-  it("of a start follow the Ready Node in an alarm, in order", async () => {
+  it("of a start follow the answer at once, without a report or an alarm, and bear the order of what happened", async () => {
     const report = shimOf(await enrolled("events-start"));
     await report(facts("events-start"), HEALTHY);
-    expect(await eventsOf("events-start")).toEqual([]);
-    await ring("events-start");
-    expect(await eventsOf("events-start")).toEqual(STARTED);
+    await vi.waitFor(async () => expect(await eventsOf("events-start")).toEqual(STARTED));
+  });
+
+  it("of a start whose apiserver fails meanwhile → wait for the alarm", async () => {
+    const name = "events-start-fails";
+    const report = shimOf(await enrolled(name));
+    await setFault(name, { kind: "status", code: 503, of: "events" });
+    await report(facts(name), HEALTHY);
+    await ring(name);
+    expect(await eventsOf(name)).toEqual([]);
+    await setFault(name, "");
+    await ring(name);
+    expect(await eventsOf(name)).toEqual(STARTED);
+  });
+
+  it("of a start on cgroup v1: CgroupV1, after Starting", async () => {
+    const name = "events-cgroup-v1";
+    const report = shimOf(await enrolled(name));
+    await report(facts(name, { cgroups: { cpuHardcapping: true, version: 1 } }), HEALTHY);
+    await ring(name);
+    expect(await eventsOf(name)).toEqual(["Starting", "CgroupV1", ...STARTED.slice(1)]);
+  });
+
+  it("of a Node that is created before its machine is Ready → NodeReady once, when it is", async () => {
+    const name = "events-not-ready-first";
+    const report = shimOf(await enrolled(name));
+    await report(facts(name), { ...HEALTHY, errors: { runtime: ["container runtime is down"] } });
+    await ring(name);
+    expect(await eventsOf(name)).toEqual(STARTED_AGAIN);
+    await report(facts(name), HEALTHY);
+    expect(await eventsOf(name)).toEqual(STARTED);
+  });
+
+  it("of a restart begin afresh, and say nothing of a Ready that stays", async () => {
+    const name = "events-restart";
+    const { machine } = await settled(name);
+    await shimOf(machine, "start-2")(facts(name), HEALTHY);
+    await ring(name);
+    expect(await eventsOf(name)).toEqual([...STARTED, ...STARTED_AGAIN]);
+  });
+
+  it("of pressure: the threshold, then its condition; while it lasts, none", async () => {
+    const name = "events-pressure";
+    const { report } = await settled(name);
+    for (let times = 0; times < 3; times++) await report(facts(name), UNDER_PRESSURE);
+    expect((await eventsOf(name)).slice(STARTED.length)).toEqual([
+      "EvictionThresholdMet",
+      "NodeHasInsufficientMemory",
+    ]);
+  });
+
+  it("of OOM kills: one for what a report adds; also when they have ended the shim itself", async () => {
+    const name = "events-oom";
+    const { machine, report } = await settled(name);
+    const oomsOf = async () => (await eventsOf(name)).filter((event) => event.startsWith("SystemOOM"));
+    for (const oomKills of [7, 7]) await report(facts(name), { ...HEALTHY, oomKills });
+    expect(await oomsOf()).toEqual([]);
+    for (const oomKills of [9, 9, 10]) await report(facts(name), { ...HEALTHY, oomKills });
+    expect(await oomsOf()).toEqual(["SystemOOM ×2"]);
+    const restarted = shimOf(machine, "start-2");
+    await restarted(facts(name), { ...HEALTHY, oomKills: 11 });
+    await ring(name);
+    expect(await oomsOf()).toEqual(["SystemOOM ×2", "SystemOOM"]);
+    await evictDurableObject(objectOf(name));
+    await restarted(facts(name), { ...HEALTHY, oomKills: 11 });
+    expect(await oomsOf()).toHaveLength(2);
   });
 
   it("are about the Node as the kubelet says it: its name is the uid", async () => {
@@ -103,7 +173,7 @@ describe("events", () => {
     const path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Devents-about";
     const [event] = (await kube<{ items: Event[] }>("GET", path)).items;
     expect(event).toMatchObject({
-      involvedObject: { kind: "Node", name: "events-about", uid: "events-about" },
+      involvedObject: { apiVersion: "v1", kind: "Node", name: "events-about", uid: "events-about" },
       source: { component: "rollcall", host: "events-about" },
       type: "Normal",
     });
@@ -172,13 +242,13 @@ describe("events", () => {
     await setFault(name, "");
     await report(facts(name), UNDER_PRESSURE);
     await ring(name);
-    const events = await eventsOf(name);
-    expect(events.slice(0, STARTED.length)).toEqual(STARTED);
-    expect(events.slice(STARTED.length)).toEqual([
+    expect(await eventsOf(name)).toEqual([
+      ...STARTED_AGAIN,
+      "NodeReady ×3",
       "Shutdown ×2",
       "NodeNotReady ×2",
       "Shutdown ×2",
-      "NodeReady ×2",
+      "EvictionThresholdMet",
       "NodeHasInsufficientMemory",
     ]);
     expect(await textsOf(name, "condition")).toHaveLength(4 + 5);

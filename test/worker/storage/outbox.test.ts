@@ -13,6 +13,7 @@ import { nodeTables } from "../../../worker/storage/tables.ts";
 const NOW_MS = Date.parse("2026-02-03T04:05:06Z");
 
 const event = (index: number) => ({ type: "Normal", reason: `Reason${index}`, message: "" });
+const named = (reason: string) => ({ type: "Normal", reason, message: "" });
 const events = (count: number) => Array.from({ length: count }, (_, index) => event(index));
 
 /** Takes the first of the events that it is sent. */
@@ -23,7 +24,11 @@ function eventsClient(takes: number) {
     sent.push(created.reason ?? "");
     return success(created);
   };
-  return { sent, client: { createEvent } as KubeClient };
+  const patchEvent = async ({ reason = "", count }: Event): Promise<ApiResult<Event>> => {
+    sent.push(`${reason} ×${count}`);
+    return failure({ kind: "unanswered", message: "away" });
+  };
+  return { sent, client: { createEvent, patchEvent } as Partial<KubeClient> as KubeClient };
 }
 
 /** Outbox and records over an empty storage. */
@@ -66,6 +71,83 @@ describe("events on their way", () => {
         ["Reason2", "Reason3"],
       ]);
       expect(outbox.isEmpty()).toBe(true);
+    });
+  });
+
+  it("changes of Ready leave first, under the times at which they happened", async () => {
+    await withOutbox("outbox-ready-first", async (outbox) => {
+      outbox.add([event(0), named("NodeNotReady"), event(1), named("NodeReady"), event(2)], NOW_MS);
+      const { sent, client } = eventsClient(9);
+      const names: string[] = [];
+      const createEvent = (created: Event) => {
+        names.push(created.metadata.name ?? "");
+        return client.createEvent(created);
+      };
+      expect(await outbox.flush({ ...client, createEvent }, "outbox", () => NOW_MS)).toBeNull();
+      expect(sent).toEqual(["NodeNotReady", "NodeReady", "Reason0", "Reason1", "Reason2"]);
+      const [notReady, ready, ...others] = names;
+      const happened = [others[0], notReady, others[1], ready, others[2]];
+      expect(happened).toEqual(names.toSorted((a, b) => (a < b ? -1 : 1)));
+      expect(outbox.isEmpty()).toBe(true);
+    });
+  });
+});
+
+describe("the spam filter", () => {
+  const BURST = 25;
+
+  it("drops what is beyond its budget, and never a change of Ready", async () => {
+    await withOutbox("outbox-spam", async (outbox) => {
+      outbox.add(events(BURST + 1), NOW_MS);
+      const first = eventsClient(99);
+      expect(await outbox.flush(first.client, "outbox", () => NOW_MS)).toBeNull();
+      expect(first.sent).toHaveLength(BURST);
+      outbox.add([event(99), named("NodeNotReady")], NOW_MS);
+      const second = eventsClient(99);
+      expect(await outbox.flush(second.client, "outbox", () => NOW_MS)).toBeNull();
+      expect(second.sent).toEqual(["NodeNotReady"]);
+    });
+  });
+
+  it("begins afresh with a process that is fresh: new events, and a full budget", async () => {
+    await withOutbox("outbox-fresh", async (outbox, records) => {
+      outbox.add(events(BURST), NOW_MS);
+      await outbox.flush(eventsClient(99).client, "outbox", () => NOW_MS);
+      records.remove("correlator");
+      outbox.add(events(BURST + 1), NOW_MS + 1);
+      const { sent, client } = eventsClient(99);
+      await outbox.flush(client, "outbox", () => NOW_MS);
+      expect(sent).toEqual(events(BURST).map(({ reason }) => reason));
+    });
+  });
+
+  it("a fresh process that starts while events are sent → nothing that was learnt of them outlives it", async () => {
+    await withOutbox("outbox-fresh-meanwhile", async (outbox, records) => {
+      outbox.add([event(0)], NOW_MS);
+      await outbox.flush(eventsClient(9).client, "outbox", () => NOW_MS);
+      outbox.add([event(1)], NOW_MS);
+      const { client } = eventsClient(9);
+      const createEvent = (created: Event) => {
+        records.remove("correlator");
+        return client.createEvent(created);
+      };
+      await outbox.flush({ ...client, createEvent }, "outbox", () => NOW_MS);
+      expect(records.get("correlator")).toBeUndefined();
+      expect(outbox.isEmpty()).toBe(true);
+    });
+  });
+
+  it("what an earlier version remembered, of events without a version → they stay, and the next one is new", async () => {
+    await withOutbox("outbox-upgrade", async (outbox, records) => {
+      outbox.add([event(0)], NOW_MS);
+      await outbox.flush(eventsClient(9).client, "outbox", () => NOW_MS);
+      const known = JSON.stringify(records.get("correlator"));
+      records.put("correlator", JSON.parse(known.replaceAll(String.raw`\nv1\n`, String.raw`\n\n`)));
+      expect(JSON.stringify(records.get("correlator"))).not.toBe(known);
+      outbox.add([event(0)], NOW_MS + 1);
+      const { sent, client } = eventsClient(9);
+      expect(await outbox.flush(client, "outbox", () => NOW_MS)).toBeNull();
+      expect(sent).toEqual(["Reason0"]);
     });
   });
 });

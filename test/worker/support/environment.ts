@@ -3,7 +3,6 @@
 import { randomUUID } from "node:crypto";
 import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
 import { openStore } from "../../../infra/local/apiserver/store.ts";
-import { afterTimeout } from "../../../infra/local/apiserver/timer.ts";
 import { FAULTS_PATH, KUBE_TOKEN, REQUESTS_PATH, WRITES_PATH } from "./constants.ts";
 import type { Fault, Write } from "./fault.ts";
 
@@ -12,7 +11,12 @@ const apiserver = createApiserver({
   now: () => new Date(),
   uuid: randomUUID,
   random: Math.random,
-  after: afterTimeout,
+  after: (ms, ring) => {
+    const timer = setTimeout(ring, ms);
+    // A watch that its test has left must not keep the run from ending.
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
   adminToken: KUBE_TOKEN,
 });
 
@@ -81,7 +85,14 @@ export async function kube(request: Request): Promise<Response> {
   if (active?.fault.kind === "effect comes late") asked.late.push(askAndNote);
   const answer = await (active ? faulty(active, askAndNote) : askAndNote());
   for (const effect of late) await effect();
-  return answer;
+  return url.searchParams.has("watch") ? begun(answer) : answer;
+}
+
+/** What carries the answers here sends the head of one with the first of its body: an empty line, which is no change. */
+function begun(answer: Response): Response {
+  const start = (controller: TransformStreamDefaultController<Uint8Array>) =>
+    controller.enqueue(new TextEncoder().encode("\n"));
+  return new Response(answer.body?.pipeThrough(new TransformStream({ start })), answer);
 }
 
 /** What a test asks of its surroundings; undefined: it is for the apiserver. */

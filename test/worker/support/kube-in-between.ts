@@ -59,6 +59,8 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
     noAnswerSeconds: undefined as number | undefined,
     /** Another one: another machine has the name. */
     enrolmentId: "e",
+    /** Does the cluster's object say that others' changes are known here? */
+    isWatched: false,
     requestBudget: undefined as RequestBudget | undefined,
     nowMs: Date.parse("2026-02-03T04:05:06Z"),
     /** Since the last report: ["PUT /apis/…", …]. */
@@ -76,10 +78,11 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
         records.put("memory", memory);
         machine.events.push(...events.map(({ reason }) => reason));
       },
-      begin: (process) => {
+      begin: ({ process }) => {
         records.put("process", process);
         records.put("decided", []);
       },
+      tell: ({ reason }) => void machine.events.push(reason),
       warn: (reason) => void machine.events.push(reason),
       note: () => undefined,
     } as Journal,
@@ -132,6 +135,7 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
         journal: machine.journal,
         memory: machine.memory,
         requests,
+        isWatched: () => Promise.resolve(machine.isWatched),
         nowMs: () => machine.nowMs,
         random: () => 0.5,
       });

@@ -1,4 +1,5 @@
 // The columns of `kubectl get` for each kind that has its own (kubernetes/pkg/printers/internalversion). Reads only.
+import { withCoreNames } from "../kinds/event-versions.ts";
 import { ageOf } from "./human-duration.ts";
 import { fieldsOf, type ListItem, listOf, textOf } from "../object.ts";
 import type { Column } from "../resource-type.ts";
@@ -36,6 +37,30 @@ export const namespaceColumns: Column[] = [
   nameColumn,
   column("Status", (object) => textOf(fieldsOf(object["status"])["phase"])),
   age,
+];
+
+export const configMapColumns: Column[] = [
+  nameColumn,
+  column("Data", (object) =>
+    ["data", "binaryData"].reduce((sum, field) => sum + Object.keys(fieldsOf(object[field])).length, 0),
+  ),
+  age,
+];
+
+function servicePorts(service: ListItem): string {
+  const ports = listOf(fieldsOf(service["spec"])["ports"]).map(fieldsOf);
+  return ports.map(({ port, protocol }) => `${Number(port)}/${textOf(protocol)}`).join(",");
+}
+
+/** Of a Service of the type ClusterIP, without a selector. */
+export const serviceColumns: Column[] = [
+  nameColumn,
+  column("Type", (service) => textOf(fieldsOf(service["spec"])["type"])),
+  column("Cluster-IP", (service) => textOf(fieldsOf(service["spec"])["clusterIP"])),
+  column("External-IP", () => "<none>"),
+  column("Port(s)", servicePorts),
+  age,
+  wide("Selector", () => "<none>"),
 ];
 
 export const secretColumns: Column[] = [
@@ -141,3 +166,8 @@ export const eventColumns: Column[] = [
   wide("Count", eventCount),
   { ...nameColumn, priority: 1 },
 ];
+
+export const eventsV1Columns: Column[] = eventColumns.map((each) => ({
+  ...each,
+  cell: (event, now) => each.cell(withCoreNames(event), now),
+}));

@@ -1,6 +1,7 @@
 // The controllers that a user of Nodes would miss, with kube-controller-manager's defaults.
 import { startEventExpiry } from "./event-expiry.ts";
 import { startGarbageCollector } from "./garbage-collector.ts";
+import { startNamespaceContents } from "./namespace-contents.ts";
 import { type NodeLifecycleSettings, startNodeLifecycle } from "./node-lifecycle.ts";
 import { type ControllerOptions, createWorld } from "./world.ts";
 
@@ -24,7 +25,12 @@ export function startControllers(
   report: (error: unknown) => void,
 ): Controllers {
   const world = createWorld(options, report);
-  const ends = [startNodeLifecycle(world, settings), startGarbageCollector(world), startEventExpiry(world)];
+  const ends = [
+    startNodeLifecycle(world, settings),
+    startGarbageCollector(world),
+    startEventExpiry(world),
+    startNamespaceContents(world),
+  ];
   return {
     idle: world.tasks.idle,
     stop: async () => {

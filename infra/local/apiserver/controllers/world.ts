@@ -16,6 +16,8 @@ export interface ControllerOptions {
   fetch: (request: Request) => Promise<Response>;
   /** The bearer token of a member of system:masters. */
   token: string;
+  /** PEM that every namespace gets to verify the apiserver with. */
+  rootCa: string;
   /** Typically `() => new Date()`. */
   now: () => Date;
   every: Every;

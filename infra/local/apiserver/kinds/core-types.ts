@@ -31,6 +31,39 @@ export const coreTypes: StructTables = {
     "data?": "map[string]string",
     "type?": "v1.SecretType",
   },
+  "v1.ConfigMap": {
+    ...typeMeta,
+    metadata: "v1.ObjectMeta",
+    "immutable?": "*bool",
+    "data?": "map[string]string",
+    // As a Secret's.
+    "binaryData?": "map[string]string",
+  },
+  // As much as the one Service has that there is.
+  "v1.Service": {
+    ...typeMeta,
+    metadata: "v1.ObjectMeta",
+    spec: "v1.ServiceSpec",
+    status: "v1.ServiceStatus",
+  },
+  "v1.ServiceSpec": {
+    "ports?": "[]v1.ServicePort",
+    "clusterIP?": "string",
+    "clusterIPs?": "[]string",
+    "type?": "v1.ServiceType",
+    "sessionAffinity?": "v1.ServiceAffinity",
+    "ipFamilies?": "[]v1.IPFamily",
+    "ipFamilyPolicy?": "*v1.IPFamilyPolicy",
+    "internalTrafficPolicy?": "*v1.ServiceInternalTrafficPolicy",
+  },
+  "v1.ServicePort": {
+    "name?": "string",
+    "protocol?": "v1.Protocol",
+    port: "int32",
+    targetPort: "int32",
+  },
+  "v1.ServiceStatus": { loadBalancer: "v1.LoadBalancerStatus" },
+  "v1.LoadBalancerStatus": {},
   "v1.LocalObjectReference": {
     "name?": "string",
   },

@@ -1,6 +1,11 @@
 // Fields and list merging of the kinds that only the apiserver handles. Data only.
-// Source: k8s.io/api core/v1, rbac/v1 and admissionregistration/v1, their `patchStrategy` tags.
+// Source: k8s.io/api core/v1, events/v1, rbac/v1 and admissionregistration/v1, their `patchStrategy` tags.
 import { objectMeta, typeMeta } from "../../../../shared/kubernetes/patch/node-schema.ts";
+import {
+  eventSeries,
+  eventSource,
+  objectReference,
+} from "../../../../shared/kubernetes/patch/object-schemas.ts";
 import { atomicList, keyedList, map, scalars, struct } from "../../../../shared/kubernetes/patch/schema.ts";
 
 export const serviceAccountSchema = struct("ServiceAccount", {
@@ -22,6 +27,14 @@ export const secretSchema = struct("Secret", {
   ...scalars("immutable", "type"),
   metadata: objectMeta,
   data: map,
+});
+
+export const configMapSchema = struct("ConfigMap", {
+  ...typeMeta,
+  ...scalars("immutable"),
+  metadata: objectMeta,
+  data: map,
+  binaryData: map,
 });
 
 /** Role and ClusterRole. */
@@ -73,8 +86,36 @@ export const validatingAdmissionPolicyBindingSchema = struct("ValidatingAdmissio
   }),
 });
 
+/** There is one Service, which nobody writes. */
+export const serviceSchema = struct("Service", { ...typeMeta, metadata: objectMeta });
+
 /** Pods are listed, and there are none: nothing is ever merged into their spec. */
 export const podSchema = struct("Pod", { ...typeMeta, metadata: objectMeta });
 
 /** Never stored, and so never patched. */
 export const accessReviewSchema = struct("SubjectAccessReview", { ...typeMeta, metadata: objectMeta });
+
+/** events.k8s.io/v1 */
+export const eventsV1Schema = struct("Event", {
+  ...typeMeta,
+  ...scalars("eventTime", "reportingController", "reportingInstance", "action", "reason", "note", "type"),
+  ...scalars("deprecatedFirstTimestamp", "deprecatedLastTimestamp", "deprecatedCount"),
+  metadata: objectMeta,
+  series: eventSeries,
+  regarding: objectReference,
+  related: objectReference,
+  deprecatedSource: eventSource,
+});
+
+export const namespaceSchema = struct("Namespace", {
+  ...typeMeta,
+  metadata: objectMeta,
+  spec: struct("NamespaceSpec", { finalizers: atomicList }),
+  status: struct("NamespaceStatus", {
+    ...scalars("phase"),
+    conditions: keyedList(
+      "type",
+      struct("NamespaceCondition", scalars("type", "status", "lastTransitionTime", "reason", "message")),
+    ),
+  }),
+});

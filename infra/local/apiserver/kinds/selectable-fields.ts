@@ -1,4 +1,5 @@
 // The fields of Nodes and events that a fieldSelector may name.
+import { selectorOf, withCoreNames } from "./event-versions.ts";
 import { type ApiObject, fieldsOf, textOf } from "../object.ts";
 
 export function selectableEventFields(event: ApiObject): Record<string, string> {
@@ -11,6 +12,12 @@ export function selectableEventFields(event: ApiObject): Record<string, string> 
     source: textOf(fieldsOf(event["source"])["component"]) || textOf(event["reportingComponent"]),
     type: textOf(event["type"]),
   };
+}
+
+/** Of events.k8s.io, which has no selector by source. */
+export function selectableEventsV1Fields(event: ApiObject): Record<string, string> {
+  const { source: _, ...fields } = selectableEventFields(withCoreNames(event));
+  return Object.fromEntries(Object.entries(fields).map(([field, value]) => [selectorOf(field), value]));
 }
 
 export function selectableNodeFields(node: ApiObject): Record<string, string> {

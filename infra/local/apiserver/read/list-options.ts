@@ -1,6 +1,6 @@
-// The query of a list, a watch or a deletecollection as options, defaulted and validated. Reads no store. `limit` and
-// `continue` are ignored, as the API lets a server do: every list is whole.
+// The query of a list, a watch or a deletecollection as options, defaulted and validated. Reads no store.
 import { failure, success } from "../../../../shared/result.ts";
+import { type Continuation, decodeContinue } from "./continue-token.ts";
 import { forbidden, notSupported } from "../validation/field-errors.ts";
 import type { Outcome } from "../object.ts";
 import { isSet } from "../request-info.ts";
@@ -12,6 +12,12 @@ export interface ListOptions {
   allowWatchBookmarks: boolean;
   /** 0 stands for the latest, or for any. */
   resourceVersion: number;
+  /** Of a list: this very revision is asked for, not one that is as late. */
+  isExact: boolean;
+  /** The objects of a page; 0 for all. */
+  limit: number;
+  /** Of a list: where a page begins that is not the first. */
+  continuation?: Continuation;
   /** 0 for none. */
   timeoutSeconds: number;
   /** Of a watch: what is there comes first. */
@@ -20,39 +26,77 @@ export interface ListOptions {
 
 const matchField = "resourceVersionMatch";
 
-/** internalversion/validation.ValidateListOptions, as far as watches go. */
+const matches = ["Exact", "NotOlderThan", ""];
+
+/** internalversion/validation.ValidateListOptions */
+function listErrors(query: URLSearchParams): FieldError[] {
+  const match = query.get(matchField) ?? "";
+  const revision = query.get("resourceVersion") ?? "";
+  const errors: FieldError[] = [];
+  const refuse = (why: string) => errors.push(forbidden(matchField, `${matchField} ${why}`));
+  if (match !== "") {
+    if (revision === "") refuse("is forbidden unless resourceVersion is provided");
+    if (query.get("continue")) refuse("is forbidden when continue is provided");
+    if (!matches.includes(match)) errors.push(notSupported(matchField, match, matches));
+    if (match === "Exact" && revision === "0") refuse('"exact" is forbidden for resourceVersion "0"');
+  }
+  if (query.has("sendInitialEvents"))
+    errors.push(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+  return errors;
+}
+
+/** validateWatchOptions */
 function watchErrors(query: URLSearchParams): FieldError[] {
   const match = query.get(matchField) ?? "";
   const asksForInitial = query.has("sendInitialEvents");
   const errors: FieldError[] = [];
+  const refuse = (why: string) => errors.push(forbidden(matchField, why));
   if (asksForInitial && match !== "NotOlderThan")
-    errors.push(forbidden(matchField, `sendInitialEvents requires setting ${matchField} to NotOlderThan`));
-  if (match !== "" && !asksForInitial) {
-    const why = `${matchField} is forbidden for watch unless sendInitialEvents is provided`;
-    errors.push(forbidden(matchField, why));
-  }
-  if (match !== "" && match !== "NotOlderThan")
-    errors.push(notSupported(matchField, match, ["NotOlderThan"]));
+    refuse(`sendInitialEvents requires setting ${matchField} to NotOlderThan`);
+  if (match === "") return errors;
+  if (!asksForInitial) refuse(`${matchField} is forbidden for watch unless sendInitialEvents is provided`);
+  if (match !== "NotOlderThan") errors.push(notSupported(matchField, match, ["NotOlderThan"]));
+  if (query.get("continue")) refuse(`${matchField} is forbidden when continue is provided`);
   return errors;
 }
 
+/** A parameter that is a whole number; 0 when it is absent, undefined when it is none. */
+function numberOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name) || "0";
+  return /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
+}
+
+/** storage.ValidateListOptions */
+function continuationOf(query: URLSearchParams, resourceVersion: number): Outcome<Continuation | undefined> {
+  const token = query.get("continue") ?? "";
+  if (token === "") return success(undefined);
+  const decoded = decodeContinue(token);
+  if (!decoded.ok) return failure(badRequest(`invalid continue token: ${decoded.error}`));
+  if (resourceVersion === 0) return decoded;
+  return failure(badRequest("specifying resource version is not allowed when using continue"));
+}
+
 export function listOptions(query: URLSearchParams, isWatch: boolean): Outcome<ListOptions> {
-  const [resourceVersion, timeoutSeconds] = ["resourceVersion", "timeoutSeconds"].map((name) =>
-    Number(query.get(name) || 0),
-  );
-  if (!Number.isSafeInteger(resourceVersion) || !Number.isSafeInteger(timeoutSeconds))
-    return failure(badRequest("resourceVersion and timeoutSeconds have to be numbers"));
-  if (query.get(matchField) === "Exact")
-    return failure(badRequest("lists of an earlier resourceVersion are not supported"));
-  const errors = isWatch ? watchErrors(query) : [];
+  const errors = isWatch ? watchErrors(query) : listErrors(query);
   if (errors.length > 0) return failure(invalid("meta.k8s.io", "ListOptions", "", errors));
-  const asked = query.get("sendInitialEvents");
+  const names = ["resourceVersion", "timeoutSeconds", "limit"];
+  const [resourceVersion = -1, timeoutSeconds, limit] = names.map((name) => numberOf(query, name));
+  if (resourceVersion < 0 || timeoutSeconds === undefined || limit === undefined)
+    return failure(badRequest(`${names.join(", ")} have to be numbers`));
+  const continuation = isWatch ? success(undefined) : continuationOf(query, resourceVersion);
+  if (!continuation.ok) return continuation;
+  const [match, asked] = [query.get(matchField) ?? "", query.get("sendInitialEvents")];
   return success({
     labelSelector: query.get("labelSelector") ?? "",
     fieldSelector: query.get("fieldSelector") ?? "",
     allowWatchBookmarks: isSet(query.get("allowWatchBookmarks")),
-    resourceVersion: resourceVersion ?? 0,
-    timeoutSeconds: timeoutSeconds ?? 0,
+    resourceVersion,
+    // Before resourceVersionMatch there was, a list of pages was one of the very revision.
+    isExact: match === "Exact" || (match === "" && limit > 0 && resourceVersion > 0),
+    // Who is content with any revision gets the whole list (cacher.computeListLimit).
+    limit: query.get("resourceVersion") === "0" ? 0 : Math.max(limit, 0),
+    ...(continuation.value && { continuation: continuation.value }),
+    timeoutSeconds,
     // SetListOptionsDefaults: a watch that starts nowhere in particular is sent what is there first.
     sendInitialEvents: asked === null ? resourceVersion === 0 : isSet(asked),
   });

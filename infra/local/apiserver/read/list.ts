@@ -1,19 +1,23 @@
-// Reads one object or a list of them, as they are now. Shows no object.
+// Reads one object or a list of them, as they are now or were at a revision that is still known. Shows no object.
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { type Answer, type Call, stored } from "../call.ts";
 import type { ApiObject, ListItem, Outcome } from "../object.ts";
 import type { RequestInfo } from "../request-info.ts";
 import { apiVersionOf, type ResourceType } from "../resource-type.ts";
+import { encodeContinue, latestRevision } from "./continue-token.ts";
+import { listAt, listKey } from "./list-at.ts";
+import type { ListOptions } from "./list-options.ts";
 import { type Asked, readListRequest } from "./select.ts";
-import { badRequest, qualifiedResource, revisionTooLarge } from "../status.ts";
+import { badRequest, expired, qualifiedResource, revisionTooLarge } from "../status.ts";
 import type { Store } from "../store.ts";
 import type { Surroundings } from "../write/write.ts";
 
 export interface ObjectList {
   kind: string;
   apiVersion: string;
-  metadata: { resourceVersion: string };
+  /** With a limit also where the rest begins and, if nothing was selected, how much it is. */
+  metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
   items: ListItem[];
 }
 
@@ -36,18 +40,65 @@ function withoutKind(object: ApiObject): ListItem {
   return item;
 }
 
+const listExpired = "The resourceVersion for the provided list is too old.";
+/** For a page: the token that the Status brings goes on with what there is by then. */
+const continueExpired =
+  "The provided continue parameter is too old to display a consistent list result. You can start a new list " +
+  "without the continue parameter, or use the continue token in this response to retrieve the remainder of the " +
+  "results. Continuing with the provided token results in an inconsistent list - objects that were created, " +
+  "modified, or deleted between the time the first chunk was returned and now may show up in the list.";
+
+/** The revision that a list is of. */
+function revisionOf(store: Store, { continuation, isExact, resourceVersion }: ListOptions): number {
+  if (continuation && continuation.revision !== latestRevision) return continuation.revision;
+  return isExact ? resourceVersion : store.revision();
+}
+
+function refuseExpired({ continuation }: ListOptions): Status {
+  if (!continuation) return expired(listExpired);
+  return expired(continueExpired, encodeContinue({ ...continuation, revision: latestRevision }));
+}
+
+/** The objects that a page may take from, with their keys. */
+interface Rest {
+  revision: number;
+  entries: { key: string; object: ApiObject }[];
+}
+
+/** From the page's first key on, selected or not. */
+function readRest(store: Store, type: ResourceType, info: RequestInfo, options: ListOptions): Outcome<Rest> {
+  const revision = revisionOf(store, options);
+  const refused = refuseRevision(store, Math.max(revision, options.resourceVersion));
+  if (refused) return failure(refused);
+  const namespace = type.namespaced && info.namespace !== "" ? info.namespace : undefined;
+  const objects = listAt(store, qualifiedResource(type), namespace, revision);
+  if (objects === "gone") return failure(refuseExpired(options));
+  const entries = objects.map((object) => ({ key: listKey(object, namespace), object }));
+  const { startKey = "" } = options.continuation ?? {};
+  return success({ revision, entries: entries.filter(({ key }) => key >= startKey) });
+}
+
+/** cacher.GetList: more may follow when objects are left, whether they will be selected or not. */
 export function listObjects(
   store: Store,
   type: ResourceType,
   info: RequestInfo,
-  { options, matches }: Asked,
+  { options, matches, isEverything }: Asked,
 ): Outcome<ObjectList> {
-  const refused = refuseRevision(store, options.resourceVersion);
-  if (refused) return failure(refused);
-  const namespace = type.namespaced && info.namespace !== "" ? info.namespace : undefined;
-  const objects = store.list(qualifiedResource(type), namespace).filter(matches);
-  const metadata = { resourceVersion: String(store.revision()) };
-  const items = objects.map(withoutKind);
+  const rest = readRest(store, type, info, options);
+  if (!rest.ok) return rest;
+  const { revision, entries } = rest.value;
+  const limit = options.limit || Number.POSITIVE_INFINITY;
+  const page = entries.filter(({ object }) => matches(object)).slice(0, limit);
+  const last = page.length === limit ? page.at(-1) : undefined;
+  const isMore = last !== undefined && last !== entries.at(-1);
+  const metadata = {
+    resourceVersion: String(revision),
+    // The lowest key that is higher.
+    ...(isMore && { continue: encodeContinue({ revision, startKey: `${last.key}\u0000` }) }),
+    ...(isMore && isEverything && { remainingItemCount: entries.length - page.length }),
+  };
+  const items = page.map(({ object }) => withoutKind(object));
   return success({ kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata, items });
 }
 

@@ -51,6 +51,8 @@ function matcher(
 export interface Asked {
   options: ListOptions;
   matches: (object: ApiObject) => boolean;
+  /** Nothing is selected by labels or fields. */
+  isEverything: boolean;
 }
 
 export function readListRequest(
@@ -69,5 +71,10 @@ export function readListRequest(
   if (unknown !== undefined) return failure(badRequest(`field label not supported: ${unknown}`));
   const terms = withName(fields, info.name);
   if (!terms) return failure(badRequest("fieldSelector metadata.name doesn't match requested name"));
-  return success({ options, matches: matcher(type, info.namespace, labels.value.matches, terms) });
+  const isEverything = labels.value.isEmpty && terms.length === 0;
+  return success({
+    options,
+    matches: matcher(type, info.namespace, labels.value.matches, terms),
+    isEverything,
+  });
 }

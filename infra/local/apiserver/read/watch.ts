@@ -29,6 +29,11 @@ const maxWaitingBytes = 8 * 1024 * 1024;
 const defaultTimeoutMs = 1_800_000;
 /** What a timer can wait for at most. */
 const maxTimeoutMs = 2 ** 31 - 1;
+/** cacher.defaultBookmarkFrequency */
+const bookmarkPeriodMs = 60_000;
+/** The last bookmark comes this long before the end (cacheWatcher.nextBookmarkTime). */
+const lastBookmarkLeadMs = 2_000;
+
 export interface WatchWorld {
   store: Store;
   now: () => Date;
@@ -48,11 +53,30 @@ function seenThrough(matches: Asked["matches"], change: Change): WatchEvent | un
   return { type: "DELETED", object: { ...previous, metadata } };
 }
 
-/** The only bookmark that is sent: an empty object with a resourceVersion, behind what was there. */
-function endOfInitial(type: ResourceType, revision: number): WatchEvent {
-  const annotations = { "k8s.io/initial-events-end": "true" };
-  const metadata = { resourceVersion: String(revision), annotations };
+/** An empty object with a resourceVersion: the watcher has seen all changes up to there. */
+function bookmark(type: ResourceType, revision: number, annotations?: Record<string, string>): WatchEvent {
+  const metadata = { resourceVersion: String(revision), ...(annotations && { annotations }) };
   return { type: "BOOKMARK", object: { ...unwritten(type), metadata } };
+}
+
+/** The bookmark behind what was there. */
+function endOfInitial(type: ResourceType, revision: number): WatchEvent {
+  return bookmark(type, revision, { "k8s.io/initial-events-end": "true" });
+}
+
+/** Calls `send` once a minute and shortly before the end. The result ends it. */
+function scheduleBookmarks(after: After, lengthMs: number, send: () => void): () => void {
+  let cancel = () => {};
+  const waitFrom = (elapsedMs: number) => {
+    const dueMs = Math.min(elapsedMs + bookmarkPeriodMs, lengthMs - lastBookmarkLeadMs);
+    if (dueMs <= elapsedMs) return;
+    cancel = after(dueMs - elapsedMs, () => {
+      waitFrom(dueMs);
+      send();
+    });
+  };
+  waitFrom(0);
+  return () => cancel();
 }
 
 /** What comes before the first change, and the revision after which changes count. */
@@ -124,9 +148,13 @@ function streamOf(world: WatchWorld, type: ResourceType, asked: Asked, start: St
       end();
       controller.close();
     });
+    const endBookmarks = asked.options.allowWatchBookmarks
+      ? scheduleBookmarks(after, lengthMs, () => push(bookmark(type, store.revision())))
+      : () => {};
     end = () => {
       unsubscribe();
       cancelEnd();
+      endBookmarks();
     };
   };
   const initialBytes = initial.reduce((sum, { byteLength }) => sum + byteLength, 0);

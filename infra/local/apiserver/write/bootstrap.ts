@@ -1,5 +1,5 @@
-// What a new cluster has from the start: the four system namespaces, and the default roles and bindings. Does nothing
-// to a store that has them.
+// What a new cluster has from the start: the four system namespaces, the default roles and bindings, and the Service of
+// the apiserver itself. Does nothing to a store that has them.
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { createObject } from "./create.ts";
 import { defaultRoles } from "../access/default-roles.ts";
@@ -10,12 +10,34 @@ import { decode, keyOf, type Surroundings } from "./write.ts";
 interface DefaultObject {
   group: string;
   resource: string;
+  namespace?: string;
   object: JsonObject;
 }
 
 const systemNamespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 /** bootstrappolicy.addDefaultMetadata */
 const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
+
+const ipOfService = "10.0.0.1";
+/** Names the cluster's addresses for who asks; nothing listens there. */
+const serviceOfApiserver: DefaultObject = {
+  group: "",
+  resource: "services",
+  namespace: "default",
+  object: {
+    metadata: { name: "kubernetes", labels: { component: "apiserver", provider: "kubernetes" } },
+    spec: {
+      ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: 6443 }],
+      clusterIP: ipOfService,
+      clusterIPs: [ipOfService],
+      type: "ClusterIP",
+      sessionAffinity: "None",
+      ipFamilies: ["IPv4"],
+      ipFamilyPolicy: "SingleStack",
+      internalTrafficPolicy: "Cluster",
+    },
+  },
+};
 
 function defaultObjects(): DefaultObject[] {
   const namespaces = systemNamespaces.map((name) => ({
@@ -37,19 +59,19 @@ function defaultObjects(): DefaultObject[] {
       subjects: groups.map((group) => ({ apiGroup: rbacGroup, kind: "Group", name: group })),
     },
   }));
-  return [...namespaces, ...roles, ...bindings];
+  return [...namespaces, ...roles, ...bindings, serviceOfApiserver];
 }
 
 export function createDefaults(world: Surroundings): void {
-  for (const { group, resource, object } of defaultObjects()) {
+  for (const { group, resource, namespace = "", object } of defaultObjects()) {
     const type = findResourceType({ group, version: "v1", resource })!;
     const decoded = decode(type, object);
     if (!decoded.ok) throw new Error(decoded.error);
     const { metadata, apiVersion } = decoded.value.object;
     const { name = "" } = metadata;
-    if (world.store.get(keyOf(type, "", name))) continue;
+    if (world.store.get(keyOf(type, namespace, name))) continue;
     const writer = { manager: "kube-apiserver", operation: "Update", apiVersion, subresource: "" } as const;
-    const write = { type, namespace: "", name, subresource: "", writer, dryRun: false };
+    const write = { type, namespace, name, subresource: "", writer, dryRun: false };
     const created = createObject(world, write, decoded.value.object);
     if (!created.ok) throw new Error(`${resource} ${name}: ${created.error.message}`);
   }

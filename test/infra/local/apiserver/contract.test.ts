@@ -16,6 +16,9 @@ import { options } from "./contract/options.ts";
 import { updateRules } from "./contract/update-rules.ts";
 import { deleteRules } from "./contract/delete-rules.ts";
 import { conformance } from "./contract/conformance.ts";
+import { collections } from "./contract/collections.ts";
+import { eventGroups } from "./contract/event-groups.ts";
+import { pagingLists } from "./contract/paging.ts";
 import { watching } from "./contract/watch.ts";
 import { discovering } from "./contract/discovery.ts";
 import { tables } from "./contract/table.ts";
@@ -36,31 +39,36 @@ const areas = {
   metadata: metadataRules,
   nodes: nodeRules,
   events: eventRules,
+  "event-groups": eventGroups,
   objects: objectRules,
   bodies,
   options,
   updates: updateRules,
   deletes: deleteRules,
+  collections,
   conformance,
   access,
   "managed-fields": managedFields,
   apply: applying,
   list: listing,
+  paging: pagingLists,
   watch: watching,
   table: tables,
   discovery: discovering,
 };
 
-describe.each(candidates)("$title", ({ start }) => {
+describe.concurrent.each(candidates)("$title", ({ start }) => {
   let running: StartedCandidate;
   beforeAll(async () => {
     running = await start();
   }, startTimeoutMs);
   afterAll(async () => await running.stop(), startTimeoutMs);
 
+  // Each case has objects of its own; some wait for what only time brings.
   describe.each(Object.entries(areas))("%s", (area, cases) => {
     test.each(cases.map((each, index) => ({ ...each, name: `${area}-${index}` })))(
       "$situation",
+      { concurrent: false },
       async (each) => {
         await runCase(running.server, each, each.name);
       },

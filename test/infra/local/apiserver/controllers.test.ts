@@ -280,6 +280,40 @@ describe.each(clusters)("$title", { timeout }, ({ start }) => {
     });
   });
 
+  describe("what every namespace has", () => {
+    const namespace = "/api/v1/namespaces/new";
+    const authority = `${namespace}/configmaps/kube-root-ca.crt`;
+    const authorityText = async () =>
+      textOf(fieldsOf((await ask({ path: authority })).body["data"])["ca.crt"]);
+
+    test("a new one: the account `default`, and the authority of the apiserver as the old ones have it", async () => {
+      await must({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "new" } } });
+      await until(() => isThere(`${namespace}/serviceaccounts/default`), true);
+      await until(() => isThere(authority), true);
+      await until(() => isThere(`${serviceaccounts}/default`), true);
+      const old = await must({ path: authority.replace("/new/", "/default/") });
+      expect(textOf(fieldsOf(old.body["data"])["ca.crt"])).toBe(await authorityText());
+      expect(await authorityText()).not.toBe("");
+    });
+
+    test("what somebody takes away or changes comes back", async () => {
+      const text = await authorityText();
+      await must({ method: "DELETE", path: `${namespace}/serviceaccounts/default` });
+      await until(() => isThere(`${namespace}/serviceaccounts/default`), true);
+      const body = { data: { "ca.crt": "another" } };
+      await must({ method: "PATCH", path: authority, type: "merge", body });
+      await until(authorityText, text);
+      await must({ method: "DELETE", path: authority });
+      await until(() => isThere(authority), true);
+    });
+
+    test("a namespace that is deleted goes with them", async () => {
+      await must({ method: "DELETE", path: namespace });
+      await until(() => isThere(namespace), false);
+      expect(await isThere(authority)).toBe(false);
+    });
+  });
+
   describe("owners", () => {
     async function own(name: string, owners: string[] = []): Promise<string> {
       const ownerReferences = await Promise.all(

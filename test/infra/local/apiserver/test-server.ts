@@ -20,11 +20,10 @@ export interface EmbeddedServer extends TestServer {
 
 export const startMs = Date.parse("2026-03-01T10:00:00Z");
 
-/** A new server with storage in memory, a clock that stands still and uids that count. */
-export function embeddedServer(): EmbeddedServer {
+/** A new server with storage in memory unless it is given another, a clock that stands still and uids that count. */
+export function embeddedServer(store = openStore(":memory:")): EmbeddedServer {
   const clock = { ms: startMs };
   let uids = 0;
-  const store = openStore(":memory:");
   const token = "admin-token";
   const { fetch } = createApiserver({
     store,

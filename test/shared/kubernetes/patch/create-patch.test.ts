@@ -33,6 +33,38 @@ describe("createStrategicMergePatch", () => {
       outcome: success({ status: { capacity: { cpu: "1" }, phase: "Running" } }),
     },
     {
+      situation: "an empty text, number or list that Go leaves out is absent, whether it is there or not",
+      original: {
+        metadata: { labels: {} },
+        status: { phase: "", images: [{ names: ["a"], sizeBytes: 0 }] },
+      },
+      modified: { metadata: { labels: { a: "" } }, status: { images: [{ names: ["a"] }] } },
+      outcome: success({ metadata: { labels: { a: "" } } }),
+    },
+    {
+      situation: "an item of a list is written as Go writes it",
+      original: { status: { conditions: [{ type: "Ready", reason: "Known", message: "was" }] } },
+      modified: {
+        status: {
+          conditions: [
+            { type: "Licensed", status: "", reason: "", message: "" },
+            { type: "Ready", reason: "Known", message: "" },
+          ],
+          images: [{ names: [], sizeBytes: 0 }],
+        },
+      },
+      outcome: success({
+        status: {
+          "$setElementOrder/conditions": [{ type: "Licensed" }, { type: "Ready" }],
+          conditions: [
+            { type: "Licensed", status: "" },
+            { type: "Ready", message: null },
+          ],
+          images: [{ names: [] }],
+        },
+      }),
+    },
+    {
       situation: "a field that the type does not have and that stays as it is",
       original: unknown(1),
       modified: unknown(1),

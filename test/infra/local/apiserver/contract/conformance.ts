@@ -1,5 +1,5 @@
-// What Kubernetes' own conformance tests ask of Nodes, Leases and Events, step by step: "Node, resource lifecycle",
-// "lease API should be available" and "Event, manage lifecycle of an Event".
+// What Kubernetes' own e2e tests ask of Nodes, Leases and Events of an apiserver, step by step: "Node Lifecycle", "Lease",
+// "Events" and "Events API". How those themselves are run is in infra/local/apiserver/README.md.
 import { expect } from "vitest";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
 import { type Case, events, made, namespaces, nodes } from "./case.ts";
@@ -84,6 +84,11 @@ async function leaseApi({ step }: Steps, name: string): Promise<void> {
   const read = await step(200, { path });
   expect(read.body["spec"]).toEqual(third);
   expect(versionOf(read)).toBeGreaterThan(versionOf(created));
+  const marked = { name: "lease2", labels: { deletecollection: "true" } };
+  await step(201, made(leases, { metadata: marked, spec: first }));
+  expect(itemsOf(await step(200, { path: leases }))).toHaveLength(2);
+  await step(200, { method: "DELETE", path: `${leases}?labelSelector=deletecollection%3Dtrue` });
+  expect(itemsOf(await step(200, { path: leases }))).toMatchObject([{ metadata: { name: "lease" } }]);
   await step(200, { method: "DELETE", path });
   await step(404, { path });
   await step(200, { path: "/apis/coordination.k8s.io/v1/leases" });
@@ -121,11 +126,87 @@ async function coreEventLifecycle({ step }: Steps, name: string): Promise<void> 
   expect(itemsOf(await step(200, everywhere))).toEqual([]);
 }
 
+function newEvent(name: string, namespace: string, label: string) {
+  return {
+    metadata: { name, labels: { [label]: "true" } },
+    regarding: { namespace },
+    note: "This is a test event",
+    reason: "Test",
+    action: "Do",
+    type: "Normal",
+    eventTime: "2017-09-19T13:49:11.000000Z",
+    reportingController: "test-controller",
+    reportingInstance: "test-node",
+  };
+}
+
+async function newEventLifecycle({ step }: Steps, name: string): Promise<void> {
+  await step(201, made(namespaces, { metadata: { name } }));
+  const home = `/apis/events.k8s.io/v1/namespaces/${name}/events`;
+  const path = `${home}/event`;
+  const places = [
+    `/apis/events.k8s.io/v1/events?labelSelector=${name}=true`,
+    `${home}?labelSelector=${name}=true`,
+  ];
+  const created = await step(201, made(home, newEvent("event", name, name)));
+  for (const place of [
+    ...places,
+    `/api/v1/namespaces/${name}/events?fieldSelector=source=test-controller`,
+    `${home}?fieldSelector=reportingController=test-controller`,
+  ]) {
+    expect(itemsOf(await step(200, { path: place }))).toMatchObject([{ metadata: { name: "event" } }]);
+  }
+  const first = await step(200, { path });
+  const series = { count: 2, lastObservedTime: "2017-09-19T13:49:11.000000Z" };
+  await step(200, { method: "PATCH", path, type: "strategic", body: { series } });
+  const patched = await step(200, { path });
+  expect(versionOf(patched)).toBeGreaterThan(versionOf(created));
+  expect(withoutBookkeeping(patched)).toEqual({ ...withoutBookkeeping(first), series });
+  const later = { count: 100, lastObservedTime: "2017-09-19T13:49:16.000000Z" };
+  const update = { ...withoutBookkeeping(patched), series: later };
+  await step(200, { method: "PUT", path, body: update });
+  expect(withoutBookkeeping(await step(200, { path }))).toEqual(update);
+  await step(200, { method: "DELETE", path });
+  for (const place of places) expect(itemsOf(await step(200, { path: place }))).toEqual([]);
+}
+
+/** A collection of events, made and deleted in one of the two groups. */
+async function eventCollection(
+  { step }: Steps,
+  name: string,
+  path: string,
+  makeEvent: (name: string, label: string) => object,
+): Promise<void> {
+  for (const letter of ["a", "b", "c"]) await step(201, made(path, makeEvent(`${name}-${letter}`, name)));
+  const selected = `${path}?labelSelector=${name}=true`;
+  expect(itemsOf(await step(200, { path: selected }))).toHaveLength(3);
+  const body = { kind: "DeleteOptions", apiVersion: "v1" };
+  await step(200, { method: "DELETE", path: selected, body });
+  expect(itemsOf(await step(200, { path: selected }))).toEqual([]);
+}
+
+const newEvents = "/apis/events.k8s.io/v1/namespaces/default/events";
+
 export const conformance: Case[] = [
   { situation: "Node lifecycle", run: async (server, name) => await nodeLifecycle(stepsOn(server), name) },
   { situation: "Lease API", run: async (server, name) => await leaseApi(stepsOn(server), name) },
   {
     situation: "Events of the core group: lifecycle",
     run: async (server, name) => await coreEventLifecycle(stepsOn(server), name),
+  },
+  {
+    situation: "Events of the core group: a collection",
+    run: async (server, name) => await eventCollection(stepsOn(server), name, events, coreEvent),
+  },
+  {
+    situation: "Events of events.k8s.io: lifecycle",
+    run: async (server, name) => await newEventLifecycle(stepsOn(server), name),
+  },
+  {
+    situation: "Events of events.k8s.io: a collection",
+    run: async (server, name) =>
+      await eventCollection(stepsOn(server), name, newEvents, (each, label) =>
+        newEvent(each, "default", label),
+      ),
   },
 ];

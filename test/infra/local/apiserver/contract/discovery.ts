@@ -25,6 +25,9 @@ const rows: Row[] = [
   { group: "", resource: "pods", kind: "Pod", namespaced: true, shortNames: ["po"] },
   { group: "", resource: "serviceaccounts", kind: "ServiceAccount", namespaced: true, shortNames: ["sa"] },
   { group: "", resource: "serviceaccounts/token", kind: "TokenRequest", namespaced: true },
+  { group: "", resource: "configmaps", kind: "ConfigMap", namespaced: true, shortNames: ["cm"] },
+  { group: "", resource: "services", kind: "Service", namespaced: true, shortNames: ["svc"] },
+  { group: "events.k8s.io", resource: "events", kind: "Event", namespaced: true, shortNames: ["ev"] },
   { group: "coordination.k8s.io", resource: "leases", kind: "Lease", namespaced: true },
   { group: rbac, resource: "clusterroles", kind: "ClusterRole", namespaced: false },
   { group: rbac, resource: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false },
@@ -59,22 +62,24 @@ const resources: Case[] = rows.map(({ group, resource, ...rest }) => ({
   },
 }));
 
-const groups: Case[] = ["coordination.k8s.io", rbac, admission, "authorization.k8s.io"].map((group) => ({
-  situation: `/apis names ${group} and its preferred version`,
-  run: async (server) => {
-    const described = {
-      name: group,
-      versions: expect.arrayContaining([{ groupVersion: `${group}/v1`, version: "v1" }]),
-      preferredVersion: { groupVersion: `${group}/v1`, version: "v1" },
-    };
-    const { body } = await send(server, { path: "/apis" });
-    expect(listOf(body["groups"]).map(fieldsOf)).toContainEqual(expect.objectContaining(described));
-    expect(await send(server, { path: `/apis/${group}` })).toMatchObject({
-      code: 200,
-      body: { kind: "APIGroup", apiVersion: "v1", ...described },
-    });
-  },
-}));
+const groups: Case[] = ["coordination.k8s.io", "events.k8s.io", rbac, admission, "authorization.k8s.io"].map(
+  (group) => ({
+    situation: `/apis names ${group} and its preferred version`,
+    run: async (server) => {
+      const described = {
+        name: group,
+        versions: expect.arrayContaining([{ groupVersion: `${group}/v1`, version: "v1" }]),
+        preferredVersion: { groupVersion: `${group}/v1`, version: "v1" },
+      };
+      const { body } = await send(server, { path: "/apis" });
+      expect(listOf(body["groups"]).map(fieldsOf)).toContainEqual(expect.objectContaining(described));
+      expect(await send(server, { path: `/apis/${group}` })).toMatchObject({
+        code: 200,
+        body: { kind: "APIGroup", apiVersion: "v1", ...described },
+      });
+    },
+  }),
+);
 
 const others: Case[] = [
   {

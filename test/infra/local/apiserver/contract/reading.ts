@@ -1,5 +1,6 @@
 // Gets, lists, Tables and requests that have no answer.
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
+import { send } from "../test-server.ts";
 import { type Case, created, events, failure, leases, node, nodes } from "./case.ts";
 
 export const reading: Case[] = [
@@ -67,6 +68,28 @@ export const reading: Case[] = [
     situation: "an answer that nobody can give",
     request: () => ({ path: nodes, headers: { accept: "text/html" } }),
     outcome: () => ({ code: 406, body: { reason: "NotAcceptable" } }),
+  },
+  {
+    situation: "the Service of the apiserver itself",
+    // A real server makes it a moment after it is ready.
+    run: async (server) => {
+      const read = async () => await send(server, { path: "/api/v1/namespaces/default/services/kubernetes" });
+      await vi.waitFor(async () => expect((await read()).code).toBe(200), { timeout: 20_000, interval: 50 });
+      expect((await read()).body).toMatchObject({
+        metadata: { labels: { component: "apiserver", provider: "kubernetes" } },
+        spec: {
+          clusterIP: "10.0.0.1",
+          clusterIPs: ["10.0.0.1"],
+          internalTrafficPolicy: "Cluster",
+          ipFamilies: ["IPv4"],
+          ipFamilyPolicy: "SingleStack",
+          ports: [{ name: "https", port: 443, protocol: "TCP" }],
+          sessionAffinity: "None",
+          type: "ClusterIP",
+        },
+        status: { loadBalancer: {} },
+      });
+    },
   },
   {
     situation: "an unknown token",

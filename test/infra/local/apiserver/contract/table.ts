@@ -1,6 +1,6 @@
 // How objects are shown: Tables of what `kubectl get` shows of each kind, and the order of fields.
-import { expect } from "vitest";
-import type { Sent } from "../test-server.ts";
+import { expect, vi } from "vitest";
+import { type Sent, send } from "../test-server.ts";
 import { type Case, lease, leases, node, nodes } from "./case.ts";
 
 const metaTypes = (as: string, version = "v1") => `application/json;as=${as};v=${version};g=meta.k8s.io`;
@@ -72,6 +72,41 @@ const kinds: Case[] = [
     columns: "Name:name,Type,Data,Age",
     object: (name: string) => ({ metadata: { name }, data: { a: "YQ==" } }),
     cells: (name: string) => [name, "Opaque", 1, age],
+  },
+  {
+    kind: "ConfigMap",
+    path: inDefault("configmaps"),
+    columns: "Name:name,Data,Age",
+    object: (name: string) => ({ metadata: { name }, data: { a: "x" }, binaryData: { b: "YQ==" } }),
+    cells: (name: string) => [name, 2, age],
+  },
+  {
+    kind: "event of events.k8s.io",
+    path: "/apis/events.k8s.io/v1/namespaces/default/events",
+    columns: eventColumns,
+    object: (name: string) => ({
+      metadata: { name },
+      eventTime: "2026-03-01T10:00:00.000000Z",
+      regarding: { kind: "Node", name },
+      reportingController: "tests",
+      reportingInstance: "t",
+      action: "A",
+      reason: "R",
+      note: "a note",
+      type: "Normal",
+    }),
+    cells: (name: string) => [
+      expect.any(String),
+      "Normal",
+      "R",
+      `node/${name}`,
+      "",
+      "tests, t",
+      "a note",
+      expect.any(String),
+      1,
+      name,
+    ],
   },
   {
     kind: "ServiceAccount",
@@ -256,4 +291,21 @@ const order: Case[] = [
   },
 ];
 
-export const tables: Case[] = [...kinds, ...nodeTables, ...including, ...order];
+const serviceTable: Case = {
+  situation: "a Table of the Service of the apiserver itself",
+  // A real server makes it a moment after it is ready.
+  run: async (server) => {
+    const path = `${inDefault("services")}/kubernetes`;
+    const show = async () =>
+      expect(await send(server, { path, headers: table })).toMatchObject({
+        code: 200,
+        body: {
+          columnDefinitions: columnsOf("Name:name,Type,Cluster-IP,External-IP,Port(s),Age,-Selector"),
+          rows: [{ cells: ["kubernetes", "ClusterIP", "10.0.0.1", "<none>", "443/TCP", age, "<none>"] }],
+        },
+      });
+    await vi.waitFor(show, { timeout: 20_000, interval: 50 });
+  },
+};
+
+export const tables: Case[] = [...kinds, serviceTable, ...nodeTables, ...including, ...order];

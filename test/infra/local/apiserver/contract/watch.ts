@@ -22,7 +22,7 @@ interface Watching {
   stop: () => Promise<void>;
 }
 
-async function watch(
+export async function watch(
   server: TestServer,
   path: string,
   headers: Record<string, string> = {},
@@ -53,6 +53,10 @@ async function make(server: TestServer, sent: Sent): Promise<string> {
   const { code, text, body } = await send(server, sent);
   expect(code, text).toBeLessThan(300);
   return body.metadata.resourceVersion ?? "";
+}
+
+function node(name: string): Sent {
+  return { method: "POST", path: nodes, body: { metadata: { name } } };
 }
 
 function map(name: string, labels: Record<string, string> = {}): Sent {
@@ -147,7 +151,52 @@ const starting: ScenarioCase[] = [
   },
 ];
 
+/** Each server has had a life before the one of the test, of which it knows nothing: revision 1 is from there. */
+const forgotten: ScenarioCase = {
+  situation: "from a revision that is forgotten: an error of 410 as the only event",
+  run: async (server) => {
+    const watching = await watch(server, `${nodes}?watch=1&resourceVersion=1&timeoutSeconds=60`);
+    expect(watching.response.status).toBe(200);
+    expect(await watching.next()).toMatchObject({
+      type: "ERROR",
+      object: {
+        kind: "Status",
+        code: 410,
+        reason: "Expired",
+        message: expect.stringMatching(/^too old resource version: 1 \(\d+\)$/),
+      },
+    });
+    expect(await watching.next()).toBeUndefined();
+  },
+};
+
 const bookmarks: ScenarioCase[] = [
+  {
+    situation: "allowWatchBookmarks: a bookmark shortly before the end, up to which nothing was missed",
+    run: async (server, name) => {
+      const from = await make(server, node(`${name}-a`));
+      const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${from}&timeoutSeconds=4`;
+      const selector = encodeURIComponent(`rollcall.dev/deployment=${name}`);
+      const watching = await watch(server, `${nodes}?${query}&labelSelector=${selector}`);
+      const unseen = await make(server, node(`${name}-b`));
+      const bookmark = (await watching.next())!;
+      expect(bookmark.type).toBe("BOOKMARK");
+      const { resourceVersion, annotations } = bookmark.object.metadata;
+      expect(Number(resourceVersion)).toBeGreaterThanOrEqual(Number(unseen));
+      expect(annotations).toBeUndefined();
+      // A real server sends one more if the first was early.
+      expect(["BOOKMARK", undefined]).toContain((await watching.next())?.type);
+      await watching.stop();
+    },
+  },
+  {
+    situation: "no bookmarks for who does not ask for them",
+    run: async (server, name) => {
+      const from = await make(server, map(`${name}-a`));
+      const watching = await watch(server, selected(name, `&resourceVersion=${from}&timeoutSeconds=3`));
+      expect(await watching.next()).toBeUndefined();
+    },
+  },
   ...["", "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"].map((query): ScenarioCase => ({
     situation: `allowWatchBookmarks${query}: a bookmark ends the initial events`,
     run: async (server, name) => {
@@ -201,6 +250,23 @@ const selecting: ScenarioCase[] = [
       await send(server, deleted(`${name}-a`));
       await make(server, map(`${name}-b`, { case: name }));
       expect(await watching.nextName()).toBe(`ADDED ${name}-b`);
+      await watching.stop();
+    },
+  },
+  {
+    situation: "the same for who comes back from a revision of before",
+    run: async (server, name) => {
+      const from = await make(server, map(`${name}-a`));
+      await make(server, relabelled(`${name}-a`, { case: name }));
+      await make(server, relabelled(`${name}-a`, { case: name, x: "1" }));
+      await make(server, relabelled(`${name}-a`, { case: "other" }));
+      const watching = await watch(server, selected(name, `&resourceVersion=${from}`));
+      expect(await watching.nextName()).toBe(`ADDED ${name}-a`);
+      expect(await watching.nextName()).toBe(`MODIFIED ${name}-a`);
+      expect(await watching.next()).toMatchObject({
+        type: "DELETED",
+        object: { metadata: { labels: { case: name, x: "1" } } },
+      });
       await watching.stop();
     },
   },
@@ -287,4 +353,4 @@ const refusing: Case[] = [
   },
 ];
 
-export const watching: Case[] = [...starting, ...bookmarks, ...selecting, ...showing, ...refusing];
+export const watching: Case[] = [...starting, forgotten, ...bookmarks, ...selecting, ...showing, ...refusing];

@@ -23,9 +23,8 @@ function watchOver(failures: unknown[] = []) {
     sweep = run;
     return () => {};
   };
-  const world = createWorld({ store, fetch, token, now: () => new Date(clock.ms), every }, (error) =>
-    failures.push(error),
-  );
+  const options = { store, fetch, token, rootCa: "", now: () => new Date(clock.ms), every };
+  const world = createWorld(options, (error) => failures.push(error));
   const stop = startEventExpiry(world);
   const left = async () => {
     sweep();

@@ -3,11 +3,8 @@ import { nodeSchema } from "../../../../../shared/kubernetes/patch/node-schema.t
 import type { JsonObject } from "../../../../../shared/kubernetes/json.ts";
 import type { PatchSchema } from "../../../../../shared/kubernetes/patch/schema.ts";
 import { success } from "../../../../../shared/result.ts";
-import {
-  eventSchema,
-  leaseSchema,
-  namespaceSchema,
-} from "../../../../../infra/local/apiserver/patch/object-schemas.ts";
+import { eventSchema, leaseSchema } from "../../../../../shared/kubernetes/patch/object-schemas.ts";
+import { namespaceSchema } from "../../../../../infra/local/apiserver/kinds/patch-schemas.ts";
 import { applyStrategicMergePatch } from "../../../../../infra/local/apiserver/patch/strategic-merge-patch.ts";
 
 interface Example {

@@ -92,6 +92,65 @@ describe("time", () => {
   });
 });
 
+describe("bookmarks", () => {
+  /** A watch whose revision is no longer the latest. */
+  async function watchWithBookmarks(query: string) {
+    const watching = await watch(`allowWatchBookmarks=true&resourceVersion=${await create("a")}&${query}`);
+    await create("b");
+    expect(await watching.next()).toBe("ADDED b");
+    return watching;
+  }
+
+  test("one a minute, each with the latest revision", async () => {
+    const watching = await watchWithBookmarks("");
+    timers.advance(59_999);
+    await create("c");
+    expect(await watching.next()).toBe("ADDED c");
+    timers.advance(1);
+    expect(await watching.next()).toBe(`BOOKMARK ${store.revision()}`);
+    const d = await create("d");
+    expect(await watching.next()).toBe("ADDED d");
+    timers.advance(60_000);
+    expect(await watching.next()).toBe(`BOOKMARK ${d}`);
+    await watching.cancel();
+  });
+
+  test.each([
+    { timeoutSeconds: 2, lastBookmarkMs: undefined },
+    { timeoutSeconds: 3, lastBookmarkMs: 1_000 },
+    { timeoutSeconds: 60, lastBookmarkMs: 58_000 },
+  ])("a watch of $timeoutSeconds s has its only one after $lastBookmarkMs ms", async (each) => {
+    const { timeoutSeconds, lastBookmarkMs = 0 } = each;
+    const watching = await watchWithBookmarks(`timeoutSeconds=${timeoutSeconds}`);
+    timers.advance(Math.max(0, lastBookmarkMs - 1));
+    await create("before");
+    expect(await watching.next()).toBe("ADDED before");
+    if (lastBookmarkMs > 0) {
+      timers.advance(1);
+      expect(await watching.next()).toBe(`BOOKMARK ${store.revision()}`);
+    }
+    timers.advance(timeoutSeconds * 1_000);
+    expect(await watching.next()).toBe("over");
+  });
+
+  test("the last one comes two seconds before the end, however long after the one before", async () => {
+    const watching = await watchWithBookmarks("timeoutSeconds=63");
+    timers.advance(60_000);
+    expect(await watching.next()).toMatch(/^BOOKMARK/);
+    timers.advance(1_000);
+    expect(await watching.next()).toMatch(/^BOOKMARK/);
+    timers.advance(2_000);
+    expect(await watching.next()).toBe("over");
+    expect(timers.count()).toBe(0);
+  });
+
+  test("who goes away is sent none, and leaves no timer behind", async () => {
+    const watching = await watchWithBookmarks("");
+    await watching.cancel();
+    expect(timers.count()).toBe(0);
+  });
+});
+
 test("a change is delivered within one turn of the event loop", async () => {
   const from = await create("a");
   const watchers = await Promise.all(Array.from({ length: 50 }, () => watch(`resourceVersion=${from}`)));
@@ -145,5 +204,17 @@ describe("what is no longer known", () => {
     const watching = await watch(`resourceVersion=${from}`);
     expect(await watching.next()).toBe("ERROR 410");
     expect(await watching.next()).toBe("over");
+  });
+
+  test("a list of pages goes on as long as the changes since its revision are known, then 410", async () => {
+    start(historyLength);
+    for (const name of ["a", "b"]) await create(name);
+    const first = JSON.parse((await send(server, { path: `${accounts}?limit=1` })).text);
+    const rest = { path: `${accounts}?continue=${first.metadata.continue}` };
+    await create("c");
+    const { body } = await send(server, rest);
+    expect(body["items"]).toMatchObject([{ metadata: { name: "b" } }]);
+    await forget();
+    expect(await send(server, rest)).toMatchObject({ code: 410, body: { reason: "Expired" } });
   });
 });

@@ -1,0 +1,201 @@
+// The program of npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes, until a signal
+// ends all of it.
+import { Console } from "node:console";
+import { existsSync, rmSync, statfsSync } from "node:fs";
+import { resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { faultOf } from "../../node-shim/base/fault.ts";
+import { lockFolder } from "../../node-shim/identity/lock.ts";
+import { nodeName } from "../../node-shim/machine/settings.ts";
+import { confirmed, type Terminal } from "../operator/confirm.ts";
+import { apiFault } from "./api-fault.ts";
+import { afterwards, nextSteps } from "./hints.ts";
+import type { KubeAdmin } from "./kube-admin.ts";
+import type { StartFlags } from "./place.ts";
+import { localParts, type Part, type Parts, shellCommand } from "./parts.ts";
+import { openState } from "./settings.ts";
+import { type LiveTable, liveTable } from "./table.ts";
+
+const HELP = `
+Everything is kept in the state folder: kubeconfig, admin-secret, logs, keys, Durable Objects, the apiserver's data.
+A second start continues from it. With KUBEBUILDER_ASSETS set, a real etcd and kube-apiserver run instead of the
+embedded apiserver, and kube-controller-manager where that folder has it.
+
+With --kubeconfig a cluster of yours is used. What is put into it is listed first, and you are asked; --remove takes it
+away again.
+
+Exit codes: 130 after Ctrl-C, 1 when something could not be started, 2 for a wrong command line.
+
+Examples:
+  npm start
+  npm start -- --nodes 20 --fresh
+  npm start -- --kubeconfig ~/.kube/config
+  npm start -- --kubeconfig ~/.kube/config --remove`;
+
+const REDRAW_MS = 1000;
+const ROOT = resolve(import.meta.dirname, "../..");
+/** 128 + the signal's number, as shells have it. */
+const SIGNALS = [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const;
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** What it runs in: typically this process, and the person at its terminal. */
+export interface StartSurroundings {
+  stdout: NodeJS.WriteStream;
+  stderr: NodeJS.WritableStream;
+  terminal: Terminal;
+  onSignal: (signal: NodeJS.Signals, listener: () => void) => unknown;
+}
+
+/** Runs until a signal ends it; the exit code, once nothing of it runs. */
+async function start(flags: StartFlags, surroundings: StartSurroundings): Promise<number> {
+  const { stdout, stderr, terminal, onSignal } = surroundings;
+  // Unlike a stream, it is not ended by a reader that is gone: Ctrl-C ends `| tee` as well.
+  const console = new Console(stdout, stderr);
+  const folder = resolve(flags.state);
+  const table = liveTable(stdout, nodeName({}));
+  const parts = localParts((part, how) => {
+    table.note(`${part.name} ${how}. Start it again:\n  ${shellCommand(part.command)}`);
+  });
+  const isNew = !existsSync(folder);
+  let lock: ReturnType<typeof lockFolder> | undefined;
+  let isInterrupted = false;
+  let hasStarted = false;
+  // Again and again: npm passes a terminal's Ctrl-C on, and a second one must not leave the parts behind.
+  const interrupted = new Promise<number>((end) => {
+    for (const [signal, code] of SIGNALS)
+      onSignal(signal, () => {
+        isInterrupted = true;
+        end(code);
+      });
+  });
+  const run = async () => {
+    try {
+      lock = lockFolder(folder);
+      const admin = await startAll(folder, flags, parts, { console, terminal });
+      hasStarted = admin !== null;
+      return admin ? await showNodes(admin, table) : 0;
+    } catch (error) {
+      // A part that a signal has ended fails what waits for it: the signal's exit code counts.
+      if (!isInterrupted) console.error(`npm start: ${fullDisk(folder) ?? apiFault(error)}`);
+      return 1;
+    }
+  };
+  const code = await Promise.race([interrupted, run()]);
+  await parts.stop();
+  lock?.release();
+  if (isNew && parts.running().length === 0) rmSync(folder, { recursive: true, force: true });
+  if (hasStarted) console.log(afterwards(flags));
+  return code;
+}
+
+/** Less than this is nothing: SQLite's pages, with what they are copied to. */
+const LEAST_FREE_BYTES = 256 * 1024;
+
+/** Parts fail in many ways where nothing can be written: the cause is one. */
+function fullDisk(folder: string): string | null {
+  if (!existsSync(folder)) return null;
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize >= LEAST_FREE_BYTES) return null;
+  return `no space is left at ${folder}: free some, or pass another --state`;
+}
+
+/** The administrator of what has been started; null: something was removed instead. */
+async function startAll(
+  folder: string,
+  flags: StartFlags,
+  parts: Parts,
+  { console, terminal }: { console: Console; terminal: Terminal },
+): Promise<KubeAdmin | null> {
+  const state = openState(folder, flags.fresh === true);
+  const progress = (message: string) => console.log(message);
+  const confirm = async (consequence: string) => {
+    const agreed = await confirmed(consequence, flags, terminal);
+    if (!agreed.ok) throw new Error(agreed.error);
+  };
+  const place = { root: ROOT, folder, flags, state, parts, progress, confirm };
+  // Loaded when it is needed: a wrong flag is said at once.
+  const { removeFromUsersCluster, startCluster } = await import("./cluster.ts");
+  if (flags.remove) {
+    await removeFromUsersCluster(place);
+    return null;
+  }
+  const { kubeconfig, cluster } = await startCluster(place);
+  progress(`\n${parts.running().map(describe).join("\n")}\n\n${nextSteps({ kubeconfig, folder, state })}\n`);
+  return cluster.admin;
+}
+
+function describe(part: Part): string {
+  return `${part.name}, pid ${part.process.pid}; start it again:\n  ${shellCommand(part.command)}`;
+}
+
+async function showNodes(admin: KubeAdmin, table: LiveTable): Promise<never> {
+  const { readNodes } = await import("./watch.ts");
+  for (let awaySinceMs: number | undefined; ; await wait(REDRAW_MS)) {
+    try {
+      table.draw({ kind: "nodes", rows: await readNodes(admin), nowMs: Date.now() });
+      awaySinceMs = undefined;
+    } catch (error) {
+      const nowMs = Date.now();
+      awaySinceMs ??= nowMs;
+      table.draw({ kind: "away", sinceMs: awaySinceMs, fault: apiFault(error), nowMs });
+    }
+  }
+}
+
+const port = wholeNumber(1, 65_535);
+
+function startProgram(action: (flags: StartFlags) => Promise<void>): Command {
+  const program = new Command("npm start --");
+  return program
+    .description(
+      "A local cluster with this machine as a Ready Node: apiserver, Worker, shim, and a live table.",
+    )
+    .option("--state <folder>", "keeps everything", ".rollcall")
+    .option("--fresh", "begin anew: empty the state folder first")
+    .option("--config <file>", "KubeletConfiguration (YAML) for this machine's shim")
+    .option("--nodes <n>", "add n simulated machines", wholeNumber(0, 5000), 0)
+    .option("--kubeconfig <file>", "use the cluster of this kubeconfig instead of a local apiserver")
+    .option("--remove", "take away from that cluster what a start has put there, and start nothing")
+    .option("--yes", "do not ask before that cluster is changed")
+    .option("--apiserver-port <port>", "instead of a free one", port)
+    .option("--worker-port <port>", "instead of a free one", port)
+    .addHelpText("after", HELP)
+    .exitOverride()
+    .action((flags: StartFlags) => {
+      if (flags.remove && flags.kubeconfig === undefined)
+        program.error("error: --remove needs --kubeconfig: a local apiserver is all in the state folder");
+      return action(flags);
+    });
+}
+
+/** `args` are typically those of this process, behind the program. Resolves to its exit code. */
+export async function runStart(args: readonly string[], surroundings: StartSurroundings): Promise<number> {
+  const { stdout, stderr } = surroundings;
+  let code = 0;
+  const program = startProgram(async (flags) => {
+    code = await start(flags, surroundings);
+  }).configureOutput({
+    writeOut: (text) => void stdout.write(text),
+    writeErr: (text) => void stderr.write(text),
+  });
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    stderr.write(`npm start: ${faultOf(error)}\n`);
+    return 1;
+  }
+}

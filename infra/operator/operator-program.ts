@@ -1,0 +1,37 @@
+// The operator's program, and what it runs in: a process, and perhaps a person at its terminal.
+import { Command } from "commander";
+import type { OperatorEnvironment } from "./client.ts";
+import type { Terminal } from "./confirm.ts";
+
+/** What of a process a command reads and changes: typically this one. */
+export interface OperatorProcess {
+  env: OperatorEnvironment;
+  stdout: TextStream;
+  stderr: TextStream;
+  exitCode?: number | string | null | undefined;
+}
+interface TextStream {
+  write: (text: string) => unknown;
+}
+
+export interface Surroundings {
+  process: OperatorProcess;
+  /** Who is asked before what cannot be taken back. */
+  terminal: Terminal;
+}
+
+/** Prints to its surroundings alone. A wrong command line, or --help, is a CommanderError: it ends no process. */
+export class OperatorProgram extends Command {
+  readonly surroundings: Surroundings;
+
+  constructor(surroundings: Surroundings) {
+    super("rollcall");
+    this.surroundings = surroundings;
+    const { stdout, stderr } = surroundings.process;
+    this.configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+    });
+    this.exitOverride();
+  }
+}

@@ -1,0 +1,288 @@
+// The rules between fields that have no effect here, and for their contents: a kubelet with the same file refuses it
+// (ValidateKubeletConfiguration, and what the kubelet refuses when it starts). Reads nothing of the machine.
+import { parseQuantity } from "../../shared/kubernetes/quantity/parse.ts";
+import type { FeatureGates } from "./feature-gates.ts";
+import { boundsFault, durationMs, type IgnoredFault } from "./ignored-bounds.ts";
+import type { IgnoredField, IgnoredValues } from "./ignored-fields.ts";
+import { parseBoolean } from "../../shared/go/boolean.ts";
+import { sysctlFault } from "./sysctl.ts";
+import { TLS_CIPHER_SUITES, TLS_CURVES } from "./tls-choices.ts";
+import type { KubeletConfiguration } from "./schema.ts";
+
+/** Says what is wrong; null: nothing is. */
+type Rule = readonly [
+  field: IgnoredField,
+  fault: (values: IgnoredValues, isOn: FeatureGates, inForce: KubeletConfiguration) => string | null,
+];
+
+const rule = (
+  field: IgnoredField,
+  isBroken: (values: IgnoredValues, isOn: FeatureGates, inForce: KubeletConfiguration) => boolean,
+  message: string,
+): Rule => [field, (...given) => (isBroken(...given) ? message : null)];
+
+/** How a field's content is to be, where the file sets the field. */
+const content = <Field extends IgnoredField>(
+  field: Field,
+  fault: (value: NonNullable<IgnoredValues[Field]>) => string | null,
+): Rule => [field, ({ [field]: value }) => (value === undefined ? null : fault(value))];
+
+const IMAGE_MINIMUM_AGE = "2m";
+const CFS_QUOTA_PERIOD = "100ms";
+/** 2^16 user IDs: what each pod has at least. */
+const USER_NAMESPACE_UNIT = 65_536;
+const MAX_UINT32 = 2 ** 32 - 1;
+
+const RULES: readonly Rule[] = [
+  rule(
+    "imageGCLowThresholdPercent",
+    ({ imageGCLowThresholdPercent: low = 80, imageGCHighThresholdPercent: high = 85 }) => low >= high,
+    "must be less than imageGCHighThresholdPercent (defaults: 80 and 85)",
+  ),
+  rule(
+    "imageMaximumGCAge",
+    ({ imageMaximumGCAge: most = "0s", imageMinimumGCAge: least = IMAGE_MINIMUM_AGE }) =>
+      durationMs(most) > 0 && durationMs(most) <= durationMs(orDefault(least, IMAGE_MINIMUM_AGE)),
+    `must be greater than imageMinimumGCAge (default: ${IMAGE_MINIMUM_AGE})`,
+  ),
+  rule(
+    "maxParallelImagePulls",
+    ({ maxParallelImagePulls: pulls = 1, serializeImagePulls }) => pulls > 1 && serializeImagePulls === true,
+    "cannot be larger than 1 unless serializeImagePulls is false",
+  ),
+  rule("runOnce", ({ runOnce }) => runOnce === true, "must be false: no kubelet runs so"),
+  rule(
+    "systemCgroups",
+    ({ systemCgroups = "", cgroupRoot = "" }) => systemCgroups !== "" && cgroupRoot === "",
+    "needs cgroupRoot",
+  ),
+  rule(
+    "enableSystemLogQuery",
+    ({ enableSystemLogQuery, enableSystemLogHandler }) =>
+      enableSystemLogQuery === true && enableSystemLogHandler === false,
+    "needs enableSystemLogHandler",
+  ),
+  rule(
+    "cpuCFSQuotaPeriod",
+    ({ cpuCFSQuotaPeriod: period = CFS_QUOTA_PERIOD }, isOn) => {
+      const ms = durationMs(orDefault(period, CFS_QUOTA_PERIOD));
+      return isOn("CustomCPUCFSQuotaPeriod") ? ms < 1 || ms > 1000 : ms !== durationMs(CFS_QUOTA_PERIOD);
+    },
+    "must be between 1ms and 1s, and needs the feature gate CustomCPUCFSQuotaPeriod",
+  ),
+  rule(
+    "serverTLSBootstrap",
+    ({ serverTLSBootstrap }, isOn) => serverTLSBootstrap === true && !isOn("RotateKubeletServerCertificate"),
+    "requires the feature gate RotateKubeletServerCertificate",
+  ),
+  rule(
+    "featureGates",
+    (_, isOn, { shutdownGracePeriod, shutdownGracePeriodCriticalPods: critical }) =>
+      !isOn("GracefulNodeShutdown") && (durationMs(shutdownGracePeriod) > 0 || durationMs(critical) > 0),
+    "must not turn off GracefulNodeShutdown where shutdownGracePeriod is set",
+  ),
+  rule(
+    "shutdownGracePeriodByPodPriority",
+    ({ shutdownGracePeriodByPodPriority: periods = [] }, isOn, inForce) =>
+      periods.length > 0 &&
+      (!isOn("GracefulNodeShutdownBasedOnPodPriority") ||
+        durationMs(inForce.shutdownGracePeriod) > 0 ||
+        durationMs(inForce.shutdownGracePeriodCriticalPods) > 0),
+    "cannot be specified together with shutdownGracePeriod, nor without the feature gate GracefulNodeShutdownBasedOnPodPriority",
+  ),
+  rule(
+    "crashLoopBackOff",
+    ({ crashLoopBackOff: { maxContainerRestartPeriod: period } = {} }, isOn) =>
+      period !== undefined &&
+      (!isOn("KubeletCrashLoopBackOffMax") || durationMs(period) < 1000 || durationMs(period) > 300_000),
+    "must be between 1s and 5m, and needs the feature gate KubeletCrashLoopBackOffMax",
+  ),
+  rule(
+    "memoryReservationPolicy",
+    ({ memoryReservationPolicy: policy }, isOn) => policy === "TieredReservation" && !isOn("MemoryQoS"),
+    "requires the feature gate MemoryQoS",
+  ),
+  ["cpuManagerPolicyOptions", cpuOptionsFault],
+  rule(
+    "cpuManagerPolicy",
+    ({ cpuManagerPolicy }, _, { systemReserved, kubeReserved, reservedSystemCPUs }) =>
+      cpuManagerPolicy === "static" &&
+      reservedSystemCPUs === "" &&
+      ![systemReserved["cpu"], kubeReserved["cpu"]].some(isMoreThanZero),
+    "static needs CPUs that are reserved: reservedSystemCPUs, or cpu in systemReserved or kubeReserved",
+  ),
+  ["imagePullCredentialsVerificationPolicy", imagePolicyFault],
+  content(
+    "allowedUnsafeSysctls",
+    (patterns) => patterns.map(sysctlFault).find((fault) => fault !== null) ?? null,
+  ),
+  content("authorization", ({ mode = "" }) => oneOf("mode", mode, ["AlwaysAllow", "Webhook"])),
+  content("containerLogMaxSize", (size) =>
+    size === "" || parseQuantity(size).ok ? null : `"${size}" is not a quantity such as 10Mi`,
+  ),
+  content("logging", loggingFault),
+  content("memorySwap", ({ swapBehavior = "" }) =>
+    oneOf("swapBehavior", swapBehavior, ["NoSwap", "LimitedSwap"]),
+  ),
+  content("podLogsDir", podLogsDirFault),
+  content("preloadedImagesVerificationAllowlist", imagePatternFault),
+  content("qosReserved", qosReservedFault),
+  content("reservedMemory", reservedMemoryFault),
+  content("tlsCipherSuites", (suites) => {
+    const unknown = suites.find((suite) => !TLS_CIPHER_SUITES.has(suite));
+    return unknown === undefined ? null : `has ${unknown}, which is no cipher suite that a kubelet supports`;
+  }),
+  content("tlsCurvePreferences", (curves) => {
+    const unknown = curves.find((curve) => !TLS_CURVES.has(curve));
+    if (unknown !== undefined) return `has ${unknown}, which is no curve that a kubelet supports`;
+    return new Set(curves).size === curves.length ? null : "has a curve twice";
+  }),
+  content("tracing", tracingFault),
+  content("userNamespaces", ({ idsPerPod: ids }) =>
+    ids === undefined || (ids >= USER_NAMESPACE_UNIT && ids % USER_NAMESPACE_UNIT === 0 && ids <= MAX_UINT32)
+      ? null
+      : `idsPerPod must be a multiple of ${USER_NAMESPACE_UNIT}, at most ${MAX_UINT32}`,
+  ),
+];
+
+/** The first rule that is broken; null: none. */
+export function ignoredFault(
+  values: IgnoredValues,
+  isOn: FeatureGates,
+  inForce: KubeletConfiguration,
+): IgnoredFault | null {
+  const outside = boundsFault(values);
+  if (outside !== null) return outside;
+  for (const [field, fault] of RULES) {
+    const message = fault(values, isOn, inForce);
+    if (message !== null) return { field, message };
+  }
+  return null;
+}
+
+/** Of the static policy, and the gate that an option needs. */
+const CPU_OPTIONS: ReadonlyMap<string, string | null> = new Map([
+  ["full-pcpus-only", null],
+  ["strict-cpu-reservation", null],
+  ["prefer-align-cpus-by-uncorecache", null],
+  ["distribute-cpus-across-numa", "CPUManagerPolicyBetaOptions"],
+  ["align-by-socket", "CPUManagerPolicyAlphaOptions"],
+  ["distribute-cpus-across-cores", "CPUManagerPolicyAlphaOptions"],
+]);
+
+function cpuOptionsFault(
+  { cpuManagerPolicy: policy, cpuManagerPolicyOptions: options = {} }: IgnoredValues,
+  isOn: FeatureGates,
+): string | null {
+  for (const [name, value] of Object.entries(options)) {
+    const gate = CPU_OPTIONS.get(name);
+    if (policy !== "static") return "needs cpuManagerPolicy static";
+    if (gate === undefined) return `has ${name}, which is none of ${[...CPU_OPTIONS.keys()].join(", ")}`;
+    if (gate !== null && !isOn(gate)) return `has ${name}, which requires the feature gate ${gate}`;
+    if (parseBoolean(value) === null) return `has ${name}: "${value}", which is neither true nor false`;
+  }
+  return null;
+}
+
+/** A whole image name without tag and digest, or all below a registry or folder. */
+function imagePatternFault(patterns: string[]): string | null {
+  const wrong = patterns.find((pattern) => !/^[^*\s@:/]+(?::\d+)?(?:\/[^*\s@:/]+)*(?:\/\*)?$/.test(pattern));
+  return wrong === undefined
+    ? null
+    : `has "${wrong}", which is neither an image's name without tag and digest, nor ends with /*`;
+}
+
+/** A duration of 0 is the default. */
+function orDefault(text: string, byDefault: string): string {
+  return durationMs(text) === 0 ? byDefault : text;
+}
+
+function isMoreThanZero(quantity: string | undefined): boolean {
+  const parsed = quantity === undefined ? undefined : parseQuantity(quantity);
+  return parsed?.ok === true && Number.parseFloat(quantity ?? "") > 0;
+}
+
+function oneOf(field: string, value: string, choices: readonly string[]): string | null {
+  if (value === "" || choices.includes(value)) return null;
+  return `${field} must be one of ${choices.join(", ")}, not "${value}"`;
+}
+
+const IMAGE_POLICIES = [
+  "NeverVerify",
+  "NeverVerifyPreloadedImages",
+  "NeverVerifyAllowlistedImages",
+  "AlwaysVerify",
+];
+
+function imagePolicyFault(
+  {
+    imagePullCredentialsVerificationPolicy: policy = "",
+    preloadedImagesVerificationAllowlist: images = [],
+  }: IgnoredValues,
+  isOn: FeatureGates,
+): string | null {
+  if (!isOn("KubeletEnsureSecretPulledImages"))
+    return policy === "" && images.length === 0
+      ? null
+      : "and preloadedImagesVerificationAllowlist need the feature gate KubeletEnsureSecretPulledImages";
+  if (images.length > 0 && policy !== "NeverVerifyAllowlistedImages")
+    return "must be NeverVerifyAllowlistedImages where preloadedImagesVerificationAllowlist is set";
+  return oneOf("it", policy, IMAGE_POLICIES);
+}
+
+function loggingFault({
+  format = "",
+  flushFrequency,
+  vmodule = [],
+}: NonNullable<IgnoredValues["logging"]>): string | null {
+  if (typeof flushFrequency === "string" && durationMs(flushFrequency) < 0)
+    return "flushFrequency must be greater than zero";
+  const hasWrongPattern = vmodule.some(({ filePattern = "" }) => !/^[^=,]+$/.test(filePattern));
+  if (hasWrongPattern) return "vmodule's filePattern must not be empty, nor contain an equal sign or a comma";
+  if (vmodule.length > 0 && format === "json") return "vmodule is only supported for the text format";
+  return oneOf("format", format, ["text", "json"]);
+}
+
+/** A relative path is taken from the file's folder, and made normal by that. */
+function podLogsDirFault(folder: string): string | null {
+  if (/[^\0-\x7f]/.test(folder)) return "must contain ASCII characters only";
+  const isNormal =
+    !folder
+      .split("/")
+      .slice(1)
+      .some((part) => ["", ".", ".."].includes(part)) || folder === "/";
+  return !folder.startsWith("/") || isNormal ? null : `${folder} must be normalized`;
+}
+
+function qosReservedFault(reserved: Record<string, string>): string | null {
+  for (const [resource, share] of Object.entries(reserved)) {
+    if (resource !== "memory") return `cannot reserve ${resource}, memory alone`;
+    if (!/^\+?\d{1,9}%+$/.test(share) || Number.parseInt(share, 10) > 100)
+      return `"${share}" must be a whole percentage between 0% and 100%`;
+  }
+  return null;
+}
+
+function reservedMemoryFault(reserved: NonNullable<IgnoredValues["reservedMemory"]>): string | null {
+  const seen = new Set<string>();
+  for (const { numaNode = 0, limits = {} } of reserved) {
+    for (const [resource, amount] of Object.entries(limits)) {
+      const where = `${resource} of NUMA node ${numaNode}`;
+      if (resource !== "memory" && !resource.startsWith("hugepages-"))
+        return `cannot reserve ${where}: only memory and hugepages-<size> can be`;
+      if (Number.parseFloat(String(amount)) === 0) return `may not be zero for ${where}`;
+      if (seen.has(where)) return `has ${where} twice`;
+      seen.add(where);
+    }
+  }
+  return null;
+}
+
+function tracingFault({
+  samplingRatePerMillion: rate = 0,
+  endpoint = "",
+}: NonNullable<IgnoredValues["tracing"]>): string | null {
+  if (rate < 0 || rate > 1_000_000) return "samplingRatePerMillion must be between 0 and 1000000";
+  const scheme = /^([^/]*):\/\//.exec(endpoint)?.[1];
+  return scheme === undefined ? null : oneOf("endpoint's scheme", scheme, ["dns", "unix", "unix-abstract"]);
+}

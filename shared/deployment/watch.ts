@@ -1,0 +1,48 @@
+// Whether the deployment's Nodes are watched, in words for its operator. Asks nobody: what is known is an argument.
+import { type ApiError, apiErrorText, isForbidden } from "../kubernetes/api-error.ts";
+import { type CheckResult, warning } from "./check-result.ts";
+
+/** What the cluster's object knows of its watch. Times are milliseconds since 1970. */
+export interface WatchState {
+  /** `paused`: there is no Node to watch. `starting`: it has neither succeeded nor failed yet. */
+  state: "live" | "down" | "paused" | "starting";
+  nodes: number;
+  /** Changes that their machines' objects do not know yet. */
+  waiting: number;
+  /** Nodes beyond the limit, which are not watched. */
+  beyond: number;
+  /** While it is down. */
+  downSinceMs?: number;
+  error?: ApiError;
+  /** When all Nodes were listed last. */
+  listedAtMs?: number;
+}
+
+const LATER = "what others do to a Node is noticed within minutes, and not seconds";
+
+/** null: it is turned off, or there is no apiserver. */
+export function checkWatch(watch: WatchState | null): CheckResult {
+  const check = "watch";
+  if (!watch) return { check, state: "ok", message: `off, by NODE_WATCH or without KUBE_URL: ${LATER}` };
+  const { state, nodes, waiting, beyond } = watch;
+  if (state === "down") return { check, ...downFault(watch) };
+  if (beyond > 0)
+    return { check, ...warning(`${beyond} Nodes are too many for it: of them, ${LATER}`, SPLIT) };
+  const words = { live: "live", paused: "there is no Node to watch", starting: "it begins" }[state];
+  const counted = state === "live" ? `, ${nodes} Nodes, ${waiting} changes wait` : "";
+  return { check, state: "ok", message: words + counted };
+}
+
+const SPLIT = "divide the machines among several deployments";
+
+function downFault({ downSinceMs = 0, error, listedAtMs }: WatchState) {
+  const why = error ? apiErrorText(error) : "";
+  const listed = listedAtMs === undefined ? "never" : new Date(listedAtMs).toISOString();
+  const message = `down since ${new Date(downSinceMs).toISOString()}: ${why}; last listed: ${listed}; ${LATER}`;
+  return warning(
+    message,
+    error && isForbidden(error)
+      ? "kubectl apply -f infra/rbac/rollcall.yaml, which lets the account list and watch Nodes; or set NODE_WATCH to off"
+      : "see that what is between the Worker and the apiserver lets an answer through that lasts for minutes",
+  );
+}

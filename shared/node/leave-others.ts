@@ -1,0 +1,59 @@
+// Takes back what setters have changed of labels and annotations that somebody else has set: a value that another field
+// manager wrote stays, until that one removes it. An apiserver that does not say who owns a field knows of nobody else.
+import { fieldOwners } from "../kubernetes/managed-fields.ts";
+import type { Node } from "../kubernetes/types.ts";
+import { FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION } from "../setters/fact-labels.ts";
+import { unlist } from "../setters/listed.ts";
+import type { DraftNode } from "../setters/setter.ts";
+import { staysTheirs } from "./owned-parts.ts";
+import { TOKEN_LABELS_ANNOTATION } from "./token-labels.ts";
+
+/** Parts of a Node that can have one value each. */
+export const KEYED_PARTS = { label: "labels", annotation: "annotations" } as const;
+export type KeyedPart = keyof typeof KEYED_PARTS;
+
+/** The annotations that list by their keys which labels are ours. */
+export const LABEL_LISTS = [FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION, TOKEN_LABELS_ANNOTATION];
+
+/** By part, `label example.com/rack`: the field manager whose value it has. */
+export type OthersParts = Record<string, string>;
+
+/** `original`: as the apiserver has it; `fieldManager`: this deployment's. Returns what stays as others have set it. */
+export function leaveOthers(original: Node, node: DraftNode, fieldManager: string): OthersParts {
+  const left: OthersParts = {};
+  for (const part of ["label", "annotation"] as const) {
+    const keys = othersKeys(original, node, part, fieldManager);
+    if (keys.size === 0) continue;
+    const field = KEYED_PARTS[part];
+    const was: Record<string, string> = original.metadata?.[field] ?? {};
+    const values: Record<string, string> = { ...node.metadata[field] };
+    for (const [key, manager] of keys) {
+      values[key] = was[key] ?? "";
+      left[`${part} ${key}`] = manager;
+    }
+    node.metadata[field] = values;
+    // A list names what is rollcall's.
+    if (part === "label") for (const list of LABEL_LISTS) unlist(node, list, [...keys.keys()]);
+  }
+  return left;
+}
+
+/** The keys that are changed although they are somebody else's, and whose. */
+function othersKeys(
+  original: Node,
+  node: DraftNode,
+  part: KeyedPart,
+  fieldManager: string,
+): Map<string, string> {
+  const field = KEYED_PARTS[part];
+  const [was = {}, is = {}] = [original.metadata?.[field], node.metadata[field]];
+  const found = new Map<string, string>();
+  if (was === is) return found;
+  for (const key of Object.keys(was)) {
+    if (was[key] === is[key] || !staysTheirs(part, key)) continue;
+    const owners = fieldOwners(original.metadata, ["f:metadata", `f:${field}`, `f:${key}`]);
+    const other = owners.find((owner) => owner !== fieldManager);
+    if (other !== undefined) found.set(key, other);
+  }
+  return found;
+}

@@ -1,0 +1,185 @@
+// Labels and annotations of ours that somebody undoes again and again: put back twice at once, from the third time within
+// ten minutes on once an hour. Nobody wins against an admission webhook, and a fleet must not try with every report.
+import { fieldOwners } from "../kubernetes/managed-fields.ts";
+import type { Node } from "../kubernetes/types.ts";
+import type { DraftNode } from "../setters/setter.ts";
+import { listedIn } from "../setters/listed.ts";
+import { KEYED_PARTS, type KeyedPart, LABEL_LISTS } from "./leave-others.ts";
+
+export const PUT_BACK_LIMITS = {
+  /** So often it is put back at once, */
+  atOnce: 2,
+  /** within this time. A part that stands for so long is forgotten here. */
+  withinMs: 600_000,
+  /** Then it is put back so often, as long as somebody undoes it. */
+  everyMs: 3_600_000,
+} as const;
+
+/** What was written of one part, and how often that was to put it back. Times are in milliseconds since 1970. */
+export interface Written {
+  value: string;
+  atMs: number;
+  /** The last times when it was put back, `atOnce` of them at most. */
+  putBackMs: readonly number[];
+  /** The apiserver's answer to the last write had it undone already. */
+  isUndoneByAnswer?: true;
+  /** Present once it is put back hourly: who undoes it, in words. */
+  by?: string;
+}
+
+/** By part: `label example.com/rack`. */
+export type WrittenParts = Readonly<Record<string, Written>>;
+
+/** A part that a decision wants written. */
+export interface WantedPart {
+  part: string;
+  kind: KeyedPart;
+  key: string;
+  value: string;
+  /** It was there before, as it is wanted. */
+  isPutBack: boolean;
+}
+
+export interface HeldBack {
+  /** What is known of earlier writes, as far as it still counts: to be kept. */
+  written: WrittenParts;
+  /** What goes into the patch: for `afterWrite`, once that has succeeded. */
+  wanted: readonly WantedPart[];
+}
+
+export interface SeenNode {
+  /** As the apiserver has it. */
+  original: Node;
+  /** The Node as it was known before `original` was read; the same where somebody has sent that along. */
+  lastKnown: Node;
+  /** Under which this deployment writes. */
+  fieldManager: string;
+  nowMs: number;
+}
+
+/** Takes out of `node` what is not to be put back yet. With nothing to keep and nothing to write it costs nothing. */
+export function holdBack(node: DraftNode, before: WrittenParts, seen: SeenNode): HeldBack {
+  const written: Record<string, Written> = {};
+  const wanted: WantedPart[] = [];
+  const all = changes(node, seen, before);
+  if (all.length === 0 && Object.keys(before).length === 0) return { written: before, wanted };
+  for (const [part, known] of Object.entries(before))
+    if (isStanding(part, known, node, seen)) written[part] = known;
+  for (const change of all) {
+    const known = before[change.part];
+    const isSame = known?.value === change.value;
+    if (!isSame || !change.isPutBack) {
+      wanted.push(change);
+      continue;
+    }
+    written[change.part] = known;
+    if (known.by === undefined && !isThirdTime(known, seen.nowMs)) wanted.push(change);
+    else if (known.by !== undefined && isDue(known, seen.nowMs)) wanted.push(change);
+    else {
+      written[change.part] = { ...known, by: known.by ?? undoneBy(change, known, seen) };
+      leaveAsItIs(node, change, seen.original);
+    }
+  }
+  return { written, wanted };
+}
+
+/** What is known once `wanted` is written. `answer`: the Node as the apiserver has it after that. */
+export function afterWrite(
+  before: WrittenParts,
+  wanted: readonly WantedPart[],
+  answer: Node,
+  nowMs: number,
+): WrittenParts {
+  if (wanted.length === 0) return before;
+  const written: Record<string, Written> = { ...before };
+  for (const { part, kind, key, value, isPutBack } of wanted) {
+    const known = before[part];
+    const { atOnce } = PUT_BACK_LIMITS;
+    const isUndone = valueOf(answer, kind, key) !== value;
+    written[part] = {
+      value,
+      atMs: nowMs,
+      putBackMs: isPutBack ? [...(known?.putBackMs ?? []), nowMs].slice(-atOnce) : [],
+      ...(isUndone && { isUndoneByAnswer: true }),
+      ...(isPutBack && known?.by !== undefined && { by: known.by }),
+    };
+  }
+  return written;
+}
+
+/** What has to outlive an eviction: the parts that somebody has undone. */
+export function putBackParts(written: WrittenParts): WrittenParts {
+  return Object.fromEntries(
+    Object.entries(written).filter(
+      ([, { putBackMs, isUndoneByAnswer }]) => putBackMs.length > 0 || isUndoneByAnswer,
+    ),
+  );
+}
+
+/** For people: `label example.com/rack, undone by kubelet`; empty: nothing is put back hourly only. */
+export function hourlyParts(written: WrittenParts): string[] {
+  return Object.entries(written).flatMap(([part, { by }]) => (by === undefined ? [] : `${part} (${by})`));
+}
+
+/** What the decision sets to another value than the apiserver has. */
+function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: WrittenParts): WantedPart[] {
+  return (["label", "annotation"] as const).flatMap((kind) => {
+    const field = KEYED_PARTS[kind];
+    const [was, is] = [original.metadata?.[field], node.metadata[field]];
+    if (was === is) return [];
+    const listed = kind === "label" ? LABEL_LISTS.flatMap((list) => listedIn(original, list)) : [];
+    return Object.entries(is ?? {}).flatMap(([key, value]) => {
+      if (was?.[key] === value) return [];
+      const part = `${kind} ${key}`;
+      const isKnown = before[part]?.value === value || valueOf(lastKnown, kind, key) === value;
+      const isPutBack = isKnown || (was?.[key] === undefined && listed.includes(key));
+      return { part, kind, key, value, isPutBack };
+    });
+  });
+}
+
+/** Is it as it was written, and not for long enough to forget that somebody undid it? */
+function isStanding(part: string, known: Written, node: DraftNode, { original, nowMs }: SeenNode): boolean {
+  const kind = part.startsWith("label ") ? "label" : "annotation";
+  const key = part.slice(kind.length + 1);
+  const isThere = [node, original].every((each) => valueOf(each, kind, key) === known.value);
+  return isThere && isWithin(known.atMs, nowMs, PUT_BACK_LIMITS.withinMs);
+}
+
+function isThirdTime({ putBackMs }: Written, nowMs: number): boolean {
+  const [first, ...more] = putBackMs;
+  const { atOnce, withinMs } = PUT_BACK_LIMITS;
+  return first !== undefined && more.length === atOnce - 1 && isWithin(first, nowMs, withinMs);
+}
+
+function isDue({ atMs }: Written, nowMs: number): boolean {
+  return !isWithin(atMs, nowMs, PUT_BACK_LIMITS.everyMs - 1);
+}
+
+/** A clock that was put back ends every wait. */
+function isWithin(sinceMs: number, nowMs: number, withinMs: number): boolean {
+  return nowMs >= sinceMs && nowMs - sinceMs <= withinMs;
+}
+
+/** Who has another value there is known. Who removes a key leaves no name, unless it is gone in the answer already. */
+function undoneBy({ kind, key }: WantedPart, known: Written, { original, fieldManager }: SeenNode): string {
+  const owners = fieldOwners(original.metadata, ["f:metadata", `f:${KEYED_PARTS[kind]}`, `f:${key}`]);
+  const others = owners.filter((owner) => owner !== fieldManager);
+  if (others.length > 0) return `undone by ${others.join(", ")}`;
+  if (known.isUndoneByAnswer) return "undone on its way into the cluster, as admission webhooks do";
+  const managers = (original.metadata?.managedFields ?? []).flatMap(({ manager = "" }) => manager);
+  const writers = [...new Set(managers)].filter((manager) => manager !== "" && manager !== fieldManager);
+  const hint = writers.length > 0 ? `; besides rollcall, ${writers.join(", ")} write this Node` : "";
+  return `removed by somebody whose name the apiserver does not keep${hint}`;
+}
+
+function leaveAsItIs(node: DraftNode, { kind, key }: WantedPart, original: Node): void {
+  const field = KEYED_PARTS[kind];
+  const { [key]: _, ...others } = node.metadata[field] ?? {};
+  const was = valueOf(original, kind, key);
+  node.metadata[field] = was === undefined ? others : { ...others, [key]: was };
+}
+
+function valueOf(node: Node, kind: KeyedPart, key: string): string | undefined {
+  return node.metadata?.[KEYED_PARTS[kind]]?.[key];
+}

@@ -1,0 +1,20 @@
+// Setter: annotations that follow from a machine's configuration. A controller reads them; no setter of the kubelet's
+// writes them again.
+import type { Setter } from "./setter.ts";
+
+/** `wanted`: false: the annotation goes. */
+export function factAnnotations(wanted: Readonly<Record<string, boolean>>): Setter {
+  const entries = Object.entries(wanted);
+  return (node) => {
+    const { annotations = {} } = node.metadata;
+    const changed = entries.filter(([key, isWanted]) => annotations[key] !== (isWanted ? "true" : undefined));
+    if (changed.length === 0) return null;
+    const next = { ...annotations };
+    for (const [key, isWanted] of changed) {
+      if (isWanted) next[key] = "true";
+      else delete next[key];
+    }
+    node.metadata.annotations = next;
+    return null;
+  };
+}

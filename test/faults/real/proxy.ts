@@ -1,0 +1,127 @@
+// A proxy before a real apiserver: a test can have the Worker's requests go wrong in it, and sees what was asked. A watch
+// streams through, other answers to the Worker are passed on whole.
+import { readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, request as httpsRequest } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { loadCredentials } from "../../../infra/local/apiserver/certificates.ts";
+import type { Write } from "../../worker/support/fault.ts";
+
+/** What becomes of a request of the Worker's: it may be changed, or answered in the apiserver's place. */
+export interface Asked {
+  /** `PUT /apis/…`, without the query. */
+  line: string;
+  query: URLSearchParams;
+  headers: IncomingMessage["headers"];
+}
+interface Instead {
+  code: number;
+  text: string;
+  headers?: Record<string, string>;
+}
+type InBetween = (asked: Asked) => Promise<Instead | undefined | void>;
+
+/** `atMs`: when it was answered, in milliseconds since 1970. */
+export type PassedWrite = Write & { atMs: number };
+
+export interface Proxy {
+  url: string;
+  ca: string;
+  inBetween: InBetween | undefined;
+  /** The Worker's writes that took effect. */
+  writes: PassedWrite[];
+  /** All that the Worker has asked, in order. */
+  asked: Pick<Asked, "line" | "query">[];
+  /** Ends the watches that are open, as an apiserver does when their time is over. */
+  endWatches: () => void;
+  /** Connections are refused until `accept`. */
+  refuse: () => Promise<void>;
+  accept: () => Promise<void>;
+}
+
+/** `folder` keeps its certificate. */
+export async function startProxy(folder: string, target: string, targetCa: string): Promise<Proxy> {
+  const { certificate: cert, key } = await loadCredentials(folder);
+  const watches = new Set<ServerResponse>();
+  const proxy: Proxy = {
+    url: "",
+    ca: readFileSync(join(folder, "ca.crt"), "utf8"),
+    inBetween: undefined,
+    writes: [],
+    asked: [],
+    endWatches() {
+      for (const watch of watches) watch.end();
+    },
+    refuse: () =>
+      new Promise<void>((done) => {
+        server.close(() => done());
+        server.closeAllConnections();
+      }),
+    accept: () => listen(port),
+  };
+  const server = createServer({ cert, key }, (incoming, outgoing) => {
+    pass({ proxy, watches, target, ca: targetCa }, incoming, outgoing).catch(() => outgoing.destroy());
+  });
+  const listen = (on: number) =>
+    new Promise<void>((done, failed) => {
+      server.once("error", failed).listen(on, "127.0.0.1", done);
+    });
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  proxy.url = `https://127.0.0.1:${port}`;
+  return proxy;
+}
+
+interface Passage {
+  proxy: Proxy;
+  watches: Set<ServerResponse>;
+  target: string;
+  ca: string;
+}
+
+async function pass(passage: Passage, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const { proxy, watches, target, ca } = passage;
+  const { method = "GET", url = "/" } = incoming;
+  const body = Buffer.concat((await incoming.toArray()) as Buffer[]);
+  const headers = { ...incoming.headers };
+  const [path = "", search] = url.split("?");
+  const asked = { line: `${method} ${path}`, query: new URLSearchParams(search), headers };
+  const isWorker = headers["user-agent"] === "rollcall";
+  if (isWorker) proxy.asked.push({ line: asked.line, query: new URLSearchParams(search) });
+  const instead = isWorker ? await proxy.inBetween?.(asked) : undefined;
+  if (instead) {
+    const type = { "content-type": "application/json", ...instead.headers };
+    outgoing.writeHead(instead.code, type).end(instead.text);
+    return;
+  }
+  const to = target + path + (asked.query.size > 0 ? `?${asked.query.toString()}` : "");
+  const answer = await new Promise<IncomingMessage>((answered, failed) => {
+    const request = httpsRequest(to, { method, headers, ca }, answered).on("error", failed);
+    // Whoever asked has gone: a watch would go on for minutes.
+    outgoing.once("close", () => request.destroy());
+    request.end(body);
+  });
+  const { statusCode = 502 } = answer;
+  const isWatch = asked.query.has("watch");
+  if (!isWorker || isWatch) {
+    if (isWorker) {
+      watches.add(outgoing);
+      outgoing.once("close", () => watches.delete(outgoing));
+    }
+    outgoing.writeHead(statusCode, answer.headers);
+    outgoing.flushHeaders();
+    // A change may come after its end.
+    outgoing.on("error", () => undefined);
+    answer.on("error", () => outgoing.destroy()).pipe(outgoing);
+    return;
+  }
+  const text = Buffer.concat((await answer.toArray()) as Buffer[]).toString();
+  if (method !== "GET" && statusCode < 300) {
+    const object = JSON.parse(text) as Write["object"];
+    proxy.writes.push({ request: asked.line, object, atMs: Date.now() });
+  }
+  const type = { "content-type": "application/json" };
+  const after = answer.headers["retry-after"];
+  outgoing.writeHead(statusCode, after === undefined ? type : { ...type, "retry-after": after }).end(text);
+}

@@ -1,0 +1,133 @@
+// Where the shim's verdict about a configuration differs from a kubelet's, and why. docs/configuration.md has it as a table.
+
+export interface Disagreement {
+  what: string;
+  kubelet: string;
+  shim: string;
+  why: string;
+  /** By their names in configurations.ts. */
+  configurations: readonly string[];
+}
+
+export const DISAGREEMENTS: readonly Disagreement[] = [
+  {
+    what: "a field that no `KubeletConfiguration` has",
+    kubelet: "a warning in its log",
+    shim: "refused, with the nearest name that exists",
+    why: "a mistyped name is a setting that does not take effect, on a machine that nobody visits",
+    configurations: [
+      "maxPod: 20",
+      "MaxPods: 20",
+      "registerWithTaints: [{ key: a, efect: NoSchedule }]",
+      "authentication: { webhook: { enabled: false }, anonymos: { enabled: false } }",
+    ],
+  },
+  {
+    what: "a taint twice, or without an effect, in a file",
+    kubelet: "accepted; the apiserver then refuses its Node",
+    shim: "refused",
+    why: "the fault is said where it can be mended",
+    configurations: [
+      "registerWithTaints: [{ key: a }]",
+      "registerWithTaints: [{ key: a, effect: NoSchedule }, { key: a, effect: NoSchedule }]",
+    ],
+  },
+  {
+    what: "a host name that cannot be a Node's name",
+    kubelet: "accepted; the apiserver then refuses its Node",
+    shim: "refused",
+    why: "the fault is said where it can be mended",
+    configurations: [
+      "--hostname-override=edge_1",
+      "--hostname-override=a..b",
+      `--hostname-override=${"a".repeat(64)}`,
+    ],
+  },
+  {
+    what: "a `--node-ip` that is no address",
+    kubelet: "taken as if it was not given",
+    shim: "refused",
+    why: "the Node would have another address than was asked for",
+    configurations: ["--node-ip=nowhere", "--node-ip=192.0.2.7,nowhere", "--node-ip=fe80::1%eth0"],
+  },
+  {
+    what: "durations and `nodeLeaseDurationSeconds` beyond [their bounds](#what-it-decides); `evictionPressureTransitionPeriod` below 0 or over 24h",
+    kubelet: "accepted",
+    shim: "refused",
+    why: "what a machine asks of the apiserver has limits here",
+    configurations: [
+      "nodeStatusUpdateFrequency: -10s",
+      "nodeStatusUpdateFrequency: 500ms",
+      "nodeStatusUpdateFrequency: 2h",
+      "nodeStatusUpdateFrequency: 1h30m",
+      "nodeStatusReportFrequency: 48h",
+      "nodeLeaseDurationSeconds: 3601",
+      "evictionPressureTransitionPeriod: -1m",
+      "evictionPressureTransitionPeriod: 25h",
+    ],
+  },
+  {
+    what: "more than 64 taints, a provider ID of more than 1024 characters",
+    kubelet: "accepted",
+    shim: "refused",
+    why: "what a machine says of itself has limits here",
+    configurations: [
+      `providerID: ${"p".repeat(1025)}`,
+      `registerWithTaints: [${Array.from({ length: 65 }, (_, at) => `{ key: k${at}, effect: NoSchedule }`).join(", ")}]`,
+    ],
+  },
+  {
+    what: "more PIDs reserved than the machine can have",
+    kubelet: "accepted; of all that is reserved PIDs alone are not compared",
+    shim: "refused",
+    why: "the one rule for what is reserved holds for all of it",
+    configurations: ['systemReserved: { pid: "99999999999" }'],
+  },
+  {
+    what: "a flag with underscores, such as `max_pods` for `max-pods`",
+    kubelet: "accepted",
+    shim: "refused",
+    why: "each flag has one name",
+    configurations: ["--max_pods=20"],
+  },
+  {
+    what: "a flag of a kubelet that is not in the tables above, such as those for feature gates and verbosity",
+    kubelet: "accepted",
+    shim: "refused",
+    why: "a command line is written for one program; the fields of a file serve both",
+    configurations: ["--feature-gates=NodeSwap=true", "--v=3"],
+  },
+  {
+    what: 'no `containerRuntimeEndpoint`, or `""`',
+    kubelet: "ends where no runtime answers at its default",
+    shim: "accepted",
+    why: "a machine needs [no container runtime](#the-container-runtime)",
+    configurations: ['containerRuntimeEndpoint: ""', "containerRuntimeEndpoint: null"],
+  },
+  {
+    what: "flags of older kubelets, and rollcall's own values",
+    kubelet: "refused",
+    shim: "accepted",
+    why: "they do here what they did there",
+    configurations: [
+      "--cloud-provider=aws",
+      "--container-runtime=remote",
+      "--keep-terminated-pod-volumes",
+      "--register-schedulable=false",
+    ],
+  },
+  {
+    what: "files that only a kubelet reads, such as `authentication.x509.clientCAFile`",
+    kubelet: "ends where they are missing",
+    shim: "accepted",
+    why: "the shim has no server",
+    configurations: ["authentication: { x509: { clientCAFile: /nowhere } }"],
+  },
+  {
+    what: "`memoryManagerPolicy: Static`, whose `reservedMemory` has to fit to the machine's NUMA nodes",
+    kubelet: "ends where it does not",
+    shim: "accepted",
+    why: "the shim gives no memory to pods",
+    configurations: ["memoryManagerPolicy: Static"],
+  },
+];

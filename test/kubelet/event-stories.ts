@@ -1,0 +1,108 @@
+// What is done to a machine that has a kubelet and a shim, so that both say something about it.
+import { setTimeout as wait } from "node:timers/promises";
+import type { EventPair } from "./event-pair.ts";
+import type { RealKubelet } from "./real-kubelet.ts";
+
+export interface EventStory {
+  /** Part of the Nodes' names. */
+  name: string;
+  what: string;
+  play: (pair: EventPair, kubelet: RealKubelet) => Promise<void>;
+}
+
+/** Long enough that leases would end, and watches are made anew. */
+const OUTAGE_MS = 20_000;
+const RESTARTS = 7;
+
+/**
+ * A threshold that every machine meets, instead of a full disk. It is a soft one: no machine has as much as a hard one would
+ * reserve.
+ */
+function pressure(name: string, signal: string, condition: string, over: string): EventStory {
+  return {
+    name,
+    what: `${condition}, and over again`,
+    async play(pair) {
+      const flags = [`--eviction-soft=${signal}<999Ti`, `--eviction-soft-grace-period=${signal}=1s`];
+      await pair.begin(name, flags);
+      await pair.both(condition);
+      await pair.both("EvictionThresholdMet");
+      await pair.restart();
+      await pair.both(over);
+    },
+  };
+}
+
+export const EVENT_STORIES: readonly EventStory[] = [
+  {
+    name: "runtime",
+    what: "the container runtime is away, and back",
+    async play(pair, { runtime }) {
+      await pair.begin("runtime");
+      await pair.both("NodeReady");
+      await runtime.stop();
+      await pair.both("NodeNotReady");
+      await runtime.start();
+      await pair.both("NodeReady", 2);
+    },
+  },
+  {
+    name: "network",
+    what: "the network's configuration is away, and back",
+    async play(pair, { runtime }) {
+      await pair.begin("network");
+      await pair.both("NodeReady");
+      runtime.network(false);
+      await pair.both("NodeNotReady");
+      runtime.network(true);
+      await pair.both("NodeReady", 2);
+    },
+  },
+  pressure("memory", "memory.available", "NodeHasInsufficientMemory", "NodeHasSufficientMemory"),
+  pressure("disk", "nodefs.available", "NodeHasDiskPressure", "NodeHasNoDiskPressure"),
+  pressure("pids", "pid.available", "NodeHasInsufficientPID", "NodeHasSufficientPID"),
+  {
+    name: "cordon",
+    what: "cordoned, and uncordoned",
+    async play(pair) {
+      await pair.begin("cordon");
+      await pair.both("NodeReady");
+      await pair.patch({ spec: { unschedulable: true } });
+      await pair.both("NodeNotSchedulable");
+      await pair.patch({ spec: { unschedulable: null } });
+      await pair.both("NodeSchedulable");
+    },
+  },
+  {
+    name: "restarts",
+    what: `${RESTARTS} restarts, then the network's configuration is away, and back`,
+    async play(pair, { runtime }) {
+      await pair.begin("restarts");
+      await pair.both("NodeReady");
+      for (let starts = 2; starts <= RESTARTS + 1; starts++) {
+        await pair.restart();
+        await pair.both("Starting", starts);
+      }
+      await pair.both("NodeHasSufficientPID", RESTARTS + 1);
+      runtime.network(false);
+      await pair.both("NodeNotReady");
+      runtime.network(true);
+      await pair.both("NodeReady", 2);
+    },
+  },
+  {
+    name: "outage",
+    what: "the apiserver does not answer for a while",
+    async play(pair, { apiserver }) {
+      await pair.begin("outage");
+      await pair.both("NodeReady");
+      process.kill(apiserver.pids.kubeApiserver, "SIGSTOP");
+      try {
+        await wait(OUTAGE_MS);
+      } finally {
+        process.kill(apiserver.pids.kubeApiserver, "SIGCONT");
+      }
+      await pair.both("NodeReady");
+    },
+  },
+];

@@ -1,0 +1,296 @@
+// Command lines as a whole, run in this process: what is printed, and with which exit code they end. Signals, standard
+// input and the bundle take a process: cli.test.ts.
+import { existsSync, readFileSync } from "node:fs";
+import type { RequestListener } from "node:http";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { runCommandLine } from "../../../node-shim/cli/command-line.ts";
+import type { StatusFile } from "../../../node-shim/status/status-file.ts";
+import type { Report } from "../../../shared/protocol/report.ts";
+import { JOIN_TOKEN, type MachineFolder, machineFolder } from "./machine-folder.ts";
+
+let folder: MachineFolder;
+beforeEach(() => {
+  folder = machineFolder();
+});
+afterEach(() => folder.remove());
+const run = (...args: Parameters<MachineFolder["run"]>) => folder.run(...args);
+const serve = (listener: RequestListener) => folder.serve(listener);
+const enrolledState = (name: string) => folder.enrol(name);
+const state = () => folder.state;
+
+interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+
+/** As a process of its own would end. */
+async function end(args: string[], environment: Record<string, string> = {}): Promise<Ended> {
+  const text = { stdout: "", stderr: "" };
+  let exited: Ended | undefined;
+  const listeners = SIGNALS.map((signal) => process.listeners(signal));
+  for (const name of ["ROLLCALL_JOIN_TOKEN", "ROLLCALL_URL"]) vi.stubEnv(name, environment[name]);
+  for (const name of ["stdout", "stderr"] as const)
+    vi.spyOn(process[name], "write").mockImplementation((chunk) => {
+      text[name] += String(chunk);
+      return true;
+    });
+  vi.spyOn(console, "error").mockImplementation((line) => void (text.stderr += `${String(line)}\n`));
+  vi.spyOn(process, "exit").mockImplementation((code) => {
+    // A process would have ended: what follows is written by nobody.
+    exited ??= { code: Number(code), ...text };
+    throw new Error("the process has ended");
+  });
+  try {
+    await runCommandLine(args);
+    return exited ?? { code: Number(process.exitCode ?? 0), ...text };
+  } finally {
+    vi.restoreAllMocks();
+    vi.unstubAllEnvs();
+    process.exitCode = undefined;
+    for (const [index, signal] of SIGNALS.entries())
+      for (const listener of process.listeners(signal))
+        if (!listeners[index]?.includes(listener)) process.off(signal, listener);
+  }
+}
+
+test.each([
+  ["no command", []],
+  ["a command that does not exist", ["walk"]],
+  ["a log format that does not exist", ["run", "--log-format", "xml"]],
+  ["a flag that does not exist", ["run", "--url", "https://a.example", "--bogus"]],
+  ["a flag without its value", ["run", "--url"]],
+  ["an argument too many", ["preview", "now"]],
+])("wrong command line: %s → 2, nothing on stdout", async (_situation, args) => {
+  const { code, stdout, stderr } = await end(args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).not.toBe("");
+});
+
+describe("cannot begin → 1, and one line that says what to do", () => {
+  const unreachable = "http://127.0.0.1:1";
+  // What is refused before it takes its folder needs no process: program.test.ts.
+  test.each<[situation: string, args: () => string[], line: RegExp]>([
+    [
+      "no join token",
+      () => run(unreachable),
+      /not enrolled yet: get a join token from your operator and pass/,
+    ],
+    [
+      "a join token file that is missing",
+      () => run(unreachable, "--join-token-file", "/nowhere/token"),
+      /--join-token-file \/nowhere\/token cannot be read \(ENOENT\): put the token there/,
+    ],
+    [
+      "a token that is none",
+      () => run(unreachable, "--join-token-file", import.meta.filename),
+      /this is not a join token/,
+    ],
+    [
+      "a name that no Node can have",
+      () => ["preview", "--hostname-override", "edge_1"],
+      /"edge_1" cannot be a Node's name: .*pass --hostname-override/,
+    ],
+    [
+      "more reserved than there is",
+      () => ["preview", "--kube-reserved", "memory=1Ei"],
+      /invalid Node Allocatable configuration\..* Change kubeReserved, /,
+    ],
+  ])("%s", async (_situation, args, line) => {
+    const { code, stdout, stderr } = await end(args());
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^node-shim: .+\n$/);
+    expect(stderr).toMatch(line);
+  });
+
+  it("another node's state folder", async () => {
+    await enrolledState("edge-2");
+    const { code, stderr } = await end(run(unreachable));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^node-shim: .*belongs to the node edge-2: use another --state for edge-1\n$/);
+    expect(existsSync(join(state(), "lock"))).toBe(false);
+  });
+
+  describe("a setup that fails", () => {
+    const reserving = (url: string) => run(url, "--kube-reserved", "memory=1Ei");
+    const line = /^node-shim: invalid Node Allocatable configuration\. .* Change kubeReserved, .*\n$/;
+
+    it("enrolled → the Worker is told, once, and no heartbeat follows", async () => {
+      const reports: { path: string | undefined; body: Report }[] = [];
+      const url = await serve((request, response) => {
+        let body = "";
+        request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+        request.on("end", () => {
+          reports.push({ path: request.url, body: JSON.parse(body) as Report });
+          const answer = { phase: "setup failed", ready: false, ticket: "t", reportInMs: 100 };
+          response.end(JSON.stringify(answer));
+        });
+      });
+      await enrolledState("edge-1");
+      const { code, stderr } = await end(reserving(url));
+      expect(code).toBe(1);
+      expect(stderr).toMatch(line);
+      expect(reports).toHaveLength(1);
+      expect(reports[0]).toMatchObject({ path: "/v1/nodes/edge-1/report", body: { protocol: 1 } });
+      expect(reports[0]?.body.vitals).toEqual({
+        signals: {},
+        setupError: stderr.slice("node-shim: ".length).trim(),
+      });
+      const left = JSON.parse(readFileSync(join(state(), "status.json"), "utf8")) as StatusFile;
+      expect(left.ended?.fault).toBe(stderr.slice("node-shim: ".length).trim());
+      expect(existsSync(join(state(), "lock"))).toBe(false);
+    });
+
+    it("the Worker cannot be told → both are said", async () => {
+      await enrolledState("edge-1");
+      const { code, stderr } = await end(reserving(unreachable));
+      const [warning = "", ...rest] = stderr.split("\n");
+      expect(code).toBe(1);
+      expect(warning).toMatch(/could not be told that the setup failed: .*ECONNREFUSED/);
+      expect(rest.join("\n")).toMatch(line);
+    });
+
+    it("not enrolled → no use of a join token is spent on it", async () => {
+      let requests = 0;
+      const url = await serve((_request, response) => {
+        requests++;
+        response.end("{}");
+      });
+      const { code, stderr } = await end(reserving(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(line);
+      expect(requests).toBe(0);
+    });
+  });
+
+  it("an enrolment that is refused", async () => {
+    const url = await serve((_request, response) => {
+      response.statusCode = 401;
+      response.end(
+        '{"reason":"token-refused","title":"The join token is not accepted","detail":"Ask for another."}',
+      );
+    });
+    const { code, stderr } = await end(run(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^node-shim: enrolment refused: The join token is not accepted\. Ask for another\. Join token: [\w-]{43}\n$/,
+    );
+  });
+});
+
+describe("join", () => {
+  const joined = (url: string, ...more: string[]) => ["join", ...run(url, ...more).slice(1)];
+  async function worker(phase = "registered"): Promise<{ url: string; paths: string[] }> {
+    const paths: string[] = [];
+    const url = await serve((request, response) => {
+      paths.push(`${request.method} ${request.url}`);
+      const answer = request.url?.endsWith("enrolment")
+        ? { kid: "k", ticket: "t" }
+        : { phase, ready: phase === "registered", ticket: "t", reportInMs: 20 };
+      request.resume().once("end", () => response.end(JSON.stringify(answer)));
+    });
+    return { url, paths };
+  }
+
+  it("the cluster's answer is another one, which does not pass → that, its cure, and an exit code of its own", async () => {
+    const { url } = await worker("name taken");
+    const { code, stderr } = await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+    expect(code).toBe(5);
+    expect(stderr).toMatch(
+      /\nnode-shim: edge-1 is a name that another Node or writer has\n→ rename this machine .*\n→ nothing reports/,
+    );
+    expect(existsSync(join(state(), "lock"))).toBe(false);
+  });
+
+  test.each<[situation: string, status: number, body: string, line: RegExp]>([
+    [
+      "refused",
+      401,
+      '{"reason":"token-refused","title":"The join token was not accepted","detail":"Ask for another."}',
+      /^node-shim: not enrolled: The join token was not accepted\. Ask for another\. Join token: [\w-]{43}\n$/,
+    ],
+    [
+      "another key is pinned",
+      409,
+      '{"reason":"name-pinned","title":"Another key is pinned under this name","detail":"An operator has to approve."}',
+      /An operator has to approve\. This machine's key: .{43}\. Join token: [\w-]{43}\n$/,
+    ],
+    ["not a Worker", 404, "<html>", /^node-shim: not enrolled: HTTP 404 without JSON.*node-shim doctor/],
+  ])(
+    "%s → 1, one line, the folder is free, and it can be tried again",
+    async (_situation, status, body, line) => {
+      const url = await serve((_request, response) => {
+        response.statusCode = status;
+        response.end(body);
+      });
+      const { code, stdout, stderr } = await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(line);
+      expect(existsSync(join(state(), "lock"))).toBe(false);
+      expect(existsSync(join(state(), "enrolment.json"))).toBe(false);
+    },
+  );
+
+  describe("over a network that holds requests up, so that what it signed comes too late", () => {
+    /** A Worker to which the first ones do. */
+    async function lateWorker(late: number): Promise<{ url: string; asked: () => number }> {
+      let asked = 0;
+      const challenge = {
+        reason: "challenge-stale",
+        title: "This came too late",
+        detail: "Repeat at once.",
+      };
+      const url = await serve((request, response) => {
+        const isLate = asked++ < late;
+        response.statusCode = isLate ? 409 : 200;
+        const enrolled = { kid: "k", phase: "registered", ready: true, ticket: "t", reportInMs: 20 };
+        const answer = isLate ? { ...challenge, challenge: `c-${asked}` } : enrolled;
+        request.resume().once("end", () => response.end(JSON.stringify(answer)));
+      });
+      return { url, asked: () => asked };
+    }
+
+    it("for a while → enrolled", async () => {
+      const { url } = await lateWorker(4);
+      expect(await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN })).toMatchObject({
+        code: 0,
+        stderr: expect.stringMatching(/^node-shim: enrolled as edge-1/),
+      });
+    });
+
+    it("all the time → gives up after nine requests, and says so", async () => {
+      const { url, asked } = await lateWorker(Number.POSITIVE_INFINITY);
+      const { code, stderr } = await end(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
+      expect({ code, stderr, asked: asked() }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(
+          /^node-shim: not enrolled: This came too late\. Repeat at once\. Join token: .{43}\n$/,
+        ),
+        asked: 9,
+      });
+    });
+  });
+
+  it("what run would refuse → refused before the Worker hears of it", async () => {
+    const { url, paths } = await worker();
+    const { code, stderr } = await end(joined(url, "--max-pods", "-1"), {
+      ROLLCALL_JOIN_TOKEN: JOIN_TOKEN,
+    });
+    expect({ code, stderr, paths }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/--max-pods: /),
+      paths: [],
+    });
+  });
+});
+
+test("--log-format json → JSON to the last line", async () => {
+  const { code, stderr } = await end(run("http://127.0.0.1:1", "--log-format", "json"));
+  expect(code).toBe(1);
+  expect(JSON.parse(stderr)).toMatchObject({
+    level: "error",
+    message: expect.stringMatching(/^this machine is not/),
+  });
+});

@@ -1,0 +1,148 @@
+// What a kubelet refuses of the fields that have no effect here, at each limit and just over it. Whether a kubelet does:
+// test/kubelet/verdicts.test.ts.
+import { describe, expect, it, test } from "vitest";
+import { parseConfiguration } from "../../../node-shim/config/config.ts";
+
+const HEAD = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+const read = (fields: string) => parseConfiguration(HEAD + fields, "file");
+
+describe("limits: at → accepted, just over → an error that names the field", () => {
+  const list = (field: string, value: string) => `${field}: [${value}]`;
+
+  test.each([
+    ["imageGCHighThresholdPercent", "imageGCHighThresholdPercent: 100", "imageGCHighThresholdPercent: 101"],
+    ["imageGCLowThresholdPercent", "imageGCLowThresholdPercent: 0", "imageGCLowThresholdPercent: -1"],
+    ["imageGCLowThresholdPercent", "imageGCLowThresholdPercent: 84", "imageGCLowThresholdPercent: 85"],
+    ["imageGCLowThresholdPercent", "imageGCHighThresholdPercent: 81", "imageGCHighThresholdPercent: 80"],
+    ["imageMinimumGCAge", "imageMinimumGCAge: 0s", "imageMinimumGCAge: -1ms"],
+    ["imageMaximumGCAge", "imageMaximumGCAge: 0s", "imageMaximumGCAge: -1ms"],
+    ["imageMaximumGCAge", "imageMaximumGCAge: 2m1ms", "imageMaximumGCAge: 2m"],
+    ["port", "port: 65535", "port: 65536"],
+    ["healthzPort", "healthzPort: 65535", "healthzPort: 65536"],
+    ["readOnlyPort", "readOnlyPort: 0", "readOnlyPort: -1"],
+    ["iptablesDropBit", "iptablesDropBit: 31", "iptablesDropBit: 32"],
+    ["iptablesMasqueradeBit", "iptablesMasqueradeBit: 0", "iptablesMasqueradeBit: -1"],
+    ["oomScoreAdj", "oomScoreAdj: -1000", "oomScoreAdj: -1001"],
+    ["oomScoreAdj", "oomScoreAdj: 1000", "oomScoreAdj: 1001"],
+    ["eventBurst", "eventBurst: 0", "eventBurst: -1"],
+    ["eventRecordQPS", "eventRecordQPS: 0", "eventRecordQPS: -1"],
+    ["kubeAPIBurst", "kubeAPIBurst: 0", "kubeAPIBurst: -1"],
+    ["kubeAPIQPS", "kubeAPIQPS: 0", "kubeAPIQPS: -1"],
+    ["maxOpenFiles", "maxOpenFiles: 0", "maxOpenFiles: -1"],
+    ["registryBurst", "registryBurst: 0", "registryBurst: -1"],
+    ["registryPullQPS", "registryPullQPS: 0", "registryPullQPS: -1"],
+    ["eventBurst", "eventBurst: 2147483647", "eventBurst: 2147483648"],
+    ["maxParallelImagePulls", "maxParallelImagePulls: 1", "maxParallelImagePulls: 0"],
+    [
+      "maxParallelImagePulls",
+      "maxParallelImagePulls: 1\nserializeImagePulls: true",
+      "maxParallelImagePulls: 2\nserializeImagePulls: true",
+    ],
+    ["containerLogMaxWorkers", "containerLogMaxWorkers: 1", "containerLogMaxWorkers: 0"],
+    ["containerLogMaxFiles", "containerLogMaxFiles: 2", "containerLogMaxFiles: 1"],
+    ["containerLogMonitorInterval", "containerLogMonitorInterval: 3s", "containerLogMonitorInterval: 2999ms"],
+    ["containerLogMaxSize", "containerLogMaxSize: 10Mi", "containerLogMaxSize: 10Mib"],
+    ["memoryThrottlingFactor", "memoryThrottlingFactor: 1", "memoryThrottlingFactor: 1.01"],
+    ["memoryThrottlingFactor", "memoryThrottlingFactor: 0.01", "memoryThrottlingFactor: 0"],
+    ["syncFrequency", "syncFrequency: 0s", "syncFrequency: -1ms"],
+    ["cpuCFSQuotaPeriod", "cpuCFSQuotaPeriod: 1s", "cpuCFSQuotaPeriod: 1001ms"],
+    ["cpuCFSQuotaPeriod", "cpuCFSQuotaPeriod: 1ms", "cpuCFSQuotaPeriod: 999us"],
+    [
+      "crashLoopBackOff",
+      "crashLoopBackOff: { maxContainerRestartPeriod: 1s }",
+      "crashLoopBackOff: { maxContainerRestartPeriod: 999ms }",
+    ],
+    [
+      "crashLoopBackOff",
+      "crashLoopBackOff: { maxContainerRestartPeriod: 300s }",
+      "crashLoopBackOff: { maxContainerRestartPeriod: 300001ms }",
+    ],
+    ["userNamespaces", "userNamespaces: { idsPerPod: 65536 }", "userNamespaces: { idsPerPod: 65535 }"],
+    [
+      "userNamespaces",
+      "userNamespaces: { idsPerPod: 4294901760 }",
+      "userNamespaces: { idsPerPod: 4294967296 }",
+    ],
+    ["qosReserved", "qosReserved: { memory: 100% }", "qosReserved: { memory: 101% }"],
+    [
+      "tracing",
+      "tracing: { samplingRatePerMillion: 1000000 }",
+      "tracing: { samplingRatePerMillion: 1000001 }",
+    ],
+    ["tracing", "tracing: { samplingRatePerMillion: 0 }", "tracing: { samplingRatePerMillion: -1 }"],
+    ["podLogsDir", "podLogsDir: /var/log", "podLogsDir: /var//log"],
+    ["logging.verbosity", "logging: { verbosity: 0 }", "logging: { verbosity: -1 }"],
+    ["logging", "logging: { flushFrequency: 1ns }", "logging: { flushFrequency: -1ms }"],
+    [
+      "allowedUnsafeSysctls",
+      list("allowedUnsafeSysctls", `net.${"a".repeat(249)}`),
+      list("allowedUnsafeSysctls", `net.${"a".repeat(250)}`),
+    ],
+    [
+      "reservedMemory",
+      "reservedMemory: [{ numaNode: 0, limits: { memory: 1 } }, { numaNode: 1, limits: { memory: 1 } }]",
+      "reservedMemory: [{ numaNode: 0, limits: { memory: 1 } }, { numaNode: 0, limits: { memory: 1 } }]",
+    ],
+  ])("%s: %s | %s", (field, at, over) => {
+    expect(read(at).ignored.length).toBeGreaterThan(0);
+    expect(() => read(over)).toThrow(new RegExp(`^file: ${field.replaceAll(".", String.raw`\.`)}: .+$`));
+  });
+});
+
+describe("a fault → one line that names the field", () => {
+  test.each([
+    ["syncFrequency: 60", "syncFrequency: must be a duration such as 10s or 5m"],
+    ["clusterDNS: 10.0.0.10", "clusterDNS: must be a list"],
+    ["clusterDNS: [1]", "clusterDNS.0: must be a text"],
+    ["authentication: []", "authentication: must be a map"],
+    [
+      "authentication: { anonymous: { enabled: 1 } }",
+      "authentication.anonymous.enabled: must be true or false",
+    ],
+    [
+      "authentication: { anonymos: {} }",
+      "authentication: has no field anonymos; the nearest known name is anonymous",
+    ],
+    [
+      "topologyManagerPolicy: most-effort",
+      'topologyManagerPolicy: must be one of none, best-effort, restricted, single-numa-node, not "most-effort"',
+    ],
+    [
+      "memorySwap: { swapBehavior: All }",
+      'memorySwap: swapBehavior must be one of NoSwap, LimitedSwap, not "All"',
+    ],
+    [
+      "featureGates: { MemoryQos: true }",
+      "featureGates: unrecognized feature gate: MemoryQos; the nearest known name is MemoryQoS",
+    ],
+  ])("%s", (fields, message) => {
+    expect(() => read(fields)).toThrow(`file: ${message}`);
+  });
+});
+
+describe("a file as a kubelet reads it", () => {
+  it.each<[situation: string, fields: string, value: object]>([
+    [
+      "yes and off are booleans",
+      "registerNode: yes\ncgroupsPerQOS: off\nenforceNodeAllocatable: []",
+      { registerNode: true, cgroupsPerQOS: false },
+    ],
+    ["the last of equal keys counts", "maxPods: 20\nmaxPods: 30", { maxPods: 30 }],
+    [
+      "so it does in a map",
+      "evictionHard: { pid.available: 10%, pid.available: 20% }",
+      { evictionHard: { "pid.available": "20%" } },
+    ],
+    ["a number in another notation", "maxPods: 0x14", { maxPods: 20 }],
+    ["a date is a text", "providerID: 2026-01-01", { providerID: "2026-01-01" }],
+  ])("%s", (_, fields, value) => {
+    expect(read(fields).inForce).toMatchObject(value);
+  });
+
+  it("says which keys stand there twice, and where", () => {
+    expect(read("maxPods: 20\nmaxPods: 30\n").repeated).toEqual([
+      "Map keys must be unique at line 4, column 1",
+    ]);
+    expect(read("maxPods: 20").repeated).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+// What an operator reads of the watch of the Nodes, in each of its states.
+import { expect, test } from "vitest";
+import { checkWatch, type WatchState } from "../../../shared/deployment/watch.ts";
+import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
+
+const AT = Date.UTC(2026, 0, 1);
+const WELL: WatchState = { state: "live", nodes: 3, waiting: 2, beyond: 0, listedAtMs: AT };
+const FORBIDDEN: ApiError = {
+  kind: "status",
+  status: { code: 403, reason: "Forbidden", message: "nodes is forbidden" },
+};
+const CUT: ApiError = { kind: "unanswered", message: "the watch ended at once" };
+const down = (error: ApiError, more: Partial<WatchState> = {}): WatchState => ({
+  ...WELL,
+  state: "down",
+  downSinceMs: AT + 1000,
+  error,
+  ...more,
+});
+
+test.each<[situation: string, watch: WatchState | null, state: string, message: RegExp, cure?: RegExp]>([
+  ["is turned off", null, "ok", /^off, by NODE_WATCH or without KUBE_URL: .* within minutes/],
+  ["is live", WELL, "ok", /^live, 3 Nodes, 2 changes wait$/],
+  ["begins", { ...WELL, state: "starting" }, "ok", /^it begins$/],
+  ["has nothing to watch", { ...WELL, state: "paused", nodes: 0 }, "ok", /^there is no Node to watch$/],
+  [
+    "has one Node too many",
+    { ...WELL, beyond: 1 },
+    "warning",
+    /^1 Nodes are too many for it/,
+    /several deployments/,
+  ],
+  [
+    "may not list or watch",
+    down(FORBIDDEN),
+    "warning",
+    /^down since 2026-01-01T00:00:01.000Z: .*forbidden.*last listed: 2026-01-01T00:00:00.000Z/,
+    /kubectl apply .*NODE_WATCH/,
+  ],
+  ["is not let through", down(CUT), "warning", /the watch ended at once/, /lasts for minutes/],
+  [
+    "never got so far as a list",
+    { state: "down", nodes: 0, waiting: 0, beyond: 0, downSinceMs: AT, error: CUT },
+    "warning",
+    /last listed: never/,
+    /lasts for minutes/,
+  ],
+  [
+    "is down, with Nodes too many: the first thing first",
+    down(CUT, { beyond: 1 }),
+    "warning",
+    /^down/,
+    /minutes/,
+  ],
+])("a watch that %s", (_, watch, state, message, cure) => {
+  const found = checkWatch(watch);
+  expect(found).toMatchObject({ check: "watch", state, message: expect.stringMatching(message) });
+  if (cure) expect(found.cure).toMatch(cure);
+  else expect(found.cure).toBeUndefined();
+});

@@ -1,0 +1,72 @@
+// A shim that starts again and again: its events begin afresh, as a kubelet's, within bounds; whether the machine is up is
+// told whatever comes before.
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Event } from "../../shared/kubernetes/types.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
+import { FRESH_EVENTS } from "../../worker/tick/fresh-events.ts";
+import { enrolled, facts, HEALTHY, kube, shimOf } from "../worker/support/machine.ts";
+
+const DOWN: Vitals = { ...HEALTHY, errors: { runtime: ["container runtime is down"] } };
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const after = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+const ring = (name: string) => runDurableObjectAlarm(env.NODES.getByName(name));
+
+/** Of one reason, their counts, in the order in which they began. */
+async function countsOf(name: string, reason: string): Promise<number[]> {
+  const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
+  const { items } = await kube<{ items: Event[] }>("GET", path);
+  return items
+    .filter((event) => event.reason === reason)
+    .toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1))
+    .map(({ count = 1 }) => count);
+}
+
+describe("a shim that starts again and again", () => {
+  it("seven starts in 90 s, then the runtime is down → NodeNotReady is there with that report", async () => {
+    const name = "restarts-flip";
+    const machine = await enrolled(name);
+    let report = shimOf(machine, "start-0");
+    await report(facts(name), HEALTHY);
+    await ring(name);
+    after(600);
+    for (let start = 1; start <= 7; start++) {
+      after(90 / 7);
+      report = shimOf(machine, `start-${start}`);
+      await report(facts(name), HEALTHY);
+      await ring(name);
+    }
+    after(10);
+    await report(facts(name), DOWN);
+    expect(await countsOf(name, "NodeNotReady")).toEqual([1]);
+    after(10);
+    await report(facts(name), HEALTHY);
+    expect(await countsOf(name, "NodeReady")).toHaveLength(2);
+  });
+
+  it("a start's events are new ones; beyond the limit they count on", async () => {
+    const name = "restarts-fresh";
+    const machine = await enrolled(name);
+    const counts: number[][] = [];
+    // No sooner than a registration comes back, and far sooner than a fresh start does.
+    for (let start = 0; start < FRESH_EVENTS.atOnce + 4; start++) {
+      await shimOf(machine, `start-${start}`)(facts(name), HEALTHY);
+      await ring(name);
+      after(65);
+      await ring(name);
+      counts.push(await countsOf(name, "Starting"));
+    }
+    const starts = counts.at(-1) ?? [];
+    expect(starts.reduce((sum, count) => sum + count, 0)).toBe(FRESH_EVENTS.atOnce + 4);
+    // 16 starts take 16 minutes, in which three more come back: one start is not fresh.
+    expect(starts).toEqual([...Array.from({ length: FRESH_EVENTS.atOnce + 2 }, () => 1), 2]);
+  });
+});

@@ -1,0 +1,172 @@
+// Nodes that are watched, through the whole Worker: what others do to one is known, and put back, without a report.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import { clusterObject } from "../../worker/env.ts";
+import { tickingMachine } from "../worker/support/kube-in-between.ts";
+import {
+  enrolled,
+  facts,
+  HEALTHY,
+  kube,
+  operator,
+  requestsAbout,
+  shimOf,
+} from "../worker/support/machine.ts";
+
+const MACHINE_LABEL = "rollcall.dev/machine";
+const nodePath = (name: string) => `/api/v1/nodes/${name}`;
+const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
+const getNode = (name: string) => kube("GET", nodePath(name));
+/** What has happened in the end, however fast the machine is. */
+const eventually = (look: () => Promise<void>) => vi.waitFor(look, { timeout: 60_000, interval: 50 });
+
+/** Another deployment than the other files': they share the apiserver, and the cluster's object. */
+const before = { NODE_WATCH: env.NODE_WATCH, DEPLOYMENT: env.DEPLOYMENT };
+/** The cluster's object forgets what it has in memory, also while it watches. */
+const evictCluster = () =>
+  runInDurableObject(clusterObject(env), (_, state) => state.abort("evicted")).catch(() => undefined);
+
+describe("a Node that is watched", () => {
+  beforeAll(async () => {
+    Object.assign(env, { NODE_WATCH: "on", DEPLOYMENT: "watched" });
+    await evictCluster();
+  });
+  afterAll(async () => {
+    Object.assign(env, before);
+    await evictCluster();
+    expect(await clusterObject(env).watchState()).toEqual({ state: null });
+  });
+
+  const isWatched = async (name: string) => (await clusterObject(env).standing(name)).isWatched;
+  const phaseOf = async (name: string) => (await operator("GET", `/v1/nodes/${name}`)).body["phase"];
+
+  async function watched(name: string) {
+    const report = shimOf(await enrolled(name));
+    const send = () => report(facts(name), HEALTHY);
+    expect(await send()).toMatchObject({ ok: true, value: { phase: "registered" } });
+    await send();
+    await eventually(async () => expect(await isWatched(name)).toBe(true));
+    await requestsAbout(name);
+    return send;
+  }
+
+  async function change(name: string, how: (node: Node) => object): Promise<void> {
+    const node = await getNode(name);
+    await kube("PUT", `${nodePath(name)}?fieldManager=kubectl`, { ...node, ...how(node) });
+  }
+
+  const withoutLabel = ({ metadata }: Node) => {
+    const { [MACHINE_LABEL]: _, ...labels } = metadata?.labels ?? {};
+    return { metadata: { ...metadata, labels } };
+  };
+  const isLabelBack = (name: string) =>
+    eventually(async () => expect((await getNode(name)).metadata?.labels).toHaveProperty(MACHINE_LABEL));
+
+  it("steady → a heartbeat is one request, and no row", async () => {
+    const name = "watched-steady";
+    const send = await watched(name);
+    const rows = () =>
+      runInDurableObject(env.NODES.getByName(name), (_, { storage }) =>
+        storage.sql.exec("SELECT * FROM records").toArray(),
+      );
+    const rowsBefore = await rows();
+    await send();
+    expect(await requestsAbout(name)).toEqual([`PUT ${leasePath(name)}`]);
+    expect(await rows()).toEqual(rowsBefore);
+  });
+
+  it("cordoned → an event says so, without a report or a lease", async () => {
+    const name = "watched-cordoned";
+    await watched(name);
+    await change(name, ({ spec }) => ({ spec: { ...spec, unschedulable: true } }));
+    const asked: string[] = [];
+    await eventually(async () => {
+      asked.push(...(await requestsAbout(name)));
+      expect(asked).toContain("POST /api/v1/namespaces/default/events");
+    });
+    expect(asked.filter((request) => !request.endsWith("/events"))).toEqual([]);
+  });
+
+  it("without one of our labels → it is back; also where nobody watched when it went", async () => {
+    const name = "watched-label";
+    await watched(name);
+    await change(name, withoutLabel);
+    await isLabelBack(name);
+    await eventually(async () => expect(await isWatched(name)).toBe(true));
+    await evictCluster();
+    await change(name, withoutLabel);
+    // As the cron trigger does.
+    await clusterObject(env).watchNodes();
+    await isLabelBack(name);
+    expect((await requestsAbout(name)).filter((request) => request.startsWith("PUT"))).toEqual([]);
+  });
+
+  it("off the list, since the label is gone by which it is watched → read, put back, and watched again", async () => {
+    const name = "watched-off-list";
+    await watched(name);
+    await change(name, ({ metadata }) => {
+      const { "rollcall.dev/deployment": _, ...labels } = metadata?.labels ?? {};
+      return { metadata: { ...metadata, labels } };
+    });
+    await eventually(async () => {
+      expect((await getNode(name)).metadata?.labels).toMatchObject({ "rollcall.dev/deployment": "watched" });
+      expect(await isWatched(name)).toBe(true);
+    });
+    expect(await phaseOf(name)).toBe("registered");
+  });
+
+  it("given up by the node controller sooner than its lease runs out → Unknown until a report comes", async () => {
+    const name = "watched-given-up";
+    const send = await watched(name);
+    const readyOf = ({ status }: Node) => status?.conditions?.find(({ type }) => type === "Ready")?.status;
+    const node = await getNode(name);
+    const conditions = node.status?.conditions?.map((condition) => ({ ...condition, status: "Unknown" }));
+    const status = { ...node.status, conditions };
+    await kube("PUT", `${nodePath(name)}/status?fieldManager=kubectl`, { ...node, status });
+    await eventually(async () => {
+      const { entries } = (await operator<{ entries: object[] }>("GET", `/v1/nodes/${name}/history`)).body;
+      expect(JSON.stringify(entries)).toContain("by somebody else");
+    });
+    // What the notice sets off has ended before the answer to this one.
+    await runInDurableObject(env.NODES.getByName(name), (object) => object.noticeNode(node));
+    expect((await requestsAbout(name)).filter((request) => request.startsWith("PATCH"))).toEqual([]);
+    expect(readyOf(await getNode(name))).toBe("Unknown");
+    await send();
+    expect(readyOf(await getNode(name))).toBe("True");
+  });
+
+  it("deleted → so says its phase, without a report", async () => {
+    const name = "watched-deleted";
+    await watched(name);
+    await kube("DELETE", nodePath(name));
+    await eventually(async () => expect(await phaseOf(name)).toBe("node deleted"));
+    expect(await isWatched(name)).toBe(false);
+  });
+});
+
+describe("a status that is due", () => {
+  /** A quarter of an hour of heartbeats. */
+  async function readsAndWrites(isWatched: boolean): Promise<{ reads: number; writes: number }> {
+    const name = `due-watched-${isWatched}`;
+    const machine = tickingMachine(name);
+    machine.isWatched = isWatched;
+    await machine.report();
+    await machine.report();
+    const counted = { reads: 0, writes: 0 };
+    for (let each = 0; each < 90; each++) {
+      machine.nowMs += 10_000;
+      await machine.report();
+      counted.reads += machine.requests.filter((request) => request.startsWith("GET")).length;
+      counted.writes += machine.requests.filter((request) => request.startsWith("PATCH")).length;
+    }
+    return counted;
+  }
+
+  it("where its Node is watched → written without reading it; else it is read first", async () => {
+    const [watched, unwatched] = [await readsAndWrites(true), await readsAndWrites(false)];
+    expect([watched.reads, watched.writes > 2]).toEqual([0, true]);
+    expect([unwatched.reads === unwatched.writes, unwatched.writes]).toEqual([true, watched.writes]);
+  });
+});

@@ -1,0 +1,626 @@
+// What the watch of the Nodes makes of lists, changes and failures: who is told of what, what is known for certain, and
+// what the apiserver is asked.
+import { describe, expect, it, test, vi } from "vitest";
+import { NOTICE_LIMITS } from "../../../worker/cluster/notices.ts";
+import { WATCH_LIMITS } from "../../../worker/cluster/node-watch.ts";
+import { MOST_NODES } from "../../../worker/cluster/seen-nodes.ts";
+import { WAIT_LIMITS } from "../../../worker/cluster/watch-wait.ts";
+import type { WatchEnd } from "../../../worker/kube/watch-stream.ts";
+import { ourNode, refusal, UNREACHABLE, watchedCluster } from "../support/watched-cluster.ts";
+
+/** A thousand times the same. */
+const always = <T>(fault: T): T[] => Array.from({ length: 1000 }, () => fault);
+
+type Cluster = ReturnType<typeof watchedCluster>;
+const names = (count: number) => Array.from({ length: count }, (_, each) => `node-${each}`);
+const toldNames = ({ told }: Cluster) => told.map(({ name, node }) => (node ? name : `${name} gone`));
+const failed = (error = UNREACHABLE, retryAfterMs?: number): WatchEnd => ({
+  kind: "failed",
+  error,
+  ...(retryAfterMs !== undefined && { retryAfterMs }),
+});
+
+/** Watches these Nodes, and all that is known of them has been told; what the test looks at begins now. */
+async function watching(nodes: readonly string[], options: Parameters<typeof watchedCluster>[0] = {}) {
+  const cluster = watchedCluster(options);
+  for (const name of nodes) cluster.put(ourNode(name));
+  await cluster.pass(10_000);
+  expect(cluster.watch.state()).toMatchObject({ state: "live", nodes: nodes.length, waiting: 0 });
+  forget(cluster);
+  return cluster;
+}
+
+function forget(cluster: Cluster): void {
+  Object.assign(cluster, { told: [], notes: [], pages: [], watches: [], rowsWritten: 0, registryAsked: 0 });
+}
+
+describe("the first list", () => {
+  it("comes in pages, and tells each machine's object of its Node: nobody knows what that was told before", async () => {
+    const cluster = watchedCluster({ page: 2 });
+    for (const name of names(5)) cluster.put(ourNode(name));
+    await cluster.pass(10_000);
+    expect(cluster.pages.map(({ limit, continue: token }) => [limit, token])).toEqual([
+      [WATCH_LIMITS.page, undefined],
+      [WATCH_LIMITS.page, "2@105"],
+      [WATCH_LIMITS.page, "4@105"],
+    ]);
+    expect(toldNames(cluster)).toEqual(names(5));
+    expect(names(5).every((name) => cluster.watch.isWatched(name))).toBe(true);
+    expect([cluster.watches.map(({ version }) => version), cluster.notes]).toEqual([["105"], []]);
+  });
+
+  it("that finds no Node → nothing is watched until somebody asks; the first Node is then found", async () => {
+    const cluster = watchedCluster();
+    await cluster.pass(60_000);
+    expect([cluster.watch.state().state, cluster.alarmMs, cluster.pages.length]).toEqual(["paused", null, 1]);
+    cluster.put(ourNode("a"));
+    cluster.wake();
+    await cluster.pass(5000);
+    expect([cluster.watch.isWatched("a"), cluster.watch.state().state]).toEqual([true, "live"]);
+  });
+
+  it("of no Node, asked for by everybody at once → once in five seconds", async () => {
+    const cluster = watchedCluster();
+    for (let each = 0; each < 199; each++) {
+      await cluster.pass(100);
+      cluster.wake();
+    }
+    expect(cluster.pages).toHaveLength(4);
+  });
+});
+
+describe("a change", () => {
+  it("by somebody else → told in half a second, with the Node; meanwhile it is not known for certain", async () => {
+    const cluster = await watching(["a", "b"]);
+    const changedMs = cluster.nowMs();
+    const node = cluster.touch("a", { zone: "x" });
+    expect([cluster.watch.isWatched("a"), cluster.watch.isWatched("b")]).toEqual([false, true]);
+    await cluster.pass(5000);
+    expect(cluster.told).toEqual([{ name: "a", node, atMs: changedMs + 500 }]);
+    expect([cluster.watch.isWatched("a"), cluster.pages]).toEqual([true, []]);
+  });
+
+  it("by this deployment's own hand, as a heartbeat → no notice, no row, no request", async () => {
+    const cluster = await watching(["a"]);
+    const node = cluster.nodes.get("a")!;
+    const conditions = [{ type: "Ready", status: "False", lastHeartbeatTime: "2026-01-01T00:00:00Z" }];
+    cluster.put({ ...node, status: { conditions } });
+    cluster.bookmark();
+    await cluster.pass(5000);
+    expect([cluster.told, cluster.rowsWritten, cluster.registryAsked, cluster.pages]).toEqual([[], 0, 0, []]);
+  });
+
+  test.each<[what: string, make: (cluster: Cluster) => void, told: string[]]>([
+    ["created by its machine's object → which knows it", (cluster) => void cluster.put(ourNode("new")), []],
+    ["created by somebody else → told", (cluster) => void cluster.touch("new", {}), ["new"]],
+  ])("a Node that is %s", async (_, make, told) => {
+    const cluster = await watching(["a"]);
+    make(cluster);
+    await cluster.pass(5000);
+    expect([toldNames(cluster), cluster.watch.isWatched("new")]).toEqual([told, true]);
+  });
+
+  it("that is taken back before it is told → nobody is told", async () => {
+    const cluster = await watching(["a"]);
+    const before = cluster.nodes.get("a")!;
+    cluster.touch("a", { zone: "x" });
+    cluster.put(before);
+    await cluster.pass(5000);
+    expect([cluster.told, cluster.watch.isWatched("a")]).toEqual([[], true]);
+  });
+
+  it("that is taken back while it is told → told of both: the object must not keep the first", async () => {
+    const cluster = await watching(["a"]);
+    const before = cluster.nodes.get("a")!;
+    cluster.tell = () => cluster.pause(1000);
+    cluster.touch("a", { zone: "x" });
+    await cluster.pass(700);
+    const back = cluster.put(before);
+    await cluster.pass(5000);
+    expect(cluster.told.map(({ node }) => node?.metadata?.labels)).toEqual([{ zone: "x" }, undefined]);
+    expect([cluster.told.at(-1)?.node, cluster.watch.isWatched("a")]).toEqual([back, true]);
+  });
+
+  it("of a Node without a machine → one question to the registry, and no object is woken", async () => {
+    const cluster = await watching(["a"]);
+    cluster.strangers.add("stranger");
+    cluster.touch("stranger", { "rollcall.dev/deployment": "rollcall" });
+    await cluster.pass(5000);
+    expect([cluster.told, cluster.registryAsked]).toEqual([[], 1]);
+    // A machine that enrols under this name later is told of what changes from then on.
+    cluster.strangers.clear();
+    cluster.touch("stranger", { zone: "x" });
+    await cluster.pass(5000);
+    expect(toldNames(cluster)).toEqual(["stranger"]);
+  });
+});
+
+describe("a Node that is gone from the list", () => {
+  it("→ told at once without it, and not known for certain any more; its row goes", async () => {
+    const cluster = await watching(["a", "b"]);
+    cluster.remove("a");
+    await cluster.pass(100);
+    expect([toldNames(cluster), cluster.watch.isWatched("a")]).toEqual([["a gone"], false]);
+    expect([...cluster.stored.keys()]).toEqual(["b"]);
+  });
+
+  it.each([
+    ["the same one → nobody is told", ourNode("a"), []],
+    ["another one → told of that", ourNode("a", { metadata: { uid: "another" } }), ["a"]],
+  ])("and back before its object could be told: %s", async (_, back, told) => {
+    const cluster = await watching(["a", "b"]);
+    await cluster.notices.close();
+    cluster.remove("a");
+    cluster.put(back);
+    cluster.endWatch();
+    await cluster.pass(10_000);
+    expect([toldNames(cluster), cluster.watch.isWatched("a")]).toEqual([told, true]);
+  });
+
+  it("while its object is told of it for the first time → told that it is gone as well", async () => {
+    const cluster = await watching(["b"]);
+    cluster.tell = () => cluster.pause(1000);
+    cluster.touch("a", {});
+    await cluster.pass(700);
+    cluster.remove("a");
+    await cluster.pass(5000);
+    expect([toldNames(cluster), cluster.stored.has("a")]).toEqual([["a", "a gone"], false]);
+  });
+});
+
+describe("an object that is evicted", () => {
+  const unwatched = async (cluster: Cluster) => {
+    await cluster.notices.close();
+  };
+
+  test.each<[situation: string, before: (cluster: Cluster) => void | Promise<unknown>, told: string[]]>([
+    ["with nothing that waits → nobody is told", () => undefined, []],
+    [
+      "with a change that waits → told",
+      async (cluster) => unwatched(cluster).then(() => cluster.touch("a", { zone: "x" })),
+      ["a"],
+    ],
+    [
+      "with a deletion that waits → told",
+      async (cluster) => unwatched(cluster).then(() => cluster.remove("a")),
+      ["a gone"],
+    ],
+    [
+      "with a deletion that waits, and the Node is back → nobody is told",
+      async (cluster) => {
+        await unwatched(cluster);
+        cluster.remove("a");
+        cluster.evict();
+        cluster.put(ourNode("a"));
+      },
+      [],
+    ],
+    [
+      "before a change → told",
+      (cluster) => {
+        cluster.evict();
+        cluster.touch("a", { zone: "x" });
+      },
+      ["a"],
+    ],
+    [
+      "before a deletion → told",
+      (cluster) => {
+        cluster.evict();
+        cluster.remove("a");
+      },
+      ["a gone"],
+    ],
+    [
+      "before a Node is created → told, since nobody knows what happened to it meanwhile",
+      (cluster) => {
+        cluster.evict();
+        cluster.put(ourNode("new"));
+      },
+      ["new"],
+    ],
+  ])("%s", async (_, before, told) => {
+    const cluster = await watching(["a", "b"]);
+    await before(cluster);
+    cluster.evict();
+    await cluster.pass(10_000);
+    expect([toldNames(cluster), cluster.watch.state()]).toMatchObject([told, { state: "live", waiting: 0 }]);
+  });
+
+  it("while it tells a change, which is then taken back → told again: nobody knows what arrived", async () => {
+    const cluster = await watching(["a", "b"]);
+    const before = cluster.nodes.get("a")!;
+    cluster.tell = () => cluster.pause(1000);
+    cluster.touch("a", { zone: "x" });
+    await cluster.pass(700);
+    cluster.evict();
+    cluster.put(before);
+    await cluster.pass(10_000);
+    expect(cluster.told.map(({ node }) => node?.metadata?.labels)).toEqual([{ zone: "x" }, undefined]);
+  });
+});
+
+describe("a list", () => {
+  it.each([
+    ["that fails half-way", UNREACHABLE],
+    ["whose next page is refused: its continue token has expired", refusal(410, "Expired")],
+  ])("%s → begins again, and nothing counts as gone", async (_, error) => {
+    const cluster = await watching(names(5), { page: 2 });
+    cluster.listFaults = [undefined, error];
+    cluster.endWatch({ kind: "expired" });
+    await cluster.pass(70_000);
+    expect(cluster.pages.map(({ continue: token }) => token)).toEqual([
+      undefined,
+      "2@105",
+      undefined,
+      "2@105",
+      "4@105",
+    ]);
+    expect([cluster.told, cluster.watch.state().state]).toEqual([[], "live"]);
+  });
+
+  it("that misses what happens between its pages → the watch brings it, from the first page on", async () => {
+    const cluster = await watching(names(3), { page: 2 });
+    cluster.onPage = (pages) => {
+      if (pages === 1) cluster.touch("node-0", { zone: "x" });
+      if (pages === 2) cluster.touch("between", {});
+    };
+    cluster.endWatch({ kind: "expired" });
+    await cluster.pass(10_000);
+    expect(cluster.watches.map(({ version }) => version)).toEqual(["103"]);
+    expect(toldNames(cluster)).toEqual(["node-0", "between"]);
+  });
+
+  it("longer than a turn may read → goes on in the next one, and nothing counts as gone meanwhile", async () => {
+    const cluster = await watching(["last"], { page: 1 });
+    const size = 4 * 1024 * 1024;
+    const images = [{ names: ["x".repeat(size)] }];
+    const some = names(WATCH_LIMITS.turnLength / size + 1);
+    const last = cluster.nodes.get("last")!;
+    cluster.nodes.clear();
+    for (const name of some) {
+      cluster.strangers.add(name);
+      cluster.nodes.set(name, ourNode(name, { status: { images } }));
+    }
+    cluster.nodes.set("last", last);
+    const turn = vi.spyOn(cluster.watch, "turn");
+    cluster.endWatch({ kind: "expired" });
+    await cluster.pass(10_000);
+    // The one with the first pages, and the one with the last page and the watch.
+    expect([turn.mock.calls.length, cluster.pages.length, cluster.told]).toEqual([2, some.length + 1, []]);
+    expect(cluster.watch.state()).toMatchObject({ state: "live", nodes: some.length + 1 });
+  });
+
+  test.each<[after: string, end: WatchEnd]>([
+    ["the version is refused", { kind: "expired" }],
+    ["a watch has failed once, whose version the next one would be let go on from", failed()],
+  ])(
+    "that is older than what was known, after %s → all objects are told, and history says so",
+    async (_, end) => {
+      const cluster = await watching(["a", "b"]);
+      cluster.restore(50);
+      cluster.endWatch(end);
+      await cluster.pass(10_000);
+      expect(toldNames(cluster)).toEqual(["a", "b"]);
+      expect(cluster.notes).toEqual([
+        "the versions of the cluster's objects went back: all machines read their Nodes again",
+      ]);
+      // Once: the versions that count are those from now on.
+      cluster.endWatch({ kind: "expired" });
+      await cluster.pass(20_000);
+      expect([cluster.told.length, cluster.notes.length]).toEqual([2, 1]);
+    },
+  );
+
+  it("that is none → a failure, and not an empty one", async () => {
+    const cluster = await watching(["a"]);
+    const list = vi.spyOn(cluster.nodes, "values").mockImplementation(() => {
+      throw new TypeError("items is not iterable");
+    });
+    cluster.endWatch({ kind: "expired" });
+    await cluster.pass(10_000);
+    expect([cluster.told, cluster.watch.state()]).toMatchObject([[], { state: "down", nodes: 1 }]);
+    list.mockRestore();
+    await cluster.pass(70_000);
+    expect(cluster.watch.state().state).toBe("live");
+  });
+});
+
+describe(`more than ${MOST_NODES} Nodes`, () => {
+  it("→ those beyond are kept true without the watch, counted once each, and take a place that becomes free", async () => {
+    const cluster = watchedCluster();
+    const some = names(MOST_NODES);
+    for (const name of some) {
+      cluster.strangers.add(name);
+      cluster.nodes.set(name, ourNode(name));
+    }
+    await cluster.pass(10_000);
+    expect(cluster.watch.state()).toMatchObject({ nodes: some.length, beyond: 0, waiting: 0 });
+    cluster.strangers.add("one-more");
+    cluster.put(ourNode("one-more"));
+    cluster.touch("one-more", { zone: "x" });
+    expect(cluster.watch.state()).toMatchObject({ nodes: some.length, beyond: 1 });
+    expect(cluster.watch.isWatched("one-more")).toBe(false);
+    cluster.remove("node-7");
+    await cluster.pass(1000);
+    cluster.touch("one-more", { zone: "y" });
+    expect(cluster.watch.state()).toMatchObject({ nodes: some.length, beyond: 0 });
+  });
+
+  it("in a list → history says how many; one that goes leaves none behind", async () => {
+    const cluster = watchedCluster();
+    for (const name of [...names(MOST_NODES), "more-1", "more-2"]) {
+      cluster.strangers.add(name);
+      cluster.nodes.set(name, ourNode(name));
+    }
+    await cluster.pass(3000);
+    expect(cluster.notes).toEqual(["2 Nodes more than 20000 are not watched"]);
+    cluster.remove("more-1");
+    expect(cluster.watch.state().beyond).toBe(1);
+    cluster.nodes.delete("more-2");
+    cluster.endWatch({ kind: "expired" });
+    await cluster.pass(5000);
+    expect([cluster.watch.state().beyond, cluster.notes.length]).toEqual([0, 1]);
+  });
+});
+
+describe("a watch", () => {
+  it("that ends goes on from the last version, a bookmark's too, without a list", async () => {
+    const cluster = await watching(["a"]);
+    cluster.touch("a", { zone: "x" });
+    await cluster.pass(10_000);
+    // What happens to objects that are not ours.
+    cluster.restore(200);
+    cluster.bookmark();
+    cluster.endWatch();
+    await cluster.pass(1000);
+    expect([cluster.watches.map(({ version }) => version), cluster.pages]).toEqual([["200"], []]);
+  });
+
+  it("ends by itself in five minutes at the latest", async () => {
+    const cluster = await watching(["a"]);
+    await cluster.pass(WATCH_LIMITS.seconds * 1000);
+    expect(cluster.watches).toHaveLength(1);
+  });
+
+  it("that has read as much as a turn may is ended, and the next one loses nothing", async () => {
+    const cluster = await watching(["a"]);
+    cluster.endWatch();
+    await cluster.pass(1000);
+    cluster.happens({ type: "BOOKMARK", version: "101", length: WATCH_LIMITS.turnLength - 1 });
+    expect(cluster.isWatching()).toBe(true);
+    cluster.happens({ type: "BOOKMARK", version: "101", length: 1 });
+    expect(cluster.isWatching()).toBe(false);
+    cluster.touch("a", { zone: "x" });
+    await cluster.pass(5000);
+    expect([toldNames(cluster), cluster.pages, cluster.isWatching()]).toEqual([["a"], [], true]);
+  });
+
+  it("in which nothing comes for two minutes is not relied on any more", async () => {
+    const cluster = await watching(["a"]);
+    cluster.isSilent = true;
+    cluster.bookmark();
+    await cluster.pass(120_000);
+    expect(cluster.watch.isWatched("a")).toBe(true);
+    await cluster.pass(1);
+    expect([cluster.watch.isWatched("a"), cluster.watch.state().state]).toEqual([false, "starting"]);
+    cluster.bookmark();
+    expect(cluster.watch.isWatched("a")).toBe(true);
+  });
+
+  it("whose turn has no notices left goes on at once with the next turn", async () => {
+    const cluster = await watching(["a"]);
+    for (const name of names(NOTICE_LIMITS.aTurn + 100)) cluster.touch(name, { zone: "x" });
+    await cluster.pass(30_000);
+    expect([cluster.told.length, cluster.pages]).toEqual([NOTICE_LIMITS.aTurn + 100, []]);
+    expect(cluster.watches).toHaveLength(1);
+  });
+});
+
+describe("a failure", () => {
+  it("→ tried again after a second, with one Node of the list; once it has failed twice it is down, and history says so", async () => {
+    const cluster = await watching(["a"]);
+    cluster.watchFaults = [failed(refusal(500, "InternalError"))];
+    cluster.endWatch(failed());
+    expect(await stateAfter(cluster, 500)).toBe("starting");
+    expect([cluster.watches.length, cluster.notes]).toEqual([0, []]);
+    expect(await stateAfter(cluster, 700)).toBe("down");
+    expect([cluster.watches.length, cluster.pages.map(({ limit }) => limit)]).toEqual([1, [1]]);
+    expect(cluster.notes).toEqual([expect.stringContaining("the Nodes are not watched: ")]);
+    expect(cluster.watch.isWatched("a")).toBe(false);
+    // From here on each try begins with a list.
+    await cluster.pass(2000);
+    expect([cluster.watches.length, cluster.pages.length]).toEqual([2, 2]);
+    cluster.bookmark();
+    await cluster.pass(5000);
+    cluster.bookmark();
+    expect(await stateAfter(cluster, 0)).toBe("live");
+    expect(cluster.notes.at(-1)).toMatch(/^the Nodes are watched again: away from .+Z to .+Z$/);
+  });
+
+  async function stateAfter(cluster: Cluster, ms: number): Promise<string> {
+    await cluster.pass(ms);
+    return cluster.watch.state().state;
+  }
+
+  it("that comes once does not become a line of history", async () => {
+    const cluster = await watching(["a"]);
+    cluster.endWatch(failed());
+    await cluster.pass(60_000);
+    cluster.bookmark();
+    expect([await stateAfter(cluster, 0), cluster.notes]).toEqual(["live", []]);
+  });
+
+  test.each<[situation: string, break_: (cluster: Cluster) => void]>([
+    ["no list is answered", (cluster) => (cluster.listFaults = always(UNREACHABLE))],
+    ["no watch is answered", (cluster) => (cluster.watchFaults = always(failed()))],
+    ["each watch ends at once", (cluster) => (cluster.watchFaults = always<WatchEnd>({ kind: "ended" }))],
+    [
+      "each watch expires at once",
+      (cluster) => (cluster.watchFaults = always<WatchEnd>({ kind: "expired" })),
+    ],
+  ])("%s → the waits double up to a minute", async (_, break_) => {
+    const cluster = await watching(["a"]);
+    break_(cluster);
+    cluster.endWatch({ kind: "expired" });
+    const startMs = cluster.nowMs();
+    await cluster.pass(600_000);
+    const lists = cluster.pages.length;
+    // 1, 2, 4, 8, 16, 32 seconds, and then each minute.
+    expect([lists > 12, lists < 18]).toEqual([true, true]);
+    expect(cluster.watch.state()).toMatchObject({ state: "down" });
+    expect(cluster.watch.state().downSinceMs).toBeLessThan(startMs + 1000);
+    expect(cluster.notes).toHaveLength(1);
+  });
+
+  it("an expired version at once after each change → no hot loop either", async () => {
+    const cluster = await watching(["a"]);
+    const end = cluster.every(100, () => {
+      cluster.bookmark();
+      cluster.endWatch({ kind: "expired" });
+    });
+    await cluster.pass(120_000);
+    end();
+    // After 1, 2, 4, 8, 16, 32 seconds.
+    expect(cluster.pages.length).toBeLessThan(9);
+  });
+
+  it("each watch is cut after a change → it goes on from there, once a second", async () => {
+    const cluster = await watching(["a"]);
+    const end = cluster.every(100, () => {
+      cluster.bookmark();
+      cluster.endWatch();
+    });
+    await cluster.pass(60_000);
+    end();
+    expect([cluster.pages, cluster.notes]).toEqual([[], []]);
+    expect(cluster.watches.length).toBeLessThanOrEqual(61);
+  });
+
+  test.each<[asked: string, retryAfterMs: number, afterMs: number]>([
+    ["half a minute", 30_000, 30_000],
+    ["as long as counts", WAIT_LIMITS.retryAfterMs, WAIT_LIMITS.retryAfterMs],
+    ["longer", WAIT_LIMITS.retryAfterMs + 60_000, WAIT_LIMITS.retryAfterMs],
+    ["for ever", Number.POSITIVE_INFINITY, WAIT_LIMITS.retryAfterMs],
+  ])(
+    "with Retry-After, %s → not sooner than that, and no later than five minutes",
+    async (_, retryAfterMs, afterMs) => {
+      const cluster = await watching(["a"]);
+      cluster.endWatch(failed(refusal(429, "TooManyRequests"), retryAfterMs));
+      await cluster.pass(afterMs - 1000);
+      expect(cluster.watches).toEqual([]);
+      await cluster.pass(2000);
+      expect(cluster.watches).toHaveLength(1);
+    },
+  );
+
+  it("of the watch alone, as where the account may not → what lists bring is told all the same", async () => {
+    const cluster = await watching(["a", "b"]);
+    cluster.watchFaults = always(failed(refusal(403, "Forbidden")));
+    cluster.endWatch({ kind: "expired" });
+    await cluster.pass(120_000);
+    cluster.touch("a", { zone: "x" });
+    cluster.remove("b");
+    await cluster.pass(70_000);
+    expect(toldNames(cluster).toSorted()).toEqual(["a", "b gone"]);
+    expect(cluster.watch.state()).toMatchObject({ state: "down", error: { status: { code: 403 } } });
+  });
+
+  it("of the object itself → the watch goes on, and history says what it was", async () => {
+    const cluster = await watching(["a"]);
+    const broken = vi.spyOn(cluster.stored, "get").mockImplementation(() => {
+      throw new Error("disk I/O error");
+    });
+    cluster.endWatch({ kind: "expired" });
+    await cluster.pass(10_000);
+    broken.mockRestore();
+    expect(cluster.notes).toEqual(["the Nodes are not watched: Error: disk I/O error"]);
+    await cluster.pass(70_000);
+    expect(cluster.watch.state().state).toBe("live");
+  });
+});
+
+test.each<[situation: string, make: (cluster: Cluster) => void, isThere: boolean]>([
+  ["nothing but our own hand", () => undefined, false],
+  ["a Node that was given up", (cluster) => cluster.ready("a", "Unknown"), true],
+])("a node controller is known by %s", async (_, make, isThere) => {
+  const cluster = await watching(["a"]);
+  make(cluster);
+  expect(cluster.watch.hasNodeController).toBe(isThere);
+});
+
+describe("10,000 Nodes", () => {
+  const COUNT = 10_000;
+  const most = (cluster: Cluster) => {
+    const seconds = new Map<number, number>();
+    for (const { atMs } of cluster.told) {
+      const second = Math.floor(atMs / 1000);
+      seconds.set(second, (seconds.get(second) ?? 0) + 1);
+    }
+    return Math.max(...seconds.values());
+  };
+  /** Known to all objects without having told them one by one. */
+  async function fleet() {
+    const cluster = watchedCluster();
+    for (const name of names(COUNT)) {
+      cluster.strangers.add(name);
+      cluster.nodes.set(name, ourNode(name));
+    }
+    await cluster.pass(60_000);
+    expect(cluster.watch.state()).toMatchObject({ state: "live", nodes: COUNT, waiting: 0 });
+    cluster.strangers.clear();
+    forget(cluster);
+    return cluster;
+  }
+
+  it("that are relabelled at once → one notice each, 50 a second at most, deletions first, and not a list", async () => {
+    const cluster = await fleet();
+    for (const name of names(COUNT)) cluster.touch(name, { zone: "x" });
+    await cluster.pass(20_000);
+    const before = cluster.told.length;
+    const removedMs = cluster.nowMs();
+    for (const name of ["node-9998", "node-9999"]) cluster.remove(name);
+    await cluster.pass(280_000);
+    const told = cluster.told.map(({ name }) => name);
+    expect([told.length, new Set(told).size, most(cluster)]).toEqual([COUNT, COUNT, NOTICE_LIMITS.aSecond]);
+    expect([before > 900, before <= 1000]).toEqual([true, true]);
+    // A batch of a second is under way.
+    const gone = cluster.told.filter(({ node }) => node === null);
+    expect(gone.map(({ name, atMs }) => [name, atMs - removedMs <= 2000])).toEqual([
+      ["node-9998", true],
+      ["node-9999", true],
+    ]);
+    // A row each: that it changed, that it is told, that it was told; and that two of them are gone.
+    expect([cluster.pages, cluster.rowsWritten]).toEqual([[], 3 * COUNT + 2]);
+    expect(cluster.watch.state().waiting).toBe(0);
+  });
+
+  it("of which more than is kept changes → told without their Nodes, which their objects then read", async () => {
+    const cluster = await fleet();
+    const long = "x".repeat(16 * 1024);
+    for (const name of names(1000)) cluster.touch(name, { long });
+    await cluster.pass(30_000);
+    const kept = cluster.told.filter(({ node }) => node !== null).length;
+    expect(cluster.told).toHaveLength(1000);
+    const fits = Math.floor(NOTICE_LIMITS.keptLength / (16 * 1024));
+    expect([kept <= fits, kept > fits - 50]).toEqual([true, true]);
+  });
+
+  it("that turn Unknown and report within a beat → 20 notices", async () => {
+    const cluster = await fleet();
+    for (const name of names(COUNT)) cluster.ready(name, "Unknown");
+    await cluster.pass(9800);
+    for (const name of names(COUNT)) cluster.ready(name, "True");
+    await cluster.pass(60_000);
+    expect(cluster.told.length).toBeLessThanOrEqual(NOTICE_LIMITS.unknownAtOnce);
+    expect([cluster.watch.state().waiting, cluster.pages]).toEqual([0, []]);
+  });
+
+  it("that turn Unknown and stay so → each told, 50 a second at most", async () => {
+    const cluster = await fleet();
+    for (const name of names(COUNT)) cluster.ready(name, "Unknown");
+    await cluster.pass(300_000);
+    expect([cluster.told.length, most(cluster)]).toEqual([COUNT, NOTICE_LIMITS.aSecond]);
+    expect(cluster.watch.hasNodeController).toBe(true);
+  });
+});

@@ -1,0 +1,328 @@
+// Which machine's object is told of which change, when, and how many of them in a second and in a turn.
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import type { Node } from "../../../shared/kubernetes/types.ts";
+import { type ChangeKind, NOTICE_LIMITS, Notices } from "../../../worker/cluster/notices.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const nodeOf = (name: string, version = "1"): Node => ({ metadata: { name, resourceVersion: version } });
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const names = (count: number, prefix = "node") =>
+  Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
+
+interface Situation {
+  /** Names without a machine. */
+  strangers?: string[];
+  /** What becomes of telling a name, by default at once. */
+  tell?: (name: string) => Promise<void>;
+  known?: (names: string[]) => Promise<string[]>;
+}
+
+function opened({ strangers = [], tell, known }: Situation = {}) {
+  const told: { name: string; node: Node | null; atMs: number }[] = [];
+  /** Calls in their order: what is known of a name afterwards is certain only after the last of them. */
+  const calls: string[] = [];
+  const asked: string[][] = [];
+  const lines: Record<string, unknown>[] = [];
+  let spent = 0;
+  const notices = new Notices({
+    known: (some) => {
+      asked.push(some);
+      return known ? known(some) : Promise.resolve(some.filter((name) => !strangers.includes(name)));
+    },
+    tell: async (name, node) => {
+      told.push({ name, node, atMs: Date.now() });
+      calls.push(`tell ${name}`);
+      await tell?.(name);
+    },
+    onTelling: (name) => void calls.push(`telling ${name}`),
+    onTold: (name) => void calls.push(`told ${name}`),
+    nowMs: () => Date.now(),
+    pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+    log: (line) => void lines.push(line),
+  });
+  const open = () => notices.open(() => void spent++);
+  open();
+  const put = (name: string, kind: ChangeKind = "changed", length = 100) =>
+    notices.put(name, kind, kind === "gone" ? null : nodeOf(name), length);
+  return {
+    notices,
+    open,
+    put,
+    told,
+    calls,
+    asked,
+    lines,
+    spent: () => spent,
+    order: () => told.map(({ name }) => name),
+  };
+}
+
+describe("a change", () => {
+  test.each<[kind: ChangeKind, afterMs: number]>([
+    ["gone", 0],
+    ["unknown", 0],
+    ["changed", 500],
+  ])("%s → told after %i ms, with the Node as it is", async (kind, afterMs) => {
+    const { put, told, notices } = opened();
+    put("a", kind);
+    expect(notices.waits("a")).toBe(true);
+    await pass(afterMs + 1000);
+    expect(told).toEqual([{ name: "a", node: kind === "gone" ? null : nodeOf("a"), atMs: afterMs }]);
+    expect([notices.waits("a"), notices.size, notices.nextMs()]).toEqual([false, 0, null]);
+  });
+
+  it("is noted as unsure before it is told, and as told after", async () => {
+    const { put, calls } = opened();
+    put("a");
+    await pass(1000);
+    expect(calls).toEqual(["telling a", "tell a", "told a"]);
+  });
+
+  it("several times in a row → one notice, half a second after the first, with the newest Node", async () => {
+    const { notices, told } = opened();
+    for (const version of ["1", "2", "3"]) {
+      notices.put("a", "changed", nodeOf("a", version), 100);
+      await pass(200);
+    }
+    await pass(5000);
+    expect(told).toEqual([{ name: "a", node: nodeOf("a", "3"), atMs: 500 }]);
+  });
+
+  it("that is taken back before it is told → nobody is told", async () => {
+    const { notices, put, told } = opened();
+    put("a");
+    notices.drop("a");
+    notices.drop("never-there");
+    await pass(5000);
+    expect([told, notices.size]).toEqual([[], 0]);
+  });
+
+  it("while its object is told of the one before → told of as well", async () => {
+    const { put, order, calls, notices } = opened({ tell: () => pass1s() });
+    put("a");
+    await pass(600);
+    put("a");
+    await pass(5000);
+    expect(order()).toEqual(["a", "a"]);
+    // The first one was out of date once it was answered.
+    expect(calls).toEqual(["telling a", "tell a", "telling a", "tell a", "told a"]);
+    expect(notices.size).toBe(0);
+  });
+});
+
+const pass1s = () => new Promise<void>((resolve) => void setTimeout(resolve, 1000));
+
+describe("a machine", () => {
+  it("that the registry does not know → its object is not woken, and that is all", async () => {
+    const { put, calls, notices } = opened({ strangers: ["stranger"] });
+    put("stranger");
+    put("a");
+    await pass(5000);
+    expect(calls.toSorted()).toEqual(["tell a", "telling a", "told a", "told stranger"]);
+    expect(notices.size).toBe(0);
+  });
+
+  it("whose object fails → tried after 10 s, 20 s and so on up to 5 min; what is known stays unsure", async () => {
+    const { put, told, calls, lines } = opened({ tell: () => Promise.reject(new Error("broken")) });
+    put("a", "gone");
+    await pass(620_000);
+    const times = told.map(({ atMs }) => atMs);
+    const waits = times.slice(1).map((atMs, each) => Math.round((atMs - (times[each] ?? 0)) / 1000));
+    expect(waits).toEqual([10, 20, 40, 80, 160, 300]);
+    expect(calls).not.toContain("told a");
+    expect(lines[0]).toMatchObject({ node: "a", error: "Error: broken" });
+  });
+
+  it("whose object fails keeps no other waiting, and what changes meanwhile does not hasten it", async () => {
+    const { put, told } = opened({
+      tell: (name) => (name === "bad" ? Promise.reject(new Error("broken")) : Promise.resolve()),
+    });
+    put("bad", "gone");
+    await pass(1000);
+    put("bad", "changed");
+    put("good");
+    await pass(8000);
+    expect(told.map(({ name }) => name)).toEqual(["bad", "good"]);
+    await pass(2000);
+    expect(told.at(-1)).toMatchObject({ name: "bad", node: nodeOf("bad") });
+  });
+
+  it("where the registry does not answer → all of them later, and it is asked once for all", async () => {
+    let isDown = true;
+    const { put, order, asked, lines } = opened({
+      known: (some) => (isDown ? Promise.reject(new Error("down")) : Promise.resolve(some)),
+    });
+    for (const name of names(3)) put(name);
+    await pass(9000);
+    expect([order(), asked.length, lines.length]).toEqual([[], 1, 1]);
+    isDown = false;
+    await pass(3000);
+    expect(order()).toEqual(names(3));
+  });
+});
+
+describe("the order", () => {
+  it("deletions first, then by who waits the longest", async () => {
+    const { notices, put, open, order } = opened();
+    await notices.close();
+    for (const name of ["c1", "c2"]) put(name);
+    put("u1", "unknown");
+    for (const name of ["g1", "g2"]) put(name, "gone");
+    // Changed again: it keeps its place.
+    put("c1");
+    await pass(1000);
+    open();
+    await pass(1000);
+    expect(order()).toEqual(["g1", "g2", "c1", "c2", "u1"]);
+  });
+});
+
+describe("at most", () => {
+  const { aSecond, aTurn, atOnce, keptLength, unknownAtOnce } = NOTICE_LIMITS;
+
+  it(`${aSecond} in a second`, async () => {
+    const { put, told } = opened();
+    for (const name of names(200)) put(name);
+    await pass(10_000);
+    const times = told.map(({ atMs }) => atMs);
+    const inASecond = times.map((fromMs) => times.filter((ms) => ms >= fromMs && ms < fromMs + 1000).length);
+    expect([told.length, Math.max(...inASecond)]).toEqual([200, aSecond]);
+  });
+
+  it(`${atOnce} at once`, async () => {
+    let [underWay, most] = [0, 0];
+    const { put, told } = opened({
+      tell: async () => {
+        most = Math.max(most, ++underWay);
+        await pass1s();
+        underWay--;
+      },
+    });
+    for (const name of names(20)) put(name, "gone");
+    await pass(60_000);
+    expect([told.length, most]).toEqual([20, atOnce]);
+  });
+
+  it(`${aTurn} requests in a turn, the registry's among them: then it is spent, and goes on in the next one`, async () => {
+    const { notices, put, open, told, asked, spent } = opened();
+    for (const name of names(500)) put(name, "gone");
+    await pass(60_000);
+    expect([told.length + asked.length, spent()]).toEqual([aTurn, 1]);
+    expect(notices.size).toBe(500 - told.length);
+    await notices.close();
+    open();
+    await pass(60_000);
+    expect([told.length, notices.size]).toEqual([500, 0]);
+  });
+
+  it(`${keptLength} characters of Nodes: beyond them without its Node`, async () => {
+    const { put, told } = opened();
+    put("all-but-one", "changed", keptLength - 100);
+    put("fits", "changed", 100);
+    put("too-much", "changed", 1);
+    // Of one that changes again the newest counts, and not both.
+    put("fits", "changed", 100);
+    await pass(5000);
+    expect(told.map(({ name, node }) => [name, node !== null])).toEqual([
+      ["all-but-one", true],
+      ["fits", true],
+      ["too-much", false],
+    ]);
+    // What was told leaves room, and so does what was taken back.
+    put("again", "changed", keptLength);
+    await pass(5000);
+    expect(told.at(-1)).toMatchObject({ name: "again", node: nodeOf("again") });
+  });
+
+  /** Nodes turn Unknown one after the other, as a node controller gives them up. */
+  async function givenUp(put: ReturnType<typeof opened>["put"], count: number): Promise<void> {
+    for (const name of names(count)) {
+      put(name, "unknown");
+      await pass(100);
+    }
+  }
+
+  it(`${unknownAtOnce} that turn Unknown within a beat: told at once; the next one 12 s after that`, async () => {
+    const { put, told } = opened();
+    await givenUp(put, unknownAtOnce + 1);
+    expect(told).toHaveLength(unknownAtOnce);
+    await pass(9000);
+    expect(told).toHaveLength(unknownAtOnce);
+    await pass(12_000);
+    expect(told).toHaveLength(unknownAtOnce + 1);
+  });
+
+  it("so many, and those beyond them report within a beat: nobody else is woken", async () => {
+    const { notices, put, told } = opened();
+    await givenUp(put, 100);
+    for (const name of names(100)) notices.drop(name);
+    await pass(60_000);
+    expect(told).toHaveLength(unknownAtOnce);
+  });
+
+  it("so many do not keep a deletion or a cordon waiting", async () => {
+    const { put, told } = opened();
+    await givenUp(put, unknownAtOnce + 1);
+    const [fromMs, before] = [Date.now(), told.length];
+    put("gone", "gone");
+    put("cordoned");
+    await pass(1000);
+    const later = told.slice(before).map(({ name, atMs }) => [name, atMs < fromMs + 1000]);
+    expect(later).toEqual([
+      ["gone", true],
+      ["cordoned", true],
+    ]);
+  });
+});
+
+describe("between turns", () => {
+  it("nothing is told, and what came meanwhile is told in the next one", async () => {
+    const { notices, put, open, order } = opened();
+    await notices.close();
+    put("a", "gone");
+    await pass(60_000);
+    expect(order()).toEqual([]);
+    open();
+    await pass(1000);
+    expect(order()).toEqual(["a"]);
+  });
+
+  it("`close` waits for what is under way, and begins nothing", async () => {
+    const { notices, put, order, calls } = opened({ tell: pass1s });
+    for (const name of names(20)) put(name, "gone");
+    await pass(50);
+    let isClosed = false;
+    void notices.close().then(() => (isClosed = true));
+    await pass(900);
+    expect(isClosed).toBe(false);
+    await pass(1000);
+    const begun = order().length;
+    expect([isClosed, begun < 20, calls.filter((call) => call.startsWith("told")).length]).toEqual([
+      true,
+      true,
+      begun,
+    ]);
+    await pass(60_000);
+    expect([order().length, vi.getTimerCount()]).toEqual([begun, 0]);
+  });
+
+  it("`finish` first tells what is due within a beat, and no more than that", async () => {
+    const { notices, put, order } = opened({
+      tell: (name) => (name === "bad" ? Promise.reject(new Error("broken")) : Promise.resolve()),
+    });
+    for (const name of names(NOTICE_LIMITS.unknownAtOnce + 1)) put(name, "unknown");
+    put("a");
+    put("bad", "gone");
+    let isOver = false;
+    void notices.finish().then(() => (isOver = true));
+    await pass(40_000);
+    expect([isOver, notices.size, vi.getTimerCount()]).toEqual([true, 1, 0]);
+    expect(order().filter((name) => name !== "bad")).toHaveLength(NOTICE_LIMITS.unknownAtOnce + 2);
+  });
+});

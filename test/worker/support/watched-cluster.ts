@@ -1,0 +1,251 @@
+// A made-up apiserver that lists and watches Nodes, a registry, and machines' objects that are told, around the watch of
+// worker/cluster. Over a clock of its own; `evict` forgets what is in memory.
+import type { ApiError, ApiResult } from "../../../shared/kubernetes/api-error.ts";
+import type { Node, NodeList } from "../../../shared/kubernetes/types.ts";
+import { failure, success } from "../../../shared/result.ts";
+import { ABSENT, type NodeRows, UNSURE, type WatchedNode } from "../../../worker/cluster/node-rows.ts";
+import { NodeWatch, type ListPage, type WatchDependencies } from "../../../worker/cluster/node-watch.ts";
+import { Notices } from "../../../worker/cluster/notices.ts";
+import { virtualTime } from "./virtual-time.ts";
+import type { NodeChange, WatchEnd } from "../../../worker/kube/watch-stream.ts";
+
+export const OURS = "rollcall.rollcall";
+export const UNREACHABLE: ApiError = { kind: "unanswered", message: "connection refused" };
+export const refusal = (code: number, reason: string): ApiError => ({
+  kind: "status",
+  status: { code, reason, message: reason },
+});
+
+/** A Node as this deployment has created it. */
+export function ourNode(name: string, more: Partial<Node> = {}): Node {
+  const { metadata, ...others } = more;
+  return {
+    metadata: { name, uid: `uid of ${name}`, managedFields: [{ manager: OURS }], ...metadata },
+    status: { conditions: [{ type: "Ready", status: "True" }] },
+    ...others,
+  };
+}
+
+/** An alarm that is set meanwhile rings no later than that. */
+const STEP_MS = 100;
+
+interface Watching {
+  request: Parameters<WatchDependencies["watch"]>[0];
+  end: (end: WatchEnd) => void;
+}
+
+type Told = { name: string; node: Node | null; atMs: number };
+
+export function watchedCluster({ page = 100 }: { page?: number } = {}) {
+  const time = virtualTime(Date.UTC(2026, 0, 1));
+  const nodes = new Map<string, Node>();
+  const stored = new Map<string, WatchedNode>();
+  let version = 100;
+  let watching: Watching | undefined;
+  let history: { version: number; change: NodeChange }[] = [];
+  /** Of the object that is in memory now: what an evicted one does has no effect. */
+  let life = 0;
+
+  const cluster = {
+    nodes,
+    stored,
+    told: [] as Told[],
+    notes: [] as string[],
+    pages: [] as ListPage[],
+    /** Versions that were watched from, and when. */
+    watches: [] as { version: string; atMs: number }[],
+    rowsWritten: 0,
+    registryAsked: 0,
+    strangers: new Set<string>(),
+    /** What the next lists, and watches, are answered instead, in order; undefined: as ever. */
+    listFaults: [] as (ApiError | undefined)[],
+    watchFaults: [] as (WatchEnd | undefined)[],
+    /** What becomes of telling a name. */
+    tell: (_name: string): Promise<void> => Promise.resolve(),
+    /** After each page: what happens meanwhile. */
+    onPage: (_pages: number): void => undefined,
+    /** When the alarm rings next; null: it does not. */
+    alarmMs: null as number | null,
+    watch: undefined as unknown as NodeWatch,
+    notices: undefined as unknown as Notices,
+
+    version: () => version,
+    isWatching: () => watching !== undefined,
+    /** Creates or changes a Node, as whoever does it. */
+    put(node: Node): Node {
+      const name = node.metadata?.name ?? "";
+      const type = nodes.has(name) ? "MODIFIED" : "ADDED";
+      const saved = { ...node, metadata: { ...node.metadata, resourceVersion: String(++version) } };
+      nodes.set(name, saved);
+      cluster.happens({ type, node: saved, length: JSON.stringify(saved).length });
+      return saved;
+    },
+    /** Somebody else changes the Node. */
+    touch: (name: string, labels: Record<string, string>) => {
+      const node = nodes.get(name) ?? ourNode(name);
+      const managedFields = [{ manager: OURS }, { manager: "kubectl" }];
+      return cluster.put({ ...node, metadata: { ...node.metadata, labels, managedFields } });
+    },
+    ready(name: string, status: "True" | "Unknown") {
+      const node = nodes.get(name) ?? ourNode(name);
+      const fieldsV1 = { "f:status": { "f:conditions": { 'k:{"type":"Ready"}': {} } } };
+      const controller = { manager: "kube-controller-manager", fieldsV1 };
+      const managedFields = [{ manager: OURS }, ...(status === "Unknown" ? [controller] : [])];
+      cluster.put({
+        ...node,
+        metadata: { ...node.metadata, managedFields },
+        status: { conditions: [{ type: "Ready", status }] },
+      });
+    },
+    remove(name: string) {
+      const node = nodes.get(name);
+      if (!node) return;
+      nodes.delete(name);
+      const gone = { ...node, metadata: { ...node.metadata, resourceVersion: String(++version) } };
+      cluster.happens({ type: "DELETED", node: gone, length: 100 });
+    },
+    /** As the apiserver sends one each minute, unless it `isSilent`. */
+    bookmark: () => cluster.happens({ type: "BOOKMARK", version: String(version), length: 100 }),
+    isSilent: false,
+    happens(change: NodeChange) {
+      history.push({ version, change });
+      watching?.request.onChange(change);
+    },
+    /** etcd is restored from a backup: versions go back. */
+    restore(to: number) {
+      version = to;
+      history = [];
+    },
+    endWatch: (end: WatchEnd = { kind: "ended" }) => watching?.end(end),
+
+    evict() {
+      life++;
+      watching = undefined;
+      open();
+      cluster.alarmMs = time.nowMs();
+    },
+    /** Sees that the alarm rings, as a cron trigger and those who ask do. */
+    wake() {
+      cluster.alarmMs ??= cluster.watch.dueMs();
+    },
+    nowMs: time.nowMs,
+    pause: time.pause,
+    every: (ms: number, ring: () => void) => time.every(ms, ring),
+    /** Time passes, in which the alarm rings. */
+    async pass(ms: number) {
+      const untilMs = time.nowMs() + ms;
+      for (;;) {
+        if (cluster.alarmMs !== null && cluster.alarmMs <= time.nowMs()) ring();
+        const leftMs = untilMs - time.nowMs();
+        const alarmInMs = (cluster.alarmMs ?? Number.POSITIVE_INFINITY) - time.nowMs();
+        await time.pass(Math.min(leftMs, Math.max(0, alarmInMs), STEP_MS));
+        if (leftMs <= 0) return;
+      }
+    },
+  };
+
+  function ring(): void {
+    const own = life;
+    cluster.alarmMs = null;
+    void cluster.watch.turn().then((nextMs) => {
+      if (own === life && nextMs !== null) cluster.alarmMs = Math.min(nextMs, cluster.alarmMs ?? nextMs);
+    });
+  }
+
+  function list({ limit, continue: token }: ListPage): ApiResult<NodeList> {
+    cluster.pages.push({ limit, continue: token });
+    const fault = cluster.listFaults.shift();
+    if (fault) return failure(fault);
+    const size = Math.min(limit, page);
+    const [from = 0, of = version] = (token ?? "").split("@").filter(Boolean).map(Number);
+    const items = [...nodes.values()].slice(from, from + size);
+    const next = from + size < nodes.size ? `${from + size}@${of}` : "";
+    const answer = { metadata: { resourceVersion: String(of), ...(next && { continue: next }) }, items };
+    cluster.onPage(cluster.pages.length);
+    return success(answer);
+  }
+
+  function watchFrom(request: Watching["request"]): Promise<WatchEnd> {
+    cluster.watches.push({ version: request.version, atMs: time.nowMs() });
+    const fault = cluster.watchFaults.shift();
+    if (fault) return Promise.resolve(fault);
+    return new Promise((resolve) => {
+      const endMinutes = time.every(60_000, () => cluster.isSilent || cluster.bookmark());
+      const own: Watching = {
+        request,
+        end: (end) => {
+          endMinutes();
+          if (watching === own) watching = undefined;
+          resolve(end);
+        },
+      };
+      watching = own;
+      request.signal.addEventListener("abort", () => own.end({ kind: "ended" }));
+      time.after(request.timeoutSeconds * 1000, () => own.end({ kind: "ended" }));
+      request.onOpen();
+      for (const past of history) {
+        if (past.version > Number(request.version) && !request.signal.aborted) request.onChange(past.change);
+      }
+    });
+  }
+
+  function open(): void {
+    const own = life;
+    const isAlive = () => own === life;
+    const rows = rowsOver(stored, () => void cluster.rowsWritten++);
+    const mark = (name: string, told: (seen: string) => string) => {
+      const row = rows.get(name);
+      if (row && isAlive()) rows.put(name, { seen: row.seen, told: told(row.seen) });
+    };
+    cluster.notices = new Notices({
+      known: (some) => {
+        cluster.registryAsked++;
+        return Promise.resolve(some.filter((name) => !cluster.strangers.has(name)));
+      },
+      tell: async (name, node) => {
+        if (!isAlive()) return new Promise(() => undefined);
+        cluster.told.push({ name, node, atMs: time.nowMs() });
+        await cluster.tell(name);
+        if (!isAlive()) await new Promise(() => undefined);
+      },
+      onTelling: (name) => mark(name, () => UNSURE),
+      onTold: (name) => mark(name, (seen) => seen),
+      nowMs: time.nowMs,
+      pause: time.pause,
+      log: () => undefined,
+    });
+    cluster.watch = new NodeWatch({
+      deployment: "rollcall",
+      list: (asked) => (isAlive() ? Promise.resolve(list(asked)) : new Promise(() => undefined)),
+      watch: (request) => (isAlive() ? watchFrom(request) : new Promise(() => undefined)),
+      rows,
+      notices: cluster.notices,
+      note: (text) => void cluster.notes.push(text),
+      nowMs: time.nowMs,
+      random: () => 1,
+    });
+  }
+
+  open();
+  cluster.alarmMs = time.nowMs();
+  return cluster;
+}
+
+/** As nodeRows keeps them, over what survives an eviction. */
+function rowsOver(stored: Map<string, WatchedNode>, onWrite: () => void): NodeRows {
+  return {
+    get: (name) => stored.get(name),
+    names: () => stored.keys(),
+    size: () => stored.size,
+    put(name, row) {
+      const before = stored.get(name);
+      if (before?.seen === row.seen && before.told === row.told) return;
+      if (row.seen === ABSENT && row.told === ABSENT) {
+        if (stored.delete(name)) onWrite();
+        return;
+      }
+      stored.set(name, row);
+      onWrite();
+    },
+  };
+}

@@ -1,0 +1,15 @@
+// The Worker as it is, whose watch of Nodes a benchmark begins and asks about: in production a machine's object does.
+import { clusterObject, type Environment } from "../../../worker/env.ts";
+import worker from "../../../worker/index.ts";
+
+export { ClusterObject, NodeObject, RegistryObject } from "../../../worker/index.ts";
+
+// oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
+export default {
+  async fetch(request: Request, env: Environment, context: ExecutionContext): Promise<Response> {
+    if (new URL(request.url).pathname !== "/watch") return worker.fetch(request, env, context);
+    const cluster = clusterObject(env);
+    await cluster.watchNodes();
+    return Response.json(await cluster.watchState());
+  },
+};

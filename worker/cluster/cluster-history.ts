@@ -1,0 +1,31 @@
+// What happened to the watch of the cluster's Nodes, and when: a few lines for operators.
+import type { ClusterEvent } from "../../shared/protocol/operator-answers.ts";
+import type { ClusterHistoryQuery } from "../../shared/protocol/operator-api.ts";
+import { shortened } from "../storage/shortened.ts";
+
+export const CLUSTER_HISTORY_LIMITS = { entries: 500, entryLength: 512 } as const;
+
+export interface ClusterHistory {
+  /** Two rows at most. */
+  add: (text: string, nowMs: number) => void;
+  /** Newest first. */
+  read: (query: ClusterHistoryQuery) => ClusterEvent[];
+}
+
+export function clusterHistory(sql: SqlStorage): ClusterHistory {
+  const { entries, entryLength } = CLUSTER_HISTORY_LIMITS;
+  return {
+    add(text, nowMs) {
+      sql.exec("INSERT INTO history (at_ms, text) VALUES (?, ?)", nowMs, shortened(text, entryLength));
+      sql.exec("DELETE FROM history WHERE id <= (SELECT MAX(id) FROM history) - ?", entries);
+    },
+    read({ before, limit }) {
+      const rows = sql.exec<{ id: number; at_ms: number; text: string }>(
+        "SELECT id, at_ms, text FROM history WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
+        before ?? null,
+        limit,
+      );
+      return [...rows].map(({ id, at_ms, text }) => ({ id, at: new Date(at_ms).toISOString(), text }));
+    },
+  };
+}

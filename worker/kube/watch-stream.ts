@@ -1,0 +1,181 @@
+// Watches the Nodes with a label: one long request, whose answer is a line of JSON for each change. Ends by itself at the
+// latest after its time, and where nothing comes for too long.
+import { type ApiError, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
+import type { Node, Status } from "../../shared/kubernetes/types.ts";
+import { withDeadline } from "./deadline.ts";
+import type { KubeConnection } from "./kube-client.ts";
+
+/** `length`: its characters. */
+export type NodeChange =
+  | { type: "ADDED" | "MODIFIED"; node: Node; length: number }
+  /** Gone, or without the label: the Node as it was before. */
+  | { type: "DELETED"; node: Node; length: number }
+  /** Nothing else has changed up to this version. */
+  | { type: "BOOKMARK"; version: string; length: number };
+
+/** How a watch ended. */
+export type WatchEnd =
+  /** By its time, by the apiserver, or by whoever takes the changes: it goes on from the last version. */
+  | { kind: "ended" }
+  /** The apiserver does not know this version, or not any more: list again. */
+  | { kind: "expired" }
+  | { kind: "failed"; error: ApiError; retryAfterMs?: number };
+
+export interface WatchRequest {
+  /** rollcall.dev/deployment=rollcall */
+  selector: string;
+  /** Changes after this one. */
+  version: string;
+  timeoutSeconds: number;
+  /** Ends it early. */
+  signal: AbortSignal;
+  /** The apiserver has begun to answer. */
+  onOpen: () => void;
+  onChange: (change: NodeChange) => void;
+}
+
+const ANSWER_WITHIN_MS = 10_000;
+/** An apiserver sends a bookmark about once a minute. */
+export const SILENT_FOR_MS = 120_000;
+/** etcd takes objects of 1.5 MiB. */
+export const MAX_LINE = 2 * 1024 * 1024;
+
+type Connection = Pick<KubeConnection, "fetch" | "url" | "token" | "otherToken">;
+
+/** Never rejects, unless `otherToken` does. Where the token is refused, another one is tried. */
+export async function watchNodes(connection: Connection, request: WatchRequest): Promise<WatchEnd> {
+  const token = connection.token();
+  const end = await watchWith(token, connection, request);
+  const isRefused = end.kind === "failed" && isUnauthorized(end.error);
+  const other = isRefused ? await connection.otherToken?.(token) : undefined;
+  return typeof other === "string" ? watchWith(other, connection, request) : end;
+}
+
+async function watchWith(token: string, connection: Connection, request: WatchRequest): Promise<WatchEnd> {
+  if (request.signal.aborted) return { kind: "ended" };
+  const abort = new AbortController();
+  const signal = AbortSignal.any([request.signal, abort.signal]);
+  try {
+    const ask = () => connection.fetch(urlOf(connection.url, request), initOf(token, signal));
+    const response = await withDeadline<Response | null>(ANSWER_WITHIN_MS, ask, null);
+    if (response === null) return unanswered("no answer in time");
+    if (response.status !== 200 || !response.body) return await refusal(response);
+    request.onOpen();
+    return await readChanges(response.body, request);
+  } catch (error) {
+    return request.signal.aborted ? { kind: "ended" } : unanswered(textOf(error));
+  } finally {
+    abort.abort();
+  }
+}
+
+function urlOf(url: string, { selector, version, timeoutSeconds }: WatchRequest): string {
+  const query = new URLSearchParams({
+    watch: "1",
+    labelSelector: selector,
+    resourceVersion: version,
+    allowWatchBookmarks: "true",
+    timeoutSeconds: String(timeoutSeconds),
+  });
+  return `${url}/api/v1/nodes?${query.toString()}`;
+}
+
+function initOf(token: string, signal: AbortSignal): RequestInit {
+  const headers = { accept: "application/json", authorization: `Bearer ${token}`, "user-agent": "rollcall" };
+  return { method: "GET", headers, redirect: "manual", signal };
+}
+
+async function refusal(response: Response): Promise<WatchEnd> {
+  const text = await withDeadline(ANSWER_WITHIN_MS, () => response.text(), "");
+  const status = parsed(text);
+  const isStatus = status?.["kind"] === "Status";
+  // An apiserver that has too much to do says so in plain text.
+  const end = isStatus
+    ? endOf({ ...(status as Status), code: response.status })
+    : unanswered(`HTTP ${response.status} without an object of the apiserver's`);
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+  return end.kind === "failed" && seconds >= 0 ? { ...end, retryAfterMs: Math.max(1, seconds) * 1000 } : end;
+}
+
+/** Reads until the stream ends. A line that is no change ends it: what follows it cannot be relied on. */
+async function readChanges(body: ReadableStream, request: WatchRequest): Promise<WatchEnd> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      if (request.signal.aborted) return { kind: "ended" };
+      const read = await withDeadline(SILENT_FOR_MS, () => untilAborted(reader.read(), request.signal), null);
+      if (read === null) return unanswered(`nothing came for ${SILENT_FOR_MS / 1000} s`);
+      if (read.done) return { kind: "ended" };
+      const lines = (rest + read.value).split("\n");
+      rest = lines.pop() ?? "";
+      if ([rest, ...lines].some(({ length }) => length > MAX_LINE))
+        return unanswered(`a change is longer than ${MAX_LINE} characters`);
+      for (const line of lines) {
+        const end = line === "" ? undefined : take(line, request);
+        if (end) return end;
+      }
+    }
+  } finally {
+    // What is left of the stream is nobody's: it must not keep the object awake.
+    void reader.cancel().catch(() => undefined);
+  }
+}
+
+type Read = ReadableStreamReadResult<string>;
+
+async function untilAborted(read: Promise<Read>, signal: AbortSignal): Promise<Read> {
+  let end = () => undefined as void;
+  const ended = new Promise<Read>((resolve) => {
+    end = () => resolve({ done: true, value: undefined });
+  });
+  signal.addEventListener("abort", end);
+  try {
+    return await Promise.race([read, ended]);
+  } finally {
+    // A watch reads thousands of times.
+    signal.removeEventListener("abort", end);
+  }
+}
+
+function take(line: string, { onChange }: WatchRequest): WatchEnd | undefined {
+  const { type, object } = parsed(line) ?? {};
+  if (!isJsonObject(object)) return unanswered("a line of the watch is no change");
+  const metadata = isJsonObject(object["metadata"]) ? object["metadata"] : {};
+  const { name, resourceVersion: version } = metadata;
+  const { length } = line;
+  if (type === "BOOKMARK" && typeof version === "string") {
+    onChange({ type, version, length });
+    return undefined;
+  }
+  if ((type === "ADDED" || type === "MODIFIED" || type === "DELETED") && typeof name === "string") {
+    onChange({ type, node: object as unknown as Node, length });
+    return undefined;
+  }
+  if (type === "ERROR") return endOf(object);
+  return unanswered("a line of the watch is no change");
+}
+
+/** A version that is too new is one of an etcd that was restored: the apiserver does not know it either. */
+function endOf(status: Status): WatchEnd {
+  const { code, reason, details } = status;
+  const isTooNew = (details?.causes ?? []).some((cause) => cause.reason === "ResourceVersionTooLarge");
+  if (code === 410 || reason === "Expired" || reason === "Gone" || isTooNew) return { kind: "expired" };
+  return { kind: "failed", error: { kind: "status", status } };
+}
+
+function unanswered(message: string): WatchEnd {
+  return { kind: "failed", error: { kind: "unanswered", message } };
+}
+
+function parsed(text: string): JsonObject | null {
+  try {
+    const value = JSON.parse(text) as Json;
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const textOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
