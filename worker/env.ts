@@ -114,5 +114,8 @@ function checkedText(name: keyof typeof VARIABLES, configured: unknown): string 
 /** The registry is one object. It keeps its former name, `fleet`, by which its stored state is found. */
 export const registry = (env: Environment) => env.REGISTRY.getByName("fleet");
 
+/** The fleet index is one object. */
+export const fleetIndex = (env: Environment) => env.INDEX.getByName("index");
+
 /** The deployment's one object that keeps what is known of its cluster. */
 export const clusterObject = (env: Environment) => env.CLUSTER.getByName("cluster");

@@ -13,6 +13,7 @@ import { type App, refuse, refuseMethod } from "./http/responses.ts";
 import { newIsolate } from "./isolate.ts";
 
 export { ClusterObject } from "./cluster/cluster-object.ts";
+export { IndexObject } from "./fleet/index-object.ts";
 export { RegistryObject } from "./registry/registry-object.ts";
 export { NodeObject } from "./machine/node-object.ts";
 

@@ -102,6 +102,7 @@ const worker :Workerd.Worker = (
     (name = "NODES", durableObjectNamespace = "NodeObject"),
     (name = "REGISTRY", durableObjectNamespace = "RegistryObject"),
     (name = "CLUSTER", durableObjectNamespace = "ClusterObject"),
+    (name = "INDEX", durableObjectNamespace = "IndexObject"),
     (name = "KUBE", service = "kube"),
     ${bindings.join(",\n    ")},
   ],
@@ -110,6 +111,7 @@ const worker :Workerd.Worker = (
     (className = "NodeObject", uniqueKey = "rollcall-node", enableSql = true),
     (className = "RegistryObject", uniqueKey = "rollcall-fleet", enableSql = true),
     (className = "ClusterObject", uniqueKey = "rollcall-cluster", enableSql = true),
+    (className = "IndexObject", uniqueKey = "rollcall-index", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "objects"),
 );

@@ -66,6 +66,7 @@ export const HISTORY_KINDS = [
   "silence",
   "apiserver",
   "clock",
+  "state",
 ] as const;
 export type HistoryKind = (typeof HISTORY_KINDS)[number];
 

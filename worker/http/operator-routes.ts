@@ -1,7 +1,6 @@
 // The operators' routes: tokens, pending machines, actions on a machine, the audit log. GET needs the role view,
 // everything else admin.
 import { Hono } from "hono";
-import { createMiddleware } from "hono/factory";
 import { tokenRequestSchema } from "../../shared/protocol/join-tokens.ts";
 import type {
   AuditAnswer,
@@ -24,32 +23,9 @@ import {
   thumbprintSchema,
 } from "../../shared/protocol/operator-api.ts";
 import { clusterObject, type Environment, registry } from "../env.ts";
-import { refuseUnproven } from "./failure-limits.ts";
-import { answered, type App, bearer, forget, invalidBody, json, refuse } from "./responses.ts";
-import { operatorOf } from "../identity/operator.ts";
+import { operator } from "./operator-access.ts";
+import { answered, type App, forget, invalidBody, json, refuse } from "./responses.ts";
 import type { NodeObject } from "../machine/node-object.ts";
-
-/** Lets operators alone through, and those who may only look with a GET. */
-export const operator = createMiddleware<App>(async (c, next) => {
-  const secret = bearer(c.req.header("authorization"));
-  const found = await operatorOf(c.req.raw, secret, c.env, c.get("isolate").accessKeys);
-  if (!found.ok) {
-    if (found.error.reason === "nobody may") return refuse("not-configured", { detail: NOBODY_MAY });
-    if (found.error.reason === "assertion refused")
-      console.log(JSON.stringify({ message: "Access assertion refused", error: found.error.error }));
-    return refuseUnproven(c, "forbidden");
-  }
-  const operator = found.value;
-  if (operator.role !== "admin" && c.req.method !== "GET") {
-    return refuse("forbidden", { detail: `${operator.who} may look, and change nothing.` });
-  }
-  c.set("operator", operator);
-  await next();
-  return undefined;
-});
-
-const NOBODY_MAY =
-  "No operator gets in: set ADMIN_SECRET_SHA256 to the SHA-256 of the admin secret, in base64url (docs/deploy.md).";
 
 export const operatorRoutes = new Hono<App>();
 

@@ -10,7 +10,7 @@ import { CHALLENGE_GOOD_MS } from "../identity/challenge.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import type { Probed } from "../kube/probe.ts";
 import { payloadOf } from "../kube/token-life.ts";
-import { operator } from "./operator-routes.ts";
+import { operator } from "./operator-access.ts";
 import { type Looked, readiness, readinessText } from "./readiness.ts";
 import type { App } from "./responses.ts";
 

@@ -312,7 +312,7 @@ export const rightsMutants = [
   ...mutantsOf("a viewer", [
     [
       "the role admin",
-      "worker/http/operator-routes.ts",
+      "worker/http/operator-access.ts",
       'operator.role !== "admin" && ',
       "false && ",
       "stories/defences.test.ts",

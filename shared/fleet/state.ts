@@ -1,0 +1,67 @@
+// The one word that sums a machine up for operators: the same in API, command line, feed, metrics and page.
+import type { Phase } from "../protocol/answers.ts";
+
+export const FLEET_STATES = [
+  /** Registered, the Node Ready, the lease renewed. */
+  "ready",
+  /** Registered, or about to be, and Ready is False or Unknown while the machine reports. */
+  "not-ready",
+  /** Not heard of for a lease duration, path and apiserver being well. */
+  "silent",
+  /** The machine reports, and the apiserver cannot be written. */
+  "cluster-unreachable",
+  /** Nothing is written until somebody acts; the phase says why. */
+  "blocked",
+  /** It waits for an operator's approval. */
+  "pending",
+  /** Its key is refused. */
+  "revoked",
+] as const;
+export type FleetState = (typeof FLEET_STATES)[number];
+
+/** What is known of an enrolled machine. Those that wait for an approval have no node object: the registry lists them. */
+export interface StandingOfMachine {
+  isRevoked: boolean;
+  isSilent: boolean;
+  /** Of the last answer to it; null: it has had none. */
+  phase: Phase | null;
+  /** Is the last known Node Ready? */
+  isReady: boolean;
+}
+
+const STATE_OF_PHASE: Record<Exclude<Phase, "registered">, FleetState> = {
+  registering: "not-ready",
+  "setup failed": "not-ready",
+  "facts refused": "blocked",
+  "waiting for Node": "blocked",
+  cloned: "blocked",
+  "two shims": "blocked",
+  "name taken": "blocked",
+  "node deleted": "blocked",
+  "apiserver unreachable": "cluster-unreachable",
+  "apiserver refuses": "cluster-unreachable",
+  "apiserver not configured": "cluster-unreachable",
+};
+
+/** A machine that has just enrolled and has not reported yet is not ready. */
+export function fleetStateOf({ isRevoked, isSilent, phase, isReady }: StandingOfMachine): FleetState {
+  if (isRevoked) return "revoked";
+  if (isSilent) return "silent";
+  if (phase !== null && phase !== "registered") return STATE_OF_PHASE[phase];
+  return phase !== null && isReady ? "ready" : "not-ready";
+}
+
+/** The text of a line of history of the kind `state`. */
+export function stateChangeText(from: FleetState | null, to: FleetState): string {
+  return from === null ? to : `${from} → ${to}`;
+}
+
+/** What such a line says; null: it is none. */
+export function stateChangeIn(text: string): { from: FleetState | null; to: FleetState } | null {
+  const words = text.split(" → ");
+  const [from, to] = words.length === 1 ? [null, words[0]] : words;
+  const known = (word: string | null | undefined) => FLEET_STATES.find((state) => state === word);
+  const found = known(to);
+  if (words.length > 2 || !found || (from !== null && !known(from))) return null;
+  return { from: known(from) ?? null, to: found };
+}

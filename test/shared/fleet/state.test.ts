@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import {
+  FLEET_STATES,
+  type FleetState,
+  fleetStateOf,
+  type StandingOfMachine,
+  stateChangeIn,
+  stateChangeText,
+} from "../../../shared/fleet/state.ts";
+
+const READY: StandingOfMachine = { isRevoked: false, isSilent: false, phase: "registered", isReady: true };
+
+describe("the state of a machine", () => {
+  const cases: [situation: string, standing: Partial<StandingOfMachine>, state: FleetState][] = [
+    ["registered and Ready", {}, "ready"],
+    ["registered, and its Node is not Ready", { isReady: false }, "not-ready"],
+    ["enrolled, and has not reported yet", { phase: null }, "not-ready"],
+    ["registers for the first time", { phase: "registering", isReady: false }, "not-ready"],
+    ["its shim cannot set up", { phase: "setup failed" }, "not-ready"],
+    ["its facts are refused", { phase: "facts refused" }, "blocked"],
+    ["waits for its Node", { phase: "waiting for Node" }, "blocked"],
+    ["is cloned", { phase: "cloned" }, "blocked"],
+    ["has two shims", { phase: "two shims" }, "blocked"],
+    ["somebody else has its name", { phase: "name taken" }, "blocked"],
+    ["its Node was deleted", { phase: "node deleted" }, "blocked"],
+    ["no apiserver answers", { phase: "apiserver unreachable" }, "cluster-unreachable"],
+    ["the apiserver refuses", { phase: "apiserver refuses" }, "cluster-unreachable"],
+    ["no apiserver is configured", { phase: "apiserver not configured" }, "cluster-unreachable"],
+    ["silent, whatever its phase was", { isSilent: true, phase: "cloned" }, "silent"],
+    ["revoked, whatever else", { isRevoked: true, isSilent: true }, "revoked"],
+  ];
+
+  it.each(cases)("%s → %3$s", (_, standing, state) => {
+    expect(fleetStateOf({ ...READY, ...standing })).toBe(state);
+  });
+});
+
+describe("a line of history about a change of state", () => {
+  it("says what it was made of", () => {
+    for (const from of [null, ...FLEET_STATES])
+      for (const to of FLEET_STATES) expect(stateChangeIn(stateChangeText(from, to))).toEqual({ from, to });
+  });
+
+  it.each(["", "sleepy", "ready → sleepy", "sleepy → ready", "ready → silent → ready", " → ready"])(
+    "%j → is none",
+    (text) => expect(stateChangeIn(text)).toBeNull(),
+  );
+});

@@ -1,0 +1,111 @@
+// What the fleet index keeps of what machines' objects tell: each once, in order, whatever comes twice or late.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { MachineRows, pairsText } from "../../../worker/fleet/machine-rows.ts";
+import { FLEET_START_MS, machineName, stateEntry, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+
+let objects = 0;
+/** Rows of an index of their own. */
+function inIndex<T>(work: (rows: MachineRows, sql: SqlStorage) => T): Promise<T> {
+  const stub = env.INDEX.getByName(`rows-${objects++}`);
+  return runInDurableObject(stub, (_, { storage }) => work(new MachineRows(storage.sql), storage.sql));
+}
+
+const SILENT = stateEntry(2, "ready", "silent", FLEET_START_MS + 60_000);
+
+describe("a telling", () => {
+  it("of a new machine → its row, and its lines of history", () =>
+    inIndex((rows, sql) => {
+      const { until, change } = rows.take(tellingOf(1, 10, {}, [SILENT]));
+      expect(until).toEqual({ entryId: 2 });
+      expect(change).toEqual({
+        name: machineName(1),
+        seq: 1,
+        before: null,
+        after: summaryOf(1),
+        entries: [SILENT],
+      });
+      expect(rows.summary(machineName(1))).toEqual(summaryOf(1));
+      expect(sql.exec("SELECT name, kind, text FROM history").toArray()).toEqual([
+        { name: machineName(1), kind: "state", text: "ready → silent" },
+      ]);
+    }));
+
+  it("that changes something → before and after", () =>
+    inIndex((rows) => {
+      rows.take(tellingOf(1, 10));
+      const { change } = rows.take(tellingOf(1, 11, { state: "silent" }));
+      expect([change?.before?.state, change?.after?.state, change?.seq]).toEqual(["ready", "silent", 2]);
+    }));
+
+  it("twice → counts once", () =>
+    inIndex((rows, sql) => {
+      rows.take(tellingOf(1, 10, {}, [SILENT]));
+      expect(rows.take(tellingOf(1, 10, {}, [SILENT]))).toEqual({ until: { entryId: 2 }, change: null });
+      expect(sql.exec("SELECT * FROM history").toArray()).toHaveLength(1);
+      expect(rows.seq()).toBe(1);
+    }));
+
+  it("whose answer was lost, with more by now → only what is new is added", () =>
+    inIndex((rows, sql) => {
+      rows.take(tellingOf(1, 10, {}, [SILENT]));
+      const back = stateEntry(3, "silent", "ready", FLEET_START_MS + 90_000);
+      expect(rows.take(tellingOf(1, 11, {}, [SILENT, back])).change?.entries).toEqual([back]);
+      expect(sql.exec("SELECT text FROM history ORDER BY id").toArray()).toEqual([
+        { text: "ready → silent" },
+        { text: "silent → ready" },
+      ]);
+    }));
+
+  it("that comes late → changes nothing", () =>
+    inIndex((rows) => {
+      rows.take(tellingOf(1, 11, { state: "silent" }));
+      expect(rows.take(tellingOf(1, 10)).change).toBeNull();
+      expect(rows.summary(machineName(1))?.state).toBe("silent");
+    }));
+
+  it("of a newer pin → its history begins again; of an older one → changes nothing", () =>
+    inIndex((rows) => {
+      rows.take(tellingOf(1, 10, {}, [SILENT]));
+      const first = stateEntry(1, "not-ready", "ready", FLEET_START_MS);
+      const newer = rows.take({ ...tellingOf(1, 5, {}, [first]), generation: 2 });
+      expect([newer.change?.entries, newer.until]).toEqual([[first], { entryId: 1 }]);
+      expect(rows.take(tellingOf(1, 99, { state: "silent" })).change).toBeNull();
+    }));
+});
+
+describe("a machine that is gone", () => {
+  it("→ its row goes, one line of history says so, and what is told late does not bring it back", () =>
+    inIndex((rows) => {
+      rows.take(tellingOf(1, 10));
+      const change = rows.remove(machineName(1), 1, FLEET_START_MS, "left");
+      expect([change?.before?.state, change?.after, change?.entries.at(0)?.text]).toEqual([
+        "ready",
+        null,
+        "left",
+      ]);
+      expect(rows.remove(machineName(1), 1, FLEET_START_MS, "left")).toBeNull();
+      expect(rows.take(tellingOf(1, 11)).change).toBeNull();
+      expect(rows.summary(machineName(1))).toBeNull();
+      expect(rows.take({ ...tellingOf(1, 12), generation: 2 }).change?.before).toBeNull();
+    }));
+
+  it("and was followed by another one of its name → that one stays", () =>
+    inIndex((rows) => {
+      rows.take({ ...tellingOf(1, 10), generation: 2 });
+      expect(rows.remove(machineName(1), 1, FLEET_START_MS, "left")).toBeNull();
+      expect(rows.summary(machineName(1))).not.toBeNull();
+    }));
+});
+
+it("a set of pairs → each is found whole", () => {
+  const text = pairsText([
+    ["site", "berlin"],
+    ["machine", ""],
+  ]);
+  expect(
+    ["\nsite=berlin\n", "\nmachine=\n", "\nsite=ber\n", "\nite=berlin\n"].map((each) => text.includes(each)),
+  ).toEqual([true, true, false, false]);
+  expect(pairsText([])).toBe("");
+});

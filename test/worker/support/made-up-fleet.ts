@@ -1,0 +1,84 @@
+// Machines that tell the fleet index of themselves, without node objects: what one says, and how it changes.
+import type { FleetState } from "../../../shared/fleet/state.ts";
+import type { MachineSummary, MachineTelling, ToldEntry } from "../../../shared/fleet/summary.ts";
+
+/** 2026-01-01T00:00:00Z */
+export const FLEET_START_MS = Date.UTC(2026, 0, 1);
+
+/** A machine that is well; `change` replaces fields. */
+export function summaryOf(index: number, change: Partial<MachineSummary> = {}): MachineSummary {
+  const site = `site-${index % 40}`;
+  const sinceMs = FLEET_START_MS + index;
+  const condition = (type: string, status: string, reason: string, message: string) => ({
+    type,
+    status,
+    reason,
+    message,
+    sinceMs,
+  });
+  return {
+    state: "ready",
+    sinceMs,
+    phase: "registered",
+    why: "",
+    conditions: [
+      condition("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory"),
+      condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+      condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+      condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+    ],
+    labels: {
+      "kubernetes.io/hostname": `machine-${index}`,
+      "kubernetes.io/arch": "amd64",
+      "kubernetes.io/os": "linux",
+      "rollcall.dev/machine": "",
+      "rollcall.dev/deployment": "made-up",
+      site,
+      tier: index % 10 === 0 ? "gpu" : "edge",
+    },
+    isUnschedulable: false,
+    versions: {
+      shim: index % 20 === 0 ? "0.0.9" : "0.1.0",
+      kernel: "6.1.0-21-amd64",
+      os: "Debian GNU/Linux 12 (bookworm)",
+      runtime: "containerd://1.6.20",
+      architecture: "amd64",
+    },
+    addresses: [
+      { type: "InternalIP", address: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` },
+      { type: "Hostname", address: `machine-${index}` },
+    ],
+    address: `203.0.${index % 40}.7`,
+    capacity: { cpu: "4", memory: "8019464Ki", pods: "110" },
+    skewMs: 0,
+    silentSinceMs: null,
+    boot: `boot-${index}`,
+    process: `process-${index}`,
+    transport: "http",
+    withheld: "",
+    key: {
+      thumbprint: `thumbprint-${index}`.padEnd(43, "0"),
+      token: "token-1",
+      pinnedAtMs: sinceMs,
+      isUsed: true,
+    },
+    ...change,
+  };
+}
+
+export const machineName = (index: number) => `machine-${String(index).padStart(6, "0")}`;
+
+/** The telling number `version` of a machine, with these lines of history. */
+export function tellingOf(
+  index: number,
+  version: number,
+  change: Partial<MachineSummary> = {},
+  entries: ToldEntry[] = [],
+): MachineTelling {
+  return { name: machineName(index), generation: 1, version, summary: summaryOf(index, change), entries };
+}
+
+/** The line of history about a change of state. */
+export function stateEntry(id: number, from: FleetState, to: FleetState, atMs: number): ToldEntry {
+  return { id, atMs, kind: "state", text: `${from} → ${to}` };
+}

@@ -1,0 +1,45 @@
+// The fleet index: one Durable Object with a row for each machine, told by machines' objects on transitions only. A thin
+// shell around worker/fleet. A steady fleet writes nothing to it and asks it nothing.
+import { DurableObject } from "cloudflare:workers";
+import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
+import type { Environment } from "../env.ts";
+import { migrate } from "../storage/migrations.ts";
+import { type FleetChange, MachineRows } from "./machine-rows.ts";
+import { INDEX_MIGRATIONS } from "./schema.ts";
+
+export class IndexObject extends DurableObject<Environment> {
+  readonly #rows: MachineRows;
+
+  constructor(ctx: DurableObjectState, env: Environment) {
+    super(ctx, env);
+    migrate(ctx.storage, INDEX_MIGRATIONS);
+    this.#rows = new MachineRows(ctx.storage.sql);
+  }
+
+  /** For machines' objects, on transitions. Safe to repeat: it is stored before it is answered, and counts once. */
+  tell(telling: MachineTelling): ToldUntil {
+    return this.ctx.storage.transactionSync(() => {
+      const { until, change } = this.#rows.take(telling);
+      if (change) this.#noteChange(change);
+      return until;
+    });
+  }
+
+  /** For the object of a machine that has left or was forgotten. Safe to repeat. */
+  remove(name: string, generation: number, text: string): void {
+    this.ctx.storage.transactionSync(() => {
+      const change = this.#rows.remove(name, generation, Date.now(), text);
+      if (change) this.#noteChange(change);
+    });
+  }
+
+  /** As told last; null: the index does not know it. Asks no machine's object. */
+  summary(name: string): MachineSummary | null {
+    return this.#rows.summary(name);
+  }
+
+  /** In the transaction of the change: what follows from it is stored with it. */
+  #noteChange(_change: FleetChange): void {
+    // Outages, notifications and the feed follow.
+  }
+}
