@@ -352,12 +352,14 @@ describe("a notice that somebody else has changed the Node", () => {
       expect(alarm).toBe(reportedMs + 40_001);
     });
 
-    it("its machine has just reported → Ready again at once, by that report", async () => {
+    it("its machine has just reported → nothing is written until it reports again, which brings it back", async () => {
       const name = "notice-recovers";
-      const { pass } = await steady(name);
+      const { send, pass } = await steady(name);
       const node = await given(name, "Unknown", { reason: "NodeStatusUnknown" }, CONTROLLER);
       pass(1000);
       await objectOf(name).noticeNode(node);
+      expect(await shown(name)).toMatchObject({ isReady: false, silentSince: null });
+      await send();
       expect(await shown(name)).toMatchObject({ isReady: true, silentSince: null });
     });
   });
