@@ -51,10 +51,13 @@ export async function startCluster(place: Place): Promise<Apiserver> {
   progress("shim started");
   if (flags.nodes > 0) {
     await startSimulation(place, workerUrl, secret);
-    progress(`${flags.nodes} simulated machines started`);
+    progress(`${flags.nodes} simulated machines started; ${FAULTS_HINT} ${faultsFile(folder)}`);
   }
   return apiserver;
 }
+
+const faultsFile = (folder: string) => join(folder, "simulated", "faults.json");
+const FAULTS_HINT = 'to break some, write {"sim-1": "down"} into';
 
 const rightsFile = ({ root }: Place) => join(root, "infra/rbac/rollcall.yaml");
 
@@ -150,7 +153,8 @@ async function startSimulation(
   secret: string,
 ): Promise<void> {
   const stateFolder = join(folder, "simulated");
-  const wish = { names: "sim-*", uses: flags.nodes, withoutFactsOnlyTaint: false };
+  // As many again may ask for a name that is taken.
+  const wish = { names: "sim-*", uses: 2 * flags.nodes, withoutFactsOnlyTaint: false };
   const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
   const command = [
     process.execPath,

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import * as z from "zod/mini";
-import { defaultConfiguration } from "../../node-shim/config/config.ts";
+import { loadConfiguration } from "../../node-shim/config/config.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { systemClock } from "../../node-shim/base/clock.ts";
 import { startLoop } from "../../node-shim/loop/loop.ts";
@@ -14,12 +14,16 @@ import { requestFaultText, type Transport } from "../../node-shim/worker-link/ex
 import { machineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { simulatedFacts, simulatedVitals } from "./simulated-facts.ts";
+import { SIMULATED_FAULTS, type SimulatedFault, simulatedFaults } from "./simulated-faults.ts";
 
 const stored = z.record(z.string(), z.object({ jwk: z.looseObject({}), kid: z.string() }));
 type Stored = z.infer<typeof stored>;
 
-const HELP = `Usage: simulate --url ORIGIN --state DIR --join-token-file FILE --nodes N
-N machines named sim-1 … sim-N report through the same protocol as real ones, until SIGTERM.`;
+const HELP = `Usage: simulate --url ORIGIN --state DIR --join-token-file FILE --nodes N [--config FILE]
+N machines named sim-1 … sim-N report through the same protocol as real ones, until SIGTERM. --config has their
+KubeletConfiguration. DIR/faults.json says what is wrong with which of them, and may change at any time:
+  {"sim-1": "down", "sim-2": "cut off"}
+One of: ${SIMULATED_FAULTS.join(", ")}.`;
 
 const { values } = parseArgs({
   options: {
@@ -27,6 +31,7 @@ const { values } = parseArgs({
     state: { type: "string" },
     "join-token-file": { type: "string" },
     nodes: { type: "string" },
+    config: { type: "string" },
     help: { type: "boolean" },
   },
 });
@@ -42,7 +47,8 @@ const indices = Array.from({ length: Number(values.nodes) }, (_, index) => index
 const joinToken = readFileSync(values["join-token-file"], "utf8").trim();
 const stop = new AbortController();
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.abort());
-const configuration = defaultConfiguration();
+const configuration = loadConfiguration(values.config);
+const faults = simulatedFaults(join(values.state, "faults.json"), stop.signal, (line) => console.log(line));
 
 /** As many machines enrol and register at a time: enough to keep a Worker busy, few enough that none is late. */
 const ENROLMENTS_AT_ONCE = 32;
@@ -98,26 +104,91 @@ async function enrolOne(index: number, send: Transport): Promise<string> {
   return outcome.value.ticket;
 }
 
+/** Runs while it is not down; each time that it comes up it has booted anew. */
 async function runOne(index: number, ticket: string, reported: () => void): Promise<void> {
+  const has = faultsOf(`sim-${index}`);
+  for (let boots = 0; !stop.signal.aborted; boots++) {
+    // The next machine does not wait for one that is down.
+    if (has("down")) reported();
+    await faults.until(() => !has("down"), stop.signal);
+    const up = whileSo(() => !has("down"), stop.signal);
+    const copies = runCopies(index, up);
+    await report(index, { boots, ticket: boots === 0 ? ticket : "", stop: up, reported });
+    await copies;
+  }
+}
+
+const faultsOf = (name: string) => (fault: SimulatedFault) => faults.of(name) === fault;
+
+/** Aborted once it is not so any more, or `stop` is. */
+function whileSo(isSo: () => boolean, ends: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  void faults.until(() => !isSo(), ends).then(() => controller.abort());
+  return controller.signal;
+}
+
+/** While the machine is up: the copy of its disk that reports as well, and the machine that asks for its name. */
+async function runCopies(index: number, up: AbortSignal): Promise<void> {
+  const has = faultsOf(`sim-${index}`);
+  while (!up.aborted) {
+    await faults.until(() => has("cloned") || has("another asks"), up);
+    if (up.aborted) return;
+    if (has("cloned")) {
+      const ends = whileSo(() => has("cloned"), up);
+      await report(index, { boots: -1, ticket: "", stop: ends, reported: () => undefined });
+    } else {
+      await askForName(index);
+      await faults.until(() => !has("another asks"), up);
+    }
+  }
+}
+
+/** Another key and another machine, with the same join token. */
+async function askForName(index: number): Promise<void> {
+  const { send, close } = httpTransport(origin, 9000);
+  const key = await makeMachineKey();
+  const outcome = await enrol(send, key, {
+    name: `sim-${index}`,
+    origin,
+    joinToken,
+    machineID: randomBytes(16).toString("hex"),
+    systemUUID: randomBytes(16).toString("hex"),
+  });
+  console.log(`sim-${index} is asked for: ${outcome.ok ? "given" : requestFaultText(outcome.error)}`);
+  close();
+}
+
+interface Process {
+  /** How often the machine has booted since the start; -1: a copy. */
+  boots: number;
+  ticket: string;
+  stop: AbortSignal;
+  reported: () => void;
+}
+
+async function report(index: number, { boots, ticket, stop: ends, reported }: Process): Promise<void> {
   const name = `sim-${index}`;
   const { jwk, kid } = machines[name] as Stored[string];
   const { send, close } = httpTransport(origin, 9000);
-  const report = reporter({
+  const cut: Transport = (request) =>
+    faults.of(name) === "cut off" ? Promise.reject(new Error("no route to host")) : send(request);
+  const post = reporter({
     name,
     origin,
     key: await machineKey(jwk),
     kid,
     ticket,
     startId: randomBytes(16).toString("base64url"),
-    send,
+    send: cut,
     machineTime: () => new Date().toISOString(),
   });
+  const facts = () => simulatedFacts(index, configuration, { boots, fault: faults.of(name) });
   const loop = startLoop({
-    gather: async () => ({ facts: simulatedFacts(index, configuration), vitals: simulatedVitals(index) }),
-    report: (facts, vitals) => report(facts, vitals).finally(reported),
-    settings: simulatedFacts(index, configuration).settings,
+    gather: async () => ({ facts: facts(), vitals: simulatedVitals(index, faults.of(name)) }),
+    report: (said, vitals) => post(said, vitals).finally(reported),
+    settings: facts().settings,
     clock: systemClock,
-    stop: stop.signal,
+    stop: ends,
     random: Math.random,
     reconnect: close,
     log: (level, message) => console.log(`${name} ${level} ${message}`),
