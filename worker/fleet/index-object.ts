@@ -4,33 +4,46 @@ import { DurableObject } from "cloudflare:workers";
 import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
 import type { Environment } from "../env.ts";
 import { migrate } from "../storage/migrations.ts";
+import { Duties, type Duty } from "./duties.ts";
 import { type FleetChange, MachineRows } from "./machine-rows.ts";
 import { INDEX_MIGRATIONS } from "./schema.ts";
 
 export class IndexObject extends DurableObject<Environment> {
   readonly #rows: MachineRows;
+  readonly #duties: Duties;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, INDEX_MIGRATIONS);
     this.#rows = new MachineRows(ctx.storage.sql);
+    // What has to be done at certain times; `arm` after each change of what is due.
+    const duties: Duty[] = [];
+    const log = (line: object) => console.error(JSON.stringify(line));
+    this.#duties = new Duties({ duties, storage: ctx.storage, nowMs: () => Date.now(), log });
+  }
+
+  override alarm(): Promise<void> {
+    return this.#duties.rang();
   }
 
   /** For machines' objects, on transitions. Safe to repeat: it is stored before it is answered, and counts once. */
-  tell(telling: MachineTelling): ToldUntil {
-    return this.ctx.storage.transactionSync(() => {
+  async tell(telling: MachineTelling): Promise<ToldUntil> {
+    const told = this.ctx.storage.transactionSync(() => {
       const { until, change } = this.#rows.take(telling);
       if (change) this.#noteChange(change);
       return until;
     });
+    await this.#duties.arm();
+    return told;
   }
 
   /** For the object of a machine that has left or was forgotten. Safe to repeat. */
-  remove(name: string, generation: number, text: string): void {
+  async remove(name: string, generation: number, text: string): Promise<void> {
     this.ctx.storage.transactionSync(() => {
       const change = this.#rows.remove(name, generation, Date.now(), text);
       if (change) this.#noteChange(change);
     });
+    await this.#duties.arm();
   }
 
   /** As told last; null: the index does not know it. Asks no machine's object. */

@@ -7,7 +7,7 @@ import { type NodeRecordStore, nodeRecordStore } from "../storage/records.ts";
 import { nodeTables } from "../storage/tables.ts";
 import { DuplicateSenders } from "./duplicate-senders.ts";
 import { KnownFacts } from "./known-facts.ts";
-import { LazyAlarm } from "./lazy-alarm.ts";
+import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { type PinnedKeys, pinnedKeys } from "./pinned-keys.ts";
 
 export interface MachineState {

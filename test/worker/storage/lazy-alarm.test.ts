@@ -1,6 +1,6 @@
 // The one alarm of an object: set where none rings in time, since each time costs a row.
 import { expect, it } from "vitest";
-import { LazyAlarm } from "../../../worker/machine/lazy-alarm.ts";
+import { LazyAlarm } from "../../../worker/storage/lazy-alarm.ts";
 
 function alarmOf(before: number | null) {
   const stored = { at: before, reads: 0 };
