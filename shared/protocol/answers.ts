@@ -52,6 +52,7 @@ export interface LeaveAnswer {
 export type Reason =
   | "invalid-json"
   | "invalid-body"
+  | "invalid-query"
   | "invalid-name"
   | "unauthenticated"
   | "wrong-origin"
@@ -80,6 +81,8 @@ export interface Problem {
   reason: Reason;
   /** JSON Pointer to the first fault of a body. */
   pointer?: string;
+  /** With invalid-query: the parameter at fault. */
+  parameter?: string;
   /** With ticket-stale and facts-unknown: repeat at once with this one. */
   ticket?: string;
   factsWanted?: boolean;

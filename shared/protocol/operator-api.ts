@@ -80,3 +80,9 @@ export const historyQuerySchema = z.strictObject({
   limit: pageLimit,
 });
 export type HistoryQuery = z.infer<typeof historyQuerySchema>;
+
+/** The query of GET /readyz. */
+export const readinessQuerySchema = z.strictObject({
+  /** Whatever it says: lines to read instead of JSON. */
+  verbose: z.optional(z.string()),
+});

@@ -15,7 +15,7 @@ export const operator = createMiddleware<App>(async (c, next) => {
     return refuseUnproven(c, "forbidden");
   }
   const operator = found.value;
-  if (operator.role !== "admin" && c.req.method !== "GET") {
+  if (operator.role !== "admin" && !["GET", "HEAD"].includes(c.req.method)) {
     return refuse("forbidden", { detail: `${operator.who} may look, and change nothing.` });
   }
   c.set("operator", operator);

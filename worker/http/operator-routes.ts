@@ -24,12 +24,13 @@ import {
 } from "../../shared/protocol/operator-api.ts";
 import { clusterObject, type Environment, registry } from "../env.ts";
 import { operator } from "./operator-access.ts";
+import { noQuery, queryOf } from "./queries.ts";
 import { answered, type App, forget, invalidBody, json, refuse } from "./responses.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 
 export const operatorRoutes = new Hono<App>();
 
-operatorRoutes.post("/v1/tokens", operator, async (c) => {
+operatorRoutes.post("/v1/tokens", operator, noQuery, async (c) => {
   const request = tokenRequestSchema.safeParse(await json(c.req.raw));
   if (!request.success) return invalidBody(request.error);
   return c.json(
@@ -38,72 +39,70 @@ operatorRoutes.post("/v1/tokens", operator, async (c) => {
   );
 });
 
-operatorRoutes.get("/v1/tokens", operator, async (c) =>
+operatorRoutes.get("/v1/tokens", operator, noQuery, async (c) =>
   c.json({ tokens: await registry(c.env).listTokens() } satisfies TokensAnswer),
 );
 
-operatorRoutes.delete("/v1/tokens/:id", operator, async (c) => {
+operatorRoutes.delete("/v1/tokens/:id", operator, noQuery, async (c) => {
   const revoked = await registry(c.env).revokeToken(c.req.param("id"), c.var.operator.who);
   return revoked.ok ? c.body(null, 204) : refuse("not-found");
 });
 
-operatorRoutes.get("/v1/pending", operator, async (c) =>
+operatorRoutes.get("/v1/pending", operator, noQuery, async (c) =>
   c.json({ pending: await registry(c.env).listPending() } satisfies PendingAnswer),
 );
 
 operatorRoutes.get("/v1/audit", operator, async (c) => {
-  const query = auditQuerySchema.safeParse(c.req.query());
-  if (!query.success) return invalidBody(query.error);
-  return c.json({ entries: await registry(c.env).audit(query.data) } satisfies AuditAnswer);
+  const query = queryOf(c, auditQuerySchema);
+  if (query instanceof Response) return query;
+  return c.json({ entries: await registry(c.env).audit(query) } satisfies AuditAnswer);
 });
 
 operatorRoutes.get("/v1/cluster/history", operator, async (c) => {
-  const query = clusterHistoryQuerySchema.safeParse(c.req.query());
-  if (!query.success) return invalidBody(query.error);
-  const entries = await clusterObject(c.env).history(query.data);
+  const query = queryOf(c, clusterHistoryQuerySchema);
+  if (query instanceof Response) return query;
+  const entries = await clusterObject(c.env).history(query);
   return c.json({ entries } satisfies ClusterHistoryAnswer);
 });
 
-operatorRoutes.get("/v1/origins", operator, async (c) =>
+operatorRoutes.get("/v1/origins", operator, noQuery, async (c) =>
   c.json({ origins: await registry(c.env).listOrigins() } satisfies OriginsAnswer),
 );
 
 operatorRoutes.get("/v1/origins/machines", operator, async (c) => {
-  const query = originMachinesQuerySchema.safeParse(c.req.query());
-  if (!query.success) return invalidBody(query.error);
+  const query = queryOf(c, originMachinesQuerySchema);
+  if (query instanceof Response) return query;
   return c.json({
-    machines: await registry(c.env).listOriginMachines(query.data),
+    machines: await registry(c.env).listOriginMachines(query),
   } satisfies OriginMachinesAnswer);
 });
 
-operatorRoutes.get("/v1/nodes/:name", operator, async (c) => {
+operatorRoutes.get("/v1/nodes/:name", operator, noQuery, async (c) => {
   const node = await knownNode(c.env, c.req.param("name"));
   const shown = await node?.show();
   return shown ? c.json(shown satisfies ShownNode) : refuse("not-found");
 });
 
 operatorRoutes.get("/v1/nodes/:name/history", operator, async (c) => {
-  const query = historyQuerySchema.safeParse(c.req.query());
-  if (!query.success) return invalidBody(query.error);
+  const query = queryOf(c, historyQuerySchema);
+  if (query instanceof Response) return query;
   const node = await knownNode(c.env, c.req.param("name"));
-  return node
-    ? c.json({ entries: await node.history(query.data) } satisfies HistoryAnswer)
-    : refuse("not-found");
+  return node ? c.json({ entries: await node.history(query) } satisfies HistoryAnswer) : refuse("not-found");
 });
 
-operatorRoutes.post("/v1/nodes/:name/register", operator, async (c) => {
+operatorRoutes.post("/v1/nodes/:name/register", operator, noQuery, async (c) => {
   const name = c.req.param("name");
   const record = { who: c.var.operator.who, what: "node.register", target: name } as const;
   if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
   return (await c.env.NODES.getByName(name).registerAgain()) ? c.body(null, 204) : refuse("not-found");
 });
 
-operatorRoutes.get("/v1/nodes/:name/clones", operator, async (c) => {
+operatorRoutes.get("/v1/nodes/:name/clones", operator, noQuery, async (c) => {
   const node = await knownNode(c.env, c.req.param("name"));
   return node ? c.json((await node.clones()) satisfies ListedSenders) : refuse("not-found");
 });
 
-operatorRoutes.post("/v1/nodes/:name/believe", operator, async (c) => {
+operatorRoutes.post("/v1/nodes/:name/believe", operator, noQuery, async (c) => {
   const name = c.req.param("name");
   const node = await knownNode(c.env, name);
   if (!node) return refuse("not-found");
@@ -114,7 +113,7 @@ operatorRoutes.post("/v1/nodes/:name/believe", operator, async (c) => {
   return (await node.believe()) ? c.body(null, 204) : refuse("one-sender");
 });
 
-operatorRoutes.post("/v1/nodes/:name/approve", operator, async (c) => {
+operatorRoutes.post("/v1/nodes/:name/approve", operator, noQuery, async (c) => {
   const body = thumbprintSchema.safeParse(await json(c.req.raw));
   if (!body.success) return invalidBody(body.error);
   const name = c.req.param("name");
@@ -125,7 +124,7 @@ operatorRoutes.post("/v1/nodes/:name/approve", operator, async (c) => {
   return c.body(null, 204);
 });
 
-operatorRoutes.post("/v1/nodes/:name/reject", operator, async (c) => {
+operatorRoutes.post("/v1/nodes/:name/reject", operator, noQuery, async (c) => {
   const body = thumbprintSchema.safeParse(await json(c.req.raw));
   if (!body.success) return invalidBody(body.error);
   const rejected = await registry(c.env).reject(
@@ -137,7 +136,7 @@ operatorRoutes.post("/v1/nodes/:name/reject", operator, async (c) => {
 });
 
 /** Like a removal, it can be repeated: the first request may not have reached the machine's object. */
-operatorRoutes.post("/v1/nodes/:name/revoke", operator, async (c) => {
+operatorRoutes.post("/v1/nodes/:name/revoke", operator, noQuery, async (c) => {
   const name = c.req.param("name");
   const unpinned = await registry(c.env).unpin(name, "machine.revoke", c.var.operator.who);
   if (!unpinned.ok) return refuse("not-found");
@@ -145,7 +144,7 @@ operatorRoutes.post("/v1/nodes/:name/revoke", operator, async (c) => {
   return c.body(null, 204);
 });
 
-operatorRoutes.patch("/v1/nodes/:name", operator, async (c) => {
+operatorRoutes.patch("/v1/nodes/:name", operator, noQuery, async (c) => {
   const body = nodeChangeSchema.safeParse(await json(c.req.raw));
   if (!body.success) return invalidBody(body.error);
   const name = c.req.param("name");
@@ -158,7 +157,7 @@ operatorRoutes.patch("/v1/nodes/:name", operator, async (c) => {
 });
 
 /** It can be repeated, and then completes what the first request did not. */
-operatorRoutes.delete("/v1/nodes/:name", operator, async (c) => {
+operatorRoutes.delete("/v1/nodes/:name", operator, noQuery, async (c) => {
   const name = c.req.param("name");
   if (!(await registry(c.env).knew(name))) return refuse("not-found");
   const node = c.env.NODES.getByName(name);

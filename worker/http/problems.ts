@@ -11,6 +11,11 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
     "The body does not follow the protocol",
     "See docs/protocol.md; `pointer` names the first fault.",
   ],
+  "invalid-query": [
+    400,
+    "The query is not one that this path takes",
+    "See docs/protocol.md; `parameter` names the first fault.",
+  ],
   "invalid-name": [
     400,
     "This cannot be a Node's name",

@@ -4,6 +4,7 @@ import { checkToken, type KnownToken, knownToken } from "../../shared/deployment
 import { checkWatch } from "../../shared/deployment/watch.ts";
 import { failed, type CheckResult, warning } from "../../shared/deployment/check-result.ts";
 import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts";
+import { readinessQuerySchema } from "../../shared/protocol/operator-api.ts";
 import type { TokenStatus } from "../cluster/token-chain.ts";
 import { clusterObject, type Environment, isNodeWatchOn, registry } from "../env.ts";
 import { CHALLENGE_GOOD_MS } from "../identity/challenge.ts";
@@ -11,6 +12,7 @@ import { withDeadline } from "../kube/deadline.ts";
 import type { Probed } from "../kube/probe.ts";
 import { payloadOf } from "../kube/token-life.ts";
 import { operator } from "./operator-access.ts";
+import { queryOf } from "./queries.ts";
 import { type Looked, readiness, readinessText } from "./readiness.ts";
 import type { App } from "./responses.ts";
 
@@ -20,12 +22,12 @@ export const readyRoute = new Hono<App>();
 const OBJECTS_WITHIN_MS = 5000;
 
 readyRoute.get("/readyz", operator, async (c) => {
+  const query = queryOf(c, readinessQuerySchema);
+  if (query instanceof Response) return query;
   const answer = await lookAtAll(c);
   const status = answer.state === "failed" ? 503 : 200;
   c.header("cache-control", "no-store");
-  return c.req.query("verbose") === undefined
-    ? c.json(answer, status)
-    : c.text(readinessText(answer), status);
+  return query.verbose === undefined ? c.json(answer, status) : c.text(readinessText(answer), status);
 });
 
 async function lookAtAll(c: Context<App>): Promise<ReadinessAnswer> {
