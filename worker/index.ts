@@ -6,6 +6,7 @@ import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
 import { clusterObject, type Environment } from "./env.ts";
 import { refuseUnconfigured } from "./http/configured.ts";
+import { fleetRoutes } from "./http/fleet-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { operatorRoutes } from "./http/operator-routes.ts";
 import { readyRoute } from "./http/ready-route.ts";
@@ -50,6 +51,7 @@ app.use("/v1/nodes/:name/*", async (c, next) => {
 
 app.route("/", machineRoutes);
 app.route("/", operatorRoutes);
+app.route("/", fleetRoutes);
 app.route("/", readyRoute);
 
 /** What makes sure that the Nodes are watched; wrangler.toml says how often. */

@@ -14,20 +14,22 @@ export interface EnrolmentAnswer {
   ticket: string;
 }
 
+export const PHASES = [
+  "registering",
+  "registered",
+  "facts refused",
+  "waiting for Node",
+  "setup failed",
+  "cloned",
+  "two shims",
+  "name taken",
+  "node deleted",
+  "apiserver unreachable",
+  "apiserver refuses",
+  "apiserver not configured",
+] as const;
 /** Where a machine's Node stands. */
-export type Phase =
-  | "registering"
-  | "registered"
-  | "facts refused"
-  | "waiting for Node"
-  | "setup failed"
-  | "cloned"
-  | "two shims"
-  | "name taken"
-  | "node deleted"
-  | "apiserver unreachable"
-  | "apiserver refuses"
-  | "apiserver not configured";
+export type Phase = (typeof PHASES)[number];
 
 /** The body of a 200 to a report. */
 export interface ReportAnswer {

@@ -138,3 +138,14 @@ export const TOKEN_LIMITS = {
 
 /** Of the operator's API: how many entries a page has, unless it is asked for another number. */
 export const PAGE_LIMITS = { entries: 1000, entriesByDefault: 100 } as const;
+
+/** Of a filter of machines. A statement of SQL has at most 100 bindings. */
+export const FILTER_LIMITS = {
+  /** Requirements of a selector; conditions; versions. */
+  terms: 12,
+  /** Of a selector, in all. */
+  labelValues: 32,
+  /** Characters. */
+  selectorLength: 4096,
+  textLength: 256,
+} as const;

@@ -2,6 +2,7 @@
 import type { Family } from "./family.ts";
 import { emptyFieldFamilies } from "./families/empty-fields.ts";
 import { heartbeats } from "./families/heartbeats.ts";
+import { labelSelectors } from "./families/label-selectors.ts";
 import { resources } from "./families/resources.ts";
 import { setters } from "./families/setters.ts";
 
@@ -10,4 +11,5 @@ export const families: Record<string, Family> = {
   ...resources,
   ...setters,
   ...heartbeats,
+  labelSelectors,
 };

@@ -25,6 +25,9 @@ const TAKEN: [path: string, allow: string][] = [
   ["/v1/cluster/history", "GET, HEAD"],
   ["/v1/nodes/:name/revoke", "POST"],
   ["/v1/nodes/:name", "GET, HEAD, PATCH, DELETE"],
+  ["/v1/nodes/:name/summary", "GET, HEAD"],
+  ["/v1/machines", "GET, HEAD"],
+  ["/v1/history", "GET, HEAD"],
 ];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"];
 

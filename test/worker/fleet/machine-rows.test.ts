@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { MachineRows, pairsText } from "../../../worker/fleet/machine-rows.ts";
+import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { FLEET_START_MS, machineName, stateEntry, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
 
 let objects = 0;
@@ -97,15 +97,4 @@ describe("a machine that is gone", () => {
       expect(rows.remove(machineName(1), 1, FLEET_START_MS, "left")).toBeNull();
       expect(rows.summary(machineName(1))).not.toBeNull();
     }));
-});
-
-it("a set of pairs → each is found whole", () => {
-  const text = pairsText([
-    ["site", "berlin"],
-    ["machine", ""],
-  ]);
-  expect(
-    ["\nsite=berlin\n", "\nmachine=\n", "\nsite=ber\n", "\nite=berlin\n"].map((each) => text.includes(each)),
-  ).toEqual([true, true, false, false]);
-  expect(pairsText([])).toBe("");
 });

@@ -1,0 +1,267 @@
+// What the fleet index finds, by any filter and in any order: the same as looking at machine by machine.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { PHASES } from "../../../shared/protocol/answers.ts";
+import { FILTER_LIMITS } from "../../../shared/protocol/limits.ts";
+import { FLEET_STATES } from "../../../shared/fleet/state.ts";
+import { MACHINE_SORTS, type MachineSort, machinesQuerySchema } from "../../../shared/protocol/fleet-api.ts";
+import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import {
+  type FoundMachine,
+  MachineSearch,
+  type MachineSearchRequest,
+  type SearchPosition,
+} from "../../../worker/fleet/machine-search.ts";
+import recorded from "../../vectors/labelSelectors.json";
+import { FLEET_START_MS, machineName, summaryOf } from "../support/made-up-fleet.ts";
+import { ADDRESSES, isFound, isWithin, varied, VERSIONS } from "../support/varied-fleet.ts";
+
+const KNOWN = 300;
+const fleet = Array.from({ length: KNOWN }, (_, index) => varied(index));
+/** Two wait for one name, one of them for a name that the index has. */
+const others = [301, 302, 303].map((index): FoundMachine => {
+  const { summary } = varied(index);
+  return {
+    id: `${machineName(index === 303 ? 5 : 301)} token-${index}`,
+    summary: { ...summary, state: "pending" },
+  };
+});
+
+let objects = 0;
+/** In an index of its own with these machines. */
+function inIndex<T>(
+  machines: readonly FoundMachine[],
+  work: (search: MachineSearch, rows: MachineRows) => T,
+): Promise<T> {
+  return runInDurableObject(env.INDEX.getByName(`search-${objects++}`), (_, { storage: { sql } }) => {
+    const rows = new MachineRows(sql);
+    for (const { id, summary } of machines)
+      rows.take({ name: id, generation: 1, version: 1, summary, entries: [] });
+    return work(new MachineSearch(sql, rows), rows);
+  });
+}
+
+const REQUEST: MachineSearchRequest = {
+  filter: {},
+  sort: { by: "name", isDescending: false },
+  limit: 1000,
+  after: null,
+  others: [],
+  isCounted: true,
+  unlessSeq: null,
+};
+
+function found(search: MachineSearch, request: Partial<MachineSearchRequest>) {
+  const page = search.page({ ...REQUEST, ...request });
+  if (!page.ok || !page.value.found) throw new Error(JSON.stringify(page));
+  return page.value.found;
+}
+
+/** Page by page, to the end. */
+function allFound(search: MachineSearch, request: Partial<MachineSearchRequest>): string[] {
+  const ids: string[] = [];
+  let after: SearchPosition | null = null;
+  do {
+    const { machines, next } = found(search, { ...request, after });
+    ids.push(...machines.map(({ id }) => id));
+    after = next;
+  } while (after);
+  return ids;
+}
+
+const filterOf = (query: Record<string, string>) => machinesQuerySchema.parse(query);
+
+const some = (values: readonly string[]) =>
+  fc.subarray([...values], { minLength: 1 }).map((list) => list.join());
+const time = fc.integer({ min: -5, max: 55 }).map((s) => new Date(FLEET_START_MS + s * 1000).toISOString());
+const versionTerm = fc
+  .tuple(fc.constantFrom("", "=", "!=", "<", "<=", ">", ">="), fc.constantFrom(...VERSIONS.slice(0, 6)))
+  .map((parts) => parts.join(""));
+const QUERIES = fc.record(
+  {
+    state: some(FLEET_STATES),
+    phase: some(PHASES),
+    condition: some(["Ready", "!Ready", "DiskPressure=False", "MemoryPressure!=Unknown", "None", "!None"]),
+    selector: some([
+      "site=berlin",
+      "site!=Bern",
+      "site in (7,10)",
+      "site notin (berlin,7)",
+      "example.com/slot",
+      "!example.com/slot",
+      "example.com/slot>99",
+      "site<10",
+      "site",
+    ]),
+    version: fc.array(versionTerm, { minLength: 1, maxLength: 2 }).map((terms) => terms.join()),
+    token: fc.constantFrom("token-1", "token-2", "token-3"),
+    unused: fc.constantFrom("true", "false"),
+    text: fc.constantFrom(
+      "BER",
+      "machine-0001",
+      "203.0.113.",
+      "2001:db8",
+      "0.1.0",
+      "bookworm",
+      "%",
+      "nowhere",
+    ),
+    since: time,
+    until: time,
+    beside: fc.integer({ min: 0, max: KNOWN - 1 }).map(machineName),
+  },
+  { requiredKeys: [] },
+);
+
+/** Of a row, what it is sorted by first; versions and addresses by how they stand in their lists. */
+const ORDER: Record<MachineSort, (machine: FoundMachine) => string | number> = {
+  name: ({ id }) => id,
+  state: ({ summary }) => summary.state,
+  since: ({ summary }) => summary.sinceMs,
+  version: ({ summary }) => {
+    const at = VERSIONS.indexOf(summary.versions.shim);
+    return at < 6 ? at : -1;
+  },
+  address: ({ summary }) => (summary.address === "" ? -1 : ADDRESSES.indexOf(summary.address)),
+  urgency: ({ summary }) =>
+    ["cluster-unreachable", "silent", "not-ready", "blocked", "pending", "revoked", "ready"].indexOf(
+      summary.state,
+    ) *
+      1e15 -
+    summary.sinceMs,
+};
+
+function inOrder(machines: FoundMachine[], { by, isDescending }: MachineSearchRequest["sort"]): string[] {
+  const compare = (a: string | number, b: string | number) => (a < b ? -1 : Number(a > b));
+  const sorted = machines.toSorted((a, b) => compare(ORDER[by](a), ORDER[by](b)) || compare(a.id, b.id));
+  return (isDescending ? sorted.reverse() : sorted).map(({ id }) => id);
+}
+
+function countsOf(machines: FoundMachine[]) {
+  const counts: Record<string, number> = {};
+  for (const { summary } of machines) counts[summary.state] = (counts[summary.state] ?? 0) + 1;
+  return counts;
+}
+
+it("any query → what looking at machine by machine finds, in that order, with those counts", () =>
+  inIndex(fleet, (search) => {
+    const request = fc.record({
+      query: QUERIES,
+      sort: fc.record({ by: fc.constantFrom(...MACHINE_SORTS), isDescending: fc.boolean() }),
+      limit: fc.constantFrom(7, 100, 1000),
+      others: fc.constantFrom([], others),
+    });
+    fc.assert(
+      fc.property(request, ({ query, sort, limit, others: waiting }) => {
+        const filter = filterOf(query);
+        const all = [...fleet, ...waiting];
+        const beside = fleet.find(({ id }) => id === query.beside)?.summary.address;
+        if (beside === "") return;
+        const expected = all.filter((machine) => isFound(machine, filter, beside));
+        expect(allFound(search, { filter, sort, limit, others: waiting })).toEqual(inOrder(expected, sort));
+        const { counts } = found(search, { filter, others: waiting });
+        expect(counts).toEqual({ matching: countsOf(expected), fleet: countsOf(all) });
+      }),
+      { numRuns: 150 },
+    );
+  }));
+
+it.each([
+  "203.0.113.7",
+  "203.0.113.0/24",
+  "0.0.0.0/0",
+  "2001:db8::/32",
+  "2001:db8::/64",
+  "::/0",
+  "10.0.0.0/8",
+])("address %s → the machines that report from there", (address) =>
+  inIndex(fleet, (search) => {
+    const expected = fleet.filter(({ summary }) => isWithin(summary.address, address)).map(({ id }) => id);
+    expect(allFound(search, { filter: filterOf({ address }) })).toEqual(expected);
+  }),
+);
+
+it("label selectors → the verdicts of Kubernetes", () => {
+  const sets = recorded.cases[0]!.given.labels as unknown as Record<string, string>[];
+  const machines = sets.map((labels, index) => ({
+    id: machineName(index),
+    summary: summaryOf(index, { labels }),
+  }));
+  return inIndex(machines, (search) => {
+    for (const { given, want } of recorded.cases) {
+      if (!want.matches || given.selector === "") continue;
+      const expected = machines.filter((_, index) => want.matches[index]).map(({ id }) => id);
+      const found = allFound(search, { filter: filterOf({ selector: given.selector }) });
+      expect([given.selector, found]).toEqual([given.selector, expected]);
+    }
+  });
+});
+
+it("a filter with as many terms as there can be → is asked for", () =>
+  inIndex(fleet.slice(0, 3), (search) => {
+    const { terms, labelValues } = FILTER_LIMITS;
+    const times = (text: string) => Array.from({ length: terms }, () => text).join();
+    const values = Array.from({ length: labelValues - terms + 1 }, (_, index) => `v${index}`).join();
+    const at = new Date(FLEET_START_MS).toISOString();
+    const filter = filterOf({
+      state: FLEET_STATES.join(),
+      phase: PHASES.join(),
+      condition: times("Ready"),
+      selector: `site in (${values}),${times("site>1").slice("site>1,".length)}`,
+      version: times(">0.1.0"),
+      address: "0.0.0.0/0",
+      token: "t",
+      unused: "true",
+      text: "x".repeat(FILTER_LIMITS.textLength),
+      since: at,
+      until: at,
+    });
+    const after = { key: 1, id: "m" };
+    const sort = { by: "urgency", isDescending: true } as const;
+    expect(found(search, { filter, after, sort, others }).machines).toEqual([]);
+  }));
+
+describe("beside a machine", () => {
+  it("that nobody knows, or whose address is not known → says so", () =>
+    inIndex([{ id: "a", summary: summaryOf(1, { address: "" }) }], (search) => {
+      const errors = ["a", "b"].map((beside) => search.page({ ...REQUEST, filter: { beside } }));
+      expect(errors).toEqual([
+        { ok: false, error: "the address from which this machine reports is not known" },
+        { ok: false, error: "no machine has this name" },
+      ]);
+    }));
+});
+
+describe("between two pages", () => {
+  it("machines come, go and change → each that stays as it is is there once", () =>
+    inIndex(fleet, (search, rows) => {
+      const sort = { by: "since", isDescending: false } as const;
+      const first = found(search, { sort, limit: 120 });
+      const seen = first.machines.map(({ id }) => id);
+      // One of the first page moves behind it, one that is to come goes, one comes.
+      const [moved, gone] = [seen[3]!, fleet.find(({ id }) => !seen.includes(id))!.id];
+      const later = { ...fleet[0]!.summary, sinceMs: FLEET_START_MS + 3_600_000 };
+      rows.take({ name: moved, generation: 1, version: 2, summary: later, entries: [] });
+      rows.remove(gone, 1, FLEET_START_MS, "left");
+      rows.take({ name: "new", generation: 1, version: 1, summary: later, entries: [] });
+      const second = found(search, { sort, limit: 1000, after: first.next });
+      const rest = second.machines.map(({ id }) => id);
+      expect(rest).toContain("new");
+      expect(rest).toContain(moved);
+      expect(rest).not.toContain(gone);
+      const stayed = fleet.map(({ id }) => id).filter((id) => id !== moved && id !== gone);
+      const shown = [...seen, ...rest].filter((id) => id !== moved && id !== "new");
+      expect(shown.toSorted()).toEqual(stayed);
+      expect(second.counts?.fleet).toEqual(countsOf([...found(search, {}).machines]));
+    }));
+
+  it("nothing changes → is known by the last change alone", () =>
+    inIndex(fleet.slice(0, 3), (search, rows) => {
+      const ask = () => search.page({ ...REQUEST, unlessSeq: 3 });
+      expect(ask()).toEqual({ ok: true, value: { seq: 3, found: null } });
+      rows.remove(machineName(1), 1, FLEET_START_MS, "left");
+      expect(ask()).toMatchObject({ value: { seq: 4, found: { machines: [{}, {}] } } });
+    }));
+});

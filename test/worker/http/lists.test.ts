@@ -1,0 +1,53 @@
+// Lists in lines: what becomes of each value, and page by page.
+import { describe, expect, it } from "vitest";
+import { csvLine, inLines } from "../../../worker/http/lists.ts";
+
+describe("a line of CSV", () => {
+  it.each<[string, unknown[], string]>([
+    ["texts and numbers", ["a", 1, -2.5, true], "a,1,-2.5,true"],
+    ["nothing", [null, undefined, ""], ",,"],
+    ["commas, quotes and line breaks", ["a,b", 'a"b', "a\nb", "a\rb"], '"a,b","a""b","a\nb","a\rb"'],
+    ["a list and pairs", [["a", "b"], { site: "x", tier: "" }], '"a,b","site=x,tier="'],
+    ["what would be a formula", ["=1+1", "+1", "-a", "@x", "\tx"], "'=1+1,'+1,'-a,'@x,'\tx"],
+    ["a negative number as a text", ["-12", "-1.5"], "-12,-1.5"],
+  ])("of %s", (_, values, line) => {
+    expect(csvLine(values)).toBe(`${line}\r\n`);
+  });
+});
+
+const COLUMNS = [["n", ({ n }: { n: number }) => n]] as const;
+
+async function* pagesOf(...pages: { n: number }[][]): AsyncGenerator<{ n: number }[], void> {
+  yield* pages;
+}
+
+it.each([
+  ["csv", [[{ n: 1 }, { n: 2 }], [], [{ n: 3 }]], "n\r\n1\r\n2\r\n3\r\n"],
+  ["csv", [], "n\r\n"],
+  ["ndjson", [[{ n: 1 }], [{ n: 2 }]], '{"n":1}\n{"n":2}\n'],
+  ["ndjson", [], ""],
+] as const)("%s of pages %j", async (format, pages, text) => {
+  const response = await inLines(format, COLUMNS, pagesOf(...pages.map((page) => [...page])), {});
+  expect(new TextDecoder().decode(await response.arrayBuffer())).toBe(text);
+});
+
+it("a list that cannot go on → the answer breaks off, and does not end as if it was whole", async () => {
+  async function* broken(): AsyncGenerator<{ n: number }[], void> {
+    yield [{ n: 1 }];
+    throw new Error("gone");
+  }
+  const response = await inLines("ndjson", COLUMNS, broken(), {});
+  await expect(response.arrayBuffer()).rejects.toThrow("gone");
+});
+
+it("a reader that goes away → no page is asked for any more", async () => {
+  let asked = 0;
+  async function* endless(): AsyncGenerator<{ n: number }[], void> {
+    for (;;) yield [{ n: asked++ }];
+  }
+  const response = await inLines("ndjson", COLUMNS, endless(), {});
+  const reader = response.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  expect(asked).toBeLessThan(5);
+});

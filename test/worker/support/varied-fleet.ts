@@ -1,0 +1,91 @@
+// A small fleet in which machines differ in all by which they can be found, and what a search of it has to find, worked
+// out machine by machine.
+import { contains, parseCidr } from "../../../shared/kubernetes/cidr.ts";
+import { network, parseIp } from "../../../shared/kubernetes/ip.ts";
+import type { MachineFilter } from "../../../shared/fleet/machine-filter.ts";
+import { PHASES } from "../../../shared/protocol/answers.ts";
+import { FLEET_STATES } from "../../../shared/fleet/state.ts";
+import type { MachineSummary } from "../../../shared/fleet/summary.ts";
+import type { FoundMachine } from "../../../worker/fleet/machine-search.ts";
+import { matchesLabels } from "../../vectors/upstream/matches-labels.ts";
+import { FLEET_START_MS, machineName, summaryOf } from "./made-up-fleet.ts";
+
+/** Rising; the last two are none. */
+export const VERSIONS = ["0.0.9", "0.1.0-rc.2", "0.1.0-rc.10", "0.1.0", "0.2.0", "0.10.0", "dev", ""];
+export const ADDRESSES = ["9.1.1.1", "203.0.113.7", "203.0.113.200", "2001:db8::1", "2001:db8:0:1::1", ""];
+const SITES = ["berlin", "Bern", "7", "10"];
+
+/** The machine of this number; the numbers of machines that wait follow those of the index. */
+export function varied(index: number): FoundMachine {
+  const of = <T>(list: readonly T[], stride: number): T => list[Math.floor(index / stride) % list.length]!;
+  const base = summaryOf(index);
+  const summary: MachineSummary = {
+    ...base,
+    state: of(FLEET_STATES, 1),
+    phase: of([null, ...PHASES], 2),
+    sinceMs: FLEET_START_MS + (index % 50) * 1000,
+    versions: { ...base.versions, shim: of(VERSIONS, 3) },
+    address: of(ADDRESSES, 5),
+    conditions: base.conditions.map((condition, at) => ({
+      ...condition,
+      status: of(["True", "False", "Unknown"], at + 1),
+    })),
+    labels: {
+      ...base.labels,
+      site: of(SITES, 4),
+      ...(index % 3 === 0 && { "example.com/slot": String(index) }),
+    },
+    key: { ...base.key, token: of(["token-1", "token-2"], 7), isUsed: index % 6 !== 0 },
+  };
+  return { id: machineName(index), summary };
+}
+
+/** `beside` is the address of that machine. */
+export function isFound({ id, summary }: FoundMachine, filter: MachineFilter, beside?: string): boolean {
+  const { conditions, versions, key, address, sinceMs } = summary;
+  const statusOf = (type: string) => conditions.find((each) => each.type === type)?.status;
+  const rank = (version: string) => VERSIONS.slice(0, 6).indexOf(version);
+  const words = [
+    id,
+    address,
+    ...summary.addresses.map((each) => each.address),
+    ...Object.values(summary.labels),
+  ];
+  return [
+    !filter.state || filter.state.includes(summary.state),
+    !filter.phase || (summary.phase !== null && filter.phase.includes(summary.phase)),
+    (filter.condition ?? []).every(
+      ({ type, status, isNegated }) => (statusOf(type) === status) !== isNegated,
+    ),
+    matchesLabels(filter.selector ?? [], summary.labels),
+    (filter.version ?? []).every(({ operator, version }) => {
+      if (operator === "=") return versions.shim === version;
+      if (operator === "!=") return versions.shim !== version;
+      const difference = rank(versions.shim) - rank(version);
+      if (rank(versions.shim) < 0) return false;
+      return { "<": difference < 0, "<=": difference <= 0, ">": difference > 0, ">=": difference >= 0 }[
+        operator
+      ];
+    }),
+    !filter.token || key.token === filter.token,
+    filter.unused === undefined || key.isUsed !== filter.unused,
+    !filter.text ||
+      [...words, ...Object.values(versions)].some((word) =>
+        word.toLowerCase().includes(filter.text!.toLowerCase()),
+      ),
+    filter.since === undefined || sinceMs > filter.since,
+    filter.until === undefined || sinceMs <= filter.until,
+    beside === undefined || isBeside(address, beside),
+  ].every(Boolean);
+}
+
+function isBeside(one: string, other: string): boolean {
+  const [a, b] = [parseIp(one), parseIp(other)];
+  return a !== null && b !== null && network(a) === network(b);
+}
+
+export function isWithin(address: string, range: string): boolean {
+  const ip = parseIp(address);
+  const cidr = parseCidr(range);
+  return ip !== null && (cidr ? contains(cidr, ip) : ip === parseIp(range));
+}
