@@ -29,9 +29,17 @@ export interface Environment
   extends
     Omit<
       Env,
-      "FAILURES" | "MACHINE_REQUESTS" | "NODE_ROLE" | "NODE_WATCH" | "REGISTER_AGAIN" | BoundVariable
+      | "FAILURES"
+      | "MACHINE_METRICS"
+      | "MACHINE_REQUESTS"
+      | "NODE_ROLE"
+      | "NODE_WATCH"
+      | "REGISTER_AGAIN"
+      | BoundVariable
     >,
     Partial<Record<BoundVariable, number | string>> {
+  /** One of MACHINE_METRICS. Absent or empty: `on`. */
+  MACHINE_METRICS?: string;
   /** Requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty: 20. */
   MACHINE_REQUESTS?: number | string;
   /** The roles of all Nodes whose join token names none, separated by spaces. Absent or empty: none. */
@@ -44,6 +52,8 @@ export interface Environment
   FAILURES?: RateLimit;
   /** SHA-256 of the secret for the role view, in the form of ADMIN_SECRET_SHA256. */
   VIEW_SECRET_SHA256?: string;
+  /** SHA-256 of the secret that GET /metrics takes as well, in the form of ADMIN_SECRET_SHA256. */
+  METRICS_SECRET_SHA256?: string;
   /** Workers VPC service (or any service binding) that reaches the apiserver at KUBE_URL. */
   KUBE?: Fetcher;
 }
@@ -78,6 +88,11 @@ export function registerAgain(env: Pick<Environment, "REGISTER_AGAIN">): Registe
 /** Are the Nodes watched? Anything else than `off` says so: the check of the configuration names it. */
 export function isNodeWatchOn({ NODE_WATCH }: Pick<Environment, "NODE_WATCH">): boolean {
   return NODE_WATCH !== "off";
+}
+
+/** Does GET /metrics have lines for each machine? Anything else than `off` says so, as above. */
+export function isMachineMetricsOn({ MACHINE_METRICS }: Pick<Environment, "MACHINE_METRICS">): boolean {
+  return MACHINE_METRICS !== "off";
 }
 
 /** How far machines' settings may go. Throws where a variable is no number within its limits. */

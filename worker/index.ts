@@ -8,6 +8,7 @@ import { clusterObject, type Environment } from "./env.ts";
 import { refuseUnconfigured } from "./http/configured.ts";
 import { fleetRoutes } from "./http/fleet-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
+import { metricsRoute } from "./http/metrics-route.ts";
 import { operatorRoutes } from "./http/operator-routes.ts";
 import { readyRoute } from "./http/ready-route.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";
@@ -53,6 +54,7 @@ app.route("/", machineRoutes);
 app.route("/", operatorRoutes);
 app.route("/", fleetRoutes);
 app.route("/", readyRoute);
+app.route("/", metricsRoute);
 
 /** What makes sure that the Nodes are watched; wrangler.toml says how often. */
 const scheduled = (_: ScheduledController, env: Environment) => clusterObject(env).watchNodes();

@@ -14,7 +14,8 @@ import {
 export const SECRETS: Readonly<Record<string, Check>> = {
   KID_MAC_KEYS: checkMacKeys,
   ADMIN_SECRET_SHA256: checkAdminSecret,
-  VIEW_SECRET_SHA256: (hashes) => (entriesOf(hashes).every(isSha256) ? null : failed(NO_HASH, HASH_CURE)),
+  VIEW_SECRET_SHA256: checkHashes,
+  METRICS_SECRET_SHA256: checkHashes,
   KUBE_TOKEN: checkKubeToken,
 };
 
@@ -52,6 +53,10 @@ function checkAdminSecret(hashes: string, configured: Configured): DeploymentFau
   );
   if (isEmpty(hashes))
     return isByAccess ? null : failed("it is empty: nobody can change anything", HASH_CURE);
+  return checkHashes(hashes);
+}
+
+function checkHashes(hashes: string): DeploymentFault | null {
   return entriesOf(hashes).every(isSha256) ? null : failed(NO_HASH, HASH_CURE);
 }
 

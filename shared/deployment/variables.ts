@@ -18,8 +18,8 @@ import { type NumberVariable, numberCure } from "./numbers.ts";
 /** Which deleted Nodes come back. */
 export const REGISTER_AGAIN = ["when-silent", "always", "never"] as const;
 
-/** Does the Worker watch the Nodes of its cluster? */
-export const NODE_WATCH = ["on", "off"] as const;
+/** NODE_WATCH: does the Worker watch the Nodes of its cluster? MACHINE_METRICS: has GET /metrics lines for each machine? */
+const SWITCH = ["on", "off"];
 
 /** In the order in which they are shown. */
 export const VARIABLES = {
@@ -36,10 +36,8 @@ export const VARIABLES = {
     text === "" || REGISTER_AGAIN.some((each) => each === text)
       ? null
       : stopping(`it is ${JSON.stringify(text)}`, `set it to ${REGISTER_AGAIN.join(", ")}`),
-  NODE_WATCH: (text) =>
-    text === "" || NODE_WATCH.some((each) => each === text)
-      ? null
-      : failed(`it is ${JSON.stringify(text)}, and counts as on`, `set it to ${NODE_WATCH.join(" or ")}`),
+  NODE_WATCH: checkSwitch,
+  MACHINE_METRICS: checkSwitch,
   ACCESS_TEAM: checkAccessTeam,
   ACCESS_AUD: (audience, configured) =>
     isEmpty(audience) && !isEmpty(textOf(configured, "ACCESS_TEAM"))
@@ -112,6 +110,12 @@ function checkKubeUrl(url: string): DeploymentFault | null {
   return scheme.toLowerCase() === "https" || isLoopback(host)
     ? null
     : warning("the token travels in plain text", "set it to the apiserver's https:// URL");
+}
+
+/** Machines are served whatever it says. */
+function checkSwitch(text: string): DeploymentFault | null {
+  if (text === "" || SWITCH.includes(text)) return null;
+  return failed(`it is ${JSON.stringify(text)}, and counts as on`, `set it to ${SWITCH.join(" or ")}`);
 }
 
 function checkNumber(name: NumberVariable, text: string): DeploymentFault | null {

@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import {
+  isMachineMetricsOn,
   isNodeWatchOn,
   machineRequests,
   nodeMarks,
@@ -135,17 +136,16 @@ describe("REGISTER_AGAIN", () => {
   });
 });
 
-describe("NODE_WATCH", () => {
+describe("NODE_WATCH and MACHINE_METRICS", () => {
   it.each([
     [undefined, true],
     ["", true],
     ["on", true],
     ["off", false],
     ["Off", true],
-  ])(
-    "%j → watched: %s; what is wrong with it, the check of the configuration says",
-    (configured, expected) => {
-      expect(isNodeWatchOn(configured === undefined ? {} : { NODE_WATCH: configured })).toBe(expected);
-    },
-  );
+  ])("%j → on: %s; what is wrong with it, the check of the configuration says", (configured, expected) => {
+    expect(isNodeWatchOn(configured === undefined ? {} : { NODE_WATCH: configured })).toBe(expected);
+    const MACHINE_METRICS = configured;
+    expect(isMachineMetricsOn(configured === undefined ? {} : { MACHINE_METRICS })).toBe(expected);
+  });
 });

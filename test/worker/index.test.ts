@@ -6,6 +6,7 @@ import { send } from "./support/machine.ts";
 const TAKEN: [path: string, allow: string][] = [
   ["/livez", "GET, HEAD"],
   ["/readyz", "GET, HEAD"],
+  ["/metrics", "GET, HEAD"],
   ["/v1/nodes/:name/report", "POST"],
   ["/v1/nodes/:name/rotate", "POST"],
   ["/v1/nodes/:name/leave", "POST"],

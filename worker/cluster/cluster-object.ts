@@ -9,11 +9,16 @@ import { type Environment, isNodeWatchOn, registry } from "../env.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { kubeConnector, pathTo } from "../kube/connect.ts";
 import type { TokenSource } from "../kube/held-token.ts";
+import type { KubeClient } from "../kube/kube-client.ts";
+import { ApiserverProbe, askForNode } from "../kube/probe.ts";
 import { watchNodes } from "../kube/watch-stream.ts";
 import { tokenChainId } from "../kube/token-chain-id.ts";
+import { Durations } from "../metrics/durations.ts";
+import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
 import { chainStore } from "./chain-store.ts";
 import { type ClusterHistory, clusterHistory } from "./cluster-history.ts";
+import { clusterMetrics } from "./cluster-metrics.ts";
 import { nodeRows, UNSURE } from "./node-rows.ts";
 import { NodeWatch } from "./node-watch.ts";
 import { NOTICE_WITHIN_MS, Notices } from "./notices.ts";
@@ -40,9 +45,13 @@ export class ClusterObject extends DurableObject<Environment> {
   #chain: Promise<OwnChain> | undefined;
   readonly #history: ClusterHistory;
   readonly #watch: NodeWatch | null;
+  readonly #durations = new Durations(() => Date.now());
+  readonly #apiserver: ApiserverProbe;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
+    const ask = askForNode(env, (withinMs) => this.#client(withinMs));
+    this.#apiserver = new ApiserverProbe(ask, () => Date.now());
     migrate(ctx.storage, CLUSTER_MIGRATIONS);
     this.#history = clusterHistory(ctx.storage.sql);
     this.#watch = isNodeWatchOn(env) && env.KUBE_URL ? this.#openWatch() : null;
@@ -82,6 +91,13 @@ export class ClusterObject extends DurableObject<Environment> {
   /** For operators; `state` is null where this deployment does not watch. */
   watchState(): { state: WatchState | null } {
     return { state: this.#watch?.state() ?? null };
+  }
+
+  /** For GET /metrics. It asks the apiserver whether it answers, unless it has just done so. */
+  async metrics(): Promise<Measured> {
+    const [apiserver, token] = await Promise.all([this.#apiserver.probe(), this.tokenStatus()]);
+    const { state } = this.watchState();
+    return clusterMetrics({ apiserver: apiserver.finding, token, watch: state, durations: this.#durations });
   }
 
   /** What became of the watch, newest first. */
@@ -141,14 +157,10 @@ export class ClusterObject extends DurableObject<Environment> {
     return new NodeWatch({
       deployment: env.DEPLOYMENT,
       list: async ({ limit, continue: token }) =>
-        kubeConnector(
-          env,
-          await this.#tokens(),
-          nowMs,
-        )(PAGE_WITHIN_MS).listNodes({ labelSelector, limit, continue: token }),
+        (await this.#client(PAGE_WITHIN_MS)).listNodes({ labelSelector, limit, continue: token }),
       watch: async (request) => {
         const { current: token, instead: otherToken } = await this.#tokens();
-        return watchNodes({ ...pathTo(env), token, otherToken }, { ...request, selector: labelSelector });
+        return watchNodes({ ...this.#path(), token, otherToken }, { ...request, selector: labelSelector });
       },
       rows,
       notices,
@@ -159,6 +171,20 @@ export class ClusterObject extends DurableObject<Environment> {
       nowMs,
       random: Math.random,
     });
+  }
+
+  /** How the apiserver is reached: what is asked by it is counted. */
+  #path(): ReturnType<typeof pathTo> {
+    const { fetch, url } = pathTo(this.env);
+    return { fetch: this.#durations.timed(fetch), url };
+  }
+
+  async #client(withinMs: number): Promise<KubeClient> {
+    return this.#connect(await this.#tokens())(withinMs);
+  }
+
+  #connect(tokens: TokenSource): (withinMs: number) => KubeClient {
+    return kubeConnector(this.env, tokens, () => Date.now(), undefined, this.#path());
   }
 
   /** With the newest token, and another one where that is refused. */
@@ -184,7 +210,7 @@ export class ClusterObject extends DurableObject<Environment> {
     const id = await tokenChainId(env);
     const connect = (token: string) => {
       const alone = { current: () => token, instead: () => Promise.resolve(null) };
-      return kubeConnector(env, alone, nowMs)(WITHIN_MS);
+      return this.#connect(alone)(WITHIN_MS);
     };
     const tokens = new TokenChain({
       secret: env.KUBE_TOKEN,

@@ -5,9 +5,11 @@ import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fle
 import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
 import type { Result } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
+import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
 import { Duties, type Duty } from "./duties.ts";
 import { type FleetHistoryRequest, readFleetHistory } from "./fleet-history.ts";
+import { FleetMetrics } from "./fleet-metrics.ts";
 import { type FleetChange, MachineRows } from "./machine-rows.ts";
 import { type MachinePage, MachineSearch, type MachineSearchRequest } from "./machine-search.ts";
 import { INDEX_MIGRATIONS } from "./schema.ts";
@@ -16,11 +18,13 @@ export class IndexObject extends DurableObject<Environment> {
   readonly #rows: MachineRows;
   readonly #duties: Duties;
   readonly #search: MachineSearch;
+  readonly #metrics: FleetMetrics;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, INDEX_MIGRATIONS);
     this.#rows = new MachineRows(ctx.storage.sql);
+    this.#metrics = new FleetMetrics(ctx.storage.sql, this.#rows);
     this.#search = new MachineSearch(ctx.storage.sql, this.#rows);
     // What has to be done at certain times; `arm` after each change of what is due.
     const duties: Duty[] = [];
@@ -67,8 +71,14 @@ export class IndexObject extends DurableObject<Environment> {
     return readFleetHistory(this.ctx.storage.sql, request);
   }
 
+  /** For GET /metrics; `isEach`: with lines for each machine. */
+  metrics(isEach: boolean): Measured {
+    return this.#metrics.measure(isEach);
+  }
+
   /** In the transaction of the change: what follows from it is stored with it. */
-  #noteChange(_change: FleetChange): void {
+  #noteChange(change: FleetChange): void {
+    this.#metrics.noteChange(change, Date.now());
     // Outages, notifications and the feed follow.
   }
 }

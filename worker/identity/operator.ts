@@ -77,6 +77,11 @@ async function isSecret(secret: string, configuredSha256: string | undefined): P
   return hashesOf(configuredSha256).some((expected) => crypto.subtle.timingSafeEqual(expected, actual));
 }
 
+/** Is it the secret for GET /metrics? */
+export function isScrapeSecret(secret: string | null, env: Environment): Promise<boolean> {
+  return secret === null ? Promise.resolve(false) : isSecret(secret, env.METRICS_SECRET_SHA256);
+}
+
 /** Names are compared without regard to case, as mail systems do. */
 function isAdmin(who: string, admins = ""): boolean {
   return admins.toLowerCase().split(/\s+/).includes(who.toLowerCase());

@@ -25,10 +25,11 @@ export function kubeConnector(
   token: TokenSource,
   nowMs: () => number,
   mayAsk: (what: RequestKind) => boolean = () => true,
+  path = pathTo(env),
 ): (withinMs: number) => KubeClient {
   return (withinMs) =>
     kubeClient({
-      ...pathTo(env),
+      ...path,
       token: () => token.current(),
       hasEnded: () => token.hasEnded?.() ?? false,
       otherToken: (refused) => token.instead(refused),

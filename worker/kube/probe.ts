@@ -10,6 +10,7 @@ import { failed, type DeploymentFault, type CheckResult } from "../../shared/dep
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { Environment } from "../env.ts";
 import { heldToken, kubeConnector } from "./connect.ts";
+import type { KubeClient } from "./kube-client.ts";
 
 /** How long an outcome is good. */
 export const PROBED_EVERY_MS = 10_000;
@@ -55,11 +56,15 @@ export class ApiserverProbe {
 }
 
 /** `resourceVersion=0`: it is read from the apiserver's memory, not from etcd. */
-export function askForNode(env: Environment): () => Promise<ApiResult<Node>> {
-  const connect = kubeConnector(env, heldToken(env), () => Date.now());
+export function askForNode(
+  env: Environment,
+  connect: (withinMs: number) => KubeClient | Promise<KubeClient> = kubeConnector(env, heldToken(env), () =>
+    Date.now(),
+  ),
+): () => Promise<ApiResult<Node>> {
   return async () =>
     env.KUBE_URL
-      ? connect(PROBE_WITHIN_MS).getNode(PROBED_NODE, true)
+      ? (await connect(PROBE_WITHIN_MS)).getNode(PROBED_NODE, true)
       : { ok: false, error: { kind: "unanswered", message: "KUBE_URL is empty" } };
 }
 

@@ -72,6 +72,12 @@ export function listPending(sql: SqlStorage, nowMs: number): PendingMachine[] {
   return rows.toArray().map((row) => shown(sql, row));
 }
 
+/** How many machines wait. */
+export function countPending(sql: SqlStorage, nowMs: number): number {
+  const query = "SELECT COUNT(*) AS count FROM pending WHERE asked_at_ms > ?";
+  return sql.exec<{ count: number }>(query, nowMs - PENDING_MS).one().count;
+}
+
 /** The machine that waits for this name with this key; undefined: none does (any more). */
 export function findPending(
   sql: SqlStorage,

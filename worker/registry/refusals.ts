@@ -1,19 +1,22 @@
 // Records enrolments that were refused, in a log of their own: whoever has no token must not displace what others caused.
 // One entry for each address, reason and minute; the next one counts those that were left out.
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
+import type { Sample } from "../metrics/metrics.ts";
 import { logRefusal } from "./audit.ts";
 
 /** Why an enrolment is refused: for operators alone, a machine without a token learns nothing. */
-export type RefusalCause =
-  | "there is no such token"
-  | "the token is for other names"
-  | "the token did not sign it"
-  | "the token is revoked"
-  | "the token has expired"
-  | "the token is used up"
-  | "the key is refused for ever"
-  | "too many wait for the name"
-  | "the name has changed too often today";
+export const REFUSAL_CAUSES = [
+  "there is no such token",
+  "the token is for other names",
+  "the token did not sign it",
+  "the token is revoked",
+  "the token has expired",
+  "the token is used up",
+  "the key is refused for ever",
+  "too many wait for the name",
+  "the name has changed too often today",
+] as const;
+export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 
 export const REFUSAL_LIMITS = {
   everyMs: 60_000,
@@ -33,16 +36,20 @@ export interface RefusedEnrolment {
   cause: RefusalCause;
 }
 
+type Counted = { cause: string; count: number; since_ms: number };
+
 interface Seen {
   loggedMs: number;
   leftOut: number;
 }
 
-/** In memory, since what an eviction loses is a count. */
+/** In memory, since what an eviction loses is a count: of those that were left out since the last entry, or scrape. */
 export class Refusals {
   readonly #sql: SqlStorage;
   readonly #seen = new Map<string, Seen>();
   #minute = { sinceMs: Number.NEGATIVE_INFINITY, entries: 0 };
+  /** Not in the table of counts yet. */
+  readonly #uncounted = new Map<RefusalCause, number>();
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -50,6 +57,7 @@ export class Refusals {
 
   /** Returns whether it has an entry. */
   note(refusal: RefusedEnrolment, nowMs: number): boolean {
+    this.#uncounted.set(refusal.cause, (this.#uncounted.get(refusal.cause) ?? 0) + 1);
     const ip = parseIp(refusal.address);
     const key = `${ip ? network(ip) : ""} ${refusal.cause}`;
     const seen = this.#seen.get(key) ?? { loggedMs: Number.NEGATIVE_INFINITY, leftOut: 0 };
@@ -58,7 +66,28 @@ export class Refusals {
     if (!isLogged) return false;
     this.#minute.entries++;
     logRefusal(this.#sql, recordOf(refusal, seen.leftOut), nowMs);
+    this.#storeCount(refusal.cause, nowMs);
     return true;
+  }
+
+  /**
+   * How many there were of each cause. What was said once is stored before, so that no count ever falls; that writes a row
+   * for each cause, if there was one since the last time.
+   */
+  counts(nowMs: number): Sample[] {
+    for (const cause of this.#uncounted.keys()) this.#storeCount(cause, nowMs);
+    const rows = this.#sql.exec<Counted>("SELECT * FROM refusal_counts").toArray();
+    return REFUSAL_CAUSES.map((reason) => {
+      const row = rows.find(({ cause }) => cause === reason);
+      return { labels: { reason }, value: row?.count ?? 0, ...(row && { sinceMs: row.since_ms }) };
+    });
+  }
+
+  #storeCount(cause: RefusalCause, nowMs: number): void {
+    const query =
+      "INSERT INTO refusal_counts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count";
+    this.#sql.exec(query, cause, this.#uncounted.get(cause) ?? 0, nowMs);
+    this.#uncounted.delete(cause);
   }
 
   /** Of too many the oldest is forgotten. */

@@ -17,12 +17,13 @@ import { type Environment, origins } from "../env.ts";
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
 import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
+import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
 import { machineLog } from "../log.ts";
 import { admit, approvePending, type NotFresh } from "./admission.ts";
 import { audit, type AuditRecord, readAudit } from "./audit.ts";
 import { listOriginMachines, listOrigins, noteOrigin } from "./origins.ts";
-import { listPending, type NotPinned, refused, rejectPending } from "./pending.ts";
+import { countPending, listPending, type NotPinned, refused, rejectPending } from "./pending.ts";
 import {
   confirmPin,
   findPin,
@@ -210,6 +211,15 @@ export class RegistryObject extends DurableObject<Environment> {
   /** A page of the audit log, of what machines caused, or of what was refused; newest first. */
   audit(query: AuditQuery): AuditEntry[] {
     return readAudit(this.#sql, query);
+  }
+
+  /** For GET /metrics. */
+  metrics(): Measured {
+    const nowMs = Date.now();
+    return {
+      rollcall_machines: [{ labels: { state: "pending" }, value: countPending(this.#sql, nowMs) }],
+      rollcall_refusals_total: this.#refusals.counts(nowMs),
+    };
   }
 
   /** That it answers, its clock, and whether the apiserver answers: it asks for all isolates together. */

@@ -67,4 +67,7 @@ export const REGISTRY_MIGRATIONS: readonly string[] = [
      id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, target TEXT NOT NULL,
      detail TEXT NOT NULL
    );`,
+  `CREATE TABLE refusal_counts (
+     cause TEXT PRIMARY KEY, count INTEGER NOT NULL, since_ms INTEGER NOT NULL
+   ) WITHOUT ROWID;`,
 ];

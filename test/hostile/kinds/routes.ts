@@ -20,6 +20,7 @@ const METHODS = [
 const OPERATOR_ROUTES = [
   ["GET", "/readyz"],
   ["GET", "/readyz?verbose"],
+  ["GET", "/metrics"],
   ["GET", "/v1/tokens"],
   ["POST", "/v1/tokens"],
   ["DELETE", "/v1/tokens/x"],

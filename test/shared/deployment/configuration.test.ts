@@ -16,6 +16,7 @@ const WELL = {
   MAX_IMAGES: 50,
   REGISTER_AGAIN: "never",
   NODE_WATCH: "on",
+  MACHINE_METRICS: "off",
   ACCESS_TEAM: "",
   ACCESS_AUD: "",
   ACCESS_ADMINS: "",
@@ -44,6 +45,7 @@ it("all as it should be → ok, variables as they are, of secrets only whether t
     KID_MAC_KEYS: "set",
     ADMIN_SECRET_SHA256: "set",
     VIEW_SECRET_SHA256: "not set",
+    METRICS_SECRET_SHA256: "not set",
     KUBE_TOKEN: "set",
   });
 });
@@ -84,6 +86,8 @@ describe("machines are served all the same", () => {
     ["no word for the watch", { NODE_WATCH: "" }, []],
     ["a watch that is off", { NODE_WATCH: "off" }, []],
     ["another word for the watch", { NODE_WATCH: "Off" }, ["failed NODE_WATCH"]],
+    ["no word for machines' metrics", { MACHINE_METRICS: "" }, []],
+    ["another word for machines' metrics", { MACHINE_METRICS: "no" }, ["failed MACHINE_METRICS"]],
     ["a watch that is off by JSON", { NODE_WATCH: false }, ["failed NODE_WATCH"]],
     ["eight roles", { NODE_ROLE: ROLES.slice(1).join(" ") }, []],
     ["an origin of several that is none", { ORIGINS: "https://a.test b.test" }, ["failed ORIGINS"]],
@@ -103,6 +107,7 @@ describe("machines are served all the same", () => {
     ["no admin secret, and Access has admins", { ...ACCESS, ADMIN_SECRET_SHA256: "" }, []],
     ["a hash in hex", { ADMIN_SECRET_SHA256: "a".repeat(64) }, ["failed ADMIN_SECRET_SHA256"]],
     ["two hashes, while it changes", { ADMIN_SECRET_SHA256: `${HASH} ${KEY}` }, []],
+    ["a metrics secret that is no hash", { METRICS_SECRET_SHA256: "x" }, ["failed METRICS_SECRET_SHA256"]],
     ["a view secret that is no hash", { VIEW_SECRET_SHA256: "secret" }, ["failed VIEW_SECRET_SHA256"]],
     ["no token", { KUBE_TOKEN: "" }, ["failed KUBE_TOKEN"]],
     ["a token with the line's end", { KUBE_TOKEN: "a.b.c\n" }, ["failed KUBE_TOKEN"]],
@@ -137,7 +142,13 @@ test.each([
 
 it("nothing of a secret is shown, whatever is wrong with it", () => {
   const secret = "s3cret";
-  const names = ["KID_MAC_KEYS", "ADMIN_SECRET_SHA256", "VIEW_SECRET_SHA256", "KUBE_TOKEN"];
+  const names = [
+    "KID_MAC_KEYS",
+    "ADMIN_SECRET_SHA256",
+    "VIEW_SECRET_SHA256",
+    "METRICS_SECRET_SHA256",
+    "KUBE_TOKEN",
+  ];
   const shown = [secret, `${secret} ${secret}`, `1:${secret}`].map((value) =>
     checkConfiguration({ ...WELL, ...Object.fromEntries(names.map((name) => [name, value])) }),
   );

@@ -248,6 +248,7 @@ it("an operator's body that is not JSON → 400", async () => {
 
 describe.each([
   ["GET", "/readyz"],
+  ["GET", "/metrics"],
   ["GET", "/v1/tokens"],
   ["POST", "/v1/tokens"],
   ["DELETE", "/v1/tokens/x"],

@@ -103,3 +103,44 @@ describe("a flood", () => {
     expect(kept).toEqual({ count: REFUSAL_ENTRIES, least: 2 });
   });
 });
+
+describe("counts, for metrics", () => {
+  const inRegistry = <T>(name: string, work: (refusals: Refusals, sql: SqlStorage) => T) =>
+    withinRegistry(`refusals-counted-${name}`, (sql) => work(new Refusals(sql), sql));
+  const of = (refusals: Refusals, cause: string) =>
+    refusals.counts(NOW).find(({ labels }) => labels["reason"] === cause);
+
+  it("each cause has one from the beginning; each refusal counts, whether it has an entry or not", () =>
+    inRegistry("all", (refusals) => {
+      expect(refusals.counts(NOW).map(({ value }) => value)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0]);
+      for (let index = 0; index < 100; index++) refusals.note(refusal(), NOW + index);
+      refusals.note(refusal({ cause: "the token is revoked" }), NOW);
+      expect(of(refusals, "the token has expired")).toMatchObject({ value: 100, sinceMs: NOW });
+      expect(of(refusals, "the token is revoked")).toMatchObject({ value: 1 });
+    }));
+
+  it("no count falls: what was said is stored, and what has an entry", () =>
+    inRegistry("evicted", (refusals, sql) => {
+      refusals.note(refusal(), NOW);
+      refusals.note(refusal(), NOW + 1);
+      const evicted = new Refusals(sql);
+      expect(of(evicted, "the token has expired")).toMatchObject({ value: 1 });
+      evicted.note(refusal(), NOW + 2);
+      expect(of(evicted, "the token has expired")).toMatchObject({ value: 2 });
+      expect(of(new Refusals(sql), "the token has expired")).toMatchObject({ value: 2 });
+    }));
+
+  it("a flood → a row for each cause, and nothing is written between entries and scrapes", () =>
+    inRegistry("flood", (refusals, sql) => {
+      refusals.note(refusal(), NOW);
+      const written = () =>
+        sql
+          .exec<{ count: number }>("SELECT count FROM refusal_counts")
+          .toArray()
+          .map(({ count }) => count);
+      for (let index = 1; index < 1000; index++) refusals.note(refusal(), NOW + index);
+      expect(written()).toEqual([1]);
+      refusals.counts(NOW);
+      expect(written()).toEqual([1000]);
+    }));
+});

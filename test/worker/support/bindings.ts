@@ -1,6 +1,6 @@
 // What the Worker's tests bind: variables, and secrets that are made for tests alone.
 import { createHash } from "node:crypto";
-import { ADMIN_SECRET, KUBE_TOKEN, KUBE_URL, ORIGIN, VIEW_SECRET } from "./constants.ts";
+import { ADMIN_SECRET, KUBE_TOKEN, KUBE_URL, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "./constants.ts";
 
 const sha256 = (secret: string) => createHash("sha256").update(secret).digest("base64url");
 
@@ -12,6 +12,7 @@ export const testVariables = {
   // What wakes a machine's object between its reports would be in the way of most tests: those of the watch turn it on.
   NODE_WATCH: "off",
   VIEW_SECRET_SHA256: sha256(VIEW_SECRET),
+  METRICS_SECRET_SHA256: sha256(METRICS_SECRET),
 };
 
 /** For the environment, where wrangler looks for them. */

@@ -2,6 +2,7 @@
 export const ORIGIN = "https://rollcall.test";
 export const ADMIN_SECRET = "an-admin-secret-that-exists-in-tests-only";
 export const VIEW_SECRET = "a-view-secret-that-exists-in-tests-only";
+export const METRICS_SECRET = "a-metrics-secret-that-exists-in-tests-only";
 export const KUBE_URL = "https://kube.test";
 export const KUBE_TOKEN = "a-token-that-exists-in-tests-only";
 /** POST ?name=NODE: a Fault as JSON makes the apiserver fail for a Node; with null it is well again. */

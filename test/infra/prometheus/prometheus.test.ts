@@ -1,0 +1,166 @@
+// What operators give to Prometheus, Alertmanager and Grafana: it parses, and names no metric that there is not. With
+// promtool, where there is one, the rules' own tests run, and it reads what the Worker answers.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import { parse } from "yaml";
+import { exposition } from "../../../worker/metrics/exposition.ts";
+import {
+  DURATION_BUCKETS,
+  type Measured,
+  type MetricName,
+  METRICS,
+  type Sample,
+} from "../../../worker/metrics/metrics.ts";
+import { pages, root, tableRows } from "../../house/markdown.ts";
+
+const FOLDER = join(root, "infra/prometheus");
+const textOf = (file: string) => readFileSync(join(FOLDER, file), "utf8");
+
+interface Rule {
+  alert: string;
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+}
+const { groups } = parse(textOf("rollcall.rules.yml")) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const tests = textOf("rollcall.rules.test.yml");
+
+interface Panel {
+  id: number;
+  title: string;
+  type: string;
+  datasource: { uid: string };
+  targets: { expr: string; refId: string }[];
+  gridPos: { x: number; y: number; w: number; h: number };
+}
+const dashboard = JSON.parse(textOf("dashboard.json")) as { uid: string; title: string; panels: Panel[] };
+
+/** Of a histogram, and of what OpenMetrics calls otherwise. */
+const baseOf = (name: string) => name.replace(/_(bucket|sum|count|created)$/, "");
+const metricsIn = (text: string) =>
+  new Set([...text.matchAll(/\brollcall_\w+/g)].map(([name]) => baseOf(name)));
+
+test.each(["rollcall.rules.yml", "rollcall.rules.test.yml", "dashboard.json"])(
+  "each metric that %s names is one of the Worker's",
+  (file) => {
+    const named = metricsIn(textOf(file));
+    expect(named.size).toBeGreaterThan(5);
+    expect([...named].filter((name) => !(name in METRICS))).toEqual([]);
+  },
+);
+
+describe("alerts", () => {
+  it.each(rules.map(({ alert, labels, annotations }) => ({ alert, labels, annotations })))(
+    "$alert is Rollcall's, is tested, and says how severe it is and what to do",
+    ({ alert, labels, annotations }) => {
+      expect(alert).toMatch(/^Rollcall[A-Z]/);
+      expect(tests).toContain(alert);
+      expect(["critical", "warning", "info"]).toContain(labels["severity"]);
+      expect(annotations).toEqual({
+        summary: expect.stringMatching(/\.$/),
+        description: expect.stringMatching(/\.$/),
+      });
+    },
+  );
+
+  it("that follow from an apiserver that cannot be reached are said by it alone, and its causes are not among them", () => {
+    const { inhibit_rules: inhibitions } = parse(textOf("alertmanager.yml")) as { inhibit_rules: object[] };
+    expect(inhibitions).toContainEqual({
+      source_matchers: ['alertname="RollcallClusterUnreachable"'],
+      target_matchers: ['follows="cluster"'],
+      equal: ["job", "instance"],
+    });
+    const own = rules.filter(({ labels }) => labels["follows"] === undefined).map(({ alert }) => alert);
+    expect(own).toEqual(
+      expect.arrayContaining([
+        "RollcallClusterUnreachable",
+        "RollcallTokenEnding",
+        "RollcallTokenNotRenewed",
+      ]),
+    );
+    expect(rules.length - own.length).toBeGreaterThan(5);
+  });
+});
+
+describe("the dashboard", () => {
+  it("has the ID that links to it lead to, and panels that do not overlap", () => {
+    expect(dashboard.uid).toBe("rollcall-fleet");
+    const ids = dashboard.panels.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    expect(cells.every((cell) => Number(cell.split(",")[0]) < 24)).toBe(true);
+  });
+
+  it.each(dashboard.panels)(
+    "$title asks the data source that was chosen, for the Workers that were",
+    (panel) => {
+      expect(panel.datasource.uid).toBe("${datasource}");
+      for (const { expr } of panel.targets) expect(expr).toContain('{job="rollcall", instance=~"$instance"');
+    },
+  );
+});
+
+it("docs/metrics.md has a line for each metric, with its type", () => {
+  const page = pages().find(({ path }) => path === "docs/metrics.md")!;
+  const described = tableRows(page, "metric").map(([metric = "", type = ""]) => [
+    /rollcall_\w+/.exec(metric)?.[0],
+    type,
+  ]);
+  expect(described).toEqual(Object.entries(METRICS).map(([name, [type]]) => [name, type]));
+});
+
+const promtool = (args: string[], input = "") =>
+  spawnSync("promtool", args, { cwd: FOLDER, encoding: "utf8", input });
+const hasPromtool = promtool(["--version"]).status === 0;
+
+describe.skipIf(!hasPromtool)("promtool", () => {
+  it("takes the scrape configuration with its rules, and the rules pass their own tests", () => {
+    for (const args of [
+      ["check", "config", "--syntax-only", "prometheus.yml"],
+      ["check", "rules", "rollcall.rules.yml"],
+      ["test", "rules", "rollcall.rules.test.yml"],
+    ]) {
+      const { status, stdout, stderr } = promtool(args);
+      expect([args.join(" "), status, stdout + stderr]).toEqual([args.join(" "), 0, expect.any(String)]);
+    }
+  });
+
+  it("has no complaint about the Worker's text", () => {
+    const { status, stdout, stderr } = promtool(["check", "metrics"], exposition([everyMetric()], "plain"));
+    expect([status, stdout, stderr]).toEqual([0, "", ""]);
+  });
+
+  it("takes every expression of the dashboard", () => {
+    const expressions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    const text = expressions.map((expr) => expr.replaceAll("$__rate_interval", "5m"));
+    const file = JSON.stringify({
+      groups: [{ name: "g", rules: text.map((expr, index) => ({ record: `r${index}`, expr })) }],
+    });
+    const folder = mkdtempSync(join(tmpdir(), "rollcall-dashboard-"));
+    writeFileSync(join(folder, "rules.json"), file);
+    const { status, stderr } = promtool(["check", "rules", "--lint=none", join(folder, "rules.json")]);
+    rmSync(folder, { recursive: true });
+    expect([status, stderr]).toEqual([0, ""]);
+  });
+});
+
+it("each file that an operator takes over is named in the folder's README", () => {
+  const readme = textOf("README.md");
+  expect(readdirSync(FOLDER).filter((file) => file !== "README.md" && !readme.includes(file))).toEqual([]);
+});
+
+/** A sample of each, with labels that have to be escaped. */
+function everyMetric(): Measured {
+  const sample = (name: MetricName): Sample[] => {
+    const isHistogram = METRICS[name][0] === "histogram";
+    const value = isHistogram ? { counts: [...DURATION_BUCKETS, 0].map(() => 1), sum: 1.5 } : 1;
+    return [{ labels: { a: 'x"\\\n' }, value, sinceMs: 1500 }];
+  };
+  return Object.fromEntries((Object.keys(METRICS) as MetricName[]).map((name) => [name, sample(name)]));
+}

@@ -1,0 +1,160 @@
+// What the fleet index counts and says for metrics: after which changes, and that nothing of it grows without bound.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, test } from "vitest";
+import type { MachineSummary } from "../../../shared/fleet/summary.ts";
+import { FleetMetrics, MOST_COUNTED } from "../../../worker/fleet/fleet-metrics.ts";
+import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import type { Measured } from "../../../worker/metrics/metrics.ts";
+import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+
+let objects = 0;
+interface Index {
+  tell: (index: number, version: number, change?: Partial<MachineSummary>) => void;
+  remove: (index: number) => void;
+  measure: (isEach?: boolean) => Measured;
+}
+
+/** An index of its own, whose clock stands. */
+function inIndex<T>(work: (index: Index, sql: SqlStorage) => T): Promise<T> {
+  return runInDurableObject(env.INDEX.getByName(`metrics-${objects++}`), (_, { storage }) => {
+    const { sql } = storage;
+    const rows = new MachineRows(sql);
+    const metrics = new FleetMetrics(sql, rows);
+    const note = (change: ReturnType<typeof rows.remove>) =>
+      change && metrics.noteChange(change, FLEET_START_MS);
+    return work(
+      {
+        tell: (index, version, change) => note(rows.take(tellingOf(index, version, change)).change),
+        remove: (index) => note(rows.remove(machineName(index), 1, FLEET_START_MS, "left")),
+        measure: (isEach = true) => metrics.measure(isEach),
+      },
+      sql,
+    );
+  });
+}
+
+const withReady = (status: string) => ({
+  conditions: summaryOf(1).conditions.map((each) => (each.type === "Ready" ? { ...each, status } : each)),
+});
+const withCondition = (type: string, status: string) => ({
+  conditions: [{ type, status, reason: "", message: "", sinceMs: 0 }],
+});
+
+/** What was counted: `{ "Ready False": 1 }`. */
+function counted({ rollcall_condition_transitions_total: samples = [] }: Measured): Record<string, number> {
+  if (typeof samples === "string") throw new Error(samples);
+  const some = samples.filter(({ value }) => value !== 0);
+  return Object.fromEntries(
+    some.map(({ labels, value }) => [`${labels["condition"]} ${labels["status"]}`, Number(value)]),
+  );
+}
+
+describe("machines", () => {
+  it("→ each has its state and since when, and the states add up", () =>
+    inIndex(({ tell, measure }) => {
+      tell(1, 1);
+      tell(2, 1, { state: "silent", sinceMs: 1_767_225_600_999 });
+      tell(3, 1);
+      const { rollcall_machine_state, rollcall_machine_state_since_timestamp_seconds, ...more } = measure();
+      expect(rollcall_machine_state).toBe(
+        `rollcall_machine_state{machine="machine-000001",state="ready"} 1
+rollcall_machine_state{machine="machine-000002",state="silent"} 1
+rollcall_machine_state{machine="machine-000003",state="ready"} 1
+`,
+      );
+      expect(rollcall_machine_state_since_timestamp_seconds).toContain(
+        'rollcall_machine_state_since_timestamp_seconds{machine="machine-000002"} 1767225600\n',
+      );
+      expect(more.rollcall_machines).toEqual(
+        [
+          ["ready", 2],
+          ["not-ready", 0],
+          ["silent", 1],
+          ["cluster-unreachable", 0],
+          ["blocked", 0],
+          ["revoked", 0],
+        ].map(([state, value]) => ({ labels: { state }, value })),
+      );
+      expect(measure(false)).toEqual(more);
+      expect(more.rollcall_index_changes_total).toEqual([{ labels: {}, value: 3 }]);
+    }));
+
+  it("of which several are silent behind one address → so many there, and a silence alone has no line", () =>
+    inIndex(({ tell, measure }) => {
+      for (const index of [1, 2]) tell(index, 1, { state: "silent", address: "203.0.113.1" });
+      tell(3, 1, { state: "silent", address: "203.0.113.2" });
+      tell(4, 1, { address: "203.0.113.1" });
+      expect(measure().rollcall_outage_machines).toEqual([{ labels: { network: "203.0.113.1" }, value: 2 }]);
+    }));
+
+  it("whose clocks are ahead, are right again, or that leave → a line only while it is known to be ahead", () =>
+    inIndex(({ tell, remove, measure }) => {
+      const skews = () => measure().rollcall_clock_skew_seconds;
+      tell(1, 1, { skewMs: 90_000 });
+      tell(2, 1, { skewMs: -120_000 });
+      expect(skews()).toEqual([
+        { labels: { machine: machineName(1) }, value: 90 },
+        { labels: { machine: machineName(2) }, value: -120 },
+      ]);
+      tell(1, 2);
+      tell(2, 2, { skewMs: 70_000 });
+      expect(skews()).toEqual([{ labels: { machine: machineName(2) }, value: 70 }]);
+      remove(2);
+      expect(skews()).toEqual([]);
+    }));
+});
+
+describe("a transition of a condition", () => {
+  test.each<[situation: string, tellings: Partial<MachineSummary>[], expected: Record<string, number>]>([
+    ["a machine that is new → none", [{}], {}],
+    ["nothing has changed → none", [{}, { why: "x" }], {}],
+    ["Ready, not, and Ready again", [{}, withReady("False"), {}], { "Ready False": 1, "Ready True": 1 }],
+    ["a condition that is new → none", [withCondition("A", "True"), {}], {}],
+    [
+      "a condition of its own",
+      [withCondition("A", "True"), withCondition("A", "Unknown")],
+      { "A Unknown": 1 },
+    ],
+  ])("%s", (_, tellings, expected) =>
+    inIndex(({ tell, measure }) => {
+      for (const [index, change] of tellings.entries()) tell(1, index + 1, change);
+      expect(counted(measure())).toEqual(expected);
+    }),
+  );
+
+  it("of a machine that has left and come back → none", () =>
+    inIndex(({ tell, remove, measure }) => {
+      tell(1, 1);
+      remove(1);
+      tell(1, 2, withReady("False"));
+      expect(counted(measure())).toEqual({});
+    }));
+
+  it("of so many different conditions → the rest is counted together", () =>
+    inIndex(({ tell, measure }, sql) => {
+      const room = MOST_COUNTED - sql.exec("SELECT * FROM condition_transitions").toArray().length;
+      for (let index = 0; index < room + 3; index++) {
+        tell(1, 2 * index + 1, withCondition(`C${index}`, "False"));
+        tell(1, 2 * index + 2, withCondition(`C${index}`, "True"));
+      }
+      tell(1, 9_999, withCondition(`C${room + 2}`, "False"));
+      tell(1, 10_000, withReady("True"));
+      tell(1, 10_001, withReady("False"));
+      const all = counted(measure());
+      expect(all["other "]).toBe(4);
+      expect(all["Ready False"]).toBe(1);
+      expect(Object.keys(all)).toHaveLength(room + 2);
+    }));
+
+  it("conditions that every Node has are there from the beginning, with since when they are counted", () =>
+    inIndex(({ measure }) => {
+      const samples = measure().rollcall_condition_transitions_total;
+      expect(samples).toHaveLength(12);
+      expect(samples).toContainEqual({
+        labels: { condition: "Ready", status: "Unknown" },
+        value: 0,
+        sinceMs: expect.any(Number),
+      });
+    }));
+});

@@ -1,0 +1,127 @@
+// GET /metrics: who may ask, what is answered, and what when one of its sources does not answer.
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it, test } from "vitest";
+import { fleetIndex } from "../../../worker/env.ts";
+import worker from "../../../worker/index.ts";
+import { METRICS } from "../../../worker/metrics/metrics.ts";
+import { ADMIN_SECRET, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
+import { machineName, tellingOf } from "../support/made-up-fleet.ts";
+
+const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+
+async function ask(
+  more: object = {},
+  { secret = METRICS_SECRET, path = "/metrics", method = "GET", accept = "*/*" } = {},
+) {
+  const headers = { authorization: `Bearer ${secret}`, accept };
+  const request = new Request(ORIGIN + path, { method, headers });
+  const response = await worker.fetch(request, { ...env, ...more }, context);
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: new TextDecoder().decode(await response.arrayBuffer()),
+  };
+}
+
+/** `{ 'rollcall_machines{state="ready"}': 2 }` */
+function samplesOf(text: string): Record<string, number> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.split(" ").at(-1))]),
+  );
+}
+
+beforeAll(async () => {
+  const index = fleetIndex(env);
+  await index.tell(tellingOf(1, 1));
+  await index.tell(tellingOf(2, 1));
+  await index.tell(tellingOf(2, 2, { state: "silent" }));
+});
+
+describe("who may ask", () => {
+  test.each<[who: string, secret: string, more: object, status: number]>([
+    ["the scraper", METRICS_SECRET, {}, 200],
+    ["an operator who may look", VIEW_SECRET, {}, 200],
+    ["an operator", ADMIN_SECRET, {}, 200],
+    ["somebody else", "wrong", {}, 403],
+    ["the scraper, where there is no such secret", METRICS_SECRET, { METRICS_SECRET_SHA256: "" }, 403],
+    ["whoever knows the hash", String(Reflect.get(env, "METRICS_SECRET_SHA256")), {}, 403],
+  ])("%s", async (_, secret, more, status) => {
+    expect((await ask(more, { secret })).status).toBe(status);
+  });
+
+  it("the scraper's secret opens nothing else", async () => {
+    for (const path of ["/readyz", "/v1/tokens", "/v1/audit", "/v1/nodes/a"])
+      expect([path, (await ask({}, { path })).status]).toEqual([path, 403]);
+    expect((await ask({}, { method: "POST" })).status).toBe(405);
+  });
+});
+
+describe("the answer", () => {
+  it("is OpenMetrics, and has what all three sources say", async () => {
+    const { headers, text } = await ask();
+    expect([headers.get("content-type"), headers.get("cache-control")]).toEqual([
+      "application/openmetrics-text; version=1.0.0; charset=utf-8",
+      "no-store",
+    ]);
+    expect(text).toMatch(/\n# EOF\n$/);
+    expect(samplesOf(text)).toMatchObject({
+      'rollcall_build_info{version="0.1.0",deployment="rollcall"}': 1,
+      'rollcall_source_up{source="index"}': 1,
+      'rollcall_source_up{source="registry"}': 1,
+      'rollcall_source_up{source="cluster"}': 1,
+      'rollcall_machines{state="ready"}': 1,
+      'rollcall_machines{state="silent"}': 1,
+      'rollcall_machines{state="pending"}': 0,
+      [`rollcall_machine_state{machine="${machineName(2)}",state="silent"}`]: 1,
+      rollcall_index_changes_total: 3,
+      'rollcall_refusals_total{reason="the token has expired"}': 0,
+      rollcall_cluster_reachable: 1,
+      'rollcall_apiserver_request_duration_seconds_count{verb="GET",code="404"}': expect.any(Number),
+    });
+  });
+
+  it("every metric is one of the table, and no sample is there twice", async () => {
+    const { text } = await ask({}, { accept: "text/plain" });
+    const types = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
+    expect(Object.keys(METRICS)).toEqual(expect.arrayContaining(types));
+    expect(new Set(types).size).toBe(types.length);
+    const series = text
+      .split("\n")
+      .filter((line) => !line.startsWith("#"))
+      .map((line) => line.replace(/ \S+$/, ""));
+    expect(new Set(series).size).toBe(series.length);
+  });
+
+  it("to who takes plain text alone → that", async () => {
+    const { headers, text } = await ask({}, { accept: "text/plain" });
+    expect(headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(text).not.toContain("# EOF");
+  });
+
+  it("MACHINE_METRICS = off → no lines for each machine, and the same counts", async () => {
+    const { text } = await ask({ MACHINE_METRICS: "off" });
+    expect(text).not.toContain(machineName(1));
+    expect(samplesOf(text)).toMatchObject({ 'rollcall_machines{state="silent"}': 1 });
+  });
+
+  it("wakes no machine's object", async () => {
+    const NODES = { getByName: () => expect.fail("woken"), get: () => expect.fail("woken") };
+    expect((await ask({ NODES })).status).toBe(200);
+  });
+});
+
+describe("a source that does not answer → is down, and what it would have said is absent", () => {
+  const fails = { getByName: () => ({ metrics: () => Promise.reject(new Error("overloaded")) }) };
+  test.each<[source: string, binding: string, absent: string]>([
+    ["index", "INDEX", "rollcall_machine_state"],
+    ["registry", "REGISTRY", "rollcall_refusals"],
+    ["cluster", "CLUSTER", "rollcall_cluster_reachable"],
+  ])("%s", async (source, binding, absent) => {
+    const { status, text } = await ask({ [binding]: fails });
+    expect(status).toBe(200);
+    expect(text).toContain(`rollcall_source_up{source="${source}"} 0\n`);
+    expect(text.match(/^rollcall_source_up.* 1$/gm)).toHaveLength(2);
+    expect(text).not.toContain(absent);
+  });
+});

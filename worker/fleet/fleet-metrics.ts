@@ -1,0 +1,93 @@
+// What the fleet index says in GET /metrics: from columns, without parsing a summary, and from what it counted in the
+// transaction of each change.
+import { FLEET_STATES } from "../../shared/fleet/state.ts";
+import type { Measured } from "../metrics/metrics.ts";
+import type { FleetChange, MachineRows } from "./machine-rows.ts";
+
+/** Pairs of condition and status that are counted by name: a drop-in may call its conditions as it likes. */
+export const MOST_COUNTED = 300;
+/** Under which all others are counted. */
+const OTHERS = { type: "other", status: "" };
+
+export class FleetMetrics {
+  readonly #sql: SqlStorage;
+  readonly #rows: Pick<MachineRows, "seq" | "counts">;
+
+  constructor(sql: SqlStorage, rows: Pick<MachineRows, "seq" | "counts">) {
+    this.#sql = sql;
+    this.#rows = rows;
+  }
+
+  /** Call it in the transaction of the change. */
+  noteChange({ name, before, after }: FleetChange, nowMs: number): void {
+    const statusBefore = new Map(before?.conditions.map(({ type, status }) => [type, status]));
+    for (const { type, status } of after?.conditions ?? [])
+      if ((statusBefore.get(type) ?? status) !== status) this.#count({ type, status }, nowMs);
+    const skewMs = after?.skewMs ?? 0;
+    if (skewMs === (before?.skewMs ?? 0)) return;
+    if (skewMs === 0) this.#sql.exec("DELETE FROM skews WHERE name = ?", name);
+    else this.#sql.exec("INSERT OR REPLACE INTO skews VALUES (?, ?)", name, skewMs);
+  }
+
+  /** `isEach`: with two lines for each machine. */
+  measure(isEach: boolean): Measured {
+    const counts = this.#rows.counts();
+    // Machines that wait for an approval are the registry's.
+    const states = FLEET_STATES.filter((state) => state !== "pending");
+    return {
+      rollcall_machines: states.map((state) => ({ labels: { state }, value: counts[state] ?? 0 })),
+      ...(isEach && this.#eachMachine()),
+      rollcall_outage_machines: this.#sql
+        .exec<{ network: string; silent: number }>(
+          `SELECT address AS network, COUNT(*) AS silent FROM machines WHERE state = 'silent' AND address <> ''
+           GROUP BY address HAVING silent > 1`,
+        )
+        .toArray()
+        .map(({ network, silent }) => ({ labels: { network }, value: silent })),
+      rollcall_clock_skew_seconds: this.#sql
+        .exec<{ name: string; skew_ms: number }>("SELECT * FROM skews")
+        .toArray()
+        .map(({ name, skew_ms: skewMs }) => ({ labels: { machine: name }, value: skewMs / 1000 })),
+      rollcall_condition_transitions_total: this.#sql
+        .exec<Transitions>("SELECT * FROM condition_transitions")
+        .toArray()
+        .map(({ condition, status, count, since_ms: sinceMs }) => {
+          return { labels: { condition, status }, value: count, sinceMs };
+        }),
+      rollcall_index_changes_total: [{ labels: {}, value: this.#rows.seq() }],
+    };
+  }
+
+  #count(changed: typeof OTHERS, nowMs: number): void {
+    const query =
+      "SELECT COUNT(*) AS count, TOTAL(condition = ? AND status = ?) AS own FROM condition_transitions";
+    const { count, own } = this.#sql
+      .exec<{ count: number; own: number }>(query, changed.type, changed.status)
+      .one();
+    const { type, status } = own > 0 || count < MOST_COUNTED ? changed : OTHERS;
+    this.#sql.exec(
+      "INSERT INTO condition_transitions VALUES (?, ?, 1, ?) ON CONFLICT DO UPDATE SET count = count + 1",
+      type,
+      status,
+      nowMs,
+    );
+  }
+
+  /** In one pass. A Node's name and a state have nothing in them that would have to be escaped. */
+  #eachMachine(): Measured {
+    const states: string[] = [];
+    const times: string[] = [];
+    const rows = this.#sql.exec("SELECT name, state, since_ms FROM machines").raw<[string, string, number]>();
+    for (const [name, state, sinceMs] of rows) {
+      states.push(`rollcall_machine_state{machine="${name}",state="${state}"} 1\n`);
+      const seconds = Math.floor(sinceMs / 1000);
+      times.push(`rollcall_machine_state_since_timestamp_seconds{machine="${name}"} ${seconds}\n`);
+    }
+    return {
+      rollcall_machine_state: states.join(""),
+      rollcall_machine_state_since_timestamp_seconds: times.join(""),
+    };
+  }
+}
+
+type Transitions = { condition: string; status: string; count: number; since_ms: number };

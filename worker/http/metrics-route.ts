@@ -1,0 +1,47 @@
+// GET /metrics, for Prometheus: what the fleet index, the registry and the cluster object say of the fleet. No machine's
+// object is woken.
+import { type Context, Hono } from "hono";
+import { createMiddleware } from "hono/factory";
+import { VERSION } from "../../shared/version.ts";
+import { clusterObject, fleetIndex, isMachineMetricsOn, registry } from "../env.ts";
+import { isScrapeSecret } from "../identity/operator.ts";
+import { withDeadline } from "../kube/deadline.ts";
+import { CONTENT_TYPES, exposition, formatFor } from "../metrics/exposition.ts";
+import type { Measured } from "../metrics/metrics.ts";
+import { operator } from "./operator-access.ts";
+import { type App, bearer } from "./responses.ts";
+
+export const metricsRoute = new Hono<App>();
+
+/** Prometheus waits for ten seconds; the cluster object waits for the apiserver for three. */
+const SOURCES_WITHIN_MS = 5000;
+
+/** Lets those through who have the secret for this route, besides operators. */
+const scraper = createMiddleware<App>(async (c, next) => {
+  if (!(await isScrapeSecret(bearer(c.req.header("authorization")), c.env))) return operator(c, next);
+  await next();
+  return undefined;
+});
+
+metricsRoute.get("/metrics", scraper, async (c) => {
+  const format = formatFor(c.req.header("accept"));
+  const text = exposition(await measured(c), format);
+  return c.body(text, 200, { "content-type": CONTENT_TYPES[format], "cache-control": "no-store" });
+});
+
+/** A source that does not answer is left out, and said to be down: what it would have said is not made up. */
+async function measured({ env }: Context<App>): Promise<Measured[]> {
+  const asked = await Promise.all([
+    said("index", () => fleetIndex(env).metrics(isMachineMetricsOn(env))),
+    said("registry", () => registry(env).metrics()),
+    said("cluster", () => clusterObject(env).metrics()),
+  ]);
+  const labels = { version: VERSION, deployment: env.DEPLOYMENT };
+  return [{ rollcall_build_info: [{ labels, value: 1 }] }, ...asked.flat()];
+}
+
+async function said(source: string, ask: () => Promise<Measured>): Promise<Measured[]> {
+  const found = await withDeadline<Measured | null>(SOURCES_WITHIN_MS, ask, null).catch(() => null);
+  const up = { rollcall_source_up: [{ labels: { source }, value: found ? 1 : 0 }] };
+  return found ? [up, found] : [up];
+}

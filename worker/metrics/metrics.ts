@@ -1,0 +1,50 @@
+// Every metric of GET /metrics, once: name, type, meaning. docs/metrics.md has a line for each. Types and a table alone.
+
+export type MetricType = "gauge" | "counter" | "histogram" | "info";
+
+/** In the order of the answer. */
+export const METRICS = {
+  rollcall_build_info: ["info", "The Worker's version, and its deployment."],
+  rollcall_source_up: ["gauge", "Whether the object that these metrics come from answered in time."],
+  rollcall_machines: ["gauge", "Machines by state."],
+  rollcall_machine_state: ["gauge", "The state of each machine."],
+  rollcall_machine_state_since_timestamp_seconds: ["gauge", "When the state of the machine began."],
+  rollcall_outage_machines: ["gauge", "Silent machines of one network, where there are several."],
+  rollcall_clock_skew_seconds: [
+    "gauge",
+    "How far the clock of a machine is ahead, if by more than a minute.",
+  ],
+  rollcall_condition_transitions_total: ["counter", "Transitions of conditions to this status."],
+  rollcall_index_changes_total: ["counter", "Changes that machines told the fleet index."],
+  rollcall_refusals_total: ["counter", "Enrolments that were refused."],
+  rollcall_cluster_reachable: ["gauge", "Whether the apiserver answers, and accepts the token."],
+  rollcall_cluster_token_expiry_timestamp_seconds: ["gauge", "When the token for the apiserver ends."],
+  rollcall_cluster_token_renewal_failed: ["gauge", "Whether the last renewal of the token failed."],
+  rollcall_watch_state: ["gauge", "The state of the watch of Nodes."],
+  rollcall_watch_nodes: ["gauge", "Nodes that are watched."],
+  rollcall_watch_waiting_changes: ["gauge", "Changes of Nodes that their machines' objects do not know yet."],
+  rollcall_apiserver_request_duration_seconds: [
+    "histogram",
+    "What the cluster object asked of the apiserver, until the answer began.",
+  ],
+} as const satisfies Record<string, readonly [MetricType, string]>;
+export type MetricName = keyof typeof METRICS;
+
+/** Of a histogram, by the buckets of DURATION_BUCKETS and one more, not cumulated. */
+export interface Distribution {
+  counts: number[];
+  sum: number;
+}
+
+export interface Sample {
+  labels: Record<string, string>;
+  value: number | Distribution;
+  /** Milliseconds since 1970: of a counter or a histogram, since when it counts. */
+  sinceMs?: number;
+}
+
+/** What one source says. Lines of samples that are very many come as they are answered. */
+export type Measured = { [name in MetricName]?: Sample[] | string };
+
+/** Upper bounds in seconds: from an apiserver nearby to the deadlines of what is asked. */
+export const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20] as const;
