@@ -10,6 +10,7 @@ import { fleetEnrol, fleetRestarts } from "./fleet.ts";
 import { heartbeatCosts } from "./heartbeat-cost.ts";
 import { heartbeatBytes } from "./heartbeat-bytes.ts";
 import { heartbeatRates } from "./heartbeat-rate.ts";
+import { metricsScrapes } from "./metrics-scrape.ts";
 import { nodeWatches } from "./node-watch.ts";
 import { patchCreation } from "./patch-creation.ts";
 import { quantityParse } from "./quantity-parse.ts";
@@ -29,6 +30,7 @@ export const benchmarks: readonly Benchmark[] = [
   apiserverStatus,
   ...heartbeatCosts,
   ...nodeWatches,
+  ...metricsScrapes,
   ...heartbeatRates,
   ...enrolmentBenchmarks,
   ...starts,

@@ -119,6 +119,8 @@ export const BUDGETS: readonly Budget[] = [
     unit: "bytes",
     budget: null,
   },
+  { name: "metrics-scrape", what: "a scrape of 10,000 machines", unit: "ms", budget: 200 },
+  { name: "metrics-bytes", what: "a scrape of 10,000 machines, in size", unit: "bytes", budget: 2_000_000 },
   {
     name: "heartbeat-rate",
     what: "heartbeats through workerd",

@@ -8,7 +8,10 @@ import { prepareWorker, type WorkerSettings } from "../../infra/local/workerd.ts
 import { ROOT } from "./local-cluster.ts";
 import { thisRun } from "./run-record.ts";
 
-type Deployed = Pick<WorkerSettings, "kubeUrl" | "kubeCa" | "kubeToken" | "macKeys" | "adminSecretSha256">;
+type Deployed = Pick<
+  WorkerSettings,
+  "kubeUrl" | "kubeCa" | "kubeToken" | "macKeys" | "adminSecretSha256" | "entry" | "variables"
+>;
 
 export interface LocalWorker {
   url: string;

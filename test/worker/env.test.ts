@@ -145,7 +145,7 @@ describe("NODE_WATCH and MACHINE_METRICS", () => {
     ["Off", true],
   ])("%j → on: %s; what is wrong with it, the check of the configuration says", (configured, expected) => {
     expect(isNodeWatchOn(configured === undefined ? {} : { NODE_WATCH: configured })).toBe(expected);
-    const MACHINE_METRICS = configured;
-    expect(isMachineMetricsOn(configured === undefined ? {} : { MACHINE_METRICS })).toBe(expected);
+    const metrics = configured === undefined ? {} : { MACHINE_METRICS: configured };
+    expect(isMachineMetricsOn(metrics)).toBe(expected);
   });
 });

@@ -1,0 +1,147 @@
+// A real Prometheus with the scrape configuration and the rules of infra/prometheus: it takes all that the Worker says, and
+// knows of each machine what the fleet index knows.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { parse, stringify } from "yaml";
+import { localParts, untilReady } from "../../infra/local/parts.ts";
+import { freePort } from "../../infra/local/ports.ts";
+import type { FleetState } from "../../shared/fleet/state.ts";
+import { machineName, tellingOf } from "../worker/support/made-up-fleet.ts";
+import { METRICS } from "../../worker/metrics/metrics.ts";
+import { ROOT } from "./local-cluster.ts";
+import { localWorker, type LocalWorker, randomSecret, sha256 } from "./local-worker.ts";
+
+const INFRA = join(ROOT, "infra/prometheus");
+const hasPrometheus = spawnSync("prometheus", ["--version"]).status === 0;
+const STATES: FleetState[] = ["ready", "ready", "silent", "silent", "blocked"];
+
+interface Series {
+  metric: Record<string, string>;
+  value: [at: number, text: string];
+}
+
+describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-prometheus-"));
+  const parts = localParts(() => undefined);
+  let worker: LocalWorker;
+  let url = "";
+
+  beforeAll(async () => {
+    const secret = randomSecret();
+    worker = await localWorker(folder);
+    await worker.deploy({
+      entry: join(ROOT, "test/worker/support/telling-entry.ts"),
+      // Nobody answers there.
+      kubeUrl: "http://127.0.0.1:9",
+      kubeCa: undefined,
+      kubeToken: "a-token-of-no-cluster",
+      macKeys: `1:${randomSecret()}`,
+      adminSecretSha256: sha256(randomSecret()),
+      variables: { METRICS_SECRET_SHA256: sha256(secret) },
+    });
+    const tellings = STATES.map((state, index) => tellingOf(index, 1, { state, address: "203.0.113.1" }));
+    await fetch(`${worker.url}/tell`, { method: "POST", body: JSON.stringify(tellings) });
+    const port = await freePort("", undefined, undefined);
+    url = `http://127.0.0.1:${port}`;
+    const file = writeConfiguration(folder, worker.url, secret);
+    const data = [`--storage.tsdb.path=${join(folder, "data")}`, `--web.listen-address=127.0.0.1:${port}`];
+    const command = ["prometheus", `--config.file=${file}`, ...data, "--log.level=warn"];
+    const part = parts.start("prometheus", command, join(folder, "prometheus.log"));
+    await untilReady(part, async () => (await fetch(`${url}/-/ready`)).ok);
+  });
+  afterAll(async () => {
+    await parts.stop();
+    await worker.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function api<T>(path: string): Promise<T> {
+    const { data } = (await (await fetch(`${url}/api/v1/${path}`)).json()) as { data: T };
+    return data;
+  }
+  /** What it knows now. */
+  async function query(expression: string): Promise<Series[]> {
+    return (await api<{ result: Series[] }>(`query?query=${encodeURIComponent(expression)}`)).result;
+  }
+
+  /** A scrape may come late on a machine that has much to do. */
+  const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 100 });
+
+  it("scrapes with the secret, as OpenMetrics, and takes every line", () =>
+    eventually(async () => {
+      const { activeTargets } = await api<{ activeTargets: object[] }>("targets");
+      expect(activeTargets).toMatchObject([{ health: "up", lastError: "", labels: { job: "rollcall" } }]);
+      expect(
+        await query("up and scrape_samples_scraped == scrape_samples_post_metric_relabeling"),
+      ).toHaveLength(1);
+    }));
+
+  it("knows of each machine what the index knows", () =>
+    eventually(async () => {
+      const states = await query("rollcall_machine_state");
+      const known = Object.fromEntries(states.map(({ metric }) => [metric["machine"], metric["state"]]));
+      expect(known).toEqual(Object.fromEntries(STATES.map((state, index) => [machineName(index), state])));
+      const counts = await query("rollcall_machines > 0");
+      expect(Object.fromEntries(counts.map(({ metric, value }) => [metric["state"], value[1]]))).toEqual({
+        ready: "2",
+        silent: "2",
+        blocked: "1",
+      });
+      expect(await query('rollcall_outage_machines{network="203.0.113.1"} == 2')).toHaveLength(1);
+      expect(await query("rollcall_cluster_reachable == 0")).toHaveLength(1);
+    }));
+
+  it("has read each metric's type", () =>
+    eventually(async () => {
+      const known = await api<Record<string, { type: string }[]>>("metadata");
+      const types = Object.entries(METRICS).flatMap(([name, [type]]) => {
+        const family = name.replace(/_(total|info)$/, "");
+        return family in known ? [[name, type, known[family]?.[0]?.type]] : [];
+      });
+      expect(types.length).toBeGreaterThan(8);
+      expect(types.filter(([, type, read]) => type !== read)).toEqual([]);
+    }));
+
+  it("has loaded the rules, and what begins is pending", () =>
+    eventually(async () => {
+      const alerts = await query('ALERTS{alertstate="pending"}');
+      expect(alerts.map(({ metric }) => metric["alertname"])).toEqual(
+        expect.arrayContaining([
+          "RollcallClusterUnreachable",
+          "RollcallOutage",
+          "RollcallMachineSilent",
+          "RollcallMachineBlocked",
+        ]),
+      );
+    }));
+});
+
+/** That of infra/prometheus, with this Worker's address and secret, and without an Alertmanager; it looks every two seconds. */
+function writeConfiguration(folder: string, target: string, secret: string): string {
+  const { alerting: _, ...own } = parse(readFileSync(join(INFRA, "prometheus.yml"), "utf8")) as {
+    alerting: object;
+    global: object;
+    rule_files: string[];
+    scrape_configs: object[];
+  };
+  mkdirSync(join(folder, "config"));
+  const [secretFile, file] = [join(folder, "config", "secret"), join(folder, "config", "prometheus.yml")];
+  writeFileSync(secretFile, secret, { mode: 0o600 });
+  const configuration = {
+    ...own,
+    global: { scrape_interval: "2s", evaluation_interval: "1s" },
+    rule_files: own.rule_files.map((name) => join(INFRA, name)),
+    scrape_configs: own.scrape_configs.map((each) => ({
+      ...each,
+      scheme: "http",
+      scrape_timeout: "2s",
+      authorization: { credentials_file: secretFile },
+      static_configs: [{ targets: [new URL(target).host] }],
+    })),
+  };
+  writeFileSync(file, stringify(configuration));
+  return file;
+}
