@@ -7,7 +7,7 @@ import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
 import type { NodeMarks } from "../shared/node/own-labels.ts";
 
 /** Bounds of machines' settings. Absent or empty: the default, which is safe for an apiserver that others need as well. */
-const DEFAULTS = {
+const BOUND_DEFAULTS = {
   /** Half of the kubelet's 10 s: each report renews the lease, which is a write of etcd. */
   MIN_REPORT_INTERVAL_SECONDS: 5,
   /** A fifth of the kubelet's 5 min: each period writes the whole Node. */
@@ -20,7 +20,7 @@ const DEFAULTS = {
    */
   MAX_IMAGES: 50,
 } as const satisfies Partial<Record<NumberVariable, number>>;
-type BoundVariable = keyof typeof DEFAULTS;
+type BoundVariable = keyof typeof BOUND_DEFAULTS;
 
 /** Which Nodes that somebody deleted are registered again by the same process of the shim. */
 export type RegisterAgain = (typeof REGISTER_AGAIN)[number];
@@ -35,6 +35,7 @@ export interface Environment
       | "NODE_ROLE"
       | "NODE_WATCH"
       | "REGISTER_AGAIN"
+      | "REMOVE_SILENT_NODES_DAYS"
       | BoundVariable
     >,
     Partial<Record<BoundVariable, number | string>> {
@@ -48,6 +49,8 @@ export interface Environment
   NODE_WATCH?: string;
   /** One of REGISTER_AGAIN. Absent or empty: `when-silent`. */
   REGISTER_AGAIN?: string;
+  /** After so many days of silence a machine's Node is removed. Absent or empty: never. */
+  REMOVE_SILENT_NODES_DAYS?: number | string;
   /** Counts failed attempts by address. Cloudflare provides it, workerd by itself does not. */
   FAILURES?: RateLimit;
   /** SHA-256 of the secret for the role view, in the form of ADMIN_SECRET_SHA256. */
@@ -74,6 +77,15 @@ export function nodeMarks(env: Pick<Environment, "DEPLOYMENT" | "NODE_ROLE">): N
 /** The default as well. */
 export const LEAST_MACHINE_REQUESTS = NUMBER_RANGES.MACHINE_REQUESTS[0];
 
+/** What variables are that are absent or empty; the others are empty then. */
+export const DEFAULTS = {
+  ...BOUND_DEFAULTS,
+  MACHINE_REQUESTS: LEAST_MACHINE_REQUESTS,
+  REGISTER_AGAIN: "when-silent",
+  NODE_WATCH: "on",
+  MACHINE_METRICS: "on",
+} as const;
+
 /** How many requests to the apiserver one machine may cause at once, and in a minute. Throws where it is no such number. */
 export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE_REQUESTS">): number {
   return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, LEAST_MACHINE_REQUESTS);
@@ -82,7 +94,12 @@ export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE
 /** Which deleted Nodes are registered again. Throws where it is none of the three words. */
 export function registerAgain(env: Pick<Environment, "REGISTER_AGAIN">): RegisterAgain {
   const text = checkedText("REGISTER_AGAIN", env.REGISTER_AGAIN);
-  return REGISTER_AGAIN.find((each) => each === text) ?? "when-silent";
+  return REGISTER_AGAIN.find((each) => each === text) ?? DEFAULTS.REGISTER_AGAIN;
+}
+
+/** After how many days of silence a machine's Node is removed; null: never. Throws where it is no such number. */
+export function removeSilentNodesDays(env: Pick<Environment, "REMOVE_SILENT_NODES_DAYS">): number | null {
+  return wholeNumber("REMOVE_SILENT_NODES_DAYS", env.REMOVE_SILENT_NODES_DAYS, 0) || null;
 }
 
 /** Are the Nodes watched? Anything else than `off` says so: the check of the configuration names it. */
@@ -106,7 +123,7 @@ export function settingsBounds(env: Pick<Environment, BoundVariable>): SettingsB
 }
 
 function boundOf(env: Pick<Environment, BoundVariable>, name: BoundVariable): number {
-  return wholeNumber(name, env[name], DEFAULTS[name]);
+  return wholeNumber(name, env[name], BOUND_DEFAULTS[name]);
 }
 
 function wholeNumber(name: NumberVariable, configured: unknown, byDefault: number): number {

@@ -4,7 +4,9 @@ import { bodyLimit } from "hono/body-limit";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
-import { clusterObject, type Environment } from "./env.ts";
+import { clusterObject, type Environment, registry, removeSilentNodesDays } from "./env.ts";
+import { administrationRoutes } from "./http/administration-routes.ts";
+import { bulkRoutes } from "./http/bulk-routes.ts";
 import { refuseUnconfigured } from "./http/configured.ts";
 import { fleetRoutes } from "./http/fleet-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
@@ -53,11 +55,23 @@ app.use("/v1/nodes/:name/*", async (c, next) => {
 app.route("/", machineRoutes);
 app.route("/", operatorRoutes);
 app.route("/", fleetRoutes);
+app.route("/", administrationRoutes);
+app.route("/", bulkRoutes);
 app.route("/", readyRoute);
 app.route("/", metricsRoute);
 
-/** What makes sure that the Nodes are watched; wrangler.toml says how often. */
-const scheduled = (_: ScheduledController, env: Environment) => clusterObject(env).watchNodes();
+/** In the first minutes of this hour (UTC) Nodes of machines are removed that have been silent for long. */
+const REMOVAL_HOUR = 3;
+
+/** What makes sure that the Nodes are watched, and what is done once a day; wrangler.toml says how often it is called. */
+const scheduled = async ({ scheduledTime }: ScheduledController, env: Environment) => {
+  const time = new Date(scheduledTime);
+  const isDaily = time.getUTCHours() === REMOVAL_HOUR && time.getUTCMinutes() < 5;
+  await Promise.all([
+    clusterObject(env).watchNodes(),
+    isDaily && removeSilentNodesDays(env) !== null && registry(env).removeSilentNodes(),
+  ]);
+};
 
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default Object.assign(app, { scheduled });

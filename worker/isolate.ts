@@ -5,6 +5,7 @@ import { type CheckedConfiguration, checkConfiguration } from "../shared/deploym
 import type { Environment } from "./env.ts";
 import { accessKeys } from "./identity/access.ts";
 import { logConfiguration } from "./log.ts";
+import type { Operator } from "./identity/operator.ts";
 import { type MacKey, parseMacKeys } from "./identity/mac-keys.ts";
 
 export interface Isolate {
@@ -19,6 +20,8 @@ export interface Isolate {
    * counter would count.
    */
   overLimitUntilMs: Map<string, number>;
+  /** Operators with names, by their secrets' SHA-256, and how long each is taken for good. */
+  operators: Map<string, { operator: Operator; untilMs: number }>;
   /** Since when each check of GET /readyz has been as it is. */
   since: Map<string, { state: string; sinceMs: number }>;
 }
@@ -35,6 +38,7 @@ export function newIsolate(
     macKeys: keepLatest(parseMacKeys),
     accessKeys: keepLatest((team) => accessKeys(team, fetch)),
     overLimitUntilMs: new Map(),
+    operators: new Map(),
     since: new Map(),
   };
 }

@@ -36,6 +36,7 @@ export const VARIABLES = {
     text === "" || REGISTER_AGAIN.some((each) => each === text)
       ? null
       : stopping(`it is ${JSON.stringify(text)}`, `set it to ${REGISTER_AGAIN.join(", ")}`),
+  REMOVE_SILENT_NODES_DAYS: (text) => checkNumber("REMOVE_SILENT_NODES_DAYS", text),
   NODE_WATCH: checkSwitch,
   MACHINE_METRICS: checkSwitch,
   ACCESS_TEAM: checkAccessTeam,

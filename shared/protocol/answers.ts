@@ -63,6 +63,7 @@ export type Reason =
   | "key-revoked"
   | "not-found"
   | "one-sender"
+  | "conflict"
   | "method-not-allowed"
   | "ticket-stale"
   | "challenge-stale"

@@ -136,6 +136,28 @@ export const TOKEN_LIMITS = {
   cidrLength: 45 + 4,
 } as const;
 
+/** Of operators with a name. */
+export const OPERATOR_LIMITS = {
+  /** Characters of a name. */
+  nameLength: 63,
+  /** A year. */
+  expiresInSeconds: 31_536_000,
+  operators: 1000,
+} as const;
+
+/** Of an action on many machines. */
+export const BULK_LIMITS = {
+  machines: 10_000,
+  /** Characters of all their names together: they are one row. */
+  namesLength: 1_500_000,
+  /** For which a dry run's confirmation is good. */
+  confirmationSeconds: 600,
+  /** Actions that are not over. */
+  underWay: 10,
+  /** The longest silence that can be asked for. */
+  silentDays: 3650,
+} as const;
+
 /** Of the operator's API: how many entries a page has, unless it is asked for another number. */
 export const PAGE_LIMITS = { entries: 1000, entriesByDefault: 100 } as const;
 

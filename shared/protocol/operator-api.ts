@@ -3,7 +3,7 @@
 import * as z from "zod/mini";
 import { LIMITS, PAGE_LIMITS } from "./limits.ts";
 
-const pageLimit = z._default(
+export const pageLimit = z._default(
   z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries)),
   PAGE_LIMITS.entriesByDefault,
 );

@@ -9,6 +9,7 @@ import {
   origins,
   registerAgain,
   registry,
+  removeSilentNodesDays,
   settingsBounds,
 } from "../../worker/env.ts";
 
@@ -46,6 +47,16 @@ it.each(["19", "1000000001", "-20", "20.5", "many", " 20"])(
     );
   },
 );
+
+it.each<[string | number | undefined, number | null]>([
+  [undefined, null],
+  ["", null],
+  [1, 1],
+  ["3650", 3650],
+])("REMOVE_SILENT_NODES_DAYS %j → %j", (configured, expected) => {
+  const variables = configured === undefined ? {} : { REMOVE_SILENT_NODES_DAYS: configured };
+  expect(removeSilentNodesDays(variables)).toBe(expected);
+});
 
 describe("the bounds of machines' settings", () => {
   const safe = { minReportIntervalMs: 5000, minStatusPeriodMs: 60_000, minLeaseSeconds: 20, maxImages: 50 };

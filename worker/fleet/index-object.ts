@@ -1,8 +1,10 @@
 // The fleet index: one Durable Object with a row for each machine, told by machines' objects on transitions only. A thin
 // shell around worker/fleet. A steady fleet writes nothing to it and asks it nothing.
 import { DurableObject } from "cloudflare:workers";
+import type { MachineFilter } from "../../shared/fleet/machine-filter.ts";
 import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
 import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
+import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Result } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
 import type { Measured } from "../metrics/metrics.ts";
@@ -13,6 +15,9 @@ import { FleetMetrics } from "./fleet-metrics.ts";
 import { type FleetChange, MachineRows } from "./machine-rows.ts";
 import { type MachinePage, MachineSearch, type MachineSearchRequest } from "./machine-search.ts";
 import { INDEX_MIGRATIONS } from "./schema.ts";
+import { type MachineStanding, type SilentMachine, silentSince, standingsOf } from "./standings.ts";
+
+const DAY_MS = 24 * 3600 * 1000;
 
 export class IndexObject extends DurableObject<Environment> {
   readonly #rows: MachineRows;
@@ -74,6 +79,21 @@ export class IndexObject extends DurableObject<Environment> {
   /** For GET /metrics; `isEach`: with lines for each machine. */
   metrics(isEach: boolean): Measured {
     return this.#metrics.measure(isEach);
+  }
+
+  /** How these machines stand; of those that it does not know as well. */
+  standings(names: string[]): MachineStanding[] {
+    return standingsOf(this.ctx.storage.sql, names);
+  }
+
+  /** How all that match stand, by name; of too many, one more than may be. Fails where `beside` names none. */
+  standingsOf(filter: MachineFilter): Result<MachineStanding[]> {
+    return this.#search.standings(filter, BULK_LIMITS.machines + 1);
+  }
+
+  /** The machines with a Node that have been silent for so many days. */
+  silentFor(days: number): SilentMachine[] {
+    return silentSince(this.ctx.storage.sql, Date.now() - days * DAY_MS);
   }
 
   /** In the transaction of the change: what follows from it is stored with it. */

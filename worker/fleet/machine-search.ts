@@ -8,6 +8,7 @@ import type { MachineSort } from "../../shared/protocol/fleet-api.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { FleetCounts, MachineRows } from "./machine-rows.ts";
 import { SEARCH_COLUMNS, searchValues, wordsOf } from "./search-columns.ts";
+import type { MachineStanding } from "./standings.ts";
 import { type Where, whereOf } from "./where.ts";
 
 /** A row of the index by its name, or a machine that waits: its ID sorts right behind the name that it waits for. */
@@ -108,6 +109,17 @@ export class MachineSearch {
     const { machines, next } = this.#find(request, source, where);
     const counts = request.isCounted ? this.#counts(request, source, where) : null;
     return success({ seq, found: { machines, next, counts } });
+  }
+
+  /** How all that match stand, by name. Fails as `page` does. */
+  standings(asked: MachineFilter, limit: number): Result<MachineStanding[]> {
+    const filter = this.#atAddress(asked);
+    if (!filter.ok) return filter;
+    const where = whereOf(filter.value, INDEX.words);
+    const query = `SELECT name, state, NULLIF(phase, '') AS phase FROM machines ${conditionsOf([where.sql])}
+      ORDER BY +name LIMIT ?`;
+    type Row = MachineStanding & Record<string, string | null>;
+    return success(this.#sql.exec<Row>(query, ...where.bindings, limit).toArray());
   }
 
   #atAddress({ beside, ...filter }: MachineFilter): Result<Omit<MachineFilter, "beside">> {

@@ -63,6 +63,7 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
     "The enrolment is not signed over a challenge that is good now",
     "Repeat at once, with the challenge of this answer in both signatures.",
   ],
+  conflict: [409, "This cannot be done as things are", "Look again, and repeat it if it is still wanted."],
   "name-pinned": [
     409,
     "Another machine's key has this name",

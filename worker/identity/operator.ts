@@ -1,14 +1,16 @@
 // Decides who an operator is and which role they have: by the secret of a role, or by an assertion of Cloudflare
 // Access. There are no default credentials: a credential that is not configured lets nobody in.
 import { base64url, type JWTVerifyGetKey } from "jose";
+import type { OperatorRole } from "../../shared/protocol/administration-api.ts";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { isSha256 } from "../../shared/deployment/secrets.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
 import { accessIdentity } from "./access.ts";
+import { sha256Base64url } from "./jwt.ts";
 
-/** `view` reads, `admin` changes as well. */
-export type Role = "view" | "admin";
+/** `view` reads, `admin` changes as well, `metrics` reads the metrics alone. */
+export type Role = OperatorRole;
 
 export interface Operator {
   /** For the audit log. */
@@ -27,13 +29,38 @@ export type NoOperator =
   | { reason: "nobody may" }
   | { reason: "assertion refused"; error: string };
 
+/** Whom is asked about credentials. */
+export interface CredentialLookups {
+  /** Typically the isolate's accessKeys. */
+  accessKeysOf: (team: string) => JWTVerifyGetKey;
+  /** The operator whose secret has this SHA-256, in base64url; null: nobody has it (any more). Typically the registry's. */
+  operatorWith: (sha256: string) => Promise<Operator | null>;
+}
+
+const OPERATOR_SECRET_PREFIX = "rco_";
+/** Nobody else's secrets look like it, so that no other one is looked up. */
+const isOperatorSecret = (text: string) => /^rco_[\w-]{43}$/.test(text);
+
+/** A secret of an operator's own, of 32 random bytes, and what is kept of it. */
+export async function mintOperatorSecret(): Promise<{ secret: string; sha256: string }> {
+  const secret = OPERATOR_SECRET_PREFIX + base64url.encode(crypto.getRandomValues(new Uint8Array(32)));
+  return { secret, sha256: await digestOf(secret) };
+}
+
+/** SHA-256, in base64url. */
+export const digestOf = (secret: string) => sha256Base64url(new Uint8Array(new TextEncoder().encode(secret)));
+
 /** The operator who sent this. `secret`: its bearer token, or null. */
 export async function operatorOf(
   request: Request,
   secret: string | null,
   env: Environment,
-  accessKeysOf: (team: string) => JWTVerifyGetKey, // typically the isolate's accessKeys
+  { accessKeysOf, operatorWith }: CredentialLookups,
 ): Promise<Result<Operator, NoOperator>> {
+  if (secret !== null && isOperatorSecret(secret)) {
+    const named = await operatorWith(await digestOf(secret));
+    if (named) return success(named);
+  }
   if (!mayAnybody(env)) return failure({ reason: "nobody may" });
   if (secret !== null) {
     if (await isSecret(secret, env.ADMIN_SECRET_SHA256))

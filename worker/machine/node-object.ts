@@ -7,6 +7,7 @@ import type { Report } from "../../shared/protocol/report.ts";
 import type { Result } from "../../shared/result.ts";
 import { type Environment, origins, registry } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
+import type { MachineOrder } from "../registry/bulk.ts";
 import type { GrantedPin } from "../registry/pins.ts";
 import type { HistoryEntry, ListedSenders, ShownNode } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryQuery, RuntimeNeed } from "../../shared/protocol/operator-api.ts";
@@ -17,6 +18,7 @@ import { decideReport, type ReportSituation } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";
 import { type Freshness, FreshRequests } from "./fresh-requests.ts";
 import { type MachineState, openMachineState } from "./machine-state.ts";
+import { executeOrder } from "./execute-order.ts";
 import { neededRuntime, setNeededRuntime } from "./needed-runtime.ts";
 import { parseReport } from "./parse-report.ts";
 import type { Enrolled, SignedRequest } from "./pinned-keys.ts";
@@ -217,6 +219,16 @@ export class NodeObject extends DurableObject<Environment> {
   /** For operators: does a container runtime that is gone keep the Node from being Ready? */
   setNeededRuntime(need: RuntimeNeed): boolean {
     return setNeededRuntime(this.#state, need, Date.now());
+  }
+
+  /** For the registry: its part of an action on many machines. null: it is done; else why not. */
+  act(name: string, order: MachineOrder): Promise<string | null> {
+    const acts = {
+      revoke: (generation: number) => this.revoke(generation),
+      registerAgain: () => this.registerAgain(),
+      believe: () => this.believe(),
+    };
+    return executeOrder({ env: this.env, state: this.#state, removal: this.#removal, acts }, name, order);
   }
 
   /** Who reports with this machine's key. */

@@ -19,8 +19,8 @@ import type { Upkeep } from "./upkeep.ts";
 
 const LEFT = success<LeaveAnswer>({ left: true });
 
-/** Who removes the machine: an operator, or the machine itself with this key. */
-export type RemovedBy = { operator: string } | { thumbprint: string };
+/** Who removes the machine: an operator, the machine itself with this key, or the registry, which has unpinned it. */
+export type RemovedBy = { operator: string } | { thumbprint: string } | { unpinned: number };
 
 export interface RemovalDependencies {
   env: Environment;
@@ -63,19 +63,16 @@ export class Removal {
   }
 
   async #remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
-    const { state, upkeep, registry, offerTicket } = this.#with;
+    const { state, upkeep, offerTicket } = this.#with;
     const { records, keys } = state;
     // What is overdrawn comes back; an operator's word does not wait for it.
-    if (!("operator" in by || upkeep.mayRemove())) return ASKED_TOO_OFTEN;
-    const unpinned =
-      "operator" in by
-        ? await registry().unpin(name, "machine.forget", by.operator)
-        : await registry().leave(name, records.get("enrolment")?.generation ?? 0, by.thumbprint);
+    if ("thumbprint" in by && !upkeep.mayRemove()) return ASKED_TOO_OFTEN;
+    const unpinned = await this.#unpin(name, by);
     if (!unpinned.ok) return LEFT;
     const isEnrolled = keys.outdate(unpinned.value);
     // A machine that enrolled later stays.
     if (!isEnrolled && records.get("enrolment")) return LEFT;
-    records.put("isLeaving", "operator" in by ? "forgotten" : true);
+    records.put("isLeaving", "thumbprint" in by ? true : "forgotten");
     if (!isEnrolled) return LEFT;
     // A tick in progress would create again what is removed.
     await upkeep.finish();
@@ -85,6 +82,31 @@ export class Removal {
       return failure({ reason: "not-removed", ticket: offerTicket() });
     }
     return LEFT;
+  }
+
+  #unpin(name: string, by: RemovedBy): Promise<Result<number>> {
+    const { state, registry } = this.#with;
+    if ("unpinned" in by) return Promise.resolve(success(by.unpinned));
+    return "operator" in by
+      ? registry().unpin(name, "machine.forget", by.operator)
+      : registry().leave(name, state.records.get("enrolment")?.generation ?? 0, by.thumbprint);
+  }
+
+  /** Removes lease and Node alone: the machine stays. false: something may be left. */
+  removeNode(name: string): Promise<boolean> {
+    return this.#tracked(this.#removeNode(name));
+  }
+
+  async #removeNode(name: string): Promise<boolean> {
+    const { upkeep } = this.#with;
+    await upkeep.finish();
+    const isRemoved = await this.#removeFromCluster(name, [
+      "its Node was removed: silent",
+      "its Node is not removed yet",
+    ]);
+    // A tick that began meanwhile does not undo it any more.
+    await upkeep.finish();
+    return isRemoved;
   }
 
   async #resume(name: string, forget: () => Promise<void>): Promise<void> {
@@ -97,7 +119,7 @@ export class Removal {
   }
 
   /** false: something may be left. */
-  async #removeFromCluster(name: string): Promise<boolean> {
+  async #removeFromCluster(name: string, words?: readonly [done: string, not: string]): Promise<boolean> {
     const { env, state, upkeep } = this.#with;
     const nowMs = () => Date.now();
     const spend = (what: RequestKind) => {
@@ -107,8 +129,11 @@ export class Removal {
     const cluster = { env, records: state.records, nowMs, client: upkeep.connector(spend) };
     const removed = await removeFromCluster(cluster, name);
     const isForgotten = state.records.get("isLeaving") === "forgotten";
-    if (removed.ok) machineLog(name)(isForgotten ? "forgotten by an operator" : "left");
-    else machineLog(name)(isForgotten ? "not forgotten yet" : "has not left yet", removed.error);
+    const [done, not] =
+      words ??
+      (isForgotten ? ["forgotten by an operator", "not forgotten yet"] : ["left", "has not left yet"]);
+    if (removed.ok) machineLog(name)(done);
+    else machineLog(name)(not, removed.error);
     return removed.ok;
   }
 

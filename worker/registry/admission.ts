@@ -87,7 +87,7 @@ export function approvePending(
 function takeOver(sql: SqlStorage, asking: Asking, nowMs: number): void {
   const { name, thumbprint } = asking;
   if (!isCounted(sql, asking)) count(sql, asking, nowMs);
-  buryPin(sql, findPin(sql, name), nowMs, thumbprint);
+  buryPin(sql, findPin(sql, name), nowMs, { why: "taken over", heir: thumbprint });
   pin(sql, asking, nowMs);
   withdrawPending(sql, name, thumbprint);
 }

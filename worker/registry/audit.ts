@@ -7,13 +7,18 @@ import type { AuditQuery } from "../../shared/protocol/operator-api.ts";
 interface LogRecord<Action> {
   who: string;
   what: Action;
-  /** A Node's name, or a token's ID. */
+  /** A Node's name, a token's ID, an operator, or the number of a bulk. */
   target: string;
   detail?: string;
 }
 
 /** `who`: an operator (`admin secret`, `alice@example.com`). */
 export type AuditRecord = LogRecord<
+  | "operator.create"
+  | "operator.revoke"
+  | "change.refuse"
+  | "bulk.start"
+  | "bulk.stop"
   | "token.create"
   | "token.revoke"
   | "machine.approve"
@@ -21,6 +26,7 @@ export type AuditRecord = LogRecord<
   | "machine.revoke"
   | "machine.forget"
   | "node.register"
+  | "node.remove"
   | "node.set"
   | "node.believe"
 >;

@@ -102,7 +102,7 @@ export function rejectPending(
 ): Result<null> {
   if (!findPending(sql, name, thumbprint, nowMs)) return failure("no machine waits with this key");
   withdrawPending(sql, name, thumbprint);
-  bury(sql, name, thumbprint, nowMs);
+  bury(sql, name, thumbprint, nowMs, "rejected");
   return success(null);
 }
 

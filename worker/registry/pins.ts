@@ -153,7 +153,7 @@ export function confirmPin(
   if (held?.generation !== generation || held.revokedAtMs !== null) return false;
   if (!isPinned(held, thumbprint)) return false;
   if (held.thumbprint === thumbprint && held.reportedAtMs !== null) return true;
-  if (held.nextThumbprint === thumbprint) bury(sql, name, held.thumbprint, nowMs);
+  if (held.nextThumbprint === thumbprint) bury(sql, name, held.thumbprint, nowMs, "rotated");
   sql.exec(
     `UPDATE pins SET thumbprint = ?, next_thumbprint = iif(next_thumbprint = ?, NULL, next_thumbprint),
      reported_at_ms = IFNULL(reported_at_ms, ?) WHERE name = ?`,
@@ -220,27 +220,35 @@ export function leavePin(
 
 /** The keys of this name are refused for ever, and the next machine that asks gets the name. */
 function revokePin(sql: SqlStorage, name: string, nowMs: number): void {
-  buryPin(sql, findPin(sql, name), nowMs);
+  buryPin(sql, findPin(sql, name), nowMs, { why: "revoked" });
   sql.exec("UPDATE pins SET revoked_at_ms = IFNULL(revoked_at_ms, ?) WHERE name = ?", nowMs, name);
 }
 
 /** Forgets the machine; only that its keys are refused for ever remains. */
 function forgetPin(sql: SqlStorage, name: string, nowMs: number): void {
-  buryPin(sql, findPin(sql, name), nowMs);
+  buryPin(sql, findPin(sql, name), nowMs, { why: "forgotten" });
   sql.exec("DELETE FROM pins WHERE name = ?", name);
 }
 
 /** The keys of this pin are refused for ever, except the `heir`, which has the name from now on. */
-export function buryPin(sql: SqlStorage, held: Pin | undefined, nowMs: number, heir?: string): void {
+export function buryPin(
+  sql: SqlStorage,
+  held: Pin | undefined,
+  nowMs: number,
+  { why, heir }: { why: Burial; heir?: string },
+): void {
   if (held) forgetOrigins(sql, held.name);
   for (const thumbprint of [held?.thumbprint, held?.nextThumbprint]) {
-    if (held && thumbprint && thumbprint !== heir) bury(sql, held.name, thumbprint, nowMs);
+    if (held && thumbprint && thumbprint !== heir) bury(sql, held.name, thumbprint, nowMs, why);
   }
 }
 
+/** Why a key is refused for ever. `forgotten`: its machine left as well. */
+export type Burial = "revoked" | "forgotten" | "rejected" | "rotated" | "taken over";
+
 /** This key is refused for ever, under every name. */
-export function bury(sql: SqlStorage, name: string, thumbprint: string, nowMs: number): void {
-  sql.exec("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?)", thumbprint, name, nowMs);
+export function bury(sql: SqlStorage, name: string, thumbprint: string, nowMs: number, why: Burial): void {
+  sql.exec("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", thumbprint, name, nowMs, why);
   sql.exec("DELETE FROM enrolments WHERE name = ? AND thumbprint = ?", name, thumbprint);
 }
 

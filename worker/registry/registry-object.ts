@@ -1,6 +1,15 @@
 // The registry: join tokens, which key has which name, pending machines, and the audit log. One object, a thin shell
 // around the functions of worker/registry. It stores public keys alone.
 import { DurableObject } from "cloudflare:workers";
+import type {
+  BulkAnswer,
+  BulkPlan,
+  BulkProgress,
+  CreatedOperator,
+  ListedOperator,
+  RevocationsAnswer,
+} from "../../shared/protocol/administration-answers.ts";
+import type { BulkQuery, NewOperator, RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
 import type {
   AuditEntry,
@@ -13,15 +22,37 @@ import type {
 import type { AuditQuery, OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { type Environment, origins } from "../env.ts";
+import { type Environment, fleetIndex, origins, removeSilentNodesDays } from "../env.ts";
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
+import { randomNonce } from "../identity/nonce.ts";
+import { mintOperatorSecret } from "../identity/operator.ts";
+import { withDeadline } from "../kube/deadline.ts";
 import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
 import { machineLog } from "../log.ts";
 import { admit, approvePending, type NotFresh } from "./admission.ts";
 import { audit, type AuditRecord, readAudit } from "./audit.ts";
+import {
+  type BulkToPlan,
+  type ConfirmedBulk,
+  listBulks,
+  type MachineOrder,
+  planBulk,
+  showBulk,
+  startPlanned,
+  startRemovals,
+  stopBulk,
+} from "./bulk.ts";
+import { BULK_PACE, bulkTurn } from "./bulk-runner.ts";
+import {
+  createOperator,
+  listOperators,
+  type NamedOperator,
+  revokeOperator,
+  useOperator,
+} from "./operators.ts";
 import { listOriginMachines, listOrigins, noteOrigin } from "./origins.ts";
 import { countPending, listPending, type NotPinned, refused, rejectPending } from "./pending.ts";
 import {
@@ -35,7 +66,9 @@ import {
   unpin,
   wasPinned,
 } from "./pins.ts";
+import { type RefusedChange, noteRefusedChange } from "./refused-changes.ts";
 import { Refusals } from "./refusals.ts";
+import { listRevocations } from "./revocations.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
 
@@ -206,6 +239,107 @@ export class RegistryObject extends DurableObject<Environment> {
   /** A page of the machines that used this origin last, by name. */
   listOriginMachines(query: OriginMachinesQuery): OriginMachine[] {
     return listOriginMachines(this.#sql, query);
+  }
+
+  /** Makes an operator, and returns the secret, once. The error: why not. */
+  async createOperator(request: NewOperator, createdBy: string): Promise<Result<CreatedOperator>> {
+    const { secret, sha256 } = await mintOperatorSecret();
+    const detail = `${request.role}, ${request.expiresInSeconds} s`;
+    const created = this.#changing(
+      { who: createdBy, what: "operator.create", target: request.name, detail },
+      () => createOperator(this.#sql, { request, sha256, createdBy }, Date.now()),
+    );
+    return created.ok ? success({ ...created.value, secret }) : created;
+  }
+
+  listOperators(): ListedOperator[] {
+    return listOperators(this.#sql, Date.now());
+  }
+
+  /** The error: there is no such operator. */
+  revokeOperator(name: string, who: string): Result<null> {
+    return this.#changing({ who, what: "operator.revoke", target: name }, () =>
+      revokeOperator(this.#sql, name, Date.now()),
+    );
+  }
+
+  /** The operator whose secret has this SHA-256; null: nobody has it (any more). */
+  useOperator(sha256: string): NamedOperator | null {
+    return useOperator(this.#sql, sha256, Date.now());
+  }
+
+  noteRefusedChange(refused: RefusedChange): void {
+    this.ctx.storage.transactionSync(() => noteRefusedChange(this.#sql, refused, Date.now()));
+  }
+
+  listRevocations(query: RevocationsQuery): RevocationsAnswer {
+    return listRevocations(this.#sql, query);
+  }
+
+  /** Changes nothing but what a confirmation is good for. */
+  planBulk(plan: BulkToPlan): BulkPlan {
+    return this.ctx.storage.transactionSync(() =>
+      planBulk(this.#sql, plan, randomNonce() + randomNonce(), Date.now()),
+    );
+  }
+
+  /** The error: why it does not begin. */
+  async startBulk(confirmed: ConfirmedBulk): Promise<Result<BulkProgress>> {
+    const started = this.ctx.storage.transactionSync(() => startPlanned(this.#sql, confirmed, Date.now()));
+    if (started.ok) await this.ctx.storage.setAlarm(Date.now());
+    return started;
+  }
+
+  /** Newest first. */
+  listBulks(limit: number): BulkProgress[] {
+    return listBulks(this.#sql, limit);
+  }
+
+  /** null: there is none. */
+  showBulk(id: number, query: BulkQuery): BulkAnswer | null {
+    return showBulk(this.#sql, id, query) ?? null;
+  }
+
+  /** The error: there is none. */
+  stopBulk(id: number, who: string): Result<null> {
+    return this.ctx.storage.transactionSync(() => stopBulk(this.#sql, id, who, Date.now()));
+  }
+
+  /** Once a day: the Nodes of machines that are silent for as long as the deployment says. */
+  async removeSilentNodes(): Promise<void> {
+    const days = removeSilentNodesDays(this.env);
+    if (days === null) return;
+    const silent = await fleetIndex(this.env).silentFor(days);
+    const names = silent.map(({ name }) => name);
+    const started = this.ctx.storage.transactionSync(() => startRemovals(this.#sql, names, Date.now()));
+    if (started) await this.ctx.storage.setAlarm(Date.now());
+  }
+
+  /** Executes actions on many machines. */
+  override async alarm(): Promise<void> {
+    let nextMs: number | null = Date.now() + BULK_PACE.againMs;
+    try {
+      nextMs = await bulkTurn({
+        sql: this.#sql,
+        atomically: (act) => this.ctx.storage.transactionSync(act),
+        order: (name, order) => this.#order(name, order),
+        nowMs: () => Date.now(),
+        pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      });
+    } catch (error) {
+      console.error(JSON.stringify({ message: "a turn of a bulk failed", error: String(error) }));
+    }
+    if (nextMs !== null) await this.ctx.storage.setAlarm(nextMs);
+  }
+
+  async #order(name: string, order: MachineOrder): Promise<string | null> {
+    const node = this.env.NODES.getByName(name);
+    const late = "no answer in time";
+    const reason = await withDeadline(BULK_PACE.withinMs, () => node.act(name, order), late);
+    if (reason === late) throw new Error(late);
+    // It ends with an error in any case; what is left of the object, its alarm forgets.
+    if (reason === null && order.act === "forget") await node.forget().catch(() => undefined);
+    return reason;
   }
 
   /** A page of the audit log, of what machines caused, or of what was refused; newest first. */

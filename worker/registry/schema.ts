@@ -70,4 +70,24 @@ export const REGISTRY_MIGRATIONS: readonly string[] = [
   `CREATE TABLE refusal_counts (
      cause TEXT PRIMARY KEY, count INTEGER NOT NULL, since_ms INTEGER NOT NULL
    ) WITHOUT ROWID;`,
+  // Operators with names, why a key is refused for ever, and actions on many machines.
+  `CREATE TABLE operators (
+     name TEXT PRIMARY KEY, role TEXT NOT NULL, sha256 TEXT NOT NULL UNIQUE, created_at_ms INTEGER NOT NULL,
+     created_by TEXT NOT NULL, expires_at_ms INTEGER NOT NULL, used_at_ms INTEGER, revoked_at_ms INTEGER
+   ) WITHOUT ROWID;
+   CREATE TABLE refused_changes (who TEXT PRIMARY KEY, day INTEGER NOT NULL, count INTEGER NOT NULL) WITHOUT ROWID;
+   ALTER TABLE tombstones ADD COLUMN why TEXT NOT NULL DEFAULT '';
+   CREATE INDEX tombstones_by_time ON tombstones (left_at_ms, thumbprint);
+   CREATE TABLE bulk_plans (
+     confirmation TEXT PRIMARY KEY, request TEXT NOT NULL, action TEXT NOT NULL, who TEXT NOT NULL,
+     machines TEXT NOT NULL, expires_at_ms INTEGER NOT NULL
+   ) WITHOUT ROWID;
+   CREATE TABLE bulks (
+     id INTEGER PRIMARY KEY AUTOINCREMENT, action TEXT NOT NULL, who TEXT NOT NULL, created_at_ms INTEGER NOT NULL,
+     total INTEGER NOT NULL, ended_at_ms INTEGER, is_stopped INTEGER NOT NULL
+   );
+   CREATE TABLE bulk_machines (
+     bulk INTEGER NOT NULL, name TEXT NOT NULL, generation INTEGER NOT NULL, tries INTEGER NOT NULL,
+     unpinned INTEGER, failure TEXT, PRIMARY KEY (bulk, name)
+   ) WITHOUT ROWID;`,
 ];

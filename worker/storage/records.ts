@@ -52,6 +52,8 @@ export interface Deletion {
   waitMs: number;
   /** How many deletions came soon after a creation, this one included. */
   soon: number;
+  /** Present: nobody deleted it, the Worker removed it after so many days of silence. */
+  silentDays?: number;
 }
 
 /** The outcome of the last registration, and the process of the shim that it was for. */

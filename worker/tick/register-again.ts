@@ -40,6 +40,7 @@ export type Again =
 
 /** `deletion`: undefined where an earlier version noticed it, and so nothing is known of it. */
 export function registersAgain(deletion: Deletion | undefined, policy: RegisterAgain, nowMs: number): Again {
+  if (deletion?.silentDays !== undefined) return { kind: "now" };
   if (policy === "never") return { kind: "never", why: "Its Node was deleted." };
   if (policy === "when-silent" && deletion?.wasReady !== false)
     return { kind: "never", why: "Its Node was deleted while it was Ready." };

@@ -81,7 +81,9 @@ export async function register(context: TickContext, deadlineMs: number): Promis
   }
   const { node } = initial.value;
   // Before anything is recorded: a Node that is not Ready is no reason to undo what somebody has tidied up.
-  if (isDeleted && !isReady(node)) return { phase: "node deleted", message: AGAIN_WHEN_READY };
+  const isSilenceOver = records.get("deletion")?.silentDays !== undefined;
+  if (isDeleted && !isSilenceOver && !isReady(node))
+    return { phase: "node deleted", message: AGAIN_WHEN_READY };
   recordInitial(context, initial.value, nowMs);
   // A cordon comes and goes with its taint.
   const said = (node.spec.taints ?? []).filter((taint) => !isSameTaint(taint, UNSCHEDULABLE_TAINT));

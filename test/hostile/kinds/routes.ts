@@ -24,6 +24,16 @@ const OPERATOR_ROUTES = [
   ["GET", "/v1/tokens"],
   ["POST", "/v1/tokens"],
   ["DELETE", "/v1/tokens/x"],
+  ["GET", "/v1/operators"],
+  ["POST", "/v1/operators"],
+  ["DELETE", "/v1/operators/x"],
+  ["GET", "/v1/revocations?limit=1"],
+  ["GET", "/v1/settings"],
+  ["GET", "/v1/silent-nodes?days=1"],
+  ["GET", "/v1/bulk"],
+  ["POST", "/v1/bulk"],
+  ["GET", "/v1/bulk/1"],
+  ["DELETE", "/v1/bulk/1"],
   ["GET", "/v1/pending"],
   ["GET", "/v1/audit?limit=1"],
   ["GET", "/v1/nodes/live-1/history"],
@@ -83,6 +93,7 @@ function credentials(draw: Draw): Record<string, string | string[]> {
     "a".repeat(random.int(6000)),
     signedRequest(draw).token,
     Buffer.from(random.bytes(32)).toString("base64url"),
+    `rco_${Buffer.from(random.bytes(32)).toString("base64url")}`,
   ]);
   return random.pick<Record<string, string | string[]>>([
     {},
@@ -109,6 +120,8 @@ export const routeKinds: Record<string, Kind> = {
       "",
       "{}",
       '{"names":"*","expiresInSeconds":60,"uses":9}',
+      '{"name":"thief","role":"admin","expiresInSeconds":60}',
+      '{"action":"forget","names":["live-1"],"dryRun":true}',
       `{"thumbprint":"${"A".repeat(43)}"}`,
     ];
     const body = method === "POST" ? random.pick(bodies) : "";

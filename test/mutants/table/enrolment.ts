@@ -14,7 +14,7 @@ const ENROLMENT_TEST = "stories/enrolment.test.ts";
 const TOKENS_TEST = "worker/registry/tokens.test.ts";
 const NAMES_TEST = "stories/pinned-names.test.ts";
 const ROTATION_TEST = "stories/rotation.test.ts";
-const BURY = "buryPin(sql, findPin(sql, name), nowMs);\n  ";
+const bury = (why: string) => `buryPin(sql, findPin(sql, name), nowMs, { why: "${why}" });\n  `;
 
 export const enrolmentMutants = [
   ...mutantsOf("somebody on the internet", [
@@ -185,7 +185,7 @@ export const enrolmentMutants = [
     [
       "a revoked key is buried",
       PINS,
-      `${BURY}sql.exec("UPDATE pins SET revoked`,
+      `${bury("revoked")}sql.exec("UPDATE pins SET revoked`,
       'sql.exec("UPDATE pins SET revoked',
       NAMES_TEST,
       "403 for the machine",
@@ -251,7 +251,7 @@ export const enrolmentMutants = [
     [
       "a key that lost its name is buried",
       ADMISSION,
-      "buryPin(sql, findPin(sql, name), nowMs, thumbprint);",
+      'buryPin(sql, findPin(sql, name), nowMs, { why: "taken over", heir: thumbprint });',
       "",
       TOKENS_TEST,
       "takes a pinned name over, once",
@@ -259,7 +259,7 @@ export const enrolmentMutants = [
     [
       "a key that left is buried",
       PINS,
-      `${BURY}sql.exec("DELETE FROM pins`,
+      `${bury("forgotten")}sql.exec("DELETE FROM pins`,
       'sql.exec("DELETE FROM pins',
       "stories/leave.test.ts",
       "its key is refused for ever",

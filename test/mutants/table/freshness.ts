@@ -131,8 +131,8 @@ export const freshnessMutants = [
     [
       "a key that lost its name by lapse is buried",
       ADMISSION,
-      "buryPin(sql, findPin(sql, name), nowMs, thumbprint);",
-      "const held = findPin(sql, name);\n  if (isHeld(held, nowMs)) buryPin(sql, held, nowMs, thumbprint);",
+      'buryPin(sql, findPin(sql, name), nowMs, { why: "taken over", heir: thumbprint });',
+      'const held = findPin(sql, name);\n  if (isHeld(held, nowMs)) buryPin(sql, held, nowMs, { why: "taken over", heir: thumbprint });',
       REPLAY_TEST,
       "→ its key does not come back",
     ],

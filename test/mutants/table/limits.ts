@@ -105,8 +105,8 @@ export const limitMutants = [
     [
       "no deleted Node comes back NotReady",
       REGISTRATION,
-      "if (isDeleted && !isReady(node))",
-      "if (isDeleted && node === undefined)",
+      "if (isDeleted && !isSilenceOver && !isReady(node))",
+      "if (isDeleted && !isSilenceOver && node === undefined)",
       DELETED,
       "waits a minute, then for a report that makes it Ready",
     ],
@@ -361,8 +361,8 @@ export const limitMutants = [
     [
       "requests of a removal",
       "worker/machine/removal.ts",
-      'if (!("operator" in by || upkeep.mayRemove())) return',
-      'if (!("operator" in by || upkeep !== undefined)) return',
+      'if ("thumbprint" in by && !upkeep.mayRemove()) return',
+      'if ("thumbprint" in by && upkeep === undefined) return',
       "worker/machine/removal.test.ts",
       "a machine that has overdrawn them",
     ],

@@ -10,6 +10,7 @@ const WELL = {
   ORIGINS: "https://rollcall.test",
   KUBE_URL: "https://kube.test:6443",
   MACHINE_REQUESTS: 20,
+  REMOVE_SILENT_NODES_DAYS: "",
   MIN_REPORT_INTERVAL_SECONDS: 5,
   MIN_STATUS_PERIOD_SECONDS: 60,
   MIN_LEASE_SECONDS: 20,
@@ -73,6 +74,12 @@ describe("without it machines cannot be served", () => {
     ["two keys of one ID", { KID_MAC_KEYS: `1:${KEY} 1:${HASH}` }, "KID_MAC_KEYS"],
     ["a bound that is no number", { MIN_LEASE_SECONDS: "20s" }, "MIN_LEASE_SECONDS"],
     ["too few requests", { MACHINE_REQUESTS: "19" }, "MACHINE_REQUESTS"],
+    ["Nodes that go at once", { REMOVE_SILENT_NODES_DAYS: 0 }, "REMOVE_SILENT_NODES_DAYS"],
+    [
+      "Nodes that go after more than ten years",
+      { REMOVE_SILENT_NODES_DAYS: "3651" },
+      "REMOVE_SILENT_NODES_DAYS",
+    ],
     ["too many images", { MAX_IMAGES: 1001 }, "MAX_IMAGES"],
   ])("%s", (_, more, check) => {
     expect(faults(more)).toEqual({ faults: [`failed ${check}`], stopsMachines: true });
@@ -93,6 +100,8 @@ describe("machines are served all the same", () => {
     ["an origin of several that is none", { ORIGINS: "https://a.test b.test" }, ["failed ORIGINS"]],
     ["bounds that are absent or empty", { MIN_LEASE_SECONDS: undefined, MAX_IMAGES: "" }, []],
     ["bounds at their limits", { MIN_LEASE_SECONDS: 3600, MAX_IMAGES: "0", MACHINE_REQUESTS: 1e9 }, []],
+    ["Nodes that go after a day", { REMOVE_SILENT_NODES_DAYS: 1 }, []],
+    ["Nodes that go after ten years", { REMOVE_SILENT_NODES_DAYS: "3650" }, []],
     ["no apiserver", { KUBE_URL: "" }, ["failed KUBE_URL"]],
     ["an apiserver that is no URL", { KUBE_URL: "kube.test" }, ["failed KUBE_URL"]],
     ["an apiserver with a slash at its end", { KUBE_URL: "https://kube.test/" }, ["failed KUBE_URL"]],

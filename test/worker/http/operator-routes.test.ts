@@ -13,7 +13,7 @@ import type {
 import { failure, success } from "../../../shared/result.ts";
 import { clusterHistory } from "../../../worker/cluster/cluster-history.ts";
 import { clusterObject } from "../../../worker/env.ts";
-import { operatorOf } from "../../../worker/identity/operator.ts";
+import { type CredentialLookups, operatorOf } from "../../../worker/identity/operator.ts";
 import { type Isolate, newIsolate } from "../../../worker/isolate.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { enrolled, enrolling, facts, HEALTHY, operator, send, shimOf } from "../support/machine.ts";
@@ -64,7 +64,11 @@ const from = (jwt: string, headers: Record<string, string> = {}) =>
 
 /** Who sent this: the isolate may have fetched a team's keys before. */
 const asked = (request: Request, isolate: Isolate, more: object = {}) =>
-  operatorOf(request, null, { ...access(), ...more }, isolate.accessKeys);
+  operatorOf(request, null, { ...access(), ...more }, lookups(isolate));
+const lookups = ({ accessKeys }: Isolate): CredentialLookups => ({
+  accessKeysOf: accessKeys,
+  operatorWith: async () => null,
+});
 const freshIsolate = () => newIsolate((url, init) => fetch(url, init));
 
 describe("Cloudflare Access", () => {
@@ -187,7 +191,7 @@ describe("an operator's secret", () => {
     ["would be the view secret, where there is none", "to look", {}, null],
   ])("that %s", async (_, secret, more, expected) => {
     const request = new Request(`${ORIGIN}/v1/tokens`);
-    const found = await operatorOf(request, secret, { ...env, ...more }, freshIsolate().accessKeys);
+    const found = await operatorOf(request, secret, { ...env, ...more }, lookups(freshIsolate()));
     expect(found).toEqual(expected === null ? failure({ reason: "another secret" }) : success(expected));
   });
 });
@@ -202,7 +206,7 @@ describe("where nobody could get in", () => {
   ])("%s → nobody may, whatever they send", async (_, more) => {
     const request = new Request(`${ORIGIN}/v1/tokens`);
     for (const secret of [ADMIN_SECRET, "", null]) {
-      const found = await operatorOf(request, secret, { ...env, ...more }, freshIsolate().accessKeys);
+      const found = await operatorOf(request, secret, { ...env, ...more }, lookups(freshIsolate()));
       expect(found).toEqual(failure({ reason: "nobody may" }));
     }
   });
@@ -219,7 +223,7 @@ it("no credentials at all → nobody, and not for Access to decide", async () =>
 
 it("another secret beside Access's good assertion → nobody: a secret that is wrong is not overlooked", async () => {
   const request = from(await assertion(claims()));
-  expect(await operatorOf(request, "another", access(), freshIsolate().accessKeys)).toEqual(
+  expect(await operatorOf(request, "another", access(), lookups(freshIsolate()))).toEqual(
     failure({ reason: "another secret" }),
   );
   expect(await asked(request, freshIsolate())).toMatchObject({ ok: true });
@@ -257,6 +261,16 @@ describe.each([
   ["GET", "/v1/cluster/history"],
   ["GET", "/v1/origins"],
   ["GET", "/v1/origins/machines"],
+  ["GET", "/v1/operators"],
+  ["POST", "/v1/operators"],
+  ["DELETE", "/v1/operators/x"],
+  ["GET", "/v1/revocations"],
+  ["GET", "/v1/settings"],
+  ["GET", "/v1/silent-nodes"],
+  ["GET", "/v1/bulk"],
+  ["POST", "/v1/bulk"],
+  ["GET", "/v1/bulk/1"],
+  ["DELETE", "/v1/bulk/1"],
   ["GET", "/v1/nodes/a"],
   ["GET", "/v1/nodes/a/history"],
   ["POST", "/v1/nodes/a/register"],

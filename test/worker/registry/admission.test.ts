@@ -33,7 +33,7 @@ describe("a machine that asks for a name", () => {
     ["with a revoked token → refused", (sql) => [addToken(sql, "t1"), revokeToken(sql, "t1", 1)], "refused"],
     [
       "with a key that lost another name → refused",
-      (sql) => [addToken(sql, "t1"), bury(sql, "x", "b", 1)],
+      (sql) => [addToken(sql, "t1"), bury(sql, "x", "b", 1, "rejected")],
       "refused",
     ],
     ["that another one has → waits", (sql) => [addToken(sql, "t1"), aHasIt(sql)], "pending"],
@@ -78,7 +78,7 @@ describe("a machine that asks for a name", () => {
     ],
     [
       "a key that lost a name",
-      (sql) => [addToken(sql, "t1"), bury(sql, "x", "b", 1)],
+      (sql) => [addToken(sql, "t1"), bury(sql, "x", "b", 1, "rejected")],
       10,
       "the key is refused for ever",
     ],
@@ -244,7 +244,7 @@ describe("a machine that waits", () => {
     [
       "with a key that lost another name",
       (sql) => {
-        bury(sql, "edge-9", "b", 15);
+        bury(sql, "edge-9", "b", 15, "rejected");
         return approvePending(sql, "edge-1", "b", 20);
       },
     ],

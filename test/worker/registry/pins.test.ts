@@ -103,7 +103,7 @@ describe("a next key", () => {
 
   it("that is refused for ever → not pinned", async () => {
     const found = await pinned("next-buried", (sql, generation) => {
-      bury(sql, "edge-9", "c", 150);
+      bury(sql, "edge-9", "c", 150, "rejected");
       return [setNextKey(sql, key("c", generation), 200), findPin(sql, "edge-1")?.nextThumbprint];
     });
     expect(found).toMatchObject([{ ok: false, error: { reason: "no key for this machine" } }, "b"]);
@@ -215,7 +215,7 @@ describe("a name", () => {
   it("pinned and buried → changed at the later of both; never → 0", async () => {
     const found = await pinned("changed", (sql) => {
       const pinnedAtMs = changedAtMs(sql, "edge-1");
-      bury(sql, "edge-1", "c", 300);
+      bury(sql, "edge-1", "c", 300, "rejected");
       return [pinnedAtMs, changedAtMs(sql, "edge-1"), changedAtMs(sql, "edge-2")];
     });
     expect(found).toEqual([100, 300, 0]);
@@ -227,7 +227,7 @@ describe("a name", () => {
     [undefined, ["a", "b"]],
   ])("that %s inherits → the other keys are refused for ever", async (heir, buried) => {
     const found = await pinned(`heir-${heir}`, (sql) => {
-      buryPin(sql, findPin(sql, "edge-1"), 200, heir);
+      buryPin(sql, findPin(sql, "edge-1"), 200, { why: "taken over", ...(heir !== undefined && { heir }) });
       return buriedOf(sql);
     });
     expect(found).toEqual(buried);

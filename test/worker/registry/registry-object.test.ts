@@ -31,7 +31,9 @@ function beginAgain(storage: DurableObjectStorage, migrations: number): void {
 /** As registries were before they had pins. */
 const OLD_REGISTRY = `
   DROP TABLE tokens; DROP TABLE enrolments; DROP TABLE tombstones; DROP TABLE pins; DROP TABLE pending;
-  DROP TABLE generation; DROP TABLE audit; DROP TABLE machine_log; DROP TABLE origin_uses; DROP TABLE refusal_log; DROP TABLE migrations;
+  DROP TABLE generation; DROP TABLE audit; DROP TABLE machine_log; DROP TABLE origin_uses; DROP TABLE refusal_log;
+  DROP TABLE operators; DROP TABLE refused_changes; DROP TABLE bulk_plans; DROP TABLE bulks; DROP TABLE bulk_machines;
+  DROP TABLE migrations;
   CREATE TABLE tokens (
     id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
     uses INTEGER NOT NULL, used INTEGER NOT NULL, without_facts_only_taint INTEGER NOT NULL

@@ -74,6 +74,8 @@ describe("a Node that was deleted", () => {
     ["soon, twice", deletion({ soon: soonDeletions - 1 }), "when-silent", due, now],
     ["soon, three times", unwanted, "when-silent", NOW + 100 * longestWaitMs, never],
     ["soon, three times", unwanted, "always", NOW + 100 * longestWaitMs, never],
+    ["by the Worker, after a silence", deletion({ silentDays: 30 }), "never", NOW, now],
+    ["by the Worker, after a silence", { ...unwanted, silentDays: 30 }, "when-silent", NOW, now],
     ["and nothing is known of that", undefined, "when-silent", NOW, never],
     ["and nothing is known of that", undefined, "always", NOW, now],
   ])("%s, %s, %s", (_, gone, policy, nowMs, expected) => {

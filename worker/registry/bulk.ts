@@ -1,0 +1,286 @@
+// Actions on many machines: what a dry run has listed, what was begun of it, and what became of it. What is executed is
+// the stored list of a dry run, and of it no machine whose key has changed since. Asks no machine's object.
+import type {
+  BulkAnswer,
+  BulkMatch,
+  BulkPlan,
+  BulkProgress,
+} from "../../shared/protocol/administration-answers.ts";
+import type { BulkAction, BulkQuery } from "../../shared/protocol/administration-api.ts";
+import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+import type { MachineStanding } from "../fleet/standings.ts";
+import { audit, type AuditRecord } from "./audit.ts";
+import { findPin, unpin } from "./pins.ts";
+
+/** `remove-node`: the Node of a machine that is silent for long goes; the machine stays enrolled. */
+export type MachineAct = BulkAction | "remove-node";
+
+/** What a machine's object is to do. */
+export interface MachineOrder {
+  act: MachineAct;
+  /** Of the pin that was listed: nothing is done to a machine that enrolled later. */
+  generation: number;
+  /** Of revoke and forget: the registry's pins before this generation are out of date. */
+  unpinned: number;
+}
+
+export interface BulkToPlan {
+  action: BulkAction;
+  /** Digest of the request, without what says whether it is a dry run. */
+  request: string;
+  who: string;
+  machines: readonly MachineStanding[];
+}
+
+export interface ConfirmedBulk extends Pick<BulkToPlan, "request" | "who"> {
+  confirmation: string;
+}
+
+export const BULK_KEPT_MS = 30 * 24 * 3600 * 1000;
+/** An object that does not answer is asked again so often. */
+const MAX_TRIES = 3;
+
+const AUDITED: Record<MachineAct, AuditRecord["what"]> = {
+  register: "node.register",
+  revoke: "machine.revoke",
+  forget: "machine.forget",
+  believe: "node.believe",
+  "remove-node": "node.remove",
+};
+
+const NONE = "none: ";
+const EFFECTS: Record<BulkAction, string> = {
+  register: "its next report registers its Node again",
+  revoke: "its keys are refused for ever; its Node stays and goes NotReady",
+  forget: "its Node and lease are removed, its keys are refused for ever",
+  believe: "one machine alone has its key again",
+};
+
+type PinRow = { name: string; generation: number; revoked_at_ms: number | null };
+/** Name and generation. */
+type Listed = readonly [string, number];
+
+/** Lists whom the action would touch, and keeps that list for a confirmation. Call it in a transaction. */
+export function planBulk(
+  sql: SqlStorage,
+  { action, request, who, machines }: BulkToPlan,
+  confirmation: string, // a text that nobody can guess
+  nowMs: number,
+): BulkPlan {
+  const names = JSON.stringify(machines.map(({ name }) => name));
+  const query = `SELECT name, generation, revoked_at_ms FROM pins WHERE name IN (SELECT value FROM json_each(?))`;
+  const pins = new Map([...sql.exec<PinRow>(query, names)].map((pin) => [pin.name, pin]));
+  const listed: Listed[] = [];
+  const matches = machines.flatMap((machine): BulkMatch[] => {
+    const { name, state } = machine;
+    const pin = pins.get(name);
+    if (!pin) return [];
+    const effect = effectOf(action, machine, pin.revoked_at_ms !== null);
+    if (!effect.startsWith(NONE)) listed.push([name, pin.generation]);
+    return [{ name, state, effect }];
+  });
+  const expiresAtMs = nowMs + BULK_LIMITS.confirmationSeconds * 1000;
+  sql.exec("DELETE FROM bulk_plans WHERE expires_at_ms <= ?", nowMs);
+  const row = [confirmation, request, action, who, JSON.stringify(listed), expiresAtMs];
+  if (listed.length > 0) sql.exec("INSERT INTO bulk_plans VALUES (?, ?, ?, ?, ?, ?)", ...row);
+  return {
+    action,
+    matches,
+    unknown: machines.flatMap(({ name }) => (pins.has(name) ? [] : [name])),
+    total: listed.length,
+    confirmation: listed.length > 0 ? confirmation : null,
+    expiresAt: new Date(expiresAtMs).toISOString(),
+  };
+}
+
+function effectOf(action: BulkAction, { phase }: MachineStanding, isRevoked: boolean): string {
+  if (isRevoked && action !== "forget") return `${NONE}its keys are refused already`;
+  if (action === "believe" && phase !== "cloned" && phase !== "two shims")
+    return `${NONE}it is neither cloned nor two shims`;
+  return EFFECTS[action];
+}
+
+const NOT_CONFIRMED =
+  "This confirmation is not that of your dry run of the same request, was used, or is older than ten minutes: " +
+  "look at a new dry run.";
+
+/** Begins what a dry run has listed: its list alone. Call it in a transaction. */
+export function startPlanned(
+  sql: SqlStorage,
+  { request, confirmation, who }: ConfirmedBulk,
+  nowMs: number,
+): Result<BulkProgress> {
+  const query = `SELECT action, machines FROM bulk_plans
+    WHERE confirmation = ? AND request = ? AND who = ? AND expires_at_ms > ?`;
+  const [plan] = sql.exec<{ action: BulkAction; machines: string }>(query, confirmation, request, who, nowMs);
+  if (!plan) return failure(NOT_CONFIRMED);
+  const underWay = sql.exec("SELECT 1 FROM bulks WHERE ended_at_ms IS NULL").toArray().length;
+  if (underWay >= BULK_LIMITS.underWay)
+    return failure(`${underWay} actions are under way, which is the most: wait for one, or stop it.`);
+  sql.exec("DELETE FROM bulk_plans WHERE confirmation = ?", confirmation);
+  const listed = JSON.parse(plan.machines) as Listed[];
+  return success(startBulk(sql, { act: plan.action, who, listed }, nowMs));
+}
+
+/** Without a dry run: for what the deployment is configured to do. null: it does so already, or there is nothing to do. */
+export function startRemovals(sql: SqlStorage, names: readonly string[], nowMs: number): BulkProgress | null {
+  const underWay = "SELECT 1 FROM bulks WHERE ended_at_ms IS NULL AND action = 'remove-node'";
+  if (sql.exec(underWay).toArray().length > 0) return null;
+  const query = `SELECT name, generation FROM pins
+    WHERE revoked_at_ms IS NULL AND name IN (SELECT value FROM json_each(?))`;
+  const found = [...sql.exec<Omit<PinRow, "revoked_at_ms">>(query, JSON.stringify(names))];
+  const listed = found.map(({ name, generation }): Listed => [name, generation]);
+  return listed.length > 0 ? startBulk(sql, { act: "remove-node", who: "rollcall", listed }, nowMs) : null;
+}
+
+function startBulk(
+  sql: SqlStorage,
+  { act, who, listed }: { act: MachineAct; who: string; listed: readonly Listed[] },
+  nowMs: number,
+): BulkProgress {
+  const old = "SELECT id FROM bulks WHERE ended_at_ms < ?";
+  sql.exec(`DELETE FROM bulk_machines WHERE bulk IN (${old})`, nowMs - BULK_KEPT_MS);
+  sql.exec("DELETE FROM bulks WHERE ended_at_ms < ?", nowMs - BULK_KEPT_MS);
+  const insert = `INSERT INTO bulks (action, who, created_at_ms, total, is_stopped) VALUES (?, ?, ?, ?, 0) RETURNING id`;
+  const { id } = sql.exec<{ id: number }>(insert, act, who, nowMs, listed.length).one();
+  sql.exec(
+    `INSERT INTO bulk_machines SELECT ?, value ->> 0, value ->> 1, 0, NULL, NULL FROM json_each(?)`,
+    id,
+    JSON.stringify(listed),
+  );
+  const detail = `${act}, machines: ${listed.length}`;
+  audit(sql, { who, what: "bulk.start", target: String(id), detail }, nowMs);
+  return findBulk(sql, id)!;
+}
+
+type BulkRow = {
+  id: number;
+  action: MachineAct;
+  who: string;
+  created_at_ms: number;
+  total: number;
+  ended_at_ms: number | null;
+  is_stopped: number;
+  kept: number;
+  failed: number;
+};
+
+const SELECT = `SELECT *, (SELECT COUNT(*) FROM bulk_machines WHERE bulk = id) AS kept,
+  (SELECT COUNT(failure) FROM bulk_machines WHERE bulk = id) AS failed FROM bulks`;
+
+/** Newest first. */
+export function listBulks(sql: SqlStorage, limit: number): BulkProgress[] {
+  return [...sql.exec<BulkRow>(`${SELECT} ORDER BY id DESC LIMIT ?`, limit)].map(progressOf);
+}
+
+function findBulk(sql: SqlStorage, id: number): BulkProgress | undefined {
+  return [...sql.exec<BulkRow>(`${SELECT} WHERE id = ?`, id)].map(progressOf)[0];
+}
+
+/** How far it is, and what failed. undefined: there is none. */
+export function showBulk(sql: SqlStorage, id: number, { after, limit }: BulkQuery): BulkAnswer | undefined {
+  const query = `SELECT name, failure AS reason FROM bulk_machines
+    WHERE bulk = ? AND failure IS NOT NULL AND name > ? ORDER BY name LIMIT ?`;
+  const found = findBulk(sql, id);
+  const failures = sql.exec<{ name: string; reason: string }>(query, id, after, limit).toArray();
+  return found && { ...found, failures };
+}
+
+function progressOf(row: BulkRow): BulkProgress {
+  const { id, action, who, created_at_ms: createdAtMs, ended_at_ms: endedAtMs, total, kept, failed } = row;
+  const ended = row.is_stopped ? "stopped" : "done";
+  return {
+    id: String(id),
+    action,
+    createdBy: who,
+    createdAt: new Date(createdAtMs).toISOString(),
+    state: endedAtMs === null ? "running" : ended,
+    endedAt: endedAtMs === null ? null : new Date(endedAtMs).toISOString(),
+    total,
+    done: total - kept,
+    failed,
+    remaining: kept - failed,
+  };
+}
+
+/** What has begun ends, nothing else begins. Safe to repeat. */
+export function stopBulk(sql: SqlStorage, id: number, who: string, nowMs: number): Result<null> {
+  const found = findBulk(sql, id);
+  if (!found) return failure("there is no such action");
+  if (found.endedAt !== null) return success(null);
+  sql.exec("UPDATE bulks SET ended_at_ms = ?, is_stopped = 1 WHERE id = ?", nowMs, id);
+  const detail = `${found.action}, machines left: ${found.remaining}`;
+  audit(sql, { who, what: "bulk.stop", target: String(id), detail }, nowMs);
+  return success(null);
+}
+
+export interface RunningBulk {
+  id: number;
+  act: MachineAct;
+  who: string;
+}
+
+/** The oldest that is not over; null: none is under way. */
+export function runningBulk(sql: SqlStorage): RunningBulk | null {
+  const query = "SELECT id, action AS act, who FROM bulks WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1";
+  return sql.exec<{ id: number; act: MachineAct; who: string }>(query).toArray()[0] ?? null;
+}
+
+export interface WaitingMachine {
+  name: string;
+  generation: number;
+  tries: number;
+  /** null: it was not begun. */
+  unpinned: number | null;
+}
+
+/** Those that failed before come last. */
+export function waitingMachines(sql: SqlStorage, id: number, limit: number): WaitingMachine[] {
+  const query = `SELECT name, generation, tries, unpinned FROM bulk_machines
+    WHERE bulk = ? AND failure IS NULL ORDER BY tries, name LIMIT ?`;
+  return sql.exec<WaitingMachine & Record<string, string | number | null>>(query, id, limit).toArray();
+}
+
+/** What its object is to do: noted before it is asked, once. The error: why nothing is done. Call it in a transaction. */
+export function beginMachine(
+  sql: SqlStorage,
+  { id, act, who }: RunningBulk,
+  { name, generation, unpinned }: WaitingMachine,
+  nowMs: number,
+): Result<MachineOrder> {
+  // After an eviction: what the registry did is done, also where the machine has enrolled again since.
+  if (unpinned !== null) return success({ act, generation, unpinned });
+  const pin = findPin(sql, name);
+  if (pin?.generation !== generation) return failure("its key has changed since the dry run, or it is gone");
+  if (pin.revokedAtMs !== null && act !== "forget") return failure("its keys are refused by now");
+  const what = AUDITED[act];
+  const unpinning = what === "machine.revoke" || what === "machine.forget";
+  const done = unpinning ? unpin(sql, name, what, nowMs) : success(0);
+  if (!done.ok) return done;
+  audit(sql, { who, what, target: name, detail: `bulk ${id}` }, nowMs);
+  sql.exec("UPDATE bulk_machines SET unpinned = ? WHERE bulk = ? AND name = ?", done.value, id, name);
+  return success({ act, generation, unpinned: done.value });
+}
+
+/** `reason`: why it is not done; null: it is. */
+export function endMachine(sql: SqlStorage, id: number, name: string, reason: string | null): void {
+  if (reason === null) sql.exec("DELETE FROM bulk_machines WHERE bulk = ? AND name = ?", id, name);
+  else sql.exec("UPDATE bulk_machines SET failure = ? WHERE bulk = ? AND name = ?", reason, id, name);
+}
+
+/** Its object does not answer: it is asked again, or given up. */
+export function postponeMachine(sql: SqlStorage, id: number, name: string, reason: string): void {
+  sql.exec(
+    "UPDATE bulk_machines SET tries = tries + 1, failure = iif(tries + 1 >= ?, ?, NULL) WHERE bulk = ? AND name = ?",
+    MAX_TRIES,
+    reason,
+    id,
+    name,
+  );
+}
+
+/** Call it when no machine waits any more. */
+export function endBulk(sql: SqlStorage, id: number, nowMs: number): void {
+  sql.exec("UPDATE bulks SET ended_at_ms = IFNULL(ended_at_ms, ?) WHERE id = ?", nowMs, id);
+}

@@ -1,0 +1,96 @@
+// Operators with names: of each secret its SHA-256 alone, what its owner may do, and until when. Makes no secret.
+import type { ListedOperator } from "../../shared/protocol/administration-answers.ts";
+import type { NewOperator, OperatorRole } from "../../shared/protocol/administration-api.ts";
+import { OPERATOR_LIMITS } from "../../shared/protocol/limits.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+import { AUDIT_KEPT_MS } from "./audit.ts";
+
+/** When an operator was there last is right to within this time: it is a row. */
+const USE_NOTED_EVERY_MS = 3600_000;
+
+type OperatorRow = {
+  name: string;
+  role: OperatorRole;
+  sha256: string;
+  created_at_ms: number;
+  created_by: string;
+  expires_at_ms: number;
+  used_at_ms: number | null;
+  revoked_at_ms: number | null;
+};
+
+/** An operator whose secret is good until then. */
+export interface NamedOperator {
+  name: string;
+  role: OperatorRole;
+  expiresAtMs: number;
+}
+
+export interface OperatorToCreate {
+  request: NewOperator;
+  /** Of the secret, in base64url. */
+  sha256: string;
+  createdBy: string;
+}
+
+/** A name can be given again once its operator is revoked or has expired. */
+export function createOperator(
+  sql: SqlStorage,
+  { request, sha256, createdBy }: OperatorToCreate,
+  nowMs: number,
+): Result<ListedOperator> {
+  const { name, role, expiresInSeconds } = request;
+  sql.exec("DELETE FROM operators WHERE IFNULL(revoked_at_ms, expires_at_ms) < ?", nowMs - AUDIT_KEPT_MS);
+  const valid = "SELECT 1 FROM operators WHERE name = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?";
+  if (sql.exec(valid, name, nowMs).toArray().length > 0)
+    return failure(`There is an operator ${name}: revoke them first, or take another name.`);
+  const others = "SELECT COUNT(*) AS count FROM operators WHERE name <> ?";
+  if (sql.exec<{ count: number }>(others, name).one().count >= OPERATOR_LIMITS.operators)
+    return failure(`There are ${OPERATOR_LIMITS.operators} operators, which is the most.`);
+  const expiresAtMs = nowMs + expiresInSeconds * 1000;
+  const insert = "INSERT OR REPLACE INTO operators VALUES (?, ?, ?, ?, ?, ?, NULL, NULL) RETURNING *";
+  const row = sql.exec<OperatorRow>(insert, name, role, sha256, nowMs, createdBy, expiresAtMs).one();
+  return success(listed(row, nowMs));
+}
+
+/** By name. */
+export function listOperators(sql: SqlStorage, nowMs: number): ListedOperator[] {
+  const rows = sql.exec<OperatorRow>("SELECT * FROM operators ORDER BY name").toArray();
+  return rows.map((row) => listed(row, nowMs));
+}
+
+/** Safe to repeat. */
+export function revokeOperator(sql: SqlStorage, name: string, nowMs: number): Result<null> {
+  const revoke = "UPDATE operators SET revoked_at_ms = IFNULL(revoked_at_ms, ?) WHERE name = ? RETURNING 1";
+  return sql.exec(revoke, nowMs, name).toArray().length > 0
+    ? success(null)
+    : failure("no operator has this name");
+}
+
+/** The operator whose secret has this SHA-256; null: nobody has it, or not any more. Notes that it was used. */
+export function useOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
+  const query = "SELECT * FROM operators WHERE sha256 = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?";
+  const [row] = sql.exec<OperatorRow>(query, sha256, nowMs);
+  if (!row) return null;
+  const { name, role, expires_at_ms: expiresAtMs } = row;
+  const sinceMs = nowMs - (row.used_at_ms ?? 0);
+  if (sinceMs < 0 || sinceMs >= USE_NOTED_EVERY_MS)
+    sql.exec("UPDATE operators SET used_at_ms = ? WHERE name = ?", nowMs, name);
+  return { name, role, expiresAtMs };
+}
+
+function listed(row: OperatorRow, nowMs: number): ListedOperator {
+  const { name, role, created_by: createdBy, used_at_ms: usedAtMs, revoked_at_ms: revokedAtMs } = row;
+  const at = (ms: number) => new Date(ms).toISOString();
+  const ended = row.expires_at_ms <= nowMs ? "expired" : "valid";
+  return {
+    name,
+    role,
+    state: revokedAtMs === null ? ended : "revoked",
+    createdAt: at(row.created_at_ms),
+    createdBy,
+    expiresAt: at(row.expires_at_ms),
+    lastUsedAt: usedAtMs === null ? null : at(usedAtMs),
+    ...(revokedAtMs !== null && { revokedAt: at(revokedAtMs) }),
+  };
+}

@@ -1,0 +1,24 @@
+// Lists the keys that are refused for ever. Changes nothing.
+import type { RevocationsAnswer } from "../../shared/protocol/administration-answers.ts";
+import type { RevocationsQuery } from "../../shared/protocol/administration-api.ts";
+
+type Row = { thumbprint: string; name: string; left_at_ms: number; why: string };
+
+/** A page of them, newest first. */
+export function listRevocations(sql: SqlStorage, { after, limit }: RevocationsQuery): RevocationsAnswer {
+  const [atMs, thumbprint] = after?.split(".") ?? [];
+  const rows = sql
+    .exec<Row>(
+      `SELECT * FROM tombstones WHERE ?1 IS NULL OR (left_at_ms, thumbprint) < (?1, ?2)
+       ORDER BY left_at_ms DESC, thumbprint DESC LIMIT ?3`,
+      atMs === undefined ? null : Number(atMs),
+      thumbprint ?? null,
+      limit,
+    )
+    .toArray();
+  const last = rows.length === limit ? rows.at(-1) : undefined;
+  return {
+    revocations: rows.map(({ left_at_ms, ...row }) => ({ ...row, at: new Date(left_at_ms).toISOString() })),
+    next: last ? `${last.left_at_ms}.${last.thumbprint}` : null,
+  };
+}
