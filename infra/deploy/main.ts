@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { faultOf } from "../../node-shim/base/fault.ts";
+import { writeDocument } from "../openapi/write-document.ts";
 import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -35,6 +36,8 @@ function deploy(): number {
     console.error("not deployed: set the variables in wrangler.toml, and correct the secrets' file");
     return 1;
   }
+  // It goes up with the Worker, and may have been made before the last pull.
+  writeDocument();
   return runWrangler();
 }
 

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
+import { openapiText } from "../openapi/document.ts";
 
 // A test runner reads CommonJS in another way than Node does.
 const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
@@ -32,14 +33,15 @@ export interface WorkerSettings {
 export async function prepareWorker(settings: WorkerSettings): Promise<string[]> {
   const { folder, root, entry = join(root, "worker/index.ts") } = settings;
   mkdirSync(join(folder, "objects"), { recursive: true, mode: 0o700 });
+  writeFileSync(join(folder, "openapi.json"), openapiText());
   await build({
-    entryPoints: [entry],
+    stdin: { contents: withStaticFiles(entry), resolveDir: root },
     outfile: join(folder, "worker.js"),
     bundle: true,
     format: "esm",
     target: "es2024",
     conditions: ["workerd", "worker", "browser"],
-    external: ["cloudflare:*"],
+    external: ["cloudflare:*", "openapi.json"],
     logLevel: "silent",
   });
   const compatibilityDate = /^compatibility_date = "(.+)"$/m.exec(
@@ -53,6 +55,18 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
 
 /** JSON's string escapes are ones that Cap'n Proto's text has too. */
 const text = (value: string) => JSON.stringify(value);
+
+/** Answers what Cloudflare answers itself out of the static files (wrangler.toml), before it asks the Worker. */
+const withStaticFiles = (entry: string) => `import worker from ${text(entry)};
+import openapi from "openapi.json";
+export * from ${text(entry)};
+const headers = { "content-type": "application/json" };
+export default {
+  scheduled: worker.scheduled,
+  fetch: (request, env, context) =>
+    request.url.endsWith("/openapi.json") ? new Response(openapi, { headers }) : worker.fetch(request, env, context),
+};
+`;
 
 function capnp(settings: WorkerSettings, compatibilityDate: string): string {
   const { folder, port, kubeUrl, kubeCa } = settings;
@@ -96,7 +110,7 @@ const config :Workerd.Config = (
 );
 
 const worker :Workerd.Worker = (
-  modules = [(name = "worker.js", esModule = embed "worker.js")],
+  modules = [(name = "worker.js", esModule = embed "worker.js"), (name = "openapi.json", text = embed "openapi.json")],
   compatibilityDate = ${text(compatibilityDate)},
   bindings = [
     (name = "NODES", durableObjectNamespace = "NodeObject"),

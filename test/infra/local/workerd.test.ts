@@ -28,5 +28,6 @@ it("objects are stored under the keys that they have always been stored under, w
     ["NodeObject", "rollcall-node"],
     ["RegistryObject", "rollcall-fleet"],
     ["ClusterObject", "rollcall-cluster"],
+    ["IndexObject", "rollcall-index"],
   ]);
 });

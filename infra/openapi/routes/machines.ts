@@ -1,0 +1,92 @@
+// The machines' routes. docs/protocol.md is normative: what is signed, tickets, and how refusals are answered.
+import * as z from "zod/mini";
+import type {
+  EnrolmentAnswer,
+  LeaveAnswer,
+  Phase,
+  ReportAnswer,
+  RotationAnswer,
+} from "../../../shared/protocol/answers.ts";
+import { enrolmentSchema, rotationSchema } from "../../../shared/protocol/claims.ts";
+import { reportSchema } from "../../../shared/protocol/report.ts";
+import { json, type Route } from "../route.ts";
+
+const PHASES: Record<Phase, true> = {
+  registering: true,
+  registered: true,
+  "facts refused": true,
+  "waiting for Node": true,
+  "setup failed": true,
+  cloned: true,
+  "two shims": true,
+  "name taken": true,
+  "node deleted": true,
+  "apiserver unreachable": true,
+  "apiserver refuses": true,
+  "apiserver not configured": true,
+};
+
+const reported: z.ZodMiniType<ReportAnswer> = z.object({
+  phase: z.enum(Object.keys(PHASES) as Phase[]),
+  message: z.exactOptional(z.string()),
+  ready: z.boolean(),
+  ticket: z.string(),
+  reportInMs: z.number(),
+  factsRefused: z.exactOptional(z.object({ path: z.string(), message: z.string() })),
+});
+const enrolled: z.ZodMiniType<EnrolmentAnswer> = z.object({ kid: z.string(), ticket: z.string() });
+const rotated: z.ZodMiniType<RotationAnswer> = z.object({ kid: z.string() });
+const left: z.ZodMiniType<LeaveAnswer> = z.object({ left: z.literal(true) });
+
+const SIGNED = ["invalid-json", "key-revoked", "ticket-stale"] as const;
+
+export const MACHINE_ROUTES: readonly Route[] = [
+  {
+    method: "PUT",
+    path: "/v1/nodes/{name}/enrolment",
+    id: "enrol",
+    group: "machines",
+    who: "machine",
+    what: "Pin a machine's key to its name",
+    more: "Both keys sign the challenge that the first answer carries.",
+    wakes: true,
+    body: enrolmentSchema,
+    answers: { 200: json("The name is this key's.", "Enrolment", enrolled) },
+    refusals: ["token-refused", "challenge-stale", "name-pinned"],
+  },
+  {
+    method: "POST",
+    path: "/v1/nodes/{name}/report",
+    id: "report",
+    group: "machines",
+    who: "machine",
+    what: "Report what a machine is and how it does",
+    wakes: true,
+    body: reportSchema,
+    answers: { 200: json("It is taken, and when to report next.", "Report", reported) },
+    refusals: [...SIGNED, "facts-unknown"],
+  },
+  {
+    method: "POST",
+    path: "/v1/nodes/{name}/rotate",
+    id: "rotate",
+    group: "machines",
+    who: "machine",
+    what: "Pin the machine's next key beside the one that signs",
+    wakes: true,
+    body: rotationSchema,
+    answers: { 200: json("The next key is known.", "Rotation", rotated) },
+    refusals: SIGNED,
+  },
+  {
+    method: "POST",
+    path: "/v1/nodes/{name}/leave",
+    id: "leave",
+    group: "machines",
+    who: "machine",
+    what: "Remove the machine's Node, and forget the machine",
+    wakes: true,
+    answers: { 200: json("The Node is gone, and the key is refused from now on.", "Leave", left) },
+    refusals: [...SIGNED, "not-removed"],
+  },
+];

@@ -1,0 +1,247 @@
+// The API's description is true: each route of the table is called as it says, and answers what it says.
+import * as z from "zod/mini";
+import { beforeAll, describe, expect, it } from "vitest";
+import { PROBLEM, REASON_STATUSES, refusalsOf } from "../../infra/openapi/refusals.ts";
+import type { Route } from "../../infra/openapi/route.ts";
+import { ROUTES } from "../../infra/openapi/routes.ts";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import type { Transport } from "../../node-shim/worker-link/exchange.ts";
+import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import { enrol, leave, rotate } from "../../node-shim/worker-link/requests.ts";
+import type { Problem, Reason } from "../../shared/protocol/answers.ts";
+import { problem } from "../../worker/http/problems.ts";
+import worker from "../../worker/index.ts";
+import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../worker/support/constants.ts";
+import {
+  enrolled,
+  enrolling,
+  facts,
+  HEALTHY,
+  mintToken,
+  operator,
+  send,
+  shimOf,
+} from "../worker/support/machine.ts";
+
+/** This machine is there, and has reported. */
+const NAME = "described";
+const NOBODY = "described-nobody";
+
+/** A good query of each route that takes one, with each of its parameters. */
+const QUERIES: Readonly<Record<string, string>> = {
+  getReadiness: "verbose",
+  getNodeHistory: "since=2026-01-01T00:00:00Z&kind=registration&limit=1000&before=1000",
+  getAudit: `by=machines&target=${NAME}&limit=1&before=1000000`,
+  getClusterHistory: "limit=1&before=1",
+  listOriginMachines: `origin=${encodeURIComponent(ORIGIN)}&after=a&limit=1000`,
+};
+
+/** A good body of each route that takes one. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  mintToken: { names: "described-*", uses: 1, expiresInSeconds: 60, labels: { site: "a" } },
+  approveMachine: { thumbprint: "t".repeat(43) },
+  rejectMachine: { thumbprint: "t".repeat(43) },
+  changeNode: { runtime: "none" },
+};
+
+interface Asking {
+  name?: string;
+  id?: string;
+  body?: unknown;
+}
+
+/** What has to be there first for a route to succeed; absent: the machine NAME. */
+const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
+  revokeToken: async () => (await operator<{ id: string }>("POST", "/v1/tokens", BODIES["mintToken"])).body,
+  approveMachine: () => waiting("described-approved"),
+  rejectMachine: () => waiting("described-rejected"),
+  revokeMachine: () => enrolled("described-revoked"),
+  forgetMachine: () => enrolled("described-forgotten"),
+  believeMachine: async () => {
+    const machine = await enrolled("described-twice");
+    const shims = ["one", "other"].map((startId) => shimOf(machine, startId));
+    for (const report of [...shims, ...shims]) await report(facts(machine.name), HEALTHY);
+    return { name: machine.name };
+  },
+};
+
+async function waiting(name: string): Promise<Asking> {
+  await enrolled(name);
+  const key = await makeMachineKey();
+  await enrolling(name, { joinToken: await mintToken({ names: name }), key });
+  return { name, body: { thumbprint: key.thumbprint } };
+}
+
+/** What a machine asks is signed: the shim asks it. */
+const SIGNED: Readonly<Record<string, (transport: Transport) => Promise<unknown>>> = {
+  enrol: async (transport) => {
+    const wish = { name: "described-enrolled", machineID: "m-1", systemUUID: "s-1", origin: ORIGIN };
+    return enrol(transport, await makeMachineKey(), { ...wish, joinToken: await mintToken() });
+  },
+  report: async (transport) => {
+    const machine = await enrolled("described-reporting");
+    const shim = { ...machine, origin: ORIGIN, startId: "start-1", send: transport };
+    return reporter({ ...shim, machineTime: () => new Date().toISOString() })(facts(machine.name), HEALTHY);
+  },
+  rotate: async (transport) => {
+    const machine = await enrolled("described-rotating");
+    return rotate(transport, { ...machine, origin: ORIGIN }, await makeMachineKey());
+  },
+  leave: async (transport) => leave(transport, { ...(await enrolled("described-leaving")), origin: ORIGIN }),
+};
+
+interface Sent extends Asking {
+  query?: string;
+  secret?: string | null;
+  method?: string;
+}
+
+function ask({ id: route, path, method }: Route, sent: Sent = {}): Promise<Response> {
+  const { name = NAME, id = "x", query = QUERIES[route], secret = ADMIN_SECRET, body = BODIES[route] } = sent;
+  const filled = path.replace("{name}", name).replace("{id}", id);
+  return send(query ? `${filled}?${query}` : filled, {
+    method: sent.method ?? method,
+    headers: secret === null ? {} : { authorization: `Bearer ${secret}` },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+}
+
+/** A field that the schema does not have would be missing in what it parses. */
+async function expectAnswer({ answers }: Route, response: Response): Promise<void> {
+  const text = await response.text();
+  const answer = answers[response.status];
+  expect(answer, `${response.status}: ${text}`).toBeDefined();
+  if (!answer?.content) return expect(text).toBe("");
+  const [type = ""] = response.headers.get("content-type")?.split(";") ?? [];
+  expect(Object.keys(answer.content)).toContain(type);
+  const described = answer.content[type]!;
+  if (described === "text") return expect(text).not.toBe("");
+  const body: unknown = JSON.parse(text);
+  expect(z.parse(described.schema, body)).toEqual(body);
+}
+
+async function expectRefusal(route: Route, response: Response, expected: Partial<Problem>): Promise<void> {
+  const body: unknown = await response.json();
+  expect(body).toMatchObject(expected);
+  expect(response.headers.get("content-type")).toBe("application/problem+json");
+  const refused = z.parse(PROBLEM.schema, body) as Problem;
+  expect(refused.status).toBe(response.status);
+  expect(refusalsOf(route)).toContain(refused.reason);
+}
+
+const called = (route: Route): [string, Route] => [`${route.method} ${route.path}`, route];
+const OPERATORS = ROUTES.filter(({ who }) => who === "view" || who === "admin");
+const some = (filter: (route: Route) => unknown) => OPERATORS.filter(filter).map(called);
+
+beforeAll(async () => {
+  await shimOf(await enrolled(NAME))(facts(NAME), HEALTHY);
+});
+
+it("the table has each route of the Worker, and no other", () => {
+  const served = worker.routes
+    .filter(({ method }) => method !== "ALL")
+    .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
+  expect(ROUTES.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([...new Set(served)].sort());
+});
+
+it("reasons have the statuses that the Worker gives them", () => {
+  const reasons = Object.keys(REASON_STATUSES) as Reason[];
+  expect(Object.fromEntries(reasons.map((reason) => [reason, problem(reason).status]))).toEqual(
+    REASON_STATUSES,
+  );
+});
+
+describe("a good request", () => {
+  it.each(ROUTES.filter(({ who }) => who === "machine").map(called))(
+    "%s → as described",
+    async (_, route) => {
+      const responses: Response[] = [];
+      await SIGNED[route.id]!(async ({ method, path, headers, body }) => {
+        const response = await send(path, { method, headers, body });
+        responses.push(response.clone());
+        return { status: response.status, body: await response.text() };
+      });
+      const [last, ...before] = responses.toReversed();
+      await expectAnswer(route, last!);
+      for (const response of before) await expectRefusal(route, response, {});
+    },
+  );
+
+  it.each(ROUTES.filter(({ who }) => who !== "machine").map(called))(
+    "%s → as described",
+    async (_, route) => {
+      const prepared = await PREPARED[route.id]?.();
+      await expectAnswer(route, await ask(route, prepared));
+    },
+  );
+
+  it.each(some(({ query }) => query))("%s, without any parameter → as described", async (_, route) => {
+    const response = await ask(route, { query: "" });
+    if (response.ok) return expectAnswer(route, response);
+    await expectRefusal(route, response, { reason: "invalid-query" });
+  });
+
+  it.each(some(({ who }) => who === "view"))("%s, by who may only look → the same", async (_, route) => {
+    await expectAnswer(route, await ask(route, { secret: VIEW_SECRET }));
+  });
+
+  it.each(some(({ method }) => method === "GET"))("%s by HEAD → without a body", async (_, route) => {
+    const response = await ask(route, { method: "HEAD" });
+    expect([Object.keys(route.answers), await response.text()]).toEqual([
+      expect.arrayContaining([String(response.status)]),
+      "",
+    ]);
+  });
+});
+
+describe("a request that is refused", () => {
+  it.each(some(() => true))("%s, without credentials → 403", async (_, route) => {
+    await expectRefusal(route, await ask(route, { secret: null }), { reason: "forbidden" });
+  });
+
+  it.each(some(({ who }) => who === "admin"))("%s, by who may only look → 403", async (_, route) => {
+    await expectRefusal(route, await ask(route, { secret: VIEW_SECRET }), { reason: "forbidden" });
+  });
+
+  it.each(some(() => true))("%s, with an unknown parameter → it is named", async (_, route) => {
+    const parameter = "nobody's";
+    const query = [QUERIES[route.id], `${parameter}=1`].filter(Boolean).join("&");
+    await expectRefusal(route, await ask(route, { query }), { reason: "invalid-query", parameter });
+  });
+
+  it.each(OPERATORS.flatMap(wrongQueries))("%s?%s → it is named", async (_, query, parameter, route) => {
+    await expectRefusal(route, await ask(route, { query }), { reason: "invalid-query", parameter });
+  });
+
+  it.each(some(({ body }) => body))("%s, with a body that is none of it → 400", async (_, route) => {
+    for (const body of ["", "{", "[]", { "nobody's": 1 }])
+      await expectRefusal(route, await ask(route, { body }), { reason: "invalid-body" });
+    const more = { ...(BODIES[route.id] as object), "nobody's": 1 };
+    await expectRefusal(route, await ask(route, { body: more }), { pointer: "/nobody's" });
+  });
+
+  it.each(some(({ path }) => path.includes("{name}")))(
+    "%s, of a name that is none → 400",
+    async (_, route) => {
+      await expectRefusal(route, await ask(route, { name: "Upper" }), { reason: "invalid-name" });
+    },
+  );
+
+  it.each(some(({ refusals }) => refusals?.includes("not-found")))(
+    "%s, of nobody → 404",
+    async (_, route) => {
+      await expectRefusal(route, await ask(route, { name: NOBODY }), { reason: "not-found" });
+    },
+  );
+});
+
+/** Each parameter with a value that its schema does not take, if there is one. */
+function wrongQueries(route: Route): [called: string, query: string, parameter: string, Route][] {
+  return Object.entries(route.query?.schema.shape ?? {})
+    .filter(([, schema]) => !z.safeParse(schema, "no-such-value").success)
+    .map(([parameter]) => {
+      const query = new URLSearchParams(QUERIES[route.id]);
+      query.set(parameter, "no-such-value");
+      return [called(route)[0], query.toString(), parameter, route];
+    });
+}
