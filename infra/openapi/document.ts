@@ -1,5 +1,6 @@
 // The API's description in OpenAPI 3.1, out of the table of routes. The same table gives the same bytes.
 import * as z from "zod/mini";
+import { LIMITS } from "../../shared/protocol/limits.ts";
 import { VERSION } from "../../shared/version.ts";
 import { PROBLEM, REASON_STATUSES, refusalsOf } from "./refusals.ts";
 import type { NamedSchema, Route, RouteAnswer, RouteGroup } from "./route.ts";
@@ -50,6 +51,10 @@ const SECURITY_SCHEMES = {
 /** The description of this version's routes, as it is served. */
 export const openapiText = () => `${JSON.stringify(openapiDocument(ROUTES, VERSION))}\n`;
 
+/** As Kubernetes has it (shared/node/node-name.ts). */
+const LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const NODE_NAME = { type: "string", maxLength: LIMITS.nameLength, pattern: `^${LABEL}(\\.${LABEL})*$` };
+
 export function openapiDocument(routes: readonly Route[], version: string): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
@@ -91,7 +96,7 @@ function parametersOf({ path, query }: Route): Json[] {
     name,
     in: "path",
     required: true,
-    schema: { type: "string" },
+    schema: name === "name" ? NODE_NAME : { type: "string" },
   }));
   if (!query) return inPath;
   const { properties = {}, required = [] } = jsonSchema(query.schema, "input") as ObjectSchema;

@@ -11,6 +11,7 @@ export const TOKEN_ROUTES: readonly Route[] = [
     group: "tokens",
     who: "admin",
     what: "Mint a join token",
+    more: "Labels, taints and roles are to be such as an apiserver takes of a kubelet, and none of rollcall's own.",
     body: tokenRequestSchema,
     answers: { 201: json("The token: the only answer with its secret.", "MintedToken", mintedTokenSchema) },
   },

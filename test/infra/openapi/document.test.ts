@@ -68,7 +68,12 @@ it("parameters come from the path and the query's schema", () => {
   const about = { size: "Its size.", limit: "How many." };
   const { get } = described({ ...route, query: query(schema, about) }).paths[route.path]!;
   expect(get?.["parameters"]).toEqual([
-    { name: "name", in: "path", required: true, schema: { type: "string" } },
+    {
+      name: "name",
+      in: "path",
+      required: true,
+      schema: { type: "string", maxLength: 253, pattern: expect.any(String) },
+    },
     { name: "size", in: "query", required: true, description: about.size, schema: { type: "number" } },
     {
       name: "limit",
