@@ -17,7 +17,8 @@ version. A HEAD is answered as a GET, without the body. \`x-rollcall-wakes\`: it
 costs, as a report does.`;
 
 const TAGS: Record<RouteGroup, string> = {
-  nodes: "Machines, for operators",
+  fleet: "All machines, without waking one",
+  nodes: "One machine, for operators",
   tokens: "Join tokens",
   deployment: "The deployment as a whole",
   health: "Whether the Worker works",

@@ -1,12 +1,14 @@
 // Every route of the Worker, as the API's description has it. A new group is a file in routes/ and a line here.
 import type { Route } from "./route.ts";
 import { DEPLOYMENT_ROUTES } from "./routes/deployment.ts";
+import { FLEET_ROUTES } from "./routes/fleet.ts";
 import { HEALTH_ROUTES } from "./routes/health.ts";
 import { MACHINE_ROUTES } from "./routes/machines.ts";
 import { NODE_ROUTES } from "./routes/nodes.ts";
 import { TOKEN_ROUTES } from "./routes/tokens.ts";
 
 export const ROUTES: readonly Route[] = [
+  ...FLEET_ROUTES,
   ...NODE_ROUTES,
   ...TOKEN_ROUTES,
   ...DEPLOYMENT_ROUTES,

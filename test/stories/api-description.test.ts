@@ -1,4 +1,5 @@
 // The API's description is true: each route of the table is called as it says, and answers what it says.
+import { env } from "cloudflare:workers";
 import * as z from "zod/mini";
 import { beforeAll, describe, expect, it } from "vitest";
 import { PROBLEM, REASON_STATUSES, refusalsOf } from "../../infra/openapi/refusals.ts";
@@ -9,6 +10,7 @@ import type { Transport } from "../../node-shim/worker-link/exchange.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol, leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Problem, Reason } from "../../shared/protocol/answers.ts";
+import { fleetIndex } from "../../worker/env.ts";
 import { problem } from "../../worker/http/problems.ts";
 import worker from "../../worker/index.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../worker/support/constants.ts";
@@ -22,6 +24,7 @@ import {
   send,
   shimOf,
 } from "../worker/support/machine.ts";
+import { stateEntry, tellingOf } from "../worker/support/made-up-fleet.ts";
 
 /** This machine is there, and has reported. */
 const NAME = "described";
@@ -29,6 +32,11 @@ const NOBODY = "described-nobody";
 
 /** A good query of each route that takes one, with each of its parameters. */
 const QUERIES: Readonly<Record<string, string>> = {
+  listMachines:
+    "state=ready&phase=registered&condition=Ready&selector=site&version=0.1.0&address=203.0.113.7&beside=described&token=x" +
+    "&unused=false&text=x&since=2026-01-01T00:00:00Z&until=2026-01-01T00:00:00Z&sort=-since&fields=name&limit=1&format=json",
+  getFleetHistory:
+    "since=2026-01-01T00:00:00Z&until=2026-01-01T00:00:00Z&kind=state&name=x&text=x&limit=1&before=1&format=json",
   getReadiness: "verbose",
   getNodeHistory: "since=2026-01-01T00:00:00Z&kind=registration&limit=1000&before=1000",
   getAudit: `by=machines&target=${NAME}&limit=1&before=1000000`,
@@ -135,6 +143,7 @@ const some = (filter: (route: Route) => unknown) => OPERATORS.filter(filter).map
 
 beforeAll(async () => {
   await shimOf(await enrolled(NAME))(facts(NAME), HEALTHY);
+  await fleetIndex(env).tell({ ...tellingOf(0, 1, {}, [stateEntry(1, "silent", "ready", 0)]), name: NAME });
 });
 
 it("the table has each route of the Worker, and no other", () => {

@@ -1,33 +1,18 @@
 // The machines' routes. docs/protocol.md is normative: what is signed, tickets, and how refusals are answered.
 import * as z from "zod/mini";
-import type {
-  EnrolmentAnswer,
-  LeaveAnswer,
-  Phase,
-  ReportAnswer,
-  RotationAnswer,
+import {
+  type EnrolmentAnswer,
+  type LeaveAnswer,
+  PHASES,
+  type ReportAnswer,
+  type RotationAnswer,
 } from "../../../shared/protocol/answers.ts";
 import { enrolmentSchema, rotationSchema } from "../../../shared/protocol/claims.ts";
 import { reportSchema } from "../../../shared/protocol/report.ts";
 import { json, type Route } from "../route.ts";
 
-const PHASES: Record<Phase, true> = {
-  registering: true,
-  registered: true,
-  "facts refused": true,
-  "waiting for Node": true,
-  "setup failed": true,
-  cloned: true,
-  "two shims": true,
-  "name taken": true,
-  "node deleted": true,
-  "apiserver unreachable": true,
-  "apiserver refuses": true,
-  "apiserver not configured": true,
-};
-
 const reported: z.ZodMiniType<ReportAnswer> = z.object({
-  phase: z.enum(Object.keys(PHASES) as Phase[]),
+  phase: z.enum(PHASES),
   message: z.exactOptional(z.string()),
   ready: z.boolean(),
   ticket: z.string(),
