@@ -1,12 +1,12 @@
 // Parts that several schemas of the protocol share, and how a fault is described. Defines no message of its own.
 import * as z from "zod/mini";
-import en from "zod/v4/locales/en.js";
 import { labelValueErrors } from "../kubernetes/validation.ts";
+import { faultText } from "./fault-texts.ts";
 import { LIMITS } from "./limits.ts";
 import { isPrintable } from "./printable.ts";
 
 // zod/mini has a third of zod's size, which the shim loads at each start; it comes without messages.
-z.config(en());
+z.config({ localeError: faultText });
 
 /** A number of things or bytes. JSON numbers are exact up to 2^53 − 1 (9 PB). */
 export const count = z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER));
