@@ -1,14 +1,13 @@
 // Mints join tokens and matches their names. A token is an Ed25519 seed that no machine sends; the registry keeps the
 // public key.
-import { exportJWK, generateKeyPair } from "jose";
 import { thumbprintOf } from "./jwt.ts";
 
 /** The text that an operator hands to a machine: a version, then the seed. */
 export const JOIN_TOKEN_PREFIX = "rcj1_";
 
 export async function mintJoinToken(): Promise<{ id: string; key: string; token: string }> {
-  const { privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
-  const { x, d } = await exportJWK(privateKey);
+  const pair = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
+  const { x, d } = (await crypto.subtle.exportKey("jwk", pair.privateKey)) as JsonWebKey;
   if (!x || !d) throw new Error("an Ed25519 key without x or d");
   return { id: await thumbprintOf(x), key: x, token: JOIN_TOKEN_PREFIX + d };
 }

@@ -1,7 +1,6 @@
 // Verifies the JWTs of docs/protocol.md: alg pinned, typ per action, audience one of the configured origins.
 import {
   base64url,
-  calculateJwkThumbprint,
   type CryptoKey,
   decodeJwt,
   decodeProtectedHeader,
@@ -26,11 +25,12 @@ export async function importPublicKey(x: string): Promise<CryptoKey> {
   return await importJWK({ kty: "OKP", crv: "Ed25519", x }, "EdDSA");
 }
 
+/** RFC 7638: of the members that an Ed25519 key has to have, in the order of their names. */
 export function thumbprintOf(x: string): Promise<string> {
-  return calculateJwkThumbprint({ kty: "OKP", crv: "Ed25519", x });
+  return sha256Base64url(new TextEncoder().encode(JSON.stringify({ crv: "Ed25519", kty: "OKP", x })));
 }
 
-export async function sha256Base64url(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+export async function sha256Base64url(bytes: Uint8Array): Promise<string> {
   return base64url.encode(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 

@@ -57,7 +57,7 @@ it.each<[string, z.ZodMiniType, unknown]>([
   ],
 ])("%s → as zod has it", (_, schema, value) => {
   const said = schema.safeParse(value).error?.issues.map(({ message }) => message);
-  const zods = schema.safeParse(value, { error: en().localeError as z.core.$ZodErrorMap }).error?.issues;
+  const zods = schema.safeParse(value, { error: en().localeError }).error?.issues;
   expect(said?.length).toBeGreaterThan(0);
   expect(said).toEqual(zods?.map(({ message }) => message));
 });
