@@ -1,6 +1,6 @@
 // The operators' routes over the fleet index: all machines, one's summary, the history of all. None of them wakes a
 // machine's object.
-import type { Context } from "hono";
+import { type Context, Hono } from "hono";
 import { FLEET_STATES } from "../../shared/fleet/state.ts";
 import type {
   FleetHistoryAnswer,
@@ -26,9 +26,8 @@ import { type Column, formatOf, inLines } from "./lists.ts";
 import { operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
 import { type App, refuse } from "./responses.ts";
-import { Routes } from "./routes.ts";
 
-export const fleetRoutes = new Routes();
+export const fleetRoutes = new Hono<App>();
 
 type Found = NonNullable<MachinePage["found"]>;
 
