@@ -11,6 +11,7 @@ import { refuseUnconfigured } from "./http/configured.ts";
 import { fleetRoutes } from "./http/fleet-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { metricsRoute } from "./http/metrics-route.ts";
+import { outageRoutes } from "./http/outage-routes.ts";
 import { operatorRoutes } from "./http/operator-routes.ts";
 import { readyRoute } from "./http/ready-route.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";
@@ -57,6 +58,7 @@ app.route("/", operatorRoutes);
 app.route("/", fleetRoutes);
 app.route("/", administrationRoutes);
 app.route("/", bulkRoutes);
+app.route("/", outageRoutes);
 app.route("/", readyRoute);
 app.route("/", metricsRoute);
 

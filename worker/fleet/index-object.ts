@@ -6,6 +6,12 @@ import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fle
 import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Result } from "../../shared/result.ts";
+import type {
+  OutageAnswer,
+  OutageQuery,
+  OutagesAnswer,
+  OutagesQuery,
+} from "../../shared/protocol/outages.ts";
 import type { Environment } from "../env.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
@@ -14,6 +20,7 @@ import { type FleetHistoryRequest, readFleetHistory } from "./fleet-history.ts";
 import { FleetMetrics } from "./fleet-metrics.ts";
 import { type FleetChange, MachineRows } from "./machine-rows.ts";
 import { type MachinePage, MachineSearch, type MachineSearchRequest } from "./machine-search.ts";
+import { Outages } from "./outages.ts";
 import { INDEX_MIGRATIONS } from "./schema.ts";
 import { type MachineStanding, type SilentMachine, silentSince, standingsOf } from "./standings.ts";
 
@@ -21,6 +28,7 @@ const DAY_MS = 24 * 3600 * 1000;
 
 export class IndexObject extends DurableObject<Environment> {
   readonly #rows: MachineRows;
+  readonly #outages: Outages;
   readonly #duties: Duties;
   readonly #search: MachineSearch;
   readonly #metrics: FleetMetrics;
@@ -31,6 +39,7 @@ export class IndexObject extends DurableObject<Environment> {
     this.#rows = new MachineRows(ctx.storage.sql);
     this.#metrics = new FleetMetrics(ctx.storage.sql, this.#rows);
     this.#search = new MachineSearch(ctx.storage.sql, this.#rows);
+    this.#outages = new Outages(ctx.storage.sql);
     // What has to be done at certain times; `arm` after each change of what is due.
     const duties: Duty[] = [];
     const log = (line: object) => console.error(JSON.stringify(line));
@@ -96,9 +105,18 @@ export class IndexObject extends DurableObject<Environment> {
     return silentSince(this.ctx.storage.sql, Date.now() - days * DAY_MS);
   }
 
+  outages(query: OutagesQuery): OutagesAnswer {
+    return this.#outages.list(query);
+  }
+
+  /** null: there is none of this ID. */
+  outage(id: number, query: OutageQuery): OutageAnswer | null {
+    return this.#outages.get(id, query);
+  }
+
   /** In the transaction of the change: what follows from it is stored with it. */
   #noteChange(change: FleetChange): void {
     this.#metrics.noteChange(change, Date.now());
-    // Outages, notifications and the feed follow.
+    this.#outages.note(change);
   }
 }

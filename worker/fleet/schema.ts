@@ -1,4 +1,5 @@
 // The tables of the fleet index, which storage/migrations.ts makes.
+import { OUTAGES_MIGRATION } from "./outages.ts";
 
 /** Add to them, and never change one: existing objects have run them. */
 export const INDEX_MIGRATIONS: readonly string[] = [
@@ -30,4 +31,5 @@ export const INDEX_MIGRATIONS: readonly string[] = [
    INSERT INTO condition_transitions SELECT types.value, statuses.value, 0, unixepoch() * 1000
      FROM json_each('["Ready","MemoryPressure","DiskPressure","PIDPressure"]') AS types,
      json_each('["True","False","Unknown"]') AS statuses;`,
+  OUTAGES_MIGRATION,
 ];

@@ -1,0 +1,251 @@
+// Who is in one outage, whatever the order in which silences are told, and how it ends.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { MachineSummary } from "../../../shared/fleet/summary.ts";
+import { outageSchema, outagesSchema } from "../../../shared/protocol/outages.ts";
+import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import { OUTAGE_LIMITS, Outages } from "../../../worker/fleet/outages.ts";
+import { ADMIN_SECRET } from "../support/constants.ts";
+import { operator, send } from "../support/machine.ts";
+import { FLEET_START_MS, machineName, tellingOf } from "../support/made-up-fleet.ts";
+
+const ALL = { limit: 1000 };
+const at = (seconds: number) => FLEET_START_MS + seconds * 1000;
+const iso = (seconds: number) => new Date(at(seconds)).toISOString();
+
+class Fleet {
+  readonly #rows: MachineRows;
+  readonly outages: Outages;
+  readonly sql: SqlStorage;
+  #version = 0;
+
+  constructor(sql: SqlStorage) {
+    this.sql = sql;
+    this.#rows = new MachineRows(sql);
+    this.outages = new Outages(sql);
+  }
+
+  tell(index: number, change: Partial<MachineSummary>): void {
+    const { change: told } = this.#rows.take(
+      tellingOf(index, ++this.#version, { address: "203.0.113.7", ...change }),
+    );
+    if (told) this.outages.note(told);
+  }
+
+  silent(index: number, since: number, change: Partial<MachineSummary> = {}): void {
+    this.tell(index, { state: "silent", sinceMs: at(since + 50), silentSinceMs: at(since), ...change });
+  }
+
+  back(index: number, when: number, change: Partial<MachineSummary> = {}): void {
+    this.tell(index, { sinceMs: at(when), ...change });
+  }
+
+  leave(index: number, when: number): void {
+    const change = this.#rows.remove(machineName(index), 1, at(when), "left");
+    if (change) this.outages.note(change);
+  }
+
+  /** In short: who, since when, until when, and what it was. */
+  get shown() {
+    return this.outages
+      .list(ALL)
+      .outages.map(({ names, startedAt, endedAt, was }) => [
+        names.map((name) => Number(name.slice(-3))).join(" "),
+        (Date.parse(startedAt) - FLEET_START_MS) / 1000,
+        endedAt && (Date.parse(endedAt) - FLEET_START_MS) / 1000,
+        was,
+      ]);
+  }
+}
+
+let objects = 0;
+function inIndex(work: (fleet: Fleet) => void): Promise<void> {
+  const stub = env.INDEX.getByName(`outages-${objects++}`);
+  return runInDurableObject(stub, (_, { storage }) => {
+    work(new Fleet(storage.sql));
+  });
+}
+
+describe("machines of one address that fall silent", () => {
+  const cases: [situation: string, happens: (fleet: Fleet) => void, shown: unknown[]][] = [
+    ["one alone → none", (f) => f.silent(1, 0), []],
+    ["two within a minute → one", (f) => [f.silent(1, 0), f.silent(2, 60)], [["1 2", 0, null, ""]]],
+    ["two further apart → none", (f) => [f.silent(1, 0), f.silent(2, 61)], []],
+    [
+      "told in whatever order → by when they began",
+      (f) => [f.silent(2, 60), f.silent(3, 30), f.silent(1, 0)],
+      [["1 2 3", 0, null, ""]],
+    ],
+    [
+      "a minute after the last one, and more after the first → the next outage",
+      (f) => [f.silent(1, 0), f.silent(2, 50), f.silent(3, 70), f.silent(4, 80)],
+      [
+        ["3 4", 70, null, ""],
+        ["1 2", 0, null, ""],
+      ],
+    ],
+    [
+      "one told an hour later → joins what is over, which is open again",
+      (f) => [f.silent(1, 0), f.silent(2, 1), f.back(1, 90), f.back(2, 95), f.silent(3, 2)],
+      [["1 2 3", 0, null, "cut off"]],
+    ],
+    [
+      "one told after the other was back → both",
+      (f) => [f.silent(1, 0), f.back(1, 90), f.silent(2, 2)],
+      [["1 2", 0, null, "cut off"]],
+    ],
+    [
+      "one of another address → is none of it",
+      (f) => [f.silent(1, 0), f.silent(2, 0), f.silent(3, 0, { address: "203.0.113.8" })],
+      [["1 2", 0, null, ""]],
+    ],
+    [
+      "of IPv6 the first 64 bits count",
+      (f) => [f.silent(1, 0, { address: "2001:db8::1" }), f.silent(2, 0, { address: "2001:db8::2" })],
+      [["1 2", 0, null, ""]],
+    ],
+    [
+      "of no known address → none",
+      (f) => [f.silent(1, 0, { address: "" }), f.silent(2, 0, { address: "" })],
+      [],
+    ],
+    ["the same one twice → none", (f) => [f.silent(1, 0), f.back(1, 50), f.silent(1, 55)], []],
+    [
+      "one of them anew within that minute → is counted once",
+      (f) => [
+        f.silent(1, 0),
+        f.silent(2, 0),
+        f.back(1, 50, { boot: "new" }),
+        f.silent(1, 55, { boot: "new" }),
+      ],
+      [["1 2", 0, null, ""]],
+    ],
+    [
+      "more news of silent ones → change nothing",
+      (f) => [f.silent(1, 0), f.silent(2, 0), f.silent(1, 0, { why: "the node controller says Unknown" })],
+      [["1 2", 0, null, ""]],
+    ],
+  ];
+  it.each(cases)("%s", (_, happens, shown) =>
+    inIndex((fleet) => {
+      happens(fleet);
+      expect(fleet.shown).toEqual(shown);
+    }),
+  );
+});
+
+describe("an outage of two", () => {
+  const cases: [situation: string, happens: (fleet: Fleet) => void, shown: unknown[]][] = [
+    ["one is back → it goes on", (f) => f.back(1, 100), ["1 2", 0, null, "cut off"]],
+    ["both were cut off", (f) => [f.back(1, 100), f.back(2, 120)], ["1 2", 0, 120, "cut off"]],
+    [
+      "both were down",
+      (f) => [f.back(1, 120, { boot: "x" }), f.back(2, 100, { boot: "y" })],
+      ["1 2", 0, 120, "down"],
+    ],
+    [
+      "one was down, one has left",
+      (f) => [f.back(1, 100, { boot: "x" }), f.leave(2, 200)],
+      ["1 2", 0, 200, "1 down, 1 left"],
+    ],
+    [
+      "both are silent anew, and nobody was told of the time between",
+      (f) => [f.silent(1, 500), f.silent(2, 501)],
+      ["1 2", 500, null, ""],
+    ],
+  ];
+  it.each(cases)("%s", (_, happens, shown) =>
+    inIndex((fleet) => {
+      fleet.silent(1, 0);
+      fleet.silent(2, 10);
+      happens(fleet);
+      expect(fleet.shown[0]).toEqual(shown);
+    }),
+  );
+});
+
+it("a machine that is silent alone now and then → one row of that, not all of them", () =>
+  inIndex((fleet) => {
+    for (let hour = 0; hour < 30; hour++) {
+      fleet.silent(1, hour * 7200);
+      fleet.back(1, hour * 7200 + 60);
+    }
+    const rows = (table: string) => fleet.sql.exec(`SELECT * FROM ${table}`).toArray().length;
+    expect([rows("outages"), rows("outage_machines")]).toEqual([1, 1]);
+  }));
+
+describe("the list of outages", () => {
+  /** Outages at 0, 1000, …; the second is open. */
+  const happened = (fleet: Fleet) => {
+    for (const [index, since] of [0, 1000, 2000, 3000].entries()) {
+      for (const each of [2 * index, 2 * index + 1]) {
+        fleet.silent(each, since);
+        if (index !== 1) fleet.back(each, since + 100);
+      }
+    }
+  };
+  const started = (outages: { startedAt: string }[]) =>
+    outages.map(({ startedAt }) => (Date.parse(startedAt) - FLEET_START_MS) / 1000);
+
+  it("open ones come first, then the latest; a page after the other has each once", () =>
+    inIndex((fleet) => {
+      happened(fleet);
+      const pages: number[][] = [];
+      for (let before: string | undefined, page; page?.next !== null; before = page.next ?? undefined) {
+        page = fleet.outages.list({ limit: 1, before });
+        pages.push(started(page.outages));
+      }
+      expect(pages).toEqual([[1000], [3000], [2000], [0]]);
+    }));
+
+  it.each([
+    [{ since: iso(2100) }, [1000, 3000]],
+    [{ until: iso(2000) }, [1000, 0]],
+    [{ since: iso(2000), until: iso(2001) }, [1000, 2000]],
+  ])("%j → what was going on then: %j", (query, expected) =>
+    inIndex((fleet) => {
+      happened(fleet);
+      expect(started(fleet.outages.list({ ...ALL, ...query }).outages)).toEqual(expected);
+    }),
+  );
+
+  it("names ten machines, and one outage lists all of them, page by page", () =>
+    inIndex((fleet) => {
+      for (let index = 0; index < 12; index++) fleet.silent(index, index);
+      const [outage] = fleet.outages.list(ALL).outages;
+      expect([outage?.machines, outage?.names.length]).toEqual([12, OUTAGE_LIMITS.names]);
+      const first = fleet.outages.get(outage!.id, { after: "", limit: 7 });
+      const second = fleet.outages.get(outage!.id, { after: first!.next!, limit: 7 });
+      expect([...first!.list, ...second!.list].map(({ name }) => name)).toEqual(
+        Array.from({ length: 12 }, (_, index) => machineName(index)),
+      );
+      expect(second!.next).toBeNull();
+    }));
+});
+
+it("operators ask for them over HTTP", async () => {
+  const address = "198.51.100.9";
+  for (const index of [801, 802])
+    await env.INDEX.getByName("index").tell(
+      tellingOf(index, 1, { state: "silent", silentSinceMs: at(index), address }),
+    );
+  const list = outagesSchema.parse((await operator("GET", "/v1/outages")).body);
+  const outage = list.outages.find(({ network }) => network === address)!;
+  expect(outage.names).toEqual([machineName(801), machineName(802)]);
+  const one = outageSchema.parse((await operator("GET", `/v1/outages/${outage.id}`)).body);
+  expect(one.list.map(({ silentSince }) => silentSince)).toEqual([iso(801), iso(802)]);
+});
+
+it.each([
+  ["/v1/outages/999999", 404],
+  ["/v1/outages/x", 404],
+  ["/v1/outages?before=x", 400],
+  ["/v1/outages?since=yesterday", 400],
+  ["/v1/outages?limit=1001", 400],
+  ["/v1/outages?from=1", 400],
+  ["/v1/outages/1?limit=0", 400],
+])("%s → %i", async (path, status) => {
+  const response = await send(path, { headers: { authorization: `Bearer ${ADMIN_SECRET}` } });
+  expect(response.status).toBe(status);
+});

@@ -1,0 +1,205 @@
+// The rows of outages: who fell silent together, and what became of each. Told with each change of the index, in its
+// transaction; a silence alone is kept as well, and not shown, since others may turn out to have begun with it.
+import {
+  endOfSilence,
+  OUTAGE_MACHINES,
+  OUTAGE_SPAN_MS,
+  type OutageCounts,
+  type OutageEnd,
+  type Silence,
+  silenceOf,
+  whatOutageWas,
+} from "../../shared/fleet/outages.ts";
+import type {
+  Outage,
+  OutageAnswer,
+  OutageQuery,
+  OutagesAnswer,
+  OutagesQuery,
+} from "../../shared/protocol/outages.ts";
+import type { FleetChange } from "./machine-rows.ts";
+
+export const OUTAGE_LIMITS = {
+  /** Outages that are kept, silences alone included; of those that are over the oldest go. */
+  kept: 10_000,
+  prunedAtOnce: 20,
+  /** A silence alone that was over so long before the next one of its network goes with that. */
+  aloneMs: 3600_000,
+  /** Names that are listed with an outage. */
+  names: 10,
+} as const;
+
+export const OUTAGES_MIGRATION = `
+  CREATE TABLE outages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, network TEXT NOT NULL, started_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,
+    ended_ms INTEGER, machines INTEGER NOT NULL, silent INTEGER NOT NULL, ends TEXT NOT NULL, seq INTEGER NOT NULL
+  );
+  CREATE INDEX outages_by_network ON outages (network);
+  CREATE INDEX outages_by_seq ON outages (seq);
+  CREATE TABLE outage_machines (
+    outage INTEGER NOT NULL, name TEXT NOT NULL, since_ms INTEGER NOT NULL, back_ms INTEGER, how TEXT,
+    PRIMARY KEY (outage, name)
+  ) WITHOUT ROWID;`;
+
+type OutageRow = {
+  id: number;
+  network: string;
+  started_ms: number;
+  last_ms: number;
+  ended_ms: number | null;
+  machines: number;
+  silent: number;
+  ends: string;
+};
+type MachineRow = { name: string; since_ms: number; back_ms: number | null; how: OutageEnd | null };
+
+const isoOrNull = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+const PRUNED_EVERY = 10;
+
+export class Outages {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** Call it in the transaction of the change. */
+  note({ name, seq, before, after, entries }: FleetChange): void {
+    const [was, is] = [silenceOf(before), silenceOf(after)];
+    if (was?.network === is?.network && was?.sinceMs === is?.sinceMs) return;
+    const backMs = is?.sinceMs ?? after?.sinceMs ?? entries.at(-1)?.atMs ?? 0;
+    if (was && before) this.#end(name, was, endOfSilence(before, after), backMs, seq);
+    if (is) this.#begin(name, is, seq);
+  }
+
+  list({ since, until, before, limit }: OutagesQuery): OutagesAnswer {
+    const [kind, id] = before?.split(".") ?? ["open", String(Number.MAX_SAFE_INTEGER)];
+    const query = `SELECT * FROM outages WHERE machines >= ${OUTAGE_MACHINES} AND IFNULL(ended_ms, 1e16) > ?1 AND started_ms < ?2
+      AND (CASE WHEN ended_ms IS NULL THEN ?3 AND id < ?4 ELSE ?3 OR id < ?4 END)
+      ORDER BY ended_ms IS NOT NULL, id DESC LIMIT ?5`;
+    const [sinceMs, untilMs] = [since ? Date.parse(since) : -1, until ? Date.parse(until) : 1e16];
+    const rows = this.#sql
+      .exec<OutageRow>(query, sinceMs, untilMs, Number(kind === "open"), Number(id), limit + 1)
+      .toArray();
+    const page = rows.slice(0, limit);
+    const last = page.at(-1);
+    const next =
+      last && rows.length > limit ? `${last.ended_ms === null ? "open" : "ended"}.${last.id}` : null;
+    return { outages: page.map((row) => this.#shown(row)), next };
+  }
+
+  /** null: there is none, as far as is known. */
+  get(id: number, { after, limit }: OutageQuery): OutageAnswer | null {
+    const [row] = this.#sql.exec<OutageRow>("SELECT * FROM outages WHERE id = ?", id);
+    if (!row || row.machines < OUTAGE_MACHINES) return null;
+    const query = "SELECT * FROM outage_machines WHERE outage = ? AND name > ? ORDER BY name LIMIT ?";
+    const machines = this.#sql.exec<MachineRow>(query, id, after, limit + 1).toArray();
+    const list = machines.slice(0, limit).map(({ name, since_ms, back_ms, how }) => ({
+      name,
+      silentSince: new Date(since_ms).toISOString(),
+      backAt: isoOrNull(back_ms),
+      end: how,
+    }));
+    return { ...this.#shown(row), list, next: machines.length > limit ? (list.at(-1)?.name ?? null) : null };
+  }
+
+  /** Those that changed after this change of the index, up to that one, by their latest. */
+  changedBetween(seq: number, until: number): Outage[] {
+    const query = `SELECT * FROM outages WHERE seq > ? AND seq <= ? AND machines >= ${OUTAGE_MACHINES} ORDER BY seq`;
+    return this.#sql
+      .exec<OutageRow>(query, seq, until)
+      .toArray()
+      .map((row) => this.#shown(row));
+  }
+
+  #begin(name: string, { network, sinceMs }: Silence, seq: number): void {
+    const query = `SELECT * FROM outages WHERE network = ? AND MAX(last_ms, ?) - MIN(started_ms, ?) <= ${OUTAGE_SPAN_MS}
+      ORDER BY id DESC LIMIT 1`;
+    const [found] = this.#sql.exec<OutageRow>(query, network, sinceMs, sinceMs);
+    const outage = found ?? this.#new(network, sinceMs);
+    const query2 = "SELECT * FROM outage_machines WHERE outage = ? AND name = ?";
+    const [known] = this.#sql.exec<MachineRow>(query2, outage.id, name);
+    this.#sql.exec(
+      "INSERT OR REPLACE INTO outage_machines VALUES (?, ?, ?, NULL, NULL)",
+      outage.id,
+      name,
+      sinceMs,
+    );
+    outage.machines += known ? 0 : 1;
+    outage.silent += known && known.how === null ? 0 : 1;
+    outage.started_ms = Math.min(outage.started_ms, sinceMs);
+    outage.last_ms = Math.max(outage.last_ms, sinceMs);
+    outage.ended_ms = null;
+    this.#put(outage, known?.how ?? null, -1, seq);
+  }
+
+  #end(name: string, { network, sinceMs }: Silence, how: OutageEnd, backMs: number, seq: number): void {
+    const query = `SELECT outages.* FROM outages JOIN outage_machines ON outage = id
+      WHERE network = ? AND name = ? AND how IS NULL AND since_ms = ?`;
+    const [outage] = this.#sql.exec<OutageRow>(query, network, name, sinceMs);
+    if (!outage) return;
+    const update = "UPDATE outage_machines SET back_ms = ?, how = ? WHERE outage = ? AND name = ?";
+    this.#sql.exec(update, backMs, how, outage.id, name);
+    outage.silent -= 1;
+    if (outage.silent === 0) outage.ended_ms = this.#lastBackMs(outage.id);
+    this.#put(outage, how, 1, seq);
+  }
+
+  /** One that was told of later may have been back earlier. */
+  #lastBackMs(id: number): number {
+    const query = "SELECT IFNULL(MAX(back_ms), 0) AS ms FROM outage_machines WHERE outage = ?";
+    return this.#sql.exec<{ ms: number }>(query, id).one().ms;
+  }
+
+  #new(network: string, sinceMs: number): OutageRow {
+    const alone = `DELETE FROM outages WHERE network = ? AND machines < ${OUTAGE_MACHINES} AND ended_ms < ? RETURNING id`;
+    this.#removeMachines(
+      this.#sql.exec<{ id: number }>(alone, network, sinceMs - OUTAGE_LIMITS.aloneMs).toArray(),
+    );
+    const insert = "INSERT INTO outages VALUES (NULL, ?, ?, ?, NULL, 0, 0, '{}', 0) RETURNING *";
+    const row = this.#sql.exec<OutageRow>(insert, network, sinceMs, sinceMs).one();
+    if (row.id % PRUNED_EVERY === 0) this.#prune(row.id - OUTAGE_LIMITS.kept);
+    return row;
+  }
+
+  #prune(id: number): void {
+    const query = `DELETE FROM outages WHERE id IN
+      (SELECT id FROM outages WHERE id <= ? AND ended_ms IS NOT NULL ORDER BY id LIMIT ?) RETURNING id`;
+    this.#removeMachines(this.#sql.exec<{ id: number }>(query, id, OUTAGE_LIMITS.prunedAtOnce).toArray());
+  }
+
+  #removeMachines(outages: readonly { id: number }[]): void {
+    for (const { id } of outages) this.#sql.exec("DELETE FROM outage_machines WHERE outage = ?", id);
+  }
+
+  #put(outage: OutageRow, how: OutageEnd | null, more: number, seq: number): void {
+    const ends = JSON.parse(outage.ends) as OutageCounts;
+    if (how !== null) ends[how] = (ends[how] ?? 0) + more;
+    this.#sql.exec(
+      `UPDATE outages SET started_ms = ?, last_ms = ?, ended_ms = ?, machines = ?, silent = ?, ends = ?, seq = ? WHERE id = ?`,
+      outage.started_ms,
+      outage.last_ms,
+      outage.ended_ms,
+      outage.machines,
+      outage.silent,
+      JSON.stringify(ends),
+      seq,
+      outage.id,
+    );
+  }
+
+  #shown({ id, network, started_ms, ended_ms, machines, silent, ends }: OutageRow): Outage {
+    const query = "SELECT name FROM outage_machines WHERE outage = ? ORDER BY name LIMIT ?";
+    const names = this.#sql.exec<{ name: string }>(query, id, OUTAGE_LIMITS.names).toArray();
+    return {
+      id,
+      network,
+      startedAt: new Date(started_ms).toISOString(),
+      endedAt: isoOrNull(ended_ms),
+      machines,
+      silent,
+      names: names.map(({ name }) => name),
+      was: whatOutageWas(JSON.parse(ends) as OutageCounts),
+    };
+  }
+}
