@@ -9,6 +9,7 @@ import { administrationRoutes } from "./http/administration-routes.ts";
 import { bulkRoutes } from "./http/bulk-routes.ts";
 import { refuseUnconfigured } from "./http/configured.ts";
 import { fleetRoutes } from "./http/fleet-routes.ts";
+import { feedRoutes } from "./http/feed-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { metricsRoute } from "./http/metrics-route.ts";
 import { outageRoutes } from "./http/outage-routes.ts";
@@ -59,6 +60,7 @@ app.route("/", fleetRoutes);
 app.route("/", administrationRoutes);
 app.route("/", bulkRoutes);
 app.route("/", outageRoutes);
+app.route("/", feedRoutes);
 app.route("/", readyRoute);
 app.route("/", metricsRoute);
 

@@ -19,6 +19,9 @@ export const FLEET_STATES = [
 ] as const;
 export type FleetState = (typeof FLEET_STATES)[number];
 
+/** How many machines are in each state; those in none of them are left out. */
+export type FleetCounts = Partial<Record<FleetState, number>>;
+
 /** What is known of an enrolled machine. Those that wait for an approval have no node object: the registry lists them. */
 export interface StandingOfMachine {
   isRevoked: boolean;

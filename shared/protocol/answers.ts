@@ -65,6 +65,7 @@ export type Reason =
   | "one-sender"
   | "conflict"
   | "method-not-allowed"
+  | "upgrade-required"
   | "ticket-stale"
   | "challenge-stale"
   | "name-pinned"

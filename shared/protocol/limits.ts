@@ -171,3 +171,26 @@ export const FILTER_LIMITS = {
   selectorLength: 4096,
   textLength: 256,
 } as const;
+
+/** Of the feed. */
+export const FEED_LIMITS = {
+  feeds: 100,
+  feedsOfOperator: 20,
+  /** Of a message, in UTF-8; and machines of one. */
+  messageBytes: 1024 * 1024,
+  machines: 10_000,
+  /** From one message about changes to the next. */
+  intervalMs: 1000,
+  /** Messages that may be unacknowledged, and how long. */
+  unacknowledged: 2,
+  acknowledgedMs: 10_000,
+  /** Characters of a frame that a client sends. */
+  frameLength: 512,
+  /** Changes that a feed may lack and be resumed. */
+  resumedChanges: 5000,
+  /** However long its credential is good. */
+  lifeSeconds: 43_200,
+  /** A ticket's life, and how many may be out. */
+  ticketSeconds: 30,
+  tickets: 1000,
+} as const;

@@ -26,6 +26,8 @@ const TAKEN: [path: string, allow: string][] = [
   ["/v1/nodes/:name/approve", "POST"],
   ["/v1/nodes/:name/reject", "POST"],
   ["/v1/cluster/history", "GET, HEAD"],
+  ["/v1/feed", "GET, HEAD"],
+  ["/v1/feed/tickets", "POST"],
   ["/v1/outages", "GET, HEAD"],
   ["/v1/outages/:id", "GET, HEAD"],
   ["/v1/nodes/:name/revoke", "POST"],

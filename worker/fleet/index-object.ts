@@ -6,6 +6,7 @@ import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fle
 import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Result } from "../../shared/result.ts";
+import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
 import type {
   OutageAnswer,
   OutageQuery,
@@ -20,6 +21,8 @@ import { type FleetHistoryRequest, readFleetHistory } from "./fleet-history.ts";
 import { FleetMetrics } from "./fleet-metrics.ts";
 import { type FleetChange, MachineRows } from "./machine-rows.ts";
 import { type MachinePage, MachineSearch, type MachineSearchRequest } from "./machine-search.ts";
+import { Feed } from "./feed.ts";
+import type { FeedHolder } from "./feed-tickets.ts";
 import { Outages } from "./outages.ts";
 import { INDEX_MIGRATIONS } from "./schema.ts";
 import { type MachineStanding, type SilentMachine, silentSince, standingsOf } from "./standings.ts";
@@ -29,6 +32,7 @@ const DAY_MS = 24 * 3600 * 1000;
 export class IndexObject extends DurableObject<Environment> {
   readonly #rows: MachineRows;
   readonly #outages: Outages;
+  readonly #feed: Feed;
   readonly #duties: Duties;
   readonly #search: MachineSearch;
   readonly #metrics: FleetMetrics;
@@ -40,6 +44,7 @@ export class IndexObject extends DurableObject<Environment> {
     this.#metrics = new FleetMetrics(ctx.storage.sql, this.#rows);
     this.#search = new MachineSearch(ctx.storage.sql, this.#rows);
     this.#outages = new Outages(ctx.storage.sql);
+    this.#feed = new Feed(ctx, env, this.#rows, this.#outages);
     // What has to be done at certain times; `arm` after each change of what is due.
     const duties: Duty[] = [];
     const log = (line: object) => console.error(JSON.stringify(line));
@@ -52,21 +57,24 @@ export class IndexObject extends DurableObject<Environment> {
 
   /** For machines' objects, on transitions. Safe to repeat: it is stored before it is answered, and counts once. */
   async tell(telling: MachineTelling): Promise<ToldUntil> {
-    const told = this.ctx.storage.transactionSync(() => {
-      const { until, change } = this.#rows.take(telling);
-      if (change) this.#noteChange(change);
-      return until;
+    const { until, change } = this.ctx.storage.transactionSync(() => {
+      const taken = this.#rows.take(telling);
+      if (taken.change) this.#noteChange(taken.change);
+      return taken;
     });
+    if (change) this.#feed.told();
     await this.#duties.arm();
-    return told;
+    return until;
   }
 
   /** For the object of a machine that has left or was forgotten. Safe to repeat. */
   async remove(name: string, generation: number, text: string): Promise<void> {
-    this.ctx.storage.transactionSync(() => {
-      const change = this.#rows.remove(name, generation, Date.now(), text);
-      if (change) this.#noteChange(change);
+    const change = this.ctx.storage.transactionSync(() => {
+      const removed = this.#rows.remove(name, generation, Date.now(), text);
+      if (removed) this.#noteChange(removed);
+      return removed;
     });
+    if (change) this.#feed.told();
     await this.#duties.arm();
   }
 
@@ -114,9 +122,29 @@ export class IndexObject extends DurableObject<Environment> {
     return this.#outages.get(id, query);
   }
 
+  /** Opens a feed; the one thing that comes over HTTP, since a socket does. */
+  override fetch(request: Request): Promise<Response> {
+    return this.#feed.open(request);
+  }
+
+  override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): void {
+    this.#feed.receive(socket, frame);
+  }
+
+  /** null: too many are out. */
+  feedTicket(holder: FeedHolder): Promise<{ ticket: string; endsMs: number } | null> {
+    return this.#feed.ticket(holder);
+  }
+
+  /** For the registry, when it changes who waits for an approval. Safe to repeat. */
+  setPending(pending: PendingMachine[]): void {
+    this.#feed.setPending(pending);
+  }
+
   /** In the transaction of the change: what follows from it is stored with it. */
   #noteChange(change: FleetChange): void {
     this.#metrics.noteChange(change, Date.now());
     this.#outages.note(change);
+    this.#feed.note(change);
   }
 }

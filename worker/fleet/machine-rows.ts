@@ -1,5 +1,5 @@
 // The rows of the fleet index: what machines' objects told, each once and in order. Decides nothing about a machine.
-import type { FleetState } from "../../shared/fleet/state.ts";
+import type { FleetCounts } from "../../shared/fleet/state.ts";
 import type { MachineSummary, MachineTelling, ToldEntry, ToldUntil } from "../../shared/fleet/summary.ts";
 import { SEARCH_COLUMNS, searchValues, wordsOf } from "./search-columns.ts";
 
@@ -22,9 +22,6 @@ export const FLEET_HISTORY_LIMITS = {
   prunedEvery: 10,
   prunedAtOnce: 20,
 } as const;
-
-/** How many machines are in each state; those in none of them are left out. */
-export type FleetCounts = Partial<Record<FleetState, number>>;
 
 const PUT_COLUMNS = ["generation", "version", "entry_id", "seq", ...SEARCH_COLUMNS];
 const PUT = `INSERT INTO machines (${PUT_COLUMNS.join()}) VALUES (${PUT_COLUMNS.map(() => "?").join()})
@@ -53,7 +50,7 @@ export class MachineRows {
     const text = JSON.stringify(summary);
     const before = known ? (JSON.parse(known.summary) as MachineSummary) : null;
     this.#addHistory(name, entries);
-    const seq = this.#nextSeq(before, summary);
+    const seq = this.nextSeq(before, summary);
     this.#put(telling, until, seq);
     if (known?.summary !== text) this.#putText("summaries", name, text);
     const words = wordsOf(name, summary);
@@ -68,7 +65,7 @@ export class MachineRows {
     const entries: ToldEntry[] = [{ id: known.entry_id + 1, atMs, kind: "registration", text }];
     this.#addHistory(name, entries);
     const before = JSON.parse(known.summary) as MachineSummary;
-    const seq = this.#nextSeq(before, null);
+    const seq = this.nextSeq(before, null);
     for (const table of ["machines", "machine_words", "summaries"])
       this.#sql.exec(`DELETE FROM ${table} WHERE name = ?`, name);
     this.#sql.exec("INSERT INTO gone VALUES (?, ?, ?)", name, generation, seq);
@@ -104,7 +101,8 @@ export class MachineRows {
     return gone ? gone.generation + 1 : 0;
   }
 
-  #nextSeq(before: MachineSummary | null, after: MachineSummary | null): number {
+  /** Of a change that is made now: of a machine, or (null, null) of something else. */
+  nextSeq(before: MachineSummary | null, after: MachineSummary | null): number {
     const query = "UPDATE sequence SET value = value + 1, counts = ? RETURNING value";
     const counts = this.counts();
     for (const [summary, change] of [[before, -1] as const, [after, 1] as const]) {

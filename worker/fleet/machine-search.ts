@@ -2,11 +2,11 @@
 // Changes nothing.
 import type { MachineFilter } from "../../shared/fleet/machine-filter.ts";
 import { neighbourRange } from "../../shared/fleet/sort-keys.ts";
-import type { FleetState } from "../../shared/fleet/state.ts";
+import type { FleetCounts, FleetState } from "../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { MachineSort } from "../../shared/protocol/fleet-api.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import type { FleetCounts, MachineRows } from "./machine-rows.ts";
+import type { MachineRows } from "./machine-rows.ts";
 import { SEARCH_COLUMNS, searchValues, wordsOf } from "./search-columns.ts";
 import type { MachineStanding } from "./standings.ts";
 import { type Where, whereOf } from "./where.ts";

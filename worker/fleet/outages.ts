@@ -50,6 +50,7 @@ type OutageRow = {
   machines: number;
   silent: number;
   ends: string;
+  seq: number;
 };
 type MachineRow = { name: string; since_ms: number; back_ms: number | null; how: OutageEnd | null };
 
@@ -103,13 +104,11 @@ export class Outages {
     return { ...this.#shown(row), list, next: machines.length > limit ? (list.at(-1)?.name ?? null) : null };
   }
 
-  /** Those that changed after this change of the index, up to that one, by their latest. */
-  changedBetween(seq: number, until: number): Outage[] {
-    const query = `SELECT * FROM outages WHERE seq > ? AND seq <= ? AND machines >= ${OUTAGE_MACHINES} ORDER BY seq`;
-    return this.#sql
-      .exec<OutageRow>(query, seq, until)
-      .toArray()
-      .map((row) => this.#shown(row));
+  /** Those that changed after this change of the index, by their latest. */
+  changedAfter(seq: number, limit: number): { seq: number; outage: Outage }[] {
+    const query = `SELECT * FROM outages WHERE seq > ? AND machines >= ${OUTAGE_MACHINES} ORDER BY seq LIMIT ?`;
+    const rows = this.#sql.exec<OutageRow>(query, seq, limit).toArray();
+    return rows.map((row) => ({ seq: row.seq, outage: this.#shown(row) }));
   }
 
   #begin(name: string, { network, sinceMs }: Silence, seq: number): void {

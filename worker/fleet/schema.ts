@@ -1,4 +1,5 @@
 // The tables of the fleet index, which storage/migrations.ts makes.
+import { FEED_MIGRATION } from "./feed-source.ts";
 import { OUTAGES_MIGRATION } from "./outages.ts";
 
 /** Add to them, and never change one: existing objects have run them. */
@@ -32,4 +33,5 @@ export const INDEX_MIGRATIONS: readonly string[] = [
      FROM json_each('["Ready","MemoryPressure","DiskPressure","PIDPressure"]') AS types,
      json_each('["True","False","Unknown"]') AS statuses;`,
   OUTAGES_MIGRATION,
+  FEED_MIGRATION,
 ];

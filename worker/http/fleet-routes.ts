@@ -1,7 +1,7 @@
 // The operators' routes over the fleet index: all machines, one's summary, the history of all. None of them wakes a
 // machine's object.
 import { type Context, Hono } from "hono";
-import { FLEET_STATES } from "../../shared/fleet/state.ts";
+import { FLEET_STATES, type FleetCounts } from "../../shared/fleet/state.ts";
 import type {
   FleetHistoryAnswer,
   FleetHistoryEntry,
@@ -18,7 +18,6 @@ import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { Result } from "../../shared/result.ts";
 import { type Environment, fleetIndex, registry } from "../env.ts";
-import type { FleetCounts } from "../fleet/machine-rows.ts";
 import type { FoundMachine, MachinePage, MachineSearchRequest } from "../fleet/machine-search.ts";
 import { chosenFields, machineColumns, pendingRow, shownMachine } from "../fleet/shown-machine.ts";
 import { cursorOf, digestOf, positionOf, seqKnown, tagOf } from "./cursors.ts";

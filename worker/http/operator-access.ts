@@ -12,34 +12,43 @@ export const OPERATOR_KEPT_MS = 10_000;
 /** At most this many operators are remembered. */
 const MAX_OPERATORS = 1000;
 
+const LOOKS = new Set(["GET", "HEAD"]);
+
 /** Lets operators alone through, and those who may only look with a GET. */
-export const operator = createMiddleware<App>(async (c, next) => {
-  const secret = bearer(c.req.header("authorization"));
-  const found = await operatorOf(c.req.raw, secret, c.env, {
-    accessKeysOf: c.get("isolate").accessKeys,
-    operatorWith: (sha256) => operatorWith(c, sha256),
+export const operator = operatorFor((method) => LOOKS.has(method));
+
+/** Lets operators through by any method: for a route that changes nothing. */
+export const viewer = operatorFor(() => true);
+
+function operatorFor(isLook: (method: string) => boolean) {
+  return createMiddleware<App>(async (c, next) => {
+    const secret = bearer(c.req.header("authorization"));
+    const found = await operatorOf(c.req.raw, secret, c.env, {
+      accessKeysOf: c.get("isolate").accessKeys,
+      operatorWith: (sha256) => operatorWith(c, sha256),
+    });
+    if (!found.ok) {
+      if (found.error.reason === "nobody may") return refuse("not-configured", { detail: NOBODY_MAY });
+      if (found.error.reason === "assertion refused")
+        console.log(JSON.stringify({ message: "Access assertion refused", error: found.error.error }));
+      return refuseUnproven(c, "forbidden");
+    }
+    const operator = found.value;
+    const mayNot = forbidden(operator, isLook(c.req.method), c.req.path);
+    if (mayNot !== null) {
+      await registry(c.env).noteRefusedChange({ who: operator.who, what: `${c.req.method} ${c.req.path}` });
+      return refuse("forbidden", { detail: `${operator.who} may ${mayNot}.` });
+    }
+    c.set("operator", operator);
+    await next();
+    return undefined;
   });
-  if (!found.ok) {
-    if (found.error.reason === "nobody may") return refuse("not-configured", { detail: NOBODY_MAY });
-    if (found.error.reason === "assertion refused")
-      console.log(JSON.stringify({ message: "Access assertion refused", error: found.error.error }));
-    return refuseUnproven(c, "forbidden");
-  }
-  const operator = found.value;
-  const mayNot = forbidden(operator, c.req.method, c.req.path);
-  if (mayNot !== null) {
-    await registry(c.env).noteRefusedChange({ who: operator.who, what: `${c.req.method} ${c.req.path}` });
-    return refuse("forbidden", { detail: `${operator.who} may ${mayNot}.` });
-  }
-  c.set("operator", operator);
-  await next();
-  return undefined;
-});
+}
 
 /** What whoever has this role may do instead; null: this as well. */
-function forbidden({ role }: Operator, method: string, path: string): string | null {
+function forbidden({ role }: Operator, isLook: boolean, path: string): string | null {
   if (role === "metrics") return path === "/metrics" ? null : "read /metrics, and nothing else";
-  return role === "admin" || method === "GET" || method === "HEAD" ? null : "look, and change nothing";
+  return role === "admin" || isLook ? null : "look, and change nothing";
 }
 
 /** Good verdicts alone are kept. An address that is above the limit of failures does not reach the registry. */

@@ -75,6 +75,11 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
     "Repeat at once with the facts and the ticket of this answer.",
   ],
   "body-too-large": [413, "The body is too large", `A body may have at most ${LIMITS.bodyBytes} bytes.`],
+  "upgrade-required": [
+    426,
+    "This path is a WebSocket",
+    "Ask for it with `Upgrade: websocket`; see docs/feed.md.",
+  ],
   "rate-limited": [429, "These are too many requests", "Wait as long as Retry-After says, then try again."],
   "not-removed": [
     503,

@@ -89,7 +89,7 @@ function mayAnybody({
 }
 
 /** What is no hash lets nobody in, and keeps nobody out who has another one. */
-function hashesOf(configured: string | undefined): Uint8Array[] {
+export function hashesOf(configured: string | undefined): Uint8Array[] {
   return entriesOf(configured ?? "")
     .filter(isSha256)
     .map((hash) => base64url.decode(hash));

@@ -259,6 +259,7 @@ describe.each([
   ["GET", "/v1/pending"],
   ["GET", "/v1/audit"],
   ["GET", "/v1/cluster/history"],
+  ["GET", "/v1/feed"],
   ["GET", "/v1/outages"],
   ["GET", "/v1/outages/1"],
   ["GET", "/v1/origins"],

@@ -82,3 +82,29 @@ export function tellingOf(
 export function stateEntry(id: number, from: FleetState, to: FleetState, atMs: number): ToldEntry {
   return { id, atMs, kind: "state", text: `${from} → ${to}` };
 }
+
+/** The finalizer of MurmurHash3: 32 bits that look like chance, the same ones each time. */
+export function spread(number: number): number {
+  let bits = number;
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}
+
+/** The same with times, addresses and keys that are as different as those of real machines: what compresses badly. */
+export function spreadSummaryOf(index: number, change: Partial<MachineSummary> = {}): MachineSummary {
+  const hash = (salt: number) => spread(index * 8 + salt);
+  const sinceMs = FLEET_START_MS - (hash(1) % 2_592_000_000);
+  const made = summaryOf(index, { sinceMs });
+  const address = `10.${hash(2) % 256}.${hash(3) % 256}.${hash(4) % 256}`;
+  return {
+    ...made,
+    labels: { ...made.labels, "kubernetes.io/hostname": machineName(index) },
+    addresses: [
+      { type: "InternalIP", address },
+      { type: "Hostname", address: machineName(index) },
+    ],
+    capacity: { ...made.capacity, memory: `${8_000_000 + (hash(5) % 64) * 1024}Ki` },
+    ...change,
+  };
+}

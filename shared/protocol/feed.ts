@@ -1,0 +1,80 @@
+// The feed's protocol: query, messages, close codes; docs/feed.md has the same. Times are RFC 3339, in machines'
+// columns milliseconds since 1970.
+import * as z from "zod/mini";
+import type { CodedColumns } from "../fleet/columns.ts";
+import type { FleetCounts } from "../fleet/state.ts";
+import type { PendingMachine } from "./operator-answers.ts";
+import type { Outage } from "./outages.ts";
+
+/** The WebSocket's sub-protocol. A ticket, where there is one, is a second one: `ticket.TICKET`. */
+export const FEED_PROTOCOL = "rollcall.feed.v1";
+export const TICKET_PROTOCOL = "ticket.";
+
+/** What a WebSocket is closed with. */
+export const FEED_CLOSED = {
+  /** The client sent something that is no frame of this protocol. */
+  badFrame: 4400,
+  /** The credential is not good any more, or the feed has lived its time. */
+  notAllowed: 4401,
+  /** Messages were not acknowledged. */
+  tooSlow: 4408,
+} as const;
+
+/** INDEX_SEQ, or within a snapshot INDEX_SEQ_NAME: clients send back what they got, and read nothing out of it. */
+const CURSOR = /^[\da-f]{16}_\d{1,15}(_[a-z\d.-]{0,253})?$/;
+
+/** The query of GET /v1/feed. */
+export const feedQuerySchema = z.strictObject({
+  /** The last one that the client has acted on. Absent: it knows nothing. */
+  cursor: z.optional(z.string().check(z.regex(CURSOR, "must be a cursor of the feed"))),
+});
+
+/** 201 to POST /v1/feed/tickets. */
+export interface FeedTicket {
+  ticket: string;
+  expiresAt: string;
+}
+
+/** The first message; it is not acknowledged. */
+export interface FeedHello {
+  type: "hello";
+  /** Does it go on from the query's cursor? Otherwise a snapshot follows. */
+  resumed: boolean;
+  /** Why not; "": it does, or nothing was asked. */
+  why: string;
+}
+
+/** What every other message has; whoever has acted on it sends `{"ack": CURSOR}`. */
+interface FeedNews {
+  cursor: string;
+  /** Machines that wait for an approval, oldest first; absent: as before. */
+  pending?: PendingMachine[];
+  /** By ID; those that are not in it are as before. */
+  outages?: Outage[];
+}
+
+export interface FeedSnapshot extends FeedNews {
+  type: "snapshot";
+  /** Of this part, in the order of their names. */
+  rows: number;
+  /** ALL_FIELDS of machines. */
+  machines: CodedColumns;
+  /** No part follows; what the client knew of other machines and outages is over. */
+  isLast: boolean;
+  /** With the last part. */
+  counts?: FleetCounts;
+}
+
+export interface FeedChanges extends FeedNews {
+  type: "changes";
+  /** ALL_FIELDS of machines that are new, or changed in what they seldom change in. */
+  machines?: { rows: number; columns: CodedColumns };
+  /** MOVING_FIELDS of the others that changed. */
+  moved?: { rows: number; columns: CodedColumns };
+  /** Names that are no machine any more. */
+  gone?: string[];
+  /** Present where the client then has all there is: its own rows come to the same. */
+  counts?: FleetCounts;
+}
+
+export type FeedMessage = FeedHello | FeedSnapshot | FeedChanges;

@@ -1,0 +1,119 @@
+// How much travels: bytes, by the fleet of these tests, compressed as a whole message is. No outcome depends on speed.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { gzipSync } from "node:zlib";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { FeedMessage } from "../../../shared/protocol/feed.ts";
+import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
+import { FeedSource } from "../../../worker/fleet/feed-source.ts";
+import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import { SEARCH_COLUMNS } from "../../../worker/fleet/search-columns.ts";
+import { Outages } from "../../../worker/fleet/outages.ts";
+import { machineName, spread, spreadSummaryOf } from "../support/made-up-fleet.ts";
+
+const MACHINES = 10_000;
+const CHANGES = 200;
+const stub = env.INDEX.getByName("feed-source");
+
+class Told {
+  readonly rows: MachineRows;
+  readonly source: FeedSource;
+  constructor({ sql }: DurableObjectStorage) {
+    this.rows = new MachineRows(sql);
+    this.source = new FeedSource(sql, this.rows, new Outages(sql));
+  }
+  tell(index: number, version: number, change = {}): void {
+    const summary = spreadSummaryOf(index, change);
+    const { change: told } = this.rows.take({
+      name: machineName(index),
+      generation: 1,
+      version,
+      summary,
+      entries: [],
+    });
+    if (told) this.source.note(told);
+  }
+}
+
+const gzipped = (text: string) => gzipSync(text).length;
+
+/** The rows that as many tellings would leave: the change of a machine has its number, from 1 on. */
+beforeAll(() =>
+  runInDurableObject(stub, (_, { storage: { sql } }) => {
+    const read = "SELECT value ->> 0 AS name, value ->> 1 AS seq, value ->> 2 AS summary FROM json_each(?)";
+    // SQLite takes no text of more than 2 MB.
+    for (let from = 0; from < MACHINES; from += 500) {
+      const machines = Array.from({ length: 500 }, (_machine, each) => {
+        const index = from + each;
+        return [machineName(index), index + 1, JSON.stringify(spreadSummaryOf(index))];
+      });
+      const text = JSON.stringify(machines);
+      sql.exec(`INSERT INTO summaries SELECT name, summary FROM (${read})`, text);
+      sql.exec(`INSERT INTO feed_whole SELECT name, seq FROM (${read})`, text);
+      const others = SEARCH_COLUMNS.filter((column) => column !== "name");
+      sql.exec(
+        `INSERT INTO machines (name, generation, version, entry_id, seq, ${others.join()})
+         SELECT name, 1, 1, 0, seq, ${others.map(() => "''").join()} FROM (${read})`,
+        text,
+      );
+    }
+    sql.exec("UPDATE sequence SET value = ?", MACHINES);
+  }),
+);
+
+it.each([
+  ["as many changes as it may", FEED_LIMITS.resumedChanges, { resumed: true, why: "" }],
+  ["one change more", FEED_LIMITS.resumedChanges + 1, { resumed: false, why: "too much has changed" }],
+])("a resumed feed that lacks %s → %o", (_, lacks, hello) =>
+  runInDurableObject(stub, (_object, { storage }) => {
+    const { source } = new Told(storage);
+    const { cursor } = source.begin(null);
+    expect(source.begin({ ...cursor, seq: MACHINES - lacks, through: null }).hello).toMatchObject(hello);
+  }),
+);
+
+it("a resumed feed that may lack names of those who left → a snapshot", () =>
+  runInDurableObject(stub, (_, { storage }) => {
+    const { source } = new Told(storage);
+    const { cursor } = source.begin(null);
+    storage.sql.exec("UPDATE feed SET gone_seq = ?", MACHINES - 5);
+    const why = (seq: number) => source.begin({ ...cursor, seq, through: null }).hello.why;
+    expect([why(MACHINES - 5), why(MACHINES - 6)]).toEqual(["", "it was too long ago"]);
+  }));
+
+describe("what travels, compressed", () => {
+  it("of 10,000 machines at first: at most 250 KiB, in messages of at most 1 MiB", () =>
+    runInDurableObject(stub, (_, { storage }) => {
+      const { source } = new Told(storage);
+      const texts: string[] = [];
+      let { cursor } = source.begin(null);
+      while (cursor.through !== null) {
+        const part = source.next(cursor);
+        texts.push(part.text);
+        cursor = part.cursor;
+      }
+      const rows = texts.reduce((sum, text) => sum + (JSON.parse(text) as { rows: number }).rows, 0);
+      expect(rows).toBe(MACHINES);
+      expect(Math.max(...texts.map((text) => text.length))).toBeLessThanOrEqual(FEED_LIMITS.messageBytes);
+      expect(texts.map(gzipped).reduce((sum, bytes) => sum + bytes)).toBeLessThanOrEqual(250 * 1024);
+    }));
+
+  it("of 200 machines that fall silent: at most 4 KiB", () =>
+    runInDurableObject(stub, (_, { storage }) => {
+      const told = new Told(storage);
+      const { cursor } = told.source.begin(null);
+      for (let each = 0; each < CHANGES; each++) {
+        const at = Date.UTC(2026, 0, 20) + (spread(each) % 60_000);
+        told.tell(50 * each + (spread(each + 1000) % 50), 2, {
+          state: "silent",
+          sinceMs: at + 40_000 + (spread(each + 2000) % 10_000),
+          silentSinceMs: at,
+          why: "no report for 41 s",
+        });
+      }
+      const { text } = told.source.next({ ...cursor, through: null });
+      const message = JSON.parse(text) as FeedMessage;
+      expect(message).toMatchObject({ type: "changes", moved: { rows: CHANGES } });
+      expect(gzipped(text)).toBeLessThanOrEqual(4 * 1024);
+    }));
+});

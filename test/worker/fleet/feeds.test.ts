@@ -1,0 +1,510 @@
+// What an open feed is sent when, and who is closed: by a clock of the test, on rows of an index.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { MachineSummary } from "../../../shared/fleet/summary.ts";
+import { FEED_CLOSED } from "../../../shared/protocol/feed.ts";
+import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
+import { readCursor } from "../../../worker/fleet/feed-cursor.ts";
+import { FeedSource } from "../../../worker/fleet/feed-source.ts";
+import { FEED_CHECK_MS, Feeds } from "../../../worker/fleet/feeds.ts";
+import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import { Outages } from "../../../worker/fleet/outages.ts";
+import { MadeUpClock, MadeUpSocket } from "../support/feed-sockets.ts";
+import { machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+
+const HOLDER = { who: "alice", credential: { sha256: "x" } };
+const { intervalMs, acknowledgedMs, unacknowledged } = FEED_LIMITS;
+
+class Fleet {
+  readonly clock = new MadeUpClock();
+  readonly sockets: MadeUpSocket[] = [];
+  readonly rows: MachineRows;
+  readonly outages: Outages;
+  isGood = true;
+  asked = 0;
+  source: FeedSource;
+  feeds: Feeds;
+  #version = 0;
+  #generation = 1;
+
+  readonly sql: SqlStorage;
+  constructor(sql: SqlStorage) {
+    this.sql = sql;
+    this.rows = new MachineRows(sql);
+    this.outages = new Outages(sql);
+    this.source = new FeedSource(sql, this.rows, this.outages);
+    this.feeds = this.#newFeeds();
+  }
+
+  #newFeeds(): Feeds {
+    return new Feeds({
+      source: this.source,
+      sockets: () => this.sockets.filter(({ closed }) => !closed),
+      isGood: async () => {
+        this.asked += 1;
+        return this.isGood;
+      },
+      nowMs: () => this.clock.nowMs,
+      after: this.clock.after,
+    });
+  }
+
+  evict(): void {
+    this.clock.forget();
+    this.source = new FeedSource(this.sql, this.rows, this.outages);
+    this.feeds = this.#newFeeds();
+  }
+
+  tell(index: number, change: Partial<MachineSummary> = {}): void {
+    const telling = tellingOf(index, ++this.#version, change);
+    // Whoever comes back under its name is another generation.
+    const { change: told } = this.rows.take({ ...telling, generation: this.#generation });
+    if (!told) throw new Error("told in vain");
+    this.outages.note(told);
+    this.source.note(told);
+    this.feeds.flush();
+  }
+
+  remove(index: number): void {
+    const told = this.rows.remove(machineName(index), this.#generation++, this.clock.nowMs, "left");
+    if (!told) return;
+    this.outages.note(told);
+    this.source.note(told);
+    this.feeds.flush();
+  }
+
+  open(cursor: string | null = null): MadeUpSocket {
+    const socket = new MadeUpSocket();
+    this.sockets.push(socket);
+    this.feeds.begin(socket, HOLDER, cursor === null ? null : readCursor(cursor));
+    return socket;
+  }
+
+  /** The client acknowledges what it was sent, as long as there is something. */
+  acknowledge(socket: MadeUpSocket): void {
+    for (let frame = socket.take(); frame !== null; frame = socket.take()) this.feeds.receive(socket, frame);
+  }
+
+  /** A feed that has acknowledged a snapshot, a second and more ago. */
+  live(): MadeUpSocket {
+    const socket = this.open();
+    this.acknowledge(socket);
+    this.clock.pass(intervalMs);
+    return socket;
+  }
+}
+
+let objects = 0;
+function inIndex(work: (fleet: Fleet) => void | Promise<void>): Promise<void> {
+  const stub = env.INDEX.getByName(`feeds-${objects++}`);
+  return runInDurableObject(stub, (_, { storage }) => work(new Fleet(storage.sql)));
+}
+
+const kinds = ({ messages }: MadeUpSocket) => messages.map(({ type }) => type);
+const states = ({ view }: MadeUpSocket) =>
+  Object.fromEntries([...view.machines].map(([name, { state }]) => [Number(name.slice(-6)), state]));
+
+describe("a new feed", () => {
+  it("gets a snapshot of all, and then nothing, by no timer", () =>
+    inIndex((fleet) => {
+      for (const index of [3, 1, 2]) fleet.tell(index);
+      const socket = fleet.open();
+      expect(kinds(socket)).toEqual(["hello", "snapshot"]);
+      fleet.acknowledge(socket);
+      fleet.clock.pass(24 * 3600_000);
+      expect([socket.sent.length, fleet.clock.timers, socket.closed]).toEqual([2, 0, null]);
+      expect(states(socket)).toEqual({ 1: "ready", 2: "ready", 3: "ready" });
+    }));
+
+  it("of a machine: all that lists need", () =>
+    inIndex((fleet) => {
+      fleet.tell(7, {
+        state: "silent",
+        sinceMs: 9000,
+        silentSinceMs: 4000,
+        why: "no report",
+        skewMs: 61_000,
+      });
+      const socket = fleet.open();
+      fleet.acknowledge(socket);
+      const { labels, versions, capacity } = summaryOf(7);
+      expect(socket.view.machines.get(machineName(7))).toEqual({
+        name: machineName(7),
+        state: "silent",
+        sinceMs: 9000,
+        silentSinceMs: 4000,
+        phase: "registered",
+        why: "no report",
+        conditions: { MemoryPressure: "False", DiskPressure: "False", PIDPressure: "False", Ready: "True" },
+        isUnschedulable: false,
+        skewMs: 61_000,
+        labels,
+        versions,
+        addresses: ["InternalIP=10.0.0.7"],
+        address: "203.0.7.7",
+        capacity,
+        withheld: "",
+        token: "token-1",
+        isUsed: true,
+      });
+    }));
+
+  it("of an empty fleet: an empty one", () =>
+    inIndex((fleet) => {
+      const socket = fleet.open();
+      expect(socket.messages[1]).toMatchObject({ type: "snapshot", rows: 0, isLast: true, counts: {} });
+    }));
+});
+
+describe("changes", () => {
+  it("come at once where the last message is a second old, then once a second, each machine once", () =>
+    inIndex((fleet) => {
+      fleet.tell(1);
+      fleet.tell(2);
+      const socket = fleet.live();
+      fleet.tell(1, { state: "silent" });
+      expect(kinds(socket)).toEqual(["hello", "snapshot", "changes"]);
+      fleet.acknowledge(socket);
+      fleet.tell(1, { state: "not-ready" });
+      fleet.tell(1, { state: "blocked" });
+      fleet.tell(2, { state: "silent" });
+      expect(socket.sent).toHaveLength(3);
+      fleet.clock.pass(intervalMs - 1);
+      expect(socket.sent).toHaveLength(3);
+      fleet.clock.pass(1);
+      fleet.acknowledge(socket);
+      expect(socket.messages[3]).toMatchObject({ moved: { rows: 2 }, counts: { blocked: 1, silent: 1 } });
+      expect(states(socket)).toEqual({ 1: "blocked", 2: "silent" });
+      expect(fleet.clock.timers).toBe(0);
+    }));
+
+  it("of what is seldom different → the whole machine; of the rest → less", () =>
+    inIndex((fleet) => {
+      fleet.tell(1);
+      fleet.tell(2);
+      const socket = fleet.live();
+      fleet.tell(1, { labels: { site: "elsewhere" } });
+      fleet.clock.pass(intervalMs);
+      fleet.acknowledge(socket);
+      fleet.tell(2, { state: "silent" });
+      fleet.tell(3);
+      fleet.clock.pass(intervalMs);
+      fleet.acknowledge(socket);
+      expect(socket.view.machines.get(machineName(1))?.labels).toEqual({ site: "elsewhere" });
+      expect(states(socket)).toEqual({ 1: "ready", 2: "silent", 3: "ready" });
+      const shapes = socket.messages.slice(2).map((news) => Object.keys(news).slice(2).sort());
+      expect(shapes).toEqual([
+        ["counts", "machines"],
+        ["counts", "moved"],
+        ["counts", "machines"],
+      ]);
+    }));
+
+  it("a machine that has left → its name; one that is there again → all of it", () =>
+    inIndex((fleet) => {
+      fleet.tell(1);
+      const socket = fleet.live();
+      fleet.remove(1);
+      fleet.acknowledge(socket);
+      expect(states(socket)).toEqual({});
+      fleet.tell(1);
+      fleet.clock.pass(intervalMs);
+      fleet.acknowledge(socket);
+      expect(states(socket)).toEqual({ 1: "ready" });
+    }));
+
+  it("an outage, and those who wait for an approval, travel as well", () =>
+    inIndex((fleet) => {
+      const socket = fleet.live();
+      fleet.tell(1, { state: "silent", silentSinceMs: 5, address: "203.0.113.7" });
+      fleet.tell(2, { state: "silent", silentSinceMs: 6, address: "203.0.113.7" });
+      fleet.source.setPending([
+        {
+          name: "x",
+          token: "t",
+          thumbprint: "p",
+          machineID: "",
+          systemUUID: "",
+          address: "",
+          askedAt: "",
+          expiresAt: "",
+          pinned: null,
+        },
+      ]);
+      fleet.clock.pass(intervalMs);
+      fleet.acknowledge(socket);
+      expect([...socket.view.outages.values()]).toMatchObject([{ machines: 2, silent: 2 }]);
+      expect(socket.view.pending.map(({ name }) => name)).toEqual(["x"]);
+      const later = fleet.live();
+      expect([later.view.outages.size, later.view.pending.length]).toEqual([1, 1]);
+    }));
+});
+
+describe("a client that does not acknowledge", () => {
+  it("two messages → is kept while no third one is due; then it is closed", () =>
+    inIndex((fleet) => {
+      const socket = fleet.live();
+      for (let message = 0; message < unacknowledged; message++) {
+        fleet.tell(message);
+        fleet.clock.pass(intervalMs);
+      }
+      expect([socket.sent.length, socket.closed]).toEqual([2 + unacknowledged, null]);
+      fleet.tell(9);
+      expect(socket.closed?.[0]).toBe(FEED_CLOSED.tooSlow);
+    }));
+
+  it("for ten seconds → is closed, and not before", () =>
+    inIndex((fleet) => {
+      const socket = fleet.live();
+      fleet.tell(1);
+      fleet.clock.pass(acknowledgedMs - 1);
+      expect([socket.closed, fleet.clock.timers]).toEqual([null, 1]);
+      fleet.clock.pass(1);
+      expect([socket.closed?.[0], fleet.clock.timers]).toEqual([FEED_CLOSED.tooSlow, 0]);
+    }));
+
+  it("the other one goes on", () =>
+    inIndex((fleet) => {
+      const [slow, other] = [fleet.live(), fleet.live()];
+      for (let round = 0; round < 4; round++) {
+        fleet.tell(round);
+        fleet.clock.pass(intervalMs);
+        fleet.acknowledge(other);
+      }
+      expect([slow.closed?.[0], other.closed]).toEqual([FEED_CLOSED.tooSlow, null]);
+      expect(Object.keys(states(other))).toEqual(["0", "1", "2", "3"]);
+    }));
+});
+
+describe("a frame", () => {
+  const cases: [situation: string, frame: (cursor: string) => string | ArrayBuffer][] = [
+    ["that is no JSON", () => "{"],
+    ["of bytes", () => new ArrayBuffer(2)],
+    ["that asks for something", () => '{"subscribe": "x"}'],
+    ["that says more", (ack) => JSON.stringify({ ack, more: 1 })],
+    ["that acknowledges another cursor", () => '{"ack": "0123456789abcdef_5"}'],
+    ["that is too long", (ack) => JSON.stringify({ ack }).padEnd(FEED_LIMITS.frameLength + 1)],
+  ];
+  it.each(cases)("%s → closes the feed", (_, frame) =>
+    inIndex((fleet) => {
+      const socket = fleet.open();
+      const [, snapshot] = socket.messages;
+      fleet.feeds.receive(socket, frame(snapshot?.type === "snapshot" ? snapshot.cursor : ""));
+      expect(socket.closed?.[0]).toBe(FEED_CLOSED.badFrame);
+    }),
+  );
+
+  it("as long as it may be → counts", () =>
+    inIndex((fleet) => {
+      const socket = fleet.open();
+      fleet.feeds.receive(socket, socket.take()!.padEnd(FEED_LIMITS.frameLength));
+      expect(socket.closed).toBeNull();
+    }));
+});
+
+describe("a credential", () => {
+  it("is looked at once a minute, and before a message alone", () =>
+    inIndex(async (fleet) => {
+      const socket = fleet.live();
+      for (const [passMs, asked] of [
+        [FEED_CHECK_MS - intervalMs - 1, 0],
+        [intervalMs, 1],
+        [FEED_CHECK_MS - 1, 1],
+        [3 * FEED_CHECK_MS, 2],
+      ] as const) {
+        fleet.clock.pass(passMs);
+        fleet.tell(1);
+        await Promise.resolve();
+        await Promise.resolve();
+        fleet.acknowledge(socket);
+        expect(fleet.asked).toBe(asked);
+      }
+      expect(socket.closed).toBeNull();
+      expect(kinds(socket).filter((kind) => kind === "changes")).toHaveLength(4);
+    }));
+
+  it("that is not good any more → the feed is closed, and sent nothing", () =>
+    inIndex(async (fleet) => {
+      const socket = fleet.live();
+      fleet.clock.pass(FEED_CHECK_MS);
+      fleet.isGood = false;
+      fleet.tell(1);
+      await Promise.resolve();
+      await Promise.resolve();
+      expect([socket.closed?.[0], socket.sent.length]).toEqual([FEED_CLOSED.notAllowed, 2]);
+    }));
+
+  it("of a feed that is 12 hours old → closes it", () =>
+    inIndex((fleet) => {
+      const socket = fleet.live();
+      fleet.clock.pass(FEED_LIMITS.lifeSeconds * 1000);
+      fleet.tell(1);
+      expect(socket.closed?.[0]).toBe(FEED_CLOSED.notAllowed);
+    }));
+});
+
+describe("a feed that is resumed", () => {
+  it("at its cursor → gets what has changed and who has gone, not a snapshot", () =>
+    inIndex((fleet) => {
+      for (const index of [1, 2, 3]) fleet.tell(index);
+      const before = fleet.live();
+      fleet.tell(1, { state: "silent" });
+      fleet.remove(2);
+      const after = fleet.open(before.view.cursor);
+      expect(after.messages).toMatchObject([
+        { type: "hello", resumed: true },
+        { type: "changes", moved: { rows: 1 }, gone: [machineName(2)] },
+      ]);
+    }));
+
+  it("where nothing has changed → nothing", () =>
+    inIndex((fleet) => {
+      fleet.tell(1);
+      expect(kinds(fleet.open(fleet.live().view.cursor))).toEqual(["hello"]);
+    }));
+
+  const cases: [situation: string, cursor: (cursor: string) => string, why: string][] = [
+    [
+      "of another life of the index",
+      (cursor) => cursor.replace(/^\w{16}/, "0123456789abcdef"),
+      "the index began anew",
+    ],
+    ["of a change that is not made yet", (cursor) => `${cursor}0`, "the index began anew"],
+  ];
+  it.each(cases)("at a cursor %s → a snapshot, and why", (_, cursor, why) =>
+    inIndex((fleet) => {
+      fleet.tell(1);
+      const socket = fleet.open(cursor(fleet.live().view.cursor!));
+      expect(socket.messages).toMatchObject([{ resumed: false, why }, { type: "snapshot" }]);
+    }),
+  );
+});
+
+describe("a fleet of many parts", () => {
+  /** 100 machines whose texts come to more than one message has. */
+  const large = (fleet: Fleet) => {
+    for (let index = 0; index < 100; index++) fleet.tell(index, { why: `${index} `.repeat(10_000) });
+  };
+  const isPart = (socket: MadeUpSocket) =>
+    socket.messages.flatMap((message) => (message.type === "snapshot" ? message.isLast : []));
+
+  it("comes in messages of at most 1 MiB, two at a time", () =>
+    inIndex((fleet) => {
+      large(fleet);
+      const socket = fleet.open();
+      expect(isPart(socket)).toEqual([false, false]);
+      fleet.feeds.receive(socket, socket.take()!);
+      expect(isPart(socket)).toEqual([false, false, false]);
+      fleet.acknowledge(socket);
+      expect(isPart(socket).at(-1)).toBe(true);
+      expect(socket.view.machines.size).toBe(100);
+      const sizes = socket.sent.map((text) => new TextEncoder().encode(text).length);
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(FEED_LIMITS.messageBytes);
+    }));
+
+  it("that changes meanwhile → what has changed comes behind it, once the client has all of it", () =>
+    inIndex((fleet) => {
+      large(fleet);
+      const socket = fleet.open();
+      fleet.feeds.receive(socket, socket.take()!);
+      fleet.tell(0, { state: "silent" });
+      fleet.remove(1);
+      fleet.clock.pass(2 * intervalMs);
+      expect(kinds(socket)).not.toContain("changes");
+      fleet.acknowledge(socket);
+      fleet.clock.pass(intervalMs);
+      fleet.acknowledge(socket);
+      expect([kinds(socket).at(-1), fleet.clock.timers]).toEqual(["changes", 0]);
+      expect([states(socket)[0], states(socket)[1], socket.view.machines.size]).toEqual([
+        "silent",
+        undefined,
+        99,
+      ]);
+    }));
+
+  it("whose client stops half-way → is closed after ten seconds, and goes on from there when it is back", () =>
+    inIndex((fleet) => {
+      large(fleet);
+      const socket = fleet.open();
+      socket.take();
+      fleet.clock.pass(acknowledgedMs);
+      expect(socket.closed?.[0]).toBe(FEED_CLOSED.tooSlow);
+      const back = fleet.open(socket.view.cursor);
+      expect(back.messages[0]).toMatchObject({ resumed: true });
+      for (const message of back.messages.slice(1)) socket.view.take(message);
+      fleet.acknowledge(back);
+      for (const message of back.messages.slice(3)) socket.view.take(message);
+      expect(socket.view.machines.size).toBe(100);
+    }));
+});
+
+it("evicted at every point → nothing is lost, and nothing comes twice", () =>
+  inIndex((fleet) => {
+    fleet.tell(1);
+    const socket = fleet.open();
+    fleet.evict();
+    fleet.acknowledge(socket);
+    fleet.clock.pass(intervalMs);
+    fleet.evict();
+    fleet.tell(1, { state: "silent" });
+    fleet.evict();
+    fleet.acknowledge(socket);
+    fleet.tell(2);
+    // It waits for its second, and what would have sent it is gone: the next event does.
+    fleet.evict();
+    fleet.clock.pass(intervalMs);
+    fleet.tell(3);
+    fleet.acknowledge(socket);
+    expect(states(socket)).toEqual({ 1: "silent", 2: "ready", 3: "ready" });
+    expect(kinds(socket)).toEqual(["hello", "snapshot", "changes", "changes"]);
+  }));
+
+it("whatever happens → each client that stays or comes back has what the index has", () =>
+  inIndex((fleet) => {
+    const random = seeded(7);
+    let sockets = [fleet.open(), fleet.open()];
+    for (let step = 0; step < 400; step++) {
+      const index = random(12);
+      const kind = random(10);
+      if (kind < 5) fleet.tell(index, CHANGES[random(CHANGES.length)]);
+      else if (kind === 5) fleet.remove(index);
+      else if (kind === 6) fleet.clock.pass(random(1500));
+      else if (kind === 7) fleet.evict();
+      else if (kind === 8) for (const socket of sockets) fleet.acknowledge(socket);
+      else sockets = sockets.map((socket) => resumed(fleet, socket));
+      sockets = sockets.map((socket) => (socket.closed ? resumed(fleet, socket) : socket));
+    }
+    for (const socket of sockets) {
+      fleet.acknowledge(socket);
+      fleet.clock.pass(intervalMs);
+      fleet.feeds.flush();
+      fleet.acknowledge(socket);
+      const fresh = fleet.open();
+      fleet.acknowledge(fresh);
+      expect(Object.fromEntries(socket.view.machines)).toEqual(Object.fromEntries(fresh.view.machines));
+    }
+  }));
+
+const CHANGES: Partial<MachineSummary>[] = [
+  {},
+  { state: "silent", silentSinceMs: 5 },
+  { labels: { site: "x" } },
+  { versions: { shim: "9", kernel: "", os: "", runtime: "", architecture: "" } },
+];
+
+function resumed(fleet: Fleet, socket: MadeUpSocket): MadeUpSocket {
+  socket.close();
+  const next = fleet.open(socket.view.cursor);
+  next.view = socket.view;
+  return next;
+}
+
+/** Numbers below a bound, the same ones each time. */
+function seeded(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return Math.floor((state / 2 ** 31) * below);
+  };
+}

@@ -1,0 +1,180 @@
+// Who may open a feed and by what, and that its socket outlives the object: over the whole Worker.
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { FeedView } from "../../../shared/fleet/feed-view.ts";
+import {
+  FEED_CLOSED,
+  FEED_PROTOCOL,
+  type FeedMessage,
+  type FeedTicket,
+  TICKET_PROTOCOL,
+} from "../../../shared/protocol/feed.ts";
+import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
+import { fleetIndex } from "../../../worker/env.ts";
+import { ADMIN_SECRET, VIEW_SECRET } from "../support/constants.ts";
+import { send } from "../support/machine.ts";
+import { machineName, tellingOf } from "../support/made-up-fleet.ts";
+
+const VIEWER = { authorization: `Bearer ${VIEW_SECRET}` };
+const UPGRADE = { upgrade: "websocket" };
+const index = fleetIndex(env);
+let version = 0;
+
+const tell = (machine: number, change = {}) => index.tell(tellingOf(machine, ++version, change));
+
+class Client {
+  readonly view: FeedView;
+  readonly messages: FeedMessage[] = [];
+  pongs = 0;
+  closed: number | null = null;
+  readonly socket: WebSocket;
+
+  constructor(socket: WebSocket, view: FeedView) {
+    this.socket = socket;
+    this.view = view;
+    socket.addEventListener("message", ({ data }) => {
+      if (data === "pong") this.pongs += 1;
+      else this.#take(JSON.parse(String(data)) as FeedMessage);
+    });
+    socket.addEventListener("close", ({ code }) => {
+      this.closed = code;
+    });
+    socket.accept();
+  }
+
+  #take(message: FeedMessage): void {
+    this.view.take(message);
+    if (message.type !== "hello" && this.socket.readyState === WebSocket.OPEN)
+      this.socket.send(JSON.stringify({ ack: message.cursor }));
+    this.messages.push(message);
+  }
+
+  stateOf(machine: number): string | undefined {
+    return this.view.machines.get(machineName(machine))?.state;
+  }
+}
+
+async function opened(
+  headers: Record<string, string> = VIEWER,
+  query = "",
+  view = new FeedView(),
+): Promise<Client> {
+  const response = await send(`/v1/feed${query}`, { headers: { ...UPGRADE, ...headers } });
+  expect(response.status).toBe(101);
+  return new Client(response.webSocket!, view);
+}
+
+async function ticket(): Promise<string> {
+  const response = await send("/v1/feed/tickets", { method: "POST", headers: VIEWER });
+  expect(response.status).toBe(201);
+  return (await response.json<FeedTicket>()).ticket;
+}
+const byTicket = (text: string) => ({
+  "sec-websocket-protocol": `${FEED_PROTOCOL}, ${TICKET_PROTOCOL}${text}`,
+});
+
+describe("a feed", () => {
+  it("tells a viewer of all machines, then of each change, although its object is evicted between", async () => {
+    await tell(900_001);
+    const client = await opened();
+    await vi.waitFor(() => expect(client.stateOf(900_001)).toBe("ready"));
+    await evictDurableObject(index);
+    await tell(900_001, { state: "silent" });
+    await vi.waitFor(() => expect(client.stateOf(900_001)).toBe("silent"), 5000);
+    expect(client.closed).toBeNull();
+    client.socket.close();
+  });
+
+  it("is resumed by its cursor", async () => {
+    await tell(900_002);
+    const client = await opened();
+    await vi.waitFor(() => expect(client.view.cursor).not.toBeNull());
+    client.socket.close();
+    await tell(900_002, { state: "blocked" });
+    const again = await opened(VIEWER, `?cursor=${client.view.cursor}`, client.view);
+    await vi.waitFor(() =>
+      expect(again.messages).toMatchObject([{ resumed: true }, { type: "changes", moved: { rows: 1 } }]),
+    );
+    again.socket.close();
+  });
+
+  it("answers pings without its object", async () => {
+    const client = await opened();
+    client.socket.send("ping");
+    await vi.waitFor(() => expect(client.pongs).toBe(1));
+    client.socket.close();
+  });
+
+  it("is closed for a frame that it does not know", async () => {
+    const client = await opened();
+    client.socket.send("hello?");
+    await vi.waitFor(() => expect(client.closed).toBe(FEED_CLOSED.badFrame));
+  });
+});
+
+describe("a ticket", () => {
+  it("opens one feed, in the name of who asked for it", async () => {
+    const text = await ticket();
+    const response = await send("/v1/feed", { headers: { ...UPGRADE, ...byTicket(text) } });
+    expect([response.status, response.headers.get("sec-websocket-protocol")]).toEqual([101, FEED_PROTOCOL]);
+    response.webSocket!.accept();
+    response.webSocket!.close();
+    expect((await send("/v1/feed", { headers: { ...UPGRADE, ...byTicket(text) } })).status).toBe(403);
+  });
+
+  it("that is made up, or too old → 403", async () => {
+    const text = await ticket();
+    await runInDurableObject(index, (_, { storage }) => {
+      storage.sql.exec("UPDATE feed_tickets SET ends_ms = 0");
+    });
+    for (const each of [text, "x", ""]) {
+      expect((await send("/v1/feed", { headers: { ...UPGRADE, ...byTicket(each) } })).status).toBe(403);
+    }
+  });
+
+  it("more than may be out → 429, until others have ended", async () => {
+    const fill = (endsMs: number) =>
+      runInDurableObject(index, (_, { storage }) => {
+        storage.sql.exec("DELETE FROM feed_tickets");
+        for (let each = 0; each < FEED_LIMITS.tickets; each++)
+          storage.sql.exec("INSERT INTO feed_tickets VALUES (?, '{}', ?)", String(each), endsMs);
+      });
+    await fill(Date.now() + 3600_000);
+    expect((await send("/v1/feed/tickets", { method: "POST", headers: VIEWER })).status).toBe(429);
+    await fill(0);
+    await ticket();
+  });
+});
+
+describe("what is refused", () => {
+  const cases: [situation: string, path: string, headers: Record<string, string>, expected: object][] = [
+    ["nobody", "/v1/feed", UPGRADE, { status: 403, reason: "forbidden" }],
+    ["no upgrade", "/v1/feed", VIEWER, { status: 426, reason: "upgrade-required" }],
+    [
+      "a cursor that is none",
+      "/v1/feed?cursor=7",
+      { ...VIEWER, ...UPGRADE },
+      { status: 400, parameter: "cursor" },
+    ],
+    [
+      "an unknown parameter",
+      "/v1/feed?state=silent",
+      { ...VIEWER, ...UPGRADE },
+      { status: 400, parameter: "state" },
+    ],
+  ];
+  it.each(cases)("%s", async (_, path, headers, expected) => {
+    expect(await (await send(path, { headers })).json()).toMatchObject(expected);
+  });
+
+  it("one feed more than an operator may have → 429; another operator may", async () => {
+    const clients: Client[] = [];
+    for (let each = 0; each < FEED_LIMITS.feedsOfOperator; each++) clients.push(await opened());
+    const headers = { ...VIEWER, ...UPGRADE };
+    expect((await send("/v1/feed", { headers })).status).toBe(429);
+    clients.push(await opened({ authorization: `Bearer ${ADMIN_SECRET}` }));
+    for (const { socket } of clients) socket.close();
+    await vi.waitFor(async () => (await opened()).socket.close());
+  });
+});

@@ -1,0 +1,20 @@
+// How far a feed has got, as the text that clients acknowledge and resume by.
+
+export interface FeedCursor {
+  /** Of this life of the index: another one has other numbers. */
+  index: string;
+  /** Of the last change that the client has. */
+  seq: number;
+  /** Within a snapshot: the last name that it has; "": none yet. null: it has all. */
+  through: string | null;
+}
+
+export function cursorText({ index, seq, through }: FeedCursor): string {
+  return through === null ? `${index}_${seq}` : `${index}_${seq}_${through}`;
+}
+
+/** Of a text that a schema has let through, or that is ours. */
+export function readCursor(text: string): FeedCursor {
+  const [index = "", seq, through = null] = text.split("_");
+  return { index, seq: Number(seq), through };
+}

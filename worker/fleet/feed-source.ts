@@ -1,0 +1,195 @@
+// What a feed has to say after a cursor, out of the index's rows. Knows no sockets.
+import { ColumnsBuilder } from "../../shared/fleet/columns.ts";
+import {
+  ALL_FIELDS,
+  allValues,
+  hasLastingChange,
+  MOVING_FIELDS,
+  movingValues,
+} from "../../shared/fleet/feed-machine.ts";
+import type { MachineSummary } from "../../shared/fleet/summary.ts";
+import type { FeedChanges, FeedHello, FeedMessage, FeedSnapshot } from "../../shared/protocol/feed.ts";
+import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
+import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
+import { cursorText, type FeedCursor } from "./feed-cursor.ts";
+import type { FleetChange, MachineRows } from "./machine-rows.ts";
+import type { Outages } from "./outages.ts";
+
+/** `feed_whole`: the last change by which a machine differs in more than MOVING_FIELDS. */
+export const FEED_MIGRATION = `
+  CREATE TABLE feed (
+    only INTEGER PRIMARY KEY CHECK (only = 1), index_id TEXT NOT NULL, gone_seq INTEGER NOT NULL,
+    pending TEXT NOT NULL, pending_seq INTEGER NOT NULL
+  );
+  INSERT INTO feed VALUES (1, lower(hex(randomblob(8))), 0, '[]', 0);
+  CREATE TABLE feed_whole (name TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE feed_tickets (
+    hash TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_ms INTEGER NOT NULL
+  ) WITHOUT ROWID;`;
+
+/** Of one message: together with the rows' bytes they stay below FEED_LIMITS.messageBytes. */
+const GONE = 500;
+const OUTAGES = 100;
+const ROW_BYTES = FEED_LIMITS.messageBytes - 400 * 1024;
+
+/** Names of machines that are gone are kept, so that feeds are resumed; with every so many changes older ones go. */
+const GONE_KEPT = 20_000;
+const GONE_PRUNED_EVERY = 100;
+
+type Summarized = { name: string; seq: number; isWhole: number; summary: string };
+type FeedRow = { index_id: string; gone_seq: number; pending: string; pending_seq: number };
+
+export interface FeedPart {
+  text: string;
+  cursor: FeedCursor;
+}
+
+export class FeedSource {
+  readonly #sql: SqlStorage;
+  readonly #rows: MachineRows;
+  readonly #outages: Outages;
+
+  constructor(sql: SqlStorage, rows: MachineRows, outages: Outages) {
+    this.#sql = sql;
+    this.#rows = rows;
+    this.#outages = outages;
+  }
+
+  /** Call it in the transaction of the change. Writes a row for a new machine, and where what is seldom different is. */
+  note({ name, seq, before, after }: FleetChange): void {
+    if (after === null) {
+      this.#sql.exec("DELETE FROM feed_whole WHERE name = ?", name);
+      if (seq % GONE_PRUNED_EVERY === 0) this.#pruneGone();
+    } else if (before === null || hasLastingChange(before, after))
+      this.#sql.exec("INSERT OR REPLACE INTO feed_whole VALUES (?, ?)", name, seq);
+  }
+
+  /** Where a feed begins that has got as far as `asked`; null: it has nothing. */
+  begin(asked: FeedCursor | null): { hello: FeedHello; cursor: FeedCursor } {
+    const why = asked && this.#whyNotResumed(asked);
+    if (asked && why === "") return { hello: { type: "hello", resumed: true, why }, cursor: asked };
+    const cursor = { index: this.#feed().index_id, seq: this.#rows.seq(), through: "" };
+    return { hello: { type: "hello", resumed: false, why: why ?? "" }, cursor };
+  }
+
+  hasNews({ seq, through }: FeedCursor): boolean {
+    return through !== null || seq < this.#rows.seq();
+  }
+
+  /** The next message after a cursor that has news. */
+  next(cursor: FeedCursor): FeedPart {
+    return cursor.through === null ? this.#changes(cursor) : this.#snapshot(cursor, cursor.through);
+  }
+
+  /** The machines that wait for an approval. Writes nothing where they are as before. */
+  setPending(pending: readonly PendingMachine[]): void {
+    const text = JSON.stringify(pending);
+    if (text === this.#feed().pending) return;
+    this.#sql.exec("UPDATE feed SET pending = ?, pending_seq = ?", text, this.#rows.nextSeq(null, null));
+  }
+
+  #feed(): FeedRow {
+    return this.#sql.exec<FeedRow>("SELECT * FROM feed").one();
+  }
+
+  #whyNotResumed({ index, seq }: FeedCursor): string {
+    const feed = this.#feed();
+    if (index !== feed.index_id || seq > this.#rows.seq()) return "the index began anew";
+    if (seq < feed.gone_seq) return "it was too long ago";
+    const query = "SELECT COUNT(*) AS count FROM (SELECT 1 FROM machines WHERE seq > ? LIMIT ?)";
+    const { count } = this.#sql.exec<{ count: number }>(query, seq, FEED_LIMITS.resumedChanges + 1).one();
+    return count > FEED_LIMITS.resumedChanges ? "too much has changed" : "";
+  }
+
+  #snapshot({ index, seq }: FeedCursor, through: string): FeedPart {
+    const builder = new ColumnsBuilder(ALL_FIELDS);
+    const query = "SELECT name, summary FROM summaries WHERE name > ? ORDER BY name LIMIT ?";
+    const rows = this.#sql.exec<{ name: string; summary: string }>(query, through, FEED_LIMITS.machines + 1);
+    let last = through;
+    let isLast = true;
+    for (const { name, summary } of rows) {
+      isLast = builder.rows < FEED_LIMITS.machines && builder.bytes < ROW_BYTES;
+      if (!isLast) break;
+      builder.add(allValues(name, JSON.parse(summary) as MachineSummary));
+      last = name;
+    }
+    const cursor = { index, seq, through: isLast ? null : last };
+    const message: FeedSnapshot = {
+      type: "snapshot",
+      cursor: cursorText(cursor),
+      isLast,
+      rows: builder.rows,
+      machines: builder.finish(),
+      ...(isLast && { pending: this.#pending(), outages: this.#outages.list({ limit: OUTAGES }).outages }),
+      ...(isLast && seq === this.#rows.seq() && { counts: this.#rows.counts() }),
+    };
+    return part(message, cursor);
+  }
+
+  #changes({ index, seq: from }: FeedCursor): FeedPart {
+    const now = this.#rows.seq();
+    const query = "SELECT name, seq FROM gone WHERE seq > ? ORDER BY seq LIMIT ?";
+    const gone = this.#sql.exec<{ name: string; seq: number }>(query, from, GONE).toArray();
+    const outages = this.#outages.changedAfter(from, OUTAGES);
+    const known = Math.min(now, lastWhole(gone, GONE), lastWhole(outages, OUTAGES));
+    const { whole, moved, until } = this.#changedMachines(from, known);
+    const upTo = <T extends { seq: number }>(rows: T[]) => rows.filter(({ seq }) => seq <= until);
+    const [goneNow, outagesNow] = [upTo(gone), upTo(outages)];
+    const { pending_seq: pendingSeq } = this.#feed();
+    const cursor = { index, seq: until, through: null };
+    const message: FeedChanges = {
+      type: "changes",
+      cursor: cursorText(cursor),
+      ...(whole.rows > 0 && { machines: { rows: whole.rows, columns: whole.finish() } }),
+      ...(moved.rows > 0 && { moved: { rows: moved.rows, columns: moved.finish() } }),
+      ...(goneNow.length > 0 && { gone: goneNow.map(({ name }) => name) }),
+      ...(outagesNow.length > 0 && { outages: outagesNow.map(({ outage }) => outage) }),
+      ...(pendingSeq > from && pendingSeq <= until && { pending: this.#pending() }),
+      ...(until === now && { counts: this.#rows.counts() }),
+    };
+    return part(message, cursor);
+  }
+
+  /** As many as there is room for, by their last change; `until`: of which change. */
+  #changedMachines(
+    from: number,
+    last: number,
+  ): { whole: ColumnsBuilder; moved: ColumnsBuilder; until: number } {
+    const [whole, moved] = [new ColumnsBuilder(ALL_FIELDS), new ColumnsBuilder(MOVING_FIELDS)];
+    let until = from;
+    const query = `SELECT machines.name, machines.seq, IFNULL(feed_whole.seq, machines.seq) > ?1 AS isWhole, summary
+      FROM machines JOIN summaries USING (name) LEFT JOIN feed_whole USING (name)
+      WHERE machines.seq > ?1 AND machines.seq <= ?2 ORDER BY machines.seq`;
+    for (const { name, seq, isWhole, summary } of this.#sql.exec<Summarized>(query, from, last)) {
+      if (whole.bytes + moved.bytes > ROW_BYTES || whole.rows + moved.rows === FEED_LIMITS.machines)
+        return { whole, moved, until };
+      const known = JSON.parse(summary) as MachineSummary;
+      if (isWhole) whole.add(allValues(name, known));
+      else moved.add(movingValues(name, known));
+      until = seq;
+    }
+    return { whole, moved, until: last };
+  }
+
+  /** Removes what no feed needs. Whoever told of such a machine has been gone for twenty thousand others. */
+  #pruneGone(): void {
+    const query = "SELECT seq FROM gone ORDER BY seq DESC LIMIT 1 OFFSET ?";
+    const [oldest] = this.#sql.exec<{ seq: number }>(query, GONE_KEPT);
+    if (!oldest) return;
+    this.#sql.exec("UPDATE feed SET gone_seq = ?", oldest.seq);
+    this.#sql.exec("DELETE FROM gone WHERE seq <= ?", oldest.seq);
+  }
+
+  #pending(): PendingMachine[] {
+    return JSON.parse(this.#feed().pending) as PendingMachine[];
+  }
+}
+
+/** Up to which change these rows are complete: behind a full page there may be more of its last change. */
+function lastWhole(rows: readonly { seq: number }[], limit: number): number {
+  return rows.length < limit ? Infinity : (rows.at(-1)?.seq ?? 0) - 1;
+}
+
+function part(message: FeedMessage, cursor: FeedCursor): FeedPart {
+  return { text: JSON.stringify(message), cursor };
+}

@@ -1,0 +1,81 @@
+// The feed's routes: a WebSocket to the fleet index, and tickets for those who cannot send a header with one. Who may look
+// may have both: neither changes anything.
+import { Hono } from "hono";
+import { createMiddleware } from "hono/factory";
+import {
+  FEED_PROTOCOL,
+  feedQuerySchema,
+  type FeedTicket,
+  TICKET_PROTOCOL,
+} from "../../shared/protocol/feed.ts";
+import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
+import { fleetIndex } from "../env.ts";
+import { FEED_OPENING, type FeedOpening, type FeedRefusal } from "../fleet/feed.ts";
+import type { FeedHolder } from "../fleet/feed-tickets.ts";
+import { credentialOf } from "../identity/credential.ts";
+import { refuseUnproven } from "./failure-limits.ts";
+import { operator, viewer } from "./operator-access.ts";
+import { noQuery, queryOf } from "./queries.ts";
+import { type App, bearer, refuse } from "./responses.ts";
+import type { Context } from "hono";
+
+export const feedRoutes = new Hono<App>();
+
+const operatorOrTicket = createMiddleware<App>((c, next) =>
+  ticketOf(c) === null ? operator(c, next) : next(),
+);
+
+feedRoutes.post("/v1/feed/tickets", viewer, noQuery, async (c) => {
+  const minted = await fleetIndex(c.env).feedTicket(await holderOf(c));
+  if (!minted) return noRoom("Too many tickets are out.", FEED_LIMITS.ticketSeconds);
+  const { ticket, endsMs } = minted;
+  return c.json({ ticket, expiresAt: new Date(endsMs).toISOString() } satisfies FeedTicket, 201);
+});
+
+feedRoutes.get("/v1/feed", operatorOrTicket, async (c) => {
+  const query = queryOf(c, feedQuerySchema);
+  if (query instanceof Response) return query;
+  if (c.req.header("upgrade")?.toLowerCase() !== "websocket") return refuse("upgrade-required");
+  const ticket = ticketOf(c);
+  const opening: FeedOpening = {
+    by: ticket === null ? await holderOf(c) : { ticket },
+    cursor: query.cursor ?? null,
+  };
+  const headers = { upgrade: "websocket", [FEED_OPENING]: JSON.stringify(opening) };
+  const response = await fleetIndex(c.env).fetch(new Request(c.req.raw.url, { headers }));
+  const { webSocket } = response;
+  if (!webSocket) return refused(c, (await response.text()) as FeedRefusal);
+  const isNamed = protocolsOf(c).includes(FEED_PROTOCOL);
+  return new Response(null, {
+    status: 101,
+    webSocket,
+    headers: isNamed ? { "sec-websocket-protocol": FEED_PROTOCOL } : {},
+  });
+});
+
+function refused(c: Context<App>, refusal: FeedRefusal): Response | Promise<Response> {
+  if (refusal === "bad ticket") return refuseUnproven(c, "forbidden");
+  const { feeds, feedsOfOperator } = FEED_LIMITS;
+  return noRoom(`At most ${feeds} feeds are open at once, and ${feedsOfOperator} of one operator.`, 60);
+}
+
+const noRoom = (detail: string, retryAfterSeconds: number) =>
+  refuse("rate-limited", { detail, retryAfterSeconds });
+
+async function holderOf(c: Context<App>): Promise<FeedHolder> {
+  const secret = bearer(c.req.header("authorization"));
+  const credential = await credentialOf(secret, c.req.header("cf-access-jwt-assertion") ?? "");
+  return { who: c.var.operator.who, credential };
+}
+
+function ticketOf(c: Context<App>): string | null {
+  return (
+    protocolsOf(c)
+      .find((each) => each.startsWith(TICKET_PROTOCOL))
+      ?.slice(TICKET_PROTOCOL.length) ?? null
+  );
+}
+
+function protocolsOf(c: Context<App>): string[] {
+  return (c.req.header("sec-websocket-protocol") ?? "").split(",").map((each) => each.trim());
+}
