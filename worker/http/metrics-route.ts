@@ -9,6 +9,7 @@ import { withDeadline } from "../kube/deadline.ts";
 import { CONTENT_TYPES, exposition, formatFor } from "../metrics/exposition.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { operator } from "./operator-access.ts";
+import { noQuery } from "./queries.ts";
 import { type App, bearer } from "./responses.ts";
 
 export const metricsRoute = new Hono<App>();
@@ -23,7 +24,7 @@ const scraper = createMiddleware<App>(async (c, next) => {
   return undefined;
 });
 
-metricsRoute.get("/metrics", scraper, async (c) => {
+metricsRoute.get("/metrics", scraper, noQuery, async (c) => {
   const format = formatFor(c.req.header("accept"));
   const text = exposition(await measured(c), format);
   return c.body(text, 200, { "content-type": CONTENT_TYPES[format], "cache-control": "no-store" });
