@@ -1,7 +1,6 @@
 // GET /metrics, for Prometheus: what the fleet index, the registry and the cluster object say of the fleet. No machine's
 // object is woken.
-import { type Context, Hono } from "hono";
-import { createMiddleware } from "hono/factory";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { VERSION } from "../../shared/version.ts";
 import { clusterObject, fleetIndex, isMachineMetricsOn, registry } from "../env.ts";
 import { isScrapeSecret } from "../identity/operator.ts";
@@ -18,11 +17,11 @@ export const metricsRoute = new Hono<App>();
 const SOURCES_WITHIN_MS = 5000;
 
 /** Lets those through who have the secret for this route, besides operators. */
-const scraper = createMiddleware<App>(async (c, next) => {
+const scraper: MiddlewareHandler<App> = async (c, next) => {
   if (!(await isScrapeSecret(bearer(c.req.header("authorization")), c.env))) return operator(c, next);
   await next();
   return undefined;
-});
+};
 
 metricsRoute.get("/metrics", scraper, noQuery, async (c) => {
   const format = formatFor(c.req.header("accept"));

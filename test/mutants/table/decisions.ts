@@ -145,4 +145,22 @@ export const decisionMutants = [
       "a secret that is wrong is not overlooked",
     ],
   ]),
+  ...mutantsOf("a thief of the scrape secret", [
+    [
+      "the scrape secret is no operator's",
+      "worker/identity/operator.ts",
+      "    if (await isSecret(secret, env.VIEW_SECRET_SHA256))",
+      "    if (await isScrapeSecret(secret, env))",
+      "worker/http/metrics-route.test.ts",
+      "the scraper's secret opens nothing else",
+    ],
+    [
+      "without the scrape secret one has to be an operator",
+      "worker/http/metrics-route.ts",
+      'if (!(await isScrapeSecret(bearer(c.req.header("authorization")), c.env))) return operator(c, next);',
+      "",
+      "worker/http/metrics-route.test.ts",
+      "somebody else",
+    ],
+  ]),
 ];

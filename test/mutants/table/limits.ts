@@ -446,6 +446,14 @@ export const limitMutants = [
       "worker/storage/history.test.ts",
       "ends where its texts are long enough",
     ],
+    [
+      "conditions that are counted by name",
+      "worker/fleet/fleet-metrics.ts",
+      "own > 0 || count < MOST_COUNTED ? changed : OTHERS",
+      "changed",
+      "worker/fleet/fleet-metrics.test.ts",
+      "of so many different conditions",
+    ],
   ]),
   ...mutantsOf("a reader of logs", [
     [
