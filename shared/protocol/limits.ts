@@ -184,6 +184,8 @@ export const FEED_LIMITS = {
   /** Messages that may be unacknowledged, and how long. */
   unacknowledged: 2,
   acknowledgedMs: 10_000,
+  /** Machines that wait for an approval, of a message; of more the oldest. */
+  pending: 200,
   /** Characters of a frame that a client sends. */
   frameLength: 512,
   /** Changes that a feed may lack and be resumed. */

@@ -9,7 +9,7 @@ import {
   TICKET_PROTOCOL,
 } from "../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
-import { fleetIndex } from "../env.ts";
+import { fleetIndex, registry } from "../env.ts";
 import { FEED_OPENING, type FeedOpening, type FeedRefusal } from "../fleet/feed.ts";
 import type { FeedHolder } from "../fleet/feed-tickets.ts";
 import { credentialOf } from "../identity/credential.ts";
@@ -45,6 +45,8 @@ feedRoutes.get("/v1/feed", operatorOrTicket, async (c) => {
   const response = await fleetIndex(c.env).fetch(new Request(c.req.raw.url, { headers }));
   const { webSocket } = response;
   if (!webSocket) return refused(c, (await response.text()) as FeedRefusal);
+  // Who waits lapses with time, which nobody tells.
+  c.executionCtx.waitUntil(registry(c.env).tellPending());
   const isNamed = protocolsOf(c).includes(FEED_PROTOCOL);
   return new Response(null, {
     status: 101,

@@ -20,9 +20,13 @@ import type {
   PendingMachine,
 } from "../../shared/protocol/operator-answers.ts";
 import type { AuditQuery, OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
-import { LIMITS } from "../../shared/protocol/limits.ts";
+import { FEED_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+<<<<<<< HEAD
 import { type Environment, fleetIndex, origins, removeSilentNodesDays } from "../env.ts";
+=======
+import { type Environment, fleetIndex, origins } from "../env.ts";
+>>>>>>> e7118f9 (worker/registry: the fleet index is told who waits for an approval, for the feeds)
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
 import { randomNonce } from "../identity/nonce.ts";
@@ -91,6 +95,8 @@ export class RegistryObject extends DurableObject<Environment> {
   readonly #sql: SqlStorage;
   readonly #refusals: Refusals;
   readonly #apiserver: ApiserverProbe;
+  /** Those who wait, as the fleet index was told last; "": that is not known. */
+  #toldPending = "";
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -131,6 +137,7 @@ export class RegistryObject extends DurableObject<Environment> {
   async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
     const tokenId = claimedTokenId(request.binding);
     const admitted = await this.#admit(request, tokenId);
+    if (!admitted.ok && admitted.error.reason === "pending") this.tellPending();
     const cause = !admitted.ok && "cause" in admitted.error ? admitted.error.cause : undefined;
     if (cause === undefined) return admitted;
     const { name, machine, address } = request;
@@ -219,16 +226,34 @@ export class RegistryObject extends DurableObject<Environment> {
     return listPending(this.#sql, Date.now());
   }
 
+  /** Tells the fleet index who waits, for the feeds, where that has changed. Whoever opens a feed asks for it as well. */
+  tellPending(): void {
+    const pending = this.listPending().slice(0, FEED_LIMITS.pending);
+    const text = JSON.stringify(pending);
+    if (text === this.#toldPending) return;
+    this.#toldPending = text;
+    const told = fleetIndex(this.env).setPending(pending);
+    this.ctx.waitUntil(
+      told.catch(() => {
+        this.#toldPending = "";
+      }),
+    );
+  }
+
   /** Gives the name to the machine that waits with this key; returns its pin. The error: none waits with it. */
   approve(name: string, thumbprint: string, who: string): Result<GrantedPin> {
     const record = { who, what: "machine.approve", target: name, detail: `key ${thumbprint}` } as const;
-    return this.#changing(record, () => approvePending(this.#sql, name, thumbprint, Date.now()));
+    const approved = this.#changing(record, () => approvePending(this.#sql, name, thumbprint, Date.now()));
+    this.tellPending();
+    return approved;
   }
 
   /** The machine that waits with this key never gets a name. The error: none waits with it. */
   reject(name: string, thumbprint: string, who: string): Result<null> {
     const record = { who, what: "machine.reject", target: name, detail: `key ${thumbprint}` } as const;
-    return this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, Date.now()));
+    const rejected = this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, Date.now()));
+    this.tellPending();
+    return rejected;
   }
 
   /** Which origins machines report by: the configured ones first. */

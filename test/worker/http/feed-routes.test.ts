@@ -2,6 +2,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { FeedView } from "../../../shared/fleet/feed-view.ts";
 import {
   FEED_CLOSED,
@@ -13,7 +14,7 @@ import {
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { fleetIndex } from "../../../worker/env.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../support/constants.ts";
-import { send } from "../support/machine.ts";
+import { enrolled, enrolling, mintToken, operator, send } from "../support/machine.ts";
 import { machineName, tellingOf } from "../support/made-up-fleet.ts";
 
 const VIEWER = { authorization: `Bearer ${VIEW_SECRET}` };
@@ -97,6 +98,20 @@ describe("a feed", () => {
       expect(again.messages).toMatchObject([{ resumed: true }, { type: "changes", moved: { rows: 1 } }]),
     );
     again.socket.close();
+  });
+
+  it("tells who waits for an approval, as soon as somebody does and until it is decided", async () => {
+    const client = await opened();
+    const waiting = () => client.view.pending.filter(({ name }) => name === "feed-pending");
+    await enrolled("feed-pending");
+    const key = await makeMachineKey();
+    const joinToken = await mintToken({ names: "feed-pending" });
+    expect(await enrolling("feed-pending", { joinToken, key })).toMatchObject({ reason: "name-pinned" });
+    await vi.waitFor(() => expect(waiting()).toMatchObject([{ name: "feed-pending" }]), 5000);
+    const [{ thumbprint } = { thumbprint: "" }] = waiting();
+    await operator("POST", "/v1/nodes/feed-pending/reject", { thumbprint });
+    await vi.waitFor(() => expect(waiting()).toEqual([]), 5000);
+    client.socket.close();
   });
 
   it("answers pings without its object", async () => {
