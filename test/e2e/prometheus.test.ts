@@ -9,7 +9,7 @@ import { parse, stringify } from "yaml";
 import { localParts, untilReady } from "../../infra/local/parts.ts";
 import { freePort } from "../../infra/local/ports.ts";
 import type { FleetState } from "../../shared/fleet/state.ts";
-import { machineName, tellingOf } from "../worker/support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName, tellingOf } from "../worker/support/made-up-fleet.ts";
 import { METRICS } from "../../worker/metrics/metrics.ts";
 import { ROOT } from "./local-cluster.ts";
 import { localWorker, type LocalWorker, randomSecret, sha256 } from "./local-worker.ts";
@@ -42,7 +42,10 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
       adminSecretSha256: sha256(randomSecret()),
       variables: { METRICS_SECRET_SHA256: sha256(secret) },
     });
-    const tellings = STATES.map((state, index) => tellingOf(index, 1, { state, address: "203.0.113.1" }));
+    const tellings = STATES.map((state, index) => {
+      const silentSinceMs = state === "silent" ? FLEET_START_MS : null;
+      return tellingOf(index, 1, { state, silentSinceMs, address: "203.0.113.1" });
+    });
     await fetch(`${worker.url}/tell`, { method: "POST", body: JSON.stringify(tellings) });
     const port = await freePort("", undefined, undefined);
     url = `http://127.0.0.1:${port}`;

@@ -3,19 +3,26 @@
 import { FLEET_STATES } from "../../shared/fleet/state.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
+import type { Outages } from "./outages.ts";
 
 /** Pairs of condition and status that are counted by name: a drop-in may call its conditions as it likes. */
 export const MOST_COUNTED = 300;
 /** Under which all others are counted. */
 const OTHERS = { type: "other", status: "" };
 
+/** What else the index has. */
+interface Beside {
+  rows: Pick<MachineRows, "seq" | "counts">;
+  outages: Pick<Outages, "silent">;
+}
+
 export class FleetMetrics {
   readonly #sql: SqlStorage;
-  readonly #rows: Pick<MachineRows, "seq" | "counts">;
+  readonly #in: Beside;
 
-  constructor(sql: SqlStorage, rows: Pick<MachineRows, "seq" | "counts">) {
+  constructor(sql: SqlStorage, beside: Beside) {
     this.#sql = sql;
-    this.#rows = rows;
+    this.#in = beside;
   }
 
   /** Call it in the transaction of the change. */
@@ -31,19 +38,15 @@ export class FleetMetrics {
 
   /** `isEach`: with two lines for each machine. */
   measure(isEach: boolean): Measured {
-    const counts = this.#rows.counts();
+    const counts = this.#in.rows.counts();
     // Machines that wait for an approval are the registry's.
     const states = FLEET_STATES.filter((state) => state !== "pending");
     return {
       rollcall_machines: states.map((state) => ({ labels: { state }, value: counts[state] ?? 0 })),
       ...(isEach && this.#eachMachine()),
-      rollcall_outage_machines: this.#sql
-        .exec<{ network: string; silent: number }>(
-          `SELECT address AS network, COUNT(*) AS silent FROM machines WHERE state = 'silent' AND address <> ''
-           GROUP BY address HAVING silent > 1`,
-        )
-        .toArray()
-        .map(({ network, silent }) => ({ labels: { network }, value: silent })),
+      rollcall_outage_machines: this.#in.outages.silent().map(({ network, silent }) => {
+        return { labels: { network }, value: silent };
+      }),
       rollcall_clock_skew_seconds: this.#sql
         .exec<{ name: string; skew_ms: number }>("SELECT * FROM skews")
         .toArray()
@@ -54,7 +57,7 @@ export class FleetMetrics {
         .map(({ condition, status, count, since_ms: sinceMs }) => {
           return { labels: { condition, status }, value: count, sinceMs };
         }),
-      rollcall_index_changes_total: [{ labels: {}, value: this.#rows.seq() }],
+      rollcall_index_changes_total: [{ labels: {}, value: this.#in.rows.seq() }],
     };
   }
 

@@ -41,9 +41,9 @@ export class IndexObject extends DurableObject<Environment> {
     super(ctx, env);
     migrate(ctx.storage, INDEX_MIGRATIONS);
     this.#rows = new MachineRows(ctx.storage.sql);
-    this.#metrics = new FleetMetrics(ctx.storage.sql, this.#rows);
     this.#search = new MachineSearch(ctx.storage.sql, this.#rows);
     this.#outages = new Outages(ctx.storage.sql);
+    this.#metrics = new FleetMetrics(ctx.storage.sql, { rows: this.#rows, outages: this.#outages });
     this.#feed = new Feed(ctx, env, this.#rows, this.#outages);
     // What has to be done at certain times; `arm` after each change of what is due.
     const duties: Duty[] = [];

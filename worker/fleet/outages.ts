@@ -89,6 +89,13 @@ export class Outages {
     return { outages: page.map((row) => this.#shown(row)), next };
   }
 
+  /** How many machines are silent in outages that last, by network. */
+  silent(): { network: string; silent: number }[] {
+    const query = `SELECT network, SUM(silent) AS silent FROM outages
+      WHERE ended_ms IS NULL AND machines >= ${OUTAGE_MACHINES} GROUP BY network`;
+    return this.#sql.exec<{ network: string; silent: number }>(query).toArray();
+  }
+
   /** null: there is none, as far as is known. */
   get(id: number, { after, limit }: OutageQuery): OutageAnswer | null {
     const [row] = this.#sql.exec<OutageRow>("SELECT * FROM outages WHERE id = ?", id);

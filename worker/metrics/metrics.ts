@@ -9,7 +9,7 @@ export const METRICS = {
   rollcall_machines: ["gauge", "Machines by state."],
   rollcall_machine_state: ["gauge", "The state of each machine."],
   rollcall_machine_state_since_timestamp_seconds: ["gauge", "When the state of the machine began."],
-  rollcall_outage_machines: ["gauge", "Silent machines of one network, where there are several."],
+  rollcall_outage_machines: ["gauge", "Silent machines of outages that last."],
   rollcall_clock_skew_seconds: [
     "gauge",
     "How far the clock of a machine is ahead, if by more than a minute.",

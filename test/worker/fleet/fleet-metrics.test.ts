@@ -5,6 +5,7 @@ import { describe, expect, it, test } from "vitest";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
 import { FleetMetrics, MOST_COUNTED } from "../../../worker/fleet/fleet-metrics.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import { Outages } from "../../../worker/fleet/outages.ts";
 import type { Measured } from "../../../worker/metrics/metrics.ts";
 import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
 
@@ -20,9 +21,13 @@ function inIndex<T>(work: (index: Index, sql: SqlStorage) => T): Promise<T> {
   return runInDurableObject(env.INDEX.getByName(`metrics-${objects++}`), (_, { storage }) => {
     const { sql } = storage;
     const rows = new MachineRows(sql);
-    const metrics = new FleetMetrics(sql, rows);
-    const note = (change: ReturnType<typeof rows.remove>) =>
-      change && metrics.noteChange(change, FLEET_START_MS);
+    const outages = new Outages(sql);
+    const metrics = new FleetMetrics(sql, { rows, outages });
+    const note = (change: ReturnType<typeof rows.remove>) => {
+      if (!change) return;
+      metrics.noteChange(change, FLEET_START_MS);
+      outages.note(change);
+    };
     return work(
       {
         tell: (index, version, change) => note(rows.take(tellingOf(index, version, change)).change),
@@ -80,12 +85,20 @@ rollcall_machine_state{machine="machine-000003",state="ready"} 1
       expect(more.rollcall_index_changes_total).toEqual([{ labels: {}, value: 3 }]);
     }));
 
-  it("of which several are silent behind one address → so many there, and a silence alone has no line", () =>
+  it("of an outage that lasts → those that are silent still; a silence alone has no line", () =>
     inIndex(({ tell, measure }) => {
-      for (const index of [1, 2]) tell(index, 1, { state: "silent", address: "203.0.113.1" });
-      tell(3, 1, { state: "silent", address: "203.0.113.2" });
-      tell(4, 1, { address: "203.0.113.1" });
-      expect(measure().rollcall_outage_machines).toEqual([{ labels: { network: "203.0.113.1" }, value: 2 }]);
+      const silent = (address: string, sinceMs = FLEET_START_MS): Partial<MachineSummary> => {
+        return { state: "silent", sinceMs, silentSinceMs: sinceMs, address };
+      };
+      const networks = () => measure().rollcall_outage_machines;
+      for (const index of [1, 2, 3]) tell(index, 1, silent("203.0.113.1"));
+      tell(4, 1, silent("203.0.113.2"));
+      tell(5, 1, silent("203.0.113.1", FLEET_START_MS + 3_600_000));
+      expect(networks()).toEqual([{ labels: { network: "203.0.113.1" }, value: 3 }]);
+      tell(1, 2, { address: "203.0.113.1" });
+      expect(networks()).toEqual([{ labels: { network: "203.0.113.1" }, value: 2 }]);
+      for (const index of [2, 3]) tell(index, 2, { address: "203.0.113.1" });
+      expect(networks()).toEqual([]);
     }));
 
   it("whose clocks are ahead, are right again, or that leave → a line only while it is known to be ahead", () =>
