@@ -22,11 +22,7 @@ import type {
 import type { AuditQuery, OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
 import { FEED_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-<<<<<<< HEAD
 import { type Environment, fleetIndex, origins, removeSilentNodesDays } from "../env.ts";
-=======
-import { type Environment, fleetIndex, origins } from "../env.ts";
->>>>>>> e7118f9 (worker/registry: the fleet index is told who waits for an approval, for the feeds)
 import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
 import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
 import { randomNonce } from "../identity/nonce.ts";
