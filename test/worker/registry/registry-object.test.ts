@@ -31,7 +31,7 @@ function beginAgain(storage: DurableObjectStorage, migrations: number): void {
 /** As registries were before they had pins. */
 const OLD_REGISTRY = `
   DROP TABLE tokens; DROP TABLE enrolments; DROP TABLE tombstones; DROP TABLE pins; DROP TABLE pending;
-  DROP TABLE generation; DROP TABLE audit; DROP TABLE machine_log; DROP TABLE origin_uses; DROP TABLE refusal_log;
+  DROP TABLE generation; DROP TABLE audit; DROP TABLE machine_log; DROP TABLE origin_uses; DROP TABLE refusal_log; DROP TABLE refusal_counts;
   DROP TABLE operators; DROP TABLE refused_changes; DROP TABLE bulk_plans; DROP TABLE bulks; DROP TABLE bulk_machines;
   DROP TABLE migrations;
   CREATE TABLE tokens (
