@@ -159,17 +159,17 @@ describe("machines by a filter", () => {
 
   it("→ those that matched in the dry run, whoever matches by then", async () => {
     const [first, back, later] = ["bulk-filter-1", "bulk-filter-2", "bulk-filter-3"];
-    const reports = await Promise.all([first, back, later].map((name) => reporting(name!)));
-    await told(first!);
-    await told(back!);
-    await told(later!, { state: "ready" });
+    const reports = await Promise.all([first, back, later].map((name) => reporting(name)));
+    await told(first);
+    await told(back);
+    await told(later, { state: "ready" });
     const { body: planned } = await asked({ filter, dryRun: true });
     expect(planned.matches.map(({ name, state }) => [name, state])).toEqual([
       [first, "silent"],
       [back, "silent"],
     ]);
-    await told(back!, { state: "ready" });
-    await told(later!);
+    await told(back, { state: "ready" });
+    await told(later);
     const { confirmation } = planned;
     for (const other of [{ ...filter, state: "ready" }, { selector: filter.selector }])
       expect((await asked({ filter: other, confirmation })).status).toBe(409);

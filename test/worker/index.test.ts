@@ -97,7 +97,7 @@ describe("a cron trigger", () => {
   ])("%s → Nodes of silent machines are looked for: %#", async (_, time, variables, times) => {
     const removal = vi.spyOn(RegistryObject.prototype, "removeSilentNodes").mockResolvedValue();
     const trigger = { scheduledTime: Date.parse(time), cron: "", noRetry: () => undefined };
-    await worker.scheduled(trigger as ScheduledController, { ...env, ...variables });
+    await worker.scheduled(trigger, { ...env, ...variables });
     expect(removal).toHaveBeenCalledTimes(times);
   });
 });
