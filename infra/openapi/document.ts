@@ -20,6 +20,8 @@ const TAGS: Record<RouteGroup, string> = {
   fleet: "All machines, without waking one",
   nodes: "One machine, for operators",
   tokens: "Join tokens",
+  operators: "Operators with names",
+  bulk: "Many machines at once",
   deployment: "The deployment as a whole",
   health: "Whether the Worker works",
   machines: "What machines themselves ask",

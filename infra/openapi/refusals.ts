@@ -19,6 +19,7 @@ export const REASON_STATUSES: Record<Reason, number> = {
   "method-not-allowed": 405,
   "ticket-stale": 409,
   "challenge-stale": 409,
+  conflict: 409,
   "name-pinned": 409,
   conflict: 409,
   "facts-unknown": 412,

@@ -4,7 +4,8 @@ import type * as z from "zod/mini";
 import type { Reason } from "../../shared/protocol/answers.ts";
 
 /** The tags of the description. */
-export type RouteGroup = "fleet" | "machines" | "nodes" | "tokens" | "deployment" | "health";
+export type RouteGroup =
+  "fleet" | "machines" | "nodes" | "tokens" | "operators" | "bulk" | "deployment" | "health";
 
 export interface Route {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

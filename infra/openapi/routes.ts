@@ -1,5 +1,7 @@
 // Every route of the Worker, as the API's description has it. A new group is a file in routes/ and a line here.
 import type { Route } from "./route.ts";
+import { ADMINISTRATION_ROUTES } from "./routes/administration.ts";
+import { BULK_ROUTES } from "./routes/bulk.ts";
 import { DEPLOYMENT_ROUTES } from "./routes/deployment.ts";
 import { FLEET_ROUTES } from "./routes/fleet.ts";
 import { HEALTH_ROUTES } from "./routes/health.ts";
@@ -11,6 +13,8 @@ export const ROUTES: readonly Route[] = [
   ...FLEET_ROUTES,
   ...NODE_ROUTES,
   ...TOKEN_ROUTES,
+  ...ADMINISTRATION_ROUTES,
+  ...BULK_ROUTES,
   ...DEPLOYMENT_ROUTES,
   ...HEALTH_ROUTES,
   ...MACHINE_ROUTES,

@@ -41,6 +41,9 @@ const QUERIES: Readonly<Record<string, string>> = {
   getNodeHistory: "since=2026-01-01T00:00:00Z&kind=registration&limit=1000&before=1000",
   getAudit: `by=machines&target=${NAME}&limit=1&before=1000000`,
   getClusterHistory: "limit=1&before=1",
+  listRevocations: `after=1.${"t".repeat(43)}&limit=1`,
+  listSilentNodes: "days=3650",
+  getBulk: "after=a&limit=1",
   listOriginMachines: `origin=${encodeURIComponent(ORIGIN)}&after=a&limit=1000`,
 };
 
@@ -50,6 +53,8 @@ const BODIES: Readonly<Record<string, unknown>> = {
   approveMachine: { thumbprint: "t".repeat(43) },
   rejectMachine: { thumbprint: "t".repeat(43) },
   changeNode: { runtime: "none" },
+  createOperator: { name: "described", role: "view", expiresInSeconds: 60 },
+  actOnMany: { action: "register", names: ["described"], dryRun: true },
 };
 
 interface Asking {
@@ -61,6 +66,16 @@ interface Asking {
 /** What has to be there first for a route to succeed; absent: the machine NAME. */
 const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
   revokeToken: async () => (await operator<{ id: string }>("POST", "/v1/tokens", BODIES["mintToken"])).body,
+  revokeOperator: async () => {
+    await operator("POST", "/v1/operators", {
+      name: "described-revoked",
+      role: "view",
+      expiresInSeconds: 60,
+    });
+    return { id: "described-revoked" };
+  },
+  getBulk: begun,
+  stopBulk: begun,
   approveMachine: () => waiting("described-approved"),
   rejectMachine: () => waiting("described-rejected"),
   revokeMachine: () => enrolled("described-revoked"),
@@ -72,6 +87,14 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
     return { name: machine.name };
   },
 };
+
+/** An action on many machines. */
+async function begun(): Promise<Asking> {
+  const asked = { action: "register", names: [NAME] };
+  const { body } = await operator("POST", "/v1/bulk", { ...asked, dryRun: true });
+  const { confirmation } = body;
+  return (await operator<{ id: string }>("POST", "/v1/bulk", { ...asked, confirmation })).body;
+}
 
 async function waiting(name: string): Promise<Asking> {
   await enrolled(name);
@@ -185,17 +208,17 @@ describe("a good request", () => {
   );
 
   it.each(some(({ query }) => query))("%s, without any parameter → as described", async (_, route) => {
-    const response = await ask(route, { query: "" });
+    const response = await ask(route, { ...(await PREPARED[route.id]?.()), query: "" });
     if (response.ok) return expectAnswer(route, response);
     await expectRefusal(route, response, { reason: "invalid-query" });
   });
 
   it.each(some(({ who }) => who === "view"))("%s, by who may only look → the same", async (_, route) => {
-    await expectAnswer(route, await ask(route, { secret: VIEW_SECRET }));
+    await expectAnswer(route, await ask(route, { ...(await PREPARED[route.id]?.()), secret: VIEW_SECRET }));
   });
 
   it.each(some(({ method }) => method === "GET"))("%s by HEAD → without a body", async (_, route) => {
-    const response = await ask(route, { method: "HEAD" });
+    const response = await ask(route, { ...(await PREPARED[route.id]?.()), method: "HEAD" });
     expect([Object.keys(route.answers), await response.text()]).toEqual([
       expect.arrayContaining([String(response.status)]),
       "",

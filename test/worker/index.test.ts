@@ -32,7 +32,7 @@ const TAKEN: [path: string, allow: string][] = [
   ["/v1/outages/:id", "GET, HEAD"],
   ["/v1/nodes/:name/revoke", "POST"],
   ["/v1/operators", "POST, GET, HEAD"],
-  ["/v1/operators/:name", "DELETE"],
+  ["/v1/operators/:id", "DELETE"],
   ["/v1/revocations", "GET, HEAD"],
   ["/v1/settings", "GET, HEAD"],
   ["/v1/silent-nodes", "GET, HEAD"],

@@ -34,8 +34,8 @@ administrationRoutes.get("/v1/operators", operator, noQuery, async (c) =>
   c.json({ operators: await registry(c.env).listOperators() } satisfies OperatorsAnswer),
 );
 
-administrationRoutes.delete("/v1/operators/:name", operator, noQuery, async (c) => {
-  const revoked = await registry(c.env).revokeOperator(c.req.param("name"), c.var.operator.who);
+administrationRoutes.delete("/v1/operators/:id", operator, noQuery, async (c) => {
+  const revoked = await registry(c.env).revokeOperator(c.req.param("id"), c.var.operator.who);
   c.get("isolate").operators.clear();
   return revoked.ok ? c.body(null, 204) : refuse("not-found");
 });
