@@ -21,7 +21,6 @@ export const REASON_STATUSES: Record<Reason, number> = {
   "challenge-stale": 409,
   conflict: 409,
   "name-pinned": 409,
-  conflict: 409,
   "facts-unknown": 412,
   "body-too-large": 413,
   "upgrade-required": 426,
