@@ -18,14 +18,14 @@ export interface Destination {
   epochSeconds: number;
 }
 
-export const npmTarballName = `${PACKAGE}-${VERSION}.tgz`;
+export const npmTarballName = (name: string = PACKAGE) => `${name}-${VERSION}.tgz`;
 export const debName = (architecture: Architecture) => `${PACKAGE}_${VERSION}_${architecture}.deb`;
 export const folderName = (architecture: Architecture) => `${PACKAGE}_${VERSION}_${architecture}`;
 
 /** npm pack normalizes modes and times itself. The packages below are made of what it has packed. */
-export function packNpm({ out, work }: Destination): string {
-  const made = output("npm", ["pack", "--silent", "--workspace", "node-shim", "--pack-destination", out]);
-  const tarball = join(out, npmTarballName);
+export function packNpm({ out, work }: Destination, folder = "node-shim", name: string = PACKAGE): string {
+  const made = output("npm", ["pack", "--silent", `./${folder}`, "--pack-destination", out]);
+  const tarball = join(out, npmTarballName(name));
   renameSync(join(out, made.trim().split("\n").at(-1) ?? ""), tarball);
   output("tar", ["-xzf", tarball, "-C", work]);
   return tarball;
@@ -34,10 +34,18 @@ export function packNpm({ out, work }: Destination): string {
 export async function packDeb(to: Destination, runtime?: Runtime): Promise<string> {
   const build = buildIn(to, "tree", runtime);
   fillTree(build);
-  const deb = join(to.out, debName(runtime?.architecture ?? "all"));
+  return makeDeb(to, build.tree, debName(runtime?.architecture ?? "all"));
+}
+
+export async function makeDeb(
+  { out, epochSeconds }: Destination,
+  tree: string,
+  name: string,
+): Promise<string> {
+  const deb = join(out, name);
   // One thread: xz splits its output by the number of cores. And xz: dpkg on older releases knows no zstd.
-  const flags = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build", build.tree, deb];
-  await run("dpkg-deb", flags, { SOURCE_DATE_EPOCH: String(to.epochSeconds) });
+  const flags = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build", tree, deb];
+  await run("dpkg-deb", flags, { SOURCE_DATE_EPOCH: String(epochSeconds) });
   return deb;
 }
 

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { shimProgram } from "../../node-shim/cli/program.ts";
 import { UNIT_NAME } from "../../node-shim/service/unit.ts";
-import { manPage } from "./man-page.ts";
+import { type ManualPart, manPage } from "./man-page.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface Build {
@@ -62,8 +62,18 @@ export function noticesOf({ npmPackage, runtime }: Build): string {
 
 export function manual({ version, epochSeconds }: Build): Buffer {
   const date = new Date(epochSeconds * 1000).toISOString().slice(0, 10);
-  return gzip(manPage(shimProgram(), { version, date }));
+  return gzip(manPage(shimProgram(), { version, date }, SHIM_MANUAL));
 }
+
+const SHIM_MANUAL: ManualPart = {
+  section: 8,
+  files: [
+    ["/etc/rollcall/kubelet.yaml", "KubeletConfiguration that the service reads."],
+    ["/etc/rollcall/node-shim.env", "The service's environment: NODE_SHIM_FLAGS, ROLLCALL_URL, HTTPS_PROXY."],
+    ["/var/lib/rollcall", "The machine's key and enrolment."],
+    ["/run/rollcall-node-shim/status.json", "What node-shim status shows of the service."],
+  ],
+};
 
 export const gzip = (text: string) => gzipSync(text, { level: 9 });
 

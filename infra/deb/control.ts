@@ -2,7 +2,7 @@
 import type { RuntimeArchitecture } from "./runtime.ts";
 
 export const PACKAGE = "rollcall-node-shim";
-const MAINTAINER = "rollcall <node-shim@rollcall.dev>";
+export const MAINTAINER = "rollcall <node-shim@rollcall.dev>";
 
 export type Architecture = "all" | RuntimeArchitecture;
 
@@ -45,9 +45,9 @@ ${architecture === "all" ? "" : " .\n The Node.js that it runs on is inside.\n"}
 }
 
 /** `date` is the build's. */
-export function changelogText(version: string, date: Date): string {
+export function changelogText(version: string, date: Date, name: string = PACKAGE): string {
   const rfc2822 = date.toUTCString().replace("GMT", "+0000");
-  return `${PACKAGE} (${version}) unstable; urgency=medium
+  return `${name} (${version}) unstable; urgency=medium
 
   * See the project's history for what has changed.
 
@@ -64,7 +64,7 @@ export function copyrightText(notices: string): string {
     .join("\n");
   return `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: rollcall
-Comment: dist/*.js bundle the libraries below, each under its own terms.
+Comment: what is in dist bundles the libraries below, each under its own terms.
 ${indented}
 
 Files: *

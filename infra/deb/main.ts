@@ -1,4 +1,4 @@
-// npm run packages: what machines install of the shim, reproducibly.
+// npm run packages: what machines install of the shim, and operators of the command line, reproducibly.
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,6 +6,7 @@ import { basename, join, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { debName, folderName, packDeb, packFolder, packNpm, type Destination } from "./archives.ts";
+import { CLI_PACKAGE, packCli } from "./cli.ts";
 import { type Architecture, PACKAGE } from "./control.ts";
 import { output, ROOT } from "./programs.ts";
 import { findRuntime, type RuntimeArchitecture } from "./runtime.ts";
@@ -18,6 +19,9 @@ Makes, beside install.sh and SHA256SUMS:
   ${PACKAGE}_VERSION_all.deb       apt install, with the machine's nodejs
   ${PACKAGE}_VERSION_amd64.deb     apt install, a Node.js inside; arm64 as well
   ${PACKAGE}_VERSION_amd64.tar.gz  install.sh, a Node.js inside; arm64 as well
+  ${CLI_PACKAGE}-VERSION.tgz           the operator's command line: npm install -g
+  ${CLI_PACKAGE}_VERSION_all.deb       the same: apt install, with completions and a manual page
+  ${CLI_PACKAGE}-VERSION.cjs           the same as one file: install -m 755 FILE ~/bin/rollcall
 
 The same commit gives the same bytes: times are SOURCE_DATE_EPOCH, by default the last commit's. The Node.js of the
 other architecture comes from the npm registry, with the integrity of package-lock.json; it is kept for the next time.
@@ -73,12 +77,13 @@ async function packages({ out, architectures }: Flags): Promise<void> {
   try {
     const place = { out: folder, work, epochSeconds: sourceDateEpoch() };
     const npmTarball = packNpm(place);
+    const cli = packCli(place);
     const made = await Promise.all(
       architectures.map(async (architecture) =>
         architecture === "all" ? [await packDeb(place)] : packWithRuntime(place, architecture),
       ),
     );
-    const sums = [npmTarball, ...made.flat(), packInstaller(place)].map(sumLine).join("");
+    const sums = [npmTarball, ...made.flat(), packInstaller(place), ...(await cli)].map(sumLine).join("");
     writeFileSync(join(folder, "SHA256SUMS"), sums);
     process.stdout.write(sums);
   } finally {
@@ -91,7 +96,7 @@ function sumLine(file: string): string {
 }
 
 const program = new Command("npm run packages --")
-  .description("Builds what machines install.")
+  .description("Builds what machines and operators install.")
   .option("--out <folder>", "where the packages go", "dist")
   .addOption(
     new Option("--architectures <list>", "of which packages are made")

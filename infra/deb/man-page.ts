@@ -1,4 +1,4 @@
-// node-shim.8 out of the command line's own help, so that there is one source of both.
+// A program's manual page out of its own help, so that there is one source of both.
 import type { Command, Option } from "commander";
 
 export interface Edition {
@@ -7,38 +7,70 @@ export interface Edition {
   date: string;
 }
 
+/** What its help does not say of a program. */
+export interface ManualPart {
+  /** 1: for everybody; 8: for who administers the machine. */
+  section: 1 | 8;
+  files: readonly (readonly [path: string, what: string])[];
+}
+
+const SECTION_NAMES = { 1: "User Commands", 8: "System Administration" } as const;
+
 /** The manual page of a program, in man(7). */
-export function manPage(program: Command, { version, date }: Edition): string {
+export function manPage(
+  program: Command,
+  { version, date }: Edition,
+  { section, files }: ManualPart,
+): string {
   const name = program.name();
+  const commands = leavesOf(program);
   return [
-    `.TH ${name.toUpperCase().replaceAll("-", String.raw`\-`)} 8 ${date} "rollcall ${version}" "System Administration"`,
+    `.TH ${name.toUpperCase().replaceAll("-", String.raw`\-`)} ${section} ${date} "rollcall ${version}" "${SECTION_NAMES[section]}"`,
     ".SH NAME",
     `${roff(name)} \\- ${roff(lowerFirst(program.description()).replace(/\.$/, ""))}`,
     ".SH SYNOPSIS",
-    ...program.commands.flatMap((command) => [
-      `.B ${roff(`${name} ${command.name()}`)}`,
+    ...commands.flatMap(({ path, command }) => [
+      `.B ${roff(`${name} ${path}`)}`,
       ...(command.options.length > 0 ? [String.raw`.RI [ options ]`] : []),
       ".br",
     ]),
+    ...globalPart(program),
     ".SH COMMANDS",
-    ...program.commands.flatMap((command) => commandPart(command)),
+    ...commands.flatMap(commandPart),
     ...configurationPart(program.commands),
     ...sections(afterHelp(program)),
     ".SH FILES",
-    ...FILES.flatMap(([path, what]) => [".TP", `.I ${roff(path)}`, roff(what)]),
+    ...files.flatMap(([path, what]) => [".TP", `.I ${roff(path)}`, roff(what)]),
     "",
   ].join("\n");
 }
 
-const FILES = [
-  ["/etc/rollcall/kubelet.yaml", "KubeletConfiguration that the service reads."],
-  ["/etc/rollcall/node-shim.env", "The service's environment: NODE_SHIM_FLAGS, ROLLCALL_URL, HTTPS_PROXY."],
-  ["/var/lib/rollcall", "The machine's key and enrolment."],
-  ["/run/rollcall-node-shim/status.json", "What node-shim status shows of the service."],
-] as const;
+interface Leaf {
+  /** `token create` */
+  path: string;
+  command: Command;
+}
+
+/** Those that do something, with the words that lead to them. */
+function leavesOf(program: Command, before = ""): Leaf[] {
+  return program.commands.flatMap((command) => {
+    const path = before + command.name();
+    const below = leavesOf(command, `${path} `);
+    return below.length > 0 && command.registeredArguments.length === 0
+      ? below
+      : [{ path, command }, ...below];
+  });
+}
+
+/** Those of every command. */
+function globalPart({ options }: Command): string[] {
+  const shown = options.filter(({ hidden }) => !hidden);
+  return shown.length === 0 ? [] : [".SH OPTIONS", ...shown.flatMap(optionPart)];
+}
 
 /** The flags that are grouped in the help are those of many commands: once is enough. */
 function configurationPart(commands: readonly Command[]): string[] {
+  if (!commands.some(({ options }) => options.some(isGrouped))) return [];
   const grouped = commands.flatMap(({ options }) => options.filter(isGrouped));
   const having = commands.filter(({ options }) => options.some(isGrouped)).map((command) => command.name());
   const once = [...new Map(grouped.map((option) => [option.flags, option])).values()];
@@ -56,10 +88,10 @@ function optionPart({ flags, description, defaultValue }: Option): string[] {
   return [".TP", `.B ${roff(flags)}`, roff(description + preset)];
 }
 
-function commandPart(command: Command): string[] {
+function commandPart({ path, command }: Leaf): string[] {
   const own = command.options.filter((option) => !option.hidden && !isGrouped(option));
   return [
-    `.SS ${roff(command.name())}`,
+    `.SS ${roff(path)}`,
     roff(command.description()),
     ...own.flatMap(optionPart),
     ...afterHelp(command).flatMap((line) => (/^\S.*:$/.test(line) ? [".PP", roff(line)] : exampleLine(line))),
@@ -69,7 +101,7 @@ function commandPart(command: Command): string[] {
 /** "Title:" and the indented lines below it become a section. */
 function sections(lines: string[]): string[] {
   return lines.flatMap((line) =>
-    /^\S.*:$/.test(line) ? [`.SH ${roff(line.slice(0, -1).toUpperCase())}`] : exampleLine(line),
+    /^[^\s,:][^,:]{0,40}:$/.test(line) ? [`.SH ${roff(line.slice(0, -1).toUpperCase())}`] : exampleLine(line),
   );
 }
 

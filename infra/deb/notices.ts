@@ -1,10 +1,10 @@
-// The licences that the shim's package carries: its own, and those of the libraries in its bundles, as their terms ask
-// for (dist/LICENSE, dist/THIRD-PARTY-NOTICES.txt).
+// The licences that an npm package carries: its own, and those of the libraries in its bundles, as their terms ask for
+// (dist/LICENSE, dist/THIRD-PARTY-NOTICES.txt). Runs in the package's folder, before npm packs it.
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const SHIM = join(ROOT, "node-shim");
+const PACKAGE = process.cwd();
 
 interface Metafile {
   inputs: Record<string, unknown>;
@@ -32,6 +32,6 @@ function noticeOf(folder: string): string {
   return `${name} ${version}, ${license}\n\n${text}\n`;
 }
 
-const notices = bundledPackages(join(SHIM, "dist")).map((folder) => noticeOf(join(SHIM, folder)));
-writeFileSync(join(SHIM, "dist/THIRD-PARTY-NOTICES.txt"), notices.join(`\n${"-".repeat(72)}\n\n`));
-copyFileSync(join(ROOT, "LICENSE"), join(SHIM, "dist/LICENSE"));
+const notices = bundledPackages(join(PACKAGE, "dist")).map((folder) => noticeOf(join(PACKAGE, folder)));
+writeFileSync(join(PACKAGE, "dist/THIRD-PARTY-NOTICES.txt"), notices.join(`\n${"-".repeat(72)}\n\n`));
+copyFileSync(join(ROOT, "LICENSE"), join(PACKAGE, "dist/LICENSE"));

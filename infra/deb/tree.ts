@@ -40,9 +40,8 @@ export function fillTree(build: Build): void {
 function putControl({ tree, runtime, root, version }: Build): void {
   const put = writerOf(tree);
   const files = filesIn(tree);
-  const bytes = files.reduce((sum, file) => sum + lstatSync(join(tree, file)).size, 0);
   const architecture = runtime?.architecture ?? "all";
-  put("DEBIAN/control", controlText({ version, architecture, sizeKib: Math.ceil(bytes / 1024) }));
+  put("DEBIAN/control", controlText({ version, architecture, sizeKib: sizeKibOf(tree) }));
   put(
     "DEBIAN/conffiles",
     files
@@ -54,15 +53,20 @@ function putControl({ tree, runtime, root, version }: Build): void {
   for (const script of ["postinst", "prerm", "postrm"]) put(`DEBIAN/${script}`, fileOf(root, script), 0o755);
 }
 
+export function sizeKibOf(tree: string): number {
+  const bytes = filesIn(tree).reduce((sum, file) => sum + lstatSync(join(tree, file)).size, 0);
+  return Math.ceil(bytes / 1024);
+}
+
 /** Of all files and links, from the tree's root, in an order that is the same everywhere. */
-function filesIn(tree: string): string[] {
+export function filesIn(tree: string): string[] {
   return readdirSync(tree, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())
     .map((entry) => relative(tree, join(entry.parentPath, entry.name)))
     .sort();
 }
 
-function md5sums(tree: string, files: string[]): string {
+export function md5sums(tree: string, files: string[]): string {
   return files
     .filter((file) => !file.startsWith("etc/") && lstatSync(join(tree, file)).isFile())
     .map(

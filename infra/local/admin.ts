@@ -17,6 +17,6 @@ export async function mintToken(workerUrl: string, adminSecret: string, wish: To
   const body = { ...wish, expiresInSeconds: EXPIRES_IN_SECONDS };
   const answer = await ask(connection, { method: "POST", path: "/v1/tokens", body });
   const minted = answer.ok ? readAnswer(mintedTokenSchema, answer.value) : answer;
-  if (!minted.ok) throw new Error(minted.error);
+  if (!minted.ok) throw new Error(minted.error.says);
   return minted.value.token;
 }

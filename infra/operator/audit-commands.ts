@@ -2,7 +2,7 @@
 import { auditSchema } from "../../shared/protocol/operator-answers.ts";
 import { answerLog } from "./answer.ts";
 import type { OperatorProgram } from "./operator-program.ts";
-import { auditTable } from "./print.ts";
+import { auditList } from "./print.ts";
 import { wholeNumber } from "./token-wish.ts";
 
 interface AuditFlags {
@@ -32,6 +32,6 @@ export function auditCommand(program: OperatorProgram): void {
       const query = new URLSearchParams({ by: refused ? "refusals" : caused });
       if (target !== undefined) query.set("target", target);
       const log = { path: `/v1/audit?${query.toString()}`, limit: all ? Infinity : limit };
-      return answerLog(program, log, auditSchema, auditTable);
+      return answerLog(program, log, auditSchema, auditList);
     });
 }

@@ -1,85 +1,20 @@
 // The operator's side of the Worker's API: one request function, and what went wrong in words that say what to do.
-// Reads its credentials from environment and files, and never prints them.
-import { readFileSync } from "node:fs";
+// Prints nothing.
 import * as z from "zod/mini";
-import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
-import { originOf } from "../../node-shim/worker-link/origin.ts";
+import { faultOf } from "../../node-shim/base/fault.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
-import { failure, type Result, success } from "../../shared/result.ts";
+import { type Result, success } from "../../shared/result.ts";
+import { fault, type OperatorFault } from "./fault.ts";
 
 export interface WorkerConnection {
   /** The Worker's origin: `https://rollcall.example.com`. */
   url: string;
-  /** Who asks: the admin secret, a service token of Cloudflare Access, or both. */
+  /** Who asks: a secret, a token of Cloudflare Access, or both. */
   headers: Record<string, string>;
 }
 
-/** What the environment is asked for. */
-export interface OperatorEnvironment {
-  ROLLCALL_URL?: string | undefined;
-  ROLLCALL_ADMIN_SECRET?: string | undefined;
-  ROLLCALL_ADMIN_SECRET_FILE?: string | undefined;
-  CF_ACCESS_CLIENT_ID?: string | undefined;
-  CF_ACCESS_CLIENT_SECRET?: string | undefined;
-}
-
-/** Flags beat the environment. The error says what to do where something is missing. */
-export function connectionOf(
-  flags: { url?: string; secretFile?: string },
-  environment: OperatorEnvironment,
-): Result<WorkerConnection> {
-  const url = flags.url ?? environment.ROLLCALL_URL;
-  if (!url) return failure("which Worker? Pass --url https://HOST or set ROLLCALL_URL");
-  const secret = secretOf(flags.secretFile, environment);
-  if (!secret.ok) return secret;
-  const headers = credentials(secret.value, environment);
-  if (Object.keys(headers).length === 0) {
-    return failure(
-      "no credentials: pass --secret-file, set ROLLCALL_ADMIN_SECRET or ROLLCALL_ADMIN_SECRET_FILE, or set " +
-        "CF_ACCESS_CLIENT_ID and CF_ACCESS_CLIENT_SECRET for a service token of Cloudflare Access",
-    );
-  }
-  try {
-    return success({
-      url: originOf(url, flags.url === undefined ? "ROLLCALL_URL" : "--url"),
-      headers,
-    });
-  } catch (error) {
-    return failure(faultOf(error));
-  }
-}
-
-function credentials(secret: string | undefined, environment: OperatorEnvironment): Record<string, string> {
-  const { CF_ACCESS_CLIENT_ID: id, CF_ACCESS_CLIENT_SECRET: accessSecret } = environment;
-  return {
-    ...(secret && { authorization: `Bearer ${secret}` }),
-    ...(id && accessSecret && { "cf-access-client-id": id, "cf-access-client-secret": accessSecret }),
-  };
-}
-
-/** undefined: none is named. */
-function secretOf(
-  secretFile: string | undefined,
-  environment: OperatorEnvironment,
-): Result<string | undefined> {
-  const file =
-    secretFile ?? (environment.ROLLCALL_ADMIN_SECRET ? undefined : environment.ROLLCALL_ADMIN_SECRET_FILE);
-  if (file === undefined) return oneSecret(environment.ROLLCALL_ADMIN_SECRET, "ROLLCALL_ADMIN_SECRET");
-  try {
-    return oneSecret(readFileSync(file, "utf8").trim(), `the admin secret's file ${file}`);
-  } catch (error) {
-    return failure(`the admin secret's file ${file} cannot be read (${codeOf(error)})`);
-  }
-}
-
-/** What cannot be a bearer token is refused here: fetch's own words would quote it. */
-function oneSecret(text: string | undefined, where: string): Result<string | undefined> {
-  if (text === undefined || /^[\w.~+/=-]*$/.test(text)) return success(text);
-  return failure(`${where} holds no secret: one word is expected, of letters, digits and -._~+/=`);
-}
-
 export interface OperatorRequest {
-  method: "GET" | "POST" | "PATCH" | "DELETE";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   body?: unknown;
   /** What is missing where the Worker has nothing by this path: `no machine edge-9`. */
@@ -88,54 +23,96 @@ export interface OperatorRequest {
   typed?: Record<string, string>;
   /** A status beyond 299 whose body is an answer, unless it is a problem document. */
   answersWith?: number;
+  /** In place of what a person waits for. */
+  withinMs?: number;
 }
 
 /** A call that hangs must not hang a script. */
 const DEADLINE_MS = 30_000;
 
 /** The answer's body as the Worker sent it, null where it has none; or, where it refuses, the Worker's own words. */
-export async function ask(connection: WorkerConnection, request: OperatorRequest): Promise<Result<unknown>> {
-  const { url } = connection;
+export async function ask(
+  connection: WorkerConnection,
+  request: OperatorRequest,
+): Promise<Result<unknown, OperatorFault>> {
   const response = await send(connection, request);
+  return response.ok ? bodyOf(connection, request, response.value) : response;
+}
+
+/** The same, with its ETag; null: it is what this ETag stands for. */
+export async function askUnlessSame(
+  connection: WorkerConnection,
+  request: OperatorRequest,
+  etag: string | undefined,
+): Promise<Result<{ body: unknown; etag: string | undefined } | null, OperatorFault>> {
+  const headers = { ...connection.headers, ...(etag !== undefined && { "if-none-match": etag }) };
+  const response = await send({ ...connection, headers }, request);
   if (!response.ok) return response;
-  const { status, text } = response.value;
-  if (status >= 300 && status < 400) {
-    return failure(
-      `${url} wants a login (Cloudflare Access): set CF_ACCESS_CLIENT_ID and CF_ACCESS_CLIENT_SECRET`,
-    );
-  }
+  if (etag !== undefined && response.value.status === 304) return success(null);
+  const body = bodyOf(connection, request, response.value);
+  return body.ok ? success({ body: body.value, etag: response.value.etag }) : body;
+}
+
+interface Answered {
+  status: number;
+  text: string;
+  etag: string | undefined;
+}
+
+function bodyOf(
+  { url }: WorkerConnection,
+  request: OperatorRequest,
+  { status, text }: Answered,
+): Result<unknown, OperatorFault> {
+  if (status >= 300 && status < 400)
+    return fault("refused", `${url} wants a login (Cloudflare Access): ${LOGIN}`);
   const body = text === "" ? null : parseJson(text);
   if (status < 300 && body !== undefined) return success(body);
   const { data: problem } = problemSchema.safeParse(body);
   if (!problem && status === request.answersWith && body !== undefined) return success(body);
-  if (!problem) return failure(`${url} answered HTTP ${status} without a reason: is this a rollcall Worker?`);
-  if (problem.reason === "not-found" && request.missing) return failure(request.missing);
-  return failure(inTypedWords(problem, request));
+  if (!problem)
+    return fault(
+      "unreachable",
+      `${url} answered HTTP ${status} without a reason: is this a rollcall Worker?`,
+    );
+  if (problem.reason === "not-found" && request.missing) return fault("not-found", request.missing);
+  return fault(reasonOf(status), inTypedWords(problem, request));
+}
+
+const LOGIN = "set CF_ACCESS_CLIENT_ID and CF_ACCESS_CLIENT_SECRET, or use a context with --cloudflared";
+
+/** By the status of a problem document. */
+function reasonOf(status: number): OperatorFault["reason"] {
+  if (status === 400) return "usage";
+  if (status === 401 || status === 403) return "refused";
+  return status === 404 ? "not-found" : "failed";
 }
 
 /** Who typed a command knows its flags, and not the fields that they become. */
 function inTypedWords(
-  { title, detail = "", pointer = "" }: z.infer<typeof problemSchema>,
+  { title, detail = "", pointer = "", parameter = "" }: z.infer<typeof problemSchema>,
   { typed = {} }: OperatorRequest,
 ): string {
-  const flag = typed[pointer.split("/")[1] ?? ""];
+  const flag = typed[parameter || (pointer.split("/")[1] ?? "")];
   if (flag !== undefined) return `${flag}: ${detail}`;
-  return `${title}. ${detail}${pointer ? ` (at ${pointer})` : ""}`;
+  const where = parameter || pointer;
+  return `${title}. ${detail}${where ? ` (at ${where})` : ""}`;
 }
 
 async function send(
   { url, headers }: WorkerConnection,
-  { method, path, body }: OperatorRequest,
-): Promise<Result<{ status: number; text: string }>> {
+  { method, path, body, withinMs = DEADLINE_MS }: OperatorRequest,
+): Promise<Result<Answered, OperatorFault>> {
   const init = body === undefined ? {} : { body: JSON.stringify(body) };
   try {
     // A redirect (Access's login page) must not be given the secret.
-    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const signal = AbortSignal.timeout(withinMs);
     const response = await fetch(url + path, { method, headers, redirect: "manual", signal, ...init });
-    return success({ status: response.status, text: await response.text() });
+    const etag = response.headers.get("etag") ?? undefined;
+    return success({ status: response.status, text: await response.text(), etag });
   } catch (error) {
     const { cause } = error as Error;
-    return failure(`${url} cannot be reached: ${faultOf(cause ?? error)}`);
+    return fault("unreachable", `${url} cannot be reached: ${faultOf(cause ?? error)}`);
   }
 }
 
@@ -145,14 +122,17 @@ const problemSchema = z.object({
   reason: z.optional(z.string()),
   detail: z.optional(z.string()),
   pointer: z.optional(z.string()),
+  /** Of the query. */
+  parameter: z.optional(z.string()),
 });
 
 /** The answer as this schema has it; an error where the Worker is of a version that answers otherwise. */
-export function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): Result<T> {
+export function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): Result<T, OperatorFault> {
   const read = schema.safeParse(answer);
   if (read.success) return success(read.data);
   const { path, message } = firstFault(read.error);
-  return failure(
+  return fault(
+    "failed",
     `the Worker answers otherwise than this command line understands (at ${path || "/"}: ${message}): ` +
       "use the one of the Worker's version, or --json",
   );

@@ -2,7 +2,7 @@
 import { clusterHistorySchema } from "../../shared/protocol/operator-answers.ts";
 import { answerLog } from "./answer.ts";
 import type { OperatorProgram } from "./operator-program.ts";
-import { clusterTable } from "./print.ts";
+import { clusterList } from "./print.ts";
 import { wholeNumber } from "./token-wish.ts";
 
 export function clusterCommand(program: OperatorProgram): void {
@@ -15,6 +15,6 @@ export function clusterCommand(program: OperatorProgram): void {
     .option("--all", "all entries that are kept")
     .action(({ limit, all = false }: { limit: number; all?: boolean }) => {
       const log = { path: "/v1/cluster/history", limit: all ? Infinity : limit };
-      return answerLog(program, log, clusterHistorySchema, clusterTable);
+      return answerLog(program, log, clusterHistorySchema, clusterList);
     });
 }

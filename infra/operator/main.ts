@@ -1,5 +1,11 @@
-// npm run rollcall: the operator's command line. Runs the command that is asked for; knows none of them.
-import { runCommandLine } from "./command-line.ts";
+// rollcall: the operator's command line. Runs the command that is asked for; knows none of them.
+import { basename } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { COMPLETE, runCommandLine } from "./command-line.ts";
 import { terminal } from "./confirm.ts";
 
-await runCommandLine(process.argv.slice(2), { process, terminal });
+const [, program = "", ...args] = process.argv;
+/** kubectl asks the program of this name to complete its plugin. */
+const words = basename(program) === "kubectl_complete-rollcall" ? [COMPLETE, ...args] : args;
+
+void runCommandLine(words, { process, terminal, now: Date.now, pause });

@@ -1,12 +1,12 @@
 // The operator's program, and what it runs in: a process, and perhaps a person at its terminal.
 import { Command } from "commander";
-import type { OperatorEnvironment } from "./client.ts";
 import type { Terminal } from "./confirm.ts";
+import type { OperatorEnvironment } from "./contexts/connection.ts";
 
 /** What of a process a command reads and changes: typically this one. */
 export interface OperatorProcess {
-  env: OperatorEnvironment;
-  stdout: TextStream;
+  env: OperatorEnvironment & { NO_COLOR?: string | undefined; TERM?: string | undefined };
+  stdout: TextStream & { isTTY?: boolean | undefined; columns?: number | undefined };
   stderr: TextStream;
   exitCode?: number | string | null | undefined;
 }
@@ -18,6 +18,10 @@ export interface Surroundings {
   process: OperatorProcess;
   /** Who is asked before what cannot be taken back. */
   terminal: Terminal;
+  /** Milliseconds since 1970: typically Date.now. */
+  now: () => number;
+  /** Resolves after so many milliseconds: typically a timer. */
+  pause: (ms: number) => Promise<void>;
 }
 
 /** Prints to its surroundings alone. A wrong command line, or --help, is a CommanderError: it ends no process. */
@@ -32,6 +36,7 @@ export class OperatorProgram extends Command {
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
     });
+    this.configureHelp({ showGlobalOptions: true });
     this.exitOverride();
   }
 }

@@ -2,7 +2,7 @@
 import { originMachinesSchema, originsSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, shown } from "./answer.ts";
 import type { OperatorProgram } from "./operator-program.ts";
-import { originMachineTable, originTable } from "./print.ts";
+import { originMachineList, originList } from "./print.ts";
 import { wholeNumber } from "./token-wish.ts";
 
 export function originCommands(program: OperatorProgram): void {
@@ -16,7 +16,7 @@ export function originCommands(program: OperatorProgram): void {
       answer(
         program,
         { method: "GET", path: "/v1/origins" },
-        shown(originsSchema, ({ origins }) => originTable(origins)),
+        shown(originsSchema, ({ origins }) => originList(origins)),
       ),
     );
   origin
@@ -29,7 +29,7 @@ export function originCommands(program: OperatorProgram): void {
       return answer(
         program,
         { method: "GET", path: `/v1/origins/machines?${query.toString()}` },
-        shown(originMachinesSchema, ({ machines }) => originMachineTable(machines)),
+        shown(originMachinesSchema, ({ machines }) => originMachineList(machines)),
       );
     });
 }

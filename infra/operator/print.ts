@@ -1,5 +1,5 @@
-// What the operator's command line prints: tables for people. Every text that came from a machine is made harmless to
-// a terminal.
+// What the commands about tokens, logs and origins print, as lists. Every text that came from a machine is made harmless
+// to a terminal by what prints it.
 import type {
   AuditEntry,
   ClusterEvent,
@@ -10,148 +10,151 @@ import type {
   OriginUse,
   PendingMachine,
   ReadinessAnswer,
-  ShownNode,
 } from "../../shared/protocol/operator-answers.ts";
+import { painted, type TerminalScreen } from "./render/screen.ts";
+import { listOf, type Shown, textOf } from "./render/shown.ts";
+import type { TableColumn } from "./render/table.ts";
+import { harmless, wrapped } from "./render/text.ts";
 
-export function tokenTable(tokens: readonly ListedToken[]): string {
-  const rows = tokens.map(
-    ({ id, names, state, used, reserved, uses, expiresAt, createdBy, rejoin, roles }) => [
-      id,
-      names + (rejoin ? " (rejoin)" : ""),
-      state,
-      `${used}${reserved > 0 ? `+${reserved}` : ""}/${uses}`,
-      roles === undefined ? "" : roles.join(",") || "<none>",
-      expiresAt,
-      createdBy,
-    ],
-  );
-  return table(["ID", "NAMES", "STATE", "USED", "ROLES", "EXPIRES", "BY"], rows);
+/** A text that may be cut, and what is left of it. */
+const TEXT = { rank: 0, least: 24 };
+
+const TOKEN_COLUMNS: readonly TableColumn<ListedToken>[] = [
+  { head: "ID", of: ({ id }) => id, rank: 0 },
+  { head: "NAMES", of: ({ names, rejoin }) => names + (rejoin ? " (rejoin)" : ""), rank: 1 },
+  { head: "STATE", of: ({ state }) => state, rank: 2 },
+  {
+    head: "USED",
+    of: ({ used, reserved, uses }) => `${used}${reserved > 0 ? `+${reserved}` : ""}/${uses}`,
+    rank: 3,
+  },
+  { head: "ROLES", of: ({ roles }) => (roles === undefined ? "" : roles.join(",") || "<none>"), rank: 6 },
+  { head: "EXPIRES", of: ({ expiresAt }) => expiresAt, rank: 4 },
+  { head: "BY", of: ({ createdBy }) => createdBy, rank: 5 },
+];
+
+export const tokenList = (tokens: readonly ListedToken[]): Shown =>
+  listOf(tokens, () => TOKEN_COLUMNS, { nameOf: ({ id }) => id });
+
+interface PendingLine {
+  name: string;
+  says: string;
+  thumbprint: string;
+  machineID: string;
+  systemUUID: string;
+  address: string;
+  askedAt: string;
 }
+const NOBODY = { thumbprint: "", machineID: "", systemUUID: "", address: "" };
+
+const PENDING_COLUMNS: readonly TableColumn<PendingLine>[] = [
+  { head: "NODE", of: ({ name }) => name, rank: 0 },
+  { head: "", of: ({ says }) => says, rank: 0 },
+  { head: "KEY", of: ({ thumbprint }) => thumbprint, rank: 0 },
+  { head: "MACHINE-ID", of: ({ machineID }) => machineID, rank: 3 },
+  { head: "SYSTEM-UUID", of: ({ systemUUID }) => systemUUID, rank: 4 },
+  { head: "ADDRESS", of: ({ address }) => address, rank: 1 },
+  { head: "ASKED", of: ({ askedAt }) => askedAt, rank: 2 },
+];
 
 /** Two lines for a machine that waits: itself, and who has the name. */
-export function pendingTable(pending: readonly PendingMachine[]): string {
-  const rows = pending.flatMap(({ name, thumbprint, machineID, systemUUID, address, askedAt, pinned }) => [
-    [name, "asks", thumbprint, machineID, systemUUID, address, askedAt],
-    pinned
-      ? [
-          "",
-          pinned.hasReported ? "has it" : "has it, never reported",
-          pinned.thumbprint,
-          pinned.machineID,
-          pinned.systemUUID,
-          pinned.address,
-          "",
-        ]
-      : ["", "free by now", "", "", "", "", ""],
+export function pendingList(pending: readonly PendingMachine[]): Shown {
+  const lines = pending.flatMap((machine): PendingLine[] => [
+    { ...machine, says: "asks" },
+    machine.pinned
+      ? {
+          ...machine.pinned,
+          name: "",
+          says: machine.pinned.hasReported ? "has it" : "has it, never reported",
+          askedAt: "",
+        }
+      : { ...NOBODY, name: "", says: "free by now", askedAt: "" },
   ]);
-  return table(["NODE", "", "KEY", "MACHINE-ID", "SYSTEM-UUID", "ADDRESS", "ASKED"], rows);
+  return listOf(lines, () => PENDING_COLUMNS, { nameOf: ({ name }) => name, records: pending });
 }
 
-/** A line for each thing that is known. */
-export function nodeLines(node: ShownNode): string {
-  const { name, phase, isReady, silentSince, lastReportAt, conditions, thumbprint, runtime } = node;
-  const wasReady = isReady ? "yes" : "no";
-  const rows = [
-    ["name", name],
-    ["phase", phase ?? "never reported"],
-    ["ready", silentSince ? `${wasReady} when it was heard of last` : wasReady],
-    ...(silentSince ? [["silent since", silentSince]] : []),
-    ["last report", lastReportAt ?? "not known here: see history, or the Node's lease"],
-    ...conditions.map(({ type, status, message }) => [type, message ? `${status}: ${message}` : status]),
-    ["runtime", runtime],
-    ["key", thumbprint],
-  ];
-  return lines(rows);
-}
+type Sender = ListedSenders["senders"][number];
+const SENDER_COLUMNS: readonly TableColumn<Sender>[] = [
+  { head: "MACHINE-ID", of: ({ machineID }) => machineID, rank: 0 },
+  { head: "BOOT-ID", of: ({ bootID }) => bootID, rank: 2 },
+  { head: "PROCESS", of: ({ process }) => process, rank: 0 },
+  { head: "SINCE", of: ({ since }) => since, rank: 1 },
+  { head: "BELIEVED", of: ({ isBelieved }) => (isBelieved ? "yes" : "no"), rank: 0 },
+];
 
 /** A line about all of them, then each. */
-export function sendersTable({ double, senders }: ListedSenders): string {
-  const rows = senders.map(({ machineID, bootID, process, since, isBelieved }) => [
-    machineID,
-    bootID,
-    process,
-    since,
-    isBelieved ? "yes" : "no",
-  ]);
+export function senderList({ double, senders }: ListedSenders): Shown {
   const phase = double
-    ? `${double.phase} since ${double.since}; ${double.turns} turns, the last one at ${double.lastTurn}\n\n`
+    ? `${harmless(double.phase)} since ${double.since}; ${double.turns} turns, the last one at ${double.lastTurn}\n\n`
     : "";
-  return phase + table(["MACHINE-ID", "BOOT-ID", "PROCESS", "SINCE", "BELIEVED"], rows);
+  const list = listOf(senders, () => SENDER_COLUMNS, { nameOf: ({ process }) => process });
+  return { ...list, text: (view) => phase + list.text(view) };
 }
 
-export function originTable(origins: readonly OriginUse[]): string {
-  const rows = origins.map(({ origin, isConfigured, lastUsedAt, machines }) => [
-    origin,
-    isConfigured ? "yes" : "no",
-    String(machines),
-    lastUsedAt ?? "never",
-  ]);
-  return table(["ORIGIN", "CONFIGURED", "MACHINES", "LAST USED"], rows);
-}
+const ORIGIN_COLUMNS: readonly TableColumn<OriginUse>[] = [
+  { head: "ORIGIN", of: ({ origin }) => origin, rank: 0 },
+  { head: "CONFIGURED", of: ({ isConfigured }) => (isConfigured ? "yes" : "no"), rank: 1 },
+  { head: "MACHINES", of: ({ machines }) => String(machines), rank: 0 },
+  { head: "LAST USED", of: ({ lastUsedAt }) => lastUsedAt ?? "never", rank: 2 },
+];
 
-export function originMachineTable(machines: readonly OriginMachine[]): string {
-  return table(
-    ["NODE", "LAST USED"],
-    machines.map(({ name, lastUsedAt }) => [name, lastUsedAt]),
-  );
-}
+export const originList = (origins: readonly OriginUse[]): Shown =>
+  listOf(origins, () => ORIGIN_COLUMNS, { nameOf: ({ origin }) => origin });
+
+const ORIGIN_MACHINE_COLUMNS: readonly TableColumn<OriginMachine>[] = [
+  { head: "NODE", of: ({ name }) => name, rank: 0 },
+  { head: "LAST USED", of: ({ lastUsedAt }) => lastUsedAt, rank: 1 },
+];
+
+export const originMachineList = (machines: readonly OriginMachine[]): Shown =>
+  listOf(machines, () => ORIGIN_MACHINE_COLUMNS, { nameOf: ({ name }) => name });
+
+const AUDIT_COLUMNS: readonly TableColumn<AuditEntry>[] = [
+  { head: "WHEN", of: ({ at }) => at, rank: 2 },
+  { head: "WHO", of: ({ who }) => who, rank: 0, least: 12 },
+  { head: "WHAT", of: ({ what }) => what, rank: 0 },
+  { head: "TARGET", of: ({ target }) => target, rank: 0 },
+  { head: "", of: ({ detail }) => detail, ...TEXT, rank: 1 },
+];
 
 /** Oldest first, as logs are read. */
-export function auditTable(entries: readonly AuditEntry[]): string {
-  const rows = entries
-    .toReversed()
-    .map(({ at, who, what, target, detail }) => [at, who, what, target, detail]);
-  return table(["WHEN", "WHO", "WHAT", "TARGET", ""], rows);
-}
+export const auditList = (entries: readonly AuditEntry[]): Shown =>
+  listOf(entries.toReversed(), () => AUDIT_COLUMNS, { nameOf: ({ target }) => target });
 
-export function historyTable(entries: readonly HistoryEntry[]): string {
-  return table(
-    ["WHEN", "KIND", ""],
-    entries.toReversed().map(({ at, kind, text }) => [at, kind, text]),
-  );
-}
+const HISTORY_COLUMNS: readonly TableColumn<HistoryEntry>[] = [
+  { head: "WHEN", of: ({ at }) => at, rank: 0 },
+  { head: "KIND", of: ({ kind }) => kind, rank: 1 },
+  { head: "", of: ({ text }) => text, ...TEXT },
+];
 
-export function clusterTable(entries: readonly ClusterEvent[]): string {
-  return table(
-    ["WHEN", ""],
-    entries.toReversed().map(({ at, text }) => [at, text]),
-  );
-}
+export const historyList = (entries: readonly HistoryEntry[]): Shown =>
+  listOf(entries.toReversed(), () => HISTORY_COLUMNS, { nameOf: () => "" });
+
+const CLUSTER_COLUMNS: readonly TableColumn<ClusterEvent>[] = [
+  { head: "WHEN", of: ({ at }) => at, rank: 0 },
+  { head: "", of: ({ text }) => text, ...TEXT },
+];
+
+export const clusterList = (entries: readonly ClusterEvent[]): Shown =>
+  listOf(entries.toReversed(), () => CLUSTER_COLUMNS, { nameOf: () => "" });
+
+const CHECK_PAINTS = { ok: "green", warning: "yellow", failed: "red" } as const;
 
 /** What to do stands below what is not as it should be. */
-export function readinessLines({ checks }: ReadinessAnswer): string {
-  const width = Math.max(...checks.map(({ check }) => check.length));
+export const readinessShown = ({ checks }: ReadinessAnswer): Shown =>
+  textOf(({ screen }) => checkLines(checks, screen));
+
+export function checkLines(checks: ReadinessAnswer["checks"], screen: TerminalScreen): string {
+  const width = Math.max(0, ...checks.map(({ check }) => check.length));
+  const indent = " ".repeat(width + 11);
+  const room = Math.max((screen.columns ?? Infinity) - indent.length, 20);
   return checks
     .map(({ check, state, message, cure }) => {
-      const line = harmless(`${state.padEnd(7)}  ${check.padEnd(width)}  ${message}`);
-      return cure === undefined ? `${line}\n` : `${line}\n${" ".repeat(width + 11)}→ ${harmless(cure)}\n`;
+      const known = Object.keys(CHECK_PAINTS).find((each) => each === state) as keyof typeof CHECK_PAINTS;
+      const head = `${painted(harmless(state.padEnd(7)), CHECK_PAINTS[known], screen)}  ${harmless(check.padEnd(width))}  `;
+      const body = wrapped(harmless(message), room).join(`\n${indent}`);
+      const advice = cure === undefined ? [] : wrapped(`→ ${harmless(cure)}`, room);
+      return [head + body, ...advice.map((line) => indent + line)].map((line) => `${line}\n`).join("");
     })
     .join("");
-}
-
-function table(head: string[], rows: string[][]): string {
-  return lines([head, ...rows]);
-}
-
-/** Each column as wide as its widest cell. */
-function lines(rows: string[][]): string {
-  const cells = rows.map((line) => line.map(harmless));
-  const columns = Math.max(...cells.map((line) => line.length));
-  const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...cells.map((line) => line[column]?.length ?? 0)),
-  );
-  return cells
-    .map((line) =>
-      line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("   ")
-        .trimEnd(),
-    )
-    .map((line) => `${line}\n`)
-    .join("");
-}
-
-/** Control characters could move a terminal's cursor over what was printed before. */
-function harmless(text: string): string {
-  return text.replaceAll(/\p{Cc}|\p{Cf}/gu, "\u{FFFD}");
 }

@@ -2,7 +2,7 @@
 import { readinessSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, shown } from "./answer.ts";
 import type { OperatorProgram } from "./operator-program.ts";
-import { readinessLines } from "./print.ts";
+import { readinessShown } from "./print.ts";
 
 /** HTTP's Service Unavailable: a check has failed, and the body says which. */
 const FAILED = 503;
@@ -15,7 +15,7 @@ export function readyCommand(program: OperatorProgram): void {
     )
     .action(() => {
       const request = { method: "GET", path: "/readyz", answersWith: FAILED } as const;
-      return answer(program, request, shown(readinessSchema, readinessLines), hasFailed);
+      return answer(program, request, shown(readinessSchema, readinessShown), hasFailed);
     });
 }
 

@@ -3,7 +3,8 @@ import { type Command, Option } from "commander";
 import { mintedTokenSchema, tokensSchema } from "../../shared/protocol/operator-answers.ts";
 import { answer, done, shown } from "./answer.ts";
 import type { OperatorProgram } from "./operator-program.ts";
-import { tokenTable } from "./print.ts";
+import { tokenList } from "./print.ts";
+import { textOf } from "./render/shown.ts";
 import {
   collect,
   label,
@@ -25,7 +26,7 @@ export function tokenCommands(program: OperatorProgram): void {
       answer(
         program,
         { method: "GET", path: "/v1/tokens" },
-        shown(tokensSchema, ({ tokens }) => tokenTable(tokens)),
+        shown(tokensSchema, ({ tokens }) => tokenList(tokens)),
       ),
     );
   token
@@ -85,7 +86,7 @@ function createCommand(program: OperatorProgram, token: Command): void {
       answer(
         program,
         { method: "POST", path: "/v1/tokens", body: tokenWish(flags), typed: TYPED },
-        shown(mintedTokenSchema, (minted) => `${minted.token}\n`),
+        shown(mintedTokenSchema, (minted) => textOf(() => `${minted.token}\n`)),
       ),
     );
 }

@@ -200,39 +200,39 @@ describe("rollcall", () => {
       "what the Worker refuses",
       ["token", "create", "--names", "A_B"],
       {},
-      1,
+      2,
       /^rollcall: --names: must be a Node's name/,
     ],
     [
       "another secret",
       ["token", "list"],
       { ROLLCALL_ADMIN_SECRET: "x" },
-      1,
+      4,
       /needs the operator's credentials/,
     ],
-    ["no URL", ["token", "list"], { ROLLCALL_URL: undefined }, 1, /Pass --url/],
+    ["no URL", ["token", "list"], { ROLLCALL_URL: undefined }, 2, /Pass --url/],
     [
       "a Worker that is not there",
       ["token", "list"],
       { ROLLCALL_URL: "http://127.0.0.1:9" },
-      1,
+      5,
       /cannot be reached/,
     ],
     [
       "a key that begins like a flag, and is none",
       ["node", "approve", "cli-nobody", `-h${"A".repeat(41)}`, "--json"],
       {},
-      1,
+      3,
       /no machine with key -h.* waits for cli-nobody/,
     ],
     [
       "a token that begins like a flag, and is none",
       ["token", "revoke", `--${"A".repeat(41)}`],
       {},
-      1,
+      3,
       /no token --A/,
     ],
-    ["a node that is none", ["node", "revoke", "cli-nobody", "--yes"], {}, 1, /no machine cli-nobody/],
+    ["a node that is none", ["node", "revoke", "cli-nobody", "--yes"], {}, 3, /no machine cli-nobody/],
     ["what removes, with nobody to ask", ["node", "forget", "cli-1"], {}, 1, /removed.*pass --yes/],
     [
       "a command of node that is none",
@@ -281,7 +281,7 @@ describe("rollcall", () => {
     const { port } = server.address() as AddressInfo;
     const ended = await rollcall(["token", "list"], { ROLLCALL_URL: `http://127.0.0.1:${port}` });
     server.close();
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining("CF_ACCESS_CLIENT_ID") });
+    expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining("CF_ACCESS_CLIENT_ID") });
     expect(seen).toEqual(["/v1/tokens"]);
   });
 
@@ -309,7 +309,13 @@ describe("rollcall", () => {
   it("--help teaches", async () => {
     const { code, stdout } = await rollcall(["--help"]);
     expect(code).toBe(0);
-    for (const word of ["ROLLCALL_URL", "Exit codes", "token create", "node approve", "admin-secret"]) {
+    for (const word of [
+      "ROLLCALL_URL",
+      "Exit codes",
+      "token create",
+      "rollcall approve",
+      "--state .rollcall",
+    ]) {
       expect(stdout).toContain(word);
     }
   });

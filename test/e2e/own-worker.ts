@@ -1,5 +1,6 @@
 // A Worker of a test's own in workerd, and the operator's command line that asks it.
 import { spawn } from "node:child_process";
+import { setTimeout as pause } from "node:timers/promises";
 import { runCommandLine } from "../../infra/operator/command-line.ts";
 import { ROOT } from "./local-cluster.ts";
 import { localWorker, randomSecret, sha256 } from "./local-worker.ts";
@@ -72,7 +73,12 @@ export async function inThisProcess(args: string[], environment: Environment): P
     },
   };
   const ask = () => Promise.reject(new Error("nobody can be asked"));
-  await runCommandLine(args, { process: played, terminal: { isInteractive: false, ask } });
+  await runCommandLine(args, {
+    process: played,
+    terminal: { isInteractive: false, ask },
+    now: Date.now,
+    pause,
+  });
   return ended;
 }
 

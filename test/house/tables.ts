@@ -1,6 +1,7 @@
 // The tables of docs/ that are made from tables of the code, as Markdown. Writes nothing: generate.ts does.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Argument, Command } from "commander";
 import { format, resolveConfig } from "prettier";
 import { withDefaults } from "../../node-shim/config/defaults.ts";
 import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";
@@ -8,6 +9,8 @@ import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { OWNED_PARTS } from "../../shared/node/owned-parts.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
+import { EXPLAINED } from "../../infra/operator/explain-command.ts";
+import { operatorProgram } from "../../infra/operator/program.ts";
 import { DISAGREEMENTS } from "../kubelet/disagreements.ts";
 import { root } from "./markdown.ts";
 
@@ -16,6 +19,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
   "docs/cluster.md": { parts },
   "docs/configuration.md": { fields, flags, disagreements },
   "docs/facts.md": { facts },
+  "docs/rollcall.md": { commands, commandFlags, explanations },
   "docs/shim.md": { diagnoses },
 };
 
@@ -111,4 +115,56 @@ function diagnoses(): string[][] {
     String(exitCode),
   ]);
   return [["kind", "what it means", "what to do", "exit code"], ...rows];
+}
+
+interface LeafCommand {
+  path: string;
+  command: Command;
+}
+
+/** Those of the operator's that do something, in the help's order. */
+function operatorCommands(parent: Command, before: string): LeafCommand[] {
+  return parent.commands.flatMap((command) => {
+    const path = `${before} ${command.name()}`;
+    const below = operatorCommands(command, path);
+    const isLeaf = below.length === 0 || command.registeredArguments.length > 0;
+    return [...(isLeaf ? [{ path, command }] : []), ...below];
+  });
+}
+
+function leaves(): LeafCommand[] {
+  const nobody = { isInteractive: false, ask: () => Promise.resolve(undefined) };
+  const quiet = { env: {}, stdout: { write: () => true }, stderr: { write: () => true } };
+  const clock = { now: () => 0, pause: () => Promise.resolve() };
+  return operatorCommands(operatorProgram({ process: quiet, terminal: nobody, ...clock }), "rollcall");
+}
+
+function commands(): string[][] {
+  const rows = leaves().map(({ path, command }) => [
+    code([path, ...command.registeredArguments.map(argumentText)].join(" ")),
+    command.description(),
+  ]);
+  return [["command", "what it does"], ...rows];
+}
+
+function argumentText(argument: Argument): string {
+  const text = argument.name().toUpperCase() + (argument.variadic ? "..." : "");
+  return argument.required ? text : `[${text}]`;
+}
+
+/** A line for each flag and what it says; commands that have the same share it. */
+function commandFlags(): string[][] {
+  const rows = new Map<string, string[]>();
+  for (const { path, command } of leaves())
+    for (const { flags, description, hidden } of command.options) {
+      const key = [code(flags), description].join("\n");
+      if (!hidden) rows.set(key, [...(rows.get(key) ?? []), path.replace("rollcall ", "")]);
+    }
+  const lines = [...rows].map(([key, of]) => [...key.split("\n"), of.map(code).join(", ")]);
+  return [["flag", "what it says", "of"], ...lines];
+}
+
+function explanations(): string[][] {
+  const rows = EXPLAINED.map(({ kind, word, means, todo }) => [kind, code(word), means, todo || "nothing"]);
+  return [["kind", "word", "what it means", "what to do"], ...rows];
 }

@@ -7,6 +7,7 @@ import { root } from "./markdown.ts";
 
 const VERSION_IN: Readonly<Record<string, RegExp>> = {
   "node-shim/package.json": /(?<=^  "version": ")[^"]*/m,
+  "infra/operator/package.json": /(?<=^  "version": ")[^"]*/m,
   "shared/version.ts": /(?<=VERSION = ")[^"]*/,
   "infra/install/install.sh": /(?<=^VERSION=")[^"]*/m,
 };

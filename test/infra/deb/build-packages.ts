@@ -10,6 +10,8 @@ import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
 
 export const TARBALL = `rollcall-node-shim-${shim.version}.tgz`;
 const RUNTIME = RUNTIME_PACKAGES.amd64;
+export const CLI = `rollcall-cli-${shim.version}`;
+export const CLI_DEB = `rollcall-cli_${shim.version}_all.deb`;
 export const DEB = `rollcall-node-shim_${shim.version}_all.deb`;
 
 /** Builds into `out`; resolves with the lines of SHA256SUMS. The ones with a Node.js inside take minutes. */

@@ -10,12 +10,12 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import shim from "../../../node-shim/package.json" with { type: "json" };
 import { UNIT_NAME } from "../../../node-shim/service/unit.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
-import { buildPackages, DEB, TARBALL } from "./build-packages.ts";
+import { buildPackages, CLI, CLI_DEB, DEB, TARBALL } from "./build-packages.ts";
 import { canInstall, DpkgRoot, filesIn, hasDpkg } from "./dpkg-root.ts";
 
 const SHARE = "usr/share/rollcall-node-shim";
@@ -37,7 +37,9 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
   const deb = join(out, DEB);
 
   it("built again, elsewhere → the same bytes", () => {
-    expect(sums.replaceAll(/^[0-9a-f]{64}  /gm, "")).toBe(`${TARBALL}\n${DEB}\ninstall.sh\n`);
+    expect(sums.replaceAll(/^[0-9a-f]{64}  /gm, "")).toBe(
+      `${TARBALL}\n${DEB}\ninstall.sh\n${CLI}.tgz\n${CLI_DEB}\n${CLI}.cjs\n`,
+    );
     expect(again).toBe(sums);
     expect(readFileSync(join(out, "SHA256SUMS"), "utf8")).toBe(sums);
   });
@@ -109,26 +111,60 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
     expect(bundled).toEqual([]);
   });
 
+  it("the command line: as one file, from npm's tarball, from the .deb → it runs, alone", () => {
+    const root = join(folder.path, "cli");
+    execFileSync("dpkg", ["-x", join(out, CLI_DEB), root]);
+    execFileSync("tar", ["-xzf", join(out, `${CLI}.tgz`), "-C", root]);
+    expect(filesIn(root)).toEqual(
+      expect.arrayContaining([
+        "usr/share/bash-completion/completions/rollcall",
+        "usr/share/doc/rollcall-cli/copyright",
+        "usr/share/fish/vendor_completions.d/rollcall.fish",
+        "usr/share/man/man1/rollcall.1.gz",
+        "usr/share/zsh/vendor-completions/_rollcall",
+      ]),
+    );
+    const env = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin` };
+    const installed = [join(out, `${CLI}.cjs`), join(root, "package/dist/rollcall.cjs")];
+    for (const program of [
+      ...installed,
+      join(root, "usr/bin/rollcall"),
+      join(root, "usr/bin/kubectl-rollcall"),
+    ]) {
+      expect(execFileSync(program, ["--version"], { encoding: "utf8", env })).toBe(
+        `rollcall ${shim.version}\n`,
+      );
+    }
+    const complete = join(root, "usr/bin/kubectl_complete-rollcall");
+    const completed = execFileSync(complete, ["explain", "--jso"], { encoding: "utf8", env });
+    expect(completed).toMatch(/^--json\t[^]*:4\n$/m);
+    const bundle = readFileSync(installed[0] ?? "", "utf8");
+    expect(bundle.length).toBeLessThan(400_000);
+    expect(bundle).not.toContain("KubeConfig");
+  });
+
   const noMan = has("man") ? "" : " (skipped: man is not installed)";
-  test.skipIf(noMan !== "")(
-    `the manual → every command and its flags, nothing that man warns of${noMan}`,
-    () => {
-      const root = join(folder.path, "manual");
-      execFileSync("dpkg", ["-x", deb, root]);
-      const page = join(root, "usr/share/man/man8/node-shim.8.gz");
-      const env = { ...process.env, MANWIDTH: "100", LC_ALL: "C" };
-      const { stdout, stderr } = spawnSync("man", ["--warnings", "-l", page], { encoding: "utf8", env });
-      expect(stderr).toBe("");
-      for (const text of [
-        "join",
-        "uninstall-service",
-        "--join-token-file <file>",
-        "--eviction-hard",
-        "EXIT CODES",
-      ])
-        expect(stdout).toContain(text);
-    },
-  );
+  const noPages = `nothing that man warns of${noMan}`;
+  test.skipIf(noMan !== "").each([
+    [
+      DEB,
+      "man8/node-shim.8.gz",
+      ["join", "uninstall-service", "--join-token-file <file>", "--eviction-hard", "EXIT CODES"],
+    ],
+    [
+      CLI_DEB,
+      "man1/rollcall.1.gz",
+      ["token create", "--expires-in <duration>", "ENVIRONMENT", "EXIT CODES", "config.json"],
+    ],
+  ])(`the manual of %s → every command and its flags, ${noPages}`, (name, manual, texts) => {
+    const root = join(folder.path, `manual-${name}`);
+    execFileSync("dpkg", ["-x", join(out, name), root]);
+    const page = join(root, "usr/share/man", manual);
+    const env = { ...process.env, MANWIDTH: "100", LC_ALL: "C" };
+    const { stdout, stderr } = spawnSync("man", ["--warnings", "-l", page], { encoding: "utf8", env });
+    expect(stderr).toBe("");
+    for (const text of texts) expect(stdout).toContain(text);
+  });
 
   const noAnalyze = has("systemd-analyze") ? "" : " (skipped: systemd-analyze is not installed)";
   test.skipIf(noAnalyze !== "")(

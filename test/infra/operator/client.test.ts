@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ZodMiniType } from "zod/mini";
-import { ask, connectionOf, readAnswer } from "../../../infra/operator/client.ts";
+import { ask, readAnswer } from "../../../infra/operator/client.ts";
 import {
   auditSchema,
   clusterHistorySchema,
@@ -17,6 +17,7 @@ import {
   shownNodeSchema,
   tokensSchema,
 } from "../../../shared/protocol/operator-answers.ts";
+import type { OperatorFault } from "../../../infra/operator/fault.ts";
 import type { Result } from "../../../shared/result.ts";
 
 const at = "2026-01-02T03:04:05.000Z";
@@ -59,7 +60,7 @@ const shownNode = {
 
 const reading =
   <T>(schema: ZodMiniType<T>) =>
-  (answered: unknown): Result<unknown> =>
+  (answered: unknown): Result<unknown, OperatorFault> =>
     readAnswer(schema, answered);
 
 describe.each([
@@ -150,45 +151,11 @@ describe.each([
     ["that is none", null, "/"],
   ])("%s → an error that names the first difference, and what to do", (__, answered, where) => {
     const outcome = read(answered);
-    expect(outcome).toMatchObject({ ok: false, error: expect.stringContaining(`(at ${where}: `) });
-    expect(outcome).toMatchObject({ error: expect.stringMatching(/Worker's version, or --json$/) });
-  });
-});
-
-describe("a connection", () => {
-  const url = "https://rollcall.example.com";
-
-  it.each([
-    [{ ROLLCALL_ADMIN_SECRET: "s" }, { authorization: "Bearer s" }],
-    [
-      { CF_ACCESS_CLIENT_ID: "i", CF_ACCESS_CLIENT_SECRET: "a" },
-      { "cf-access-client-id": "i", "cf-access-client-secret": "a" },
-    ],
-    [{ ROLLCALL_ADMIN_SECRET: "s", CF_ACCESS_CLIENT_ID: "i" }, { authorization: "Bearer s" }],
-  ])("with %o → these headers", (environment, headers) => {
-    expect(connectionOf({ url }, environment)).toEqual({ ok: true, value: { url, headers } });
-  });
-
-  it.each([
-    ["no URL", {}, {}, /^which Worker\?/],
-    ["no credentials", { url }, {}, /^no credentials/],
-    ["half of a service token", { url }, { CF_ACCESS_CLIENT_ID: "i" }, /^no credentials/],
-    ["a file that is missing", { url, secretFile: "/nowhere" }, {}, /\/nowhere cannot be read \(ENOENT\)$/],
-    [
-      "a secret that is none",
-      { url },
-      { ROLLCALL_ADMIN_SECRET: "two words" },
-      /^ROLLCALL_ADMIN_SECRET holds no secret(?!.*two words)/,
-    ],
-    [
-      "a secret's file that holds something else",
-      { url, secretFile: "package.json" },
-      {},
-      /^the admin secret's file package.json holds no secret(?!.*rollcall)/,
-    ],
-    ["a URL in the clear", { url: "http://a.test" }, { ROLLCALL_ADMIN_SECRET: "s" }, /^--url .*only https/],
-  ])("%s → an error that says what to do", (_, flags, environment, error) => {
-    expect(connectionOf(flags, environment)).toEqual({ ok: false, error: expect.stringMatching(error) });
+    expect(outcome).toMatchObject({
+      ok: false,
+      error: { reason: "failed", says: expect.stringContaining(`(at ${where}: `) },
+    });
+    expect(outcome).toMatchObject({ error: { says: expect.stringMatching(/Worker's version, or --json$/) } });
   });
 });
 
@@ -217,39 +184,62 @@ describe("what is answered", () => {
       "a problem of the same status → its words",
       503,
       '{"title":"The Worker is not configured","detail":"set it"}',
-      { ok: false, error: "The Worker is not configured. set it" },
+      { ok: false, error: { reason: "failed", says: "The Worker is not configured. set it" } },
     ],
     [
       "a problem → its words",
       400,
       '{"title":"The body does not follow the protocol","detail":"too long","pointer":"/names"}',
-      { ok: false, error: "The body does not follow the protocol. too long (at /names)" },
+      {
+        ok: false,
+        error: { reason: "usage", says: "The body does not follow the protocol. too long (at /names)" },
+      },
     ],
     [
       "a problem with what was typed → the words that were typed",
       400,
       '{"title":"The body does not follow the protocol","detail":"not a label\'s value","pointer":"/labels/site"}',
-      { ok: false, error: "--label: not a label's value" },
+      { ok: false, error: { reason: "usage", says: "--label: not a label's value" } },
     ],
     [
       "nothing there → what is missing",
       404,
       '{"title":"There is nothing here","reason":"not-found"}',
-      { ok: false, error: "no machine edge-9" },
+      { ok: false, error: { reason: "not-found", says: "no machine edge-9" } },
     ],
     [
       "a page → is this a Worker?",
       502,
       "<html>",
-      { ok: false, error: expect.stringMatching(/HTTP 502 .*a rollcall Worker\?/) },
+      {
+        ok: false,
+        error: { reason: "unreachable", says: expect.stringMatching(/HTTP 502 .*a rollcall Worker\?/) },
+      },
     ],
     [
       "a page with 200 → is this a Worker?",
       200,
       "<html>",
-      { ok: false, error: expect.stringMatching(/HTTP 200 without/) },
+      { ok: false, error: { reason: "unreachable", says: expect.stringMatching(/HTTP 200 without/) } },
     ],
-    ["a login → says so", 302, "", { ok: false, error: expect.stringContaining("CF_ACCESS_CLIENT_ID") }],
+    [
+      "credentials that do not do → refused",
+      403,
+      '{"title":"The request needs the operator\'s credentials","detail":"they are not good"}',
+      { ok: false, error: { reason: "refused", says: expect.stringMatching(/credentials. they are/) } },
+    ],
+    [
+      "a parameter that is wrong → the flag that was typed",
+      400,
+      '{"title":"The query is wrong","detail":"must be from 1","parameter":"labels"}',
+      { ok: false, error: { reason: "usage", says: "--label: must be from 1" } },
+    ],
+    [
+      "a login → says so",
+      302,
+      "",
+      { ok: false, error: { reason: "refused", says: expect.stringContaining("CF_ACCESS_CLIENT_ID") } },
+    ],
   ])("%s", async (_, status, body, outcome) => {
     answer = { status, body };
     expect(await ask({ url, headers: {} }, REQUEST)).toEqual(outcome);

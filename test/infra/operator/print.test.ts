@@ -1,14 +1,19 @@
 // What operators see of texts that machines chose.
 import { expect, it, test } from "vitest";
+import { nodeScreen } from "../../../infra/operator/node-screen.ts";
 import {
-  auditTable,
-  clusterTable,
-  historyTable,
-  nodeLines,
-  pendingTable,
-  readinessLines,
-  tokenTable,
+  auditList,
+  clusterList,
+  historyList,
+  pendingList,
+  readinessShown,
+  senderList,
+  tokenList,
 } from "../../../infra/operator/print.ts";
+import { PIPE } from "../../../infra/operator/render/screen.ts";
+import type { Shown } from "../../../infra/operator/render/shown.ts";
+
+const textOf = ({ text }: Shown) => text({ screen: PIPE, nowMs: Date.parse(at), isWide: false });
 
 const EVIL = "a\u001B[2J\r\u202Eb";
 const at = "2026-01-02T03:04:05Z";
@@ -28,24 +33,27 @@ const node = {
   runtime: EVIL,
 };
 
+const sender = { machineID: EVIL, bootID: EVIL, process: EVIL, since: at, isBelieved: true };
 const check = { check: "ORIGINS", state: "failed", message: "it is empty", checkedAt: at, since: at };
 
 it("readiness → a line for each check, and what to do below it", () => {
   const well = { ...check, check: "apiserver", state: "ok", message: "it answers" };
-  expect(readinessLines({ state: "failed", checks: [{ ...check, cure: "set it" }, well] })).toBe(
+  expect(textOf(readinessShown({ state: "failed", checks: [{ ...check, cure: "set it" }, well] }))).toBe(
     "failed   ORIGINS    it is empty\n                    → set it\nok       apiserver  it answers\n",
   );
 });
 
 it.each([
-  ["a machine", nodeLines({ ...node, conditions: [{ type: EVIL, status: EVIL, message: EVIL }] })],
-  ["machines that wait", pendingTable([pending])],
-  ["the audit log", auditTable([{ id: 1, at, who: EVIL, what: EVIL, target: EVIL, detail: EVIL }])],
-  ["a history", historyTable([{ id: 1, at, kind: EVIL, text: EVIL }])],
-  ["the cluster's history", clusterTable([{ id: 1, at, text: EVIL }])],
-  ["tokens", tokenTable([{ ...token, ...more }])],
-  ["readiness", readinessLines({ state: EVIL, checks: [{ ...check, message: EVIL, cure: EVIL }] })],
-])("%s: control characters are replaced, the text stays", (_, table) => {
+  ["a machine", nodeScreen({ ...node, conditions: [{ type: EVIL, status: EVIL, message: EVIL }] })],
+  ["machines that wait", pendingList([pending])],
+  ["the audit log", auditList([{ id: 1, at, who: EVIL, what: EVIL, target: EVIL, detail: EVIL }])],
+  ["a history", historyList([{ id: 1, at, kind: EVIL, text: EVIL }])],
+  ["the cluster's history", clusterList([{ id: 1, at, text: EVIL }])],
+  ["senders", senderList({ double: null, senders: [sender] })],
+  ["tokens", tokenList([{ ...token, ...more }])],
+  ["readiness", readinessShown({ state: EVIL, checks: [{ ...check, message: EVIL, cure: EVIL }] })],
+])("%s: control characters are replaced, the text stays", (_, shown) => {
+  const table = textOf(shown);
   expect(table).toContain("a\u{FFFD}[2J\u{FFFD}\u{FFFD}b");
   expect(table.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
@@ -56,7 +64,9 @@ test.each<[situation: string, known: { isReady: boolean; silentSince: string | n
   ["Ready, then silent", { isReady: true, silentSince: at }, "yes when it was heard of last"],
   ["not Ready, then silent", { isReady: false, silentSince: at }, "no when it was heard of last"],
 ])("a machine that is %s → ready says so", (_, known, line) => {
-  expect(nodeLines({ ...node, ...known, conditions: [] })).toMatch(new RegExp(`^ready +${line}$`, "m"));
+  expect(textOf(nodeScreen({ ...node, ...known, conditions: [] }))).toMatch(
+    new RegExp(`^ready +${line}$`, "m"),
+  );
 });
 
 test.each<[situation: string, roles: string[] | undefined, shown: string]>([
@@ -65,13 +75,13 @@ test.each<[situation: string, roles: string[] | undefined, shown: string]>([
   ["two", ["edge", "gpu"], "0/1    edge,gpu"],
 ])("a token with %s → ROLES says so", (_, roles, shown) => {
   const plain = { ...token, names: "edge-*", ...more, createdBy: "admin", ...(roles && { roles }) };
-  const [head, row] = tokenTable([plain]).split("\n");
+  const [head, row] = textOf(tokenList([plain])).split("\n");
   expect(head).toMatch(/USED +ROLES +EXPIRES/);
   expect(row?.replace(/ +2026.*/, "")).toBe(`i    edge-*   valid   ${shown}`);
 });
 
 it("the cluster's history → oldest first, as it is read", () => {
   const entry = (id: number) => ({ id, at: `2026-01-02T03:04:0${id}Z`, text: `entry ${id}` });
-  const shown = clusterTable([entry(2), entry(1)]);
+  const shown = textOf(clusterList([entry(2), entry(1)]));
   expect(shown).toMatch(/WHEN\s+2026-01-02T03:04:01Z +entry 1\s+2026-01-02T03:04:02Z +entry 2\s+$/);
 });

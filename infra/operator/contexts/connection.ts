@@ -1,0 +1,126 @@
+// Finds the Worker that a command is for, and who asks it: by flags, by the environment, or by a context of the operator's
+// configuration. Prints no secret, and sends none to a Worker that it was not named for.
+import { faultOf } from "../../../node-shim/base/fault.ts";
+import { originOf } from "../../../node-shim/worker-link/origin.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
+import type { WorkerConnection } from "../client.ts";
+import { fault, type OperatorFault } from "../fault.ts";
+import { type ConfigPlace, readConfig } from "./config-file.ts";
+import type { FoundContext } from "./found-context.ts";
+import { localContext } from "./local-context.ts";
+import { accessToken, type CommandEnvironment, printedSecret, secretInFile, secretText } from "./secrets.ts";
+
+export interface ConnectionFlags {
+  url?: string;
+  secretFile?: string;
+  context?: string;
+  /** The state folder of `npm start`. */
+  state?: string;
+}
+
+/** What the environment is asked for. */
+export interface OperatorEnvironment extends ConfigPlace, CommandEnvironment {
+  ROLLCALL_URL?: string | undefined;
+  ROLLCALL_SECRET?: string | undefined;
+  ROLLCALL_SECRET_FILE?: string | undefined;
+  ROLLCALL_CONTEXT?: string | undefined;
+  /** Earlier names of the two above. */
+  ROLLCALL_ADMIN_SECRET?: string | undefined;
+  ROLLCALL_ADMIN_SECRET_FILE?: string | undefined;
+  CF_ACCESS_CLIENT_ID?: string | undefined;
+  CF_ACCESS_CLIENT_SECRET?: string | undefined;
+}
+
+const WHICH =
+  "which Worker? Pass --url https://HOST or --state DIR, set ROLLCALL_URL, or keep it: rollcall context add NAME --url https://HOST";
+const NO_CREDENTIALS =
+  "no credentials: pass --secret-file, set ROLLCALL_SECRET or ROLLCALL_SECRET_FILE, set CF_ACCESS_CLIENT_ID and " +
+  "CF_ACCESS_CLIENT_SECRET for a service token of Cloudflare Access, or keep where they are: rollcall context add --help";
+
+/** Flags beat the environment, and that beats the configuration. The error says what to do where something is missing. */
+export function connectionOf(
+  flags: ConnectionFlags,
+  environment: OperatorEnvironment,
+): Result<WorkerConnection, OperatorFault> {
+  const context = contextOf(flags, environment);
+  if (!context.ok) return fault("usage", context.error);
+  const { url, source } = context.value;
+  let origin: string;
+  try {
+    origin = originOf(url, source);
+  } catch (error) {
+    return fault("usage", faultOf(error));
+  }
+  const headers = credentials(origin, context.value, flags, environment);
+  if (!headers.ok) return fault("usage", headers.error);
+  if (Object.keys(headers.value).length === 0) return fault("usage", NO_CREDENTIALS);
+  return success({ url: origin, headers: headers.value });
+}
+
+export function contextOf(flags: ConnectionFlags, environment: OperatorEnvironment): Result<FoundContext> {
+  const { url, state } = flags;
+  if (state !== undefined) return localContext(state);
+  const name = flags.context ?? (url === undefined ? environment.ROLLCALL_CONTEXT || undefined : undefined);
+  if (name !== undefined) return named(name, url, environment);
+  if (url !== undefined) return success({ url, source: "--url", takesEnvironment: true });
+  const { ROLLCALL_URL: set } = environment;
+  if (set) return success({ url: set, source: "ROLLCALL_URL", takesEnvironment: true });
+  const config = readConfig(environment);
+  if (!config.ok) return config;
+  const { current } = config.value;
+  return current === undefined ? failure(WHICH) : named(current, undefined, environment);
+}
+
+/** By its own URL, unless another one is given with it. */
+function named(
+  name: string,
+  url: string | undefined,
+  environment: OperatorEnvironment,
+): Result<FoundContext> {
+  const config = readConfig(environment);
+  if (!config.ok) return config;
+  const saved = Object.hasOwn(config.value.contexts, name) ? config.value.contexts[name] : undefined;
+  if (!saved) return failure(`no context ${name}: rollcall context list shows which there are`);
+  const isOfItsOwn = saved.secretFile ?? saved.secretCommand ?? saved.cloudflared;
+  return success({
+    ...saved,
+    url: url ?? saved.url,
+    source: url === undefined ? `context ${name}` : "--url",
+    takesEnvironment: isOfItsOwn === undefined,
+  });
+}
+
+function credentials(
+  origin: string,
+  context: FoundContext,
+  { secretFile }: ConnectionFlags,
+  environment: OperatorEnvironment,
+): Result<Record<string, string>> {
+  const secret = secretOf(secretFile, context, environment);
+  if (!secret.ok) return secret;
+  const access = context.cloudflared ? accessToken(origin, environment) : success(undefined);
+  if (!access.ok) return access;
+  const { CF_ACCESS_CLIENT_ID: id, CF_ACCESS_CLIENT_SECRET: serviceSecret } = environment;
+  const takesService = context.takesEnvironment && id && serviceSecret;
+  return success({
+    ...(secret.value && { authorization: `Bearer ${secret.value}` }),
+    ...(access.value && { "cf-access-token": access.value }),
+    ...(takesService && { "cf-access-client-id": id, "cf-access-client-secret": serviceSecret }),
+  });
+}
+
+/** undefined: none is named. */
+function secretOf(
+  flag: string | undefined,
+  context: FoundContext,
+  environment: OperatorEnvironment,
+): Result<string | undefined> {
+  if (flag !== undefined) return secretInFile(flag);
+  if (context.secretFile !== undefined) return secretInFile(context.secretFile);
+  if (context.secretCommand !== undefined) return printedSecret(context.secretCommand, environment);
+  if (!context.takesEnvironment) return success(undefined);
+  for (const name of ["ROLLCALL_SECRET", "ROLLCALL_ADMIN_SECRET"] as const)
+    if (environment[name]) return secretText(environment[name], name);
+  const file = environment.ROLLCALL_SECRET_FILE || environment.ROLLCALL_ADMIN_SECRET_FILE;
+  return file ? secretInFile(file) : success(undefined);
+}

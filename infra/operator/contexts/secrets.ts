@@ -1,0 +1,63 @@
+// Where an operator's secret comes from: a file, a command that prints it, cloudflared. None of them is ever printed.
+import { spawnSync } from "node:child_process";
+import { codeOf } from "../../../node-shim/base/fault.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
+import { readPrivate } from "./private-file.ts";
+
+/** For the programs that are run: typically this process's own. */
+export interface CommandEnvironment {
+  PATH?: string | undefined;
+}
+
+/** Somebody may have to unlock a password manager, or log in with a browser. */
+const COMMAND_WITHIN_MS = 120_000;
+
+/** What cannot be a bearer token is refused here: fetch's own words would quote it. */
+export function secretText(text: string, where: string): Result<string> {
+  if (/^[\w.~+/=-]+$/.test(text)) return success(text);
+  return failure(`${where} holds no secret: one word is expected, of letters, digits and -._~+/=`);
+}
+
+export function secretInFile(path: string): Result<string> {
+  const text = readPrivate(path, "the secret's file");
+  if (!text.ok) return text;
+  if (text.value === null) return failure(`the secret's file ${path} cannot be read (ENOENT)`);
+  return secretText(text.value.trim(), `the secret's file ${path}`);
+}
+
+export function printedSecret(commandLine: string, environment: CommandEnvironment): Result<string> {
+  const where = `the secret's command \`${commandLine}\``;
+  const printed = output("/bin/sh", ["-c", commandLine], environment, where);
+  return printed.ok ? secretText(printed.value, where) : printed;
+}
+
+/** For an application behind Cloudflare Access, as the person who has logged in. */
+export function accessToken(origin: string, environment: CommandEnvironment): Result<string> {
+  const args = ["access", "token", `--app=${origin}`];
+  const printed = output("cloudflared", args, environment, "cloudflared");
+  if (!printed.ok) return printed;
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(printed.value)) return printed;
+  return failure(`cloudflared has no token for ${origin}: cloudflared access login ${origin}`);
+}
+
+/** What it says on stderr is shown, and it may ask: both are the terminal's. */
+function output(
+  program: string,
+  args: string[],
+  environment: CommandEnvironment,
+  where: string,
+): Result<string> {
+  const { error, status, stdout } = spawnSync(program, args, {
+    // oxlint-disable-next-line typescript/no-misused-spread -- an environment is a plain object
+    env: { ...environment },
+    encoding: "utf8",
+    stdio: ["inherit", "pipe", "inherit"],
+    timeout: COMMAND_WITHIN_MS,
+    maxBuffer: 65_536,
+  });
+  if (error && codeOf(error) === "ENOENT") return failure(`${where} is missing: install it`);
+  if (error) return failure(`${where} could not be run (${codeOf(error)})`);
+  return status === 0
+    ? success(stdout.trim())
+    : failure(`${where} has failed (exit code ${status ?? "none"})`);
+}

@@ -1,0 +1,84 @@
+// rollcall explain: what a state, a phase or a condition means, and what to do about it. Asks nobody.
+import {
+  CONDITION_EXPLANATIONS,
+  type Explanation,
+  PHASE_EXPLANATIONS,
+  STATE_EXPLANATIONS,
+} from "../../shared/fleet/explanations.ts";
+import { success } from "../../shared/result.ts";
+import { fail, print } from "./answer.ts";
+import { fault } from "./fault.ts";
+import type { OperatorProgram } from "./operator-program.ts";
+import { listOf, textOf, type ScreenView } from "./render/shown.ts";
+import { type TableColumn, pairs } from "./render/table.ts";
+
+interface Explained extends Explanation {
+  kind: "state" | "phase" | "condition";
+  word: string;
+}
+
+const rowsOf = (kind: Explained["kind"], table: Readonly<Record<string, Explanation>>): Explained[] =>
+  Object.entries(table).map(([word, explanation]) => ({ kind, word, ...explanation }));
+
+export const EXPLAINED: readonly Explained[] = [
+  ...rowsOf("state", STATE_EXPLANATIONS),
+  ...rowsOf("phase", PHASE_EXPLANATIONS),
+  ...rowsOf("condition", CONDITION_EXPLANATIONS),
+];
+
+const COLUMNS: readonly TableColumn<Explained>[] = [
+  { head: "KIND", of: ({ kind }) => kind, rank: 1 },
+  { head: "WORD", of: ({ word }) => word, rank: 0 },
+  { head: "MEANS", of: ({ means }) => means, rank: 0, least: 12 },
+];
+
+const HELP = `
+Examples:
+  rollcall explain
+  rollcall explain blocked
+  rollcall explain two shims
+  rollcall explain DiskPressure`;
+
+export function explainCommand(program: OperatorProgram): void {
+  program
+    .command("explain [word...]")
+    .description(
+      "What a state, a phase or a condition means, and what to do about it; without a word, all of them.",
+    )
+    .addHelpText("after", HELP)
+    .action((words: string[]) => {
+      if (words.length === 0)
+        return print(
+          program,
+          () => success(listOf(EXPLAINED, () => COLUMNS, { nameOf: ({ word }) => word })),
+          EXPLAINED,
+        );
+      const wanted = plain(words.join(" "));
+      const found = EXPLAINED.filter(({ word }) => plain(word) === wanted);
+      if (found.length === 0)
+        return fail(
+          program,
+          fault("not-found", `no state, phase or condition ${words.join(" ")}: rollcall explain lists all`)
+            .error,
+        );
+      return print(program, () => success(textOf((view) => textsOf(found, view))), found);
+    });
+}
+
+/** `two-shims`, `Two Shims` and `two shims` are one. */
+const plain = (word: string) => word.toLowerCase().replaceAll(/[\s_-]+/g, " ");
+
+function textsOf(found: readonly Explained[], { screen }: ScreenView): string {
+  return found
+    .map(({ kind, word, means, todo }) =>
+      pairs(
+        [
+          [kind, word],
+          ["means", means],
+          ["what to do", todo || "nothing"],
+        ],
+        screen,
+      ),
+    )
+    .join("\n");
+}

@@ -1,0 +1,101 @@
+// The flags by which machines are found, of every command that takes several: each is a parameter of the Worker's filter,
+// which says what is wrong with one.
+import { Option, type Command } from "commander";
+import { timeOf, timeText } from "../times.ts";
+
+export interface FilterFlags {
+  state?: string;
+  phase?: string;
+  condition?: string;
+  selector?: string;
+  versionOf?: string;
+  address?: string;
+  beside?: string;
+  token?: string;
+  text?: string;
+  unused?: boolean;
+  changedSince?: string;
+  changedUntil?: string;
+}
+
+const FLAGS: Readonly<
+  Record<keyof FilterFlags, { parameter: string; flags: string; help: string; isTime?: true }>
+> = {
+  state: {
+    parameter: "state",
+    flags: "--state <states>",
+    help: "in one of these states: silent,not-ready (see explain)",
+  },
+  phase: {
+    parameter: "phase",
+    flags: "--phase <phases>",
+    help: "in one of these phases: 'cloned,two shims'",
+  },
+  condition: {
+    parameter: "condition",
+    flags: "--condition <conditions>",
+    help: "with these conditions: MemoryPressure, '!Ready', Ready=Unknown",
+  },
+  selector: {
+    parameter: "selector",
+    flags: "-l, --selector <selector>",
+    help: "with these labels, as kubectl's -l: site=b,tier!=gpu",
+  },
+  versionOf: {
+    parameter: "version",
+    flags: "--version-of <versions>",
+    help: "whose shim has this version: '<0.2.0', '>=0.1.0,!=0.1.3'",
+  },
+  address: {
+    parameter: "address",
+    flags: "--address <range>",
+    help: "that report from this address or range: 203.0.113.0/24",
+  },
+  beside: {
+    parameter: "beside",
+    flags: "--beside <machine>",
+    help: "that report from the same address as this one, itself included",
+  },
+  token: { parameter: "token", flags: "--token <id>", help: "that enrolled with the join token of this ID" },
+  text: {
+    parameter: "text",
+    flags: "--text <text>",
+    help: "with this text in name, addresses, labels' values or versions",
+  },
+  unused: { parameter: "unused", flags: "--unused", help: "that have never reported with their key" },
+  changedSince: {
+    parameter: "since",
+    flags: "--changed-since <time>",
+    help: "in their state since then, or later: 15m, 2h, 2026-01-31T12:00:00Z",
+    isTime: true,
+  },
+  changedUntil: {
+    parameter: "until",
+    flags: "--changed-until <time>",
+    help: "in their state since then, or earlier",
+    isTime: true,
+  },
+};
+
+export function withFilterFlags(command: Command): Command {
+  for (const { flags, help, isTime } of Object.values(FLAGS)) {
+    const option = new Option(flags, help);
+    command.addOption(isTime ? option.argParser(timeText) : option);
+  }
+  return command;
+}
+
+/** What the Worker's words are about, as it was typed. */
+export const TYPED_FILTER: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(FLAGS).map(({ parameter, flags }) => [parameter, /--[a-z-]+/.exec(flags)?.[0] ?? flags]),
+);
+
+/** The parameters; {}: no flag was given, and every machine is meant. */
+export function filterOf(flags: FilterFlags, nowMs: number): Record<string, string> {
+  const entries = Object.entries(FLAGS).flatMap(([name, { parameter, isTime }]) => {
+    const value = flags[name as keyof FilterFlags];
+    if (value === undefined) return [];
+    return [[parameter, isTime ? timeOf(String(value), nowMs) : String(value)]];
+  });
+  return Object.fromEntries(entries) as Record<string, string>;
+}

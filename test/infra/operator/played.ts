@@ -1,0 +1,93 @@
+// The command line in this process, on a terminal of any width, against a server that answers what a test says.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { runCommandLine } from "../../../infra/operator/command-line.ts";
+
+export interface AskedFor {
+  method: string;
+  path: string;
+  query: Record<string, string>;
+  headers: Record<string, string | string[] | undefined>;
+  body: unknown;
+}
+
+export interface Answered {
+  status?: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface FakeWorker {
+  url: string;
+  asked: AskedFor[];
+  close: () => void;
+}
+
+export async function fakeWorker(answer: (asked: AskedFor) => Answered): Promise<FakeWorker> {
+  const asked: AskedFor[] = [];
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    request.on("end", () => {
+      const url = new URL(request.url ?? "/", "http://worker.test");
+      const one: AskedFor = {
+        method: request.method ?? "",
+        path: url.pathname,
+        query: Object.fromEntries(url.searchParams),
+        headers: request.headers,
+        body: text === "" ? null : (JSON.parse(text) as unknown),
+      };
+      asked.push(one);
+      const { status = 200, body, headers = {} } = answer(one);
+      response.writeHead(status, headers).end(body === undefined ? "" : JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((ready) => void server.listen(0, "127.0.0.1", ready));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, asked, close: () => void server.close() };
+}
+
+export interface Played {
+  url?: string;
+  /** Of a terminal; without it a pipe. */
+  columns?: number;
+  isColored?: boolean;
+  nowMs?: number;
+  /** What a person answers; without it nobody can be asked. */
+  types?: string;
+  /** What happens while the command waits. */
+  whileWaiting?: () => void;
+}
+
+/** 2026-01-01T12:00:00Z, unless the test says otherwise; a wait takes as long as was asked for, and no time. */
+export async function play(args: string[], played: Played = {}) {
+  const { url, columns, isColored = false, types, whileWaiting = () => undefined } = played;
+  let nowMs = played.nowMs ?? Date.UTC(2026, 0, 1, 12);
+  const ended = { code: 0, stdout: "", stderr: "" };
+  const process = {
+    env: { ROLLCALL_URL: url, ROLLCALL_SECRET: "secret", ...(!isColored && { NO_COLOR: "1" }) },
+    stdout: {
+      write: (text: string) => (ended.stdout += text),
+      isTTY: columns !== undefined,
+      columns,
+    },
+    stderr: { write: (text: string) => (ended.stderr += text) },
+    set exitCode(code: number) {
+      ended.code = code;
+    },
+  };
+  const terminal = {
+    isInteractive: types !== undefined,
+    ask: (question: string) => {
+      ended.stderr += question;
+      return Promise.resolve(types);
+    },
+  };
+  const pause = (ms: number) => {
+    nowMs += ms;
+    whileWaiting();
+    return Promise.resolve();
+  };
+  await runCommandLine(args, { process, terminal, now: () => nowMs, pause });
+  return ended;
+}

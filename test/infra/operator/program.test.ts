@@ -1,0 +1,96 @@
+// The whole of the command line: what docs/rollcall.md says is one command is one, and help can be read at any width.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it, test } from "vitest";
+import { EXIT_CODES } from "../../../infra/operator/fault.ts";
+import { ROOT } from "../../e2e/local-cluster.ts";
+import { type FakeWorker, fakeWorker, play } from "./played.ts";
+
+const page = readFileSync(join(ROOT, "docs/rollcall.md"), "utf8");
+const [, rows = ""] = /<!-- one command -->([^]*)<!-- end of one command -->/.exec(page) ?? [];
+const commandLines = [...rows.matchAll(/\| `rollcall ([^`]+)`/g)].map(([, line = ""]) => line);
+const wordsOf = (line: string) =>
+  [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
+
+const machine = {
+  name: "edge-7",
+  state: "ready",
+  since: "2026-01-01T00:00:00Z",
+  why: "",
+  address: "203.0.113.7",
+};
+const versions = { shim: "0.1.0", kernel: "", os: "", runtime: "", architecture: "" };
+const node = {
+  name: "edge-7",
+  thumbprint: "k",
+  phase: "registered",
+  isReady: true,
+  silentSince: null,
+  lastReportAt: null,
+  runtime: "auto",
+  conditions: [],
+};
+const entry = { id: 1, at: "2026-01-01T00:00:00Z", name: "edge-7", kind: "state", text: "silent → ready" };
+const check = {
+  check: "token",
+  state: "ok",
+  message: "good for 90 days",
+  checkedAt: entry.at,
+  since: entry.at,
+};
+
+let worker: FakeWorker;
+beforeAll(async () => {
+  worker = await fakeWorker(({ path, query }) => {
+    if (path === "/v1/nodes/edge-7") return { body: node };
+    if (path.endsWith("/history")) return { body: { entries: "before" in query ? [] : [entry] } };
+    if (path === "/readyz") return { body: { state: "ok", checks: [check] } };
+    const counts = { matching: { ready: 1 }, fleet: { ready: 1 } };
+    return { body: { machines: [{ ...machine, versions }], counts, cursor: null } };
+  });
+});
+afterAll(() => worker.close());
+
+it("they are found", () => {
+  expect(commandLines.length).toBeGreaterThan(8);
+});
+
+test.each(commandLines)("rollcall %s → says something", async (line) => {
+  const ended = await play(wordsOf(line), { url: worker.url });
+  expect(ended).toMatchObject({ code: 0, stderr: "" });
+  expect(ended.stdout).not.toBe("");
+});
+
+test.each([["status"], ["node", "edge-7"], ["nodes"], ["history"], ["explain"], ["explain", "cloned"]])(
+  "%s %s → no line wider than the terminal, at 40, 80 and 200 columns",
+  async (...words) => {
+    for (const columns of [40, 80, 200]) {
+      const { stdout } = await play(words.filter(Boolean), { url: worker.url, columns });
+      expect(
+        stdout.split("\n").filter((line) => line.length > columns && !line.includes(worker.url)),
+      ).toEqual([]);
+    }
+  },
+);
+
+it("each exit code is in the documentation", () => {
+  const listed = [...page.matchAll(/^\| (\d) +\|/gm)].map(([, code]) => Number(code));
+  expect(listed).toEqual(Object.values(EXIT_CODES));
+});
+
+test.each([
+  [
+    ["status"],
+    "the Worker",
+    0,
+    /^worker +http:[^]*works +yes: 1 of 1 checks are well\ncluster token +good for 90 days\nmachines +1 machine: 1 ready\n/,
+  ],
+  [["explain", "DiskPressure"], "a condition", 0, /^condition +DiskPressure\nmeans +True: less disk/],
+  [["explain", "two-shims", "-o", "json"], "a phase, with a hyphen", 0, /"word": "two shims"/],
+  [["explain", "nothing"], "a word that is none", 3, /^rollcall: no state, phase or condition nothing/],
+  [["node"], "no name", 2, /^Usage: rollcall node/],
+] as const)("%j: %s → %i", async (args, _, code, text) => {
+  const ended = await play([...args], { url: worker.url });
+  expect(ended.code).toBe(code);
+  expect(ended.stdout + ended.stderr).toMatch(text);
+});

@@ -1,0 +1,59 @@
+// One list in every format.
+import { expect, it, test } from "vitest";
+import { type OutputFormat, FORMATS } from "../../../../infra/operator/render/formats.ts";
+import { PIPE } from "../../../../infra/operator/render/screen.ts";
+import { inFormat, listOf, textOf } from "../../../../infra/operator/render/shown.ts";
+
+const rows = [
+  { name: "edge-1", why: 'he said "no",\nthen left' },
+  { name: "edge-2", why: "=cmd()" },
+];
+const list = listOf(
+  rows,
+  () => [
+    { head: "NAME", of: ({ name }) => name, rank: 0 },
+    { head: "WHY", of: ({ why }) => why, rank: 1, isWide: true },
+  ],
+  { nameOf: ({ name }) => name },
+);
+const sent = { machines: rows };
+const view = (isWide: boolean) => ({ screen: PIPE, nowMs: 0, isWide });
+
+test.each<[format: OutputFormat | undefined, text: string]>([
+  [undefined, "NAME\nedge-1\nedge-2\n"],
+  ["wide", 'NAME     WHY\nedge-1   he said "no",\u{FFFD}then left\nedge-2   =cmd()\n'],
+  ["json", `${JSON.stringify(sent, null, 2)}\n`],
+  [
+    "yaml",
+    'machines:\n  - name: edge-1\n    why: |-\n      he said "no",\n      then left\n  - name: edge-2\n    why: =cmd()\n',
+  ],
+  ["name", "edge-1\nedge-2\n"],
+  ["csv", 'name,why\nedge-1,"he said ""no"",\nthen left"\nedge-2,\'=cmd()\n'],
+  ["jsonl", rows.map((row) => `${JSON.stringify(row)}\n`).join("")],
+])("-o %s", async (format, text) => {
+  expect(await inFormat(list, sent, format, view(format === "wide"))).toEqual({ ok: true, value: text });
+});
+
+it("what is no list → text, JSON and YAML alone", async () => {
+  const outcomes = await Promise.all(
+    FORMATS.map(
+      async (format) =>
+        (
+          await inFormat(
+            textOf(() => "t"),
+            1,
+            format,
+            view(false),
+          )
+        ).ok,
+    ),
+  );
+  expect(Object.fromEntries(FORMATS.map((format, index) => [format, outcomes[index]]))).toEqual({
+    wide: true,
+    json: true,
+    yaml: true,
+    name: false,
+    csv: false,
+    jsonl: false,
+  });
+});

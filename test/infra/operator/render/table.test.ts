@@ -1,0 +1,64 @@
+// Tables and pairs at several widths: what is cut, what is left out, what never is.
+import { describe, expect, it, test } from "vitest";
+import { PIPE, type TerminalScreen } from "../../../../infra/operator/render/screen.ts";
+import { type TableColumn, pairs, table } from "../../../../infra/operator/render/table.ts";
+
+interface Row {
+  name: string;
+  state: string;
+  why: string;
+}
+const COLUMNS: readonly TableColumn<Row>[] = [
+  { head: "NAME", of: ({ name }) => name, rank: 0 },
+  { head: "STATE", of: ({ state }) => state, rank: 1, paint: () => "red" },
+  { head: "WHY", of: ({ why }) => why, rank: 2, least: 8 },
+];
+const ROWS: readonly Row[] = [
+  { name: "edge-1.berlin", state: "ready", why: "" },
+  { name: "edge-2", state: "not-ready", why: "the container runtime does not answer" },
+];
+const wide = (columns: number | null): TerminalScreen => ({ columns, isColored: false });
+
+test.each<[columns: number | null, lines: string[]]>([
+  [
+    null,
+    [
+      "NAME            STATE       WHY",
+      "edge-1.berlin   ready",
+      "edge-2          not-ready   the container runtime does not answer",
+    ],
+  ],
+  [40, ["NAME           STATE      WHY", "edge-1.berlin  ready", "edge-2         not-ready  the container…"]],
+  [30, ["NAME           STATE", "edge-1.berlin  ready", "edge-2         not-ready"]],
+  [20, ["NAME", "edge-1.berlin", "edge-2"]],
+  [5, ["NAME", "edge-1.berlin", "edge-2"]],
+])("%s columns → what fits", (columns, lines) => {
+  expect(table(COLUMNS, ROWS, wide(columns)).trimEnd().split("\n")).toEqual(lines);
+});
+
+describe("colours", () => {
+  it("on a terminal that has them → around the text alone, and no column moves", () => {
+    const printed = table(COLUMNS, ROWS, { columns: 80, isColored: true });
+    expect(printed).toContain("\u001B[31mready\u001B[0m\n");
+    expect(printed.replaceAll("\u001B[31m", "").replaceAll("\u001B[0m", "")).toBe(
+      table(COLUMNS, ROWS, wide(80)),
+    );
+  });
+
+  it("a machine's own texts bring none", () => {
+    const evil = { name: "a\u001B[31m", state: "b\u202Ec\n", why: "\u2028" };
+    expect(table(COLUMNS, [evil], PIPE)).toBe(
+      "NAME     STATE   WHY\na\u{FFFD}[31m   b\u{FFFD}c\u{FFFD}    \u{FFFD}\n",
+    );
+  });
+});
+
+it("wide characters take two columns", () => {
+  const [first, second] = table(COLUMNS, [{ name: "店", state: "x", why: "" }], PIPE).split("\n");
+  expect([first, second]).toEqual(["NAME   STATE   WHY", "店     x"]);
+});
+
+it("pairs → what is too long goes on below itself", () => {
+  const rows = [["name", "edge-7"] as const, ["why", "the container runtime does not answer"] as const];
+  expect(pairs(rows, wide(30))).toBe("name   edge-7\nwhy    the container runtime\n       does not answer\n");
+});
