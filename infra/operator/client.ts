@@ -93,7 +93,8 @@ function inTypedWords(
   { title, detail = "", pointer = "", parameter = "" }: z.infer<typeof problemSchema>,
   { typed = {} }: OperatorRequest,
 ): string {
-  const flag = typed[parameter || (pointer.split("/")[1] ?? "")];
+  const named = [parameter, ...pointer.split("/")].find((name) => Object.hasOwn(typed, name));
+  const flag = named === undefined ? undefined : typed[named];
   if (flag !== undefined) return `${flag}: ${detail}`;
   const where = parameter || pointer;
   return `${title}. ${detail}${where ? ` (at ${where})` : ""}`;

@@ -43,7 +43,6 @@ export function nodeCommands(program: OperatorProgram): void {
   setCommand(program, node);
   historyCommand(program, node);
   pendingCommands(program, program, "approvals");
-  actionCommands(program, program);
 }
 
 const getNode = (program: OperatorProgram, name: string) =>

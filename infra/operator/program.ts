@@ -1,5 +1,7 @@
 // The operator's command line as a whole: every command with its flags and help.
 import { VERSION } from "../../shared/version.ts";
+import { actCommands } from "./acts/act-commands.ts";
+import { administrationCommands } from "./administration-commands.ts";
 import { auditCommand } from "./audit-commands.ts";
 import { clusterCommand } from "./cluster-command.ts";
 import { passOnCommonFlags, withCommonFlags } from "./common-flags.ts";
@@ -10,6 +12,7 @@ import { historyCommand } from "./fleet/history-command.ts";
 import { nodesCommand } from "./fleet/nodes-command.ts";
 import { watchCommand } from "./fleet/watch-command.ts";
 import { nodeCommands } from "./node-commands.ts";
+import { operatorCommands } from "./operator-commands.ts";
 import { OperatorProgram, type Surroundings } from "./operator-program.ts";
 import { originCommands } from "./origin-commands.ts";
 import { readyCommand } from "./ready-command.ts";
@@ -69,8 +72,11 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   nodeCommands(program);
   historyCommand(program);
   watchCommand(program);
+  actCommands(program);
   tokenCommands(program);
+  operatorCommands(program);
   auditCommand(program);
+  administrationCommands(program);
   statusCommand(program);
   readyCommand(program);
   clusterCommand(program);

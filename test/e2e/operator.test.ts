@@ -173,6 +173,54 @@ describe("rollcall", () => {
     });
   });
 
+  it("an operator with a name: made, used, named by the audit log, revoked", async () => {
+    const added = await rollcall(["operators", "add", "cli-alice", "--role", "admin", "--expires-in", "1d"]);
+    expect(added).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/^rco_[\w-]{43}\n$/) });
+    const secret = added.stdout.trim();
+    thisRun().secret("operator's secret", secret);
+    const asAlice = { ROLLCALL_ADMIN_SECRET: secret };
+    const { code, stdout } = await rollcall(
+      ["token", "create", "--names", "cli-bulk-*", "--uses", "2"],
+      asAlice,
+    );
+    expect(code).toBe(0);
+    for (const name of ["cli-bulk-1", "cli-bulk-2"])
+      expect(await (await machine(name, stdout.trim())).ask()).toBe("ok");
+    const plan = await rollcall(["revoke", "cli-bulk-1", "cli-bulk-2", "cli-bulk-3", "--dry-run"], asAlice);
+    expect(plan.stdout).toMatch(/cli-bulk-1 [^]*no machine: cli-bulk-3\n2 of 2 would be changed\n$/);
+    expect(await rollcall(["revoke", "cli-bulk-1", "cli-bulk-2", "--yes"], asAlice)).toMatchObject({
+      code: 0,
+      stdout: "done: 2 changed, 0 failed\n",
+    });
+    expect((await rollcall(["audit"])).stdout).toMatch(/cli-alice +machine\.revoke +cli-bulk-1/);
+    expect((await rollcall(["revocations", "-o", "csv"])).stdout).toMatch(/,cli-bulk-2,[\w-]{43},revoked\n/);
+    expect((await rollcall(["operators", "list"])).stdout).toMatch(/cli-alice +admin +valid +20/);
+    expect(await rollcall(["operators", "revoke", "cli-alice"])).toMatchObject({ code: 0 });
+    expect((await rollcall(["-o", "json", "operators", "list"])).stdout).toContain('"state": "revoked"');
+  });
+
+  it.each<[string[], number, RegExp]>([
+    [["nodes"], 0, /^\d+ machines?/],
+    [["nodes", "-l", "site=b", "--beside", "cli-nobody"], 2, /^rollcall: --beside: /],
+    [["nodes", "--state", "asleep"], 2, /^rollcall: --state: expected one or more of ready/],
+    [["nodes", "-l", "site in b"], 2, /^rollcall: --selector: /],
+    [
+      ["nodes", "-o", "jsonl", "--fields", "name,colour"],
+      2,
+      /^rollcall: --fields: expected one or more of name/,
+    ],
+    [["history", "--since", "1h", "--kind", "state,phase"], 0, /^WHEN/],
+    [["history", "--kind", "odd"], 2, /^rollcall: --kind: /],
+    [["status"], 1, /failed +apiserver[^]*\nworks +no: [^]*\nmachines +\d/],
+    [["settings"], 0, /\nDEPLOYMENT +/],
+    [["silent-nodes", "--days", "30"], 0, /^0 machines; no Node is removed/],
+    [["bulk", "list"], 0, /^ID/],
+  ])("%j against a Worker → %i", async (args, code, text) => {
+    const ended = await rollcall(args);
+    expect(ended.stdout + ended.stderr).toMatch(text);
+    expect(ended.code).toBe(code);
+  });
+
   it("takes its secret from a file, by flag or environment", async () => {
     const secretFile = join(folder.path, "secret");
     const without = { ROLLCALL_ADMIN_SECRET: undefined };

@@ -47,8 +47,9 @@ export async function startOwnWorker(folder: string, cluster: Cluster = NO_CLUST
     async (args, environment = {}) => {
       const set = { ROLLCALL_URL: url, ROLLCALL_ADMIN_SECRET: adminSecret, ...environment };
       const ended = await run(args, set);
-      // A new join token is what is asked for there.
-      const printed = args.includes("create") ? ended.stderr : ended.stdout + ended.stderr;
+      // A new join token, or an operator's secret, is what is asked for there.
+      const printed =
+        args.includes("create") || args.includes("add") ? ended.stderr : ended.stdout + ended.stderr;
       thisRun().log(`rollcall ${args.join(" ")}`.slice(0, 100), printed);
       return ended;
     };

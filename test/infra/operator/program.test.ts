@@ -39,11 +39,27 @@ const check = {
   since: entry.at,
 };
 
+const times = { createdAt: entry.at, createdBy: "alice", expiresAt: entry.at };
+const ADMINISTRATION: Record<string, unknown> = {
+  "/v1/operators": {
+    ...{ operators: [{ name: "alice", role: "admin", state: "valid", lastUsedAt: null, ...times }] },
+    ...{ name: "alice", role: "admin", state: "valid", lastUsedAt: null, ...times, secret: "rco_x" },
+  },
+  "/v1/revocations": {
+    revocations: [{ thumbprint: "k", name: "edge-7", at: entry.at, why: "revoked" }],
+    next: null,
+  },
+  "/v1/settings": { settings: [{ name: "DEPLOYMENT", value: "d", source: "variable", state: "ok" }] },
+  "/v1/silent-nodes": { nodes: [{ name: "edge-7", silentSince: entry.at }], removedAfterDays: null },
+  "/v1/bulk": { bulks: [] },
+};
+
 let worker: FakeWorker;
 beforeAll(async () => {
   worker = await fakeWorker(({ path, query }) => {
     if (path === "/v1/nodes/edge-7") return { body: node };
     if (path.endsWith("/history")) return { body: { entries: "before" in query ? [] : [entry] } };
+    if (path in ADMINISTRATION) return { body: ADMINISTRATION[path] };
     if (path === "/readyz") return { body: { state: "ok", checks: [check] } };
     const counts = { matching: { ready: 1 }, fleet: { ready: 1 } };
     return { body: { machines: [{ ...machine, versions }], counts, cursor: null } };
@@ -88,6 +104,13 @@ test.each([
   [["explain", "DiskPressure"], "a condition", 0, /^condition +DiskPressure\nmeans +True: less disk/],
   [["explain", "two-shims", "-o", "json"], "a phase, with a hyphen", 0, /"word": "two shims"/],
   [["explain", "nothing"], "a word that is none", 3, /^rollcall: no state, phase or condition nothing/],
+  [["operators", "list"], "operators", 0, /^NAME +ROLE +STATE[^]*alice +admin +valid +never/],
+  [["operators", "add", "alice", "--role", "admin"], "a new one: its secret alone", 0, /^rco_x\n$/],
+  [["operators", "add", "alice"], "no role", 2, /--role/],
+  [["revocations"], "keys", 0, /edge-7 +k +revoked\n$/],
+  [["settings", "-o", "csv"], "settings", 0, /^name,value,from,state\nDEPLOYMENT,d,variable,ok\n$/],
+  [["silent-nodes", "--days", "30"], "Nodes", 0, /^1 machines; no Node is removed[^]*edge-7 +12h\n$/],
+  [["bulk", "list"], "what is under way", 0, /^ID +WHAT/],
   [["node"], "no name", 2, /^Usage: rollcall node/],
 ] as const)("%j: %s → %i", async (args, _, code, text) => {
   const ended = await play([...args], { url: worker.url });

@@ -1,0 +1,96 @@
+// rollcall operators …: operators with names, whose secrets are their own.
+import { Argument, type Command, Option } from "commander";
+import {
+  createdOperatorSchema,
+  type ListedOperator,
+  operatorsSchema,
+} from "../../shared/protocol/administration-answers.ts";
+import { answer, done, shown } from "./answer.ts";
+import type { OperatorProgram } from "./operator-program.ts";
+import { listOf, textOf } from "./render/shown.ts";
+import type { TableColumn } from "./render/table.ts";
+import { positiveDuration } from "./times.ts";
+
+const HELP = `
+The secret is printed once and alone, so that it can go into a file. The audit log has the operator's name.
+
+Examples:
+  rollcall operators add alice --role admin --expires-in 90d > alice-secret
+  rollcall operators add prometheus --role metrics --expires-in 365d
+  rollcall operators revoke alice`;
+
+const COLUMNS: readonly TableColumn<ListedOperator>[] = [
+  { head: "NAME", of: ({ name }) => name, rank: 0 },
+  { head: "ROLE", of: ({ role }) => role, rank: 0 },
+  {
+    head: "STATE",
+    of: ({ state }) => state,
+    rank: 0,
+    paint: ({ state }) => (state === "valid" ? "green" : "faint"),
+  },
+  { head: "LAST USED", of: ({ lastUsedAt }) => lastUsedAt ?? "never", rank: 2 },
+  { head: "EXPIRES", of: ({ expiresAt }) => expiresAt, rank: 1 },
+  { head: "CREATED", of: ({ createdAt }) => createdAt, rank: 4 },
+  { head: "BY", of: ({ createdBy }) => createdBy, rank: 3 },
+];
+
+export function operatorCommands(program: OperatorProgram): void {
+  const operators = program
+    .command("operators")
+    .description("Who may look at machines, or change them, by secrets of their own.")
+    .addHelpText("after", HELP);
+  operators
+    .command("list")
+    .description("All of them, by name, and when each was last used, to within an hour.")
+    .action(() =>
+      answer(
+        program,
+        { method: "GET", path: "/v1/operators" },
+        shown(operatorsSchema, (sent) =>
+          listOf(sent.operators, () => COLUMNS, { nameOf: ({ name }) => name }),
+        ),
+      ),
+    );
+  addCommand(program, operators);
+  operators
+    .command("revoke")
+    .addArgument(new Argument("<operator>", "the operator's name"))
+    .description("The secret is refused from now on: everywhere within 10 seconds.")
+    .action((name: string) => {
+      const path = `/v1/operators/${encodeURIComponent(name)}`;
+      return answer(
+        program,
+        { method: "DELETE", path, missing: `no operator ${name}` },
+        done(`operator ${name} is revoked`),
+      );
+    });
+}
+
+function addCommand(program: OperatorProgram, operators: Command): void {
+  operators
+    .command("add")
+    .addArgument(new Argument("<operator>", "the operator's name"))
+    .description("Make an operator, and print the secret, once and alone.")
+    .addOption(
+      new Option("--role <role>", "view looks, admin changes as well, metrics reads /metrics alone")
+        .choices(["view", "admin", "metrics"])
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option("--expires-in <duration>", "how long the secret is good: 90d, at most 365d")
+        .argParser(positiveDuration)
+        .default(90 * 86_400_000, "90d"),
+    )
+    .action((name: string, { role, expiresIn }: { role: string; expiresIn: number }) =>
+      answer(
+        program,
+        {
+          method: "POST",
+          path: "/v1/operators",
+          body: { name, role, expiresInSeconds: Math.round(expiresIn / 1000) },
+          typed: { name: "NAME", role: "--role", expiresInSeconds: "--expires-in" },
+        },
+        shown(createdOperatorSchema, ({ secret }) => textOf(() => `${secret}\n`)),
+      ),
+    );
+}
