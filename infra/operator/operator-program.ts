@@ -1,7 +1,9 @@
 // The operator's program, and what it runs in: a process, and perhaps a person at its terminal.
 import { Command } from "commander";
+import type { WorkerConnection } from "./client.ts";
 import type { Terminal } from "./confirm.ts";
 import type { OperatorEnvironment } from "./contexts/connection.ts";
+import type { FleetChanges } from "./fleet/fleet-changes.ts";
 
 /** What of a process a command reads and changes: typically this one. */
 export interface OperatorProcess {
@@ -22,6 +24,8 @@ export interface Surroundings {
   now: () => number;
   /** Resolves after so many milliseconds: typically a timer. */
   pause: (ms: number) => Promise<void>;
+  /** When to look at the fleet again: typically by its feed. */
+  changesOf: (connection: WorkerConnection) => FleetChanges;
 }
 
 /** Prints to its surroundings alone. A wrong command line, or --help, is a CommanderError: it ends no process. */

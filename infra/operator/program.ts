@@ -10,6 +10,7 @@ import { contextCommands } from "./contexts/context-commands.ts";
 import { explainCommand } from "./explain-command.ts";
 import { historyCommand } from "./fleet/history-command.ts";
 import { nodesCommand } from "./fleet/nodes-command.ts";
+import { outagesCommand } from "./fleet/outages-command.ts";
 import { watchCommand } from "./fleet/watch-command.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { operatorCommands } from "./operator-commands.ts";
@@ -71,6 +72,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   nodesCommand(program);
   nodeCommands(program);
   historyCommand(program);
+  outagesCommand(program);
   watchCommand(program);
   actCommands(program);
   tokenCommands(program);

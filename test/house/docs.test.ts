@@ -6,6 +6,7 @@ import { describe, expect, it, test } from "vitest";
 import type { Command } from "commander";
 import { parseAllDocuments } from "yaml";
 import { terminal } from "../../infra/operator/confirm.ts";
+import { polledChanges } from "../../infra/operator/fleet/fleet-changes.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
 import { shimProgram } from "../../node-shim/cli/program.ts";
 import { type Page, pages, parsePage, root } from "./markdown.ts";
@@ -193,7 +194,7 @@ describe("commands", () => {
     flag === "--help" || flagsIn(helpOf.get(script) ?? "").includes(flag);
   const ours = new Set([
     ...[...shimCommands.values()].flatMap((flags) => [...flags]),
-    ...flagsBelow(operatorProgram({ process, terminal, now: Date.now, pause })),
+    ...flagsBelow(operatorProgram({ process, terminal, now: Date.now, pause, changesOf: () => polledChanges(pause) })),
   ]);
   /** Named where rollcall is compared with them. */
   const FOREIGN = new Set(["--kubeconfig", "--silent", "--production", "--project"]);
@@ -216,7 +217,7 @@ function flagsBelow({ options, commands }: Command): string[] {
 
 /** What is wrong with this command line of the operator's: a word that is no command, flags that its command lacks. */
 function operatorFaults(typed: string): string[] {
-  let command: Command = operatorProgram({ process, terminal, now: Date.now, pause });
+  let command: Command = operatorProgram({ process, terminal, now: Date.now, pause, changesOf: () => polledChanges(pause) });
   const options = [...command.options];
   const path: string[] = [];
   const faults: string[] = [];

@@ -10,6 +10,7 @@ import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { OWNED_PARTS } from "../../shared/node/owned-parts.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
+import { polledChanges } from "../../infra/operator/fleet/fleet-changes.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
 import { DISAGREEMENTS } from "../kubelet/disagreements.ts";
 import { root } from "./markdown.ts";
@@ -135,7 +136,7 @@ function operatorCommands(parent: Command, before: string): LeafCommand[] {
 function leaves(): LeafCommand[] {
   const nobody = { isInteractive: false, ask: () => Promise.resolve(undefined) };
   const quiet = { env: {}, stdout: { write: () => true }, stderr: { write: () => true } };
-  const clock = { now: () => 0, pause: () => Promise.resolve() };
+  const clock = { now: () => 0, pause: () => Promise.resolve(), changesOf: () => polledChanges(() => Promise.resolve()) };
   return operatorCommands(operatorProgram({ process: quiet, terminal: nobody, ...clock }), "rollcall");
 }
 

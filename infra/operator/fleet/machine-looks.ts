@@ -10,9 +10,6 @@ export interface MachineLooks {
   next: () => Promise<Result<FoundMachines | null, OperatorFault>>;
 }
 
-/** What is noticed is shown within two seconds. */
-export const LOOK_EVERY_MS = 2000;
-
 /** A Worker that cannot be reached for a moment, or is deployed anew, does not end who waits for it. */
 const FAILURES_IN_A_ROW = 5;
 

@@ -7,6 +7,7 @@ import type { OperatorProgram } from "../operator-program.ts";
 import { wholeNumber } from "../token-wish.ts";
 import { askMachines, type MachineWish } from "./ask-machines.ts";
 import { changesBetween, type MachinesByName, lookOf } from "./changes.ts";
+import type { FleetChanges } from "./fleet-changes.ts";
 import { type FilterFlags, filterOf, withFilterFlags } from "./filter-flags.ts";
 import {
   chosenColumns,
@@ -15,7 +16,7 @@ import {
   machineList,
   type PartialMachine,
 } from "./machine-list.ts";
-import { LOOK_EVERY_MS, type MachineLooks, machineLooks } from "./machine-looks.ts";
+import { type MachineLooks, machineLooks } from "./machine-looks.ts";
 
 interface NodesFlags extends FilterFlags {
   sort: string;
@@ -77,7 +78,11 @@ async function listNodes(program: OperatorProgram, flags: NodesFlags): Promise<v
     fields: isForPrograms ? fields : neededFields(program, columns),
     limit: all ? Infinity : limit,
   };
-  if (flags.watch) return watchRows(program, machineLooks(connection.value, wish), columns);
+  if (flags.watch) {
+    const changes = program.surroundings.changesOf(connection.value);
+    await watchRows(program, machineLooks(connection.value, wish), columns, changes);
+    return changes.end();
+  }
   const found = await askMachines(connection.value, wish);
   if (!found.ok) return fail(program, found.error);
   const { machines, counts } = found.value;
@@ -89,13 +94,14 @@ async function watchRows(
   program: OperatorProgram,
   looks: MachineLooks,
   columns: readonly string[] | undefined,
+  changes: FleetChanges,
 ): Promise<void> {
   if (!["", "wide"].includes(formatOf(program) ?? ""))
     return fail(
       program,
       fault("usage", "--watch is for tables: rollcall watch -o jsonl is for programs").error,
     );
-  const { process, pause } = program.surroundings;
+  const { process } = program.surroundings;
   let before: MachinesByName | undefined;
   for (;;) {
     const look = await looks.next();
@@ -109,7 +115,7 @@ async function watchRows(
       else process.stdout.write(text);
       before = after;
     }
-    await pause(LOOK_EVERY_MS);
+    await changes.next(Infinity);
   }
 }
 

@@ -7,7 +7,7 @@ import { positiveDuration } from "../times.ts";
 import { changeLine, changesBetween, type MachinesByName, lookOf } from "./changes.ts";
 import { InvalidArgumentError } from "commander";
 import { type FilterFlags, filterOf, withFilterFlags } from "./filter-flags.ts";
-import { LOOK_EVERY_MS, machineLooks } from "./machine-looks.ts";
+import { machineLooks } from "./machine-looks.ts";
 
 interface WatchFlags extends FilterFlags {
   until?: string[];
@@ -40,7 +40,7 @@ async function watch(program: OperatorProgram, flags: WatchFlags): Promise<void>
   const format = formatOf(program);
   if (format !== undefined && format !== "wide" && format !== "jsonl")
     return fail(program, fault("usage", `-o ${format} is for what ends: use jsonl`).error);
-  const { process, now, pause } = program.surroundings;
+  const { process, now, changesOf } = program.surroundings;
   const ends = flags.for === undefined ? Infinity : now() + flags.for;
   const looks = machineLooks(connection.value, {
     filter: filterOf(flags, now()),
@@ -48,6 +48,7 @@ async function watch(program: OperatorProgram, flags: WatchFlags): Promise<void>
     fields: "name,state,since,why",
     limit: Infinity,
   });
+  const changes = changesOf(connection.value);
   let before: MachinesByName = new Map();
   for (;;) {
     const look = await looks.next();
@@ -63,11 +64,11 @@ async function watch(program: OperatorProgram, flags: WatchFlags): Promise<void>
       before = after;
     }
     if (flags.until && isAsWanted(before, flags.until)) return;
-    if (now() + LOOK_EVERY_MS > ends) {
+    if (now() >= ends) {
       if (flags.until) process.exitCode = EXIT_CODES["not-yet"];
       return;
     }
-    await pause(LOOK_EVERY_MS);
+    await changes.next(ends - now());
   }
 }
 

@@ -1,6 +1,7 @@
 // The command line in this process, on a terminal of any width, against a server that answers what a test says.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { polledChanges } from "../../../infra/operator/fleet/fleet-changes.ts";
 import { runCommandLine } from "../../../infra/operator/command-line.ts";
 
 export interface AskedFor {
@@ -88,6 +89,6 @@ export async function play(args: string[], played: Played = {}) {
     whileWaiting();
     return Promise.resolve();
   };
-  await runCommandLine(args, { process, terminal, now: () => nowMs, pause });
+  await runCommandLine(args, { process, terminal, now: () => nowMs, pause, changesOf: () => polledChanges(pause) });
   return ended;
 }
