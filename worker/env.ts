@@ -2,7 +2,7 @@
 // bindings are read. Reads no request.
 import { type Check, entriesOf, textOf } from "../shared/deployment/check-result.ts";
 import { NUMBER_RANGES, type NumberVariable } from "../shared/deployment/numbers.ts";
-import { REGISTER_AGAIN, VARIABLES } from "../shared/deployment/variables.ts";
+import { PRIVATE_WEBHOOKS, REGISTER_AGAIN, VARIABLES } from "../shared/deployment/variables.ts";
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
 import type { NodeMarks } from "../shared/node/own-labels.ts";
 
@@ -35,6 +35,7 @@ export interface Environment
       | "NODE_ROLE"
       | "NODE_WATCH"
       | "REGISTER_AGAIN"
+      | "PRIVATE_WEBHOOKS"
       | "REMOVE_SILENT_NODES_DAYS"
       | BoundVariable
     >,
@@ -47,6 +48,8 @@ export interface Environment
   NODE_ROLE?: string;
   /** One of NODE_WATCH. Absent or empty: `on`. */
   NODE_WATCH?: string;
+  /** One of PRIVATE_WEBHOOKS. Absent or empty: `off`. */
+  PRIVATE_WEBHOOKS?: string;
   /** One of REGISTER_AGAIN. Absent or empty: `when-silent`. */
   REGISTER_AGAIN?: string;
   /** After so many days of silence a machine's Node is removed. Absent or empty: never. */
@@ -110,6 +113,13 @@ export function isNodeWatchOn({ NODE_WATCH }: Pick<Environment, "NODE_WATCH">): 
 /** Does GET /metrics have lines for each machine? Anything else than `off` says so, as above. */
 export function isMachineMetricsOn({ MACHINE_METRICS }: Pick<Environment, "MACHINE_METRICS">): boolean {
   return MACHINE_METRICS !== "off";
+}
+
+export type PrivateWebhooks = (typeof PRIVATE_WEBHOOKS)[number];
+
+/** Which private addresses receivers may have. Anything unknown says none: the check of the configuration names it. */
+export function privateWebhooks(env: Pick<Environment, "PRIVATE_WEBHOOKS">): PrivateWebhooks {
+  return PRIVATE_WEBHOOKS.find((each) => each === env.PRIVATE_WEBHOOKS) ?? "off";
 }
 
 /** How far machines' settings may go. Throws where a variable is no number within its limits. */

@@ -14,6 +14,7 @@ import { machineRoutes } from "./http/machine-routes.ts";
 import { metricsRoute } from "./http/metrics-route.ts";
 import { outageRoutes } from "./http/outage-routes.ts";
 import { operatorRoutes } from "./http/operator-routes.ts";
+import { receiverRoutes } from "./http/receiver-routes.ts";
 import { readyRoute } from "./http/ready-route.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";
 import { newIsolate } from "./isolate.ts";
@@ -61,6 +62,7 @@ app.route("/", administrationRoutes);
 app.route("/", bulkRoutes);
 app.route("/", outageRoutes);
 app.route("/", feedRoutes);
+app.route("/", receiverRoutes);
 app.route("/", readyRoute);
 app.route("/", metricsRoute);
 

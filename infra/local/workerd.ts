@@ -68,16 +68,12 @@ export default {
 };
 `;
 
+/** Notifications may go to receivers on this computer. */
+const INTERNET =
+  '(name = "internet", network = (allow = ["public", "local"], tlsOptions = (trustBrowserCas = true)))';
+
 function capnp(settings: WorkerSettings, compatibilityDate: string): string {
   const { folder, port, kubeUrl, kubeCa } = settings;
-  const { protocol, hostname, host, port: kubePort } = new URL(kubeUrl);
-  const secure = protocol === "https:";
-  const address = kubePort === "" ? `${host}:${secure ? 443 : 80}` : host;
-  const trust = kubeCa === undefined ? "trustBrowserCas = true" : `trustedCertificates = [${text(kubeCa)}]`;
-  const certificateHost = hostname.replaceAll(/[[\]]/g, "");
-  const connection = secure
-    ? `https = (certificateHost = ${text(certificateHost)}, tlsOptions = (${trust}))`
-    : "http = ()";
   const variables = {
     DEPLOYMENT: settings.deployment,
     ORIGINS: `http://127.0.0.1:${port}`,
@@ -93,6 +89,7 @@ function capnp(settings: WorkerSettings, compatibilityDate: string): string {
     MIN_REPORT_INTERVAL_SECONDS: "1",
     MIN_STATUS_PERIOD_SECONDS: "1",
     MIN_LEASE_SECONDS: "1",
+    PRIVATE_WEBHOOKS: "loopback",
     ...settings.variables,
   };
   const bindings = Object.entries(variables).map(
@@ -103,7 +100,8 @@ function capnp(settings: WorkerSettings, compatibilityDate: string): string {
 const config :Workerd.Config = (
   services = [
     (name = "worker", worker = .worker),
-    (name = "kube", external = (address = ${text(address)}, ${connection})),
+    (name = "kube", external = ${apiserverAt(kubeUrl, kubeCa)}),
+    ${INTERNET},
     (name = "objects", disk = (path = ${text(join(folder, "objects"))}, writable = true)),
   ],
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "worker")],
@@ -130,4 +128,16 @@ const worker :Workerd.Worker = (
   durableObjectStorage = (localDisk = "objects"),
 );
 `;
+}
+
+function apiserverAt(kubeUrl: string, kubeCa: string | undefined): string {
+  const { protocol, hostname, host, port } = new URL(kubeUrl);
+  const secure = protocol === "https:";
+  const address = port === "" ? `${host}:${secure ? 443 : 80}` : host;
+  const trust = kubeCa === undefined ? "trustBrowserCas = true" : `trustedCertificates = [${text(kubeCa)}]`;
+  const certificateHost = hostname.replaceAll(/[[\]]/g, "");
+  const connection = secure
+    ? `https = (certificateHost = ${text(certificateHost)}, tlsOptions = (${trust}))`
+    : "http = ()";
+  return `(address = ${text(address)}, ${connection})`;
 }

@@ -18,6 +18,7 @@ costs, as a report does.`;
 
 const TAGS: Record<RouteGroup, string> = {
   fleet: "All machines, without waking one",
+  notifications: "Who is told of what goes wrong",
   nodes: "One machine, for operators",
   tokens: "Join tokens",
   operators: "Operators with names",

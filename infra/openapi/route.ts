@@ -5,7 +5,15 @@ import type { Reason } from "../../shared/protocol/answers.ts";
 
 /** The tags of the description. */
 export type RouteGroup =
-  "fleet" | "machines" | "nodes" | "tokens" | "operators" | "bulk" | "deployment" | "health";
+  | "fleet"
+  | "notifications"
+  | "machines"
+  | "nodes"
+  | "tokens"
+  | "operators"
+  | "bulk"
+  | "deployment"
+  | "health";
 
 export interface Route {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

@@ -7,10 +7,12 @@ import { FLEET_ROUTES } from "./routes/fleet.ts";
 import { HEALTH_ROUTES } from "./routes/health.ts";
 import { MACHINE_ROUTES } from "./routes/machines.ts";
 import { NODE_ROUTES } from "./routes/nodes.ts";
+import { NOTIFICATION_ROUTES } from "./routes/notifications.ts";
 import { TOKEN_ROUTES } from "./routes/tokens.ts";
 
 export const ROUTES: readonly Route[] = [
   ...FLEET_ROUTES,
+  ...NOTIFICATION_ROUTES,
   ...NODE_ROUTES,
   ...TOKEN_ROUTES,
   ...ADMINISTRATION_ROUTES,

@@ -21,6 +21,9 @@ export const REGISTER_AGAIN = ["when-silent", "always", "never"] as const;
 /** NODE_WATCH: does the Worker watch the Nodes of its cluster? MACHINE_METRICS: has GET /metrics lines for each machine? */
 const SWITCH = ["on", "off"];
 
+/** Which private addresses may be told of machines? `loopback`: the Worker's own computer's. */
+export const PRIVATE_WEBHOOKS = ["off", "loopback", "on"] as const;
+
 /** In the order in which they are shown. */
 export const VARIABLES = {
   DEPLOYMENT: checkDeployment,
@@ -39,6 +42,13 @@ export const VARIABLES = {
   REMOVE_SILENT_NODES_DAYS: (text) => checkNumber("REMOVE_SILENT_NODES_DAYS", text),
   NODE_WATCH: checkSwitch,
   MACHINE_METRICS: checkSwitch,
+  PRIVATE_WEBHOOKS: (text) =>
+    text === "" || PRIVATE_WEBHOOKS.some((each) => each === text)
+      ? null
+      : failed(
+          `it is ${JSON.stringify(text)}, and counts as off`,
+          `set it to ${PRIVATE_WEBHOOKS.join(", ")}`,
+        ),
   ACCESS_TEAM: checkAccessTeam,
   ACCESS_AUD: (audience, configured) =>
     isEmpty(audience) && !isEmpty(textOf(configured, "ACCESS_TEAM"))

@@ -196,3 +196,23 @@ export const FEED_LIMITS = {
   ticketSeconds: 30,
   tickets: 1000,
 } as const;
+
+/** Of receivers, mutes and letters; [least, most]. */
+export const NOTIFICATION_LIMITS = {
+  receivers: 20,
+  mutes: 100,
+  /** Of a mute, from now. */
+  muteDays: 30,
+  delaySeconds: [0, 86_400],
+  repeatMinutes: [5, 10_080],
+  /** That wait for one receiver: then nothing that begins is told until fewer do. */
+  lettersWaiting: 1000,
+  bytesWaiting: 4 * 1024 * 1024,
+  /** Of one receiver; the oldest go. */
+  deadLetters: 200,
+  alertsInLetter: 40,
+  /** Names in an alert about several machines. */
+  namesInAlert: 20,
+  /** Bytes of a receiver's answer that are read. */
+  answerBytes: 1024,
+} as const;

@@ -6,6 +6,7 @@ import { decisionMutants } from "./table/decisions.ts";
 import { enrolmentMutants } from "./table/enrolment.ts";
 import { freshnessMutants } from "./table/freshness.ts";
 import { limitMutants } from "./table/limits.ts";
+import { notificationMutants } from "./table/notifications.ts";
 import { packageMutants } from "./table/packages.ts";
 import { proxyMutants } from "./table/proxies.ts";
 import { readinessMutants } from "./table/readiness.ts";
@@ -19,6 +20,7 @@ export const mutants: readonly Mutant[] = [
   ...cloneMutants,
   ...limitMutants,
   ...rightsMutants,
+  ...notificationMutants,
   ...packageMutants,
   ...decisionMutants,
   ...clusterTokenMutants,

@@ -1,7 +1,8 @@
 // The API's description is true: each route of the table is called as it says, and answers what it says.
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as z from "zod/mini";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { PROBLEM, REASON_STATUSES, refusalsOf } from "../../infra/openapi/refusals.ts";
 import type { Route } from "../../infra/openapi/route.ts";
 import { ROUTES } from "../../infra/openapi/routes.ts";
@@ -47,6 +48,8 @@ const QUERIES: Readonly<Record<string, string>> = {
   listOriginMachines: `origin=${encodeURIComponent(ORIGIN)}&after=a&limit=1000`,
 };
 
+const RECEIVER_URL = "https://hooks.example.com/";
+
 /** A good body of each route that takes one. */
 const BODIES: Readonly<Record<string, unknown>> = {
   mintToken: { names: "described-*", uses: 1, expiresInSeconds: 60, labels: { site: "a" } },
@@ -55,10 +58,14 @@ const BODIES: Readonly<Record<string, unknown>> = {
   changeNode: { runtime: "none" },
   createOperator: { name: "described", role: "view", expiresInSeconds: 60 },
   actOnMany: { action: "register", names: ["described"], dryRun: true },
+  addReceiver: { name: "described-added", url: RECEIVER_URL },
+  changeReceiver: { delaySeconds: 60 },
+  addMute: { until: new Date(Date.now() + 60_000).toISOString() },
 };
 
 interface Asking {
   name?: string;
+  receiver?: string;
   id?: string;
   body?: unknown;
 }
@@ -80,6 +87,14 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
   rejectMachine: () => waiting("described-rejected"),
   revokeMachine: () => enrolled("described-revoked"),
   forgetMachine: () => enrolled("described-forgotten"),
+  changeReceiver: () => receiver("described-changed"),
+  removeReceiver: () => receiver("described-removed"),
+  testReceiver: () => receiver("described-tested"),
+  resendLetter: () => receiver("described-resent"),
+  endMute: async () => {
+    const { body } = await operator<{ id: number }>("POST", "/v1/mutes", BODIES["addMute"]);
+    return { id: String(body.id) };
+  },
   believeMachine: async () => {
     const machine = await enrolled("described-twice");
     const shims = ["one", "other"].map((startId) => shimOf(machine, startId));
@@ -94,6 +109,17 @@ async function begun(): Promise<Asking> {
   const { body } = await operator("POST", "/v1/bulk", { ...asked, dryRun: true });
   const { confirmation } = body;
   return (await operator<{ id: string }>("POST", "/v1/bulk", { ...asked, confirmation })).body;
+}
+
+/** One that has a dead letter. */
+async function receiver(name: string): Promise<Asking> {
+  await operator("POST", "/v1/receivers", { name, url: RECEIVER_URL });
+  const id = await runInDurableObject(fleetIndex(env), (_, { storage }) => {
+    const insert =
+      "INSERT INTO letters VALUES (NULL, ?, 'message', '{}', 0, 1, NULL, 'no luck') RETURNING id";
+    return storage.sql.exec<{ id: number }>(insert, name).one().id;
+  });
+  return { receiver: name, id: String(id) };
 }
 
 async function waiting(name: string): Promise<Asking> {
@@ -129,7 +155,8 @@ interface Sent extends Asking {
 
 function ask({ id: route, path, method }: Route, sent: Sent = {}): Promise<Response> {
   const { name = NAME, id = "x", query = QUERIES[route], secret = ADMIN_SECRET, body = BODIES[route] } = sent;
-  const filled = path.replace("{name}", name).replace("{id}", id);
+  const { receiver = NAME } = sent;
+  const filled = path.replace("{name}", name).replace("{id}", id).replace("{receiver}", receiver);
   return send(query ? `${filled}?${query}` : filled, {
     method: sent.method ?? method,
     headers: secret === null ? {} : { authorization: `Bearer ${secret}` },
@@ -164,7 +191,16 @@ const called = (route: Route): [string, Route] => [`${route.method} ${route.path
 const OPERATORS = ROUTES.filter(({ who }) => who === "view" || who === "admin");
 const some = (filter: (route: Route) => unknown) => OPERATORS.filter(filter).map(called);
 
+// Receivers answer whatever they are told.
+beforeAll(() => {
+  vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response("ok")));
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+});
+
 beforeAll(async () => {
+  await receiver(NAME);
   await shimOf(await enrolled(NAME))(facts(NAME), HEALTHY);
   await fleetIndex(env).tell({ ...tellingOf(0, 1, {}, [stateEntry(1, "silent", "ready", 0)]), name: NAME });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it, test } from "vitest";
 import {
   isMachineMetricsOn,
   isNodeWatchOn,
+  privateWebhooks,
   machineRequests,
   nodeMarks,
   origins,
@@ -158,5 +159,18 @@ describe("NODE_WATCH and MACHINE_METRICS", () => {
     expect(isNodeWatchOn(configured === undefined ? {} : { NODE_WATCH: configured })).toBe(expected);
     const metrics = configured === undefined ? {} : { MACHINE_METRICS: configured };
     expect(isMachineMetricsOn(metrics)).toBe(expected);
+  });
+});
+
+describe("PRIVATE_WEBHOOKS", () => {
+  it.each([
+    [undefined, "off"],
+    ["", "off"],
+    ["loopback", "loopback"],
+    ["on", "on"],
+    ["On", "off"],
+    ["true", "off"],
+  ])("%j → %s; what is wrong with it, the check of the configuration says", (configured, expected) => {
+    expect(privateWebhooks(configured === undefined ? {} : { PRIVATE_WEBHOOKS: configured })).toBe(expected);
   });
 });

@@ -13,10 +13,10 @@ import type {
   OutagesAnswer,
   OutagesQuery,
 } from "../../shared/protocol/outages.ts";
-import type { Environment } from "../env.ts";
+import { type Environment, origins, privateWebhooks, registry } from "../env.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
-import { Duties, type Duty } from "./duties.ts";
+import { Duties } from "./duties.ts";
 import { type FleetHistoryRequest, readFleetHistory } from "./fleet-history.ts";
 import { FleetMetrics } from "./fleet-metrics.ts";
 import { type FleetChange, MachineRows } from "./machine-rows.ts";
@@ -24,7 +24,9 @@ import { type MachinePage, MachineSearch, type MachineSearchRequest } from "./ma
 import { Feed } from "./feed.ts";
 import type { FeedHolder } from "./feed-tickets.ts";
 import { Outages } from "./outages.ts";
+import { Notifications } from "./notifications.ts";
 import { INDEX_MIGRATIONS } from "./schema.ts";
+import { LETTER_WITHIN_MS } from "./send-letter.ts";
 import { type MachineStanding, type SilentMachine, silentSince, standingsOf } from "./standings.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -33,6 +35,7 @@ export class IndexObject extends DurableObject<Environment> {
   readonly #rows: MachineRows;
   readonly #outages: Outages;
   readonly #feed: Feed;
+  readonly #notifications: Notifications;
   readonly #duties: Duties;
   readonly #search: MachineSearch;
   readonly #metrics: FleetMetrics;
@@ -45,8 +48,9 @@ export class IndexObject extends DurableObject<Environment> {
     this.#outages = new Outages(ctx.storage.sql);
     this.#metrics = new FleetMetrics(ctx.storage.sql, { rows: this.#rows, outages: this.#outages });
     this.#feed = new Feed(ctx, env, this.#rows, this.#outages);
+    this.#notifications = this.#openNotifications();
     // What has to be done at certain times; `arm` after each change of what is due.
-    const duties: Duty[] = [];
+    const duties = [this.#notifications.duty()];
     const log = (line: object) => console.error(JSON.stringify(line));
     this.#duties = new Duties({ duties, storage: ctx.storage, nowMs: () => Date.now(), log });
   }
@@ -141,10 +145,70 @@ export class IndexObject extends DurableObject<Environment> {
     this.#feed.setPending(pending);
   }
 
+  // For operators: notifications, as worker/fleet/notifications.ts has them.
+
+  receivers() {
+    return this.#notifications.list();
+  }
+
+  putReceiver(...asked: Parameters<Notifications["put"]>) {
+    return this.#notifications.put(...asked);
+  }
+
+  removeReceiver(...asked: Parameters<Notifications["remove"]>) {
+    return this.#notifications.remove(...asked);
+  }
+
+  testReceiver(...asked: Parameters<Notifications["test"]>) {
+    return this.#notifications.test(...asked);
+  }
+
+  letters(receiver: string) {
+    return this.#notifications.letters(receiver);
+  }
+
+  resendLetter(...asked: Parameters<Notifications["resend"]>) {
+    return this.#notifications.resend(...asked);
+  }
+
+  mutes() {
+    return this.#notifications.mutes();
+  }
+
+  mute(...asked: Parameters<Notifications["mute"]>) {
+    return this.#notifications.mute(...asked);
+  }
+
+  unmute(...asked: Parameters<Notifications["unmute"]>) {
+    return this.#notifications.unmute(...asked);
+  }
+
   /** In the transaction of the change: what follows from it is stored with it. */
   #noteChange(change: FleetChange): void {
     this.#metrics.noteChange(change, Date.now());
     this.#outages.note(change);
     this.#feed.note(change);
+    this.#notifications.note(change);
+  }
+
+  #openNotifications(): Notifications {
+    const { env, ctx } = this;
+    return new Notifications({
+      sql: ctx.storage.sql,
+      transaction: (work) => ctx.storage.transactionSync(work),
+      deployment: env.DEPLOYMENT,
+      origin: origins(env)[0] ?? "",
+      allowed: privateWebhooks(env),
+      summary: (name) => this.#rows.summary(name),
+      outageOf: (name, summary) => this.#outages.of(name, summary),
+      machinesOf: (outage) => this.#outages.machinesOf(Number(outage)),
+      send: (url, init) => fetch(url, init),
+      withinMs: LETTER_WITHIN_MS,
+      audit: (record) => registry(env).noteChange(record),
+      arm: () => this.#duties.arm(),
+      nowMs: () => Date.now(),
+      newId: () => crypto.randomUUID(),
+      random: Math.random,
+    });
   }
 }

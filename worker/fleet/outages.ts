@@ -17,7 +17,9 @@ import type {
   OutagesAnswer,
   OutagesQuery,
 } from "../../shared/protocol/outages.ts";
+import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { FleetChange } from "./machine-rows.ts";
+import type { KnownOutage } from "./said-alerts.ts";
 
 export const OUTAGE_LIMITS = {
   /** Outages that are kept, silences alone included; of those that are over the oldest go. */
@@ -116,6 +118,26 @@ export class Outages {
     const query = `SELECT * FROM outages WHERE seq > ? AND machines >= ${OUTAGE_MACHINES} ORDER BY seq LIMIT ?`;
     const rows = this.#sql.exec<OutageRow>(query, seq, limit).toArray();
     return rows.map((row) => ({ seq: row.seq, outage: this.#shown(row) }));
+  }
+
+  /** The outage that this silent machine is part of, with others that are silent still; null: it is silent alone. */
+  of(name: string, summary: MachineSummary): KnownOutage | null {
+    const silence = silenceOf(summary);
+    if (!silence) return null;
+    const { network, sinceMs } = silence;
+    const query = `SELECT outages.* FROM outages JOIN outage_machines ON outage = id
+      WHERE network = ? AND name = ? AND how IS NULL AND since_ms = ? AND silent >= ${OUTAGE_MACHINES}`;
+    const [row] = this.#sql.exec<OutageRow>(query, network, name, sinceMs);
+    return row ? { id: String(row.id), address: row.network, sinceMs: row.started_ms } : null;
+  }
+
+  /** The names of its machines, also of those that are back. */
+  machinesOf(id: number): string[] {
+    const query = "SELECT name FROM outage_machines WHERE outage = ? ORDER BY name";
+    return this.#sql
+      .exec<{ name: string }>(query, id)
+      .toArray()
+      .map(({ name }) => name);
   }
 
   #begin(name: string, { network, sinceMs }: Silence, seq: number): void {

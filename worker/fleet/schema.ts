@@ -1,6 +1,7 @@
 // The tables of the fleet index, which storage/migrations.ts makes.
 import { FEED_MIGRATION } from "./feed-source.ts";
 import { OUTAGES_MIGRATION } from "./outages.ts";
+import { NOTIFICATIONS_MIGRATION } from "./notifications.ts";
 
 /** Add to them, and never change one: existing objects have run them. */
 export const INDEX_MIGRATIONS: readonly string[] = [
@@ -34,4 +35,5 @@ export const INDEX_MIGRATIONS: readonly string[] = [
      json_each('["True","False","Unknown"]') AS statuses;`,
   OUTAGES_MIGRATION,
   FEED_MIGRATION,
+  NOTIFICATIONS_MIGRATION,
 ];

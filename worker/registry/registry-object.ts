@@ -182,6 +182,11 @@ export class RegistryObject extends DurableObject<Environment> {
     );
   }
 
+  /** Records what an operator does in another object in the audit log. */
+  noteChange(record: AuditRecord): void {
+    this.ctx.storage.transactionSync(() => audit(this.#sql, record, Date.now()));
+  }
+
   /**
    * Call it when the machine reports with this key by this origin: for the first time since it was pinned or rotated,
    * or for the first time in a day. False: the key has lost the name.

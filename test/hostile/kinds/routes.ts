@@ -47,6 +47,16 @@ const OPERATOR_ROUTES = [
   ["POST", "/v1/nodes/live-1/revoke"],
   ["PATCH", "/v1/nodes/live-1"],
   ["DELETE", "/v1/nodes/live-1"],
+  ["GET", "/v1/receivers"],
+  ["POST", "/v1/receivers"],
+  ["PUT", "/v1/receivers/x"],
+  ["DELETE", "/v1/receivers/x"],
+  ["POST", "/v1/receivers/x/test"],
+  ["GET", "/v1/receivers/x/letters"],
+  ["POST", "/v1/receivers/x/letters/1/resend"],
+  ["GET", "/v1/mutes"],
+  ["POST", "/v1/mutes"],
+  ["DELETE", "/v1/mutes/1"],
 ] as const;
 
 const ODD_NAMES = [

@@ -282,6 +282,16 @@ describe.each([
   ["POST", "/v1/nodes/a/revoke"],
   ["PATCH", "/v1/nodes/a"],
   ["DELETE", "/v1/nodes/a"],
+  ["GET", "/v1/receivers"],
+  ["POST", "/v1/receivers"],
+  ["PUT", "/v1/receivers/a"],
+  ["DELETE", "/v1/receivers/a"],
+  ["POST", "/v1/receivers/a/test"],
+  ["GET", "/v1/receivers/a/letters"],
+  ["POST", "/v1/receivers/a/letters/1/resend"],
+  ["GET", "/v1/mutes"],
+  ["POST", "/v1/mutes"],
+  ["DELETE", "/v1/mutes/1"],
 ])("%s %s", (method, path) => {
   it.each<[string, Record<string, string>]>([
     ["without credentials", {}],

@@ -1,0 +1,128 @@
+// The routes of notifications: receivers, their letters, and mutes. None of them wakes a machine's object.
+import {
+  changedReceiverSchema,
+  lettersSchema,
+  listedMuteSchema,
+  mutesSchema,
+  receiversSchema,
+  receiverTestSchema,
+} from "../../../shared/protocol/receiver-answers.ts";
+import {
+  newMuteSchema,
+  newReceiverSchema,
+  receiverChangeSchema,
+} from "../../../shared/protocol/receiver-api.ts";
+import { DONE, json, type Route } from "../route.ts";
+
+const ADDRESSES =
+  "Addresses that are private, or a metadata service's, are refused unless the deployment allows them.";
+
+export const NOTIFICATION_ROUTES: readonly Route[] = [
+  {
+    method: "GET",
+    path: "/v1/receivers",
+    id: "listReceivers",
+    group: "notifications",
+    who: "view",
+    what: "List who is told of what goes wrong, and how their letters fare",
+    answers: { 200: json("All receivers, without their secrets.", "Receivers", receiversSchema) },
+  },
+  {
+    method: "POST",
+    path: "/v1/receivers",
+    id: "addReceiver",
+    group: "notifications",
+    who: "admin",
+    what: "Add a receiver",
+    more: ADDRESSES,
+    body: newReceiverSchema,
+    answers: {
+      201: json(
+        "The receiver: the only answer with its signing secret.",
+        "ChangedReceiver",
+        changedReceiverSchema,
+      ),
+    },
+  },
+  {
+    method: "PUT",
+    path: "/v1/receivers/{receiver}",
+    id: "changeReceiver",
+    group: "notifications",
+    who: "admin",
+    what: "Change a receiver",
+    more: `What is absent has its default, but for \`url\` and \`authorization\`, which stay. ${ADDRESSES}`,
+    body: receiverChangeSchema,
+    answers: { 200: json("The receiver.", "ChangedReceiver", changedReceiverSchema) },
+    refusals: ["not-found"],
+  },
+  {
+    method: "DELETE",
+    path: "/v1/receivers/{receiver}",
+    id: "removeReceiver",
+    group: "notifications",
+    who: "admin",
+    what: "Remove a receiver, with its letters",
+    answers: DONE,
+    refusals: ["not-found"],
+  },
+  {
+    method: "POST",
+    path: "/v1/receivers/{receiver}/test",
+    id: "testReceiver",
+    group: "notifications",
+    who: "admin",
+    what: "Send a test message, once",
+    answers: { 200: json("What came back.", "ReceiverTest", receiverTestSchema) },
+    refusals: ["not-found"],
+  },
+  {
+    method: "GET",
+    path: "/v1/receivers/{receiver}/letters",
+    id: "listLetters",
+    group: "notifications",
+    who: "view",
+    what: "List a receiver's dead letters, and those that wait",
+    answers: { 200: json("The letters, oldest first.", "Letters", lettersSchema) },
+    refusals: ["not-found"],
+  },
+  {
+    method: "POST",
+    path: "/v1/receivers/{receiver}/letters/{id}/resend",
+    id: "resendLetter",
+    group: "notifications",
+    who: "admin",
+    what: "Send a dead letter again, with those that belong to it",
+    answers: DONE,
+    refusals: ["not-found"],
+  },
+  {
+    method: "GET",
+    path: "/v1/mutes",
+    id: "listMutes",
+    group: "notifications",
+    who: "view",
+    what: "List the mutes that are not over",
+    answers: { 200: json("The mutes; the one that ends last is the first.", "Mutes", mutesSchema) },
+  },
+  {
+    method: "POST",
+    path: "/v1/mutes",
+    id: "addMute",
+    group: "notifications",
+    who: "admin",
+    what: "Keep quiet about machines for a time",
+    body: newMuteSchema,
+    answers: { 201: json("The mute.", "Mute", listedMuteSchema) },
+  },
+  {
+    method: "DELETE",
+    path: "/v1/mutes/{id}",
+    id: "endMute",
+    group: "notifications",
+    who: "admin",
+    what: "End a mute now",
+    answers: DONE,
+    refusals: ["not-found"],
+  },
+];

@@ -1,0 +1,135 @@
+// Messages as they leave a Worker in workerd, at a receiver over HTTP; and what a real Alertmanager makes of them.
+import { spawn, spawnSync } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { freePort } from "../../infra/local/ports.ts";
+import { testAlert } from "../../shared/fleet/alert.ts";
+import { messageText } from "../../shared/fleet/message-text.ts";
+import { temporaryFolder } from "./local-cluster.ts";
+import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
+
+const folder = temporaryFolder();
+const got: { headers: IncomingHttpHeaders; body: string; url: string }[] = [];
+let worker: OwnWorker;
+let receiver: Server;
+
+beforeAll(async () => {
+  receiver = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.on("end", () => {
+      got.push({ headers: request.headers, body, url: request.url ?? "" });
+      if (request.url === "/redirects") response.writeHead(302, { location: "/elsewhere" }).end();
+      else response.writeHead(200).end("thank you");
+    });
+  });
+  await new Promise<void>((done) => receiver.listen(0, "127.0.0.1", done));
+  worker = await startOwnWorker(folder.path);
+});
+afterAll(async () => {
+  await worker.stop();
+  receiver.close();
+  folder.remove();
+});
+
+const receiverUrl = (path: string) => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`;
+
+async function ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+  const headers = { authorization: `Bearer ${worker.adminSecret}` };
+  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+  return (await (await fetch(worker.url + path, init)).json()) as Answer;
+}
+
+describe("a message of a Worker in workerd", () => {
+  it("→ arrives at this computer, signed", async () => {
+    const { secret } = await ask<{ secret: string }>("POST", "/v1/receivers", {
+      name: "ops",
+      url: receiverUrl("/in"),
+    });
+    expect(await ask("POST", "/v1/receivers/ops/test")).toMatchObject({
+      arrived: true,
+      status: 200,
+      answer: "thank you",
+    });
+    const { headers, body } = got.at(-1)!;
+    const signed = `${String(headers["webhook-id"])}.${String(headers["webhook-timestamp"])}.${body}`;
+    const key = Buffer.from(secret.replace("whsec_", ""), "base64");
+    expect(headers["webhook-signature"]).toBe(
+      `v1,${createHmac("sha256", key).update(signed).digest("base64")}`,
+    );
+    expect(JSON.parse(body)).toMatchObject({ version: 1, receiver: "ops", alerts: [{ name: "test" }] });
+  });
+
+  it("that is redirected → is not followed", async () => {
+    await ask("POST", "/v1/receivers", { name: "moved", url: receiverUrl("/redirects") });
+    expect(await ask("POST", "/v1/receivers/moved/test")).toMatchObject({ arrived: false, status: 302 });
+    expect(got.map(({ url }) => url)).not.toContain("/elsewhere");
+  });
+
+  it("to a private address other than loopback → refused", async () => {
+    const wish = { name: "x", url: "http://10.0.0.1/" };
+    expect(await ask("POST", "/v1/receivers", wish)).toMatchObject({ status: 400, pointer: "/url" });
+  });
+});
+
+const isAlertmanagerThere = spawnSync("prometheus-alertmanager", ["--version"]).status === 0;
+
+describe.skipIf(!isAlertmanagerThere)("Alertmanager", () => {
+  it("→ has what is firing, once, and no longer once it is over", async () => {
+    const port = await freePort("", undefined, undefined);
+    const file = join(folder.path, "alertmanager.yml");
+    writeFileSync(file, "route: { receiver: nobody }\nreceivers: [{ name: nobody }]\n");
+    const flags = [
+      `--config.file=${file}`,
+      `--storage.path=${folder.path}/alertmanager`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      "--cluster.listen-address=",
+    ];
+    const child = spawn("prometheus-alertmanager", flags, { stdio: "ignore" });
+    const ended = new Promise((done) => child.once("close", done));
+    const url = `http://127.0.0.1:${port}/api/v2/alerts`;
+    try {
+      await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200), {
+        timeout: 20_000,
+        interval: 50,
+      });
+      const nowMs = Date.now();
+      const firing = { ...testAlert(nowMs, "a-1"), untilMs: null };
+      const post = async (alert: typeof firing | ReturnType<typeof testAlert>) => {
+        const message = {
+          id: "m",
+          deployment: "rollcall",
+          origin: worker.url,
+          receiver: "am",
+          atMs: nowMs,
+          dropped: 0,
+        };
+        const body = messageText("alertmanager", { ...message, alerts: [alert] });
+        return (await fetch(url, { method: "POST", body, headers: { "content-type": "application/json" } }))
+          .status;
+      };
+      const active = async () => (await (await fetch(url)).json()) as { labels: object; endsAt: string }[];
+      expect([await post(firing), await post({ ...firing, isRepeated: true })]).toEqual([200, 200]);
+      const labels = {
+        alertname: "RollcallMachine",
+        machine: "test",
+        state: "silent",
+        severity: "warning",
+        deployment: "rollcall",
+      };
+      await vi.waitFor(async () => expect(await active()).toMatchObject([{ labels }]));
+      expect(Date.parse((await active())[0]!.endsAt) - nowMs).toBeGreaterThan(300 * 24 * 3600_000);
+      expect(await post({ ...testAlert(nowMs, "a-1"), status: "resolved" })).toBe(200);
+      await vi.waitFor(async () => expect(await active()).toEqual([]));
+      await ask("POST", "/v1/receivers", { name: "am", url, format: "alertmanager" });
+      expect(await ask("POST", "/v1/receivers/am/test")).toMatchObject({ arrived: true, status: 200 });
+    } finally {
+      child.kill("SIGTERM");
+      await ended;
+    }
+  });
+});

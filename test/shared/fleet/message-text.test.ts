@@ -1,0 +1,157 @@
+// What receivers get, format by format: docs/notifications.md has the same.
+import { describe, expect, it } from "vitest";
+import type { AlertMessage, SaidAlert } from "../../../shared/fleet/alert.ts";
+import { messageText, textOf } from "../../../shared/fleet/message-text.ts";
+
+const START_MS = Date.UTC(2026, 0, 1);
+const MINUTE = 60_000;
+
+const alert = (more: Partial<SaidAlert> = {}): SaidAlert => ({
+  id: "alert-1",
+  status: "firing",
+  isRepeated: false,
+  kind: "machine",
+  name: "edge-7",
+  state: "silent",
+  severity: "warning",
+  sinceMs: START_MS,
+  untilMs: null,
+  machines: 1,
+  names: ["edge-7"],
+  address: "203.0.113.7",
+  why: "",
+  ...more,
+});
+const over = {
+  status: "resolved",
+  untilMs: START_MS + 65 * MINUTE,
+  why: "ready",
+} satisfies Partial<SaidAlert>;
+const outage = {
+  kind: "outage",
+  name: "12",
+  severity: "critical",
+  machines: 40,
+  names: ["edge-1", "edge-2"],
+} satisfies Partial<SaidAlert>;
+const cluster = {
+  kind: "cluster",
+  name: "rollcall",
+  state: "cluster-unreachable",
+  address: "",
+  names: [],
+} satisfies Partial<SaidAlert>;
+const message = (alerts: SaidAlert[]): AlertMessage => ({
+  id: "message-1",
+  deployment: "rollcall",
+  origin: "https://rollcall.example.com",
+  receiver: "ops",
+  atMs: START_MS + 2 * MINUTE,
+  dropped: 0,
+  alerts,
+});
+const parsed = (...asked: Parameters<typeof messageText>): unknown => JSON.parse(messageText(...asked));
+
+it.each<[Partial<SaidAlert>, string]>([
+  [{}, "edge-7 is silent since 2026-01-01T00:00:00.000Z"],
+  [
+    { state: "not-ready", why: "disk pressure" },
+    "edge-7 is not-ready since 2026-01-01T00:00:00.000Z: disk pressure",
+  ],
+  [over, "Over: edge-7 was silent, for 1 h 5 min, until 2026-01-01T01:05:00.000Z; now it is ready"],
+  [
+    { ...over, untilMs: START_MS },
+    "Over: edge-7 was silent, for 0 s, until 2026-01-01T00:00:00.000Z; now it is ready",
+  ],
+  [
+    outage,
+    "Outage: 40 machines behind 203.0.113.7 are silent since 2026-01-01T00:00:00.000Z: edge-1, edge-2, …",
+  ],
+  [
+    { ...outage, ...over, why: "", untilMs: START_MS + 26 * 60 * MINUTE },
+    "Over: Outage: 40 machines behind 203.0.113.7 were silent, for 1 d 2 h, until 2026-01-02T02:00:00.000Z: edge-1, edge-2, …",
+  ],
+  [cluster, "The cluster cannot be written, as far as is known for 1 machine since 2026-01-01T00:00:00.000Z"],
+])("%j → %s", (more, text) => {
+  expect(textOf(alert(more))).toBe(text);
+});
+
+it("json → versioned, with all that is known", () => {
+  expect(parsed("json", message([alert(), alert(over)]))).toEqual({
+    version: 1,
+    id: "message-1",
+    deployment: "rollcall",
+    receiver: "ops",
+    at: "2026-01-01T00:02:00.000Z",
+    dropped: 0,
+    alerts: [
+      {
+        id: "alert-1",
+        status: "firing",
+        isRepeated: false,
+        kind: "machine",
+        name: "edge-7",
+        state: "silent",
+        severity: "warning",
+        since: "2026-01-01T00:00:00.000Z",
+        until: null,
+        machines: 1,
+        names: ["edge-7"],
+        address: "203.0.113.7",
+        why: "",
+        text: "edge-7 is silent since 2026-01-01T00:00:00.000Z",
+        url: "https://rollcall.example.com/v1/nodes/edge-7",
+      },
+      expect.objectContaining({ status: "resolved", until: "2026-01-01T01:05:00.000Z" }),
+    ],
+  });
+});
+
+describe("slack", () => {
+  it("→ a text, and a section for each alert, escaped", () => {
+    const text =
+      ":red_circle: edge-7 is not-ready since 2026-01-01T00:00:00.000Z: a &lt;!channel&gt; &amp; b";
+    expect(parsed("slack", message([alert({ state: "not-ready", why: "a <!channel> & b" })]))).toEqual({
+      text,
+      blocks: [{ type: "section", text: { type: "mrkdwn", text } }],
+    });
+  });
+
+  it("many long ones → within Slack's limits", () => {
+    const long = Array.from({ length: 40 }, () => alert({ why: "&".repeat(5000) }));
+    const { text, blocks } = parsed("slack", message(long)) as {
+      text: string;
+      blocks: { text: { text: string } }[];
+    };
+    expect([text.length <= 4000, blocks.length]).toEqual([true, 40]);
+    expect(blocks.every((block) => block.text.text.length <= 3000)).toBe(true);
+  });
+});
+
+describe("alertmanager", () => {
+  it.each<[string, Partial<SaidAlert>, Record<string, string>]>([
+    [
+      "a machine",
+      {},
+      { alertname: "RollcallMachine", machine: "edge-7", state: "silent", severity: "warning" },
+    ],
+    [
+      "an outage",
+      outage,
+      { alertname: "RollcallOutage", outage: "12", state: "silent", severity: "critical" },
+    ],
+    [
+      "the cluster",
+      cluster,
+      { alertname: "RollcallCluster", state: "cluster-unreachable", severity: "warning" },
+    ],
+  ])("%s → the same labels while it lasts and when it is over", (_, more, labels) => {
+    const posted = parsed("alertmanager", message([alert(more), alert({ ...more, ...over })]));
+    expect(posted).toMatchObject([
+      { startsAt: "2026-01-01T00:00:00.000Z", endsAt: "2027-01-01T00:02:00.000Z" },
+      { startsAt: "2026-01-01T00:00:00.000Z", endsAt: "2026-01-01T01:05:00.000Z" },
+    ]);
+    for (const each of posted as { labels: unknown }[])
+      expect(each.labels).toEqual({ deployment: "rollcall", ...labels });
+  });
+});

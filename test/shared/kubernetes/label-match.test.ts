@@ -1,0 +1,34 @@
+// Which labels satisfy a selector, as apimachinery's Selector.Matches has it.
+import { expect, it } from "vitest";
+import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
+import { parseLabelSelector } from "../../../shared/kubernetes/label-selector.ts";
+
+const LABELS = { site: "berlin", tier: "gpu", slots: "12", empty: "" };
+
+it.each([
+  ["", true],
+  ["site", true],
+  ["!site", false],
+  ["other", false],
+  ["!other", true],
+  ["site=berlin", true],
+  ["site==rome", false],
+  ["site!=rome", true],
+  ["other!=rome", true],
+  ["site in (rome, berlin)", true],
+  ["site notin (rome, berlin)", false],
+  ["other notin (rome)", true],
+  ["other in (rome)", false],
+  ["empty=", true],
+  ["slots>11", true],
+  ["slots>12", false],
+  ["slots<13", true],
+  ["tier>1", false],
+  ["other>1", false],
+  ["toString", false],
+  ["site=berlin,tier!=gpu", false],
+  ["site=berlin,tier=gpu", true],
+])("%j → %s", (selector, expected) => {
+  const parsed = parseLabelSelector(selector);
+  expect(parsed.ok && matchesLabels(parsed.value, LABELS)).toBe(expected);
+});

@@ -1,0 +1,312 @@
+// Letters on their way: to receivers that fail, hang, redirect, ask for patience, and come back; through evictions.
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
+import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
+import { machineName } from "../support/made-up-fleet.ts";
+import { alertsOf, type Behaviour, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const [ONE, TWO] = [machineName(1), machineName(2)];
+
+/** A receiver without a delay, of which a machine is silent. */
+async function oneSilent(fleet: NotifiedFleet, how: Behaviour): Promise<void> {
+  await fleet.add({ delaySeconds: 0 });
+  fleet.behaviour["ops"] = how;
+  fleet.goes(1, "silent");
+  await fleet.pass(0);
+}
+
+describe("a letter", () => {
+  it.each<[string, Behaviour, string]>([
+    ["fails", 500, "HTTP 500: an answer"],
+    ["has no such path", 404, "HTTP 404: an answer"],
+    [
+      "redirects",
+      () => new Response(null, { status: 302, headers: { location: "https://example.com/" } }),
+      "HTTP 302: ",
+    ],
+    ["is not there", "unreachable", "Error: connection refused"],
+    ["hangs", "hangs", "no answer within 0.02 s"],
+  ])(
+    "to a receiver that %s → again after 30 s, a minute, two, with the same ID, until it is back",
+    (_, how, error) =>
+      withFleet(async (fleet) => {
+        await oneSilent(fleet, how);
+        await fleet.pass(4 * MINUTE);
+        expect(fleet.notifications().list()).toMatchObject([
+          { waiting: 1, error, failingSince: expect.any(String) as string },
+        ]);
+        fleet.evict();
+        fleet.behaviour["ops"] = 202;
+        await fleet.pass(10 * MINUTE);
+        expect(fleet.letters.map(({ atMs }) => atMs / SECOND)).toEqual([0, 30, 90, 210, 450]);
+        expect(new Set(fleet.letters.map(({ messageId, body }) => messageId + body)).size).toBe(1);
+        expect(fleet.told()).toEqual([`firing ${ONE} silent`]);
+        expect(fleet.notifications().list()).toMatchObject([
+          { waiting: 0, error: "", failingSince: null, nextAttemptAt: null },
+        ]);
+      }),
+  );
+
+  it.each([
+    ["in seconds", "300", 300],
+    ["as a date", new Date(Date.UTC(2026, 0, 1, 0, 10)).toUTCString(), 600],
+    ["shorter than its own time", "1", 30],
+    ["as nonsense", "soon", 30],
+  ])("that is answered 429 with a Retry-After %s → again after that", (_, retryAfter, seconds) =>
+    withFleet(async (fleet) => {
+      await oneSilent(
+        fleet,
+        () => new Response(null, { status: 429, headers: { "retry-after": retryAfter } }),
+      );
+      fleet.behaviour["ops"] = 200;
+      await fleet.pass(HOUR);
+      expect(fleet.letters.map(({ atMs }) => atMs / SECOND)).toEqual([0, seconds]);
+    }),
+  );
+
+  it("that never arrives → dead after a day, and hourly until then; what follows it is dead as well", () =>
+    withFleet(async (fleet) => {
+      await oneSilent(fleet, 503);
+      await fleet.pass(12 * HOUR);
+      fleet.goes(1, "ready");
+      await fleet.pass(13 * HOUR);
+      const last = fleet.letters.at(-1)!;
+      expect([last.atMs >= 23 * HOUR, last.atMs <= 25 * HOUR, fleet.letters.length < 40]).toEqual([
+        true,
+        true,
+        true,
+      ]);
+      const { letters } = { letters: fleet.notifications().letters("ops")! };
+      expect(
+        letters.map(({ state, body }) => [state, ...alertsOf({ body }).map(({ status }) => status)]),
+      ).toEqual([
+        ["dead", "firing"],
+        ["dead", "resolved"],
+      ]);
+      fleet.behaviour["ops"] = 200;
+      await fleet.pass(2 * HOUR);
+      expect([fleet.told(), fleet.notifications().list()]).toMatchObject([[], [{ dead: 2, waiting: 0 }]]);
+      expect(await fleet.notifications().resend("ops", letters[1]!.id, "alice")).toBe(true);
+      expect(await fleet.notifications().resend("ops", letters[0]!.id, "alice")).toBe(false);
+      await fleet.pass(0);
+      expect(fleet.told()).toEqual([`firing ${ONE} silent`, `resolved ${ONE} silent`]);
+    }));
+
+  it("that the receiver does not take → dead at once, and the next one is sent", () =>
+    withFleet(async (fleet) => {
+      await oneSilent(fleet, 400);
+      fleet.behaviour["ops"] = 200;
+      fleet.goes(2, "silent");
+      fleet.goes(1, "ready");
+      await fleet.pass(MINUTE);
+      // What was never told is not over either.
+      expect(fleet.told()).toEqual([`firing ${TWO} silent`]);
+      expect(fleet.notifications().letters("ops")).toMatchObject([
+        { state: "dead", error: "HTTP 400: an answer" },
+        { state: "dead", error: expect.stringContaining("did not arrive") as string },
+      ]);
+    }));
+
+  it("to one that hangs → others do not wait for it", () =>
+    withFleet(async (fleet) => {
+      for (const name of ["a", "b", "c", "d", "e"]) await fleet.add({ name, delaySeconds: 0 });
+      Object.assign(fleet.behaviour, { a: "hangs", b: "hangs", c: "hangs" });
+      fleet.goes(1, "silent");
+      await fleet.pass(0);
+      fleet.goes(2, "silent");
+      await fleet.pass(SECOND);
+      for (const name of ["d", "e"])
+        expect(fleet.told(name)).toEqual([`firing ${ONE} silent`, `firing ${TWO} silent`]);
+    }));
+
+  it("is signed as Standard Webhooks has it; a receiver's secrets are shown once", () =>
+    withFleet(async (fleet) => {
+      const secret = await fleet.add({ delaySeconds: 0, authorization: "Bearer of-the-receiver" });
+      fleet.goes(1, "silent");
+      await fleet.pass(0);
+      const { headers, body, url, init } = fleet.letters[0]!;
+      expect([url, init.method, init.redirect]).toEqual(["https://ops.example.com/in", "POST", "manual"]);
+      expect(headers).toMatchObject({
+        authorization: "Bearer of-the-receiver",
+        "webhook-timestamp": "1767225600",
+      });
+      const raw = Uint8Array.from(atob(secret.slice("whsec_".length)), (each) => each.charCodeAt(0));
+      expect(raw.length).toBe(32);
+      const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, [
+        "verify",
+      ]);
+      const [version, mac = ""] = headers["webhook-signature"]!.split(",");
+      const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+      const signature = Uint8Array.from(atob(mac), (each) => each.charCodeAt(0));
+      const isValid = await crypto.subtle.verify("HMAC", key, signature, new TextEncoder().encode(signed));
+      expect([version, isValid]).toEqual(["v1", true]);
+      const shown = JSON.stringify([fleet.notifications().list(), fleet.notifications().letters("ops")]);
+      for (const hidden of [secret, "of-the-receiver", "/in"]) expect(shown).not.toContain(hidden);
+      expect(fleet.notifications().list()).toMatchObject([
+        { url: "https://ops.example.com/…", hasAuthorization: true },
+      ]);
+    }));
+});
+
+describe("too many letters", () => {
+  it("for one that does not answer → what begins is told later, and only if it lasts", () =>
+    withFleet(async (fleet) => {
+      await oneSilent(fleet, 503);
+      const full = "UPDATE letters SET body = ?";
+      fleet.sql.exec(full, "x".repeat(NOTIFICATION_LIMITS.bytesWaiting));
+      fleet.goes(2, "silent");
+      fleet.goes(3, "silent");
+      await fleet.pass(MINUTE);
+      expect(fleet.notifications().list()).toMatchObject([{ waiting: 1, firing: 1 }]);
+      fleet.goes(3, "ready");
+      fleet.sql.exec(full, '{"alerts":[]}');
+      fleet.behaviour["ops"] = 200;
+      await fleet.pass(HOUR);
+      expect(fleet.told()).toEqual([`firing ${TWO} silent`]);
+    }));
+
+  it("that are dead → the oldest go, and are counted; the next message says so", () =>
+    withFleet(async (fleet) => {
+      await fleet.add({ delaySeconds: 0 });
+      fleet.behaviour["ops"] = 400;
+      for (let index = 1; index <= NOTIFICATION_LIMITS.deadLetters + 1; index++) {
+        fleet.goes(index, "silent");
+        await fleet.pass(SECOND);
+      }
+      const { deadLetters } = NOTIFICATION_LIMITS;
+      expect(fleet.notifications().list()).toMatchObject([{ dead: deadLetters, dropped: 1 }]);
+      fleet.behaviour["ops"] = 200;
+      fleet.goes(1, "ready");
+      fleet.goes(500, "silent");
+      await fleet.pass(MINUTE);
+      expect(fleet.told()).toEqual([`firing ${machineName(500)} silent`]);
+      expect(JSON.parse(fleet.letters.at(-1)!.body)).toMatchObject({ dropped: 1 });
+    }));
+
+  it("many alerts at once → few letters", () =>
+    withFleet(async (fleet) => {
+      await fleet.add();
+      for (let index = 1; index <= 1000; index++) fleet.goes(index, "not-ready");
+      await fleet.pass(2 * MINUTE);
+      expect(fleet.told()).toHaveLength(1000);
+      expect(fleet.letters.length).toBeLessThanOrEqual(1 + 1000 / NOTIFICATION_LIMITS.alertsInLetter);
+    }));
+});
+
+describe("a receiver", () => {
+  it("that is changed while it fails → tried at once; what is absent stays", () =>
+    withFleet(async (fleet) => {
+      await oneSilent(fleet, 500);
+      fleet.behaviour["new"] = 200;
+      const put = (wish: object) =>
+        fleet
+          .notifications()
+          .put("ops", receiverChangeSchema.parse({ delaySeconds: 0, ...wish }), false, "alice");
+      const changed = await put({ url: "https://new.example.com/x" });
+      expect(changed).toMatchObject({
+        ok: true,
+        value: { secret: null, url: "https://new.example.com/…" },
+      });
+      await fleet.pass(0);
+      expect(fleet.told("new")).toEqual([`firing ${ONE} silent`]);
+      const again = await put({ newSecret: true });
+      expect(again).toMatchObject({
+        ok: true,
+        value: { secret: expect.stringMatching(/^whsec_/) as string, url: "https://new.example.com/…" },
+      });
+    }));
+
+  it("that is removed → nothing is left of it", () =>
+    withFleet(async (fleet) => {
+      await oneSilent(fleet, 500);
+      const remove = () => fleet.notifications().remove("ops", "alice");
+      expect([await remove(), await remove()]).toEqual([true, false]);
+      expect(fleet.audited).toEqual(["alice receiver.set ops", "alice receiver.remove ops"]);
+      for (const table of ["receivers", "watched", "alerts", "letters"])
+        expect(fleet.sql.exec(`SELECT * FROM ${table}`).toArray()).toEqual([]);
+      expect(fleet.notifications().duty().dueMs()).toBeNull();
+    }));
+
+  it.each<[string, Behaviour, object]>([
+    ["that answers", 200, { arrived: true, status: 200, answer: "an answer" }],
+    [
+      "that refuses",
+      () => new Response("x".repeat(5000), { status: 403 }),
+      { arrived: false, status: 403, answer: "x".repeat(1024) },
+    ],
+    ["that hangs", "hangs", { arrived: false, status: null, answer: "no answer within 0.02 s" }],
+  ])("%s, by a test → what came back; nothing is queued", (_, how, expected) =>
+    withFleet(async (fleet) => {
+      await fleet.add();
+      fleet.behaviour["ops"] = how;
+      expect(await fleet.notifications().test("ops", "alice")).toMatchObject(expected);
+      expect(fleet.notifications().letters("ops")).toEqual([]);
+      expect(await fleet.notifications().test("nobody", "alice")).toBeNull();
+    }),
+  );
+
+  it("one more than there may be → refused", () =>
+    withFleet(async (fleet) => {
+      for (let index = 0; index < NOTIFICATION_LIMITS.receivers; index++)
+        await fleet.add({ name: `r-${index}` });
+      await expect(fleet.add({ name: "more" })).rejects.toThrow(/remove one first/);
+      await expect(fleet.add({ name: "r-0" })).rejects.toThrow(/of this name/);
+    }));
+});
+
+/** The last two report from one address. */
+const MACHINES = [1, 2, 3, 43];
+
+/** What may happen, in any order. */
+const happening = fc.oneof(
+  fc.record({
+    machine: fc.constantFrom(...MACHINES),
+    to: fc.constantFrom("ready", "silent", "not-ready", "cluster-unreachable", "gone"),
+  }),
+  fc.record({ pass: fc.constantFrom(0, 3 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, HOUR, 30 * HOUR) }),
+  fc.record({ behaves: fc.constantFrom<Behaviour>(200, 200, 500, 400, "unreachable") }),
+  fc.constant("evict" as const),
+  fc.constant("mute" as const),
+  fc.constant("resend" as const),
+);
+
+it("whatever happens: each alert that arrived as firing is over exactly once, and in this order", () =>
+  fc.assert(
+    fc.asyncProperty(fc.array(happening, { maxLength: 25, size: "max" }), (happenings) =>
+      withFleet(async (fleet) => {
+        await fleet.add({ repeatMinutes: 60 });
+        const resend = async () => {
+          for (const { id, state } of fleet.notifications().letters("ops")!)
+            if (state === "dead") await fleet.notifications().resend("ops", id, "alice");
+        };
+        for (const each of happenings) {
+          if (each === "evict") fleet.evict();
+          else if (each === "mute")
+            await fleet.mute({
+              until: new Date(Date.UTC(2026, 0, 1) + fleet.now() + 10 * MINUTE).toISOString(),
+            });
+          else if (each === "resend") await resend();
+          else if ("pass" in each) await fleet.pass(each.pass);
+          else if ("behaves" in each) fleet.behaviour["ops"] = each.behaves;
+          else fleet.goes(each.machine, each.to);
+        }
+        fleet.behaviour["ops"] = 200;
+        for (const index of MACHINES) fleet.goes(index, "ready");
+        await fleet.pass(2 * HOUR);
+        await resend();
+        await fleet.pass(2 * HOUR);
+        const seen = new Map<string, string[]>();
+        for (const { id, status } of fleet.letters.filter(({ arrived }) => arrived).flatMap(alertsOf))
+          seen.set(id, [...(seen.get(id) ?? []), status]);
+        for (const statuses of seen.values()) expect(statuses.join(" ")).toMatch(/^(firing )+resolved$/);
+        for (const table of ["watched", "alerts"])
+          expect(fleet.sql.exec(`SELECT * FROM ${table}`).toArray()).toEqual([]);
+        expect(fleet.notifications().duty().dueMs()).toBeNull();
+      }),
+    ),
+    { numRuns: 15 },
+  ));

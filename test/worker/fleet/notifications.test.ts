@@ -1,0 +1,322 @@
+// Who is told what of the fleet, in which order, whatever fails: situations, with time and receivers that the tests move.
+import { describe, expect, it } from "vitest";
+import { machineName } from "../support/made-up-fleet.ts";
+import { alertsOf, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const ONE = machineName(1);
+const at = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
+
+describe("what is told", () => {
+  it.each<[string, Record<string, unknown>, (fleet: NotifiedFleet) => Promise<void> | void, string[]]>([
+    ["a machine that is well → nothing", {}, ({ goes }) => goes(1, "ready"), []],
+    [
+      "one that is silent → that, after two minutes",
+      {},
+      ({ goes }) => goes(1, "silent"),
+      [`firing ${ONE} silent`],
+    ],
+    [
+      "one that is back in time → nothing",
+      {},
+      async ({ goes, pass }) => {
+        goes(1, "silent");
+        await pass(2 * MINUTE - 1);
+        goes(1, "ready");
+      },
+      [],
+    ],
+    [
+      "one that is back later → that it is over",
+      {},
+      async ({ goes, pass }) => {
+        goes(1, "silent");
+        await pass(2 * MINUTE);
+        goes(1, "ready");
+      },
+      [`firing ${ONE} silent`, `resolved ${ONE} silent`],
+    ],
+    [
+      "one that flaps once it was told → nothing more",
+      {},
+      async ({ goes, pass }) => {
+        goes(1, "silent");
+        await pass(2 * MINUTE);
+        goes(1, "ready");
+        await pass(4000);
+        goes(1, "silent");
+      },
+      [`firing ${ONE} silent`],
+    ],
+    [
+      "one that changes its state once it was told → the new state takes the former's place after its time",
+      {},
+      async ({ goes, pass }) => {
+        goes(1, "not-ready");
+        await pass(2 * MINUTE);
+        goes(1, "silent");
+        await pass(2 * MINUTE - 1);
+      },
+      [`firing ${ONE} not-ready`, `resolved ${ONE} not-ready`, `firing ${ONE} silent`],
+    ],
+    [
+      "one that changes its state before it was told → told no later",
+      {},
+      async ({ goes, pass }) => {
+        goes(1, "not-ready");
+        await pass(MINUTE);
+        goes(1, "silent");
+        await pass(MINUTE);
+        goes(1, "ready");
+      },
+      [`firing ${ONE} silent`, `resolved ${ONE} silent`],
+    ],
+    [
+      "one that is forgotten → that it is over",
+      {},
+      async ({ goes, pass }) => {
+        goes(1, "silent");
+        await pass(2 * MINUTE);
+        goes(1, "gone");
+      },
+      [`firing ${ONE} silent`, `resolved ${ONE} silent`],
+    ],
+    [
+      "another state than the receiver's → nothing",
+      { states: ["blocked"] },
+      ({ goes }) => goes(1, "silent"),
+      [],
+    ],
+    ["another name → nothing", { names: "gpu-*" }, ({ goes }) => goes(1, "silent"), []],
+    [
+      "a name that matches",
+      { names: "machine-*" },
+      ({ goes }) => goes(1, "silent"),
+      [`firing ${ONE} silent`],
+    ],
+    [
+      "labels that match, and others",
+      { selector: "site in (site-1),tier!=gpu" },
+      ({ goes }) => {
+        goes(1, "silent");
+        goes(2, "silent");
+      },
+      [`firing ${ONE} silent`],
+    ],
+    ["no delay → at once", { delaySeconds: 0 }, ({ goes }) => goes(1, "blocked"), [`firing ${ONE} blocked`]],
+    [
+      "outages only → not a machine alone",
+      { outagesOnly: true },
+      ({ goes }) => {
+        goes(1, "silent");
+        goes(2, "silent");
+        goes(42, "silent");
+      },
+      ["firing 2 silent"],
+    ],
+    ["revoked → nothing, unless it is asked for", {}, ({ goes }) => goes(1, "revoked"), []],
+    [
+      "an apiserver that cannot be written → one alert about all machines",
+      {},
+      async ({ goes, pass }) => {
+        for (let index = 1; index <= 5; index++) goes(index, "cluster-unreachable");
+        await pass(MINUTE);
+        goes(6, "cluster-unreachable");
+        await pass(3 * MINUTE);
+        for (let index = 1; index <= 6; index++) goes(index, "ready");
+      },
+      ["firing made-up cluster-unreachable", "resolved made-up cluster-unreachable"],
+    ],
+  ])("%s", (_, wish, situation, expected) =>
+    withFleet(async (fleet) => {
+      await fleet.add(wish);
+      for (let index = 1; index <= 6; index++) fleet.goes(index, "ready");
+      await situation(fleet);
+      await fleet.pass(2 * MINUTE);
+      expect(fleet.told()).toEqual(expected);
+      // What is well leaves no row.
+      if (!expected.some((each) => each.startsWith("firing"))) await fleet.pass(10 * MINUTE);
+    }),
+  );
+
+  it("since when, why, and what it is now", () =>
+    withFleet(async ({ add, goes, pass, letters }) => {
+      await add();
+      goes(1, "not-ready", { why: "disk pressure" });
+      await pass(5 * MINUTE);
+      goes(1, "ready");
+      await pass(MINUTE);
+      expect(letters.flatMap(alertsOf)).toMatchObject([
+        { status: "firing", since: at(0), until: null, why: "disk pressure", machines: 1, names: [ONE] },
+        { status: "resolved", since: at(0), until: at(5 * MINUTE), why: "ready" },
+      ]);
+      const ids = letters.flatMap(alertsOf).map(({ id }) => id);
+      expect(ids[0]).toBe(ids[1]);
+      expect(letters.map(({ atMs }) => atMs)).toEqual([2 * MINUTE, 5 * MINUTE + 5000]);
+    }));
+
+  it("a machine that was silent when the receiver was added → nothing: what changes is told", () =>
+    withFleet(async ({ add, goes, pass, told, sql }) => {
+      goes(1, "silent");
+      await add();
+      await pass(HOUR);
+      goes(1, "silent", { sinceMs: Date.UTC(2026, 0, 1), why: "told anew" });
+      goes(1, "ready");
+      await pass(HOUR);
+      expect(told()).toEqual([]);
+      expect(sql.exec("SELECT * FROM watched").toArray()).toEqual([]);
+    }));
+
+  it("an outage → one alert with all its machines; it is over when the last one is back", () =>
+    withFleet(async ({ add, goes, pass, told, letters }) => {
+      await add();
+      for (let index = 1; index <= 30; index++) {
+        goes(index * 40, "silent");
+        await pass(2000);
+      }
+      await pass(3 * MINUTE);
+      expect(letters.flatMap(alertsOf)).toMatchObject([
+        {
+          kind: "outage",
+          name: "1",
+          machines: 30,
+          since: at(0),
+          text: expect.stringContaining("30 machines behind 203.0.0.7"),
+        },
+      ]);
+      for (let index = 1; index < 30; index++) goes(index * 40, "ready");
+      await pass(HOUR);
+      expect(told()).toHaveLength(1);
+      goes(30 * 40, "ready");
+      await pass(MINUTE);
+      expect(told()).toEqual(["firing 1 silent", "resolved 1 silent"]);
+    }));
+
+  it("what lasts → again each so often, with the same ID; over once", () =>
+    withFleet(async ({ add, goes, pass, letters }) => {
+      await add({ repeatMinutes: 60 });
+      goes(1, "silent");
+      await pass(2 * MINUTE + 2 * HOUR);
+      goes(1, "ready");
+      await pass(2 * HOUR);
+      const alerts = letters.flatMap(alertsOf);
+      expect(alerts.map(({ status, isRepeated }) => [status, isRepeated])).toEqual([
+        ["firing", false],
+        ["firing", true],
+        ["firing", true],
+        ["resolved", false],
+      ]);
+      expect(new Set(alerts.map(({ id }) => id)).size).toBe(1);
+      expect(new Set(letters.map(({ messageId }) => messageId)).size).toBe(4);
+    }));
+});
+
+describe("a mute", () => {
+  const inMinutes = (minutes: number) => at(minutes * MINUTE);
+
+  it.each<[string, Record<string, unknown>, (fleet: NotifiedFleet) => Promise<void> | void, string[]]>([
+    ["over all → nothing", {}, ({ goes }) => goes(1, "silent"), []],
+    ["for others → told", { names: "gpu-*" }, ({ goes }) => goes(1, "silent"), [`firing ${ONE} silent`]],
+    [
+      "for other labels → told",
+      { selector: "site=x" },
+      ({ goes }) => goes(1, "silent"),
+      [`firing ${ONE} silent`],
+    ],
+    [
+      "for other states → told",
+      { states: ["blocked"] },
+      ({ goes }) => goes(1, "silent"),
+      [`firing ${ONE} silent`],
+    ],
+    [
+      "that begins later → told",
+      { from: inMinutes(10) },
+      ({ goes }) => goes(1, "silent"),
+      [`firing ${ONE} silent`],
+    ],
+    [
+      "that ends before it is over → told then, with since when",
+      {},
+      async ({ goes, pass }) => {
+        goes(1, "silent");
+        await pass(30 * MINUTE - 1);
+      },
+      [`firing ${ONE} silent`],
+    ],
+    [
+      "that ends after it is over → nothing",
+      {},
+      async ({ goes, pass }) => {
+        goes(1, "silent");
+        await pass(29 * MINUTE);
+        goes(1, "ready");
+        await pass(5 * MINUTE);
+      },
+      [],
+    ],
+  ])("%s", (_, wish, situation, expected) =>
+    withFleet(async (fleet) => {
+      await fleet.add();
+      fleet.goes(1, "ready");
+      await fleet.mute({ until: inMinutes(30), ...wish });
+      await situation(fleet);
+      await fleet.pass(5 * MINUTE);
+      expect(fleet.told()).toEqual(expected);
+      for (const { since } of fleet.letters.flatMap(alertsOf)) expect(since).toBe(at(0));
+    }),
+  );
+
+  it("that begins once it was told → that it is over is told all the same", () =>
+    withFleet(async ({ add, goes, pass, mute, told }) => {
+      await add();
+      goes(1, "silent");
+      await pass(2 * MINUTE);
+      await mute({ until: inMinutes(30) });
+      goes(1, "ready");
+      await pass(MINUTE);
+      expect(told()).toEqual([`firing ${ONE} silent`, `resolved ${ONE} silent`]);
+    }));
+
+  it("that is ended early → what lasts is told then", () =>
+    withFleet(async ({ add, goes, pass, mute, told, notifications }) => {
+      await add();
+      const id = await mute({ until: inMinutes(30) });
+      goes(1, "silent");
+      await pass(5 * MINUTE);
+      expect([told(), notifications().mutes()]).toMatchObject([[], [{ id, who: "alice" }]]);
+      expect([await notifications().unmute(id, "alice"), await notifications().unmute(id, "alice")]).toEqual([
+        true,
+        false,
+      ]);
+      await pass(0);
+      expect(told()).toEqual([`firing ${ONE} silent`]);
+    }));
+
+  it("repeats nothing either", () =>
+    withFleet(async ({ add, goes, pass, mute, told }) => {
+      await add({ repeatMinutes: 5 });
+      goes(1, "silent");
+      await pass(2 * MINUTE);
+      await mute({ until: inMinutes(30) });
+      await pass(25 * MINUTE);
+      expect(told()).toHaveLength(1);
+      await pass(10 * MINUTE);
+      expect(told().length).toBeGreaterThan(1);
+    }));
+
+  it.each([
+    ["that ends before it begins", { from: inMinutes(10), until: inMinutes(5) }, "/until"],
+    ["that is over", { until: inMinutes(-5) }, "/until"],
+    ["of more than 30 days", { until: inMinutes(30 * 24 * 60 + 1) }, "/until"],
+  ])("%s → refused", (_, wish, path) =>
+    withFleet(async ({ notifications }) => {
+      const refused = await notifications().mute(
+        { selector: "", names: "", states: ["silent"], comment: "", ...wish } as never,
+        "alice",
+      );
+      expect(refused).toMatchObject({ ok: false, error: { path } });
+    }),
+  );
+});

@@ -1,0 +1,177 @@
+// Notifications over the storage of an index of their own, with a clock and receivers that the test moves.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import type { MachineSummary } from "../../../shared/fleet/summary.ts";
+import { newMuteSchema, newReceiverSchema } from "../../../shared/protocol/receiver-api.ts";
+import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import { Notifications } from "../../../worker/fleet/notifications.ts";
+import { Outages } from "../../../worker/fleet/outages.ts";
+import { FLEET_START_MS, machineName, tellingOf } from "./made-up-fleet.ts";
+
+/** What a receiver does with a letter: HTTP's status, or something else than an answer. */
+export type Behaviour = number | "hangs" | "unreachable" | (() => Response);
+
+/** An alert as a receiver got it. */
+export interface GotAlert {
+  id: string;
+  status: "firing" | "resolved";
+  isRepeated: boolean;
+  kind: string;
+  name: string;
+  state: string;
+  since: string;
+  until: string | null;
+  machines: number;
+  names: string[];
+  text: string;
+  why: string;
+}
+export interface GotLetter {
+  receiver: string;
+  messageId: string;
+  atMs: number;
+  headers: Record<string, string>;
+  body: string;
+  url: string;
+  init: RequestInit;
+  arrived: boolean;
+}
+
+export interface NotifiedFleet {
+  /** Milliseconds since FLEET_START_MS. */
+  now: () => number;
+  /** A machine comes into a state now. */
+  goes: (index: number, state: MachineSummary["state"] | "gone", change?: Partial<MachineSummary>) => void;
+  /** Lets time pass, and does what is due at its time. */
+  pass: (ms: number) => Promise<void>;
+  add: (wish?: { name?: string } & Record<string, unknown>) => Promise<string>;
+  mute: (wish: Record<string, unknown>) => Promise<number>;
+  /** All letters that were sent, whether or not they arrived. */
+  letters: GotLetter[];
+  /** How the receivers behave from now on, by name. */
+  behaviour: Record<string, Behaviour>;
+  /** The alerts of the letters that arrived: `firing machine-000001 silent`. */
+  told: (receiver?: string) => string[];
+  /** Like an eviction: nothing is left but storage. */
+  evict: () => void;
+  notifications: () => Notifications;
+  sql: SqlStorage;
+  /** `alice mute.create mute 1` */
+  audited: string[];
+}
+
+let objects = 0;
+
+export function withFleet<T>(work: (fleet: NotifiedFleet) => Promise<T>): Promise<T> {
+  const stub = env.INDEX.getByName(`notified-${objects++}`);
+  return runInDurableObject(stub, (_, { storage }) => work(fleetOver(storage)));
+}
+
+export const alertsOf = ({ body }: Pick<GotLetter, "body">) =>
+  (JSON.parse(body) as { alerts: GotAlert[] }).alerts;
+
+function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
+  const state = { nowMs: FLEET_START_MS, version: 0, ids: 0 };
+  const letters: GotLetter[] = [];
+  const audited: string[] = [];
+  const behaviour: Record<string, Behaviour> = {};
+  const outages = new Outages(storage.sql);
+  const rows = new MachineRows(storage.sql);
+  const send = (url: string, init: RequestInit): Promise<Response> => {
+    const headers = init.headers as Record<string, string>;
+    const receiver = new URL(url).hostname.split(".")[0]!;
+    const how = behaviour[receiver] ?? 200;
+    const arrived = typeof how === "number" && how >= 200 && how < 300;
+    const messageId = headers["webhook-id"] ?? "";
+    letters.push({
+      receiver,
+      messageId,
+      atMs: state.nowMs - FLEET_START_MS,
+      headers,
+      body: init.body as string,
+      url,
+      init,
+      arrived,
+    });
+    if (how === "hangs") return new Promise(() => undefined);
+    if (how === "unreachable") return Promise.reject(new Error("connection refused"));
+    return Promise.resolve(typeof how === "function" ? how() : new Response("an answer", { status: how }));
+  };
+  const open = () =>
+    new Notifications({
+      sql: storage.sql,
+      transaction: (work) => storage.transactionSync(work),
+      deployment: "made-up",
+      origin: "https://rollcall.test",
+      allowed: "off",
+      summary: (name) => rows.summary(name),
+      outageOf: (name, summary) => outages.of(name, summary),
+      machinesOf: (id) => outages.machinesOf(Number(id)),
+      send,
+      withinMs: 20,
+      audit: (record) => {
+        audited.push(`${record.who} ${record.what} ${record.target}`);
+        return Promise.resolve();
+      },
+      arm: () => Promise.resolve(),
+      nowMs: () => state.nowMs,
+      newId: () => `id-${state.ids++}`,
+      random: () => 0,
+    });
+  let notifications = open();
+  return {
+    now: () => state.nowMs - FLEET_START_MS,
+    goes(index, to, change = {}) {
+      storage.transactionSync(() => {
+        const found =
+          to === "gone"
+            ? rows.remove(machineName(index), 1e6, state.nowMs, "left")
+            : rows.take({
+                ...tellingOf(index, ++state.version, { state: to, sinceMs: state.nowMs, ...change }),
+                generation: state.version,
+              }).change;
+        if (!found) return;
+        outages.note(found);
+        notifications.note(found);
+      });
+    },
+    async pass(ms) {
+      const untilMs = state.nowMs + ms;
+      for (;;) {
+        const dueMs = notifications.duty().dueMs();
+        if (dueMs === null || dueMs > untilMs) break;
+        state.nowMs = Math.max(state.nowMs, dueMs);
+        await notifications.duty().run();
+      }
+      state.nowMs = untilMs;
+    },
+    async add({ name: wished = "ops", ...wish } = {}) {
+      const { name, ...change } = newReceiverSchema.parse({
+        name: wished,
+        url: `https://${wished}.example.com/in`,
+        ...wish,
+      });
+      const added = await notifications.put(name, { ...change, newSecret: false }, true, "alice");
+      if (!added.ok) throw new Error(JSON.stringify(added.error));
+      return added.value.secret ?? "";
+    },
+    async mute(wish) {
+      const muted = await notifications.mute(newMuteSchema.parse(wish), "alice");
+      if (!muted.ok) throw new Error(muted.error.message);
+      return muted.value.id;
+    },
+    letters,
+    behaviour,
+    told: (receiver = "ops") =>
+      letters
+        .filter((letter) => letter.receiver === receiver && letter.arrived)
+        .flatMap(alertsOf)
+        .map(({ status, name, state }) => `${status} ${name} ${state}`),
+    evict() {
+      notifications = open();
+    },
+    notifications: () => notifications,
+    sql: storage.sql,
+    audited,
+  };
+}

@@ -1,0 +1,326 @@
+// What each receiver is told of which machine: a row for each machine that concerns it, one for each alert that it was
+// told, and the letters that follow. Rows are written on transitions alone. Sends nothing.
+import { type AlertMessage, type AlertState, type SaidAlert } from "../../shared/fleet/alert.ts";
+import { messageText } from "../../shared/fleet/message-text.ts";
+import type { MachineSummary } from "../../shared/fleet/summary.ts";
+import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
+import { type Watched, watchedAfter } from "./alert-rules.ts";
+import { type Letters, LOST_LETTER, REPETITION } from "./letters.ts";
+import type { FleetChange } from "./machine-rows.ts";
+import type { Mutes } from "./mutes.ts";
+import type { KeptReceiver, Receivers } from "./receivers.ts";
+import { alertOf, concernOf, type KnownOutage, overAlert } from "./said-alerts.ts";
+
+export interface AlertSurroundings {
+  sql: SqlStorage;
+  receivers: Receivers;
+  mutes: Mutes;
+  letters: Letters;
+  deployment: string;
+  origin: string;
+  /** As the index knows it; null: it does not. */
+  summary: (name: string) => MachineSummary | null;
+  /** The outage that this silent machine is part of; null: it is silent alone. */
+  outageOf: (name: string, summary: MachineSummary) => KnownOutage | null;
+  /** The names of its machines. */
+  machinesOf: (outage: string) => string[];
+  /** An ID that nobody has had. Typically crypto.randomUUID. */
+  newId: () => string;
+}
+
+/** Machines that are looked at in one transaction. */
+const AT_ONCE = 500;
+/** A receiver for which too much waits is told of nothing new so long. */
+const POSTPONED_MS = 5 * 60_000;
+
+type WatchedRow = {
+  receiver: string;
+  machine: string;
+  state: AlertState | null;
+  since_ms: number;
+  told: AlertState | null;
+  alert: number | null;
+  due_ms: number | null;
+  /** 1: a mute keeps it back. */
+  muted: number;
+};
+/** `open`: how many machines it is about now. `letter`: the one that tells that it is firing. */
+type AlertRow = {
+  id: number;
+  receiver: string;
+  key: string;
+  said: string;
+  open: number;
+  letter: number;
+  due_ms: number | null;
+};
+
+/** What one receiver is told in one go. */
+interface Telling {
+  receiver: KeptReceiver;
+  /** In order, with the row of the alert; of one that is over, the letter that told of it, if that did not arrive; of one that was told before, REPETITION. */
+  said: { alert: SaidAlert; row: number; follows: number | null }[];
+}
+
+export class Alerts {
+  readonly #in: AlertSurroundings;
+  readonly #sql: SqlStorage;
+
+  constructor(surroundings: AlertSurroundings) {
+    this.#in = surroundings;
+    this.#sql = surroundings.sql;
+  }
+
+  /** Call it in the transaction of the change. */
+  note({ name, before, after }: FleetChange, nowMs: number): void {
+    const isSame = before?.state === after?.state && before?.sinceMs === after?.sinceMs;
+    for (const receiver of this.#in.receivers.all()) {
+      const state = concernOf(receiver, name, after);
+      if (isSame && state === concernOf(receiver, name, before)) continue;
+      const row = this.#row(receiver.name, name);
+      const delayMs = receiver.settings.delaySeconds * 1000;
+      const sinceMs = after?.sinceMs ?? nowMs;
+      const known: Watched | null = row && { ...row, sinceMs: row.since_ms, dueMs: row.due_ms };
+      const next = watchedAfter(known, { state, sinceMs }, { delayMs, nowMs });
+      if (next === known) continue;
+      if (next) {
+        const { state: wanted, told, dueMs } = next;
+        this.#put({
+          receiver: receiver.name,
+          machine: name,
+          state: wanted,
+          since_ms: next.sinceMs,
+          told,
+          alert: row?.alert ?? null,
+          due_ms: dueMs,
+          muted: 0,
+        });
+      } else this.#forget(receiver.name, name);
+    }
+  }
+
+  dueMs(): number | null {
+    const query = `SELECT MIN(due_ms) AS ms FROM (SELECT MIN(due_ms) AS due_ms FROM watched WHERE due_ms IS NOT NULL
+      UNION ALL SELECT MIN(due_ms) FROM alerts WHERE due_ms IS NOT NULL)`;
+    return this.#sql.exec<{ ms: number | null }>(query).one().ms;
+  }
+
+  firing(receiver: string): number {
+    const query = "SELECT COUNT(*) AS count FROM alerts WHERE receiver = ?";
+    return this.#sql.exec<{ count: number }>(query, receiver).one().count;
+  }
+
+  /** A mute has ended early: what it kept back is looked at again. */
+  lookAgain(nowMs: number): void {
+    this.#sql.exec("UPDATE watched SET due_ms = ? WHERE due_ms > ? AND muted = 1", nowMs, nowMs);
+  }
+
+  /** A receiver is gone. */
+  remove(receiver: string): void {
+    for (const table of ["watched", "alerts", "letters"])
+      this.#sql.exec(`DELETE FROM ${table} WHERE receiver = ?`, receiver);
+  }
+
+  /** Writes letters about what is due. Call it in a transaction. */
+  flush(nowMs: number): void {
+    const query = "SELECT * FROM watched WHERE due_ms <= ? ORDER BY due_ms LIMIT ?";
+    const due = this.#sql.exec<WatchedRow>(query, nowMs, AT_ONCE).toArray();
+    const repeated = this.#sql
+      .exec<AlertRow>("SELECT * FROM alerts WHERE due_ms <= ? ORDER BY due_ms LIMIT ?", nowMs, AT_ONCE)
+      .toArray();
+    for (const receiver of this.#in.receivers.all()) {
+      const telling: Telling = { receiver, said: [] };
+      const rows = due.filter((row) => row.receiver === receiver.name);
+      for (const row of rows) this.#leave(telling, row);
+      const isFull = rows.length > 0 && this.#isFull(receiver.name);
+      // One may have been told with an outage before its turn.
+      for (const row of rows) if (row.due_ms !== null) this.#enter(telling, row, rows, isFull, nowMs);
+      for (const row of rows) this.#settle(row);
+      for (const row of repeated) if (row.receiver === receiver.name) this.#repeat(telling, row, nowMs);
+      this.#write(telling, nowMs);
+    }
+  }
+
+  /** What it was told of this machine is over, unless it was of others as well. */
+  #leave({ said }: Telling, row: WatchedRow): void {
+    if (row.told === null || row.told === row.state) return;
+    const update = "UPDATE alerts SET open = open - 1 WHERE id = ? RETURNING *";
+    const [alert] = this.#sql.exec<AlertRow>(update, row.alert);
+    [row.told, row.alert] = [null, null];
+    if (!alert || alert.open > 0) return;
+    this.#sql.exec("DELETE FROM alerts WHERE id = ?", alert.id);
+    if (alert.letter === LOST_LETTER) return;
+    const over = overAlert(JSON.parse(alert.said) as SaidAlert, row.since_ms, this.#in.summary(row.machine));
+    const follows = this.#in.letters.isKept(alert.letter) ? alert.letter : null;
+    said.push({ alert: over, row: alert.id, follows });
+  }
+
+  /** Tells what is due, unless it is muted, too much, or not an outage. `due`: the rows that this turn is about. */
+  #enter(telling: Telling, row: WatchedRow, due: WatchedRow[], isFull: boolean, nowMs: number): void {
+    const { receiver } = telling;
+    row.due_ms = null;
+    const summary = this.#in.summary(row.machine);
+    if (row.state === null || !summary || concernOf(receiver, row.machine, summary) !== row.state) {
+      row.state = null;
+      return;
+    }
+    const untilMs = this.#in.mutes.untilMs(row.machine, row.state, summary, nowMs);
+    if (untilMs !== null || isFull) {
+      [row.due_ms, row.muted] = untilMs === null ? [nowMs + POSTPONED_MS, 0] : [untilMs, 1];
+      return;
+    }
+    const outage = row.state === "silent" ? this.#in.outageOf(row.machine, summary) : null;
+    const kind = outage ? "outage" : row.state === "cluster-unreachable" ? "cluster" : "machine";
+    if (receiver.settings.outagesOnly && kind === "machine") return;
+    const key = { machine: `machine ${row.machine}`, outage: `outage ${outage?.id}`, cluster: "cluster" }[
+      kind
+    ];
+    const query = "UPDATE alerts SET open = open + 1 WHERE receiver = ? AND key = ? RETURNING id";
+    const [open] = this.#sql.exec<{ id: number }>(query, receiver.name, key);
+    if (open) {
+      this.#join(row, open.id);
+      return;
+    }
+    const others = outage
+      ? this.#in.machinesOf(outage.id)
+      : kind === "cluster"
+        ? this.#unreachable(receiver.name)
+        : [];
+    const members = [row, ...this.#waiting(receiver, others, row, due, nowMs)];
+    const alert = alertOf(members, {
+      kind,
+      outage,
+      summary,
+      deployment: this.#in.deployment,
+      id: this.#in.newId(),
+    });
+    const insert = "INSERT INTO alerts VALUES (NULL, ?, ?, ?, ?, ?, ?) RETURNING id";
+    const repeatMs = receiver.settings.repeatMinutes * 60_000;
+    const { id } = this.#sql
+      .exec<{ id: number }>(
+        insert,
+        receiver.name,
+        key,
+        JSON.stringify(alert),
+        members.length,
+        0,
+        repeatMs > 0 ? nowMs + repeatMs : null,
+      )
+      .one();
+    for (const member of members) {
+      this.#join(member, id);
+      if (!due.includes(member)) this.#put(member);
+    }
+    telling.said.push({ alert, row: id, follows: null });
+  }
+
+  #join(row: WatchedRow, alert: number): void {
+    Object.assign(row, { told: row.state, alert, due_ms: null });
+  }
+
+  /** Of these machines, those that wait to be told of for the same cause, and may be. */
+  #waiting(
+    receiver: KeptReceiver,
+    names: string[],
+    first: WatchedRow,
+    due: WatchedRow[],
+    nowMs: number,
+  ): WatchedRow[] {
+    const dueOf = new Map(due.map((row) => [row.machine, row]));
+    return names.flatMap((name) => {
+      if (name === first.machine) return [];
+      const row = dueOf.get(name) ?? this.#row(receiver.name, name);
+      if (!row || row.told !== null || row.state !== first.state) return [];
+      const summary = this.#in.summary(name);
+      const isTold =
+        summary !== null &&
+        concernOf(receiver, name, summary) === row.state &&
+        this.#in.mutes.untilMs(name, first.state!, summary, nowMs) === null;
+      return isTold ? [row] : [];
+    });
+  }
+
+  #unreachable(receiver: string): string[] {
+    const query =
+      "SELECT machine FROM watched WHERE receiver = ? AND state = 'cluster-unreachable' AND told IS NULL";
+    return this.#sql
+      .exec<{ machine: string }>(query, receiver)
+      .toArray()
+      .map(({ machine }) => machine);
+  }
+
+  /** What lasts is told again, unless that would only wait behind other letters, or nobody is to be told. */
+  #repeat(telling: Telling, row: AlertRow, nowMs: number): void {
+    const { name, settings } = telling.receiver;
+    const repeatMs = settings.repeatMinutes * 60_000;
+    const firing = JSON.parse(row.said) as SaidAlert;
+    const isMuted = firing.names.every((machine) => {
+      const summary = this.#in.summary(machine);
+      return summary !== null && this.#in.mutes.untilMs(machine, firing.state, summary, nowMs) !== null;
+    });
+    const [open] = this.#sql.exec<AlertRow>(
+      "UPDATE alerts SET due_ms = ? WHERE id = ? RETURNING *",
+      repeatMs > 0 ? nowMs + repeatMs : null,
+      row.id,
+    );
+    if (!open || repeatMs === 0 || isMuted || this.#in.letters.waiting(name).letters > 0) return;
+    // What did not arrive is sent again as it was, and with it that some of that is over.
+    if (this.#in.letters.resend(name, row.letter, nowMs)) return;
+    const alert: SaidAlert = { ...firing, isRepeated: true, machines: Math.max(open.open, firing.machines) };
+    telling.said.push({ alert, row: row.id, follows: row.letter === LOST_LETTER ? null : REPETITION });
+  }
+
+  /** As many letters as it takes, of one kind each. What is over is told before what is told anew of the same machine. */
+  #write({ receiver, said }: Telling, nowMs: number): void {
+    const { letters, deployment, origin, newId } = this.#in;
+    const followed = said.flatMap((each) => each.follows ?? []);
+    for (const follows of [...new Set(followed), null]) {
+      const these = said.filter((each) => each.follows === follows);
+      for (let from = 0; from < these.length; from += LIMIT.alertsInLetter) {
+        const part = these.slice(from, from + LIMIT.alertsInLetter);
+        const id = newId();
+        const message: AlertMessage = {
+          id,
+          deployment,
+          origin,
+          receiver: receiver.name,
+          atMs: nowMs,
+          dropped: this.#in.receivers.queue(receiver.name)?.dropped ?? 0,
+          alerts: part.map(({ alert }) => alert),
+        };
+        const body = messageText(receiver.settings.format, message);
+        const letter = letters.add({ receiver: receiver.name, message: id, body }, nowMs, follows);
+        for (const { row, alert } of part) if (alert.status === "firing") this.#toldBy(row, letter);
+      }
+    }
+  }
+
+  /** What is repeated stays told by its first letter. */
+  #toldBy(alert: number, letter: number): void {
+    this.#sql.exec("UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0", letter, alert);
+  }
+
+  #isFull(receiver: string): boolean {
+    const { letters, bytes } = this.#in.letters.waiting(receiver);
+    return letters >= LIMIT.lettersWaiting || bytes >= LIMIT.bytesWaiting;
+  }
+
+  #row(receiver: string, machine: string): WatchedRow | null {
+    const query = "SELECT * FROM watched WHERE receiver = ? AND machine = ?";
+    return this.#sql.exec<WatchedRow>(query, receiver, machine).toArray()[0] ?? null;
+  }
+
+  #settle(row: WatchedRow): void {
+    if (row.state === null) this.#forget(row.receiver, row.machine);
+    else this.#put(row);
+  }
+
+  #put({ receiver, machine, state, since_ms, told, alert, due_ms, muted }: WatchedRow): void {
+    const insert = "INSERT OR REPLACE INTO watched VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    this.#sql.exec(insert, receiver, machine, state, since_ms, told, alert, due_ms, muted);
+  }
+
+  #forget(receiver: string, machine: string): void {
+    this.#sql.exec("DELETE FROM watched WHERE receiver = ? AND machine = ?", receiver, machine);
+  }
+}
