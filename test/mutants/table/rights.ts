@@ -397,8 +397,8 @@ export const rightsMutants = [
     [
       "the role admin",
       "worker/http/operator-access.ts",
-      'role === "admin" || method',
-      "true || method",
+      'role === "admin" || isLook',
+      "true || isLook",
       "stories/defences.test.ts",
       "a viewer",
     ],
