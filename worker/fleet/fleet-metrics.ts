@@ -3,6 +3,7 @@
 import { FLEET_STATES } from "../../shared/fleet/state.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
+import type { Notifications } from "./notifications.ts";
 import type { Outages } from "./outages.ts";
 
 /** Pairs of condition and status that are counted by name: a drop-in may call its conditions as it likes. */
@@ -14,6 +15,7 @@ const OTHERS = { type: "other", status: "" };
 interface Beside {
   rows: Pick<MachineRows, "seq" | "counts">;
   outages: Pick<Outages, "silent">;
+  notifications: Pick<Notifications, "list">;
 }
 
 export class FleetMetrics {
@@ -39,6 +41,7 @@ export class FleetMetrics {
   /** `isEach`: with two lines for each machine. */
   measure(isEach: boolean): Measured {
     const counts = this.#in.rows.counts();
+    const receivers = this.#in.notifications.list();
     // Machines that wait for an approval are the registry's.
     const states = FLEET_STATES.filter((state) => state !== "pending");
     return {
@@ -57,6 +60,13 @@ export class FleetMetrics {
         .map(({ condition, status, count, since_ms: sinceMs }) => {
           return { labels: { condition, status }, value: count, sinceMs };
         }),
+      rollcall_notifications: receivers.flatMap(({ name: receiver, waiting, dead }) => [
+        { labels: { receiver, state: "waiting" }, value: waiting },
+        { labels: { receiver, state: "dead" }, value: dead },
+      ]),
+      rollcall_receiver_failing: receivers.map(({ name: receiver, failingSince }) => {
+        return { labels: { receiver }, value: failingSince === null ? 0 : 1 };
+      }),
       rollcall_index_changes_total: [{ labels: {}, value: this.#in.rows.seq() }],
     };
   }

@@ -46,9 +46,13 @@ export class IndexObject extends DurableObject<Environment> {
     this.#rows = new MachineRows(ctx.storage.sql);
     this.#search = new MachineSearch(ctx.storage.sql, this.#rows);
     this.#outages = new Outages(ctx.storage.sql);
-    this.#metrics = new FleetMetrics(ctx.storage.sql, { rows: this.#rows, outages: this.#outages });
     this.#feed = new Feed(ctx, env, this.#rows, this.#outages);
     this.#notifications = this.#openNotifications();
+    this.#metrics = new FleetMetrics(ctx.storage.sql, {
+      rows: this.#rows,
+      outages: this.#outages,
+      notifications: this.#notifications,
+    });
     // What has to be done at certain times; `arm` after each change of what is due.
     const duties = [this.#notifications.duty()];
     const log = (line: object) => console.error(JSON.stringify(line));

@@ -15,6 +15,8 @@ export const METRICS = {
     "How far the clock of a machine is ahead, if by more than a minute.",
   ],
   rollcall_condition_transitions_total: ["counter", "Transitions of conditions to this status."],
+  rollcall_notifications: ["gauge", "Messages that wait for a receiver, and that were given up."],
+  rollcall_receiver_failing: ["gauge", "Whether messages do not arrive at a receiver."],
   rollcall_index_changes_total: ["counter", "Changes that machines told the fleet index."],
   rollcall_refusals_total: ["counter", "Enrolments that were refused."],
   rollcall_cluster_reachable: ["gauge", "Whether the apiserver answers, and accepts the token."],

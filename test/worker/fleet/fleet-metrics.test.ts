@@ -3,6 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
+import type { ListedReceiver } from "../../../shared/protocol/receiver-answers.ts";
 import { FleetMetrics, MOST_COUNTED } from "../../../worker/fleet/fleet-metrics.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
@@ -22,7 +23,7 @@ function inIndex<T>(work: (index: Index, sql: SqlStorage) => T): Promise<T> {
     const { sql } = storage;
     const rows = new MachineRows(sql);
     const outages = new Outages(sql);
-    const metrics = new FleetMetrics(sql, { rows, outages });
+    const metrics = new FleetMetrics(sql, { rows, outages, notifications: { list: () => RECEIVERS } });
     const note = (change: ReturnType<typeof rows.remove>) => {
       if (!change) return;
       metrics.noteChange(change, FLEET_START_MS);
@@ -38,6 +39,12 @@ function inIndex<T>(work: (index: Index, sql: SqlStorage) => T): Promise<T> {
     );
   });
 }
+
+/** Of them metrics look at a few fields. */
+const RECEIVERS = [
+  { name: "on-call", waiting: 2, dead: 1, failingSince: "2026-01-01T00:00:00.000Z" },
+  { name: "chat", waiting: 0, dead: 0, failingSince: null },
+] as unknown as ListedReceiver[];
 
 const withReady = (status: string) => ({
   conditions: summaryOf(1).conditions.map((each) => (each.type === "Ready" ? { ...each, status } : each)),
@@ -117,6 +124,21 @@ rollcall_machine_state{machine="machine-000003",state="ready"} 1
       expect(skews()).toEqual([]);
     }));
 });
+
+it("receivers → what waits and what was given up, and whether messages arrive", () =>
+  inIndex(({ measure }) => {
+    const { rollcall_notifications, rollcall_receiver_failing } = measure();
+    expect(rollcall_notifications).toEqual([
+      { labels: { receiver: "on-call", state: "waiting" }, value: 2 },
+      { labels: { receiver: "on-call", state: "dead" }, value: 1 },
+      { labels: { receiver: "chat", state: "waiting" }, value: 0 },
+      { labels: { receiver: "chat", state: "dead" }, value: 0 },
+    ]);
+    expect(rollcall_receiver_failing).toEqual([
+      { labels: { receiver: "on-call" }, value: 1 },
+      { labels: { receiver: "chat" }, value: 0 },
+    ]);
+  }));
 
 describe("a transition of a condition", () => {
   test.each<[situation: string, tellings: Partial<MachineSummary>[], expected: Record<string, number>]>([
