@@ -2,19 +2,19 @@
 import { bytesOf, type Ip, isIpv4, network, parseIp } from "../kubernetes/ip.ts";
 import { parseCidr } from "../kubernetes/cidr.ts";
 
-const VERSION = /^v?(\d{1,10}(?:\.\d{1,10}){0,5})(?:-([0-9A-Za-z.-]{1,64}))?(?:\+.*)?$/;
+const VERSION = /^v?(\d{1,6}(?:\.\d{1,6}){0,5})(?:-([0-9A-Za-z.-]{1,64}))?(?:\+.*)?$/;
 
 /** By SemVer's precedence; `0.1` is `0.1.0`. "": not a version. */
 export function versionKey(text: string): string {
   const [, numbers, preRelease] = VERSION.exec(text) ?? [];
   if (numbers === undefined) return "";
   const padded = `${numbers}.0.0`.split(".").slice(0, Math.max(3, numbers.split(".").length));
-  const core = padded.map((number) => number.padStart(10, "0")).join(".");
+  const core = padded.map((number) => number.padStart(6, "0")).join(".");
   if (preRelease === undefined) return `${core}-`;
   // A number comes before a word, and "!" before whatever else can follow.
   const parts = preRelease
     .split(".")
-    .map((part) => (/^\d+$/.test(part) ? `0${part.padStart(64, "0")}` : `1${part}`));
+    .map((part) => (/^\d+$/.test(part) ? `0${part.padStart(16, "0")}` : `1${part}`));
   return `${core}!${parts.join("!")}`;
 }
 

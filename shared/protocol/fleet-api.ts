@@ -2,32 +2,14 @@
 // and becomes a term of a filter here, or is refused. Times are RFC 3339.
 import * as z from "zod/mini";
 import { parseLabelSelector } from "../kubernetes/label-selector.ts";
-import { parseConditions, parseVersions, parseWords } from "../fleet/machine-filter.ts";
+import { parseConditions, parseVersions } from "../fleet/machine-filter.ts";
 import { addressRange } from "../fleet/sort-keys.ts";
 import { FLEET_STATES } from "../fleet/state.ts";
-import { failure, type Result, success } from "../result.ts";
+import { failure, success } from "../result.ts";
 import { PHASES } from "./answers.ts";
-import { FILTER_LIMITS, LIMITS, PAGE_LIMITS } from "./limits.ts";
+import { FILTER_LIMITS, LIMITS } from "./limits.ts";
 import { HISTORY_KINDS } from "./operator-api.ts";
-
-/** A text of bounded length that `parse` reads, or refuses by saying what was expected. */
-function parsed<T>(maxLength: number, parse: (text: string) => Result<T>) {
-  const read = z.transform((text: string, context: z.core.ParsePayload): T => {
-    const result = parse(text);
-    if (result.ok) return result.value;
-    context.issues.push({ code: "custom", message: result.error, input: text });
-    return z.NEVER;
-  });
-  return z.optional(z.pipe(z.string().check(z.minLength(1), z.maxLength(maxLength)), read));
-}
-
-const words = <Word extends string>(known: readonly Word[]) =>
-  parsed(LIMITS.textLength, (text) => parseWords(text, known));
-
-const time = parsed(LIMITS.idLength, (text) => {
-  const ms = z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(ms) ? failure("expected a time: 2026-01-31T12:00:00Z") : success(ms);
-});
+import { entryID, listShape, parsed, textOf, time, words } from "./parameters.ts";
 
 const selector = parsed(FILTER_LIMITS.selectorLength, (text) => {
   const requirements = parseLabelSelector(text);
@@ -49,12 +31,12 @@ export const filterShape = {
     const range = addressRange(text);
     return range ? success(range) : failure("expected an IP address, or a range: 203.0.113.0/24");
   }),
-  beside: z.optional(z.string().check(z.minLength(1), z.maxLength(LIMITS.nameLength))),
-  token: z.optional(z.string().check(z.minLength(1), z.maxLength(LIMITS.idLength))),
+  beside: textOf(LIMITS.nameLength),
+  token: textOf(LIMITS.idLength),
   unused: parsed(LIMITS.idLength, (text) =>
     text === "true" || text === "false" ? success(text === "true") : failure("expected true or false"),
   ),
-  text: z.optional(z.string().check(z.minLength(1), z.maxLength(FILTER_LIMITS.textLength))),
+  text: textOf(FILTER_LIMITS.textLength),
   since: time,
   until: time,
 };
@@ -87,17 +69,6 @@ export const MACHINE_FIELDS = [
 ] as const;
 export type MachineField = (typeof MACHINE_FIELDS)[number];
 
-export const LIST_FORMATS = ["json", "ndjson", "csv"] as const;
-export type ListFormat = (typeof LIST_FORMATS)[number];
-
-const rows = z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries));
-
-/** Of every list: how many entries, and as what. A list in lines has all of them unless it is told how many. */
-const listShape = {
-  format: z.optional(z.enum(LIST_FORMATS)),
-  limit: z.optional(rows),
-};
-
 /** The query of GET /v1/machines. */
 export const machinesQuerySchema = z.strictObject({
   ...filterShape,
@@ -111,7 +82,7 @@ export const machinesQuerySchema = z.strictObject({
   fields: words(MACHINE_FIELDS),
   ...listShape,
   /** Of the page before. */
-  cursor: z.optional(z.string().check(z.minLength(1), z.maxLength(LIMITS.textLength))),
+  cursor: textOf(LIMITS.textLength),
 });
 export type MachinesQuery = z.infer<typeof machinesQuerySchema>;
 
@@ -121,11 +92,10 @@ export const fleetHistoryQuerySchema = z.strictObject({
   until: time,
   kind: words(HISTORY_KINDS),
   /** Of this machine alone. */
-  name: z.optional(z.string().check(z.minLength(1), z.maxLength(LIMITS.nameLength))),
+  name: textOf(LIMITS.nameLength),
   /** Somewhere in the line; capitals do not matter. */
-  text: z.optional(z.string().check(z.minLength(1), z.maxLength(FILTER_LIMITS.textLength))),
-  /** Only what came before the entry of this ID: the next page. */
-  before: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),
+  text: textOf(FILTER_LIMITS.textLength),
+  before: entryID,
   ...listShape,
 });
 export type FleetHistoryQuery = z.infer<typeof fleetHistoryQuerySchema>;

@@ -2,6 +2,7 @@
 // types alone, so that its bundle has none of them. Times are RFC 3339. Words that only people read have no enum, since
 // a newer Worker may have more of them.
 import * as z from "zod/mini";
+import { fleetMachineSchema } from "./fleet-answers.ts";
 import { grantShape } from "./join-tokens.ts";
 
 const listedToken = z.object({
@@ -103,7 +104,7 @@ export type OriginMachine = z.infer<typeof originMachine>;
 export const originMachinesSchema = z.object({ machines: z.array(originMachine) });
 export type OriginMachinesAnswer = z.infer<typeof originMachinesSchema>;
 
-/** 200 to GET /v1/nodes/{name}: what its object knows now. */
+/** What is most often asked for of 200 to GET /v1/nodes/{name}. */
 export const shownNodeSchema = z.object({
   name: z.string(),
   /** Of its key. */
@@ -122,6 +123,48 @@ export const shownNodeSchema = z.object({
   conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.optional(z.string()) })),
 });
 export type ShownNode = z.infer<typeof shownNodeSchema>;
+
+/** null: not known, or there is none. */
+const time = z.nullable(z.string());
+const thresholds = z.record(z.string(), z.string());
+
+/** An object whose fields are another schema's: a Node, facts, vitals. */
+const whole = z.nullable(z.custom<object>((value) => typeof value === "object"));
+
+/** 200 to GET /v1/nodes/{name}: all that is known of it. It wakes the machine's object, and alone does so. */
+export const wholeNodeSchema = z.extend(shownNodeSchema, {
+  /** What the fleet index has: its state, and since when; null: it has not been told yet. */
+  summary: z.nullable(fleetMachineSchema),
+  /** The Node as the Worker read or wrote it last. */
+  node: whole,
+  /** The last good ones, as the machine sent them, its inventory and settings included. */
+  facts: whole,
+  /** Of the last report; null: the object has been evicted since. So is skewMs: how far its clock was ahead then. */
+  vitals: whole,
+  /** Of eviction, as configured, or the kubelet's own. */
+  thresholds: z.object({ hard: thresholds, soft: thresholds }),
+  skewMs: z.nullable(z.number()),
+  /** Is its clock more than a minute off? */
+  isSkewed: z.boolean(),
+  transport: z.string(),
+  /** When the lease runs out, when the status is written at the latest, when the object looks for silence or sends events. */
+  deadlines: z.object({ lease: time, status: time, alarm: time }),
+  /** The events that wait for the apiserver, and how many were dropped. */
+  outbox: z.object({ waiting: z.number(), oldest: time, dropped: z.number() }),
+  key: z.object({
+    thumbprint: z.string(),
+    /** ID of the join token. */
+    token: z.string(),
+    pinnedAt: z.string(),
+    /** Of the key that takes over with its first report. */
+    next: z.nullable(z.string()),
+    isRefused: z.boolean(),
+  }),
+  machine: z.object({ machineID: z.string(), systemUUID: z.string() }),
+  /** When the last time without an answer began that the machine told of. */
+  outageSince: time,
+});
+export type WholeNode = z.infer<typeof wholeNodeSchema>;
 
 const historyEntry = z.object({
   id: z.number(),

@@ -2,6 +2,7 @@
 // in operator-answers.ts; who may ask is not decided here. Times are RFC 3339.
 import * as z from "zod/mini";
 import { LIMITS, PAGE_LIMITS } from "./limits.ts";
+import { entryID, listShape, time, words } from "./parameters.ts";
 
 export const pageLimit = z._default(
   z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries)),
@@ -28,9 +29,8 @@ export const auditQuerySchema = z.strictObject({
   by: z._default(z.enum(["operators", "machines", "refusals"]), "operators"),
   /** Only what was done to this Node or token. */
   target: z.optional(z.string()),
-  /** Only what came before the entry of this ID: the next page. */
-  before: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),
-  limit: pageLimit,
+  before: entryID,
+  ...listShape,
 });
 export type AuditQuery = z.infer<typeof auditQuerySchema>;
 
@@ -39,17 +39,15 @@ export const originMachinesQuerySchema = z.strictObject({
   origin: z.string().check(z.minLength(1)),
   /** Only names that sort behind this one: the next page. */
   after: z._default(z.string(), ""),
-  limit: pageLimit,
+  ...listShape,
 });
 export type OriginMachinesQuery = z.infer<typeof originMachinesQuerySchema>;
 
 /** The query of GET /v1/cluster/history. */
 export const clusterHistoryQuerySchema = z.strictObject({
-  /** Only what came before the entry of this ID: the next page. */
-  before: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),
-  limit: pageLimit,
+  before: entryID,
+  ...listShape,
 });
-export type ClusterHistoryQuery = z.infer<typeof clusterHistoryQuerySchema>;
 
 export const HISTORY_KINDS = [
   "registration",
@@ -72,14 +70,12 @@ export type HistoryKind = (typeof HISTORY_KINDS)[number];
 
 /** The query of GET /v1/nodes/{name}/history. */
 export const historyQuerySchema = z.strictObject({
-  /** RFC 3339: only what came after. */
-  since: z.optional(z.iso.datetime({ offset: true })),
-  /** Only what came before the entry of this ID: the next page. */
-  before: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),
-  kind: z.optional(z.enum(HISTORY_KINDS)),
-  limit: pageLimit,
+  since: time,
+  until: time,
+  kind: words(HISTORY_KINDS),
+  before: entryID,
+  ...listShape,
 });
-export type HistoryQuery = z.infer<typeof historyQuerySchema>;
 
 /** The query of GET /readyz. */
 export const readinessQuerySchema = z.strictObject({

@@ -7,6 +7,7 @@ import { decisionChanged } from "./decision-changed.ts";
 import { decisionUnchanged } from "./decision-unchanged.ts";
 import { enrolmentBenchmarks } from "./enrolment.ts";
 import { fleetEnrol, fleetRestarts } from "./fleet.ts";
+import { fleetIndexCosts } from "./fleet-index.ts";
 import { heartbeatCosts } from "./heartbeat-cost.ts";
 import { heartbeatBytes } from "./heartbeat-bytes.ts";
 import { heartbeatRates } from "./heartbeat-rate.ts";
@@ -37,6 +38,7 @@ export const benchmarks: readonly Benchmark[] = [
   ...shimGathering,
   ...shimFirstReports,
   ...shimWeights,
+  ...fleetIndexCosts,
   fleetEnrol,
   ...fleetRestarts,
 ];

@@ -199,6 +199,25 @@ export const BUDGETS: readonly Budget[] = [
   { name: "shim-growth", what: "shim: growth of anonymous memory", unit: "MiB", budget: 1 },
   { name: "shim-cpu", what: "shim: CPU", unit: "% of a core", against: "kubelet", budget: 0.2 },
   {
+    name: "fleet-list",
+    what: "100,000 machines: a page of the list, by the filter or order that takes longest: workerd's CPU",
+    unit: "ms",
+    budget: 100,
+  },
+  {
+    name: "fleet-export",
+    what: "100,000 machines: all of them as CSV: workerd's CPU",
+    unit: "ms",
+    budget: null,
+  },
+  { name: "fleet-transition", what: "100,000 machines: a transition: workerd's CPU", unit: "ms", budget: 2 },
+  {
+    name: "fleet-transition-rows",
+    what: "100,000 machines: rows written for a transition, while a line of history comes and the oldest goes",
+    unit: "rows",
+    budget: 7,
+  },
+  {
     name: "fleet-enrol",
     what: "1,000 machines at once, until all are Ready",
     unit: "s",

@@ -6,7 +6,7 @@ import { enrolled, facts, HEALTHY, kube, shimOf } from "../worker/support/machin
 
 const labelsOf = async (name: string) => (await kube("GET", `/api/v1/nodes/${name}`)).metadata?.labels ?? {};
 const historyOf = async (name: string) =>
-  (await env.NODES.getByName(name).history({ limit: 100, kind: "hardware" })).map(({ text }) => text);
+  (await env.NODES.getByName(name).history({ limit: 100, kind: ["hardware"] })).map(({ text }) => text);
 
 function factsWith(name: string, inventory: Facts["inventory"], inventoryLabels = true): Facts {
   const machine = facts(name, inventory === undefined ? {} : { inventory });

@@ -1,15 +1,20 @@
 // What happened to the watch of the cluster's Nodes, and when: a few lines for operators.
 import type { ClusterEvent } from "../../shared/protocol/operator-answers.ts";
-import type { ClusterHistoryQuery } from "../../shared/protocol/operator-api.ts";
 import { shortened } from "../storage/shortened.ts";
 
 export const CLUSTER_HISTORY_LIMITS = { entries: 500, entryLength: 512 } as const;
+
+export interface ClusterHistoryRequest {
+  /** What came before the entry of this ID. */
+  before?: number | undefined;
+  limit: number;
+}
 
 export interface ClusterHistory {
   /** Two rows at most. */
   add: (text: string, nowMs: number) => void;
   /** Newest first. */
-  read: (query: ClusterHistoryQuery) => ClusterEvent[];
+  read: (request: ClusterHistoryRequest) => ClusterEvent[];
 }
 
 export function clusterHistory(sql: SqlStorage): ClusterHistory {

@@ -3,7 +3,6 @@
 import { DurableObject } from "cloudflare:workers";
 import type { WatchState } from "../../shared/deployment/watch.ts";
 import type { ClusterEvent } from "../../shared/protocol/operator-answers.ts";
-import type { ClusterHistoryQuery } from "../../shared/protocol/operator-api.ts";
 import { DEPLOYMENT_LABEL } from "../../shared/node/ownership.ts";
 import { type Environment, isNodeWatchOn, registry } from "../env.ts";
 import { withDeadline } from "../kube/deadline.ts";
@@ -17,7 +16,7 @@ import { Durations } from "../metrics/durations.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
 import { chainStore } from "./chain-store.ts";
-import { type ClusterHistory, clusterHistory } from "./cluster-history.ts";
+import { type ClusterHistory, clusterHistory, type ClusterHistoryRequest } from "./cluster-history.ts";
 import { clusterMetrics } from "./cluster-metrics.ts";
 import { nodeRows, UNSURE } from "./node-rows.ts";
 import { NodeWatch } from "./node-watch.ts";
@@ -101,7 +100,7 @@ export class ClusterObject extends DurableObject<Environment> {
   }
 
   /** What became of the watch, newest first. */
-  history(query: ClusterHistoryQuery): ClusterEvent[] {
+  history(query: ClusterHistoryRequest): ClusterEvent[] {
     return this.#history.read(query);
   }
 

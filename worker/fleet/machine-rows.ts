@@ -1,7 +1,7 @@
 // The rows of the fleet index: what machines' objects told, each once and in order. Decides nothing about a machine.
 import type { FleetCounts } from "../../shared/fleet/state.ts";
 import type { MachineSummary, MachineTelling, ToldEntry, ToldUntil } from "../../shared/fleet/summary.ts";
-import { SEARCH_COLUMNS, searchValues, wordsOf } from "./search-columns.ts";
+import { SEARCH_COLUMNS, searchValues, SET_COLUMNS, setsOf } from "./search-columns.ts";
 
 /** What became of one machine: what listens to the index (outages, notifications, the feed) is called with it. */
 export interface FleetChange {
@@ -26,6 +26,10 @@ export const FLEET_HISTORY_LIMITS = {
 const PUT_COLUMNS = ["generation", "version", "entry_id", "seq", ...SEARCH_COLUMNS];
 const PUT = `INSERT INTO machines (${PUT_COLUMNS.join()}) VALUES (${PUT_COLUMNS.map(() => "?").join()})
   ON CONFLICT (name) DO UPDATE SET ${PUT_COLUMNS.map((column) => `${column} = excluded.${column}`).join()}`;
+
+/** Sets that no machine has any more are deleted with every so many new ones. */
+const SETS_PRUNED_EVERY = 100;
+const PRUNE_SETS = `DELETE FROM sets WHERE id > 0 AND id NOT IN (${SET_COLUMNS.map((column) => `SELECT ${column} FROM machines`).join(" UNION ")})`;
 
 type Known = { generation: number; version: number; entry_id: number; summary: string };
 
@@ -52,9 +56,7 @@ export class MachineRows {
     this.#addHistory(name, entries);
     const seq = this.nextSeq(before, summary);
     this.#put(telling, until, seq);
-    if (known?.summary !== text) this.#putText("summaries", name, text);
-    const words = wordsOf(name, summary);
-    if (!before || wordsOf(name, before) !== words) this.#putText("machine_words", name, words);
+    if (known?.summary !== text) this.#putSummary(name, text);
     return { until: { entryId: until }, change: { name, seq, before, after: summary, entries } };
   }
 
@@ -66,8 +68,8 @@ export class MachineRows {
     this.#addHistory(name, entries);
     const before = JSON.parse(known.summary) as MachineSummary;
     const seq = this.nextSeq(before, null);
-    for (const table of ["machines", "machine_words", "summaries"])
-      this.#sql.exec(`DELETE FROM ${table} WHERE name = ?`, name);
+    this.#sql.exec("DELETE FROM machines WHERE name = ?", name);
+    this.#sql.exec("DELETE FROM summaries WHERE name = ?", name);
     this.#sql.exec("INSERT INTO gone VALUES (?, ?, ?)", name, generation, seq);
     return { name, seq, before, after: null, entries };
   }
@@ -112,14 +114,33 @@ export class MachineRows {
   }
 
   #put({ name, generation, version, summary }: MachineTelling, entryId: number, seq: number): void {
+    const sets = setsOf(summary).map((text) => this.#setOf(text));
     this.#sql.exec("DELETE FROM gone WHERE name = ?", name);
-    this.#sql.exec(PUT, generation, version, entryId, seq, ...searchValues(name, summary));
+    this.#sql.exec(
+      PUT,
+      generation,
+      version,
+      entryId,
+      seq,
+      ...searchValues(
+        name,
+        summary,
+        sets.map(({ id }) => id),
+      ),
+    );
+    if (sets.some(({ id, isNew }) => isNew && id % SETS_PRUNED_EVERY === 0)) this.#sql.exec(PRUNE_SETS);
   }
 
-  #putText(table: "summaries" | "machine_words", name: string, text: string): void {
-    const column = table === "summaries" ? "summary" : "words";
+  #setOf(text: string): { id: number; isNew: boolean } {
+    const [known] = this.#sql.exec<{ id: number }>("SELECT id FROM sets WHERE text = ?", text);
+    if (known) return { id: known.id, isNew: false };
+    const insert = "INSERT INTO sets (text) VALUES (?) RETURNING id";
+    return { id: this.#sql.exec<{ id: number }>(insert, text).one().id, isNew: true };
+  }
+
+  #putSummary(name: string, text: string): void {
     this.#sql.exec(
-      `INSERT INTO ${table} VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET ${column} = excluded.${column}`,
+      "INSERT INTO summaries VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET summary = excluded.summary",
       name,
       text,
     );

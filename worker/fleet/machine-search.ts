@@ -7,7 +7,7 @@ import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { MachineSort } from "../../shared/protocol/fleet-api.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { MachineRows } from "./machine-rows.ts";
-import { SEARCH_COLUMNS, searchValues, wordsOf } from "./search-columns.ts";
+import { EMPTY_SET, SEARCH_COLUMNS, searchValues, SET_COLUMNS } from "./search-columns.ts";
 import type { MachineStanding } from "./standings.ts";
 import { type Where, whereOf } from "./where.ts";
 
@@ -28,7 +28,7 @@ export interface MachineSearchRequest {
   sort: { by: MachineSort; isDescending: boolean };
   limit: number;
   after: SearchPosition | null;
-  /** Machines that the index does not know, to be found beside its own. */
+  /** Machines that the index does not know, to be found beside its own. They have neither labels nor conditions. */
   others: FoundMachine[];
   /** Are the counts wanted? */
   isCounted: boolean;
@@ -74,20 +74,16 @@ const KEYS: Record<MachineSort, string> = {
   urgency: `CASE state ${URGENCY.map((state, rank) => `WHEN '${state}' THEN ${rank * RANK}`).join(" ")} END - since_ms`,
 };
 
-/** What is looked through: the index's tables, with the other machines where there are any. */
+/** What is looked through: the index's table, with the other machines where there are any. */
 interface Source {
   with: string;
   machines: string;
-  words: string;
   bindings: string[];
 }
-const INDEX: Source = { with: "", machines: "machines", words: "machine_words", bindings: [] };
+const INDEX: Source = { with: "", machines: "machines", bindings: [] };
 const BESIDE = SEARCH_COLUMNS.map((column, index) => `value ->> ${index} AS ${column}`).join();
-const WITH_OTHERS = `WITH
-  others AS MATERIALIZED (SELECT value FROM json_each(?)),
-  all_machines AS (SELECT ${SEARCH_COLUMNS.join()} FROM machines UNION ALL SELECT ${BESIDE} FROM others),
-  all_words AS (SELECT name, words FROM machine_words
-    UNION ALL SELECT value ->> 0, value ->> ${SEARCH_COLUMNS.length} FROM others) `;
+const WITH_OTHERS = `WITH all_machines AS (SELECT ${SEARCH_COLUMNS.join()} FROM machines
+  UNION ALL SELECT ${BESIDE} FROM json_each(?)) `;
 
 export class MachineSearch {
   readonly #sql: SqlStorage;
@@ -105,7 +101,7 @@ export class MachineSearch {
     const filter = this.#atAddress(request.filter);
     if (!filter.ok) return filter;
     const source = sourceOf(request.others);
-    const where = whereOf(filter.value, source.words);
+    const where = whereOf(filter.value);
     const { machines, next } = this.#find(request, source, where);
     const counts = request.isCounted ? this.#counts(request, source, where) : null;
     return success({ seq, found: { machines, next, counts } });
@@ -115,7 +111,7 @@ export class MachineSearch {
   standings(asked: MachineFilter, limit: number): Result<MachineStanding[]> {
     const filter = this.#atAddress(asked);
     if (!filter.ok) return filter;
-    const where = whereOf(filter.value, INDEX.words);
+    const where = whereOf(filter.value);
     const query = `SELECT name, state, NULLIF(phase, '') AS phase FROM machines ${conditionsOf([where.sql])}
       ORDER BY +name LIMIT ?`;
     type Row = MachineStanding & Record<string, string | null>;
@@ -178,13 +174,9 @@ export class MachineSearch {
 
 function sourceOf(others: readonly FoundMachine[]): Source {
   if (others.length === 0) return INDEX;
-  const values = others.map(({ id, summary }) => [...searchValues(id, summary), wordsOf(id, summary)]);
-  return {
-    with: WITH_OTHERS,
-    machines: "all_machines",
-    words: "all_words",
-    bindings: [JSON.stringify(values)],
-  };
+  const sets = SET_COLUMNS.map(() => EMPTY_SET);
+  const values = others.map(({ id, summary }) => searchValues(id, summary, sets));
+  return { with: WITH_OTHERS, machines: "all_machines", bindings: [JSON.stringify(values)] };
 }
 
 function conditionsOf(terms: readonly (string | null)[]): string {

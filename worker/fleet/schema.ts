@@ -5,17 +5,19 @@ import { NOTIFICATIONS_MIGRATION } from "./notifications.ts";
 
 /** Add to them, and never change one: existing objects have run them. */
 export const INDEX_MIGRATIONS: readonly string[] = [
-  // What machines are found by is apart from what is shown of them: a search reads the first table alone, or the second.
-  // Rows of up to a page's size stay in one page where there are rowids, and in a quarter of one where there are not; an
-  // update writes one row either way.
+  // What machines are found by is apart from what is shown of them: a search reads the first two tables alone. A row of up
+  // to a page's size stays in one page where there are rowids, and in a quarter of one where there are not; an update
+  // writes one row either way.
   `CREATE TABLE machines (
      name TEXT PRIMARY KEY, generation INTEGER NOT NULL, version INTEGER NOT NULL, entry_id INTEGER NOT NULL,
      seq INTEGER NOT NULL, state TEXT NOT NULL, since_ms INTEGER NOT NULL, phase TEXT NOT NULL,
      shim_version TEXT NOT NULL, version_key TEXT NOT NULL, address TEXT NOT NULL, address_key TEXT NOT NULL,
-     token TEXT NOT NULL, is_unused INTEGER NOT NULL, conditions TEXT NOT NULL, labels TEXT NOT NULL
+     token TEXT NOT NULL, is_unused INTEGER NOT NULL, own_label TEXT NOT NULL, own_words TEXT NOT NULL,
+     label_set INTEGER NOT NULL, condition_set INTEGER NOT NULL, word_set INTEGER NOT NULL
    );
    CREATE INDEX machines_by_seq ON machines (seq);
-   CREATE TABLE machine_words (name TEXT PRIMARY KEY, words TEXT NOT NULL);
+   CREATE TABLE sets (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+   INSERT INTO sets VALUES (0, '');
    CREATE TABLE summaries (name TEXT PRIMARY KEY, summary TEXT NOT NULL);
    CREATE TABLE gone (name TEXT PRIMARY KEY, generation INTEGER NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
    CREATE INDEX gone_by_seq ON gone (seq);

@@ -1,6 +1,13 @@
-// By what machines are found: the columns of a search, made of a summary. Pure.
+// By what machines are found: the columns of a search, made of a summary. Pure. Machines have most of their labels, and
+// most of their conditions' statuses, in common with many others: such a set is stored once, and each machine has its
+// number, so that a search reads few bytes of each machine.
 import { addressKey, versionKey } from "../../shared/fleet/sort-keys.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
+
+/** Each Node has another one. */
+export const OWN_LABEL = "kubernetes.io/hostname";
+
+export const SET_COLUMNS = ["label_set", "condition_set", "word_set"] as const;
 
 /** Of the table `machines`, in the order of searchValues. */
 export const SEARCH_COLUMNS = [
@@ -14,12 +21,22 @@ export const SEARCH_COLUMNS = [
   "address_key",
   "token",
   "is_unused",
-  "conditions",
-  "labels",
+  "own_label",
+  "own_words",
+  ...SET_COLUMNS,
 ] as const;
 
-export function searchValues(name: string, summary: MachineSummary): (string | number)[] {
-  const { state, sinceMs, phase, versions, address, key, conditions, labels } = summary;
+/** The number of the empty set. */
+export const EMPTY_SET = 0;
+
+/** `sets`: the numbers of what setsOf returns. */
+export function searchValues(
+  name: string,
+  summary: MachineSummary,
+  sets: readonly number[],
+): (string | number)[] {
+  const { state, sinceMs, phase, versions, address, addresses, key, labels } = summary;
+  const own = labels[OWN_LABEL];
   return [
     name,
     state,
@@ -31,17 +48,24 @@ export function searchValues(name: string, summary: MachineSummary): (string | n
     addressKey(address),
     key.token,
     Number(!key.isUsed),
-    pairsText(conditions.map(({ type, status }) => [type, status])),
-    pairsText(Object.entries(labels)),
+    own === undefined ? "" : pairsText([[OWN_LABEL, own]]),
+    wordsText([name, own ?? "", address, ...addresses.map((each) => each.address)]),
+    ...sets,
   ];
 }
 
-/** What a text is looked for in: in small letters, each once. */
-export function wordsOf(name: string, { address, addresses, labels, versions }: MachineSummary): string {
-  const shown = addresses.map((each) => each.address);
-  const words = [name, address, ...shown, ...Object.values(labels), ...Object.values(versions)];
-  return [...new Set(words)].join("\n").toLowerCase();
+/** The texts of its sets, in the order of SET_COLUMNS: labels, conditions, words to look for. */
+export function setsOf({ labels, conditions, versions }: MachineSummary): string[] {
+  const common = Object.entries(labels).filter(([key]) => key !== OWN_LABEL);
+  return [
+    pairsText(common.sort(([a], [b]) => (a < b ? -1 : 1))),
+    pairsText(conditions.map(({ type, status }) => [type, status])),
+    wordsText([...common.map(([, value]) => value), ...Object.values(versions)]),
+  ];
 }
+
+/** In small letters, each once. */
+const wordsText = (words: readonly string[]) => [...new Set(words)].sort().join("\n").toLowerCase();
 
 /**
  * A set of pairs as a text in which one of them is found without parsing: each between line breaks, which neither a

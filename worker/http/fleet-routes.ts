@@ -4,7 +4,6 @@ import { type Context, Hono } from "hono";
 import { FLEET_STATES, type FleetCounts } from "../../shared/fleet/state.ts";
 import type {
   FleetHistoryAnswer,
-  FleetHistoryEntry,
   FleetMachine,
   MachinesAnswer,
 } from "../../shared/protocol/fleet-answers.ts";
@@ -21,7 +20,7 @@ import { type Environment, fleetIndex, registry } from "../env.ts";
 import type { FoundMachine, MachinePage, MachineSearchRequest } from "../fleet/machine-search.ts";
 import { chosenFields, machineColumns, pendingRow, shownMachine } from "../fleet/shown-machine.ts";
 import { cursorOf, digestOf, positionOf, seqKnown, tagOf } from "./cursors.ts";
-import { type Column, formatOf, inLines } from "./lists.ts";
+import { entryList, formatOf, inLines, type PageOfEntries, ROWS_AT_ONCE } from "./lists.ts";
 import { operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
 import { type App, refuse } from "./responses.ts";
@@ -32,9 +31,6 @@ type Found = NonNullable<MachinePage["found"]>;
 
 /** What does not change which row is behind which: a cursor goes on with others of these. */
 const OF_ONE_PAGE = ["cursor", "limit", "fields", "format"];
-/** Of a list in lines; its length is bounded as well. */
-const ROWS_AT_ONCE = 5000;
-
 /** The parameters but for some, in one order. */
 function queryText(c: Context<App>, without: readonly string[]): string {
   const { searchParams } = new URL(c.req.url);
@@ -109,31 +105,14 @@ fleetRoutes.get("/v1/nodes/:name/summary", operator, noQuery, async (c) => {
   return summary ? c.json(shownMachine({ id: name, summary }) satisfies FleetMachine) : refuse("not-found");
 });
 
-const HISTORY_COLUMNS = (["id", "at", "name", "kind", "text"] as const).map(
-  (name): Column<FleetHistoryEntry> => [name, (entry) => entry[name]],
-);
-
 fleetRoutes.get("/v1/history", operator, async (c) => {
   const query = queryOf(c, fleetHistoryQuerySchema);
   if (query instanceof Response) return query;
-  const format = formatOf(c, query.format);
-  const limit = query.limit ?? (format === "json" ? PAGE_LIMITS.entriesByDefault : ROWS_AT_ONCE);
-  const read = (before: number | undefined) => fleetIndex(c.env).history({ ...query, before, limit });
-  const entries = await read(query.before);
-  if (format === "json") return c.json({ entries } satisfies FleetHistoryAnswer, 200, { vary: "accept" });
-  const isWhole = query.limit === undefined;
-  return inLines(format, HISTORY_COLUMNS, entryPages(entries, isWhole ? read : null), { vary: "accept" });
+  const read = (page: PageOfEntries) => fleetIndex(c.env).history({ ...query, ...page });
+  return entryList<FleetHistoryAnswer["entries"][number]>(
+    c,
+    query,
+    ["id", "at", "name", "kind", "text"],
+    read,
+  );
 });
-
-/** `read`: the page before this entry; null: there is only the first. */
-async function* entryPages<Entry extends { id: number }>(
-  first: Entry[],
-  read: ((before: number) => Promise<Entry[]>) | null,
-): AsyncGenerator<Entry[], void> {
-  for (let page = first; page.length > 0;) {
-    yield page;
-    const last = page.at(-1);
-    if (!read || !last) return;
-    page = await read(last.id);
-  }
-}

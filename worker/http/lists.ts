@@ -1,6 +1,7 @@
 // Lists as CSV or as JSON lines: page by page, so that a list of any length takes the memory of one page.
 import type { Context } from "hono";
-import type { ListFormat } from "../../shared/protocol/fleet-api.ts";
+import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
+import type { ListFormat } from "../../shared/protocol/parameters.ts";
 import type { App } from "./responses.ts";
 
 /** A column of CSV: its name, and what a row has there. */
@@ -47,6 +48,58 @@ export async function inLines<Row extends object>(
   });
   return new Response(body, { headers: { ...headers, "content-type": TYPES[format] } });
 }
+
+/** Which entries of a list come next. */
+export interface PageOfEntries {
+  before?: number | undefined;
+  limit: number;
+}
+
+/** Of a list in lines: as few calls as can be, and far below what an RPC value may have. */
+export const ROWS_AT_ONCE = 5000;
+
+/** A list of entries with IDs, newest first: as JSON a page of it, in lines all of it, or as much as it is asked for. */
+export async function entryList<Entry extends { id: number }>(
+  c: Context<App>,
+  query: { format?: ListFormat | undefined; limit?: number | undefined; before?: number | undefined },
+  columns: readonly (keyof Entry & string)[],
+  read: (page: PageOfEntries) => Promise<Entry[]>,
+): Promise<Response> {
+  const format = formatOf(c, query.format);
+  const limit = query.limit ?? (format === "json" ? PAGE_LIMITS.entriesByDefault : ROWS_AT_ONCE);
+  const first = await read({ before: query.before, limit });
+  if (format === "json") return c.json({ entries: first }, 200, VARIES);
+  const isWhole = query.limit === undefined;
+  async function* pages() {
+    for (let page = first; page.length > 0; page = await read({ before: page.at(-1)?.id, limit })) {
+      yield page;
+      if (!isWhole) return;
+    }
+  }
+  return inLines(format, namedColumns(columns), pages(), VARIES);
+}
+
+/** A list that is one page, under its name in JSON. */
+export function wholeList<Row extends object>(
+  c: Context<App>,
+  asked: ListFormat | undefined,
+  name: string,
+  rows: Row[],
+  columns: readonly (keyof Row & string)[],
+): Response | Promise<Response> {
+  const format = formatOf(c, asked);
+  async function* pages() {
+    yield rows;
+  }
+  return format === "json"
+    ? c.json({ [name]: rows }, 200, VARIES)
+    : inLines(format, namedColumns(columns), pages(), VARIES);
+}
+
+const VARIES = { vary: "accept" };
+
+const namedColumns = <Row extends object>(names: readonly (keyof Row & string)[]) =>
+  names.map((name): Column<Row> => [name, (row) => row[name]]);
 
 /** RFC 4180. */
 export function csvLine(values: readonly unknown[]): string {

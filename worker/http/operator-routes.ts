@@ -7,11 +7,15 @@ import type {
   ClusterHistoryAnswer,
   HistoryAnswer,
   ListedSenders,
+  ListedToken,
   MintedToken,
+  OriginMachine,
   OriginMachinesAnswer,
   OriginsAnswer,
+  OriginUse,
   PendingAnswer,
-  ShownNode,
+  PendingMachine,
+  WholeNode,
   TokensAnswer,
 } from "../../shared/protocol/operator-answers.ts";
 import {
@@ -22,13 +26,41 @@ import {
   originMachinesQuerySchema,
   thumbprintSchema,
 } from "../../shared/protocol/operator-api.ts";
-import { clusterObject, type Environment, registry } from "../env.ts";
+import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
+import { wholeListSchema } from "../../shared/protocol/parameters.ts";
+import { clusterObject, type Environment, fleetIndex, registry } from "../env.ts";
+import { entryList, type PageOfEntries, wholeList } from "./lists.ts";
 import { operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
 import { answered, type App, forget, invalidBody, json, refuse } from "./responses.ts";
+import { shownMachine } from "../fleet/shown-machine.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 
 export const operatorRoutes = new Hono<App>();
+
+const TOKEN_COLUMNS = [
+  "id",
+  "names",
+  "rejoin",
+  "uses",
+  "used",
+  "reserved",
+  "state",
+  "createdAt",
+  "createdBy",
+  "expiresAt",
+  "revokedAt",
+] as const;
+const PENDING_COLUMNS = [
+  "name",
+  "thumbprint",
+  "token",
+  "machineID",
+  "systemUUID",
+  "address",
+  "askedAt",
+] as const;
+const ORIGIN_COLUMNS = ["origin", "isConfigured", "lastUsedAt", "machines"] as const;
 
 operatorRoutes.post("/v1/tokens", operator, noQuery, async (c) => {
   const request = tokenRequestSchema.safeParse(await json(c.req.raw));
@@ -39,55 +71,79 @@ operatorRoutes.post("/v1/tokens", operator, noQuery, async (c) => {
   );
 });
 
-operatorRoutes.get("/v1/tokens", operator, noQuery, async (c) =>
-  c.json({ tokens: await registry(c.env).listTokens() } satisfies TokensAnswer),
-);
+operatorRoutes.get("/v1/tokens", operator, async (c) => {
+  const query = queryOf(c, wholeListSchema);
+  if (query instanceof Response) return query;
+  const { tokens } = { tokens: await registry(c.env).listTokens() } satisfies TokensAnswer;
+  return wholeList<ListedToken>(c, query.format, "tokens", tokens, TOKEN_COLUMNS);
+});
 
 operatorRoutes.delete("/v1/tokens/:id", operator, noQuery, async (c) => {
   const revoked = await registry(c.env).revokeToken(c.req.param("id"), c.var.operator.who);
   return revoked.ok ? c.body(null, 204) : refuse("not-found");
 });
 
-operatorRoutes.get("/v1/pending", operator, noQuery, async (c) =>
-  c.json({ pending: await registry(c.env).listPending() } satisfies PendingAnswer),
-);
+operatorRoutes.get("/v1/pending", operator, async (c) => {
+  const query = queryOf(c, wholeListSchema);
+  if (query instanceof Response) return query;
+  const { pending } = { pending: await registry(c.env).listPending() } satisfies PendingAnswer;
+  return wholeList<PendingMachine>(c, query.format, "pending", pending, PENDING_COLUMNS);
+});
 
 operatorRoutes.get("/v1/audit", operator, async (c) => {
   const query = queryOf(c, auditQuerySchema);
   if (query instanceof Response) return query;
-  return c.json({ entries: await registry(c.env).audit(query) } satisfies AuditAnswer);
+  const read = (page: PageOfEntries) => registry(c.env).audit({ ...query, ...page });
+  return entryList<AuditAnswer["entries"][number]>(
+    c,
+    query,
+    ["id", "at", "who", "what", "target", "detail"],
+    read,
+  );
 });
 
 operatorRoutes.get("/v1/cluster/history", operator, async (c) => {
   const query = queryOf(c, clusterHistoryQuerySchema);
   if (query instanceof Response) return query;
-  const entries = await clusterObject(c.env).history(query);
-  return c.json({ entries } satisfies ClusterHistoryAnswer);
+  const read = (page: PageOfEntries) => clusterObject(c.env).history(page);
+  return entryList<ClusterHistoryAnswer["entries"][number]>(c, query, ["id", "at", "text"], read);
 });
 
-operatorRoutes.get("/v1/origins", operator, noQuery, async (c) =>
-  c.json({ origins: await registry(c.env).listOrigins() } satisfies OriginsAnswer),
-);
+operatorRoutes.get("/v1/origins", operator, async (c) => {
+  const query = queryOf(c, wholeListSchema);
+  if (query instanceof Response) return query;
+  const { origins } = { origins: await registry(c.env).listOrigins() } satisfies OriginsAnswer;
+  return wholeList<OriginUse>(c, query.format, "origins", origins, ORIGIN_COLUMNS);
+});
 
 operatorRoutes.get("/v1/origins/machines", operator, async (c) => {
   const query = queryOf(c, originMachinesQuerySchema);
   if (query instanceof Response) return query;
-  return c.json({
-    machines: await registry(c.env).listOriginMachines(query),
-  } satisfies OriginMachinesAnswer);
+  const limit = query.limit ?? PAGE_LIMITS.entriesByDefault;
+  const { machines } = {
+    machines: await registry(c.env).listOriginMachines({ ...query, limit }),
+  } satisfies OriginMachinesAnswer;
+  return wholeList<OriginMachine>(c, query.format, "machines", machines, ["name", "lastUsedAt"]);
 });
 
+/** The one route that wakes a machine's object to look at it. */
 operatorRoutes.get("/v1/nodes/:name", operator, noQuery, async (c) => {
-  const node = await knownNode(c.env, c.req.param("name"));
-  const shown = await node?.show();
-  return shown ? c.json(shown satisfies ShownNode) : refuse("not-found");
+  const name = c.req.param("name");
+  const node = await knownNode(c.env, name);
+  if (!node) return refuse("not-found");
+  const [shown, summary] = await Promise.all([node.show(), fleetIndex(c.env).summary(name)]);
+  if (!shown) return refuse("not-found");
+  const known = summary && shownMachine({ id: name, summary });
+  return c.json({ ...shown, summary: known } satisfies WholeNode, 200, { "rollcall-woken": name });
 });
 
 operatorRoutes.get("/v1/nodes/:name/history", operator, async (c) => {
   const query = queryOf(c, historyQuerySchema);
   if (query instanceof Response) return query;
   const node = await knownNode(c.env, c.req.param("name"));
-  return node ? c.json({ entries: await node.history(query) } satisfies HistoryAnswer) : refuse("not-found");
+  if (!node) return refuse("not-found");
+  const read = (page: PageOfEntries) => node.history({ ...query, ...page });
+  return entryList<HistoryAnswer["entries"][number]>(c, query, ["id", "at", "kind", "text"], read);
 });
 
 operatorRoutes.post("/v1/nodes/:name/register", operator, noQuery, async (c) => {

@@ -9,9 +9,9 @@ import { type Environment, origins, registry } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import type { MachineOrder } from "../registry/bulk.ts";
 import type { GrantedPin } from "../registry/pins.ts";
-import type { HistoryEntry, ListedSenders, ShownNode } from "../../shared/protocol/operator-answers.ts";
-import type { HistoryQuery, RuntimeNeed } from "../../shared/protocol/operator-api.ts";
-import { lastPhase } from "../tick/phase.ts";
+import type { HistoryEntry, ListedSenders } from "../../shared/protocol/operator-answers.ts";
+import type { RuntimeNeed } from "../../shared/protocol/operator-api.ts";
+import type { HistoryRequest } from "../storage/history.ts";
 import { registerAgain } from "../tick/registration.ts";
 import { FORGOTTEN, type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import { decideReport, type ReportSituation } from "./decide-report.ts";
@@ -19,12 +19,13 @@ import { ReportExecutor } from "./execute-report.ts";
 import { type Freshness, FreshRequests } from "./fresh-requests.ts";
 import { type MachineState, openMachineState } from "./machine-state.ts";
 import { executeOrder } from "./execute-order.ts";
-import { neededRuntime, setNeededRuntime } from "./needed-runtime.ts";
+import { setNeededRuntime } from "./needed-runtime.ts";
 import { parseReport } from "./parse-report.ts";
 import type { Enrolled, SignedRequest } from "./pinned-keys.ts";
 import { RegistryStanding } from "./registry-standing.ts";
 import { Removal } from "./removal.ts";
 import { parseRotation } from "./rotation.ts";
+import { type ShownByObject, shownNode } from "./shown-node.ts";
 import { Upkeep } from "./upkeep.ts";
 
 /** Without an enrolled machine no ticket is used. */
@@ -184,31 +185,14 @@ export class NodeObject extends DurableObject<Environment> {
   }
 
   /** What is known of the machine now; null: none is enrolled. */
-  show(): ShownNode | null {
-    const { records } = this.#state;
-    const enrolment = records.get("enrolment");
-    if (!enrolment) return null;
-    const at = (ms: number | null | undefined) => (ms ? new Date(ms).toISOString() : null);
-    return {
-      name: enrolment.name,
-      thumbprint: enrolment.thumbprint,
-      phase: lastPhase(records) ?? null,
-      // A Node that is gone, or somebody else's, was Ready when it was last known.
-      isReady: records.get("registration")?.phase === "registered" && this.#upkeep.isReady(),
-      silentSince: at(records.get("silentSinceMs")),
-      lastReportAt: at(this.#upkeep.lastReportMs),
-      runtime: neededRuntime(records),
-      conditions: (records.get("decided") ?? []).map(({ type, status, message }) => ({
-        type,
-        status,
-        ...(message !== undefined && { message }),
-      })),
-    };
+  async show(): Promise<ShownByObject | null> {
+    const alarmMs = await this.ctx.storage.getAlarm();
+    return shownNode(this.#state, this.#upkeep.latest, alarmMs);
   }
 
   /** What changed on this machine, newest first. */
-  history(query: HistoryQuery): HistoryEntry[] {
-    return this.#state.history.read(query);
+  history(request: HistoryRequest): HistoryEntry[] {
+    return this.#state.history.read(request);
   }
 
   /** For operators: the next report registers, also where the Node was deleted. */

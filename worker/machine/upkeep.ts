@@ -18,6 +18,7 @@ import { tick, tickOnNotice } from "../tick/tick.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
 import { checkSilence, SILENCE_CHECK_MS, WATCHED_SILENCE_CHECK_MS } from "./silence.ts";
+import type { LatestOfMachine } from "./shown-node.ts";
 import { singleFlight } from "./single-flight.ts";
 
 /** The time limit of sending events, and of an alarm's calls. */
@@ -108,9 +109,15 @@ export class Upkeep {
     this.#applied = undefined;
   }
 
-  /** undefined: not since the object was evicted. */
-  get lastReportMs(): number | undefined {
-    return this.#lastReportMs;
+  /** For whoever looks: what an eviction would lose. */
+  get latest(): LatestOfMachine {
+    return {
+      report: this.#latest,
+      reportMs: this.#latestMs,
+      contactMs: this.#lastReportMs,
+      renewedMs: this.#memory.renewedAtMs,
+      statusMs: this.#memory.status?.lastStatusReportTimeMs,
+    };
   }
 
   /** Is the last known Node Ready? */

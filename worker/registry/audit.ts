@@ -4,6 +4,8 @@
 import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
 import type { AuditQuery } from "../../shared/protocol/operator-api.ts";
 
+export type AuditRequest = Omit<AuditQuery, "format" | "limit"> & { limit: number };
+
 interface LogRecord<Action> {
   who: string;
   what: Action;
@@ -112,7 +114,7 @@ export function mayChange(sql: SqlStorage, name: string, what: MachineChange, no
 const LOGS = { operators: "audit", machines: "machine_log", refusals: "refusal_log" } as const;
 
 /** A page of one of the logs, newest first. */
-export function readAudit(sql: SqlStorage, { by, target, before, limit }: AuditQuery): AuditEntry[] {
+export function readAudit(sql: SqlStorage, { by, target, before, limit }: AuditRequest): AuditEntry[] {
   const rows = sql.exec<LogRow>(
     `SELECT * FROM ${LOGS[by]} WHERE (?1 IS NULL OR id < ?1) AND (?2 IS NULL OR target = ?2) ORDER BY id DESC LIMIT ?3`,
     before ?? null,

@@ -3,6 +3,8 @@
 import type { OriginMachine, OriginUse } from "../../shared/protocol/operator-answers.ts";
 import type { OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
 
+export type OriginMachinesRequest = Omit<OriginMachinesQuery, "format" | "limit"> & { limit: number };
+
 /** The origin that each machine used last: SQLite takes the other columns from the row that has the maximum. */
 const LATEST = "SELECT name, origin, MAX(at_ms) AS at_ms FROM origin_uses GROUP BY name";
 
@@ -32,7 +34,7 @@ export function listOrigins(sql: SqlStorage, configured: readonly string[]): Ori
 /** Those that used this origin last, by name. */
 export function listOriginMachines(
   sql: SqlStorage,
-  { origin, after, limit }: OriginMachinesQuery,
+  { origin, after, limit }: OriginMachinesRequest,
 ): OriginMachine[] {
   const rows = sql.exec<{ name: string; at_ms: number }>(
     `SELECT name, at_ms FROM (${LATEST}) WHERE origin = ? AND name > ? ORDER BY name LIMIT ?`,

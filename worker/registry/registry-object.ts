@@ -19,7 +19,6 @@ import type {
   OriginUse,
   PendingMachine,
 } from "../../shared/protocol/operator-answers.ts";
-import type { AuditQuery, OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
 import { FEED_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, fleetIndex, origins, removeSilentNodesDays } from "../env.ts";
@@ -33,7 +32,7 @@ import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
 import { machineLog } from "../log.ts";
 import { admit, approvePending, type NotFresh } from "./admission.ts";
-import { audit, type AuditRecord, readAudit } from "./audit.ts";
+import { audit, type AuditRecord, type AuditRequest, readAudit } from "./audit.ts";
 import {
   type BulkToPlan,
   type ConfirmedBulk,
@@ -53,7 +52,7 @@ import {
   revokeOperator,
   useOperator,
 } from "./operators.ts";
-import { listOriginMachines, listOrigins, noteOrigin } from "./origins.ts";
+import { listOriginMachines, listOrigins, noteOrigin, type OriginMachinesRequest } from "./origins.ts";
 import { countPending, listPending, type NotPinned, refused, rejectPending } from "./pending.ts";
 import {
   confirmPin,
@@ -263,7 +262,7 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   /** A page of the machines that used this origin last, by name. */
-  listOriginMachines(query: OriginMachinesQuery): OriginMachine[] {
+  listOriginMachines(query: OriginMachinesRequest): OriginMachine[] {
     return listOriginMachines(this.#sql, query);
   }
 
@@ -369,7 +368,7 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   /** A page of the audit log, of what machines caused, or of what was refused; newest first. */
-  audit(query: AuditQuery): AuditEntry[] {
+  audit(query: AuditRequest): AuditEntry[] {
     return readAudit(this.#sql, query);
   }
 

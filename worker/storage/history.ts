@@ -1,14 +1,26 @@
 // What changed on a machine and when, kept in its object and written on change only. How much changes is up to the
 // machine, so that each entry, each day and the whole are limited.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
-import type { HistoryKind, HistoryQuery } from "../../shared/protocol/operator-api.ts";
+import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
 import { shortened } from "./shortened.ts";
 import type { Tables } from "./tables.ts";
+
+/** Times are milliseconds since 1970. */
+export interface HistoryRequest {
+  /** What came after this. */
+  since?: number | undefined;
+  /** What came at this time, or before. */
+  until?: number | undefined;
+  kind?: HistoryKind[] | undefined;
+  /** What came before the entry of this ID. */
+  before?: number | undefined;
+  limit: number;
+}
 
 export interface History {
   add: (kind: HistoryKind, texts: readonly string[], nowMs: number) => void;
   /** A page: newest first. */
-  read: (query: HistoryQuery) => HistoryEntry[];
+  read: (request: HistoryRequest) => HistoryEntry[];
 }
 
 export const HISTORY_LIMITS = {
@@ -81,14 +93,16 @@ export function machineHistory(sql: SqlStorage, tables: Tables): History {
         HISTORY_LIMITS.entries,
       );
     },
-    read({ since, before, kind, limit }) {
+    read({ since = 0, until = null, before = null, kind, limit }) {
       if (!tables.exist()) return [];
       const rows = sql.exec<HistoryRow>(
         `SELECT id, at_ms, kind, text FROM history
-         WHERE at_ms > ?1 AND (?2 IS NULL OR id < ?2) AND (?3 IS NULL OR kind = ?3) ORDER BY id DESC LIMIT ?4`,
-        since === undefined ? 0 : Date.parse(since),
-        before ?? null,
-        kind ?? null,
+         WHERE at_ms > ?1 AND (?2 IS NULL OR at_ms <= ?2) AND (?3 IS NULL OR id < ?3)
+           AND (?4 IS NULL OR kind IN (SELECT value FROM json_each(?4))) ORDER BY id DESC LIMIT ?5`,
+        since,
+        until,
+        before,
+        kind ? JSON.stringify(kind) : null,
         limit,
       );
       return page(rows);

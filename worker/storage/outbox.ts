@@ -19,6 +19,8 @@ export interface Outbox {
   /** Call it in the transaction of the decision. Above MAX_OUTBOX_EVENTS the oldest events are dropped. */
   add: (events: readonly OccurredEvent[], nowMs: number) => void;
   isEmpty: () => boolean;
+  /** How many wait, and since when the first; null: none does. */
+  standing: () => { waiting: number; oldestMs: number | null };
   /**
    * Sends the events until one fails that may succeed later; returns that failure. Changes of Ready leave first, since a
    * machine that starts again and again has others wait for minutes; then the oldest ones.
@@ -104,6 +106,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
       if (waiting > MAX_OUTBOX_EVENTS) dropOldest();
     },
     isEmpty: () => waiting === 0,
+    standing: () => ({ waiting, oldestMs: waiting === 0 ? null : oldestMs(sql) }),
     // One at a time: a report and an alarm must not send the same event.
     flush: (client, nodeName, nowMs) =>
       (flushing ??= flush(client, nodeName, nowMs).finally(() => (flushing = undefined))),
@@ -156,4 +159,9 @@ async function send(
 function isForGood(error: ApiError): boolean {
   const code = error.kind === "status" ? (error.status.code ?? 0) : 0;
   return code >= 400 && code < 500 && ![401, 403, 408, 429].includes(code);
+}
+
+function oldestMs(sql: SqlStorage): number {
+  const oldest = "SELECT MIN(at_micros) / 1000 AS ms FROM outbox";
+  return sql.exec<{ ms: number }>(oldest).one().ms;
 }

@@ -4,15 +4,16 @@ import {
   clusterHistoryQuerySchema,
   originMachinesQuerySchema,
 } from "../../../shared/protocol/operator-api.ts";
+import { wholeListSchema } from "../../../shared/protocol/parameters.ts";
 import {
   auditSchema,
   clusterHistorySchema,
   originMachinesSchema,
   originsSchema,
 } from "../../../shared/protocol/operator-answers.ts";
-import { json, query, type Route } from "../route.ts";
+import { FORMAT, list, LISTED } from "../lists.ts";
+import { query, type Route } from "../route.ts";
 
-const limit = "How many entries.";
 const before = "Only what came before the entry of this ID: the next page.";
 
 export const DEPLOYMENT_ROUTES: readonly Route[] = [
@@ -27,9 +28,9 @@ export const DEPLOYMENT_ROUTES: readonly Route[] = [
       by: "What operators did, what machines caused, or which enrolments were refused: three logs, each with IDs of its own.",
       target: "Only what was done to this Node or token.",
       before,
-      limit,
+      ...LISTED,
     }),
-    answers: { 200: json("A page.", "Audit", auditSchema) },
+    answers: { 200: list("A page.", "Audit", auditSchema) },
   },
   {
     method: "GET",
@@ -38,8 +39,8 @@ export const DEPLOYMENT_ROUTES: readonly Route[] = [
     group: "deployment",
     who: "view",
     what: "When the Nodes were not watched, and why; newest first",
-    query: query(clusterHistoryQuerySchema, { before, limit }),
-    answers: { 200: json("A page.", "ClusterHistory", clusterHistorySchema) },
+    query: query(clusterHistoryQuerySchema, { before, ...LISTED }),
+    answers: { 200: list("A page.", "ClusterHistory", clusterHistorySchema) },
   },
   {
     method: "GET",
@@ -48,7 +49,8 @@ export const DEPLOYMENT_ROUTES: readonly Route[] = [
     group: "deployment",
     who: "view",
     what: "List the origins by which machines reach the Worker, the configured ones first",
-    answers: { 200: json("All of them.", "Origins", originsSchema) },
+    query: query(wholeListSchema, FORMAT),
+    answers: { 200: list("All of them.", "Origins", originsSchema) },
   },
   {
     method: "GET",
@@ -60,8 +62,8 @@ export const DEPLOYMENT_ROUTES: readonly Route[] = [
     query: query(originMachinesQuerySchema, {
       origin: "The origin.",
       after: "Only names that sort behind this one: the next page.",
-      limit,
+      ...LISTED,
     }),
-    answers: { 200: json("A page.", "OriginMachines", originMachinesSchema) },
+    answers: { 200: list("A page.", "OriginMachines", originMachinesSchema) },
   },
 ];

@@ -5,20 +5,8 @@ import {
   machinesSchema,
 } from "../../../shared/protocol/fleet-answers.ts";
 import { fleetHistoryQuerySchema, machinesQuerySchema } from "../../../shared/protocol/fleet-api.ts";
-import { json, query, type Route, type RouteAnswer } from "../route.ts";
-
-/** A list, also in lines. */
-const list = (what: string, name: string, schema: Parameters<typeof json>[2]): RouteAnswer => ({
-  what,
-  content: { ...json(what, name, schema).content, "application/x-ndjson": "text", "text/csv": "text" },
-});
-
-const LINES =
-  "As CSV or JSON lines, by `format` or by the header Accept, it is the whole list unless `limit` says less.";
-const LISTED = {
-  format: "As what: JSON, JSON lines or CSV.",
-  limit: "How many entries: 1 to 1,000; 100 where it is absent.",
-};
+import { LINES, list, LISTED } from "../lists.ts";
+import { json, query, type Route } from "../route.ts";
 
 /** What a filter's parameters find, in each route that takes one. */
 const FILTER = {

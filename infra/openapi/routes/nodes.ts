@@ -8,8 +8,10 @@ import {
   historySchema,
   pendingSchema,
   sendersSchema,
-  shownNodeSchema,
+  wholeNodeSchema,
 } from "../../../shared/protocol/operator-answers.ts";
+import { wholeListSchema } from "../../../shared/protocol/parameters.ts";
+import { FORMAT, list, LISTED } from "../lists.ts";
 import { DONE, json, query, type Route } from "../route.ts";
 
 const LOOKS: readonly Route[] = [
@@ -20,7 +22,8 @@ const LOOKS: readonly Route[] = [
     group: "nodes",
     who: "view",
     what: "List the machines that wait for a name that another key has, oldest first",
-    answers: { 200: json("All that wait.", "Pending", pendingSchema) },
+    query: query(wholeListSchema, FORMAT),
+    answers: { 200: list("All that wait.", "Pending", pendingSchema) },
   },
   {
     method: "GET",
@@ -28,9 +31,9 @@ const LOOKS: readonly Route[] = [
     id: "getNode",
     group: "nodes",
     who: "view",
-    what: "What a machine's object knows now",
+    what: "All that is known of a machine",
     wakes: true,
-    answers: { 200: json("The machine.", "ShownNode", shownNodeSchema) },
+    answers: { 200: json("The machine.", "Node", wholeNodeSchema) },
     refusals: ["not-found"],
   },
   {
@@ -43,12 +46,13 @@ const LOOKS: readonly Route[] = [
     more: "At most 10,000 entries and 90 days are kept.",
     wakes: true,
     query: query(historyQuerySchema, {
-      since: "Only what came after this time.",
+      since: "After this time (RFC 3339).",
+      until: "At this time or before.",
       before: "Only what came before the entry of this ID: the next page.",
-      kind: "Only entries of this kind.",
-      limit: "How many entries.",
+      kind: "Only entries of these kinds, separated by commas.",
+      ...LISTED,
     }),
-    answers: { 200: json("A page.", "History", historySchema) },
+    answers: { 200: list("A page.", "History", historySchema) },
     refusals: ["not-found"],
   },
   {

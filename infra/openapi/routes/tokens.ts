@@ -1,7 +1,9 @@
 // The routes of join tokens.
 import { tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
 import { mintedTokenSchema, tokensSchema } from "../../../shared/protocol/operator-answers.ts";
-import { DONE, json, type Route } from "../route.ts";
+import { wholeListSchema } from "../../../shared/protocol/parameters.ts";
+import { FORMAT, list } from "../lists.ts";
+import { DONE, json, query, type Route } from "../route.ts";
 
 export const TOKEN_ROUTES: readonly Route[] = [
   {
@@ -22,7 +24,8 @@ export const TOKEN_ROUTES: readonly Route[] = [
     group: "tokens",
     who: "view",
     what: "List join tokens, newest first",
-    answers: { 200: json("All tokens, without their secrets.", "Tokens", tokensSchema) },
+    query: query(wholeListSchema, FORMAT),
+    answers: { 200: list("All tokens, without their secrets.", "Tokens", tokensSchema) },
   },
   {
     method: "DELETE",

@@ -23,7 +23,7 @@ it("versions sort by SemVer's precedence", () => {
   expect(versionKey("0.1")).toBe(versionKey("0.1.0"));
 });
 
-it.each(["", "dev", "1.x", "0.1.0-", "1..2", "12345678901.0.0"])("%j is no version", (text) => {
+it.each(["", "dev", "1.x", "0.1.0-", "1..2", "1234567.0.0"])("%j is no version", (text) => {
   expect(versionKey(text)).toBe("");
 });
 

@@ -19,13 +19,15 @@ import { FLEET_START_MS, machineName, summaryOf } from "../support/made-up-fleet
 import { ADDRESSES, isFound, isWithin, varied, VERSIONS } from "../support/varied-fleet.ts";
 
 const KNOWN = 300;
+const NOT_KNOWN = { shim: "", kernel: "", os: "", runtime: "", architecture: "" };
 const fleet = Array.from({ length: KNOWN }, (_, index) => varied(index));
 /** Two wait for one name, one of them for a name that the index has. */
 const others = [301, 302, 303].map((index): FoundMachine => {
   const { summary } = varied(index);
+  const change = { state: "pending" as const, labels: {}, conditions: [], versions: NOT_KNOWN };
   return {
     id: `${machineName(index === 303 ? 5 : 301)} token-${index}`,
-    summary: { ...summary, state: "pending" },
+    summary: { ...summary, ...change },
   };
 });
 
@@ -33,13 +35,13 @@ let objects = 0;
 /** In an index of its own with these machines. */
 function inIndex<T>(
   machines: readonly FoundMachine[],
-  work: (search: MachineSearch, rows: MachineRows) => T,
+  work: (search: MachineSearch, rows: MachineRows, sql: SqlStorage) => T,
 ): Promise<T> {
   return runInDurableObject(env.INDEX.getByName(`search-${objects++}`), (_, { storage: { sql } }) => {
     const rows = new MachineRows(sql);
     for (const { id, summary } of machines)
       rows.take({ name: id, generation: 1, version: 1, summary, entries: [] });
-    return work(new MachineSearch(sql, rows), rows);
+    return work(new MachineSearch(sql, rows), rows, sql);
   });
 }
 
@@ -94,6 +96,9 @@ const QUERIES = fc.record(
       "example.com/slot>99",
       "site<10",
       "site",
+      "kubernetes.io/hostname in (machine-7,machine-8)",
+      "kubernetes.io/hostname!=machine-9",
+      "kubernetes.io/hostname>1",
     ]),
     version: fc.array(versionTerm, { minLength: 1, maxLength: 2 }).map((terms) => terms.join()),
     token: fc.constantFrom("token-1", "token-2", "token-3"),
@@ -233,6 +238,17 @@ describe("beside a machine", () => {
       ]);
     }));
 });
+
+it("sets that no machine has any more → go in time", () =>
+  inIndex(fleet.slice(0, 3), (search, rows, sql) => {
+    for (let version = 2; version < 250; version++) {
+      const labels = { turn: String(version) };
+      rows.take({ name: "a", generation: 1, version, summary: summaryOf(1, { labels }), entries: [] });
+    }
+    expect(sql.exec("SELECT id FROM sets").toArray().length).toBeLessThan(220);
+    expect(allFound(search, { filter: filterOf({ selector: "turn=249" }) })).toEqual(["a"]);
+    expect(allFound(search, { filter: filterOf({ selector: "!turn" }) })).toHaveLength(3);
+  }));
 
 describe("between two pages", () => {
   it("machines come, go and change → each that stays as it is is there once", () =>

@@ -1,20 +1,28 @@
 // The routes over the fleet index: what operators ask of all machines, and that nothing of it wakes a machine's object.
-import { listDurableObjectIds } from "cloudflare:test";
+import { createExecutionContext, listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import type { FleetMachine, MachinesAnswer } from "../../../shared/protocol/fleet-answers.ts";
 import { MACHINE_FIELDS } from "../../../shared/protocol/fleet-api.ts";
-import { fleetIndex } from "../../../worker/env.ts";
-import { ADMIN_SECRET } from "../support/constants.ts";
-import { enrolled, enrolling, mintToken, operator, send } from "../support/machine.ts";
+import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
+import type { Environment } from "../../../worker/env.ts";
+import worker from "../../../worker/index.ts";
+import { ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { FLEET_START_MS, machineName, stateEntry, tellingOf } from "../support/made-up-fleet.ts";
 
 const KNOWN = 30;
 const SILENT = stateEntry(1, "ready", "silent", FLEET_START_MS + 60_000);
 
+/** An index and a registry of their own: others tell the deployment's of their machines. */
+const index = env.INDEX.getByName("fleet-routes");
+let waiting: PendingMachine[] = [];
+const own = {
+  ...env,
+  INDEX: { getByName: () => index },
+  REGISTRY: { getByName: () => ({ listPending: () => Promise.resolve(waiting) }) },
+} as unknown as Environment;
+
 beforeAll(async () => {
-  const index = fleetIndex(env);
   for (let at = 0; at < KNOWN; at++) {
     const isSilent = at % 10 === 3;
     const change = isSilent ? ({ state: "silent", phase: null, why: "=1+1" } as const) : {};
@@ -22,10 +30,21 @@ beforeAll(async () => {
   }
 });
 
+async function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  const authorization = `Bearer ${VIEW_SECRET}`;
+  const request = new Request(ORIGIN + path, { headers: { authorization, ...headers } });
+  return worker.fetch(request, own, createExecutionContext());
+}
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller says what the answer is, as of the other `operator`
+async function operator<Body = Record<string, unknown>>(
+  _: "GET",
+  path: string,
+): Promise<{ status: number; body: Body }> {
+  const response = await get(path);
+  return { status: response.status, body: await response.json<Body>() };
+}
 const machines = (query = "") => operator<MachinesAnswer>("GET", `/v1/machines${query}`);
 const names = async (query = "") => (await machines(query)).body.machines.map(({ name }) => name);
-const get = (path: string, headers: Record<string, string> = {}) =>
-  send(path, { method: "GET", headers: { authorization: `Bearer ${ADMIN_SECRET}`, ...headers } });
 const textOf = (bytes: ArrayBuffer) => new TextDecoder().decode(bytes);
 const counts = (more: object) => ({
   ready: 0,
@@ -147,33 +166,52 @@ describe("GET /v1/machines", () => {
     expect(await again("/v1/machines?limit=1")).toEqual([304, ""]);
     expect((await again("/v1/machines?limit=2"))[0]).toBe(200);
     expect((await again("/v1/machines?limit=1&format=csv"))[0]).toBe(200);
-    await fleetIndex(env).tell(tellingOf(0, 2, { isUnschedulable: true }));
+    await index.tell(tellingOf(0, 2, { isUnschedulable: true }));
     expect((await again("/v1/machines?limit=1"))[0]).toBe(200);
   });
 
   it("no machine's object is woken", async () => {
-    const before = (await listDurableObjectIds(env.NODES)).length;
     await (await get("/v1/machines?format=csv")).text();
     await operator("GET", `/v1/nodes/${machineName(1)}/summary`);
     await operator("GET", "/v1/history");
-    expect(await listDurableObjectIds(env.NODES)).toHaveLength(before);
+    const woken = new Set((await listDurableObjectIds(env.NODES)).map(String));
+    const ids = Array.from({ length: KNOWN }, (_, at) => env.NODES.idFromName(machineName(at)).toString());
+    expect(ids.filter((id) => woken.has(id))).toEqual([]);
   });
 });
 
 it("a machine that waits for a name → is there as pending, beside the one that has it", async () => {
-  await enrolled("waited-for");
-  await fleetIndex(env).tell({ ...tellingOf(1, 1), name: "waited-for" });
-  const joinToken = await mintToken({ names: "waited-for" });
-  await enrolling("waited-for", { joinToken, key: await makeMachineKey(), machineID: "m-2" });
-  const { body } = await machines("?text=waited-for");
-  expect(body.machines.map(({ name, state }) => [name, state])).toEqual([
-    ["waited-for", "ready"],
-    ["waited-for", "pending"],
+  const name = machineName(7);
+  const key = {
+    thumbprint: "thumbprint-of-another",
+    machineID: "m-2",
+    systemUUID: "s-2",
+    address: "9.9.9.9",
+  };
+  const at = "2026-01-02T00:00:00.000Z";
+  const before = await get("/v1/machines?limit=1");
+  await before.text();
+  waiting = [{ name, token: "token-9", ...key, askedAt: at, expiresAt: at, pinned: null }];
+  const { body } = await machines(`?text=${name}`);
+  expect(body.machines.map((each) => [each.name, each.state])).toEqual([
+    [name, "ready"],
+    [name, "pending"],
   ]);
-  expect(body.counts.matching).toEqual(counts({ ready: 1, pending: 1 }));
+  expect(body.counts).toEqual({
+    matching: counts({ ready: 1, pending: 1 }),
+    fleet: counts({ ready: 27, silent: 3, pending: 1 }),
+  });
   expect((await machines("?state=pending")).body.machines).toMatchObject([
-    { why: expect.stringContaining("waits for an operator's approval"), key: { isUsed: false } },
+    {
+      since: at,
+      why: expect.stringContaining("waits for an operator's approval"),
+      key: { thumbprint: key.thumbprint, token: "token-9", isUsed: false },
+    },
   ]);
+  expect((await get("/v1/machines?limit=1", { "if-none-match": before.headers.get("etag")! })).status).toBe(
+    200,
+  );
+  waiting = [];
 });
 
 describe("GET /v1/nodes/{name}/summary", () => {

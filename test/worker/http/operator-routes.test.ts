@@ -8,14 +8,15 @@ import type {
   AuditEntry,
   ClusterHistoryAnswer,
   MintedToken,
-  ShownNode,
+  WholeNode,
 } from "../../../shared/protocol/operator-answers.ts";
 import { failure, success } from "../../../shared/result.ts";
 import { clusterHistory } from "../../../worker/cluster/cluster-history.ts";
-import { clusterObject } from "../../../worker/env.ts";
+import { clusterObject, fleetIndex } from "../../../worker/env.ts";
 import { type CredentialLookups, operatorOf } from "../../../worker/identity/operator.ts";
 import { type Isolate, newIsolate } from "../../../worker/isolate.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
+import { tellingOf } from "../support/made-up-fleet.ts";
 import { enrolled, enrolling, facts, HEALTHY, operator, send, shimOf } from "../support/machine.ts";
 
 const AUD = "aud-of-the-application";
@@ -316,25 +317,83 @@ describe.each([
 });
 
 describe("one machine", () => {
-  const shown = (name: string) => operator<ShownNode>("GET", `/v1/nodes/${name}`);
+  const shown = (name: string) => operator<WholeNode>("GET", `/v1/nodes/${name}`);
 
   it("as it enrols, reports, and is evicted → what its object knows of it then", async () => {
     const name = "shown";
     const machine = await enrolled(name);
     const enrolledOnly = { name, thumbprint: machine.key.thumbprint, phase: null, isReady: false };
-    expect((await shown(name)).body).toEqual({
+    expect((await shown(name)).body).toMatchObject({
       ...enrolledOnly,
       silentSince: null,
       lastReportAt: null,
       runtime: "auto",
       conditions: [],
+      node: null,
+      facts: null,
+      vitals: null,
+      deadlines: { lease: null, status: null },
+      outbox: { waiting: 0, oldest: null, dropped: 0 },
+      key: { thumbprint: machine.key.thumbprint, next: null, isRefused: false },
     });
     await shimOf(machine)(facts(name), HEALTHY);
     const { body } = await shown(name);
     expect(Math.abs(Date.parse(body.lastReportAt ?? "") - Date.now())).toBeLessThan(60_000);
+    expect(body).toMatchObject({
+      phase: "registered",
+      node: { metadata: { name }, status: { conditions: expect.anything() } },
+      facts: { settings: { nodeLeaseDurationSeconds: 40 } },
+      vitals: { signals: HEALTHY.signals },
+      thresholds: { hard: { "memory.available": "100Mi" }, soft: {} },
+      skewMs: expect.any(Number),
+      deadlines: { lease: expect.any(String), status: expect.any(String) },
+    });
     await evictDurableObject(env.NODES.getByName(name));
-    expect((await shown(name)).body).toEqual({ ...body, lastReportAt: null });
+    const evicted = { lastReportAt: null, vitals: null, skewMs: null, deadlines: expect.anything() };
+    expect((await shown(name)).body).toEqual({ ...body, ...evicted, outbox: expect.anything() });
   });
+
+  it("→ the answer says that it has woken the machine's object, and has what the fleet index says", async () => {
+    const name = "shown-woken";
+    await enrolled(name);
+    await fleetIndex(env).tell({ ...tellingOf(1, 1, { state: "silent" }), name, generation: 99 });
+    const headers = { authorization: `Bearer ${VIEW_SECRET}` };
+    const response = await send(`/v1/nodes/${name}`, { method: "GET", headers });
+    expect(response.headers.get("rollcall-woken")).toBe(name);
+    expect(await response.json()).toMatchObject({
+      name,
+      summary: { name, state: "silent", since: "2026-01-01T00:00:00.001Z" },
+    });
+  });
+
+  it("its history → by time, by several kinds, and as CSV", async () => {
+    const name = "shown-history";
+    await shimOf(await enrolled(name))(facts(name), HEALTHY);
+    type Page = { entries: { kind: string; at: string }[] };
+    const read = async (query: string) =>
+      (await operator<Page>("GET", `/v1/nodes/${name}/history?${query}`)).body.entries;
+    const all = await read("");
+    expect(new Set(all.map(({ kind }) => kind)).size).toBeGreaterThan(1);
+    const kinds = ["registration", "phase"];
+    expect(await read(`kind=${kinds.join()}`)).toEqual(all.filter(({ kind }) => kinds.includes(kind)));
+    const { at } = all[0]!;
+    expect([await read(`since=${at}`), await read(`until=${at}`)]).toEqual([[], all]);
+    const headers = { authorization: `Bearer ${VIEW_SECRET}`, accept: "text/csv" };
+    const csv = await (await send(`/v1/nodes/${name}/history`, { method: "GET", headers })).text();
+    expect(csv.trim().split("\r\n")).toHaveLength(1 + all.length);
+  });
+
+  it.each(["tokens", "pending", "origins", "audit", "audit?by=machines", "cluster/history"])(
+    "/v1/%s as CSV → a line of names, and one of each entry",
+    async (path) => {
+      type Listed = Record<string, unknown[]>;
+      const headers = { authorization: `Bearer ${VIEW_SECRET}`, accept: "text/csv" };
+      const [rows = []] = Object.values((await operator<Listed>("GET", `/v1/${path}`)).body);
+      const csv = await (await send(`/v1/${path}`, { method: "GET", headers })).text();
+      expect(csv.split("\r\n").length - 2).toBeGreaterThanOrEqual(rows.length);
+      expect(csv).toMatch(/^(?:id|name|origin),/);
+    },
+  );
 
   it("that nobody enrolled → 404", async () => {
     expect((await shown("shown-nobody")).status).toBe(404);

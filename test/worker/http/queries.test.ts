@@ -4,17 +4,18 @@ import { LIMITS } from "../../../shared/protocol/limits.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../support/constants.ts";
 import { operator, send } from "../support/machine.ts";
 
-const KNOWN = "by, target, before, limit";
+const KNOWN = "by, target, before, format, limit";
 
 it.each([
   ["unknown", "/v1/audit?since=1", "since", `unknown parameter; expected one of ${KNOWN}`],
   ["an object's own property", "/v1/audit?constructor=1", "constructor", expect.stringContaining("unknown")],
   ["unknown, with the signs of a pointer", "/v1/audit?a~/b=1", "a~/b", expect.stringContaining("unknown")],
-  ["unknown, where none is taken", "/v1/tokens?limit=1", "limit", "unknown parameter; expected none"],
+  ["unknown, where one is taken", "/v1/tokens?limit=1", "limit", "unknown parameter; expected one of format"],
+  ["unknown, where none is taken", "/v1/nodes/a?limit=1", "limit", "unknown parameter; expected none"],
   ["no number", "/v1/audit?before=x", "before", "Invalid input: expected number, received NaN"],
   ["below its limit", "/v1/audit?limit=0", "limit", "Too small: expected number to be >=1"],
   ["of no such word", "/v1/audit?by=nobody", "by", expect.stringContaining("expected one of")],
-  ["no time", "/v1/nodes/a/history?since=now", "since", "Invalid ISO datetime"],
+  ["no time", "/v1/nodes/a/history?since=now", "since", "expected a time: 2026-01-31T12:00:00Z"],
   ["there twice", "/v1/audit?target=a&target=b", "target", "Invalid input: expected string, received array"],
   ["absent", "/v1/origins/machines", "origin", "Invalid input: expected string, received undefined"],
 ])("a parameter that is %s → 400", async (_, path, parameter, detail) => {

@@ -107,7 +107,7 @@ describe("a day", () => {
       flood(history);
       for (let entry = 0; entry < 5 * fits; entry++) woken().add("identity", [text], NOW_MS);
       return woken()
-        .read({ ...all, kind: "identity" })
+        .read({ ...all, kind: ["identity"] })
         .map((entry) => entry.text);
     });
     expect(kinds).toEqual([FULL, ...Array.from({ length: fits }, () => text)]);

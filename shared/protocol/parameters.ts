@@ -1,0 +1,46 @@
+// Parameters of operators' queries that several routes share. Each is a text, and is read or refused here, with what was
+// expected.
+import * as z from "zod/mini";
+import { parseWords } from "../fleet/machine-filter.ts";
+import { failure, type Result, success } from "../result.ts";
+import { LIMITS, PAGE_LIMITS } from "./limits.ts";
+
+/** A text of bounded length that `parse` reads, or refuses by saying what was expected. */
+export function parsed<T>(maxLength: number, parse: (text: string) => Result<T>) {
+  const read = z.transform((text: string, context: z.core.ParsePayload): T => {
+    const result = parse(text);
+    if (result.ok) return result.value;
+    context.issues.push({ code: "custom", message: result.error, input: text });
+    return z.NEVER;
+  });
+  return z.optional(z.pipe(z.string().check(z.minLength(1), z.maxLength(maxLength)), read));
+}
+
+export const words = <Word extends string>(known: readonly Word[]) =>
+  parsed(LIMITS.textLength, (text) => parseWords(text, known));
+
+/** RFC 3339; becomes milliseconds since 1970. */
+export const time = parsed(LIMITS.idLength, (text) => {
+  const ms = z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? failure("expected a time: 2026-01-31T12:00:00Z") : success(ms);
+});
+
+export const textOf = (maxLength: number) =>
+  z.optional(z.string().check(z.minLength(1), z.maxLength(maxLength)));
+
+/** Only what came before the entry of this ID: the next page. */
+export const entryID = z.optional(z.coerce.number().check(z.int(), z.minimum(1)));
+
+export const LIST_FORMATS = ["json", "ndjson", "csv"] as const;
+export type ListFormat = (typeof LIST_FORMATS)[number];
+
+const formatShape = { format: z.optional(z.enum(LIST_FORMATS)) };
+
+/** Of a list in pages: as what, and how many entries. A list in lines has all of them unless it is told how many. */
+export const listShape = {
+  ...formatShape,
+  limit: z.optional(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries))),
+};
+
+/** Of a list that is one page. */
+export const wholeListSchema = z.strictObject(formatShape);

@@ -1,0 +1,73 @@
+// The Worker as it is, whose fleet index a benchmark fills with made-up machines and has told of transitions: in production
+// machines' objects tell it. All else is the Worker itself. No test of its own.
+import type { FleetState } from "../../../shared/fleet/state.ts";
+import type { MachineTelling } from "../../../shared/fleet/summary.ts";
+import { type Environment, fleetIndex } from "../../../worker/env.ts";
+import worker, { IndexObject as RealIndexObject } from "../../../worker/index.ts";
+import { machineName, stateEntry, summaryOf } from "./made-up-fleet.ts";
+
+export { ClusterObject, NodeObject, RegistryObject } from "../../../worker/index.ts";
+
+/** Each machine has as many labels as a Node of a managed cluster. */
+const MORE_LABELS = Object.fromEntries(
+  Array.from({ length: 12 }, (_, index) => [`node.example.com/feature-${index}`, `enabled-${index}`]),
+);
+
+function telling(index: number, version: number, state: FleetState): MachineTelling {
+  const { labels, ...summary } = summaryOf(index, { state });
+  const other = state === "ready" ? "silent" : "ready";
+  const entries = [stateEntry(version, other, state, summary.sinceMs + version)];
+  return {
+    name: machineName(index),
+    generation: 1,
+    version,
+    summary: { ...summary, labels: { ...labels, ...MORE_LABELS } },
+    entries,
+  };
+}
+
+export class IndexObject extends RealIndexObject {
+  #rowsWritten = 0;
+
+  constructor(ctx: DurableObjectState, env: Environment) {
+    const { sql } = ctx.storage;
+    const exec = sql.exec.bind(sql);
+    const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
+    super(ctx, env);
+    const counted = (...args: Parameters<typeof exec>) => {
+      for (const cursor of cursors.splice(0)) this.#rowsWritten += cursor.rowsWritten;
+      const cursor = exec(...args);
+      cursors.push(cursor);
+      return cursor;
+    };
+    Object.defineProperty(sql, "exec", { value: counted });
+  }
+
+  /** Machines in the order in which they enrolled, which is not that of their names. */
+  async fill(from: number, to: number, of: number): Promise<void> {
+    for (let at = from; at < to; at++) {
+      const index = (at * 7919) % of;
+      await this.tell(telling(index, 1, index % 50 === 0 ? "silent" : "ready"));
+    }
+  }
+
+  rowsWritten(): number {
+    return this.#rowsWritten;
+  }
+}
+
+// oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
+export default {
+  async fetch(request: Request, env: Environment, context: ExecutionContext): Promise<Response> {
+    const [, what, ...numbers] = new URL(request.url).pathname.split("/");
+    const [from = 0, to = 0, of = 1] = numbers.map(Number);
+    const index = fleetIndex(env) as unknown as DurableObjectStub<IndexObject>;
+    if (what === "fill") await index.fill(from, to, of);
+    else if (what === "transitions")
+      // Each is told twice, ready and silent: as many of one kind as of the other.
+      for (let at = from; at < to; at++)
+        await index.tell(telling(at % of, 2 + Math.floor(at / of), at % 2 === 0 ? "silent" : "ready"));
+    else if (what !== "rows") return worker.fetch(request, env, context);
+    return Response.json(await index.rowsWritten());
+  },
+};

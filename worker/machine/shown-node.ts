@@ -1,0 +1,81 @@
+// All that a machine's object knows of its machine, as an operator is shown it. Asks and changes nothing.
+import { effectiveEvictionHard } from "../../shared/resources/eviction-thresholds.ts";
+import type { WholeNode } from "../../shared/protocol/operator-answers.ts";
+import type { Report } from "../../shared/protocol/report.ts";
+import { isReady, lastPhase } from "../tick/phase.ts";
+import type { MachineState } from "./machine-state.ts";
+import { neededRuntime } from "./needed-runtime.ts";
+
+/** What an eviction loses. Times are milliseconds since 1970; undefined: not known (any more). */
+export interface LatestOfMachine {
+  report: Report | undefined;
+  /** When that came. */
+  reportMs: number;
+  /** When any came, counted or not. */
+  contactMs: number | undefined;
+  renewedMs: number | undefined;
+  statusMs: number | null | undefined;
+}
+
+/** All but what the fleet index has. */
+export type ShownByObject = Omit<WholeNode, "summary">;
+
+const at = (ms: number | null | undefined) => (ms ? new Date(ms).toISOString() : null);
+
+/** null: no machine is enrolled. `alarmMs`: when the object's alarm rings. */
+export function shownNode(
+  { records, facts, outbox, keys }: MachineState,
+  latest: LatestOfMachine,
+  alarmMs: number | null,
+): ShownByObject | null {
+  const enrolment = records.get("enrolment");
+  if (!enrolment) return null;
+  const { name, thumbprint, token, pinnedAtMs, machineID, systemUUID } = enrolment;
+  const known = records.get("node");
+  const stored = records.get("facts");
+  const { report, renewedMs } = latest;
+  const statusMs = latest.statusMs ?? known?.lastStatusReportTimeMs;
+  const { evictionHard, evictionSoft } = stored?.facts.settings ?? {};
+  const events = outbox.standing();
+  return {
+    name,
+    thumbprint,
+    phase: lastPhase(records) ?? null,
+    // A Node that is gone, or somebody else's, was Ready when it was last known.
+    isReady: records.get("registration")?.phase === "registered" && isReady(known?.node),
+    silentSince: at(records.get("silentSinceMs")),
+    lastReportAt: at(latest.contactMs),
+    runtime: neededRuntime(records),
+    conditions: (records.get("decided") ?? []).map(({ type, status, message }) => ({
+      type,
+      status,
+      ...(message !== undefined && { message }),
+    })),
+    node: known?.node ?? null,
+    facts: stored?.facts ?? null,
+    vitals: report?.vitals ?? null,
+    thresholds: { hard: evictionHard ?? effectiveEvictionHard(null, false), soft: evictionSoft ?? {} },
+    skewMs: report ? Date.parse(report.machineTime) - latest.reportMs : null,
+    isSkewed: records.get("isSkewed") ?? false,
+    transport: "http",
+    deadlines: {
+      lease: at(renewedMs === undefined ? null : renewedMs + facts.leaseMs()),
+      status: at(statusMs ? statusMs + facts.timing().nodeStatusReportFrequencyMs : null),
+      alarm: at(alarmMs),
+    },
+    outbox: {
+      waiting: events.waiting,
+      oldest: at(events.oldestMs),
+      dropped: records.get("eventsDropped") ?? 0,
+    },
+    key: {
+      thumbprint,
+      token,
+      pinnedAt: new Date(pinnedAtMs).toISOString(),
+      next: records.get("nextKey")?.thumbprint ?? null,
+      isRefused: keys.enrolled() === null,
+    },
+    machine: { machineID, systemUUID },
+    outageSince: at(records.get("outage")?.sinceMs),
+  };
+}
