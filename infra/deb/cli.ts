@@ -85,7 +85,10 @@ function manual(date: Date): string {
     process,
     terminal: nobody,
     now: () => date.getTime(),
-    pause: () => Promise.resolve(), changesOf: () => { throw new Error("nothing is asked"); },
+    pause: () => Promise.resolve(),
+    changesOf: () => {
+      throw new Error("nothing is asked");
+    },
   });
   return manPage(program, { version: VERSION, date: date.toISOString().slice(0, 10) }, MANUAL);
 }

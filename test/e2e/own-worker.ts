@@ -80,6 +80,7 @@ export async function inThisProcess(args: string[], environment: Environment): P
     terminal: { isInteractive: false, ask },
     now: Date.now,
     pause,
+    changesOf: () => polledChanges(pause),
   });
   return ended;
 }

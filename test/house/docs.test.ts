@@ -194,7 +194,9 @@ describe("commands", () => {
     flag === "--help" || flagsIn(helpOf.get(script) ?? "").includes(flag);
   const ours = new Set([
     ...[...shimCommands.values()].flatMap((flags) => [...flags]),
-    ...flagsBelow(operatorProgram({ process, terminal, now: Date.now, pause, changesOf: () => polledChanges(pause) })),
+    ...flagsBelow(
+      operatorProgram({ process, terminal, now: Date.now, pause, changesOf: () => polledChanges(pause) }),
+    ),
   ]);
   /** Named where rollcall is compared with them. */
   const FOREIGN = new Set(["--kubeconfig", "--silent", "--production", "--project"]);
@@ -217,7 +219,13 @@ function flagsBelow({ options, commands }: Command): string[] {
 
 /** What is wrong with this command line of the operator's: a word that is no command, flags that its command lacks. */
 function operatorFaults(typed: string): string[] {
-  let command: Command = operatorProgram({ process, terminal, now: Date.now, pause, changesOf: () => polledChanges(pause) });
+  let command: Command = operatorProgram({
+    process,
+    terminal,
+    now: Date.now,
+    pause,
+    changesOf: () => polledChanges(pause),
+  });
   const options = [...command.options];
   const path: string[] = [];
   const faults: string[] = [];

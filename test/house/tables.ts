@@ -136,7 +136,11 @@ function operatorCommands(parent: Command, before: string): LeafCommand[] {
 function leaves(): LeafCommand[] {
   const nobody = { isInteractive: false, ask: () => Promise.resolve(undefined) };
   const quiet = { env: {}, stdout: { write: () => true }, stderr: { write: () => true } };
-  const clock = { now: () => 0, pause: () => Promise.resolve(), changesOf: () => polledChanges(() => Promise.resolve()) };
+  const clock = {
+    now: () => 0,
+    pause: () => Promise.resolve(),
+    changesOf: () => polledChanges(() => Promise.resolve()),
+  };
   return operatorCommands(operatorProgram({ process: quiet, terminal: nobody, ...clock }), "rollcall");
 }
 

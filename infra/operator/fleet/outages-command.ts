@@ -29,7 +29,7 @@ function columnsAt(nowMs: number): readonly TableColumn<Outage>[] {
     },
     {
       head: "STATE",
-      of: ({ endedAt }) => (endedAt === null ? "open" : `over ${ageOf(endedAt, nowMs)}`),
+      of: ({ endedAt }) => (endedAt === null ? "open" : `over ${ageOf(endedAt, nowMs)} ago`),
       raw: ({ endedAt }) => endedAt ?? "open",
       rank: 0,
       paint: ({ endedAt }) => (endedAt === null ? "red" : "green"),

@@ -1,13 +1,14 @@
 // rollcall watch: what changes, as it changes; until it is ended, a time is over, or all that match are as wanted.
+import { InvalidArgumentError } from "commander";
 import { FLEET_STATES } from "../../../shared/fleet/state.ts";
 import { connect, fail, formatOf, viewOf } from "../answer.ts";
 import { EXIT_CODES, fault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { positiveDuration } from "../times.ts";
-import { changeLine, changesBetween, type MachinesByName, lookOf } from "./changes.ts";
-import { InvalidArgumentError } from "commander";
+import { changeLine, changesBetween, lookOf, type MachinesByName, type StateChange } from "./changes.ts";
 import { type FilterFlags, filterOf, withFilterFlags } from "./filter-flags.ts";
-import { machineLooks } from "./machine-looks.ts";
+import type { FleetChanges } from "./fleet-changes.ts";
+import { type MachineLooks, machineLooks } from "./machine-looks.ts";
 
 interface WatchFlags extends FilterFlags {
   until?: string[];
@@ -40,8 +41,7 @@ async function watch(program: OperatorProgram, flags: WatchFlags): Promise<void>
   const format = formatOf(program);
   if (format !== undefined && format !== "wide" && format !== "jsonl")
     return fail(program, fault("usage", `-o ${format} is for what ends: use jsonl`).error);
-  const { process, now, changesOf } = program.surroundings;
-  const ends = flags.for === undefined ? Infinity : now() + flags.for;
+  const { now, changesOf } = program.surroundings;
   const looks = machineLooks(connection.value, {
     filter: filterOf(flags, now()),
     sort: "name",
@@ -49,18 +49,25 @@ async function watch(program: OperatorProgram, flags: WatchFlags): Promise<void>
     limit: Infinity,
   });
   const changes = changesOf(connection.value);
+  await follow(program, flags, looks, changes);
+  changes.end();
+}
+
+async function follow(
+  program: OperatorProgram,
+  flags: WatchFlags,
+  looks: MachineLooks,
+  changes: FleetChanges,
+): Promise<void> {
+  const { process, now } = program.surroundings;
+  const ends = flags.for === undefined ? Infinity : now() + flags.for;
   let before: MachinesByName = new Map();
   for (;;) {
     const look = await looks.next();
     if (!look.ok) return fail(program, look.error);
     if (look.value !== null) {
       const after = lookOf(look.value.machines);
-      for (const change of changesBetween(before, after))
-        process.stdout.write(
-          format === "jsonl"
-            ? `${JSON.stringify({ at: new Date(now()).toISOString(), ...change })}\n`
-            : changeLine(change, now(), viewOf(program).screen),
-        );
+      for (const change of changesBetween(before, after)) process.stdout.write(lineOf(program, change));
       before = after;
     }
     if (flags.until && isAsWanted(before, flags.until)) return;
@@ -70,6 +77,13 @@ async function watch(program: OperatorProgram, flags: WatchFlags): Promise<void>
     }
     await changes.next(ends - now());
   }
+}
+
+function lineOf(program: OperatorProgram, change: StateChange): string {
+  const now = program.surroundings.now();
+  return formatOf(program) === "jsonl"
+    ? `${JSON.stringify({ at: new Date(now).toISOString(), ...change })}\n`
+    : changeLine(change, now, viewOf(program).screen);
 }
 
 const isAsWanted = (look: MachinesByName, states: readonly string[]) =>

@@ -89,6 +89,12 @@ export async function play(args: string[], played: Played = {}) {
     whileWaiting();
     return Promise.resolve();
   };
-  await runCommandLine(args, { process, terminal, now: () => nowMs, pause, changesOf: () => polledChanges(pause) });
+  await runCommandLine(args, {
+    process,
+    terminal,
+    now: () => nowMs,
+    pause,
+    changesOf: () => polledChanges(pause),
+  });
   return ended;
 }

@@ -52,6 +52,7 @@ const ADMINISTRATION: Record<string, unknown> = {
   "/v1/settings": { settings: [{ name: "DEPLOYMENT", value: "d", source: "variable", state: "ok" }] },
   "/v1/silent-nodes": { nodes: [{ name: "edge-7", silentSince: entry.at }], removedAfterDays: null },
   "/v1/bulk": { bulks: [] },
+  "/v1/outages": { outages: [], next: null },
 };
 
 let worker: FakeWorker;
