@@ -4,12 +4,13 @@ import { bodyLimit } from "hono/body-limit";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
-import { clusterObject, type Environment, registry, removeSilentNodesDays } from "./env.ts";
+import { clusterObject, type Environment, fleetIndex, registry, removeSilentNodesDays } from "./env.ts";
 import { administrationRoutes } from "./http/administration-routes.ts";
 import { bulkRoutes } from "./http/bulk-routes.ts";
 import { refuseUnconfigured } from "./http/configured.ts";
 import { fleetRoutes } from "./http/fleet-routes.ts";
 import { feedRoutes } from "./http/feed-routes.ts";
+import { indexRoutes } from "./http/index-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { metricsRoute } from "./http/metrics-route.ts";
 import { outageRoutes } from "./http/outage-routes.ts";
@@ -63,18 +64,20 @@ app.route("/", bulkRoutes);
 app.route("/", outageRoutes);
 app.route("/", feedRoutes);
 app.route("/", receiverRoutes);
+app.route("/", indexRoutes);
 app.route("/", readyRoute);
 app.route("/", metricsRoute);
 
 /** In the first minutes of this hour (UTC) Nodes of machines are removed that have been silent for long. */
 const REMOVAL_HOUR = 3;
 
-/** What makes sure that the Nodes are watched, and what is done once a day; wrangler.toml says how often it is called. */
+/** What makes sure that the Nodes are watched, and the fleet index whole, and what is done once a day; wrangler.toml says how often it is called. */
 const scheduled = async ({ scheduledTime }: ScheduledController, env: Environment) => {
   const time = new Date(scheduledTime);
   const isDaily = time.getUTCHours() === REMOVAL_HOUR && time.getUTCMinutes() < 5;
   await Promise.all([
     clusterObject(env).watchNodes(),
+    fleetIndex(env).care(),
     isDaily && removeSilentNodesDays(env) !== null && registry(env).removeSilentNodes(),
   ]);
 };

@@ -5,6 +5,7 @@ import { orWarn, type Warn } from "../base/warn.ts";
 import type { RuntimeReader } from "../sources/cri/runtime-reader.ts";
 import { addresses, type AddressSources } from "../sources/kernel/addresses.ts";
 import { osImage } from "../sources/kernel/os-image.ts";
+import { VERSION } from "../../shared/version.ts";
 import { architecture } from "../sources/kernel/platform.ts";
 import type { FileSystemReader } from "../sources/kernel/storage.ts";
 import { gatherMachine, type Note, noted } from "./machine-facts.ts";
@@ -88,8 +89,12 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ root, warn, note }) => gatherMachine(root, warn, note),
   },
   versions: {
-    what: "kernel, and what the operating system calls itself",
-    sources: { kernel: "uname", osImage: "/etc/os-release, else /usr/lib/os-release; else Unknown" },
+    what: "kernel, what the operating system calls itself, and the shim's own version",
+    sources: {
+      kernel: "uname",
+      osImage: "/etc/os-release, else /usr/lib/os-release; else Unknown",
+      shim: "the shim itself",
+    },
     read: readVersions,
   },
   runtime: {
@@ -189,7 +194,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
 async function readVersions({ root, kernel, warn, note }: FactsOptions) {
   const image = noted(await osImage(root), "/versions/osImage", note);
   // As cAdvisor's ContainerOsVersion.
-  return { kernel, osImage: orWarn(image, "OS image", warn) ?? "Unknown" };
+  return { kernel, osImage: orWarn(image, "OS image", warn) ?? "Unknown", shim: VERSION };
 }
 
 async function readStorage({ nodefsPath, readFileSystem, warn }: FactsOptions) {

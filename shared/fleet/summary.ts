@@ -24,7 +24,7 @@ export interface MachineSummary {
   why: string;
   /** The Node's, as last known or decided, in its order: Ready is the last. */
   conditions: SummarizedCondition[];
-  /** The Node's, others' included; {} where there is none. */
+  /** The Node's as last known, others' included; {} where there was none. */
   labels: Record<string, string>;
   isUnschedulable: boolean;
   /** "": not known. */
@@ -74,6 +74,11 @@ export interface MachineTelling {
   summary: MachineSummary;
   /** Oldest first. */
   entries: ToldEntry[];
+  /**
+   * There are lines before these, which were told. An index that does not know the machine takes nothing of it, and asks for
+   * all by its answer.
+   */
+  isSequel?: true;
 }
 
 /** The answer: from which line of history on the next telling is to have. */

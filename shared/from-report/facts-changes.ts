@@ -15,6 +15,7 @@ const WATCHED: WatchedFact[] = [
   ["reboot", "boot ID", ({ machine }) => machine?.bootID],
   ["version", "kernel", ({ versions }) => versions?.kernel],
   ["version", "OS image", ({ versions }) => versions?.osImage],
+  ["version", "shim", ({ versions }) => versions?.shim],
   [
     "runtime",
     "container runtime",

@@ -112,7 +112,7 @@ export const factsSchema = z.strictObject({
   inventory: z.optional(z.nullable(inventorySchema)),
   /** null: there are none. Absent: they did not run yet; what they last reported stays. */
   dropIns: z.optional(z.nullable(dropInsSchema)),
-  versions: z.optional(z.strictObject({ kernel: text, osImage: text })),
+  versions: z.optional(z.strictObject({ kernel: text, osImage: text, shim: z.optional(text) })),
   /** CRI Version; null on a machine that has no container runtime. */
   runtime: z.optional(z.nullable(z.strictObject({ name: text, version: text }))),
   addresses: z.optional(addresses),

@@ -19,6 +19,7 @@ import {
   enrolling,
   facts,
   HEALTHY,
+  indexIsTold,
   kube,
   mintToken,
   operator,
@@ -223,16 +224,23 @@ describe("a machine and its copy", () => {
     }
   });
 
-  it("an alarm → renews nothing, calls nobody silent; an hour after both are gone → silent", async () => {
+  it("an alarm → renews nothing, and calls them silent where none reports; one is back → cloned", async () => {
     const name = "cloned-alarm";
-    await twins(name);
+    const { copy } = await twins(name);
     const writes = await writesOf(name);
-    pass(30 * MINUTE_MS);
+    pass(MINUTE_MS / 2);
     await runDurableObjectAlarm(objectOf(name));
     expect(await historyOf(name, "silence")).toEqual([]);
-    pass(31 * MINUTE_MS);
+    pass(MINUTE_MS / 2);
     await runDurableObjectAlarm(objectOf(name));
     expect(await historyOf(name, "silence")).toEqual([expect.stringMatching(/^silent since/)]);
+    expect(await copy()).toMatchObject(CLONED);
+    expect((await historyOf(name, "silence"))[0]).toMatch(/^heard of again/);
+    expect((await historyOf(name, "state")).slice(0, 3)).toEqual([
+      "silent → blocked",
+      "blocked → silent",
+      "ready → blocked",
+    ]);
     expect(await writesOf(name)).toEqual(writes);
   });
 
@@ -310,6 +318,7 @@ describe("two shims on one machine", () => {
   it("→ two shims: the first one keeps the Node, the second one changes nothing, and neither restarts it", async () => {
     const name = "two-shims";
     const { first, second } = await two(name);
+    await indexIsTold(name);
     const [rows, starts] = [await rowsOf(name), await historyOf(name, "registration")];
     for (let turn = 0; turn < 2; turn++) {
       const leases = await leasesOf(name);

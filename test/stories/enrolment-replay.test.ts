@@ -18,6 +18,7 @@ import {
   enrolling,
   facts,
   HEALTHY,
+  indexIsTold,
   mintToken,
   operator,
   send,
@@ -246,6 +247,7 @@ describe("a lost answer", () => {
   it("→ the same enrolment again is answered as before, also with a token that is used up or has expired", async () => {
     const name = "enrolment-unanswered";
     const { machine, body, joinToken } = await recorded(name);
+    await indexIsTold(name);
     expect(await rowsWritten(name, () => put(name, body))).toBe(0);
     // Rows are counted: another machine's enrolment writes some.
     expect(await rowsWritten(name, () => enrolled(`${name}-2`))).toBeGreaterThan(0);

@@ -16,6 +16,8 @@ const TAKEN: [path: string, allow: string][] = [
   ["/v1/tokens", "POST, GET, HEAD"],
   ["/v1/tokens/:id", "DELETE"],
   ["/v1/pending", "GET, HEAD"],
+  ["/v1/index", "GET, HEAD"],
+  ["/v1/index/repair", "POST"],
   ["/v1/audit", "GET, HEAD"],
   ["/v1/origins", "GET, HEAD"],
   ["/v1/origins/machines", "GET, HEAD"],

@@ -19,6 +19,8 @@ import { migrate } from "../storage/migrations.ts";
 import { Duties } from "./duties.ts";
 import { type FleetHistoryRequest, readFleetHistory } from "./fleet-history.ts";
 import { FleetMetrics } from "./fleet-metrics.ts";
+import type { IndexState } from "../../shared/protocol/index-answers.ts";
+import { IndexRepair } from "./index-repair.ts";
 import { type FleetChange, MachineRows } from "./machine-rows.ts";
 import { type MachinePage, MachineSearch, type MachineSearchRequest } from "./machine-search.ts";
 import { Feed } from "./feed.ts";
@@ -36,6 +38,7 @@ export class IndexObject extends DurableObject<Environment> {
   readonly #outages: Outages;
   readonly #feed: Feed;
   readonly #notifications: Notifications;
+  readonly #repair: IndexRepair;
   readonly #duties: Duties;
   readonly #search: MachineSearch;
   readonly #metrics: FleetMetrics;
@@ -53,8 +56,9 @@ export class IndexObject extends DurableObject<Environment> {
       outages: this.#outages,
       notifications: this.#notifications,
     });
+    this.#repair = this.#openRepair();
     // What has to be done at certain times; `arm` after each change of what is due.
-    const duties = [this.#notifications.duty()];
+    const duties = [this.#notifications.duty(), ...this.#repair.duties];
     const log = (line: object) => console.error(JSON.stringify(line));
     this.#duties = new Duties({ duties, storage: ctx.storage, nowMs: () => Date.now(), log });
   }
@@ -77,12 +81,34 @@ export class IndexObject extends DurableObject<Environment> {
 
   /** For the object of a machine that has left or was forgotten. Safe to repeat. */
   async remove(name: string, generation: number, text: string): Promise<void> {
+    this.#remove(name, generation, text);
+    await this.#duties.arm();
+  }
+
+  #remove(name: string, generation: number, text: string): void {
     const change = this.ctx.storage.transactionSync(() => {
       const removed = this.#rows.remove(name, generation, Date.now(), text);
       if (removed) this.#noteChange(removed);
       return removed;
     });
     if (change) this.#feed.told();
+  }
+
+  /** For operators: has all machines' objects tell everything again. */
+  async repair(who: string): Promise<IndexState> {
+    this.#repair.begin(`${who} asked for it`);
+    await this.#duties.arm();
+    return this.#repair.state();
+  }
+
+  /** For operators. */
+  state(): Promise<IndexState> {
+    return this.#repair.state();
+  }
+
+  /** At certain times: sees that the alarm is set, and that an index that was lost is repaired. */
+  async care(): Promise<void> {
+    await this.#repair.care();
     await this.#duties.arm();
   }
 
@@ -193,6 +219,20 @@ export class IndexObject extends DurableObject<Environment> {
     this.#outages.note(change);
     this.#feed.note(change);
     this.#notifications.note(change);
+  }
+
+  #openRepair(): IndexRepair {
+    const { env, ctx } = this;
+    return new IndexRepair({
+      sql: ctx.storage.sql,
+      registry: () => registry(env),
+      tellAnew: (name) => env.NODES.getByName(name).tellAnew(),
+      toldSummary: (name) => env.NODES.getByName(name).toldSummary(),
+      summary: (name) => this.summary(name),
+      remove: (...removed) => this.#remove(...removed),
+      nowMs: () => Date.now(),
+      pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+    });
   }
 
   #openNotifications(): Notifications {

@@ -45,6 +45,8 @@ export class MachineRows {
     const { name, generation, version, summary } = telling;
     const known = this.#known(name);
     const isOutdated = generation < this.#generationOf(name, known);
+    // This index was lost, or restored: without what came before it would never be whole.
+    if (!known && !isOutdated && telling.isSequel) return { until: { entryId: 0 }, change: null };
     const isSame = known?.generation === generation;
     const entryId = isSame ? known.entry_id : 0;
     if (isOutdated || (isSame && version <= known.version))

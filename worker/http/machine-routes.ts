@@ -19,6 +19,8 @@ export const machineRoutes = new Hono<App>();
 
 const macKeysOf = (c: Context<App>) => c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
 
+const addressOf = (c: Context<App>) => c.req.header("cf-connecting-ip") ?? "";
+
 /** A machine's request whose kid this Worker issued, or the refusal. No object is woken for that. */
 async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<SignedRequest | Response> {
   const unconfigured = refuseUnconfigured(c);
@@ -30,7 +32,7 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   const body = new Uint8Array(await c.req.raw.arrayBuffer());
   // bodyLimit relies on content-length.
   if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");
-  return { name, kid, token, body };
+  return { name, kid, token, body, address: addressOf(c) };
 }
 
 /** A kid is no secret: whoever sends one without having the key counts as a failed attempt. */
@@ -112,9 +114,9 @@ machineRoutes.put("/v1/nodes/:name/enrolment", async (c) => {
   if (!machine.ok) return refuseUnproven(c, "unauthenticated");
   const { name } = request;
   const { thumbprint } = machine.value;
-  const address = c.req.header("cf-connecting-ip") ?? "";
   const { origins: _, ...asking } = request;
-  const admitted = await registry(c.env).admit({ ...asking, machine: machine.value, address });
+  const asked = { ...asking, machine: machine.value, address: addressOf(c) };
+  const admitted = await registry(c.env).admit(asked);
   if (!admitted.ok) return notAdmitted(c, { name, thumbprint }, admitted.error);
   const enrolled = await c.env.NODES.getByName(name).enrol(admitted.value);
   // Another machine took the name over since the admission.

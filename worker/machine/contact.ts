@@ -1,27 +1,66 @@
 // Records what a report shows apart from the Node: that the machine reports, that its clock is off, that its shim could
 // not set up. Adds a line of history when that changes, and no row when it does not.
+import { returnText, type BootAndProcess } from "../../shared/fleet/return.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { noteLapse } from "../tick/own-node.ts";
+import type { NodeRecordStore } from "../storage/records.ts";
 import type { Stored } from "../storage/journal.ts";
 
 /** A clock that is off by more than this is recorded. */
 const MAX_SKEW_MS = 60_000;
+const UNKNOWN: BootAndProcess = { boot: undefined, process: undefined };
 
-/** Call it for each fresh report that is applied: it ends a silence. */
-export function recordContact({ records, journal }: Stored, { machineTime }: Report, nowMs: number): void {
-  const skewMs = Date.parse(machineTime) - nowMs;
+/** Call it for each fresh report that is applied: it ends a silence. `before`: what ran until then. */
+export function recordContact(
+  stored: Stored,
+  { machineTime, startId, noAnswerSeconds }: Report,
+  nowMs: number,
+  before = UNKNOWN,
+): void {
+  recordClock(stored, Date.parse(machineTime) - nowMs, nowMs);
+  const after = { boot: runningOf(stored.records).boot, process: startId };
+  recordReturn(stored, nowMs, { before, after, noAnswerSeconds });
+}
+
+function recordClock({ records, journal }: Stored, skewMs: number, nowMs: number): void {
   const isSkewed = Math.abs(skewMs) > MAX_SKEW_MS;
-  if (isSkewed !== (records.get("isSkewed") ?? false)) {
-    records.put("isSkewed", isSkewed);
-    const text = isSkewed ? `is ${Math.round(skewMs / 1000)} s off` : "is right again";
-    journal.note("clock", `the machine's clock ${text}`, nowMs);
-  }
+  const recordedMs = records.get("skewMs") ?? 0;
+  // One that drifts is recorded anew when that is another matter, so that it costs a few rows at most.
+  const isOther = Math.abs(skewMs - recordedMs) > Math.max(MAX_SKEW_MS, Math.abs(recordedMs) / 2);
+  if (isSkewed && isOther) records.put("skewMs", 1000 * Math.round(skewMs / 1000));
+  if (isSkewed === (records.get("isSkewed") ?? false)) return;
+  records.put("isSkewed", isSkewed);
+  if (!isSkewed) records.remove("skewMs");
+  const text = isSkewed ? `is ${Math.round(skewMs / 1000)} s off` : "is right again";
+  journal.note("clock", `the machine's clock ${text}`, nowMs);
+}
+
+/** The machine is there, whatever becomes of its report: it ends a silence. No row where there is none. */
+export function recordReturn(
+  { records, journal }: Stored,
+  nowMs: number,
+  ran: { before: BootAndProcess; after: BootAndProcess; noAnswerSeconds?: number | undefined } = {
+    before: UNKNOWN,
+    after: UNKNOWN,
+  },
+): void {
   records.remove("apiserverBackSinceMs");
-  const silentSinceMs = records.get("silentSinceMs");
-  if (!silentSinceMs) return;
+  const silentSinceMs = records.get("silentSinceMs") ?? null;
+  if (silentSinceMs === null) return;
   noteLapse(records);
   records.put("silentSinceMs", null);
-  journal.note("silence", `heard of again after ${Math.round((nowMs - silentSinceMs) / 1000)} s`, nowMs);
+  journal.note("silence", returnText({ ...ran, silentSinceMs, nowMs }), nowMs);
+}
+
+/** Which boot reported last, and which process of the shim. */
+export function runningOf(records: NodeRecordStore): BootAndProcess {
+  return { boot: records.get("facts")?.facts.machine?.bootID, process: records.get("process")?.startId };
+}
+
+/** Has the machine ever reported with the pin in use? The registry has confirmed its key then. */
+export function hasReported(records: NodeRecordStore): boolean {
+  const { generation = 0 } = records.get("enrolment") ?? {};
+  return records.get("settled")?.key.split(" ")[0] === String(generation);
 }
 
 /**

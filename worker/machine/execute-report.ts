@@ -6,11 +6,12 @@ import { failure, success } from "../../shared/result.ts";
 import type { TickOutcome } from "../tick/context.ts";
 import { recordPhase } from "../tick/phase.ts";
 import { KEY_REVOKED, type MachineAnswer, UNAUTHENTICATED } from "./answers.ts";
-import { recordContact, recordSetupFailure } from "./contact.ts";
+import { recordContact, recordReturn, recordSetupFailure, runningOf } from "./contact.ts";
 import type { ReportStep } from "./decide-report.ts";
 import { duplicateNotice } from "./duplicate-senders.ts";
 import { recordOutage } from "./outage.ts";
 import { type FreshRequests, RATE_LIMITED } from "./fresh-requests.ts";
+import type { IndexTeller } from "./index-teller.ts";
 import type { MachineState } from "./machine-state.ts";
 import type { ReportedFacts } from "./parse-report.ts";
 import type { RegistryStanding } from "./registry-standing.ts";
@@ -23,6 +24,8 @@ interface VerifiedReport {
   facts: ReportedFacts;
   /** The configured origin that it was signed for. */
   origin: string;
+  /** From which it came. */
+  address: string;
 }
 
 /** A report sooner than that would not tell more. */
@@ -37,12 +40,20 @@ export class ReportExecutor {
   readonly #requests: FreshRequests;
   readonly #standing: RegistryStanding;
   readonly #upkeep: Upkeep;
+  readonly #teller: Pick<IndexTeller, "look">;
 
-  constructor(state: MachineState, requests: FreshRequests, standing: RegistryStanding, upkeep: Upkeep) {
+  constructor(
+    state: MachineState,
+    requests: FreshRequests,
+    standing: RegistryStanding,
+    upkeep: Upkeep,
+    teller: Pick<IndexTeller, "look">,
+  ) {
     this.#state = state;
     this.#requests = requests;
     this.#standing = standing;
     this.#upkeep = upkeep;
+    this.#teller = teller;
   }
 
   /** Nothing is awaited before the step takes effect in memory: of two equal requests one is applied. */
@@ -61,8 +72,7 @@ export class ReportExecutor {
       case "wait":
         return this.#wait(step.untilMs);
       case "record setup failure":
-        recordSetupFailure(this.#state, step.setupError, nowMs);
-        return this.#answerWithoutTick({ phase: "setup failed", ready: this.#upkeep.isReady() });
+        return this.#setupFailed(step.setupError);
       case "apply":
         return this.#apply(verified);
       default:
@@ -75,13 +85,14 @@ export class ReportExecutor {
   }
 
   /** What the report changes is stored in one write; only the registry's confirmation is awaited before. */
-  async #apply({ report, facts, origin }: VerifiedReport): Promise<MachineAnswer> {
-    const { senders, outbox, facts: known } = this.#state;
+  async #apply({ report, facts, origin, address }: VerifiedReport): Promise<MachineAnswer> {
+    const { senders, outbox, facts: known, records } = this.#state;
     if (!(await this.#standing.confirm(origin, Date.now()))) return KEY_REVOKED;
     const nowMs = Date.now();
     senders.keep(nowMs);
+    const before = runningOf(records);
     known.take(report, facts, nowMs);
-    recordContact(this.#state, report, nowMs);
+    recordContact(this.#state, report, nowMs, before);
     recordOutage(this.#state, report, nowMs);
     // Not awaited here, so that it is part of the same write.
     const alarmed = this.#upkeep.setAlarm(nowMs);
@@ -90,6 +101,7 @@ export class ReportExecutor {
     const notice = outcome.phase === "registered" ? senders.notice(Date.now()) : undefined;
     const answered = { ...outcome, ...notice };
     recordPhase(this.#state, answered.phase, Date.now(), nowMs);
+    this.#teller.look(address);
     await alarmed;
     if (!outbox.isEmpty()) await this.#upkeep.setAlarm(nowMs);
     const said = [answered.message, known.boundsMessage()].filter((each) => each !== undefined);
@@ -101,17 +113,32 @@ export class ReportExecutor {
    * Stores and applies nothing of the report. The trusted shim's reports set the phase; among clones none is trusted.
    */
   #suspend(phase: DuplicatePhase): Promise<MachineAnswer> {
-    const nowMs = Date.now();
-    this.#upkeep.noteContact(nowMs);
+    const nowMs = this.#noteContact();
     const isCloned = phase === "cloned";
     if (isCloned) recordPhase(this.#state, phase, nowMs);
+    this.#teller.look();
     return this.#answerWithoutTick({ ...duplicateNotice(phase), ready: !isCloned && this.#upkeep.isReady() });
+  }
+
+  /** The machine is there, whoever of those that have its key has reported. */
+  #noteContact(): number {
+    const nowMs = Date.now();
+    this.#upkeep.noteContact(nowMs);
+    recordReturn(this.#state, nowMs);
+    return nowMs;
+  }
+
+  #setupFailed(setupError: string): Promise<MachineAnswer> {
+    const nowMs = this.#noteContact();
+    recordSetupFailure(this.#state, setupError, nowMs);
+    recordPhase(this.#state, "setup failed", nowMs);
+    this.#teller.look();
+    return this.#answerWithoutTick({ phase: "setup failed", ready: this.#upkeep.isReady() });
   }
 
   /** The machine, where it has restarted, reports again when nobody can be there beside it. */
   #wait(untilMs: number): Promise<MachineAnswer> {
-    const nowMs = Date.now();
-    this.#upkeep.noteContact(nowMs);
+    const nowMs = this.#noteContact();
     const reportInMs = Math.max(MIN_WAIT_MS, untilMs - nowMs);
     const ready = this.#upkeep.isReady();
     return this.#answerWithoutTick({ phase: "registering", ready, message: WAITS, reportInMs });

@@ -4,7 +4,7 @@ import { type History, machineHistory } from "../storage/history.ts";
 import { type Journal, journal } from "../storage/journal.ts";
 import { eventOutbox, type Outbox } from "../storage/outbox.ts";
 import { type NodeRecordStore, nodeRecordStore } from "../storage/records.ts";
-import { nodeTables } from "../storage/tables.ts";
+import { nodeTables, type Tables } from "../storage/tables.ts";
 import { DuplicateSenders } from "./duplicate-senders.ts";
 import { KnownFacts } from "./known-facts.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
@@ -19,6 +19,7 @@ export interface MachineState {
   facts: KnownFacts;
   senders: DuplicateSenders;
   alarm: LazyAlarm;
+  tables: Tables;
 }
 
 export function openMachineState(storage: DurableObjectStorage, env: Environment): MachineState {
@@ -36,5 +37,6 @@ export function openMachineState(storage: DurableObjectStorage, env: Environment
     facts: new KnownFacts(stored, () => settingsBounds(env)),
     senders: new DuplicateSenders(stored),
     alarm: new LazyAlarm(storage),
+    tables,
   };
 }

@@ -1,11 +1,12 @@
 // The Durable Object of one machine: verifies what the machine sends, and executes the step that decide-report.ts
 // returns. It has no HTTP in it: every transport puts the answers on its own wire.
 import { DurableObject } from "cloudflare:workers";
+import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Result } from "../../shared/result.ts";
-import { type Environment, origins, registry } from "../env.ts";
+import { type Environment, fleetIndex, origins, registry } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import type { MachineOrder } from "../registry/bulk.ts";
 import type { GrantedPin } from "../registry/pins.ts";
@@ -14,9 +15,11 @@ import type { RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import type { HistoryRequest } from "../storage/history.ts";
 import { registerAgain } from "../tick/registration.ts";
 import { FORGOTTEN, type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts";
+import { recordReturn } from "./contact.ts";
 import { decideReport, type ReportSituation } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";
 import { type Freshness, FreshRequests } from "./fresh-requests.ts";
+import { IndexTeller, TELLING_LIMITS } from "./index-teller.ts";
 import { type MachineState, openMachineState } from "./machine-state.ts";
 import { executeOrder } from "./execute-order.ts";
 import { setNeededRuntime } from "./needed-runtime.ts";
@@ -25,6 +28,7 @@ import type { Enrolled, SignedRequest } from "./pinned-keys.ts";
 import { RegistryStanding } from "./registry-standing.ts";
 import { Removal } from "./removal.ts";
 import { parseRotation } from "./rotation.ts";
+import { SILENCE_CHECK_MS } from "./silence.ts";
 import { type ShownByObject, shownNode } from "./shown-node.ts";
 import { Upkeep } from "./upkeep.ts";
 
@@ -38,6 +42,7 @@ export class NodeObject extends DurableObject<Environment> {
   readonly #upkeep: Upkeep;
   readonly #steps: ReportExecutor;
   readonly #removal: Removal;
+  readonly #teller: IndexTeller;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -50,7 +55,10 @@ export class NodeObject extends DurableObject<Environment> {
       () => Date.now(),
     );
     this.#upkeep = new Upkeep(env, state);
-    this.#steps = new ReportExecutor(state, this.#requests, this.#standing, this.#upkeep);
+    const index = () => fleetIndex(env);
+    const { alarm } = state;
+    this.#teller = new IndexTeller({ state, alarm, index, nowMs: () => Date.now(), random: Math.random });
+    this.#steps = new ReportExecutor(state, this.#requests, this.#standing, this.#upkeep, this.#teller);
     const offerTicket = () => this.#requests.offerTicket();
     this.#removal = new Removal({
       env,
@@ -67,9 +75,14 @@ export class NodeObject extends DurableObject<Environment> {
    */
   async enrol(pin: GrantedPin): Promise<(Enrolled & { ticket: string }) | null> {
     await this.#removal.finished();
-    const { keys, facts, senders } = this.#state;
-    if (keys.follow(pin, randomNonce(), Date.now())) {
+    const { keys, facts, senders, alarm } = this.#state;
+    const nowMs = Date.now();
+    if (keys.follow(pin, randomNonce(), nowMs)) {
       for (const part of [this.#requests, this.#upkeep, facts, senders]) part.forget();
+      recordReturn(this.#state, nowMs);
+      this.#teller.look();
+      // Where it never reports, somebody has to notice.
+      await alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
     }
     const enrolled = keys.enrolled();
     return enrolled && { ...enrolled, ticket: this.#requests.offerTicket() };
@@ -92,9 +105,13 @@ export class NodeObject extends DurableObject<Environment> {
     if (freshness.kind === "fresh") this.#state.senders.learnFrom(report);
     const step = decideReport(report, this.#situation(report, freshness, isEnrolled));
     if (freshness.kind === "fresh") keys.promote(by);
-    const answer = this.#steps.execute(step, { report, facts, origin });
+    const answer = this.#steps.execute(step, { report, facts, origin, address: request.address });
     if ("remember" in freshness) freshness.remember(answer);
-    return answer;
+    try {
+      return await answer;
+    } finally {
+      this.#teller.look();
+    }
   }
 
   #situation(report: Report, freshness: Freshness, isEnrolled: boolean): ReportSituation {
@@ -144,11 +161,26 @@ export class NodeObject extends DurableObject<Environment> {
   async forget(): Promise<void> {
     const { records, alarm } = this.#state;
     // A machine that has enrolled again meanwhile stays.
-    if (records.get("enrolment") && !records.get("isLeaving")) return;
+    if (!(await this.#isRemovalTold())) return;
     // One that enrols again at once finds what it has used up; the alarm forgets it.
     const keptForMs = records.get("enrolment") ? this.#upkeep.keepRequests() : 0;
     if (keptForMs > 0) return alarm.atLatest(Date.now() + keptForMs);
     return this.#erase();
+  }
+
+  /** False: the alarm tells the fleet index; or a machine is enrolled. */
+  async #isRemovalTold(): Promise<boolean> {
+    const { records } = this.#state;
+    const [enrolment, isLeaving] = [records.get("enrolment"), records.get("isLeaving")];
+    if (!enrolment) return true;
+    if (!isLeaving) return false;
+    const text = isLeaving === "forgotten" ? "forgotten by an operator" : "left";
+    const isTold = await this.#teller.remove(enrolment, text);
+    return isTold && records.get("isLeaving") !== undefined;
+  }
+
+  async #eraseOnceTold(): Promise<void> {
+    if (await this.#isRemovalTold()) await this.#erase();
   }
 
   async #erase(): Promise<void> {
@@ -160,10 +192,14 @@ export class NodeObject extends DurableObject<Environment> {
   }
 
   /** The registry refuses keys that were pinned before this generation; so does this object from now on. */
-  revoke(generation: number): void {
-    const { keys, journal } = this.#state;
-    if (keys.revoke(generation))
-      journal.note("registration", "an operator revoked this machine's keys", Date.now());
+  async revoke(generation: number): Promise<void> {
+    const { keys, journal, alarm } = this.#state;
+    const nowMs = Date.now();
+    if (!keys.revoke(generation)) return;
+    journal.note("registration", "an operator revoked this machine's keys", nowMs);
+    this.#teller.look();
+    // No report follows that could repeat it.
+    await alarm.atLatest(nowMs + TELLING_LIMITS.firstWaitMs);
   }
 
   /**
@@ -171,7 +207,9 @@ export class NodeObject extends DurableObject<Environment> {
    * late to be sent along. Resolves once that is acted on.
    */
   async noticeNode(node: Node | null): Promise<void> {
-    if (this.#state.keys.enrolled()) await this.#upkeep.noticeNode(node);
+    if (!this.#state.keys.enrolled()) return;
+    await this.#upkeep.noticeNode(node);
+    this.#teller.look();
   }
 
   /** Flushes the outbox, records silence, completes a removal. */
@@ -180,8 +218,19 @@ export class NodeObject extends DurableObject<Environment> {
     alarm.rang();
     const name = records.get("enrolment")?.name;
     if (name === undefined) return;
-    if (records.get("isLeaving")) await this.#removal.resume(name, () => this.#erase());
-    else if (keys.enrolled()) await this.#upkeep.betweenReports(name);
+    if (records.get("isLeaving")) return this.#removal.resume(name, () => this.#eraseOnceTold());
+    if (keys.enrolled()) await this.#upkeep.betweenReports(name);
+    return this.#teller.finish();
+  }
+
+  /** For the fleet index, which was lost or is compared: tells it all. False: that has failed. */
+  async tellAnew(): Promise<boolean> {
+    return !this.#state.records.get("enrolment") || this.#teller.tellAnew();
+  }
+
+  /** The summary, where the fleet index was told of it; null: it was not yet, or no machine is enrolled. */
+  toldSummary(): MachineSummary | null {
+    return this.#teller.toldSummary();
   }
 
   /** What is known of the machine now; null: none is enrolled. */
@@ -197,12 +246,12 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** For operators: the next report registers, also where the Node was deleted. */
   registerAgain(): boolean {
-    return registerAgain(this.#state.records, this.#state.journal, Date.now());
+    return this.#afterwards(registerAgain(this.#state.records, this.#state.journal, Date.now()));
   }
 
   /** For operators: does a container runtime that is gone keep the Node from being Ready? */
   setNeededRuntime(need: RuntimeNeed): boolean {
-    return setNeededRuntime(this.#state, need, Date.now());
+    return this.#afterwards(setNeededRuntime(this.#state, need, Date.now()));
   }
 
   /** For the registry: its part of an action on many machines. null: it is done; else why not. */
@@ -222,6 +271,11 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** For operators: only one machine has the key now; false: there were no duplicates. */
   believe(): boolean {
-    return this.#state.senders.end(Date.now());
+    return this.#afterwards(this.#state.senders.end(Date.now()));
+  }
+
+  #afterwards<T>(done: T): T {
+    this.#teller.look();
+    return done;
   }
 }

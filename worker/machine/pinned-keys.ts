@@ -20,6 +20,8 @@ export interface SignedRequest {
   /** The JWT. */
   token: string;
   body: Uint8Array<ArrayBuffer>;
+  /** From which it came; "" where the platform does not provide it. */
+  address: string;
 }
 
 export interface VerifiedRequest {

@@ -1,6 +1,7 @@
 // Keeps the machine's Node true by its latest report: runs one tick at a time, sends the events that wait, and checks
 // for silence. Its own state may be lost in an eviction.
 import type { Report } from "../../shared/protocol/report.ts";
+import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import { clusterObject, type Environment, isNodeWatchOn, machineRequests, nodeMarks } from "../env.ts";
 import { heldToken, kubeConnector } from "../kube/connect.ts";
@@ -17,7 +18,14 @@ import { REMOVAL_REQUESTS, RequestBudget } from "../tick/request-budget.ts";
 import { tick, tickOnNotice } from "../tick/tick.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
-import { checkSilence, SILENCE_CHECK_MS, WATCHED_SILENCE_CHECK_MS } from "./silence.ts";
+import { hasReported } from "./contact.ts";
+import {
+  checkSilence,
+  isLeaseRenewed,
+  SILENCE_CHECK_MS,
+  UNSEEN_SILENCE_CHECK_MS,
+  WATCHED_SILENCE_CHECK_MS,
+} from "./silence.ts";
 import type { LatestOfMachine } from "./shown-node.ts";
 import { singleFlight } from "./single-flight.ts";
 
@@ -26,6 +34,8 @@ const ALARM_WITHIN_MS = 2000;
 const STANDING_WITHIN_MS = 1000;
 /** Writes that others' changes cause between reports: a fight over a value takes no more than reports would. */
 export const BETWEEN_REPORTS = { atOnce: 3, everyMs: 10_000 } as const;
+/** Reports that come as often keep their object awake. */
+const AWAKE_MS = 10_000;
 /** In these phases the apiserver answers, so that events can be sent. */
 const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken", "node deleted"]);
 
@@ -107,6 +117,7 @@ export class Upkeep {
     this.#memory = {};
     this.#latest = undefined;
     this.#applied = undefined;
+    this.#lastReportMs = undefined;
   }
 
   /** For whoever looks: what an eviction would lose. */
@@ -173,18 +184,30 @@ export class Upkeep {
     await this.#singleTick();
   }
 
-  /** Clones are never silent: nobody could say which of them is. */
-  #checkSilence(name: string): Promise<number | null> {
-    const { senders, facts } = this.#state;
-    const [nowMs, everyMs] = [Date.now(), this.#checkEveryMs()];
-    if (senders.notice(nowMs)?.phase === "cloned") return Promise.resolve(nowMs + everyMs);
-    const [leaseDurationMs, lastReportMs] = [facts.leaseMs(), this.#lastReportMs];
-    const check = { name, leaseDurationMs, lastReportMs, everyMs, client: this.#kube(), nowMs };
-    return checkSilence(this.#state, check);
+  /** Clones are silent when none of them reports. */
+  async #checkSilence(name: string): Promise<number | null> {
+    const { senders, facts, records } = this.#state;
+    const enrolment = records.get("enrolment");
+    if (!enrolment) return null;
+    const nowMs = Date.now();
+    senders.notice(nowMs);
+    return checkSilence(this.#state, {
+      name,
+      leaseDurationMs: facts.leaseMs(),
+      lastReportMs: this.#lastReportMs,
+      unusedSinceMs: hasReported(records) ? null : enrolment.pinnedAtMs,
+      everyMs: this.#checkEveryMs(),
+      client: this.#env.KUBE_URL ? this.#kube() : null,
+      nowMs,
+    });
   }
 
+  /** An object that reports do not keep awake writes some rows to find out whether they come, where no lease tells. */
   #checkEveryMs(): number {
-    return this.#standing?.isSilenceSeen ? WATCHED_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
+    const { records, facts } = this.#state;
+    if (isLeaseRenewed(records))
+      return this.#standing?.isSilenceSeen ? WATCHED_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
+    return reportIntervalMs(facts.timing()) > AWAKE_MS ? UNSEEN_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
   }
 
   /** Is every change of the Node by others known here? */

@@ -37,6 +37,7 @@ export type AuditRecord = LogRecord<
   | "node.remove"
   | "node.set"
   | "node.believe"
+  | "index.repair"
 >;
 
 /** The changes by machines. A name may have CHANGES_A_DAY of each kind. */

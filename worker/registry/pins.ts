@@ -84,6 +84,22 @@ export function pinnedAmong(sql: SqlStorage, names: readonly string[]): string[]
   return [...sql.exec<{ name: string }>(query, JSON.stringify(names))].map(({ name }) => name);
 }
 
+/** A page of all names, in their order. */
+export function pinnedNames(sql: SqlStorage, after: string, limit: number): string[] {
+  const query = "SELECT name FROM pins WHERE name > ? ORDER BY name LIMIT ?";
+  return [...sql.exec<{ name: string }>(query, after, limit)].map(({ name }) => name);
+}
+
+/** Any of them. */
+export function samplePinned(sql: SqlStorage, limit: number): string[] {
+  const query = "SELECT name FROM pins ORDER BY RANDOM() LIMIT ?";
+  return [...sql.exec<{ name: string }>(query, limit)].map(({ name }) => name);
+}
+
+export function countPinned(sql: SqlStorage): number {
+  return sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM pins").one().count;
+}
+
 export function findPin(sql: SqlStorage, name: string): Pin | undefined {
   const [row] = sql.exec<PinRow>("SELECT * FROM pins WHERE name = ?", name);
   if (!row) return undefined;

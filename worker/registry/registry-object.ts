@@ -56,11 +56,14 @@ import { listOriginMachines, listOrigins, noteOrigin, type OriginMachinesRequest
 import { countPending, listPending, type NotPinned, refused, rejectPending } from "./pending.ts";
 import {
   confirmPin,
+  countPinned,
   findPin,
   type GrantedPin,
   leavePin,
   pinnedAmong,
+  pinnedNames,
   type RotationRefused,
+  samplePinned,
   setNextKey,
   unpin,
   wasPinned,
@@ -167,6 +170,20 @@ export class RegistryObject extends DurableObject<Environment> {
   /** Of these names, those that a machine has. */
   known(names: string[]): string[] {
     return pinnedAmong(this.#sql, names);
+  }
+
+  /** A page of the names that a machine has, in their order. */
+  names(after: string, limit: number): string[] {
+    return pinnedNames(this.#sql, after, limit);
+  }
+
+  /** Some of them. */
+  sampleNames(limit: number): string[] {
+    return samplePinned(this.#sql, limit);
+  }
+
+  countNames(): number {
+    return countPinned(this.#sql);
   }
 
   /** Has a machine ever had this name, also one that has left? */

@@ -2,6 +2,7 @@
 // machine, so that each entry, each day and the whole are limited.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
+import type { ToldEntry } from "../../shared/fleet/summary.ts";
 import { shortened } from "./shortened.ts";
 import type { Tables } from "./tables.ts";
 
@@ -21,6 +22,10 @@ export interface History {
   add: (kind: HistoryKind, texts: readonly string[], nowMs: number) => void;
   /** A page: newest first. */
   read: (request: HistoryRequest) => HistoryEntry[];
+  /** What came after this entry, oldest first: a page at most. */
+  after: (id: number, limit: number) => ToldEntry[];
+  /** 0: there is none. */
+  lastId: () => number;
 }
 
 export const HISTORY_LIMITS = {
@@ -35,6 +40,8 @@ export const HISTORY_LIMITS = {
   entryShare: 64,
   /** Characters of a page: far below what an answer may have, and no more memory than a report's. */
   pageLength: 262_144,
+  /** The same of what the fleet index is told at once. */
+  toldLength: 65_536,
 } as const;
 const DAY_MS = 24 * 3600 * 1000;
 const MAX_AGE_MS = 90 * DAY_MS;
@@ -105,20 +112,30 @@ export function machineHistory(sql: SqlStorage, tables: Tables): History {
         kind ? JSON.stringify(kind) : null,
         limit,
       );
-      return page(rows);
+      return page(rows).map(({ at_ms, ...entry }) => ({ ...entry, at: new Date(at_ms).toISOString() }));
+    },
+    after(id, limit) {
+      if (!tables.exist()) return [];
+      const query = "SELECT id, at_ms, kind, text FROM history WHERE id > ? ORDER BY id LIMIT ?";
+      const rows = page(sql.exec<HistoryRow>(query, id, limit), HISTORY_LIMITS.toldLength);
+      return rows.map(({ at_ms: atMs, ...entry }) => ({ ...entry, atMs }));
+    },
+    lastId() {
+      if (!tables.exist()) return 0;
+      return sql.exec<{ id: number | null }>("SELECT MAX(id) AS id FROM history").one().id ?? 0;
     },
   };
 }
 
 /** As many rows as fit into a page, at least one. Older versions stored longer texts. */
-function page(rows: Iterable<HistoryRow>): HistoryEntry[] {
-  const entries: HistoryEntry[] = [];
+function page(rows: Iterable<HistoryRow>, maxLength: number = HISTORY_LIMITS.pageLength): HistoryRow[] {
+  const kept: HistoryRow[] = [];
   let length = 0;
-  for (const { id, at_ms, kind, text } of rows) {
-    const shown = shortened(text, HISTORY_LIMITS.entryLength);
-    length += shown.length;
-    if (entries.length > 0 && length > HISTORY_LIMITS.pageLength) break;
-    entries.push({ id, at: new Date(at_ms).toISOString(), kind, text: shown });
+  for (const row of rows) {
+    const text = shortened(row.text, HISTORY_LIMITS.entryLength);
+    length += text.length;
+    if (kept.length > 0 && length > maxLength) break;
+    kept.push({ ...row, text });
   }
-  return entries;
+  return kept;
 }

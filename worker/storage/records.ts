@@ -1,4 +1,5 @@
 // What a node object remembers, in SQLite: one row for each record, read once when the object wakes, written on change.
+import type { FleetState } from "../../shared/fleet/state.ts";
 import type { SeenSenders } from "../../shared/node/duplicate-senders.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import type { EventCorrelator } from "../../shared/events/correlator.ts";
@@ -147,10 +148,35 @@ export interface NodeRecords {
   outage: Allowance & { sinceMs: number };
   /** Is the machine's clock further off than it may be? */
   isSkewed: boolean;
-  /** Since when alarms find an apiserver that answers, and a lease that tells nothing: it was away, or the lease is gone. */
+  /** By how much it was when that was noticed, or had changed a lot. */
+  skewMs: number;
+  /**
+   * Since when alarms find nothing that tells of the last report: the apiserver answers, and the lease is gone or too old
+   * since that was away, or is none of this machine's.
+   */
   apiserverBackSinceMs: number;
   /** Since when the machine is silent, in milliseconds since 1970; null: it is not. */
   silentSinceMs: number | null;
+  /** As its history has it, and when that began. */
+  state: { state: FleetState; sinceMs: number };
+  /** What the fleet index was told last. */
+  told: Told;
+}
+
+/** What the fleet index knows of the machine, and whether the last attempt to tell it more has failed. */
+export interface Told {
+  /** Of the registry's pin; -1: it knows nothing. */
+  generation: number;
+  version: number;
+  /** The last line of history. */
+  entryId: number;
+  /** The summary, as JSON; "": none. */
+  text: string;
+  /** From which the machine reported, and when that was told. */
+  address: string;
+  addressAtMs: number;
+  /** Absent: all is told, or under way. */
+  again?: { failures: number; atMs: number };
 }
 
 export interface NodeRecordStore {
@@ -195,6 +221,7 @@ export function nodeRecordStore(sql: SqlStorage, tables: Tables): NodeRecordStor
     },
     remove(key) {
       if (!texts.delete(key)) return;
+      tables.make();
       values.delete(key);
       sql.exec("DELETE FROM records WHERE key = ?", key);
     },

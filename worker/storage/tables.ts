@@ -6,6 +6,8 @@ export interface Tables {
   exist: () => boolean;
   /** Call it before a write. */
   make: () => void;
+  /** How often that was so since the object woke: where it is the same, nothing was written. */
+  writes: () => number;
 }
 
 const TABLES = {
@@ -19,9 +21,12 @@ export function nodeTables(sql: SqlStorage): Tables {
   const names = Object.keys(TABLES);
   const count = `SELECT COUNT(*) AS tables FROM sqlite_master WHERE type = 'table' AND name IN ('${names.join("', '")}')`;
   let exist = sql.exec<{ tables: number }>(count).one().tables === names.length;
+  let writes = 0;
   return {
     exist: () => exist,
+    writes: () => writes,
     make() {
+      writes++;
       if (exist) return;
       for (const [name, columns] of Object.entries(TABLES)) {
         sql.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns}`);

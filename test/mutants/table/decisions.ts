@@ -91,8 +91,8 @@ export const decisionMutants = [
     [
       "no alarm asks for the revoked",
       "worker/machine/node-object.ts",
-      "else if (keys.enrolled()) await",
-      "else await",
+      "if (keys.enrolled()) await this.#upkeep.between",
+      "await this.#upkeep.between",
       "worker/machine/node-object.test.ts",
       "an alarm of a machine that was revoked",
     ],

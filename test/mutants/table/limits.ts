@@ -441,7 +441,7 @@ export const limitMutants = [
     [
       "a page of history",
       "worker/storage/history.ts",
-      "if (entries.length > 0 && length > HISTORY_LIMITS.pageLength) break;",
+      "if (kept.length > 0 && length > maxLength) break;",
       "",
       "worker/storage/history.test.ts",
       "ends where its texts are long enough",

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { addressLookup } from "../../../node-shim/sources/kernel/addresses.ts";
+import { VERSION } from "../../../shared/version.ts";
 import type { RuntimeSnapshot } from "../../../node-shim/sources/cri/monitor.ts";
 import type { FactsOptions } from "../../../node-shim/machine/fact-groups.ts";
 import { gatherFacts } from "../../../node-shim/machine/facts.ts";
@@ -64,7 +65,7 @@ test("a VM without a container runtime → everything the kubelet would know of 
         { pageSizeKiB: 2048, pages: 0 },
       ],
     },
-    versions: { kernel: "6.12.48-cloud", osImage: "Debian GNU/Linux 12 (bookworm)" },
+    versions: { kernel: "6.12.48-cloud", osImage: "Debian GNU/Linux 12 (bookworm)", shim: VERSION },
     runtime: null,
     addresses: {
       nodeIPs: [],

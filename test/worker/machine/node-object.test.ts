@@ -11,6 +11,7 @@ import {
   enrolled,
   facts,
   HEALTHY,
+  indexIsTold,
   kube,
   operator,
   requestsAbout,
@@ -45,6 +46,7 @@ async function steady(name: string) {
   await report(facts(name), HEALTHY);
   await report(facts(name), HEALTHY);
   await runDurableObjectAlarm(objectOf(name));
+  await indexIsTold(name);
   await requestsAbout(name);
   return { machine, report };
 }
@@ -269,6 +271,7 @@ describe("an apiserver that stays away", () => {
     await setFault(name, "html");
     await report(facts(name), UNDER_PRESSURE);
     const alarm = () => runInDurableObject(objectOf(name), (_, state) => state.storage.getAlarm());
+    await indexIsTold(name);
     const [rows, alarmAt] = [await rowsOf(name), await alarm()];
     await report(facts(name), UNDER_PRESSURE);
     expect(await rowsOf(name)).toEqual(rows);

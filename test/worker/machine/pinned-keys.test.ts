@@ -165,7 +165,8 @@ describe("a signed request", () => {
     const claims = { sub: "edge-1", aud: ORIGIN, body: sha256Base64url(text), ticket: "t", n: 1 };
     const token = await signReport(machine, kid, claims);
     const { keys } = keysOf(before({ key: publicJwk.x, thumbprint }));
-    const request = { name: "edge-1", kid, token, body: new Uint8Array(new TextEncoder().encode(text)) };
+    const body = new Uint8Array(new TextEncoder().encode(text));
+    const request = { name: "edge-1", kid, token, body, address: "" };
     return { verified: await keys.verify(request, "report", [ORIGIN]), thumbprint };
   };
   const other = { id: "id", thumbprint: "other", key: "x of other" };

@@ -15,6 +15,7 @@ it.each([
     kid: "",
     token: "",
     body: new Uint8Array(new TextEncoder().encode(text)),
+    address: "",
   };
   const expected = { path: "/v1/nodes/edge-1/rotate", previous: "k", origins: [ORIGIN] };
   expect(await parseRotation(request, expected)).toBeNull();

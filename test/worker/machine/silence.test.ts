@@ -10,10 +10,14 @@ const REGISTERED = { registration: { phase: "registered" }, phase: "registered" 
 const AWAY = { registration: { phase: "registered" }, phase: "apiserver unreachable" };
 const LATER = NOW_MS + SILENCE_CHECK_MS;
 
-/** Milliseconds ago: the last report, the lease's renewal. `null`: the lease has no time; "fails": it cannot be read; "gone": it is not there. */
+/** Milliseconds ago: the last report, the lease's renewal, the enrolment of a machine that never reported. `null`: the lease has no time; "fails": it cannot be read; "gone": it is not there. */
 async function checked(
   before: object,
-  { reportMs, renewedMs }: { reportMs?: number; renewedMs?: number | null | "fails" | "gone" },
+  {
+    reportMs,
+    renewedMs,
+    unusedMs,
+  }: { reportMs?: number; renewedMs?: number | null | "fails" | "gone"; unusedMs?: number },
 ) {
   const state = keptRecords(before as Record<string, unknown>);
   const renewTime = (agoMs: number) => new Date(NOW_MS - agoMs).toISOString().replace("Z", "000Z");
@@ -27,6 +31,7 @@ async function checked(
     leaseDurationMs: LEASE_MS,
     everyMs: SILENCE_CHECK_MS,
     lastReportMs: reportMs === undefined ? undefined : NOW_MS - reportMs,
+    unusedSinceMs: unusedMs === undefined ? null : NOW_MS - unusedMs,
     client: { getLease } as never,
     nowMs: NOW_MS,
   });
@@ -100,12 +105,75 @@ describe("by the lease", () => {
   });
 });
 
-describe("a machine", () => {
+const WAITS = { again: NOW_MS + LEASE_MS, noted: 0, backSinceMs: NOW_MS, asked: 0 };
+
+describe("where no lease tells", () => {
   it.each([
-    ["without a registration", {}],
-    ["whose Node somebody else has", { registration: { phase: "name taken" } }],
-    ["that is silent already", { ...REGISTERED, silentSinceMs: 7 }],
-  ])("%s → is not checked", async (_, before) => {
+    [
+      "a blocked machine, its object awake → by its last report",
+      "name taken",
+      { reportMs: LEASE_MS + 1 },
+      silentSince(LEASE_MS + 1),
+    ],
+    ["one that reports → in contact", "name taken", { reportMs: LEASE_MS }, { ...IN_CONTACT, asked: 0 }],
+    ["its object evicted → a report is waited for", "name taken", {}, WAITS],
+    ["the Node deleted → the same", "node deleted", {}, WAITS],
+  ] as const)("%s", async (_, phase, last, expected) => {
+    expect(await checked({ registration: { phase }, phase }, last)).toMatchObject({ ...expected, asked: 0 });
+  });
+
+  it.each([
+    ["clones", "cloned"],
+    ["a shim that cannot start", "setup failed"],
+  ])("%s, whose lease is not renewed although it reports → a report is waited for", async (_, phase) => {
+    expect(await checked({ ...REGISTERED, phase }, {})).toMatchObject(WAITS);
+    const waited = { ...REGISTERED, phase, apiserverBackSinceMs: NOW_MS - LEASE_MS };
+    expect(await checked(waited, {})).toMatchObject({ ...silentSince(LEASE_MS), asked: 0 });
+  });
+
+  it.each([
+    ["less than a lease ago → in contact", LEASE_MS, IN_CONTACT],
+    ["longer ago → silent since then", LEASE_MS + 1, silentSince(LEASE_MS + 1)],
+  ])("enrolled and never reported, %s", async (_, unusedMs, expected) => {
+    // What the machine left that had the name before.
+    expect(await checked(REGISTERED, { unusedMs })).toMatchObject({ ...expected, asked: 0 });
+  });
+});
+
+describe("while the apiserver is away", () => {
+  it.each([
+    [
+      "and does not answer → nobody is silent",
+      AWAY,
+      { reportMs: LEASE_MS + 1, renewedMs: "fails" },
+      { again: LATER, noted: 0, asked: 1 },
+    ],
+    [
+      "and answers → a report is waited for",
+      AWAY,
+      { reportMs: LEASE_MS + 1, renewedMs: LEASE_MS + 1 },
+      { again: NOW_MS + LEASE_MS, noted: 0, asked: 1 },
+    ],
+    [
+      "and has answered for a lease → silent since the last report",
+      { ...AWAY, apiserverBackSinceMs: NOW_MS - LEASE_MS },
+      { reportMs: LEASE_MS + 1, renewedMs: LEASE_MS + 2 },
+      { ...silentSince(LEASE_MS + 1), asked: 1 },
+    ],
+    [
+      "of a machine that has no Node → the same: it is asked for a lease that is not there",
+      { phase: "apiserver refuses" },
+      { renewedMs: "gone" },
+      { ...WAITS, asked: 1 },
+    ],
+  ] as const)("%s", async (_, before, last, expected) => {
+    expect(await checked(before, last)).toMatchObject(expected);
+  });
+});
+
+describe("a machine", () => {
+  it("that is silent already → is not checked", async () => {
+    const before = { ...REGISTERED, silentSinceMs: 7 };
     expect(await checked(before, { reportMs: LEASE_MS + 1 })).toMatchObject({
       again: null,
       noted: 0,
@@ -133,6 +201,7 @@ describe("a machine", () => {
       leaseDurationMs: LEASE_MS,
       everyMs: SILENCE_CHECK_MS,
       lastReportMs,
+      unusedSinceMs: null,
       client: {} as never,
       nowMs: NOW_MS,
     };

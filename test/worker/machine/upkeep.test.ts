@@ -52,21 +52,23 @@ function upkeepOf({ records = {}, eventsWait = false, kubeUrl = "https://kube.te
         notice: () => more.phase && { phase: more.phase },
         suspension: () => ({ phase: more.phase }),
       } as never,
-      facts: { leaseMs: () => 40_000 } as never,
+      facts: { leaseMs: () => 40_000, timing: () => TIMING } as never,
       history: {} as never,
     } as never,
   );
   return { upkeep, fetch, atLatest, flush, notes: stored.notes };
 }
 
-const REGISTERED = { registration: { phase: "registered" }, phase: "registered" };
+const TIMING = { nodeStatusUpdateFrequencyMs: 10_000, nodeLeaseDurationSeconds: 40 };
+const ENROLLED = { enrolment: { name: "edge-1" }, settled: { key: "0 thumbprint", toldAtMs: {} } };
+const REGISTERED = { ...ENROLLED, registration: { phase: "registered" }, phase: "registered" };
+const CLONED = { ...REGISTERED, phase: "cloned" };
 
 describe("between reports", () => {
   it.each<[string, Situation, number | null]>([
     ["nothing waits and nothing is known → no alarm more", {}, null],
     ["events wait → again in a while", { eventsWait: true }, NOW_MS + SILENCE_CHECK_MS],
-    ["clones report → again in a while", { phase: "cloned" }, NOW_MS + SILENCE_CHECK_MS],
-    ["two shims report → no alarm more", { phase: "two shims" }, null],
+    ["clones have reported → again when a lease would have ended", { records: CLONED }, NOW_MS + 40_000],
     [
       "the events cannot be sent at all → again in a while",
       { eventsWait: true, flushFails: true },

@@ -269,7 +269,8 @@ describe("GET /v1/nodes/:name/history", () => {
   it("tells what happened, newest first", async () => {
     const { report } = await settled("history-told");
     await report(facts("history-told"), SHUTTING_DOWN);
-    const [newest, ...older] = await historyOf("history-told");
+    const [state, newest, ...older] = await historyOf("history-told");
+    expect(state).toMatchObject({ kind: "state", text: "ready → not-ready" });
     expect(newest).toMatchObject({
       kind: "condition",
       text: "Ready: True → False (KubeletNotReady: node is shutting down)",
@@ -341,7 +342,7 @@ describe("silence", () => {
     ]);
     await report(facts(name), HEALTHY);
     expect(await textsOf(name, "silence")).toEqual([
-      "heard of again after 300 s",
+      "heard of again after 300 s: was cut off, not down: kept running for 5 min",
       expect.stringMatching(/^silent/),
     ]);
   });

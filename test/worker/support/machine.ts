@@ -1,5 +1,6 @@
 // A machine and an operator as the Worker's tests need them: real keys, real requests, whatever they say.
 import { exports, env } from "cloudflare:workers";
+import { expect, vi } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
@@ -113,6 +114,14 @@ export function shimOf(
     startId,
     send: transport,
     machineTime: () => "2026-01-02T03:04:05Z",
+  });
+}
+
+/** Until the fleet index was told all that the machine's object knows, which it is in the background. */
+export async function indexIsTold(name: string): Promise<void> {
+  await vi.waitFor(async () => expect(await env.NODES.getByName(name).toldSummary()).not.toBeNull(), {
+    timeout: 60_000,
+    interval: 10,
   });
 }
 

@@ -5,6 +5,7 @@ import type { Measured } from "./measured-rows.ts";
 import type { WatchStanding } from "../../../worker/cluster/watch-standing.ts";
 import worker, {
   ClusterObject as RealClusterObject,
+  IndexObject as RealIndexObject,
   RegistryObject as RealRegistryObject,
   NodeObject as RealNodeObject,
 } from "../../../worker/index.ts";
@@ -19,7 +20,17 @@ Date.now = () => clock.ms ?? realNow();
 
 /** workerd's cursors know what they have cost once they have been read. Setting the alarm is a row, as it is billed. */
 function measure(storage: DurableObjectStorage): void {
-  const { sql } = storage;
+  measureRows(storage);
+  const setAlarm = (atMs: number) => {
+    alarms.setForMs = atMs;
+    alarms.set++;
+    return Promise.resolve();
+  };
+  Object.defineProperty(storage, "setAlarm", { value: setAlarm });
+  Object.defineProperty(storage, "getAlarm", { value: () => Promise.resolve(alarms.setForMs) });
+}
+
+function measureRows({ sql }: DurableObjectStorage): void {
   const exec = sql.exec.bind(sql);
   const counted = (...args: Parameters<typeof exec>) => {
     const cursor = exec(...args);
@@ -28,13 +39,6 @@ function measure(storage: DurableObjectStorage): void {
     return cursor;
   };
   Object.defineProperty(sql, "exec", { value: counted });
-  const setAlarm = (atMs: number) => {
-    alarms.setForMs = atMs;
-    alarms.set++;
-    return Promise.resolve();
-  };
-  Object.defineProperty(storage, "setAlarm", { value: setAlarm });
-  Object.defineProperty(storage, "getAlarm", { value: () => Promise.resolve(alarms.setForMs) });
 }
 
 function measured(): Measured {
@@ -67,6 +71,14 @@ export class NodeObject extends RealNodeObject {
 export class RegistryObject extends RealRegistryObject {
   constructor(ctx: DurableObjectState, env: Environment) {
     measure(ctx.storage);
+    super(ctx, env);
+  }
+}
+
+/** Its rows count; its alarm is its own. */
+export class IndexObject extends RealIndexObject {
+  constructor(ctx: DurableObjectState, env: Environment) {
+    measureRows(ctx.storage);
     super(ctx, env);
   }
 }

@@ -1,0 +1,34 @@
+// What a machine that was silent tells of that time by coming back: whether it was cut off, or down. Pure.
+
+/** Which boot, and which process of the shim; undefined: not known. */
+export interface BootAndProcess {
+  boot: string | undefined;
+  process: string | undefined;
+}
+
+export interface Return {
+  before: BootAndProcess;
+  after: BootAndProcess;
+  silentSinceMs: number;
+  nowMs: number;
+  /** For how long there was no answer, as the machine says: it ran at least since then. */
+  noAnswerSeconds?: number | undefined;
+}
+
+/** `heard of again after 720 s: was cut off, not down: kept running for 12 min` */
+export function returnText(back: Return): string {
+  const { silentSinceMs, nowMs } = back;
+  const how = howItWas(back);
+  return `heard of again after ${Math.round((nowMs - silentSinceMs) / 1000)} s${how && `: ${how}`}`;
+}
+
+function howItWas({ before, after, silentSinceMs, nowMs, noAnswerSeconds = 0 }: Return): string {
+  if (before.boot === undefined || after.boot === undefined) return "";
+  if (before.boot !== after.boot) {
+    const startedMs = Math.max(silentSinceMs, nowMs - 1000 * noAnswerSeconds);
+    return `was down, started at ${new Date(startedMs).toISOString().slice(0, 19)}Z or just before`;
+  }
+  const kept = `kept running for ${Math.round((nowMs - silentSinceMs) / 60_000)} min`;
+  if (before.process === after.process) return `was cut off, not down: ${kept}`;
+  return `the machine ${kept}, its shim was restarted`;
+}

@@ -1,0 +1,47 @@
+// What a machine's return tells of the time when it was silent.
+import { describe, expect, it } from "vitest";
+import { returnText } from "../../../shared/fleet/return.ts";
+
+const NOW_MS = Date.UTC(2026, 0, 1, 12);
+const SILENT_MS = 12 * 60_000;
+const before = { boot: "b-1", process: "p-1" };
+
+describe("a machine that was silent for twelve minutes, and is back", () => {
+  it.each([
+    ["in the same process → was cut off", before, {}, ": was cut off, not down: kept running for 12 min"],
+    [
+      "in another one of the same boot → its shim was restarted",
+      { boot: "b-1", process: "p-2" },
+      {},
+      ": the machine kept running for 12 min, its shim was restarted",
+    ],
+    [
+      "in another boot → was down",
+      { boot: "b-2", process: "p-2" },
+      {},
+      ": was down, started at 2026-01-01T12:00:00Z or just before",
+    ],
+    [
+      "in another boot, and had no answer for a while → it ran since then",
+      { boot: "b-2", process: "p-2" },
+      { noAnswerSeconds: 90 },
+      ": was down, started at 2026-01-01T11:58:30Z or just before",
+    ],
+    [
+      "in another boot, without an answer for longer than it was silent → not before that",
+      { boot: "b-2", process: "p-2" },
+      { noAnswerSeconds: 3600 },
+      ": was down, started at 2026-01-01T11:48:00Z or just before",
+    ],
+    ["without facts that tell its boot → nothing", { boot: undefined, process: "p-1" }, {}, ""],
+  ])("%s", (_, after, more, text) => {
+    const back = { before, after, silentSinceMs: NOW_MS - SILENT_MS, nowMs: NOW_MS, ...more };
+    expect(returnText(back)).toBe(`heard of again after 720 s${text}`);
+  });
+
+  it("and nobody knows what ran before → nothing", () => {
+    const unknown = { boot: undefined, process: undefined };
+    const back = { before: unknown, after: before, silentSinceMs: NOW_MS - 1400, nowMs: NOW_MS };
+    expect(returnText(back)).toBe("heard of again after 1 s");
+  });
+});

@@ -1,0 +1,114 @@
+// The summary of what a node object knows of its machine.
+import { describe, expect, it } from "vitest";
+import { type KnownMachine, stateOf, SUMMARY_LIMITS, summarize } from "../../../shared/fleet/summarize.ts";
+
+const SINCE_MS = Date.UTC(2026, 0, 1);
+const TIME = "2026-01-01T00:00:00Z";
+const condition = (type: string, status: string, message = "m") => ({
+  type,
+  status,
+  reason: "R",
+  message,
+  lastTransitionTime: TIME as never,
+});
+const READY = condition("Ready", "True");
+
+const known = (more: Partial<KnownMachine> = {}): KnownMachine => ({
+  isRevoked: false,
+  phase: "registered",
+  isReady: true,
+  node: { status: { conditions: [condition("MemoryPressure", "False"), READY] } },
+  decided: [],
+  facts: undefined,
+  skewMs: 0,
+  silentSinceMs: null,
+  withheld: "",
+  address: "",
+  process: "",
+  key: { thumbprint: "t", token: "token", pinnedAtMs: SINCE_MS, isUsed: true },
+  ...more,
+});
+const summaryOf = (more: Partial<KnownMachine> = {}) => {
+  const machine = known(more);
+  return summarize(machine, { state: stateOf(machine), sinceMs: SINCE_MS });
+};
+const statusesOf = (more: Partial<KnownMachine>) =>
+  summaryOf(more).conditions.map(({ type, status }) => `${type}=${status}`);
+
+describe("conditions", () => {
+  const node = (...conditions: object[]) => ({ status: { conditions } }) as KnownMachine["node"];
+  it.each<[string, Partial<KnownMachine>, string[]]>([
+    ["of the Node", {}, ["MemoryPressure=False", "Ready=True"]],
+    [
+      "decided, and not written yet → as decided",
+      { decided: [condition("Ready", "False")] },
+      ["MemoryPressure=False", "Ready=False"],
+    ],
+    [
+      "given up by the node controller → Unknown, whatever was decided before",
+      { node: node(condition("Ready", "Unknown")), decided: [READY] },
+      ["Ready=Unknown"],
+    ],
+    ["without a Node → as decided", { node: undefined, decided: [READY] }, ["Ready=True"]],
+    [
+      "more that were decided → before Ready, which is the last",
+      { node: node(READY), decided: [READY, condition("Custom", "True")] },
+      ["Custom=True", "Ready=True"],
+    ],
+    ["of nothing → none", { node: undefined }, []],
+  ])("%s", (_, more, statuses) => {
+    expect(statusesOf(more)).toEqual(statuses);
+  });
+
+  it("more of them, and longer, than an index is to have → cut; Ready stays", () => {
+    const many = Array.from({ length: SUMMARY_LIMITS.conditions + 1 }, (_, at) =>
+      condition(`C${at}`, "True", "m".repeat(600)),
+    );
+    const { conditions } = summaryOf({ node: node(...many, READY) });
+    expect([conditions.length, conditions.at(-1)?.type]).toEqual([SUMMARY_LIMITS.conditions + 1, "Ready"]);
+    expect(conditions[0]).toEqual({
+      type: "C0",
+      status: "True",
+      reason: "R",
+      message: "m".repeat(SUMMARY_LIMITS.messageLength),
+      sinceMs: SINCE_MS,
+    });
+  });
+});
+
+describe("why it is not ready", () => {
+  const notReady = {
+    isReady: false,
+    node: { status: { conditions: [condition("Ready", "False", "no disk")] } },
+  };
+  const unused = { phase: null, node: undefined, key: { ...known().key, isUsed: false } };
+  it.each<[string, Partial<KnownMachine>, string, RegExp]>([
+    ["ready", {}, "ready", /^$/],
+    ["not ready → what the condition says", notReady, "not-ready", /^no disk$/],
+    [
+      "silent → where to look, and what it said last",
+      { ...notReady, silentSinceMs: 7 },
+      "silent",
+      /^no report: .*; it said last: no disk$/,
+    ],
+    ["silent, and was well → where to look", { silentSinceMs: 7 }, "silent", /its shim$/],
+    ["enrolled lately", unused, "not-ready", /not reported yet$/],
+    ["enrolled long ago", { ...unused, silentSinceMs: 7 }, "silent", /never reported/],
+    ["cloned", { phase: "cloned" }, "blocked", /believe it$/],
+    ["without an apiserver", { phase: "apiserver unreachable" }, "cluster-unreachable", /^the apiserver/],
+    ["revoked", { isRevoked: true }, "revoked", /forget it/],
+  ])("%s", (_, more, state, why) => {
+    const summary = summaryOf(more);
+    expect(summary.state).toBe(state);
+    expect(summary.why).toMatch(why);
+  });
+});
+
+it("of the same knowledge is the same text; another boot, or process, is another digest", () => {
+  const facts = (bootID: string) =>
+    ({ machine: { bootID }, platform: { os: "linux", architecture: "arm64" } }) as never;
+  const text = (more: Partial<KnownMachine>) => JSON.stringify(summaryOf(more));
+  expect(text({ facts: facts("b-1") })).toBe(text({ facts: facts("b-1") }));
+  expect(summaryOf({ facts: facts("b-1") }).boot).not.toBe(summaryOf({ facts: facts("b-2") }).boot);
+  expect(summaryOf({ process: "a".repeat(43) }).process).toBe("a".repeat(SUMMARY_LIMITS.process));
+});

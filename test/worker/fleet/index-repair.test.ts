@@ -1,0 +1,168 @@
+// The repair of a fleet index, and its daily check: whom they ask, what they remove, and how they go on after an eviction.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { IndexRepair, REPAIR_LIMITS } from "../../../worker/fleet/index-repair.ts";
+import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+
+let objects = 0;
+beforeEach(() => void vi.spyOn(console, "log").mockReturnValue(undefined));
+
+/** An index of its own with these machines, and a registry with those. */
+function withRepair<T>(
+  { indexed, registered }: { indexed: number[]; registered: number[] },
+  work: (world: ReturnType<typeof worldOf>) => Promise<T>,
+): Promise<T> {
+  const stub = env.INDEX.getByName(`repair-${objects++}`);
+  return runInDurableObject(stub, (_, { storage }) =>
+    work(worldOf(storage, indexed, registered.map(machineName))),
+  );
+}
+
+function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: string[]) {
+  const rows = new MachineRows(sql);
+  for (const index of indexed) rows.take(tellingOf(index, 1));
+  const world = {
+    nowMs: FLEET_START_MS,
+    rows,
+    registered,
+    asked: [] as string[],
+    /** Machines whose objects do not answer, as often as that. */
+    deaf: new Map<string, number>(),
+    /** What objects say that they have told. */
+    told: new Map<string, ReturnType<typeof summaryOf>>(),
+    repair: undefined as unknown as IndexRepair,
+    evict() {
+      world.repair = new IndexRepair({
+        sql,
+        registry: () => ({
+          names: (after, limit) => Promise.resolve(registered.filter((name) => name > after).slice(0, limit)),
+          sampleNames: (limit) => Promise.resolve(registered.slice(0, limit)),
+          countNames: () => Promise.resolve(registered.length),
+          known: (names) => Promise.resolve(names.filter((name) => registered.includes(name))),
+        }),
+        tellAnew: (name) => {
+          world.asked.push(name);
+          const times = world.deaf.get(name) ?? 0;
+          world.deaf.set(name, times - 1);
+          if (times > 0) return Promise.resolve(false);
+          rows.take({ ...tellingOf(0, world.nowMs), name });
+          return Promise.resolve(true);
+        },
+        toldSummary: (name) => Promise.resolve(world.told.get(name) ?? null),
+        summary: (name) => rows.summary(name),
+        remove: (...removed) => void rows.remove(removed[0], removed[1], world.nowMs, removed[2]),
+        nowMs: () => world.nowMs,
+        pause: (ms) => Promise.resolve(void (world.nowMs += ms)),
+      });
+    },
+    /** What is due, once; the times of all that is due. */
+    async turn() {
+      for (const { dueMs, run } of world.repair.duties) if ((dueMs() ?? Infinity) <= world.nowMs) await run();
+      return world.repair.duties.map(({ dueMs }) => dueMs());
+    },
+    names: () =>
+      sql
+        .exec<{ name: string }>("SELECT name FROM machines ORDER BY name")
+        .toArray()
+        .map(({ name }) => name),
+  };
+  world.evict();
+  return world;
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at);
+
+describe("a repair", () => {
+  it("asks every machine once, in portions that an eviction does not begin again", () =>
+    withRepair({ indexed: [], registered: range(0, 1000) }, async (world) => {
+      world.repair.begin("test");
+      let portions = 0;
+      while ((await world.turn())[0] !== null) {
+        portions++;
+        world.evict();
+      }
+      expect(world.asked).toEqual(world.registered);
+      expect(portions).toBeGreaterThan(1);
+      expect(world.nowMs - FLEET_START_MS).toBeGreaterThanOrEqual((1000 / REPAIR_LIMITS.aSecond) * 1000);
+      expect(world.names()).toEqual(world.registered);
+      const { repair, names, machines, log } = await world.repair.state();
+      expect([names, machines, log.length]).toEqual([1000, 1000, 2]);
+      expect(repair).toMatchObject({
+        cause: "test",
+        asked: 1000,
+        failed: 0,
+        removed: 0,
+        endedAtMs: world.nowMs,
+      });
+      expect(repair).not.toHaveProperty("missed");
+    }));
+
+  it("asks those that do not answer once more; who does not then is counted", () =>
+    withRepair({ indexed: [], registered: [1, 2, 3] }, async (world) => {
+      world.deaf.set(machineName(1), 1).set(machineName(2), 2);
+      world.repair.begin("test");
+      await world.turn();
+      expect(world.asked).toEqual([1, 2, 3, 1, 2].map(machineName));
+      expect((await world.repair.state()).repair).toMatchObject({ asked: 3, failed: 1 });
+    }));
+
+  it("removes machines that the registry does not know, wherever they stand", () =>
+    withRepair({ indexed: [0, 5, 60, 999], registered: range(1, 60) }, async (world) => {
+      world.repair.begin("test");
+      await world.turn();
+      expect(world.names()).toEqual(world.registered);
+      expect((await world.repair.state()).repair).toMatchObject({ removed: 3 });
+    }));
+
+  it("under way → is not begun again; one that has ended is", () =>
+    withRepair({ indexed: [], registered: [1] }, async (world) => {
+      for (const cause of ["first", "second"]) world.repair.begin(cause);
+      expect((await world.repair.state()).repair?.cause).toBe("first");
+      await world.turn();
+      world.repair.begin("third");
+      expect((await world.repair.state()).repair).toMatchObject({ cause: "third", endedAtMs: null });
+    }));
+
+  it.each([
+    ["empty, with a registry that is not → begins by itself", [], [1], "the index was empty"],
+    ["empty, as the registry → does not", [], [], undefined],
+    ["not empty → does not", [1], [1, 2], undefined],
+  ])("of an index that is %s", (_, indexed, registered, cause) =>
+    withRepair({ indexed, registered }, async (world) => {
+      await world.repair.care();
+      await world.repair.care();
+      expect((await world.repair.state()).repair?.cause).toBe(cause);
+    }),
+  );
+});
+
+describe("the daily check", () => {
+  const aDayLater = async (world: ReturnType<typeof worldOf>) => {
+    await world.repair.care();
+    expect(await world.turn()).toEqual([null, FLEET_START_MS + REPAIR_LIMITS.checkEveryMs]);
+    world.nowMs += REPAIR_LIMITS.checkEveryMs;
+    await world.turn();
+    return world.repair.state();
+  };
+
+  it("of an index that is right → asks nobody to tell, and writes no log", () =>
+    withRepair({ indexed: [1, 2], registered: [1, 2] }, async (world) => {
+      world.told.set(machineName(1), summaryOf(1));
+      const { check, log } = await aDayLater(world);
+      expect(check).toMatchObject({ compared: 2, absent: [], differing: [], removed: [] });
+      expect([world.asked, log]).toEqual([[], []]);
+    }));
+
+  it("of one that is not → has what differs told again, removes what nobody knows, and says so", () =>
+    withRepair({ indexed: [1, 2, 9], registered: [1, 2, 3] }, async (world) => {
+      world.told.set(machineName(2), summaryOf(2, { state: "silent" }));
+      const { check, log } = await aDayLater(world);
+      const found = { absent: [machineName(3)], differing: [machineName(2)], removed: [machineName(9)] };
+      expect(check).toMatchObject({ compared: 3, ...found });
+      expect(world.asked).toEqual([machineName(3), machineName(2)]);
+      expect(world.names()).toEqual(world.registered);
+      expect(log).toHaveLength(3);
+    }));
+});

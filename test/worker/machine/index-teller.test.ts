@@ -1,0 +1,277 @@
+// How a machine's object tells the fleet index, whatever becomes of the index, the network and the object: each line of
+// history once and in order, one telling at a time, and the last summary in the end.
+import { describe, expect, it, vi } from "vitest";
+import type { MachineTelling, ToldEntry, ToldUntil } from "../../../shared/fleet/summary.ts";
+import { IndexTeller, TELLING_LIMITS } from "../../../worker/machine/index-teller.ts";
+import { randomOf } from "../../hostile/random.ts";
+
+const START_MS = Date.UTC(2026, 0, 1);
+
+/** An index with one row, as machine-rows.ts keeps it. */
+function oneRow() {
+  const index = {
+    known: undefined as { version: number; entryId: number; text: string } | undefined,
+    lines: [] as string[],
+    asked: 0,
+    underWay: 0,
+    take({ version, summary, entries, isSequel }: MachineTelling): ToldUntil {
+      if (!index.known && isSequel) return { entryId: 0 };
+      const { entryId = 0, version: before = 0 } = index.known ?? {};
+      if (version <= before) return { entryId };
+      const fresh = entries.filter(({ id }) => id > entryId);
+      index.lines.push(...fresh.map(({ text }) => text));
+      index.known = { version, entryId: fresh.at(-1)?.id ?? entryId, text: JSON.stringify(summary) };
+      return { entryId: index.known.entryId };
+    },
+    /** What becomes of the next telling. */
+    next: (telling: MachineTelling): Promise<ToldUntil> => Promise.resolve(index.take(telling)),
+    lose() {
+      index.known = undefined;
+      index.lines = [];
+    },
+  };
+  return index;
+}
+
+/** A machine's object: what is in SQLite outlives `evict`. */
+function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () => 1) {
+  const records = new Map<string, string>();
+  const lines: ToldEntry[] = [];
+  let writes = 0;
+  /** Of the object that is in memory: what an evicted one does has no effect. */
+  let life = 0;
+  const store = {
+    get: (key: string) => {
+      const text = records.get(key);
+      return text === undefined ? undefined : (JSON.parse(text) as unknown);
+    },
+    put(key: string, value: unknown) {
+      writes++;
+      machine.rows++;
+      records.set(key, JSON.stringify(value));
+    },
+  };
+  const machine = {
+    nowMs: START_MS,
+    rows: 0,
+    alarmMs: null as number | null,
+    lines,
+    store,
+    teller: undefined as unknown as IndexTeller,
+    evict() {
+      life++;
+      writes = 0;
+      index.underWay = 0;
+      machine.teller = open();
+    },
+    /** The machine is silent, or is back. */
+    turn(isSilent: boolean) {
+      store.put("silentSinceMs", isSilent ? machine.nowMs : null);
+    },
+    async ring() {
+      machine.nowMs = Math.max(machine.nowMs, machine.alarmMs ?? 0);
+      machine.alarmMs = null;
+      await machine.teller.finish();
+    },
+    summary: () => JSON.stringify(machine.teller.toldSummary()),
+  };
+  const history = {
+    add: (kind: ToldEntry["kind"], texts: readonly string[], atMs: number) => {
+      writes++;
+      for (const text of texts)
+        lines.push({ id: lines.length + 1, atMs, kind, text: `${lines.length + 1}: ${text}` });
+    },
+    after: (id: number, limit: number) => lines.slice(id, id + limit),
+    lastId: () => lines.length,
+  };
+  const open = () => {
+    const own = life;
+    const isAlive = () => own === life;
+    const records = { ...store, put: (key: string, value: unknown) => isAlive() && store.put(key, value) };
+    return new IndexTeller({
+      state: { records: records as never, history, tables: { writes: () => writes } },
+      alarm: {
+        atLatest: (atMs) => {
+          if (!isAlive()) return Promise.resolve();
+          machine.alarmMs = Math.min(atMs, machine.alarmMs ?? Infinity);
+          return Promise.resolve();
+        },
+      },
+      index: () => ({
+        tell: async (telling) => {
+          if (!isAlive()) return new Promise(() => undefined);
+          index.asked++;
+          index.underWay++;
+          expect(index.underWay).toBe(1);
+          const answer = await index.next(telling).finally(() => void (isAlive() && index.underWay--));
+          return isAlive() ? answer : new Promise(() => undefined);
+        },
+        remove: () => Promise.resolve(),
+      }),
+      nowMs: () => machine.nowMs,
+      random,
+    });
+  };
+  const enrolment = { name: "edge-1", generation: 3, thumbprint: "t", token: "token", pinnedAtMs: START_MS };
+  records.set("enrolment", JSON.stringify(enrolment));
+  records.set("settled", JSON.stringify({ key: "3 t", toldAtMs: {} }));
+  records.set("registration", JSON.stringify({ phase: "registered" }));
+  records.set("phase", JSON.stringify("registered"));
+  machine.teller = open();
+  return machine;
+}
+
+const overloaded = () => Promise.reject(new Error("overloaded"));
+
+describe("a machine's object", () => {
+  it("tells a change once; a look without one asks nothing and writes nothing, also after an eviction", async () => {
+    const index = oneRow();
+    const machine = machineOf(index);
+    await machine.teller.finish();
+    machine.turn(true);
+    await machine.teller.finish();
+    expect(index.lines).toEqual(["1: not-ready", "2: not-ready → silent"]);
+    const [asked, rows] = [index.asked, machine.rows];
+    for (let looks = 0; looks < 3; looks++) {
+      machine.teller.look("");
+      machine.evict();
+    }
+    await machine.teller.finish();
+    expect([index.asked, machine.rows, machine.alarmMs]).toEqual([asked, rows, null]);
+  });
+
+  it("that the index fails → by the alarm, after half a minute, doubling to ten minutes, until it works", async () => {
+    vi.spyOn(console, "log").mockReturnValue(undefined);
+    const index = oneRow();
+    const machine = machineOf(index);
+    index.next = overloaded;
+    await machine.teller.finish();
+    const waits: number[] = [];
+    for (let failures = 0; failures < 6; failures++) {
+      waits.push(((machine.alarmMs ?? 0) - machine.nowMs) / 1000);
+      // A report in between asks nothing.
+      machine.teller.look("");
+      machine.evict();
+      machine.teller.look("");
+      expect(index.asked).toBe(failures + 1);
+      await machine.ring();
+    }
+    expect(waits).toEqual([30, 60, 120, 240, 480, 600]);
+    index.next = (telling) => Promise.resolve(index.take(telling));
+    await machine.ring();
+    expect(index.lines).toEqual(["1: not-ready"]);
+    expect(machine.store.get("told")).not.toHaveProperty("again");
+  });
+
+  it("whose alarm rings for something else → rings again for that", async () => {
+    vi.spyOn(console, "log").mockReturnValue(undefined);
+    const index = oneRow();
+    const machine = machineOf(index);
+    index.next = overloaded;
+    await machine.teller.finish();
+    const { alarmMs } = machine;
+    machine.alarmMs = null;
+    await machine.teller.finish();
+    expect(machine.alarmMs).toBe(alarmMs);
+  });
+
+  it("that changes all the time → ten tellings at once, then one every ten seconds", async () => {
+    const index = oneRow();
+    const machine = machineOf(index);
+    await machine.teller.finish();
+    for (let second = 1; second <= 60; second++) {
+      machine.nowMs += 1000;
+      machine.turn(second % 2 === 0);
+      machine.teller.look("");
+      await machine.teller.finish();
+    }
+    expect(index.asked).toBeLessThanOrEqual(1 + TELLING_LIMITS.atOnce + 6);
+    machine.nowMs += TELLING_LIMITS.everyMs;
+    await machine.ring();
+    expect(index.lines).toEqual(machine.lines.map(({ text }) => text));
+  });
+
+  it("with more lines than one telling takes → in several, in order; of an unknown machine the last hundred", async () => {
+    const index = oneRow();
+    const machine = machineOf(index);
+    await machine.teller.finish();
+    for (let line = 0; line < 450; line++)
+      machine.lines.push({ id: line + 2, atMs: 0, kind: "phase", text: `${line}` });
+    machine.turn(true);
+    await machine.teller.finish();
+    expect(index.lines).toEqual(machine.lines.map(({ text }) => text));
+    expect(index.asked).toBe(4);
+    index.lose();
+    expect(await machine.teller.tellAnew()).toBe(true);
+    expect(index.lines).toEqual(machine.lines.slice(-TELLING_LIMITS.linesAnew).map(({ text }) => text));
+  });
+
+  it("whose index was lost → tells all with the next change, without being asked", async () => {
+    const index = oneRow();
+    const machine = machineOf(index);
+    for (const isSilent of [false, true]) {
+      machine.turn(isSilent);
+      await machine.teller.finish();
+    }
+    index.lose();
+    machine.turn(false);
+    await machine.teller.finish();
+    expect(index.lines).toEqual(machine.lines.map(({ text }) => text));
+    expect(index.known?.text).toBe(machine.summary());
+  });
+
+  it("that leaves → tells nothing any more", async () => {
+    const index = oneRow();
+    const machine = machineOf(index);
+    await machine.teller.finish();
+    machine.store.put("isLeaving", true);
+    machine.turn(true);
+    machine.teller.look("");
+    await machine.teller.finish();
+    expect(index.asked).toBe(1);
+  });
+});
+
+describe("whatever fails, and whenever the object is evicted", () => {
+  it.each(Array.from({ length: 50 }, (_, seed) => seed))(
+    "→ each line once and in order, seed %i",
+    async (seed) => {
+      vi.spyOn(console, "log").mockReturnValue(undefined);
+      const random = randomOf(seed, 0);
+      const index = oneRow();
+      const machine = machineOf(index, () => random.int(1000) / 1000);
+      /** Those that come later than their answer was waited for. */
+      const late: MachineTelling[] = [];
+      index.next = (telling) => {
+        switch (random.int(5)) {
+          case 0:
+            return overloaded();
+          case 1:
+            index.take(telling);
+            return overloaded();
+          case 2:
+            late.push(telling);
+            return overloaded();
+          default:
+            return Promise.resolve(index.take(telling));
+        }
+      };
+      let isSilent = false;
+      for (let step = 0; step < 60; step++) {
+        machine.nowMs += 1 + 1000 * random.int(20);
+        if (random.int(3) === 0) machine.turn((isSilent = !isSilent));
+        machine.teller.look("");
+        if (random.int(4) === 0) machine.evict();
+        if (machine.alarmMs !== null && machine.alarmMs <= machine.nowMs) await machine.ring();
+        const came = late.splice(0, random.int(2));
+        for (const telling of came) index.take(telling);
+        await Promise.resolve();
+      }
+      index.next = (telling) => Promise.resolve(index.take(telling));
+      for (let alarms = 0; alarms < 3; alarms++) await machine.ring();
+      for (const telling of late) index.take(telling);
+      expect(index.lines).toEqual(machine.lines.map(({ text }) => text));
+      expect(index.known?.text).toBe(machine.summary());
+    },
+  );
+});

@@ -1,0 +1,256 @@
+// Has machines' objects tell the fleet index everything again: all of them where it was lost, and those of a daily sample that
+// differs. Slowly, in portions, by the index's alarm; its progress is in SQLite. Decides nothing about a machine.
+import type { MachineSummary } from "../../shared/fleet/summary.ts";
+import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protocol/index-answers.ts";
+import { withDeadline } from "../kube/deadline.ts";
+import type { Duty } from "./duties.ts";
+
+export const REPAIR_LIMITS = {
+  aSecond: 50,
+  atOnce: 8,
+  /** Names of the registry that are read at once; then the progress is stored. */
+  page: 50,
+  portionMs: 8000,
+  /** How long a machine's object may take. */
+  withinMs: 4000,
+  /** Those that did not answer are asked once more, at the end. */
+  missed: 1000,
+  checkEveryMs: 24 * 3600_000,
+  sample: 50,
+  /** Of the sample, those whose objects are asked. */
+  asked: 5,
+  logLines: 200,
+  shownLines: 20,
+} as const;
+
+/** What of the registry is needed. */
+export interface KnownNames {
+  names: (after: string, limit: number) => Promise<string[]>;
+  sampleNames: (limit: number) => Promise<string[]>;
+  countNames: () => Promise<number>;
+  known: (names: string[]) => Promise<string[]>;
+}
+
+export interface RepairDependencies {
+  sql: SqlStorage;
+  registry: () => KnownNames;
+  /** Has a machine's object tell everything; false: it could not. */
+  tellAnew: (name: string) => Promise<boolean>;
+  /** What a machine's object has told; null: it has more to tell, or no machine. */
+  toldSummary: (name: string) => Promise<MachineSummary | null>;
+  summary: (name: string) => MachineSummary | null;
+  /** Of a machine of this generation, or an older one. */
+  remove: (name: string, generation: number, text: string) => void;
+  /** Typically Date.now. */
+  nowMs: () => number;
+  /** Typically setTimeout. */
+  pause: (ms: number) => Promise<void>;
+}
+
+/** `after`: the last name that was asked; `missed`: those that did not answer; null: nobody was asked again yet. */
+type Repair = IndexRepairing & { after: string; missed: string[]; isSecond: boolean };
+type Row = { name: string; generation: number };
+type Kept = { repair: Repair; check: IndexCheck };
+
+export class IndexRepair {
+  readonly #with: RepairDependencies;
+  readonly duties: readonly Duty[] = [
+    {
+      name: "repair",
+      dueMs: () => (this.#repair?.endedAtMs === null ? 0 : null),
+      run: () => this.#portion(),
+    },
+    {
+      name: "check",
+      dueMs: () => {
+        const checked = this.#kept("check");
+        return checked ? checked.atMs + REPAIR_LIMITS.checkEveryMs : null;
+      },
+      run: () => this.#check(),
+    },
+  ];
+
+  constructor(dependencies: RepairDependencies) {
+    this.#with = dependencies;
+  }
+
+  /** Where one is under way, that one goes on. */
+  begin(cause: string): void {
+    if (this.#repair?.endedAtMs === null) return;
+    const startedAtMs = this.#with.nowMs();
+    const repair: Repair = {
+      cause,
+      startedAtMs,
+      endedAtMs: null,
+      asked: 0,
+      failed: 0,
+      removed: 0,
+      after: "",
+      missed: [],
+      isSecond: false,
+    };
+    this.#keep("repair", repair);
+    this.#note(`repair begins: ${cause}`);
+  }
+
+  /** At certain times: an index that was never told of a machine that the registry knows is repaired. */
+  async care(): Promise<void> {
+    const { nowMs, registry } = this.#with;
+    const checked = this.#kept("check");
+    if (!checked) this.#keep("check", { atMs: nowMs(), compared: 0, absent: [], differing: [], removed: [] });
+    if (this.#repair || this.#count() > 0) return;
+    if ((await registry().countNames()) > 0) this.begin("the index was empty");
+  }
+
+  async state(): Promise<IndexState> {
+    const { registry, sql } = this.#with;
+    const names = await registry().countNames();
+    const log = sql
+      .exec<{ at_ms: number; text: string }>(
+        "SELECT at_ms, text FROM index_log ORDER BY id DESC LIMIT ?",
+        REPAIR_LIMITS.shownLines,
+      )
+      .toArray();
+    const { after: _after, missed: _missed, isSecond: _second, ...repair } = this.#repair ?? { cause: null };
+    return {
+      names,
+      machines: this.#count(),
+      repair: repair.cause === null ? null : repair,
+      check: this.#kept("check") ?? null,
+      log: log.map(({ at_ms, text }) => ({ at: new Date(at_ms).toISOString(), text })),
+    };
+  }
+
+  get #repair(): Repair | undefined {
+    return this.#kept("repair");
+  }
+
+  async #portion(): Promise<void> {
+    const { nowMs } = this.#with;
+    const untilMs = nowMs() + REPAIR_LIMITS.portionMs;
+    for (let repair = this.#repair; repair?.endedAtMs === null && nowMs() < untilMs; repair = this.#repair)
+      this.#keep("repair", await (repair.isSecond ? this.#askAgain(repair) : this.#askPage(repair)));
+  }
+
+  async #askPage(repair: Repair): Promise<Repair> {
+    const { registry } = this.#with;
+    const { page, missed } = REPAIR_LIMITS;
+    const names = await registry().names(repair.after, page);
+    const last = names.length < page ? null : (names.at(-1) ?? null);
+    const removed = await this.#removeUnknown(this.#rowsBetween(repair.after, last, names));
+    const failed = await this.#ask(names);
+    const kept = [...repair.missed, ...failed].slice(0, missed);
+    return {
+      ...repair,
+      after: last ?? repair.after,
+      missed: kept,
+      isSecond: last === null,
+      asked: repair.asked + names.length,
+      failed: repair.failed + failed.length,
+      removed: repair.removed + removed.length,
+    };
+  }
+
+  async #askAgain(repair: Repair): Promise<Repair> {
+    const names = repair.missed.slice(0, REPAIR_LIMITS.page);
+    const failed = await this.#ask(names);
+    const after = {
+      ...repair,
+      missed: repair.missed.slice(names.length),
+      failed: repair.failed - names.length + failed.length,
+    };
+    if (after.missed.length > 0) return after;
+    const { asked, removed } = after;
+    this.#note(`repair ends: ${asked} machines asked, ${after.failed} did not answer, ${removed} removed`);
+    return { ...after, endedAtMs: this.#with.nowMs() };
+  }
+
+  /** At a bounded pace. Returns the names of those that did not tell. */
+  async #ask(names: readonly string[]): Promise<string[]> {
+    const failed: string[] = [];
+    const underWay = new Set<Promise<void>>();
+    for (const name of names) {
+      const asking = this.#inTime(() => this.#with.tellAnew(name), false).then((isTold) => {
+        underWay.delete(asking);
+        if (!isTold) failed.push(name);
+      });
+      underWay.add(asking);
+      await this.#with.pause(1000 / REPAIR_LIMITS.aSecond);
+      if (underWay.size >= REPAIR_LIMITS.atOnce) await Promise.race(underWay);
+    }
+    await Promise.all(underWay);
+    return failed;
+  }
+
+  /** Compares a sample of the registry's names with the rows, a few rows with what objects say, and rows with the registry. */
+  async #check(): Promise<void> {
+    const { registry, sql, nowMs } = this.#with;
+    const { sample, asked } = REPAIR_LIMITS;
+    const names = await registry().sampleNames(sample);
+    const query = "SELECT name FROM machines WHERE name IN (SELECT value FROM json_each(?))";
+    const known = sql
+      .exec<{ name: string }>(query, JSON.stringify(names))
+      .toArray()
+      .map(({ name }) => name);
+    const absent = names.filter((name) => !known.includes(name));
+    const differing: string[] = [];
+    for (const name of known.slice(0, asked)) if (await this.#differs(name)) differing.push(name);
+    const rows = sql
+      .exec<Row>("SELECT name, generation FROM machines ORDER BY RANDOM() LIMIT ?", sample)
+      .toArray();
+    const removed = await this.#removeUnknown(rows);
+    await this.#ask([...absent, ...differing]);
+    this.#keep("check", { atMs: nowMs(), compared: names.length, absent, differing, removed });
+    for (const [what, found] of Object.entries({ "were not in the index": absent, differed: differing }))
+      if (found.length > 0)
+        this.#note(`check: ${found.length} of ${names.length} ${what}: ${found.join(", ")}`);
+  }
+
+  async #differs(name: string): Promise<boolean> {
+    const told = await this.#inTime(() => this.#with.toldSummary(name), null);
+    return told !== null && JSON.stringify(told) !== JSON.stringify(this.#with.summary(name));
+  }
+
+  /** Those that the registry does not know are gone: their objects are. One that has enrolled anew has a newer generation. */
+  async #removeUnknown(rows: readonly Row[]): Promise<string[]> {
+    if (rows.length === 0) return [];
+    const known = new Set(await this.#with.registry().known(rows.map(({ name }) => name)));
+    const unknown = rows.filter(({ name }) => !known.has(name));
+    for (const { name, generation } of unknown) {
+      this.#with.remove(name, generation, "the registry does not know it");
+      this.#note(`removed ${name}: the registry does not know it`);
+    }
+    return unknown.map(({ name }) => name);
+  }
+
+  /** Rows behind `after`, up to `last` (null: all), but for these names. */
+  #rowsBetween(after: string, last: string | null, names: readonly string[]): Row[] {
+    const query = `SELECT name, generation FROM machines WHERE name > ?1 AND (?2 IS NULL OR name <= ?2)
+      AND name NOT IN (SELECT value FROM json_each(?3)) LIMIT 500`;
+    return this.#with.sql.exec<Row>(query, after, last, JSON.stringify(names)).toArray();
+  }
+
+  async #inTime<T>(work: () => Promise<T>, late: T): Promise<T> {
+    return withDeadline(REPAIR_LIMITS.withinMs, work, late).catch(() => late);
+  }
+
+  #count(): number {
+    return this.#with.sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM machines").one().count;
+  }
+
+  #kept<Key extends keyof Kept>(key: Key): Kept[Key] | undefined {
+    const [row] = this.#with.sql.exec<{ value: string }>("SELECT value FROM index_upkeep WHERE key = ?", key);
+    return row && (JSON.parse(row.value) as Kept[Key]);
+  }
+
+  #keep<Key extends keyof Kept>(key: Key, value: Kept[Key]): void {
+    this.#with.sql.exec("INSERT OR REPLACE INTO index_upkeep VALUES (?, ?)", key, JSON.stringify(value));
+  }
+
+  #note(text: string): void {
+    const { sql, nowMs } = this.#with;
+    console.log(JSON.stringify({ message: `fleet index: ${text}` }));
+    sql.exec("INSERT INTO index_log (at_ms, text) VALUES (?, ?)", nowMs(), text.slice(0, 1024));
+    sql.exec("DELETE FROM index_log WHERE id <= (SELECT MAX(id) FROM index_log) - ?", REPAIR_LIMITS.logLines);
+  }
+}

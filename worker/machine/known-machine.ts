@@ -1,0 +1,34 @@
+// What this object knows of its machine, for the fleet index: gathered from the records. Decides and writes nothing.
+import type { KnownMachine } from "../../shared/fleet/summarize.ts";
+import type { Enrolment } from "../storage/records.ts";
+import { leftOutMessage } from "../tick/left-out.ts";
+import { isReady, lastPhase } from "../tick/phase.ts";
+import { hasReported } from "./contact.ts";
+import type { MachineState } from "./machine-state.ts";
+
+/** `address`: from which it reports. Of a machine that has not reported with its pin, nothing older counts. */
+export function knownMachine(
+  { records }: Pick<MachineState, "records">,
+  enrolment: Enrolment,
+  address: string,
+): KnownMachine {
+  const isUsed = hasReported(records);
+  const node = isUsed ? records.get("node")?.node : undefined;
+  const { thumbprint, token, pinnedAtMs } = enrolment;
+  const withheld = [leftOutMessage(records), records.get("bounded")];
+  return {
+    isRevoked: enrolment.isRevoked ?? false,
+    phase: (isUsed && lastPhase(records)) || null,
+    // A Node that is gone, or somebody else's, was Ready when it was last known.
+    isReady: records.get("registration")?.phase === "registered" && isReady(node),
+    node,
+    decided: (isUsed && records.get("decided")) || [],
+    facts: records.get("facts")?.facts,
+    skewMs: (records.get("isSkewed") && records.get("skewMs")) || 0,
+    silentSinceMs: records.get("silentSinceMs") ?? null,
+    withheld: withheld.filter((each) => each !== undefined).join("; "),
+    address,
+    process: (isUsed && records.get("process")?.startId) || "",
+    key: { thumbprint, token, pinnedAtMs, isUsed },
+  };
+}
