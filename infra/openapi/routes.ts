@@ -5,6 +5,7 @@ import { BULK_ROUTES } from "./routes/bulk.ts";
 import { DEPLOYMENT_ROUTES } from "./routes/deployment.ts";
 import { FLEET_ROUTES } from "./routes/fleet.ts";
 import { HEALTH_ROUTES } from "./routes/health.ts";
+import { LIVE_ROUTES } from "./routes/live.ts";
 import { MACHINE_ROUTES } from "./routes/machines.ts";
 import { NODE_ROUTES } from "./routes/nodes.ts";
 import { NOTIFICATION_ROUTES } from "./routes/notifications.ts";
@@ -13,6 +14,7 @@ import { TOKEN_ROUTES } from "./routes/tokens.ts";
 export const ROUTES: readonly Route[] = [
   ...FLEET_ROUTES,
   ...NOTIFICATION_ROUTES,
+  ...LIVE_ROUTES,
   ...NODE_ROUTES,
   ...TOKEN_ROUTES,
   ...ADMINISTRATION_ROUTES,

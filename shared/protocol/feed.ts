@@ -30,10 +30,8 @@ export const feedQuerySchema = z.strictObject({
 });
 
 /** 201 to POST /v1/feed/tickets. */
-export interface FeedTicket {
-  ticket: string;
-  expiresAt: string;
-}
+export const feedTicketSchema = z.object({ ticket: z.string(), expiresAt: z.string() });
+export type FeedTicket = z.infer<typeof feedTicketSchema>;
 
 /** The first message; it is not acknowledged. */
 export interface FeedHello {

@@ -11,6 +11,7 @@ import type { Transport } from "../../node-shim/worker-link/exchange.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol, leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Problem, Reason } from "../../shared/protocol/answers.ts";
+import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
 import { fleetIndex } from "../../worker/env.ts";
 import { problem } from "../../worker/http/problems.ts";
 import worker from "../../worker/index.ts";
@@ -38,6 +39,9 @@ const QUERIES: Readonly<Record<string, string>> = {
     "&unused=false&text=x&since=2026-01-01T00:00:00Z&until=2026-01-01T00:00:00Z&sort=-since&fields=name&limit=1&format=json",
   getFleetHistory:
     "since=2026-01-01T00:00:00Z&until=2026-01-01T00:00:00Z&kind=state&name=x&text=x&limit=1&before=1&format=json",
+  listOutages: "since=2026-01-01T00:00:00Z&until=2026-01-01T00:00:00Z&before=open.1&limit=1",
+  getOutage: "after=a&limit=1",
+  openFeed: "cursor=0123456789abcdef_1",
   getReadiness: "verbose",
   getNodeHistory: "since=2026-01-01T00:00:00Z&kind=registration&limit=1000&before=1000",
   getAudit: `by=machines&target=${NAME}&limit=1&before=1000000`,
@@ -72,6 +76,14 @@ interface Asking {
 
 /** What has to be there first for a route to succeed; absent: the machine NAME. */
 const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
+  getOutage: async () => {
+    for (const index of [970_001, 970_002]) {
+      const silent = { state: "silent", silentSinceMs: 1, address: "198.51.100.97" } as const;
+      await fleetIndex(env).tell(tellingOf(index, 1, silent));
+    }
+    const { outages } = (await operator<OutagesAnswer>("GET", "/v1/outages?limit=1000")).body;
+    return { id: String(outages.find(({ network }) => network === "198.51.100.97")?.id) };
+  },
   revokeToken: async () => (await operator<{ id: string }>("POST", "/v1/tokens", BODIES["mintToken"])).body,
   revokeOperator: async () => {
     await operator("POST", "/v1/operators", {
@@ -159,13 +171,18 @@ function ask({ id: route, path, method }: Route, sent: Sent = {}): Promise<Respo
   const filled = path.replace("{name}", name).replace("{id}", id).replace("{receiver}", receiver);
   return send(query ? `${filled}?${query}` : filled, {
     method: sent.method ?? method,
-    headers: secret === null ? {} : { authorization: `Bearer ${secret}` },
+    headers: {
+      ...(secret !== null && { authorization: `Bearer ${secret}` }),
+      ...(route === "openFeed" && { upgrade: "websocket" }),
+    },
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
 }
 
 /** A field that the schema does not have would be missing in what it parses. */
 async function expectAnswer({ answers }: Route, response: Response): Promise<void> {
+  response.webSocket?.accept();
+  response.webSocket?.close();
   const text = await response.text();
   const answer = answers[response.status];
   expect(answer, `${response.status}: ${text}`).toBeDefined();
@@ -245,7 +262,7 @@ describe("a good request", () => {
 
   it.each(some(({ query }) => query))("%s, without any parameter → as described", async (_, route) => {
     const response = await ask(route, { ...(await PREPARED[route.id]?.()), query: "" });
-    if (response.ok) return expectAnswer(route, response);
+    if (response.ok || response.webSocket) return expectAnswer(route, response);
     await expectRefusal(route, response, { reason: "invalid-query" });
   });
 
@@ -253,13 +270,16 @@ describe("a good request", () => {
     await expectAnswer(route, await ask(route, { ...(await PREPARED[route.id]?.()), secret: VIEW_SECRET }));
   });
 
-  it.each(some(({ method }) => method === "GET"))("%s by HEAD → without a body", async (_, route) => {
-    const response = await ask(route, { ...(await PREPARED[route.id]?.()), method: "HEAD" });
-    expect([Object.keys(route.answers), await response.text()]).toEqual([
-      expect.arrayContaining([String(response.status)]),
-      "",
-    ]);
-  });
+  it.each(some(({ method, id }) => method === "GET" && id !== "openFeed"))(
+    "%s by HEAD → without a body",
+    async (_, route) => {
+      const response = await ask(route, { ...(await PREPARED[route.id]?.()), method: "HEAD" });
+      expect([Object.keys(route.answers), await response.text()]).toEqual([
+        expect.arrayContaining([String(response.status)]),
+        "",
+      ]);
+    },
+  );
 });
 
 describe("a request that is refused", () => {

@@ -2,7 +2,8 @@
 // URL. A ticket opens one feed, once, soon; its SHA-256 alone is stored.
 import { base64url } from "jose";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
-import { type Credential, sha256 } from "../identity/credential.ts";
+import type { Credential } from "../identity/credential.ts";
+import { digestOf } from "../identity/operator.ts";
 
 /** Whose feed it is. */
 export interface FeedHolder {
@@ -20,7 +21,7 @@ export class FeedTickets {
   /** null: too many are out. */
   async mint(holder: FeedHolder, nowMs: number): Promise<{ ticket: string; endsMs: number } | null> {
     const ticket = base64url.encode(crypto.getRandomValues(new Uint8Array(32)));
-    const hash = await sha256(ticket);
+    const hash = await digestOf(ticket);
     this.#sql.exec("DELETE FROM feed_tickets WHERE ends_ms <= ?", nowMs);
     const { out } = this.#sql.exec<{ out: number }>("SELECT COUNT(*) AS out FROM feed_tickets").one();
     if (out >= FEED_LIMITS.tickets) return null;
@@ -32,7 +33,7 @@ export class FeedTickets {
   /** null: it is none, or not any more. */
   async redeem(ticket: string, nowMs: number): Promise<FeedHolder | null> {
     const query = "DELETE FROM feed_tickets WHERE hash = ? RETURNING holder, ends_ms";
-    const [row] = this.#sql.exec<{ holder: string; ends_ms: number }>(query, await sha256(ticket));
+    const [row] = this.#sql.exec<{ holder: string; ends_ms: number }>(query, await digestOf(ticket));
     return row && nowMs < row.ends_ms ? (JSON.parse(row.holder) as FeedHolder) : null;
   }
 }

@@ -1,6 +1,6 @@
 // The feed as a whole, for the index's object: opens sockets, has changes told, and mints tickets. Decides nothing.
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
-import type { Environment } from "../env.ts";
+import { type Environment, registry } from "../env.ts";
 import { isGood } from "../identity/credential.ts";
 import { readCursor } from "./feed-cursor.ts";
 import { FeedSource } from "./feed-source.ts";
@@ -36,7 +36,8 @@ export class Feed {
     this.#feeds = new Feeds({
       source: this.#source,
       sockets: () => ctx.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN),
-      isGood: async (credential) => isGood(credential, env, Date.now()),
+      isGood: (credential) =>
+        isGood(credential, env, Date.now(), (sha256) => registry(env).useOperator(sha256)),
       nowMs: () => Date.now(),
       after: (ms, work) => {
         const timer = setTimeout(work, ms);

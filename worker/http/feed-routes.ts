@@ -35,7 +35,8 @@ feedRoutes.post("/v1/feed/tickets", viewer, noQuery, async (c) => {
 feedRoutes.get("/v1/feed", operatorOrTicket, async (c) => {
   const query = queryOf(c, feedQuerySchema);
   if (query instanceof Response) return query;
-  if (c.req.header("upgrade")?.toLowerCase() !== "websocket") return refuse("upgrade-required");
+  const isUpgrade = c.req.raw.method === "GET" && c.req.header("upgrade")?.toLowerCase() === "websocket";
+  if (!isUpgrade) return refuse("upgrade-required");
   const ticket = ticketOf(c);
   const opening: FeedOpening = {
     by: ticket === null ? await holderOf(c) : { ticket },

@@ -1,0 +1,35 @@
+// What is kept of a credential, and for how long it is good.
+import { base64url } from "jose";
+import { expect, it } from "vitest";
+import { type Credential, credentialOf, isGood } from "../../../worker/identity/credential.ts";
+import { digestOf } from "../../../worker/identity/operator.ts";
+
+const [admin, view, named] = await Promise.all(["a", "v", "n"].map(digestOf));
+const ENV = {
+  ACCESS_TEAM: "team",
+  ACCESS_AUD: "aud",
+  ADMIN_SECRET_SHA256: `${base64url.encode(new Uint8Array(32))} ${admin}`,
+  VIEW_SECRET_SHA256: view!,
+};
+const operatorWith = (role: string) => async (sha256: string) => (sha256 === named ? { role } : null);
+
+const cases: [situation: string, credential: Credential, env: object, role: string, good: boolean][] = [
+  ["the second admin secret", { sha256: admin! }, {}, "", true],
+  ["the view secret", { sha256: view! }, {}, "", true],
+  ["a secret that was replaced", { sha256: view! }, { VIEW_SECRET_SHA256: "" }, "", false],
+  ["an operator's own", { sha256: named! }, {}, "view", true],
+  ["one who may read metrics alone", { sha256: named! }, {}, "metrics", false],
+  ["of nobody any more", { sha256: "x" }, {}, "view", false],
+  ["an assertion until now", { untilMs: 1000 }, {}, "", false],
+  ["an assertion until later", { untilMs: 1001 }, {}, "", true],
+  ["an assertion where Access is off", { untilMs: 1001 }, { ACCESS_TEAM: "" }, "", false],
+];
+it.each(cases)("%s → %5$s", async (_, credential, env, role, good) => {
+  expect(await isGood(credential, { ...ENV, ...env }, 1000, operatorWith(role))).toBe(good);
+});
+
+it("what is kept: a hash, or a time", async () => {
+  const assertion = `x.${base64url.encode(JSON.stringify({ exp: 7 }))}.y`;
+  expect(await credentialOf("a", assertion)).toEqual({ sha256: admin });
+  expect(await credentialOf(null, assertion)).toEqual({ untilMs: 7000 });
+});
