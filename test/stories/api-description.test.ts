@@ -212,8 +212,13 @@ const some = (filter: (route: Route) => unknown) => OPERATORS.filter(filter).map
 beforeAll(() => {
   vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response("ok")));
 });
-afterAll(() => {
+// Other tests expect an index without them.
+afterAll(async () => {
   vi.restoreAllMocks();
+  const { receivers } = (await operator<{ receivers: { name: string }[] }>("GET", "/v1/receivers")).body;
+  for (const { name } of receivers) await operator("DELETE", `/v1/receivers/${name}`);
+  const { mutes } = (await operator<{ mutes: { id: number }[] }>("GET", "/v1/mutes")).body;
+  for (const { id } of mutes) await operator("DELETE", `/v1/mutes/${id}`);
 });
 
 beforeAll(async () => {
@@ -318,7 +323,9 @@ describe("a request that is refused", () => {
   it.each(some(({ refusals }) => refusals?.includes("not-found")))(
     "%s, of nobody → 404",
     async (_, route) => {
-      await expectRefusal(route, await ask(route, { name: NOBODY }), { reason: "not-found" });
+      await expectRefusal(route, await ask(route, { name: NOBODY, receiver: NOBODY }), {
+        reason: "not-found",
+      });
     },
   );
 });

@@ -181,7 +181,7 @@ describe("too many letters", () => {
       expect(fleet.notifications().list()).toMatchObject([{ dead: deadLetters, dropped: 1 }]);
       fleet.behaviour["ops"] = 200;
       fleet.goes(1, "ready");
-      fleet.goes(500, "silent");
+      fleet.goes(500, "silent", { address: "198.51.100.9" });
       await fleet.pass(MINUTE);
       expect(fleet.told()).toEqual([`firing ${machineName(500)} silent`]);
       expect(JSON.parse(fleet.letters.at(-1)!.body)).toMatchObject({ dropped: 1 });
