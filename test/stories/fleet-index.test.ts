@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { MachineSummary, MachineTelling } from "../../shared/fleet/summary.ts";
 import type { IndexState } from "../../shared/protocol/index-answers.ts";
+import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { fleetIndex } from "../../worker/env.ts";
 import { IndexObject } from "../../worker/fleet/index-object.ts";
@@ -59,8 +60,8 @@ function toldLines(name: string, kind = "state"): Promise<string[]> {
 }
 
 /** Of its object, oldest first. */
-async function ownLines(name: string, kind = "state"): Promise<string[]> {
-  const entries = await objectOf(name).history({ kind: kind as "state", limit: 1000 });
+async function ownLines(name: string, kind: HistoryKind = "state"): Promise<string[]> {
+  const entries = await objectOf(name).history({ kind: [kind], limit: 1000 });
   return entries.map(({ text }) => text).toReversed();
 }
 

@@ -19,11 +19,10 @@ import type {
   OriginUse,
   PendingMachine,
 } from "../../shared/protocol/operator-answers.ts";
-import { FEED_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
+import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, fleetIndex, origins, removeSilentNodesDays } from "../env.ts";
-import { claimedKid, type ProvenMachine, verifyBinding } from "../identity/jwt.ts";
-import { mintJoinToken, nameMatches } from "../identity/join-token.ts";
+import { mintJoinToken } from "../identity/join-token.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import { mintOperatorSecret } from "../identity/operator.ts";
 import { withDeadline } from "../kube/deadline.ts";
@@ -31,7 +30,8 @@ import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
 import { machineLog } from "../log.ts";
-import { admit, approvePending, type NotFresh } from "./admission.ts";
+import { approvePending, type NotFresh } from "./admission.ts";
+import { type AdmissionRequest, admitRequest, claimedTokenId } from "./admission-request.ts";
 import { audit, type AuditRecord, type AuditRequest, readAudit } from "./audit.ts";
 import {
   type BulkToPlan,
@@ -53,7 +53,7 @@ import {
   useOperator,
 } from "./operators.ts";
 import { listOriginMachines, listOrigins, noteOrigin, type OriginMachinesRequest } from "./origins.ts";
-import { countPending, listPending, type NotPinned, refused, rejectPending } from "./pending.ts";
+import { countPending, listPending, type NotPinned, rejectPending } from "./pending.ts";
 import {
   confirmPin,
   countPinned,
@@ -73,21 +73,6 @@ import { Refusals } from "./refusals.ts";
 import { listRevocations } from "./revocations.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
-
-export interface AdmissionRequest {
-  name: string;
-  method: string;
-  path: string;
-  binding: string;
-  /** What the binding has to sign, and when this Worker made it. */
-  challenge: string;
-  challengedAtMs: number;
-  machine: ProvenMachine;
-  /** The address that it asks from; "" where the platform does not provide it. */
-  address: string;
-}
-
-const TOKEN_ID = new RegExp(`^[\\w-]{${LIMITS.digestLength}}$`);
 
 export class RegistryObject extends DurableObject<Environment> {
   readonly #sql: SqlStorage;
@@ -134,7 +119,7 @@ export class RegistryObject extends DurableObject<Environment> {
    */
   async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
     const tokenId = claimedTokenId(request.binding);
-    const admitted = await this.#admit(request, tokenId);
+    const admitted = await admitRequest(this.ctx.storage, request, tokenId, origins(this.env));
     if (!admitted.ok && admitted.error.reason === "pending") this.tellPending();
     const cause = !admitted.ok && "cause" in admitted.error ? admitted.error.cause : undefined;
     if (cause === undefined) return admitted;
@@ -143,23 +128,6 @@ export class RegistryObject extends DurableObject<Environment> {
     if (this.#refusals.note(refusal, Date.now()))
       machineLog(name)(`enrolment refused: ${cause}, token ${tokenId ?? "unknown"}`);
     return admitted;
-  }
-
-  async #admit(
-    request: AdmissionRequest,
-    tokenId: string | undefined,
-  ): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
-    const { name, method, path, binding, challenge, challengedAtMs, machine, address } = request;
-    const { thumbprint, key, machineID, systemUUID } = machine;
-    const token = tokenId === undefined ? undefined : findToken(this.#sql, tokenId, Date.now());
-    if (!token) return refused("there is no such token");
-    if (!nameMatches(token.names, name)) return refused("the token is for other names");
-    const signed = { name, method, path, challenge, origins: origins(this.env) };
-    const isBound = await verifyBinding(binding, token.key, signed, thumbprint);
-    if (!isBound) return refused("the token did not sign it");
-    const asked = { key, machineID, systemUUID, address };
-    const asking = { token: token.id, name, thumbprint, machine: asked, challengedAtMs };
-    return this.ctx.storage.transactionSync(() => admit(this.#sql, asking, Date.now()));
   }
 
   /** Has a machine this name, also one that was revoked? */
@@ -412,10 +380,4 @@ export class RegistryObject extends DurableObject<Environment> {
       return result;
     });
   }
-}
-
-/** As whoever asks names it, unverified; undefined where it cannot be one's ID. */
-function claimedTokenId(binding: string): string | undefined {
-  const kid = claimedKid(binding);
-  return kid !== undefined && TOKEN_ID.test(kid) ? kid : undefined;
 }

@@ -91,14 +91,7 @@ export function machineHistory(sql: SqlStorage, tables: Tables): History {
       const kept = withinDay(kind, texts, nowMs);
       if (kept.length === 0) return;
       const added = sql.exec<{ prunes: number }>(INSERT, nowMs, kind, JSON.stringify(kept)).toArray();
-      if (!added.some(({ prunes }) => prunes)) return;
-      sql.exec(
-        `DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?)
-         AND (at_ms < ? OR id <= (SELECT MAX(id) FROM history) - ?)`,
-        PRUNED_AT_ONCE,
-        nowMs - MAX_AGE_MS,
-        HISTORY_LIMITS.entries,
-      );
+      if (added.some(({ prunes }) => prunes)) prune(sql, nowMs);
     },
     read({ since = 0, until = null, before = null, kind, limit }) {
       if (!tables.exist()) return [];
@@ -125,6 +118,17 @@ export function machineHistory(sql: SqlStorage, tables: Tables): History {
       return sql.exec<{ id: number | null }>("SELECT MAX(id) AS id FROM history").one().id ?? 0;
     },
   };
+}
+
+/** Deletes a portion of what is too old, or too much. */
+function prune(sql: SqlStorage, nowMs: number): void {
+  sql.exec(
+    `DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?)
+     AND (at_ms < ? OR id <= (SELECT MAX(id) FROM history) - ?)`,
+    PRUNED_AT_ONCE,
+    nowMs - MAX_AGE_MS,
+    HISTORY_LIMITS.entries,
+  );
 }
 
 /** As many rows as fit into a page, at least one. Older versions stored longer texts. */

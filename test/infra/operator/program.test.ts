@@ -40,11 +40,10 @@ const check = {
 };
 
 const times = { createdAt: entry.at, createdBy: "alice", expiresAt: entry.at };
+const alice = { name: "alice", role: "admin", state: "valid", lastUsedAt: null, ...times };
 const ADMINISTRATION: Record<string, unknown> = {
-  "/v1/operators": {
-    ...{ operators: [{ name: "alice", role: "admin", state: "valid", lastUsedAt: null, ...times }] },
-    ...{ name: "alice", role: "admin", state: "valid", lastUsedAt: null, ...times, secret: "rco_x" },
-  },
+  // The list, and the answer to a new one.
+  "/v1/operators": { operators: [alice], ...alice, secret: "rco_x" },
   "/v1/revocations": {
     revocations: [{ thumbprint: "k", name: "edge-7", at: entry.at, why: "revoked" }],
     next: null,

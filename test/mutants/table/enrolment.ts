@@ -3,7 +3,7 @@ import { mutantsOf } from "../mutant.ts";
 
 const JWT = "worker/identity/jwt.ts";
 const KEYS = "worker/machine/pinned-keys.ts";
-const REGISTRY = "worker/registry/registry-object.ts";
+const REGISTRY = "worker/registry/admission-request.ts";
 const ADMISSION = "worker/registry/admission.ts";
 const PENDING = "worker/registry/pending.ts";
 const PINS = "worker/registry/pins.ts";
@@ -22,7 +22,7 @@ export const enrolmentMutants = [
       "the token before the name",
       REGISTRY,
       'if (!isBound) return refused("the token did not sign it");',
-      'if (!isBound) return findPin(this.#sql, name) ? failure({ reason: "full" }) : refused("the token did not sign it");',
+      'if (!isBound) return storage.sql.exec("SELECT 1 FROM pins WHERE name = ?", name).toArray().length > 0 ? ({ ok: false, error: { reason: "full" } } as never) : refused("the token did not sign it");',
       DEFENCES,
       "learns nothing of a name",
     ],
