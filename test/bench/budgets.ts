@@ -119,7 +119,9 @@ export const BUDGETS: readonly Budget[] = [
     unit: "bytes",
     budget: null,
   },
-  { name: "metrics-scrape", what: "a scrape of 10,000 machines", unit: "ms", budget: 200 },
+  // A scrape may take 200 ms: on a machine that has other work to do, the CPU is what can be judged.
+  { name: "metrics-cpu", what: "a scrape of 10,000 machines: workerd's CPU", unit: "ms", budget: 200 },
+  { name: "metrics-scrape", what: "a scrape of 10,000 machines", unit: "ms", budget: null },
   { name: "metrics-bytes", what: "a scrape of 10,000 machines, in size", unit: "bytes", budget: 2_000_000 },
   {
     name: "heartbeat-rate",

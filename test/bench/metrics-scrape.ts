@@ -14,6 +14,8 @@ const SCRAPES = 21;
 
 interface Scraped {
   ms: number;
+  /** Mean of all: the system counts in hundredths of a second. */
+  cpuMs: number;
   bytes: number;
 }
 
@@ -28,13 +30,15 @@ const scrapes = once(async (progress: Progress): Promise<Scraped[]> => {
     }
     progress(`${SCRAPES} scrapes`);
     const { headers } = worker.operator;
-    const found: Scraped[] = [];
+    const found: Omit<Scraped, "cpuMs">[] = [];
+    const before = worker.cpuMicroseconds();
     for (let round = 0; round < SCRAPES; round++) {
       const startedMs = performance.now();
       const body = await (await fetch(`${worker.url}/metrics`, { headers })).arrayBuffer();
       found.push({ ms: performance.now() - startedMs, bytes: body.byteLength });
     }
-    return found;
+    const cpuMs = (worker.cpuMicroseconds() - before) / 1000 / SCRAPES;
+    return found.map((scraped) => ({ ...scraped, cpuMs }));
   } finally {
     await worker.stop();
   }
@@ -44,6 +48,7 @@ const rounds = async (progress: Progress, of: (scraped: Scraped) => number): Pro
   (await scrapes(progress)).map((scraped) => ({ ours: of(scraped) }));
 
 export const metricsScrapes: Benchmark[] = [
+  { ...budgetOf("metrics-cpu"), measure: (progress) => rounds(progress, ({ cpuMs }) => cpuMs) },
   { ...budgetOf("metrics-scrape"), measure: (progress) => rounds(progress, ({ ms }) => ms) },
   { ...budgetOf("metrics-bytes"), measure: (progress) => rounds(progress, ({ bytes }) => bytes) },
 ];
