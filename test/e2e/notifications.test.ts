@@ -7,10 +7,14 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { freePort } from "../../infra/local/ports.ts";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
+import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { testAlert } from "../../shared/fleet/alert.ts";
 import { messageText } from "../../shared/fleet/message-text.ts";
 import { temporaryFolder } from "./local-cluster.ts";
 import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
+import { thisRun } from "./run-record.ts";
 
 const folder = temporaryFolder();
 const got: { headers: IncomingHttpHeaders; body: string; url: string }[] = [];
@@ -62,6 +66,37 @@ describe("a message of a Worker in workerd", () => {
       `v1,${createHmac("sha256", key).update(signed).digest("base64")}`,
     );
     expect(JSON.parse(body)).toMatchObject({ version: 1, receiver: "ops", alerts: [{ name: "test" }] });
+  });
+
+  it("about a machine that is revoked → leaves by itself, to who asked for it", async () => {
+    await ask("POST", "/v1/receivers", {
+      name: "revocations",
+      url: receiverUrl("/revocations"),
+      states: ["revoked"],
+      delaySeconds: 0,
+    });
+    const { token } = await ask<{ token: string }>("POST", "/v1/tokens", {
+      names: "notified-*",
+      uses: 1,
+      expiresInSeconds: 600,
+    });
+    thisRun().secret("join token", token);
+    const { send, close } = httpTransport(worker.url, 9000);
+    const wish = { name: "notified-1", origin: worker.url, machineID: "m-1", systemUUID: "s-1" };
+    expect(await enrol(send, await makeMachineKey(), { ...wish, joinToken: token })).toMatchObject({
+      ok: true,
+    });
+    close();
+    const headers = { authorization: `Bearer ${worker.adminSecret}` };
+    await fetch(`${worker.url}/v1/nodes/notified-1/revoke`, { method: "POST", headers });
+    await vi.waitFor(() => expect(got.map(({ url }) => url)).toContain("/revocations"), {
+      timeout: 20_000,
+      interval: 50,
+    });
+    const { body } = got.find(({ url }) => url === "/revocations")!;
+    expect(JSON.parse(body)).toMatchObject({
+      alerts: [{ status: "firing", kind: "machine", name: "notified-1", state: "revoked" }],
+    });
   });
 
   it("that is redirected → is not followed", async () => {
