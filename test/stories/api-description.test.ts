@@ -21,6 +21,7 @@ import {
   enrolling,
   facts,
   HEALTHY,
+  indexIsTold,
   mintToken,
   operator,
   send,
@@ -224,7 +225,10 @@ afterAll(async () => {
 beforeAll(async () => {
   await receiver(NAME);
   await shimOf(await enrolled(NAME))(facts(NAME), HEALTHY);
-  await fleetIndex(env).tell({ ...tellingOf(0, 1, {}, [stateEntry(1, "silent", "ready", 0)]), name: NAME });
+  await indexIsTold(NAME);
+  // An address from which it reports is known, as above what its own object says.
+  const told = tellingOf(0, 1, {}, [stateEntry(1, "silent", "ready", 0)]);
+  await fleetIndex(env).tell({ ...told, name: NAME, generation: 1e6 });
 });
 
 it("the table has each route of the Worker, and no other", () => {

@@ -117,7 +117,7 @@ describe("many machines at once", () => {
     const name = "bulk-believe";
     await reporting(name);
     const { body: before } = await plan("believe", [name]);
-    expect(before).toMatchObject({ total: 0, confirmation: null, matches: [{ state: null }] });
+    expect(before).toMatchObject({ total: 0, confirmation: null, matches: [{ name }] });
     const summary = summaryOf(1, { state: "blocked", phase: "cloned" });
     await tellIndex(name, summary);
     expect(await carriedOut("believe", [name])).toMatchObject({

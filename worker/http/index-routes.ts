@@ -3,16 +3,17 @@ import { Hono } from "hono";
 import type { IndexState } from "../../shared/protocol/index-answers.ts";
 import { fleetIndex, registry } from "../env.ts";
 import { operator } from "./operator-access.ts";
+import { noQuery } from "./queries.ts";
 import type { App } from "./responses.ts";
 
 export const indexRoutes = new Hono<App>();
 
-indexRoutes.get("/v1/index", operator, async (c) =>
+indexRoutes.get("/v1/index", operator, noQuery, async (c) =>
   c.json((await fleetIndex(c.env).state()) satisfies IndexState),
 );
 
 /** It can be repeated: a repair that is under way goes on. */
-indexRoutes.post("/v1/index/repair", operator, async (c) => {
+indexRoutes.post("/v1/index/repair", operator, noQuery, async (c) => {
   const { who } = c.var.operator;
   await registry(c.env).noteChange({ who, what: "index.repair", target: "index" });
   return c.json((await fleetIndex(c.env).repair(who)) satisfies IndexState, 202);

@@ -4,6 +4,7 @@ import {
   clusterHistoryQuerySchema,
   originMachinesQuerySchema,
 } from "../../../shared/protocol/operator-api.ts";
+import { indexStateSchema } from "../../../shared/protocol/index-answers.ts";
 import { wholeListSchema } from "../../../shared/protocol/parameters.ts";
 import {
   auditSchema,
@@ -12,7 +13,7 @@ import {
   originsSchema,
 } from "../../../shared/protocol/operator-answers.ts";
 import { FORMAT, list, LISTED } from "../lists.ts";
-import { query, type Route } from "../route.ts";
+import { json, query, type Route } from "../route.ts";
 
 const before = "Only what came before the entry of this ID: the next page.";
 
@@ -31,6 +32,26 @@ export const DEPLOYMENT_ROUTES: readonly Route[] = [
       ...LISTED,
     }),
     answers: { 200: list("A page.", "Audit", auditSchema) },
+  },
+  {
+    method: "GET",
+    path: "/v1/index",
+    id: "getIndex",
+    group: "deployment",
+    who: "view",
+    what: "Show the state of the fleet index itself: its last repair, its last daily check, its log",
+    answers: { 200: json("The state.", "IndexState", indexStateSchema) },
+  },
+  {
+    method: "POST",
+    path: "/v1/index/repair",
+    id: "repairIndex",
+    group: "deployment",
+    who: "admin",
+    what: "Have all machines' objects tell the fleet index everything again",
+    more: "Fifty a second are asked. A repair that is under way goes on.",
+    wakes: true,
+    answers: { 202: json("It is under way.", "IndexState", indexStateSchema) },
   },
   {
     method: "GET",
