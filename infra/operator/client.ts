@@ -5,6 +5,7 @@ import { faultOf } from "../../node-shim/base/fault.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { fault, type OperatorFault } from "./fault.ts";
+import { type HttpAnswer, httpRequest } from "./http-request.ts";
 
 export interface WorkerConnection {
   /** The Worker's origin: `https://rollcall.example.com`. */
@@ -53,16 +54,10 @@ export async function askUnlessSame(
   return body.ok ? success({ body: body.value, etag: response.value.etag }) : body;
 }
 
-interface Answered {
-  status: number;
-  text: string;
-  etag: string | undefined;
-}
-
 function bodyOf(
   { url }: WorkerConnection,
   request: OperatorRequest,
-  { status, text }: Answered,
+  { status, text }: HttpAnswer,
 ): Result<unknown, OperatorFault> {
   if (status >= 300 && status < 400)
     return fault("refused", `${url} wants a login (Cloudflare Access): ${LOGIN}`);
@@ -103,17 +98,12 @@ function inTypedWords(
 async function send(
   { url, headers }: WorkerConnection,
   { method, path, body, withinMs = DEADLINE_MS }: OperatorRequest,
-): Promise<Result<Answered, OperatorFault>> {
-  const init = body === undefined ? {} : { body: JSON.stringify(body) };
+): Promise<Result<HttpAnswer, OperatorFault>> {
+  const text = body === undefined ? {} : { body: JSON.stringify(body) };
   try {
-    // A redirect (Access's login page) must not be given the secret.
-    const signal = AbortSignal.timeout(withinMs);
-    const response = await fetch(url + path, { method, headers, redirect: "manual", signal, ...init });
-    const etag = response.headers.get("etag") ?? undefined;
-    return success({ status: response.status, text: await response.text(), etag });
+    return success(await httpRequest(url + path, { method, headers, withinMs, ...text }));
   } catch (error) {
-    const { cause } = error as Error;
-    return fault("unreachable", `${url} cannot be reached: ${faultOf(cause ?? error)}`);
+    return fault("unreachable", `${url} cannot be reached: ${faultOf(error)}`);
   }
 }
 

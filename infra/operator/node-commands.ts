@@ -1,12 +1,13 @@
 // rollcall node …: one machine, by its Node's name. What is done to machines is a command of its own as well: `rollcall
 // forget edge-7` is `rollcall node forget edge-7`.
 import { type Command, Option } from "commander";
-import { historySchema, sendersSchema, shownNodeSchema } from "../../shared/protocol/operator-answers.ts";
+import { historySchema, sendersSchema, wholeNodeSchema } from "../../shared/protocol/operator-answers.ts";
 import { RUNTIME_NEEDS, type RuntimeNeed } from "../../shared/protocol/operator-api.ts";
+import { success } from "../../shared/result.ts";
 import { actOnOne } from "./acts/act-on-one.ts";
 import { ACTIONS, BULK_ACTIONS, noMachine, nodePath } from "./acts/actions.ts";
-import { answer, answerLog, done, shown } from "./answer.ts";
-import type { OperatorRequest } from "./client.ts";
+import { answer, answerLog, connect, done, fail, print, shown } from "./answer.ts";
+import { ask, type OperatorRequest, readAnswer } from "./client.ts";
 import { nodeScreen } from "./node-screen.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { pendingCommands } from "./pending-commands.ts";
@@ -45,8 +46,29 @@ export function nodeCommands(program: OperatorProgram): void {
   pendingCommands(program, program, "approvals");
 }
 
-const getNode = (program: OperatorProgram, name: string) =>
-  answer(program, get(name), shown(shownNodeSchema, nodeScreen));
+/** Lines of history on its screen. */
+const LAST_LINES = 6;
+
+async function getNode(program: OperatorProgram, name: string): Promise<void> {
+  const connection = connect(program);
+  if (!connection.ok) return fail(program, connection.error);
+  const [sent, history] = await Promise.all([
+    ask(connection.value, get(name)),
+    ask(connection.value, get(name, `/history?limit=${LAST_LINES}`)),
+  ]);
+  if (!sent.ok) return fail(program, sent.error);
+  if (!history.ok) return fail(program, history.error);
+  await print(
+    program,
+    () => {
+      const node = readAnswer(wholeNodeSchema, sent.value);
+      const log = readAnswer(historySchema, history.value);
+      if (!node.ok) return node;
+      return log.ok ? success(nodeScreen(node.value, log.value.entries)) : log;
+    },
+    sent.value,
+  );
+}
 
 function actionCommands(program: OperatorProgram, node: Command): void {
   for (const action of BULK_ACTIONS) {

@@ -1,47 +1,158 @@
-// One machine on one screen: what is known of it, why it is not ready, and what to do. Pure.
+// One machine on one screen: its state, why it is not ready and what to do, its conditions, how much room is left, what it
+// runs, and what happened last. Pure.
+import * as z from "zod/mini";
 import { PHASE_EXPLANATIONS, STATE_EXPLANATIONS } from "../../shared/fleet/explanations.ts";
-import type { ShownNode } from "../../shared/protocol/operator-answers.ts";
+import type { HistoryEntry, WholeNode } from "../../shared/protocol/operator-answers.ts";
+import { paintOf } from "./fleet/machine-list.ts";
 import { ageOf } from "./render/age.ts";
 import type { Paint } from "./render/screen.ts";
 import { type Shown, textOf } from "./render/shown.ts";
 import { pairs } from "./render/table.ts";
 
-type Line = readonly [name: string, text: string, paint?: Paint];
+type Line = readonly [name: string, text: string, paint?: Paint | undefined];
 
-export const nodeScreen = (node: ShownNode): Shown =>
-  textOf(({ screen, nowMs }) => pairs(nodeLines(node, nowMs), screen));
-
-function nodeLines(node: ShownNode, nowMs: number): Line[] {
-  const { name, phase, isReady, silentSince, lastReportAt, conditions, thumbprint, runtime } = node;
-  const wasReady = isReady ? "yes" : "no";
-  const todo = todoOf(node);
-  return [
-    ["name", name],
-    ["phase", phase ?? "never reported"],
-    ["ready", silentSince ? `${wasReady} when it was heard of last` : wasReady, isReady ? "green" : "red"],
-    ...(silentSince ? [["silent since", withAge(silentSince, nowMs)] as const] : []),
-    ...(todo ? [["what to do", todo, "yellow"] as const] : []),
-    [
-      "last report",
-      lastReportAt ? withAge(lastReportAt, nowMs) : "not known here: see history, or the Node's lease",
-    ],
-    ...conditions.map(({ type, status, message }): Line => [
-      type,
-      message ? `${status}: ${message}` : status,
-    ]),
-    ["runtime", runtime],
-    ["key", thumbprint],
-  ];
-}
+/** `entries`: the last lines of its history, newest first. */
+export const nodeScreen = (node: WholeNode, entries: readonly HistoryEntry[]): Shown =>
+  textOf(({ screen, nowMs }) => {
+    const parts = [
+      [...stateLines(node, nowMs), ...todoLines(node)],
+      conditionLines(node, nowMs),
+      vitalsLines(node),
+      machineLines(node),
+      workerLines(node, nowMs),
+      entries.toReversed().map(({ at, text }): Line => [at.slice(0, 19) + "Z", text]),
+    ];
+    return parts
+      .filter((lines) => lines.length > 0)
+      .map((lines) => pairs(lines, screen))
+      .join("\n");
+  });
 
 const withAge = (at: string, nowMs: number) => `${at} (${ageOf(at, nowMs)} ago)`;
 
-function todoOf({ name, phase, isReady, silentSince }: ShownNode): string {
-  if (silentSince) return named(STATE_EXPLANATIONS.silent.todo, name);
-  if (phase === null || isReady) return "";
-  const known = Object.entries(PHASE_EXPLANATIONS).find(([each]) => each === phase);
-  if (phase === "registered") return "see to what the condition Ready says";
-  return known ? named(known[1].todo, name) : "";
+function stateLines({ name, summary, phase, isReady, silentSince, node }: WholeNode, nowMs: number): Line[] {
+  const wasReady = isReady ? "yes" : "no";
+  const { isUnschedulable = false } = summary ?? {};
+  return [
+    ["name", name],
+    ...(summary
+      ? [
+          [
+            "state",
+            `${summary.state} since ${withAge(summary.since, nowMs)}`,
+            paintOf(summary.state),
+          ] as const,
+        ]
+      : []),
+    ["phase", phase ?? "never reported"],
+    [
+      "ready",
+      silentSince ? `${wasReady} when it was heard of last` : wasReady,
+      isReady && !silentSince ? "green" : "red",
+    ],
+    ...(silentSince ? [["silent since", withAge(silentSince, nowMs)] as const] : []),
+    ...(isUnschedulable ? [["cordoned", "yes"] as const] : []),
+    ...(node === null && phase !== null ? [["Node", "there is none, as far as is known"] as const] : []),
+  ];
 }
 
-const named = (todo: string, name: string) => todo.replaceAll("NAME", name);
+/** Nothing where all is well. */
+function todoLines(node: WholeNode): Line[] {
+  const { summary } = node;
+  const todo = todoOf(node);
+  return [
+    ...(summary?.why ? [["why", summary.why] as const] : []),
+    ...(todo ? [["what to do", todo.replaceAll("NAME", node.name), "yellow"] as const] : []),
+    ...(summary?.withheld ? [["withheld", summary.withheld] as const] : []),
+  ];
+}
+
+function todoOf({ phase, isReady, silentSince, key }: WholeNode): string {
+  if (key.isRefused) return STATE_EXPLANATIONS.revoked.todo;
+  if (silentSince) return STATE_EXPLANATIONS.silent.todo;
+  if (phase === null)
+    return "it has enrolled and never reported: start its shim, `node-shim status` says more there";
+  if (phase === "registered") return isReady ? "" : "see to what the condition Ready says";
+  return Object.entries(PHASE_EXPLANATIONS).find(([each]) => each === phase)?.[1].todo ?? "";
+}
+
+/** Of the Node, with since when; those that were decided and are not written yet stand first. */
+function conditionLines({ conditions, summary }: WholeNode, nowMs: number): Line[] {
+  return conditions.map(({ type, status, message = "" }): Line => {
+    const since = ageOf(summary?.conditions.find((each) => each.type === type)?.since, nowMs);
+    const isWell = status === (type === "Ready" ? "True" : "False");
+    const text = `${status}${since && ` for ${since}`}${message && `: ${message}`}`;
+    return [type, text, isWell ? undefined : "red"];
+  });
+}
+
+const signalsSchema = z.object({ signals: z.record(z.string(), z.tuple([z.number(), z.number()])) });
+
+/** What is left of each thing, and what has to be left of it. */
+function vitalsLines({ vitals, thresholds: { hard, soft } }: WholeNode): Line[] {
+  const { data } = signalsSchema.safeParse(vitals);
+  return Object.entries(data?.signals ?? {}).map(([signal, [available, capacity]]): Line => {
+    const amount = /memory|fs\.available/.test(signal) ? binary : String;
+    const percent = capacity > 0 ? ` (${Math.floor((available / capacity) * 100)}%)` : "";
+    const limits = [
+      ...(hard[signal] ? [`at least ${hard[signal]}`] : []),
+      ...(soft[signal] ? [`soft ${soft[signal]}`] : []),
+    ].join(", ");
+    return [signal, `${amount(available)} of ${amount(capacity)}${percent}${limits && `; ${limits}`}`];
+  });
+}
+
+const UNITS = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
+
+/** `17.1Gi` */
+function binary(bytes: number): string {
+  let [amount, unit] = [bytes, 0];
+  while (amount >= 1024 && unit < UNITS.length - 1) [amount, unit] = [amount / 1024, unit + 1];
+  return `${amount >= 100 || unit === 0 ? Math.floor(amount) : amount.toFixed(1)}${UNITS[unit]}`;
+}
+
+function machineLines({ summary, machine, runtime, skewMs, isSkewed }: WholeNode): Line[] {
+  const skew: Line[] =
+    isSkewed && skewMs !== null
+      ? [["clock", `${Math.round(skewMs / 1000)}s ahead of the Worker's`, "yellow"]]
+      : [];
+  if (!summary) return [["machine ID", machine.machineID], ["runtime", runtime], ...skew];
+  const { versions, addresses, address, capacity } = summary;
+  const { shim, kernel, os, runtime: container, architecture } = versions;
+  const known = (texts: string[]) => texts.filter((text) => text !== "").join(", ");
+  return [
+    ["shim", shim || "not known"],
+    ["system", known([os, kernel, architecture])],
+    ["runtime", known([container, runtime === "auto" ? "" : `--runtime ${runtime}`]) || "none"],
+    [
+      "capacity",
+      Object.entries(capacity)
+        .map(([what, amount]) => `${what} ${amount}`)
+        .join(", "),
+    ],
+    ["addresses", addresses.map((each) => `${each.type} ${each.address}`).join(", ")],
+    ...(address ? [["reports from", address] as const] : []),
+    ["machine ID", machine.machineID],
+    ...skew,
+  ];
+}
+
+function workerLines(node: WholeNode, nowMs: number): Line[] {
+  const { lastReportAt, deadlines, outbox, key, transport } = node;
+  const waiting =
+    outbox.oldest === null ? "none" : `${outbox.waiting}, the oldest since ${withAge(outbox.oldest, nowMs)}`;
+  const dropped = outbox.dropped > 0 ? `; ${outbox.dropped} were dropped` : "";
+  return [
+    [
+      "last report",
+      lastReportAt
+        ? `${withAge(lastReportAt, nowMs)}, by ${transport}`
+        : "not known here: see history, or the Node's lease",
+    ],
+    ...(deadlines.lease ? [["lease until", deadlines.lease] as const] : []),
+    ["events waiting", waiting + dropped],
+    ["key", `${key.thumbprint}, since ${key.pinnedAt}`],
+    ...(key.next ? [["next key", key.next] as const] : []),
+    ["join token", key.token],
+  ];
+}

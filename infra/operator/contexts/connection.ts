@@ -59,7 +59,10 @@ export function connectionOf(
 
 export function contextOf(flags: ConnectionFlags, environment: OperatorEnvironment): Result<FoundContext> {
   const { url, state } = flags;
-  if (state !== undefined) return localContext(state);
+  if (state !== undefined)
+    return (url ?? flags.context) === undefined
+      ? localContext(state)
+      : failure("--state names a Worker, as --url and --context do: pass one of them");
   const name = flags.context ?? (url === undefined ? environment.ROLLCALL_CONTEXT || undefined : undefined);
   if (name !== undefined) return named(name, url, environment);
   if (url !== undefined) return success({ url, source: "--url", takesEnvironment: true });
