@@ -8,6 +8,7 @@ import { ageOf } from "./render/age.ts";
 import type { Paint } from "./render/screen.ts";
 import { type Shown, textOf } from "./render/shown.ts";
 import { pairs } from "./render/table.ts";
+import { widthOf } from "./render/text.ts";
 
 type Line = readonly [name: string, text: string, paint?: Paint | undefined];
 
@@ -20,11 +21,11 @@ export const nodeScreen = (node: WholeNode, entries: readonly HistoryEntry[]): S
       vitalsLines(node),
       machineLines(node),
       workerLines(node, nowMs),
-      entries.toReversed().map(({ at, text }): Line => [at.slice(0, 19) + "Z", text]),
     ];
-    return parts
-      .filter((lines) => lines.length > 0)
-      .map((lines) => pairs(lines, screen))
+    const width = Math.max(...parts.flat().map(([name]) => widthOf(name)));
+    const last = entries.toReversed().map(({ at, text }): Line => [`${at.slice(0, 19)}Z`, text]);
+    return [...parts.map((lines) => pairs(lines, screen, width)), pairs(last, screen)]
+      .filter((text) => text !== "")
       .join("\n");
   });
 

@@ -11,6 +11,7 @@ import { explainCommand } from "./explain-command.ts";
 import { historyCommand } from "./fleet/history-command.ts";
 import { nodesCommand } from "./fleet/nodes-command.ts";
 import { outagesCommand } from "./fleet/outages-command.ts";
+import { repairCommand } from "./fleet/repair-command.ts";
 import { watchCommand } from "./fleet/watch-command.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { operatorCommands } from "./operator-commands.ts";
@@ -81,6 +82,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   administrationCommands(program);
   statusCommand(program);
   readyCommand(program);
+  repairCommand(program);
   clusterCommand(program);
   originCommands(program);
   contextCommands(program);

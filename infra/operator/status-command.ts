@@ -1,7 +1,9 @@
 // rollcall status: the Worker on one screen: does it work, how are the machines, how is the fleet index.
 import type * as z from "zod/mini";
 import { machinesSchema } from "../../shared/protocol/fleet-answers.ts";
+import { type IndexState, indexStateSchema } from "../../shared/protocol/index-answers.ts";
 import { type ReadinessAnswer, readinessSchema } from "../../shared/protocol/operator-answers.ts";
+import { type OutagesAnswer, outagesSchema } from "../../shared/protocol/outages.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { connect, fail, print } from "./answer.ts";
@@ -10,6 +12,7 @@ import { EXIT_CODES, type OperatorFault } from "./fault.ts";
 import { countsLine } from "./fleet/machine-list.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { checkLines } from "./print.ts";
+import { ageOf } from "./render/age.ts";
 import { type Paint, PIPE } from "./render/screen.ts";
 import { type Shown, textOf, type ScreenView } from "./render/shown.ts";
 import { pairs } from "./render/table.ts";
@@ -23,7 +26,7 @@ export function statusCommand(program: OperatorProgram): void {
   program
     .command("status")
     .description(
-      "Whether the Worker works, how many machines are in which state, and how long the cluster's token is good.",
+      "Whether the Worker works, how many machines are in which state, outages, and the fleet index.",
     )
     .addHelpText("after", HELP)
     .action(() => status(program));
@@ -37,6 +40,8 @@ export interface WorkerStatus {
   commandLine: string;
   readiness: ReadinessAnswer;
   machines: Part<{ fleet: Record<string, number> }>;
+  outages: Part<OutagesAnswer>;
+  index: Part<IndexState>;
 }
 
 async function status(program: OperatorProgram): Promise<void> {
@@ -53,26 +58,33 @@ async function askAll(connection: WorkerConnection): Promise<Result<WorkerStatus
     const answered = await ask(connection, { method: "GET", path, answersWith: 503 });
     return answered.ok ? readAnswer(schema, answered.value) : answered;
   };
-  const [readiness, machines] = await Promise.all([
+  const [readiness, machines, outages, index] = await Promise.all([
     get(readinessSchema, "/readyz"),
     get(machinesSchema, "/v1/machines?fields=name&limit=1"),
+    get(outagesSchema, "/v1/outages?limit=100"),
+    get(indexStateSchema, "/v1/index"),
   ]);
   if (!readiness.ok) return readiness;
   return success({
     url: connection.url,
     commandLine: VERSION,
     readiness: readiness.value,
-    machines: machines.ok ? { fleet: machines.value.counts.fleet } : { fault: machines.error.says },
+    machines: machines.ok ? { fleet: machines.value.counts.fleet } : partOf(machines),
+    outages: partOf(outages),
+    index: partOf(index),
   });
 }
+
+const partOf = <T>(result: Result<T, OperatorFault>): Part<T> =>
+  result.ok ? result.value : { fault: result.error.says };
 
 const isFault = (part: object): part is { fault: string } => "fault" in part;
 
 export const statusShown = (status: WorkerStatus): Shown => textOf((view) => statusText(status, view));
 
 function statusText(status: WorkerStatus, view: ScreenView): string {
-  const { url, commandLine, readiness, machines } = status;
-  const { screen } = view;
+  const { url, commandLine, readiness, machines, outages, index } = status;
+  const { screen, nowMs } = view;
   const wrong = readiness.checks.filter(({ state }) => state !== "ok");
   const token = readiness.checks.find(({ check }) => check === "token");
   const lines = pairs(
@@ -86,6 +98,8 @@ function statusText(status: WorkerStatus, view: ScreenView): string {
           ? machines.fault
           : countsLine({ matching: machines.fleet, fleet: machines.fleet }, PIPE),
       ],
+      ["outages", isFault(outages) ? outages.fault : outageWords(outages, nowMs)],
+      ["fleet index", isFault(index) ? index.fault : indexWords(index, nowMs)],
       ["command line", commandLine],
     ],
     screen,
@@ -99,4 +113,27 @@ function worksWords({ state, checks }: ReadinessAnswer): string {
   const well = checks.filter((check) => check.state === "ok").length;
   const words = { ok: "yes", warning: "yes, with warnings", failed: "no" } as Record<string, string>;
   return `${words[state] ?? state}: ${well} of ${checks.length} checks are well`;
+}
+
+function outageWords({ outages }: OutagesAnswer, nowMs: number): string {
+  const open = outages.filter(({ endedAt }) => endedAt === null);
+  if (open.length === 0) return "none";
+  return open
+    .map(({ network, silent, startedAt }) => `${network} (${silent} silent, ${ageOf(startedAt, nowMs)})`)
+    .join(", ");
+}
+
+/** How many machines it knows, and of what it was in doubt. */
+export function indexWords({ names, machines, repair, check }: IndexState, nowMs: number): string {
+  const known = names === machines ? `knows all ${names} machines` : `knows ${machines} of ${names} machines`;
+  const words = [known];
+  if (repair && repair.endedAtMs === null) words.push(`a repair is under way: ${repair.asked} asked`);
+  if (check && check.compared > 0) {
+    const { absent, differing, removed } = check;
+    const found = absent.length + differing.length + removed.length;
+    words.push(
+      `checked ${ageOf(check.atMs, nowMs)} ago: ${found === 0 ? "no difference" : `${found} differences`}`,
+    );
+  }
+  return words.join("; ");
 }

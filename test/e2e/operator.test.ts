@@ -215,6 +215,8 @@ describe("rollcall", () => {
     [["settings"], 0, /\nDEPLOYMENT +/],
     [["silent-nodes", "--days", "30"], 0, /^0 machines; no Node is removed/],
     [["bulk", "list"], 0, /^ID/],
+    [["outages", "--since", "7d"], 0, /^no outages\n/],
+    [["repair", "index"], 0, /knows /],
   ])("%j against a Worker → %i", async (args, code, text) => {
     const ended = await rollcall(args);
     expect(ended.stdout + ended.stderr).toMatch(text);

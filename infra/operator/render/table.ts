@@ -92,8 +92,9 @@ const LEAST_TEXT = 16;
 export function pairs(
   rows: readonly (readonly [name: string, text: string, paint?: Paint | undefined])[],
   screen: TerminalScreen,
+  nameWidth = 0,
 ): string {
-  const width = Math.max(0, ...rows.map(([name]) => widthOf(name)));
+  const width = Math.max(nameWidth, ...rows.map(([name]) => widthOf(name)));
   return rows
     .map(([name, text, paint]) => {
       const indent = " ".repeat(width + GAP);

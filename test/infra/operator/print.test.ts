@@ -12,6 +12,7 @@ import {
 } from "../../../infra/operator/print.ts";
 import { PIPE } from "../../../infra/operator/render/screen.ts";
 import type { Shown } from "../../../infra/operator/render/shown.ts";
+import { wholeNode } from "./made-up-node.ts";
 
 const textOf = ({ text }: Shown) => text({ screen: PIPE, nowMs: Date.parse(at), isWide: false });
 
@@ -23,15 +24,8 @@ const pending = { name: EVIL, token: EVIL, ...machine, askedAt: at, expiresAt: a
 const token = { id: "i", names: EVIL, state: "valid" as const, used: 0, reserved: 0, uses: 1, expiresAt: at };
 const more = { createdBy: EVIL, createdAt: at, rejoin: false, withoutFactsOnlyTaint: false };
 
-const node = {
-  name: EVIL,
-  thumbprint: EVIL,
-  phase: EVIL,
-  isReady: false,
-  silentSince: null,
-  lastReportAt: at,
-  runtime: EVIL,
-};
+const conditions = [{ type: EVIL, status: EVIL, message: EVIL }];
+const node = wholeNode({ name: EVIL, thumbprint: EVIL, phase: EVIL, runtime: EVIL, conditions });
 
 const sender = { machineID: EVIL, bootID: EVIL, process: EVIL, since: at, isBelieved: true };
 const check = { check: "ORIGINS", state: "failed", message: "it is empty", checkedAt: at, since: at };
@@ -44,7 +38,7 @@ it("readiness → a line for each check, and what to do below it", () => {
 });
 
 it.each([
-  ["a machine", nodeScreen({ ...node, conditions: [{ type: EVIL, status: EVIL, message: EVIL }] })],
+  ["a machine", nodeScreen(node, [{ id: 1, at, kind: EVIL, text: EVIL }])],
   ["machines that wait", pendingList([pending])],
   ["the audit log", auditList([{ id: 1, at, who: EVIL, what: EVIL, target: EVIL, detail: EVIL }])],
   ["a history", historyList([{ id: 1, at, kind: EVIL, text: EVIL }])],
@@ -56,17 +50,6 @@ it.each([
   const table = textOf(shown);
   expect(table).toContain("a\u{FFFD}[2J\u{FFFD}\u{FFFD}b");
   expect(table.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-});
-
-test.each<[situation: string, known: { isReady: boolean; silentSince: string | null }, line: string]>([
-  ["Ready", { isReady: true, silentSince: null }, "yes"],
-  ["not Ready", { isReady: false, silentSince: null }, "no"],
-  ["Ready, then silent", { isReady: true, silentSince: at }, "yes when it was heard of last"],
-  ["not Ready, then silent", { isReady: false, silentSince: at }, "no when it was heard of last"],
-])("a machine that is %s → ready says so", (_, known, line) => {
-  expect(textOf(nodeScreen({ ...node, ...known, conditions: [] }))).toMatch(
-    new RegExp(`^ready +${line}$`, "m"),
-  );
 });
 
 test.each<[situation: string, roles: string[] | undefined, shown: string]>([

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it, test } from "vitest";
 import { EXIT_CODES } from "../../../infra/operator/fault.ts";
 import { ROOT } from "../../e2e/local-cluster.ts";
 import { type FakeWorker, fakeWorker, play } from "./played.ts";
+import { wholeNode } from "./made-up-node.ts";
 
 const page = readFileSync(join(ROOT, "docs/rollcall.md"), "utf8");
 const [, rows = ""] = /<!-- one command -->([^]*)<!-- end of one command -->/.exec(page) ?? [];
@@ -20,16 +21,6 @@ const machine = {
   address: "203.0.113.7",
 };
 const versions = { shim: "0.1.0", kernel: "", os: "", runtime: "", architecture: "" };
-const node = {
-  name: "edge-7",
-  thumbprint: "k",
-  phase: "registered",
-  isReady: true,
-  silentSince: null,
-  lastReportAt: null,
-  runtime: "auto",
-  conditions: [],
-};
 const entry = { id: 1, at: "2026-01-01T00:00:00Z", name: "edge-7", kind: "state", text: "silent → ready" };
 const check = {
   check: "token",
@@ -52,12 +43,13 @@ const ADMINISTRATION: Record<string, unknown> = {
   "/v1/silent-nodes": { nodes: [{ name: "edge-7", silentSince: entry.at }], removedAfterDays: null },
   "/v1/bulk": { bulks: [] },
   "/v1/outages": { outages: [], next: null },
+  "/v1/index": { names: 1, machines: 1, repair: null, check: null, log: [] },
 };
 
 let worker: FakeWorker;
 beforeAll(async () => {
   worker = await fakeWorker(({ path, query }) => {
-    if (path === "/v1/nodes/edge-7") return { body: node };
+    if (path === "/v1/nodes/edge-7") return { body: wholeNode() };
     if (path.endsWith("/history")) return { body: { entries: "before" in query ? [] : [entry] } };
     if (path in ADMINISTRATION) return { body: ADMINISTRATION[path] };
     if (path === "/readyz") return { body: { state: "ok", checks: [check] } };
@@ -99,7 +91,7 @@ test.each([
     ["status"],
     "the Worker",
     0,
-    /^worker +http:[^]*works +yes: 1 of 1 checks are well\ncluster token +good for 90 days\nmachines +1 machine: 1 ready\n/,
+    /^worker +http:[^]*works +yes: 1 of 1 checks are well\ncluster token +good for 90 days\nmachines +1 machine: 1 ready\noutages +none\nfleet index +knows all 1 machines\n/,
   ],
   [["explain", "DiskPressure"], "a condition", 0, /^condition +DiskPressure\nmeans +True: less disk/],
   [["explain", "two-shims", "-o", "json"], "a phase, with a hyphen", 0, /"word": "two shims"/],
