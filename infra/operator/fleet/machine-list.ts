@@ -35,6 +35,13 @@ interface MachineColumn extends TableColumn<PartialMachine> {
 const internalIp = ({ addresses = [] }: PartialMachine) =>
   addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
 
+/** Those that are not as they should be: `MemoryPressure,Ready=False` */
+const offConditions = (conditions: FleetMachine["conditions"]) =>
+  conditions
+    .filter(({ type, status }) => status !== (type === "Ready" ? "True" : "False"))
+    .map(({ type, status }) => (status === "True" ? type : `${type}=${status}`))
+    .join(",");
+
 export function machineColumns(nowMs: number): readonly MachineColumn[] {
   return [
     { field: "name", head: "NAME", of: ({ name = "" }) => name, rank: 0 },
@@ -56,6 +63,13 @@ export function machineColumns(nowMs: number): readonly MachineColumn[] {
     { field: "why", head: "WHY", of: ({ why = "" }) => why, rank: 2, least: 16 },
     { field: "versions", head: "SHIM", of: ({ versions }) => versions?.shim ?? "", rank: 3 },
     { field: "address", head: "FROM", of: ({ address = "" }) => address, rank: 4 },
+    {
+      field: "conditions",
+      head: "CONDITIONS",
+      of: ({ conditions = [] }) => offConditions(conditions),
+      rank: 5,
+      isWide: true,
+    },
     { field: "addresses", head: "INTERNAL-IP", of: internalIp, rank: 6, isWide: true },
     { field: "versions", head: "OS", of: ({ versions }) => versions?.os ?? "", rank: 9, isWide: true },
     {

@@ -33,6 +33,7 @@ The columns: ${COLUMN_NAMES.join(", ")}.
 Examples:
   rollcall nodes                                 all of them, what needs somebody first
   rollcall nodes --state silent,not-ready        what is wrong now
+  rollcall nodes --condition MemoryPressure      which are under pressure, Ready or not
   rollcall nodes -l site=b --changed-since 2h    what changed at a site
   rollcall nodes --beside edge-7                 who is behind the same address
   rollcall nodes --version-of '<0.2.0'           which machines run an old shim

@@ -107,6 +107,25 @@ it("chosen columns → those, in that order, where they are wide ones as well", 
   );
 });
 
+it("conditions that are off → a column of the wide table", async () => {
+  const condition = (type: string, status: string) => ({
+    type,
+    status,
+    reason: "",
+    message: "",
+    since: null,
+  });
+  const conditions = [
+    condition("MemoryPressure", "True"),
+    condition("PIDPressure", "False"),
+    condition("Ready", "Unknown"),
+  ];
+  answer = () => ({ body: { machines: [{ name: "a", state: "silent", conditions }], counts, cursor: null } });
+  expect((await nodes(["--columns", "conditions"])).stdout).toContain(
+    "CONDITIONS\nMemoryPressure,Ready=Unknown\n",
+  );
+});
+
 it("a state folder before the command, states behind it → each is what it says there", async () => {
   const ended = await play(["--state", "/nowhere", "nodes", "--state", "silent"]);
   expect(ended).toMatchObject({
