@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import * as z from "zod/mini";
-import { loadConfiguration } from "../../node-shim/config/config.ts";
+import { defaultConfiguration, loadConfiguration } from "../../node-shim/config/config.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { systemClock } from "../../node-shim/base/clock.ts";
 import { startLoop } from "../../node-shim/loop/loop.ts";
@@ -47,7 +47,7 @@ const indices = Array.from({ length: Number(values.nodes) }, (_, index) => index
 const joinToken = readFileSync(values["join-token-file"], "utf8").trim();
 const stop = new AbortController();
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.abort());
-const configuration = loadConfiguration(values.config);
+const configuration = values.config === undefined ? defaultConfiguration() : loadConfiguration(values.config);
 const faults = simulatedFaults(join(values.state, "faults.json"), stop.signal, (line) => console.log(line));
 
 /** As many machines enrol and register at a time: enough to keep a Worker busy, few enough that none is late. */

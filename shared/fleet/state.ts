@@ -58,13 +58,3 @@ export function fleetStateOf({ isRevoked, isSilent, phase, isReady }: StandingOf
 export function stateChangeText(from: FleetState | null, to: FleetState): string {
   return from === null ? to : `${from} → ${to}`;
 }
-
-/** What such a line says; null: it is none. */
-export function stateChangeIn(text: string): { from: FleetState | null; to: FleetState } | null {
-  const words = text.split(" → ");
-  const [from, to] = words.length === 1 ? [null, words[0]] : words;
-  const known = (word: string | null | undefined) => FLEET_STATES.find((state) => state === word);
-  const found = known(to);
-  if (words.length > 2 || !found || (from !== null && !known(from))) return null;
-  return { from: known(from) ?? null, to: found };
-}

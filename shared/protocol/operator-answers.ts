@@ -122,7 +122,6 @@ export const shownNodeSchema = z.object({
   /** As they were decided last, whether or not the apiserver has them. */
   conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.optional(z.string()) })),
 });
-export type ShownNode = z.infer<typeof shownNodeSchema>;
 
 /** null: not known, or there is none. */
 const time = z.nullable(z.string());

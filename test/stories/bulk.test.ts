@@ -16,7 +16,7 @@ import {
 } from "../../shared/protocol/administration-answers.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
-import type { AuditAnswer, HistoryAnswer, ShownNode } from "../../shared/protocol/operator-answers.ts";
+import type { AuditAnswer, HistoryAnswer } from "../../shared/protocol/operator-answers.ts";
 import { fleetIndex, registry } from "../../worker/env.ts";
 import { summaryOf } from "../worker/support/made-up-fleet.ts";
 import { enrolled, facts, HEALTHY, kube, operator, shimOf } from "../worker/support/machine.ts";
@@ -269,7 +269,7 @@ describe("a silent machine's Node", () => {
     expect(await removed()).toMatchObject({ done: 1, failures: [] });
     expect(await isThere(NAME)).toBe(false);
     expect((await history())[0]).toBe(`the Node was removed after ${DAYS} days of silence`);
-    expect((await operator<ShownNode>("GET", `/v1/nodes/${NAME}`)).body.phase).toBe("node deleted");
+    expect((await operator<{ phase: string }>("GET", `/v1/nodes/${NAME}`)).body.phase).toBe("node deleted");
     expect(await auditOf(NAME)).toContainEqual(["node.remove", expect.stringMatching(/^bulk \d+$/)]);
 
     expect(await report()).toMatchObject({ ok: true, value: { phase: "registered", ready: true } });

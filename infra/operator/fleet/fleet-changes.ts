@@ -14,12 +14,6 @@ const LOOK_EVERY_MS = 2000;
 /** Of a feed on which nothing has come: it may be a line that nobody has seen break. */
 const LOOK_ANYHOW_MS = 60_000;
 
-/** `pause` is typically a timer. */
-export const polledChanges = (pause: (ms: number) => Promise<void>): FleetChanges => ({
-  next: (mostMs) => pause(Math.min(mostMs, LOOK_EVERY_MS)),
-  end: () => undefined,
-});
-
 /** While the feed is open and nothing happens, the Worker is asked nothing. */
 export function fedChanges(connection: WorkerConnection): FleetChanges {
   const ended = new AbortController();

@@ -1,0 +1,91 @@
+// npm run fleet: the local cluster of npm start with a thousand machines, of which some break; compares what the cluster,
+// the API, the command line, the feed and the metrics say of each. Exit code 1: some disagree.
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { mintToken } from "../../infra/local/admin.ts";
+import { adminSecret } from "../../infra/local/settings.ts";
+import { until, withLocalFleet } from "../bench/local-fleet.ts";
+import { inThisProcess } from "../e2e/own-worker.ts";
+import { countStates, disagreements } from "./agreement.ts";
+import { expectedState, faultsOf, fromTheStart, THOUSAND, writeFaults } from "./broken-fleet.ts";
+import { simulation } from "./simulation.ts";
+import { apiView, clusterView, commandLineView, metricsView, openFeed } from "./views.ts";
+
+const HELP = `Usage: npm run fleet -- [--nodes N] [--within SECONDS]
+Breaks ${Object.entries(THOUSAND)
+  .map(([fault, count]) => `${count} (${fault})`)
+  .join(", ")} of N simulated machines (default 1000), and compares what five places say of each. With
+KUBEBUILDER_ASSETS on a real apiserver.`;
+
+const { values } = parseArgs({
+  options: {
+    nodes: { type: "string", default: "1000" },
+    within: { type: "string", default: "420" },
+    help: { type: "boolean", default: false },
+  },
+});
+const [count, withinMs] = [Number(values.nodes), 1000 * Number(values.within)];
+const least = Object.values(THOUSAND).reduce((sum, each) => sum + each, 0);
+if (values.help || !Number.isInteger(count) || count < least || !(withinMs > 0)) {
+  console.error(
+    values.help ? HELP : `--nodes is a number from ${least} on, --within one of seconds\n\n${HELP}`,
+  );
+  process.exit(values.help ? 0 : 2);
+}
+
+const faults = faultsOf(THOUSAND);
+const names = Array.from({ length: count }, (_, index) => `sim-${index + 1}`);
+
+const isDone = await withLocalFleet(async (fleet) => {
+  const worker = { url: fleet.workerUrl, adminSecret: adminSecret(fleet.folder).secret };
+  const wish = { names: "sim-*", uses: 2 * count, withoutFactsOnlyTaint: false };
+  const joinToken = await mintToken(worker.url, worker.adminSecret, wish);
+  const folder = join(fleet.folder, "machines");
+  const feed = openFeed(worker);
+  const rollcall = async (args: string[]) => {
+    const environment = { ROLLCALL_URL: worker.url, ROLLCALL_ADMIN_SECRET: worker.adminSecret };
+    return (await inThisProcess(args, environment)).stdout;
+  };
+  const compared = async () => {
+    const cluster = await clusterView(fleet.admin);
+    const api = await apiView(worker);
+    const places = [
+      ["the API", api],
+      ["the command line", await commandLineView(rollcall)],
+      ["the feed", feed.view()],
+      ["the metrics", await metricsView(worker)],
+    ] as const;
+    return { api, lines: disagreements(cluster, places) };
+  };
+  /** All are in the state that is expected of them, and nobody disagrees. */
+  const settled = async (what: string, expected: (name: string) => string) => {
+    const startedMs = performance.now();
+    let last: string[] = [];
+    const isSettled = async () => {
+      const { api, lines } = await compared();
+      const others = names.filter((name) => api.get(name)?.state !== expected(name));
+      last = [...others.map((name) => `${name} is ${api.get(name)?.state}, not ${expected(name)}`), ...lines];
+      console.log(
+        `${what}: ${JSON.stringify(countStates(api))}, ${others.length} to come, ${lines.length} disagree`,
+      );
+      return last.length === 0;
+    };
+    await until(what, isSettled, 2000, withinMs).catch((error: unknown) => {
+      throw new Error(`${String(error)}\n${last.slice(0, 20).join("\n")}`);
+    });
+    console.log(`${what}: all agree after ${Math.round((performance.now() - startedMs) / 1000)} s`);
+  };
+  try {
+    simulation(fleet.parts, { worker: worker.url, folder, count, joinToken }, fromTheStart(faults));
+    await settled("all well", (name) => (faults.get(name) === "waiting for Node" ? "blocked" : "ready"));
+    writeFaults(folder, faults);
+    await settled("some broken", (name) => expectedState(faults.get(name)));
+    return true;
+  } catch (error) {
+    console.error(String(error));
+    return false;
+  } finally {
+    await feed.close();
+  }
+});
+process.exit(isDone ? 0 : 1);
