@@ -20,8 +20,8 @@ export const FEED_CLOSED = {
   tooSlow: 4408,
 } as const;
 
-/** INDEX_SEQ, or within a snapshot INDEX_SEQ_NAME: clients send back what they got, and read nothing out of it. */
-const CURSOR = /^[\da-f]{16}_\d{1,15}(_[a-z\d.-]{0,253})?$/;
+/** INDEX_SEQ, or within a snapshot INDEX_SEQ_ROW: clients send back what they got, and read nothing out of it. */
+const CURSOR = /^[\da-f]{16}_\d{1,15}(_\d{1,15})?$/;
 
 /** The query of GET /v1/feed. */
 export const feedQuerySchema = z.strictObject({
@@ -53,7 +53,7 @@ interface FeedNews {
 
 export interface FeedSnapshot extends FeedNews {
   type: "snapshot";
-  /** Of this part, in the order of their names. */
+  /** Of this part. */
   rows: number;
   /** ALL_FIELDS of machines. */
   machines: CodedColumns;

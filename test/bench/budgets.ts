@@ -220,6 +220,15 @@ export const BUDGETS: readonly Budget[] = [
     budget: 8,
   },
   {
+    name: "feed-snapshot",
+    what: "100,000 machines: a feed, until its client has all of them: workerd's CPU",
+    unit: "s",
+    budget: 3,
+  },
+  // 250 KiB for 10,000.
+  { name: "feed-snapshot-size", what: "100,000 machines: a feed's snapshot, gzip", unit: "MiB", budget: 2.5 },
+  { name: "feed-changes", what: "200 transitions over a feed, gzip", unit: "bytes", budget: 4096 },
+  {
     name: "fleet-enrol",
     what: "1,000 machines at once, until all are Ready",
     unit: "s",

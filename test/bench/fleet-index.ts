@@ -3,6 +3,7 @@
 import { fileURLToPath } from "node:url";
 import type { Benchmark, Progress } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";
+import { CHANGES, feedCost, type FeedCost } from "./feed.ts";
 import { once } from "./once.ts";
 import { type BenchWorker, startBenchWorker } from "./workerd.ts";
 
@@ -40,7 +41,7 @@ const QUERIES = [
   "sort=state&condition=Ready",
 ].map((query) => query.replaceAll(" ", "%20").replaceAll("=<", "=%3C"));
 
-interface Cost {
+interface Cost extends FeedCost {
   slowestListMs: number;
   exportMs: number;
   transitionMs: number;
@@ -62,10 +63,12 @@ const cost = once(async (progress: Progress): Promise<Cost> => {
     const whole = worker.cpuMicroseconds();
     await get(worker, "/v1/machines?format=csv");
     const exported = worker.cpuMicroseconds();
+    const feed = await feedCost(worker, MACHINES, () => get(worker, `/transitions/0/${CHANGES}/${MACHINES}`));
     const rows = Number(await get(worker, "/rows"));
     const before = worker.cpuMicroseconds();
     const after = Number(await get(worker, `/transitions/0/${TRANSITIONS}/${MACHINES}`));
     return {
+      ...feed,
       slowestListMs: lists[0]?.[0] ?? 0,
       exportMs: (exported - whole) / 1000,
       transitionMs: (worker.cpuMicroseconds() - before) / 1000 / TRANSITIONS,
@@ -101,4 +104,7 @@ export const fleetIndexCosts: Benchmark[] = [
   measured("fleet-export", ({ exportMs }) => exportMs),
   measured("fleet-transition", ({ transitionMs }) => transitionMs),
   measured("fleet-transition-rows", ({ rowsATransition }) => rowsATransition),
+  measured("feed-snapshot", ({ snapshotSeconds }) => snapshotSeconds),
+  measured("feed-snapshot-size", ({ snapshotKiB }) => snapshotKiB / 1024),
+  measured("feed-changes", ({ changesBytes }) => changesBytes),
 ];

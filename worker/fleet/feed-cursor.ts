@@ -5,8 +5,8 @@ export interface FeedCursor {
   index: string;
   /** Of the last change that the client has. */
   seq: number;
-  /** Within a snapshot: the last name that it has; "": none yet. null: it has all. */
-  through: string | null;
+  /** Within a snapshot: the row up to which the client has it; 0: it has none. null: it has all. */
+  through: number | null;
 }
 
 export function cursorText({ index, seq, through }: FeedCursor): string {
@@ -15,6 +15,6 @@ export function cursorText({ index, seq, through }: FeedCursor): string {
 
 /** Of a text that a schema has let through, or that is ours. */
 export function readCursor(text: string): FeedCursor {
-  const [index = "", seq, through = null] = text.split("_");
-  return { index, seq: Number(seq), through };
+  const [index = "", seq, through] = text.split("_");
+  return { index, seq: Number(seq), through: through === undefined ? null : Number(through) };
 }
