@@ -3,10 +3,13 @@ import { basename } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { COMPLETE, runCommandLine } from "./command-line.ts";
 import { terminal } from "./confirm.ts";
-import { fedChanges } from "./fleet/fleet-changes.ts";
+import { fedChanges, polledChanges } from "./fleet/fleet-changes.ts";
+import { canFollow } from "./feed-client.ts";
 
 const [, program = "", ...args] = process.argv;
 /** kubectl asks the program of this name to complete its plugin. */
 const words = basename(program) === "kubectl_complete-rollcall" ? [COMPLETE, ...args] : args;
 
-void runCommandLine(words, { process, terminal, now: Date.now, pause, changesOf: fedChanges });
+const changesOf = canFollow() ? fedChanges : () => polledChanges((ms) => pause(ms));
+
+void runCommandLine(words, { process, terminal, now: Date.now, pause, changesOf });

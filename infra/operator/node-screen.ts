@@ -24,7 +24,16 @@ export const nodeScreen = (node: WholeNode, entries: readonly HistoryEntry[]): S
     ];
     const width = Math.max(...parts.flat().map(([name]) => widthOf(name)));
     const last = entries.toReversed().map(({ at, text }): Line => [`${at.slice(0, 19)}Z`, text]);
-    return [...parts.map((lines) => pairs(lines, screen, width)), pairs(last, screen)]
+    return [
+      ...parts.map((lines) =>
+        pairs(
+          lines.filter(([, text]) => text !== ""),
+          screen,
+          width,
+        ),
+      ),
+      pairs(last, screen),
+    ]
       .filter((text) => text !== "")
       .join("\n");
   });

@@ -147,7 +147,7 @@ describe("rollcall", () => {
     expect(stdout).not.toContain("\u001B");
     expect(await rollcall(["node", "approve", "cli-pinned", second.key])).toMatchObject({ code: 0 });
     expect((await rollcall(["node", "get", "cli-pinned"])).stdout).toMatch(
-      new RegExp(`phase +never reported\n[^]*key +${second.key}\n`),
+      new RegExp(`phase +never reported\n[^]*key +${second.key}, since `),
     );
     expect([await second.ask(), await first.ask()]).toEqual(["ok", "token-refused"]);
     expect(await rollcall(["node", "set", "cli-pinned", "--runtime", "none"])).toMatchObject({

@@ -42,6 +42,51 @@ const offConditions = (conditions: FleetMachine["conditions"]) =>
     .map(({ type, status }) => (status === "True" ? type : `${type}=${status}`))
     .join(",");
 
+const WIDE_COLUMNS: readonly MachineColumn[] = [
+  { field: "phase", head: "PHASE", of: ({ phase }) => phase ?? "", rank: 5, isWide: true },
+  {
+    field: "conditions",
+    head: "CONDITIONS",
+    of: ({ conditions = [] }) => offConditions(conditions),
+    rank: 5,
+    isWide: true,
+  },
+  { field: "addresses", head: "INTERNAL-IP", of: internalIp, rank: 6, isWide: true },
+  { field: "versions", head: "OS", of: ({ versions }) => versions?.os ?? "", rank: 9, isWide: true },
+  {
+    field: "versions",
+    head: "KERNEL",
+    of: ({ versions }) => versions?.kernel ?? "",
+    rank: 10,
+    isWide: true,
+  },
+  {
+    field: "versions",
+    head: "RUNTIME",
+    of: ({ versions }) => versions?.runtime ?? "",
+    rank: 8,
+    isWide: true,
+  },
+  {
+    field: "key",
+    head: "KEY-USED",
+    of: ({ key }) => (key ? String(key.isUsed) : ""),
+    rank: 7,
+    isWide: true,
+  },
+  {
+    field: "labels",
+    head: "LABELS",
+    of: ({ labels = {} }) =>
+      Object.entries(labels)
+        .map((label) => label.join("="))
+        .join(","),
+    rank: 11,
+    least: 20,
+    isWide: true,
+  },
+];
+
 export function machineColumns(nowMs: number): readonly MachineColumn[] {
   return [
     { field: "name", head: "NAME", of: ({ name = "" }) => name, rank: 0 },
@@ -59,51 +104,10 @@ export function machineColumns(nowMs: number): readonly MachineColumn[] {
       raw: ({ since = "" }) => since,
       rank: 1,
     },
-    { field: "phase", head: "PHASE", of: ({ phase }) => phase ?? "", rank: 5, isWide: true },
     { field: "why", head: "WHY", of: ({ why = "" }) => why, rank: 2, least: 16 },
     { field: "versions", head: "SHIM", of: ({ versions }) => versions?.shim ?? "", rank: 3 },
     { field: "address", head: "FROM", of: ({ address = "" }) => address, rank: 4 },
-    {
-      field: "conditions",
-      head: "CONDITIONS",
-      of: ({ conditions = [] }) => offConditions(conditions),
-      rank: 5,
-      isWide: true,
-    },
-    { field: "addresses", head: "INTERNAL-IP", of: internalIp, rank: 6, isWide: true },
-    { field: "versions", head: "OS", of: ({ versions }) => versions?.os ?? "", rank: 9, isWide: true },
-    {
-      field: "versions",
-      head: "KERNEL",
-      of: ({ versions }) => versions?.kernel ?? "",
-      rank: 10,
-      isWide: true,
-    },
-    {
-      field: "versions",
-      head: "RUNTIME",
-      of: ({ versions }) => versions?.runtime ?? "",
-      rank: 8,
-      isWide: true,
-    },
-    {
-      field: "key",
-      head: "KEY-USED",
-      of: ({ key }) => (key ? String(key.isUsed) : ""),
-      rank: 7,
-      isWide: true,
-    },
-    {
-      field: "labels",
-      head: "LABELS",
-      of: ({ labels = {} }) =>
-        Object.entries(labels)
-          .map((label) => label.join("="))
-          .join(","),
-      rank: 11,
-      least: 20,
-      isWide: true,
-    },
+    ...WIDE_COLUMNS,
   ];
 }
 
