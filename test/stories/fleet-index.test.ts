@@ -31,7 +31,7 @@ const UNDER_PRESSURE: Vitals = {
 const index = () => fleetIndex(env);
 const objectOf = (name: string) => env.NODES.getByName(name);
 const summaryOf = (name: string) => index().summary(name);
-const eventually = (look: () => Promise<void>) => vi.waitFor(look, { timeout: 4_000, interval: 10 });
+const eventually = (look: () => Promise<void>) => vi.waitFor(look, { timeout: 30_000, interval: 10 });
 const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);
 
 afterEach(() => {

@@ -97,9 +97,10 @@ export class IndexTeller {
 
   /** The summary as it is now; null: it is not what the index was told, or there is none. */
   toldSummary(): MachineSummary | null {
-    const { records } = this.#with.state;
+    const { records, history } = this.#with.state;
     const [enrolment, since, told] = [records.get("enrolment"), records.get("state"), this.#told];
     if (!enrolment || !since || !told || told.again || records.get("isLeaving")) return null;
+    if (told.generation !== (enrolment.generation ?? 0) || told.entryId !== history.lastId()) return null;
     const summary = summarize(this.#known(enrolment, told), since);
     return told.text === JSON.stringify(summary) ? summary : null;
   }

@@ -356,7 +356,7 @@ describe("one machine", () => {
   it("→ the answer says that it has woken the machine's object, and has what the fleet index says", async () => {
     const name = "shown-woken";
     await enrolled(name);
-    await fleetIndex(env).tell({ ...tellingOf(1, 1, { state: "silent" }), name, generation: 99 });
+    await fleetIndex(env).tell({ ...tellingOf(1, 1, { state: "silent" }), name, generation: 1e6 });
     const headers = { authorization: `Bearer ${VIEW_SECRET}` };
     const response = await send(`/v1/nodes/${name}`, { method: "GET", headers });
     expect(response.headers.get("rollcall-woken")).toBe(name);
