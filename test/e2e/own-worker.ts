@@ -1,7 +1,7 @@
 // A Worker of a test's own in workerd, and the operator's command line that asks it.
 import { spawn } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
-import { polledChanges } from "../infra/operator/polled-changes.ts";
+import { polledChanges } from "../../infra/operator/fleet/fleet-changes.ts";
 import { runCommandLine } from "../../infra/operator/command-line.ts";
 import { ROOT } from "./local-cluster.ts";
 import { localWorker, randomSecret, sha256 } from "./local-worker.ts";

@@ -10,7 +10,7 @@ import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { OWNED_PARTS } from "../../shared/node/owned-parts.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
-import { polledChanges } from "../infra/operator/polled-changes.ts";
+import { polledChanges } from "../../infra/operator/fleet/fleet-changes.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
 import { DISAGREEMENTS } from "../kubelet/disagreements.ts";
 import { root } from "./markdown.ts";

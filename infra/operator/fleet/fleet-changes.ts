@@ -1,7 +1,7 @@
 // When to look at the fleet again: as soon as its feed tells of something, or every two seconds where there is no feed. What
 // has changed is then asked for, by filters that the Worker knows.
 import type { WorkerConnection } from "../client.ts";
-import { canFollow, feedLine, followFeed, mayFollow } from "../feed-client.ts";
+import { feedLine, followFeed, mayFollow } from "../feed-client.ts";
 
 export interface FleetChanges {
   /** Resolves when something may have changed, or after so many milliseconds. */
@@ -14,7 +14,13 @@ const LOOK_EVERY_MS = 2000;
 /** Of a feed on which nothing has come: it may be a line that nobody has seen break. */
 const LOOK_ANYHOW_MS = 60_000;
 
-/** While the feed is open and nothing happens, the Worker is asked nothing. */
+/** `pause` is typically a timer. */
+export const polledChanges = (pause: (ms: number) => Promise<void>): FleetChanges => ({
+  next: (mostMs) => pause(Math.min(mostMs, LOOK_EVERY_MS)),
+  end: () => undefined,
+});
+
+/** While the feed is open and nothing happens, the Worker is asked nothing. Call it where there are WebSockets (canFollow). */
 export function fedChanges(connection: WorkerConnection): FleetChanges {
   const ended = new AbortController();
   const { signal } = ended;
@@ -42,17 +48,16 @@ export function fedChanges(connection: WorkerConnection): FleetChanges {
     [isOpen, isNew] = [opened, true];
     wake();
   };
-  if (canFollow())
-    void followFeed({
-      open: (cursor) => feedLine(connection, cursor),
-      mayOpen: () => mayFollow(connection),
-      onUpdate: () => noteNews(true),
-      onGone: () => noteNews(false),
-      signal,
-      random: Math.random,
-      wait: (ms) => new Promise((resolve) => after(ms, resolve)),
-      after,
-    });
+  void followFeed({
+    open: (cursor) => feedLine(connection, cursor),
+    mayOpen: () => mayFollow(connection),
+    onUpdate: () => noteNews(true),
+    onGone: () => noteNews(false),
+    signal,
+    random: Math.random,
+    wait: (ms) => new Promise((resolve) => after(ms, resolve)),
+    after,
+  });
   return {
     next: async (mostMs) => {
       if (!isNew) await waitFor(Math.min(mostMs, isOpen ? LOOK_ANYHOW_MS : LOOK_EVERY_MS));
