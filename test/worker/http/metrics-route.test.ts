@@ -17,7 +17,7 @@ async function ask(
 ) {
   const headers = { authorization: `Bearer ${secret}`, accept };
   const request = new Request(ORIGIN + path, { method, headers });
-  const response = await worker.fetch(request, { ...own, ...more } as never, context);
+  const response = await worker.fetch(request, { ...own, ...more }, context);
   return {
     status: response.status,
     headers: response.headers,
