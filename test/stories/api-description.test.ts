@@ -11,6 +11,7 @@ import type { Transport } from "../../node-shim/worker-link/exchange.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol, leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Problem, Reason } from "../../shared/protocol/answers.ts";
+import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
 import { fleetIndex } from "../../worker/env.ts";
 import { problem } from "../../worker/http/problems.ts";
@@ -215,6 +216,9 @@ beforeAll(() => {
 });
 // Other tests expect an index without them.
 afterAll(async () => {
+  const { machines } = (await operator<MachinesAnswer>("GET", "/v1/machines?limit=1000&fields=name")).body;
+  for (const { name = "" } of machines)
+    if (/^described|97000\d$/.test(name)) await fleetIndex(env).remove(name, 99, "left");
   vi.restoreAllMocks();
   const { receivers } = (await operator<{ receivers: { name: string }[] }>("GET", "/v1/receivers")).body;
   for (const { name } of receivers) await operator("DELETE", `/v1/receivers/${name}`);

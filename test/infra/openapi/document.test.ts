@@ -48,8 +48,10 @@ it("each operation has a name of its own, and each name of a schema stands for o
 });
 
 it("each parameter says what it does", () => {
-  for (const { id, query } of ROUTES)
-    expect([id, Object.keys(query?.about ?? {})]).toEqual([id, Object.keys(query?.schema.shape ?? {})]);
+  for (const { id, query } of ROUTES) {
+    const [described, taken] = [query?.about ?? {}, query?.schema.shape ?? {}];
+    expect([id, Object.keys(described).sort()]).toEqual([id, Object.keys(taken).sort()]);
+  }
 });
 
 it("an answer may have more members in a later version; a map's values stay what they are", () => {
