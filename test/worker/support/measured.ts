@@ -34,8 +34,9 @@ function measureRows({ sql }: DurableObjectStorage): void {
   const exec = sql.exec.bind(sql);
   const counted = (...args: Parameters<typeof exec>) => {
     const cursor = exec(...args);
+    // How often each was refused is counted with its line.
     if (/^INSERT INTO refusal_log\b/.test(args[0])) refusals.logged++;
-    else if (!/\brefusal_log\b/.test(args[0])) cursors.push(cursor);
+    else if (!/\brefusal_(log|counts)\b/.test(args[0])) cursors.push(cursor);
     return cursor;
   };
   Object.defineProperty(sql, "exec", { value: counted });
