@@ -6,9 +6,10 @@ import { METRICS } from "../../../worker/metrics/metrics.ts";
 import { ADMIN_SECRET, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { machineName, tellingOf } from "../support/made-up-fleet.ts";
 
-/** An index of its own: machines of other tests tell the deployment's. */
+/** An index and a registry of its own: other tests' machines are in the deployment's. */
 const index = env.INDEX.getByName("metrics-route");
-const own = { ...env, INDEX: { getByName: () => index } };
+const registry = env.REGISTRY.getByName("metrics-route");
+const own = { ...env, INDEX: { getByName: () => index }, REGISTRY: { getByName: () => registry } };
 const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
 
 async function ask(
