@@ -1,9 +1,7 @@
 // What `npm start` says at its begin and its end: what to try, and how to go on. Every command can be pasted.
-import { join } from "node:path";
 import { nodeName } from "../../node-shim/machine/settings.ts";
 import { shellCommand } from "./parts.ts";
 import type { StartFlags } from "./place.ts";
-import type { State } from "./settings.ts";
 
 const ROLLCALL = ["npm", "run", "--silent", "rollcall", "--"];
 
@@ -11,17 +9,15 @@ interface Running {
   /** For kubectl. */
   kubeconfig: string;
   folder: string;
-  state: Pick<State, "workerPort">;
 }
 
-/** Three things to try, of the cluster, of this machine's Node, and of the Worker. */
-export function nextSteps({ kubeconfig, folder, state }: Running): string {
+/** Three things to try: the cluster, this machine's Node, and the fleet as the Worker sees it. */
+export function nextSteps({ kubeconfig, folder }: Running): string {
   const kubectl = ["kubectl", "--kubeconfig", kubeconfig];
-  const rollcall = [...ROLLCALL, "--url", `http://127.0.0.1:${state.workerPort}`];
   return lines("Try:", [
     [...kubectl, "get", "nodes", "-o", "wide"],
     [...kubectl, "describe", "node", nodeName({})],
-    [...rollcall, "--secret-file", join(folder, "admin-secret"), "node", "history", nodeName({})],
+    [...ROLLCALL, "--state", folder, "nodes"],
   ]);
 }
 

@@ -132,7 +132,7 @@ async function startAll(
     return null;
   }
   const { kubeconfig, cluster } = await startCluster(place);
-  progress(`\n${parts.running().map(describe).join("\n")}\n\n${nextSteps({ kubeconfig, folder, state })}\n`);
+  progress(`\n${parts.running().map(describe).join("\n")}\n\n${nextSteps({ kubeconfig, folder })}\n`);
   return cluster.admin;
 }
 

@@ -39,8 +39,9 @@ export interface MachineSummary {
   skewMs: number;
   /** Since when it is silent; null: it is not. */
   silentSinceMs: number | null;
-  /** "": not known. A digest of the boot ID, and one of the startId: equal ones are the same boot, the same process. */
+  /** The boot ID; "": not known. */
   boot: string;
+  /** A digest of the startId: equal ones are the same process. */
   process: string;
   transport: "http";
   /** What the deployment or the join token does not let it have, for operators; "": nothing. */

@@ -40,8 +40,9 @@ export const fleetMachineSchema = z.object({
   /** How far its clock is ahead; 0 unless that is more than a minute. */
   skewMs: z.number(),
   silentSince: z.nullable(z.string()),
-  /** Digests: equal ones are the same boot, the same process. */
+  /** The boot ID; "": not known. */
   boot: z.string(),
+  /** A digest of the startId: equal ones are the same process. */
   process: z.string(),
   transport: z.string(),
   /** What the deployment or the join token does not let it have. */

@@ -98,7 +98,7 @@ export class IndexRepair {
     const { nowMs, registry } = this.#with;
     const checked = this.#kept("check");
     if (!checked) this.#keep("check", { atMs: nowMs(), compared: 0, absent: [], differing: [], removed: [] });
-    if (this.#repair || this.#count() > 0) return;
+    if (this.#repair || !this.#isEmpty()) return;
     if ((await registry().countNames()) > 0) this.begin("the index was empty");
   }
 
@@ -232,6 +232,10 @@ export class IndexRepair {
 
   async #inTime<T>(work: () => Promise<T>, late: T): Promise<T> {
     return withDeadline(REPAIR_LIMITS.withinMs, work, late).catch(() => late);
+  }
+
+  #isEmpty(): boolean {
+    return this.#with.sql.exec("SELECT 1 FROM machines LIMIT 1").toArray().length === 0;
   }
 
   #count(): number {

@@ -6,13 +6,13 @@ import type { StartFlags } from "../../../infra/local/place.ts";
 
 const node = hostname().toLowerCase();
 
-it("what to try: the Nodes, this machine's, and its history", () => {
-  const running = { kubeconfig: "/my state/kubeconfig", folder: "/my state", state: { workerPort: 8787 } };
+it("what to try: the Nodes, this machine's, and the fleet", () => {
+  const running = { kubeconfig: "/my state/kubeconfig", folder: "/my state" };
   expect(nextSteps(running).split("\n")).toEqual([
     "Try:",
     "  kubectl --kubeconfig '/my state/kubeconfig' get nodes -o wide",
     `  kubectl --kubeconfig '/my state/kubeconfig' describe node ${node}`,
-    `  npm run --silent rollcall -- --url http://127.0.0.1:8787 --secret-file '/my state/admin-secret' node history ${node}`,
+    "  npm run --silent rollcall -- --state '/my state' nodes",
   ]);
 });
 
