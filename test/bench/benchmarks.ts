@@ -18,6 +18,7 @@ import { quantityParse } from "./quantity-parse.ts";
 import { shimFirstReports } from "./shim-first-report.ts";
 import { shimGathering } from "./shim-gathering.ts";
 import { shimWeights } from "./shim-weight.ts";
+import { steadyFleet } from "./steady-fleet.ts";
 import { starts } from "./start-time.ts";
 
 export const benchmarks: readonly Benchmark[] = [
@@ -39,6 +40,7 @@ export const benchmarks: readonly Benchmark[] = [
   ...shimFirstReports,
   ...shimWeights,
   ...fleetIndexCosts,
+  ...steadyFleet,
   fleetEnrol,
   ...fleetRestarts,
 ];

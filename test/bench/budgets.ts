@@ -229,6 +229,18 @@ export const BUDGETS: readonly Budget[] = [
   { name: "feed-snapshot-size", what: "100,000 machines: a feed's snapshot, gzip", unit: "MiB", budget: 2.5 },
   { name: "feed-changes", what: "200 transitions over a feed, gzip", unit: "bytes", budget: 4096 },
   {
+    name: "fleet-hour-rows",
+    what: "a steady hour of 100 machines: rows written into the fleet index",
+    unit: "rows",
+    budget: 0,
+  },
+  {
+    name: "fleet-hour-requests",
+    what: "a steady hour of 100 machines: requests to the fleet index",
+    unit: "requests",
+    budget: 0,
+  },
+  {
     name: "fleet-enrol",
     what: "1,000 machines at once, until all are Ready",
     unit: "s",

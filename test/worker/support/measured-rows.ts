@@ -1,6 +1,6 @@
 // What the measured Worker tells a benchmark. Types only: one runs in workerd, the other on Node.
 
-/** Rows since the last time, and when the alarm is to ring, in milliseconds since 1970. */
+/** Rows since the last time, and when the machine's alarm is to ring, in milliseconds since 1970. */
 export interface Measured {
   /** But for those of the log of refused enrolments. */
   rowsWritten: number;
@@ -8,4 +8,6 @@ export interface Measured {
   refusals: number;
   rowsRead: number;
   alarmMs: number | null;
+  /** The fleet index's part of the rows, and how often machines' objects have asked it. */
+  index: { rowsWritten: number; asked: number };
 }

@@ -1,5 +1,5 @@
 // The Worker as the benchmarks measure it: SQLite's own counters of rows, eviction when it is asked for, and a clock
-// and an alarm that the benchmark moves. All else is the Worker itself. No test of its own.
+// and alarms of machines' objects that the benchmark moves. All else is the Worker itself. No test of its own.
 import type { Environment } from "../../../worker/env.ts";
 import type { Measured } from "./measured-rows.ts";
 import type { WatchStanding } from "../../../worker/cluster/watch-standing.ts";
@@ -12,54 +12,68 @@ import worker, {
 
 // Outlives the objects, which are evicted: all run in this one isolate.
 const clock: { ms: number | undefined } = { ms: undefined };
-const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
+type Cursors = SqlStorageCursor<Record<string, SqlStorageValue>>[];
+const cursors: Cursors = [];
 const refusals = { logged: 0 };
-const alarms = { setForMs: null as number | null, set: 0 };
+/** By the object's ID, in milliseconds since 1970. The registry's never rings. */
+const alarms = { ofNodes: new Map<string, number>(), ofRegistry: new Map<string, number>(), set: 0 };
+const index = { cursors: [] as Cursors, asked: 0 };
 const realNow = Date.now.bind(Date);
 Date.now = () => clock.ms ?? realNow();
 
 /** workerd's cursors know what they have cost once they have been read. Setting the alarm is a row, as it is billed. */
-function measure(storage: DurableObjectStorage): void {
+function measure({ id, storage }: DurableObjectState, alarmsAt: Map<string, number>): void {
   measureRows(storage);
+  const key = id.toString();
   const setAlarm = (atMs: number) => {
-    alarms.setForMs = atMs;
+    alarmsAt.set(key, atMs);
     alarms.set++;
     return Promise.resolve();
   };
   Object.defineProperty(storage, "setAlarm", { value: setAlarm });
-  Object.defineProperty(storage, "getAlarm", { value: () => Promise.resolve(alarms.setForMs) });
+  Object.defineProperty(storage, "getAlarm", { value: () => Promise.resolve(alarmsAt.get(key) ?? null) });
 }
 
-function measureRows({ sql }: DurableObjectStorage): void {
+function measureRows({ sql }: DurableObjectStorage, into?: Cursors): void {
   const exec = sql.exec.bind(sql);
   const counted = (...args: Parameters<typeof exec>) => {
     const cursor = exec(...args);
     // How often each was refused is counted with its line.
     if (/^INSERT INTO refusal_log\b/.test(args[0])) refusals.logged++;
     else if (!/\brefusal_(log|counts)\b/.test(args[0])) cursors.push(cursor);
+    into?.push(cursor);
     return cursor;
   };
   Object.defineProperty(sql, "exec", { value: counted });
 }
 
-function measured(): Measured {
-  const rowsWritten = cursors.reduce((sum, cursor) => sum + cursor.rowsWritten, alarms.set);
+/** `key`: of the object whose alarm is asked for. */
+function measured(key: string): Measured {
+  const written = (of: Cursors) => of.reduce((sum, cursor) => sum + cursor.rowsWritten, 0);
   const rowsRead = cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0);
-  const measured = { rowsWritten, refusals: refusals.logged, rowsRead, alarmMs: alarms.setForMs };
+  const measured = {
+    rowsWritten: written(cursors) + alarms.set,
+    refusals: refusals.logged,
+    rowsRead,
+    alarmMs: alarms.ofNodes.get(key) ?? null,
+    index: { rowsWritten: written(index.cursors), asked: index.asked },
+  };
   cursors.length = 0;
   alarms.set = 0;
   refusals.logged = 0;
+  index.cursors.length = 0;
+  index.asked = 0;
   return measured;
 }
 
 export class NodeObject extends RealNodeObject {
   constructor(ctx: DurableObjectState, env: Environment) {
-    measure(ctx.storage);
+    measure(ctx, alarms.ofNodes);
     super(ctx, env);
   }
 
   async ring(): Promise<void> {
-    alarms.setForMs = null;
+    alarms.ofNodes.delete(this.ctx.id.toString());
     await this.alarm();
   }
 
@@ -71,16 +85,26 @@ export class NodeObject extends RealNodeObject {
 
 export class RegistryObject extends RealRegistryObject {
   constructor(ctx: DurableObjectState, env: Environment) {
-    measure(ctx.storage);
+    measure(ctx, alarms.ofRegistry);
     super(ctx, env);
   }
 }
 
-/** Its rows count; its alarm is its own. */
+/** Its rows count, and what machines ask of it; its alarm is its own. */
 export class IndexObject extends RealIndexObject {
   constructor(ctx: DurableObjectState, env: Environment) {
-    measureRows(ctx.storage);
+    measureRows(ctx.storage, index.cursors);
     super(ctx, env);
+  }
+
+  override tell(...telling: Parameters<RealIndexObject["tell"]>): ReturnType<RealIndexObject["tell"]> {
+    index.asked++;
+    return super.tell(...telling);
+  }
+
+  override remove(...removed: Parameters<RealIndexObject["remove"]>): ReturnType<RealIndexObject["remove"]> {
+    index.asked++;
+    return super.remove(...removed);
   }
 }
 
@@ -91,18 +115,29 @@ export class ClusterObject extends RealClusterObject {
   }
 }
 
+/** One after the other. */
+async function ringDue(env: Environment): Promise<void> {
+  for (const [key, atMs] of alarms.ofNodes) {
+    if (atMs > Date.now()) continue;
+    const node = env.NODES.get(env.NODES.idFromString(key)) as unknown as DurableObjectStub<NodeObject>;
+    await node.ring();
+  }
+}
+
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default {
   async fetch(request: Request, env: Environment, context: ExecutionContext): Promise<Response> {
     const now = request.headers.get("x-now-ms");
     if (now !== null) clock.ms = Number(now);
     const { pathname } = new URL(request.url);
-    const [, what, name = ""] = /^\/measured\/(ring|evict|rows)\/(.+)$/.exec(pathname) ?? [];
+    const [, what, name = ""] = /^\/measured\/(ring|evict|rows|due)\/(.+)$/.exec(pathname) ?? [];
     if (what === undefined) return worker.fetch(request, env, context);
-    const node = env.NODES.getByName(name) as unknown as DurableObjectStub<NodeObject>;
+    const id = env.NODES.idFromName(name);
+    const node = env.NODES.get(id) as unknown as DurableObjectStub<NodeObject>;
     if (what === "ring") await node.ring();
+    if (what === "due") await ringDue(env);
     // An object that is aborted answers nobody.
     if (what === "evict") await node.evict().catch(() => undefined);
-    return Response.json(measured());
+    return Response.json(measured(id.toString()));
   },
 };
