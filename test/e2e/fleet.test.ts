@@ -144,3 +144,19 @@ it("all of them are mended → ready again, and history says who was down and wh
     if (fault === "cut off") expect(said.join()).toContain("was cut off, not down");
   }
 });
+
+it("the index is lost while machines break again → repaired, all say the same of every machine, and so does a second repair", async () => {
+  writeFaults(join(folder.path, "machines"), faults);
+  await worker.loseIndex();
+  await worker.rollcall(["repair", "index"]);
+  await settled((name) => expectedState(faults.get(name)));
+  const before = await rollcall(["nodes", "--all", "-o", "json"]);
+  await worker.rollcall(["repair", "index"]);
+  expect(await wrong((name) => expectedState(faults.get(name)))).toEqual([]);
+  expect(machinesOf(await rollcall(["nodes", "--all", "-o", "json"]))).toEqual(machinesOf(before));
+});
+
+const machinesOf = (text: string) =>
+  (JSON.parse(text) as { machines: { name: string; state: string; since: string }[] }).machines.map(
+    ({ name, state, since }) => ({ name, state, since }),
+  );

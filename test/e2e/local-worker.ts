@@ -15,8 +15,8 @@ type Deployed = Pick<
 
 export interface LocalWorker {
   url: string;
-  /** Ends the one that runs; its objects stay. */
-  deploy: (settings: Deployed) => Promise<void>;
+  /** Ends the one that runs; its objects stay. `meanwhile`: what is done while none runs. */
+  deploy: (settings: Deployed, meanwhile?: () => void) => Promise<void>;
   stop: () => Promise<void>;
 }
 
@@ -28,8 +28,9 @@ export async function localWorker(folder: string): Promise<LocalWorker> {
   let parts: Parts | undefined;
   return {
     url,
-    async deploy(settings) {
+    async deploy(settings, meanwhile) {
       await parts?.stop();
+      meanwhile?.();
       thisRun().secret("cluster token", settings.kubeToken);
       parts = localParts(() => undefined);
       const worker = {

@@ -1,5 +1,7 @@
 // A Worker of a test's own in workerd, and the operator's command line that asks it.
 import { spawn } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { polledChanges } from "../../infra/operator/fleet/fleet-changes.ts";
 import { runCommandLine } from "../../infra/operator/command-line.ts";
@@ -23,6 +25,8 @@ export interface OwnWorker {
   rollcall: Rollcall;
   /** The same as a process of its own, which takes many times as long. */
   rollcallProcess: Rollcall;
+  /** Ends it, loses all that the fleet index has, and starts it again. */
+  loseIndex: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
@@ -38,11 +42,14 @@ const NO_CLUSTER: Cluster = {
   kubeToken: "a-token-of-no-cluster",
 };
 
+const INDEX_FILES = "worker/objects/rollcall-index";
+
 /** `folder` holds all that it keeps. */
 export async function startOwnWorker(folder: string, cluster: Cluster = NO_CLUSTER): Promise<OwnWorker> {
   const adminSecret = randomSecret();
   const { url, deploy, stop } = await localWorker(folder);
-  await deploy({ ...cluster, macKeys: `1:${randomSecret()}`, adminSecretSha256: sha256(adminSecret) });
+  const settings = { ...cluster, macKeys: `1:${randomSecret()}`, adminSecretSha256: sha256(adminSecret) };
+  await deploy(settings);
   const command =
     (run: typeof inOwnProcess): Rollcall =>
     async (args, environment = {}) => {
@@ -59,6 +66,7 @@ export async function startOwnWorker(folder: string, cluster: Cluster = NO_CLUST
     adminSecret,
     rollcall: command(inThisProcess),
     rollcallProcess: command(inOwnProcess),
+    loseIndex: () => deploy(settings, () => rmSync(join(folder, INDEX_FILES), { recursive: true })),
     stop,
   };
 }
