@@ -9,7 +9,10 @@ import { inThisProcess } from "../e2e/own-worker.ts";
 import { countStates, disagreements } from "./agreement.ts";
 import { expectedState, faultsOf, fromTheStart, THOUSAND, writeFaults } from "./broken-fleet.ts";
 import { simulation } from "./simulation.ts";
-import { apiView, clusterView, commandLineView, metricsView, openFeed } from "./views.ts";
+import { apiView, type AskedWorker, clusterView, commandLineView, metricsView, openFeed } from "./views.ts";
+
+/** From when something was noticed until all places show it; the feed comes last, once a second. */
+const WITHIN_MS = 2000;
 
 const HELP = `Usage: npm run fleet -- [--nodes N] [--within SECONDS]
 Breaks ${Object.entries(THOUSAND)
@@ -80,7 +83,13 @@ const isDone = await withLocalFleet(async (fleet) => {
     await settled("all well", (name) => (faults.get(name) === "waiting for Node" ? "blocked" : "ready"));
     writeFaults(folder, faults);
     await settled("some broken", (name) => expectedState(faults.get(name)));
-    return true;
+    const lags = (await stateLines(worker)).flatMap(({ name, at }) => {
+      const came = feed.cameAtMs(name);
+      return came?.state === expectedState(faults.get(name)) && faults.has(name)
+        ? came.atMs - Date.parse(at)
+        : [];
+    });
+    return saysLags(lags);
   } catch (error) {
     console.error(String(error));
     return false;
@@ -89,3 +98,25 @@ const isDone = await withLocalFleet(async (fleet) => {
   }
 });
 process.exit(isDone ? 0 : 1);
+
+/** The last change of each machine's state, with when it was noticed. */
+async function stateLines({
+  url,
+  adminSecret: secret,
+}: AskedWorker): Promise<{ name: string; at: string }[]> {
+  const headers = { authorization: `Bearer ${secret}` };
+  const answer = await fetch(`${url}/v1/history?kind=state&format=ndjson`, { headers });
+  const lines = (await answer.text()).split("\n").filter((line) => line !== "");
+  const newestFirst = lines.map((line) => JSON.parse(line) as { name: string; at: string });
+  return [...new Map(newestFirst.reverse().map((line) => [line.name, line])).values()];
+}
+
+/** From when a state was noticed until it came through the feed. false: one took too long. */
+function saysLags(lagsMs: number[]): boolean {
+  const sorted = lagsMs.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+  console.log(
+    `noticed → in the feed, ${sorted.length} machines: median ${at(0.5)} ms, longest ${at(1)} ms of ${WITHIN_MS}`,
+  );
+  return at(1) <= WITHIN_MS;
+}

@@ -78,6 +78,8 @@ export async function metricsView(worker: AskedWorker): Promise<FleetView> {
 
 export interface OpenFeed {
   view: () => FleetView;
+  /** When a machine's state as it is now came, in milliseconds since 1970; undefined: it has none yet. */
+  cameAtMs: (name: string) => { state: string; atMs: number } | undefined;
   close: () => Promise<void>;
 }
 
@@ -85,10 +87,19 @@ export interface OpenFeed {
 export function openFeed(worker: AskedWorker, open: typeof feedLine = feedLine): OpenFeed {
   const stop = new AbortController();
   let followed: FollowedFeed | undefined;
+  const came = new Map<string, { state: string; atMs: number }>();
+  const note = ({ machines }: FollowedFeed) => {
+    const atMs = Date.now();
+    for (const { name, state } of machines.values())
+      if (!isPending({ state }) && came.get(name)?.state !== state) came.set(name, { state, atMs });
+  };
   const following = followFeed({
     open: (cursor): FeedLine => open({ url: worker.url, headers: authorization(worker) }, cursor),
     mayOpen: () => Promise.resolve({ ok: true, value: null }),
-    onUpdate: (view) => void (followed = view),
+    onUpdate(view) {
+      followed = view;
+      note(view);
+    },
     signal: stop.signal,
     random: Math.random,
     wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -106,6 +117,7 @@ export function openFeed(worker: AskedWorker, open: typeof feedLine = feedLine):
           conditions: Object.entries(conditions).map(([type, status]) => ({ type, status })),
         })),
       ),
+    cameAtMs: (name) => came.get(name),
     close: async () => {
       stop.abort();
       await following;
