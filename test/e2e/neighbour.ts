@@ -7,7 +7,7 @@ const LEASE = { name: NAME, namespace: "kube-node-lease" };
 
 export interface Neighbour {
   name: string;
-  /** Renews its lease. */
+  /** Renews its lease, and is Ready again where the node controller has given it up. */
   renew: () => Promise<void>;
   remove: () => Promise<void>;
 }
@@ -24,6 +24,9 @@ export async function registerNeighbour(admin: KubeConfig): Promise<Neighbour> {
       const lease = await leases.readNamespacedLease(LEASE);
       lease.spec = { holderIdentity: NAME, renewTime: new V1MicroTime() };
       await leases.replaceNamespacedLease({ ...LEASE, body: lease });
+      const node = await core.readNode({ name: NAME });
+      if (node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True")) return;
+      await core.replaceNodeStatus({ name: NAME, body: { ...node, status: { conditions: [ready] } } });
     },
     async remove() {
       await core.deleteNode({ name: NAME });
