@@ -5,7 +5,6 @@ import type { WatchState } from "../../shared/deployment/watch.ts";
 import type { ClusterEvent } from "../../shared/protocol/operator-answers.ts";
 import { DEPLOYMENT_LABEL } from "../../shared/node/ownership.ts";
 import { type Environment, isNodeWatchOn, registry } from "../env.ts";
-import { withDeadline } from "../kube/deadline.ts";
 import { kubeConnector, pathTo } from "../kube/connect.ts";
 import type { TokenSource } from "../kube/held-token.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
@@ -20,7 +19,7 @@ import { type ClusterHistory, clusterHistory, type ClusterHistoryRequest } from 
 import { clusterMetrics } from "./cluster-metrics.ts";
 import { nodeRows, UNSURE } from "./node-rows.ts";
 import { NodeWatch } from "./node-watch.ts";
-import { NOTICE_WITHIN_MS, Notices } from "./notices.ts";
+import { Notices } from "./notices.ts";
 import { CLUSTER_MIGRATIONS } from "./schema.ts";
 import { sealer } from "./sealed-text.ts";
 import { TokenChain, type TokenStatus } from "./token-chain.ts";
@@ -141,12 +140,7 @@ export class ClusterObject extends DurableObject<Environment> {
     };
     const notices = new Notices({
       known: (names) => registry(env).known(names),
-      tell: async (name, node) => {
-        const late = Symbol("late");
-        const told = env.NODES.getByName(name).noticeNode(node);
-        if ((await withDeadline<unknown>(NOTICE_WITHIN_MS, () => told, late)) === late)
-          throw new Error("no answer in time");
-      },
+      tell: async (name, node) => env.NODES.getByName(name).noticeNode(node),
       onTelling: (name) => knows(name, () => UNSURE),
       onTold: (name) => knows(name, (seen) => seen),
       nowMs,

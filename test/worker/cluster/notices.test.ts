@@ -312,6 +312,25 @@ describe("between turns", () => {
     expect([order().length, vi.getTimerCount()]).toEqual([begun, 0]);
   });
 
+  it.each<[situation: string, more: Situation, message: string]>([
+    ["the registry", { known: () => new Promise(() => undefined) }, "the registry does not answer"],
+    ["a machine's object", { tell: () => new Promise(() => undefined) }, "not told of a change of its Node"],
+  ])(
+    "`close` waits for %s that does not answer no longer than 8 s, and the change waits",
+    async (_, more, message) => {
+      const { notices, put, lines } = opened(more);
+      put("a", "gone");
+      await pass(50);
+      let isClosed = false;
+      void notices.close().then(() => (isClosed = true));
+      await pass(7900);
+      expect(isClosed).toBe(false);
+      await pass(100);
+      expect([isClosed, notices.waits("a"), vi.getTimerCount()]).toEqual([true, true, 0]);
+      expect(lines).toEqual([expect.objectContaining({ message, error: "Error: no answer in time" })]);
+    },
+  );
+
   it("`finish` first tells what is due within a beat, and no more than that", async () => {
     const { notices, put, order } = opened({
       tell: (name) => (name === "bad" ? Promise.reject(new Error("broken")) : Promise.resolve()),
