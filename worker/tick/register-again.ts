@@ -23,7 +23,9 @@ export function deletionAfter(
   const { firstWaitMs, longestWaitMs, soonMs } = AGAIN_LIMITS;
   // A clock that was put back must not make a Node old.
   const stoodMs = createdAtMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nowMs - createdAtMs);
-  const last = stoodMs < longestWaitMs ? before : undefined;
+  // One that the Worker removed itself has no wait that could double.
+  const isSequel = stoodMs < longestWaitMs && before?.silentDays === undefined;
+  const last = isSequel ? before : undefined;
   return {
     atMs: nowMs,
     wasReady,

@@ -23,6 +23,7 @@ const deletion = (more: Partial<Deletion> = {}): Deletion => ({
 describe("a deletion counts", () => {
   const next = { atMs: NOW, wasReady: false };
   const waited = (waitMs: number, soon: number) => deletion({ waitMs, soon });
+  const silent = { ...waited(0, 0), silentDays: 30 };
   test.each<
     [string, Deletion | undefined, createdAtMs: number | undefined, Pick<Deletion, "waitMs" | "soon">]
   >([
@@ -45,11 +46,20 @@ describe("a deletion counts", () => {
       { waitMs: 60_000, soon: 0 },
     ],
     ["a moment sooner", waited(60_000, 2), NOW - longestWaitMs + 1, { waitMs: 120_000, soon: 2 }],
+    ["after the Worker's own", silent, NOW - soonMs, { waitMs: 60_000, soon: 0 }],
+    ["soon after the Worker's own", silent, NOW - soonMs + 1, { waitMs: 60_000, soon: 1 }],
     ["by a clock that was put back", waited(60_000, 1), NOW + 1, { waitMs: 120_000, soon: 2 }],
   ])("%s", (_, before, createdAtMs, counted) => {
     const after = deletionAfter(before, { nowMs: NOW, createdAtMs, wasReady: false });
     expect(after).toEqual({ ...next, ...counted });
   });
+});
+
+test("deletions 20 minutes after each creation, the first one the Worker's own → each wait twice the one before", () => {
+  const deleted = { nowMs: NOW, createdAtMs: NOW - 20 * 60_000, wasReady: false };
+  let last = deletion({ waitMs: 0, silentDays: 30 });
+  const waits = [1, 2, 3, 4].map(() => (last = deletionAfter(last, deleted)).waitMs / 60_000);
+  expect(waits).toEqual([1, 2, 4, 8]);
 });
 
 describe("a Node that was deleted", () => {
