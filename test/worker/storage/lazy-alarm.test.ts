@@ -62,3 +62,19 @@ it("one that has rung → the next one is set", async () => {
   await alarm.atLatest(100);
   expect(sets).toEqual([100]);
 });
+
+it.each<[situation: string, before: number | null, set: (alarm: LazyAlarm) => Promise<void>[], at: number]>([
+  ["none is set", null, (alarm) => [alarm.atLatest(100), alarm.atLatest(300)], 100],
+  ["none is set", null, (alarm) => [alarm.atLatest(300), alarm.atLatest(100)], 100],
+  ["one is set for later", 500, (alarm) => [alarm.atLatest(100), alarm.atLatest(300)], 100],
+  [
+    "none is set, and whoever comes second needs any",
+    null,
+    (alarm) => [alarm.atLatest(300), alarm.unlessSet(100)],
+    300,
+  ],
+])("%s, two at once → neither undoes what the other has set", async (_, before, set, at) => {
+  const { alarm, stored } = alarmOf(before);
+  await Promise.all(set(alarm));
+  expect(stored.at).toBe(at);
+});
