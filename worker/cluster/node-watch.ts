@@ -114,7 +114,7 @@ export class NodeWatch {
     return this.state().state === "live" && this.#seen.isKnown(name);
   }
 
-  /** Where other hands than ours write taints or give Nodes up, silence is known without an alarm for each machine. */
+  /** Where a controller writes taints or gives Nodes up, silence is known without an alarm for each machine. */
   get hasNodeController(): boolean {
     return this.#seen.hasNodeController;
   }

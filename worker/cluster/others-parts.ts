@@ -39,10 +39,13 @@ export function isGivenUp({ status }: Node): boolean {
   return (status?.conditions ?? []).some((each) => each.type === "Ready" && each.status === "Unknown");
 }
 
-/** Does a node controller look after it? Its traces: a taint that somebody else has written, and Ready Unknown. */
+/** Does a node controller look after it? Its traces: taints that neither we nor a kubectl have written, and Ready Unknown. */
 export function isControlled(node: Node, deployment: string): boolean {
   const owners = fieldOwners(node.metadata, ["f:spec", "f:taints"]);
-  return isGivenUp(node) || owners.some((owner) => owner !== fieldManagerOf(deployment));
+  // kubectl-taint, kubectl-edit, kubectl-client-side-apply …
+  const isController = (owner: string) =>
+    owner !== fieldManagerOf(deployment) && !owner.startsWith("kubectl");
+  return isGivenUp(node) || owners.some(isController);
 }
 
 /** Without their times. All of them where the apiserver does not record who wrote them. */

@@ -32,7 +32,7 @@ export class SeenNodes {
     return this.#beyond.size;
   }
 
-  /** Where other hands than ours write taints or give Nodes up. */
+  /** Where a controller writes taints or gives Nodes up. */
   get hasNodeController(): boolean {
     return this.#hasNodeController;
   }

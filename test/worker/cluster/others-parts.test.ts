@@ -131,6 +131,21 @@ test.each<[situation: string, node: Node, isUnknown: boolean]>([
 test.each<[situation: string, node: Node, controlled: boolean]>([
   ["whose taints are ours", withMetadata({ managedFields: [wrote(OURS, [], true)] }), false],
   ["whose taints are another's", withMetadata({ managedFields: [wrote(CONTROLLER, [], true)] }), true],
+  [
+    "that an operator has tainted",
+    withMetadata({ managedFields: [wrote("kubectl-taint", [], true)] }),
+    false,
+  ],
+  [
+    "whose taints kubectl has set first",
+    withMetadata({ managedFields: [wrote("kubectl", [], true)] }),
+    false,
+  ],
+  [
+    "that an operator has tainted, and a controller as well",
+    withMetadata({ managedFields: [wrote("kubectl-taint", [], true), wrote(CONTROLLER, [], true)] }),
+    true,
+  ],
   ["whose labels are another's", withMetadata({ managedFields: [wrote("kubectl")] }), false],
   ["that was given up", conditioned("Unknown"), true],
 ])("a Node %s → a node controller looks after it: %s", (_, node, controlled) => {
