@@ -56,7 +56,7 @@ export class Upkeep {
   #standing: WatchStanding | undefined;
   #between: Allowance = { left: BETWEEN_REPORTS.atOnce, atMs: 0 };
   #lastReportMs: number | undefined;
-  /** Events of a registration, on their way while its answer is given. */
+  /** What follows a registration, under way while its answer is given. */
   #following: Promise<void> | undefined;
 
   constructor(env: Environment, state: MachineState) {
@@ -146,13 +146,14 @@ export class Upkeep {
   }
 
   /**
-   * Sends the events of a registration while its answer is given: the machine's Node is Ready sooner, and no report has to
-   * come for them. What fails waits for the next report or alarm.
+   * Sends the events of a registration while its answer is given, and asks whether the Node is watched: the machine's Node
+   * is Ready sooner, and no report has to come for them. What fails waits for the next report or alarm.
    */
   #follow(name: string): void {
-    this.#following = this.flush(name).catch((error: unknown) =>
+    const sent = this.flush(name).catch((error: unknown) =>
       console.error(JSON.stringify({ node: name, message: "events failed", error: String(error) })),
     );
+    this.#following = Promise.all([sent, this.#askStanding(name)]).then(() => undefined);
   }
 
   /** Between reports: flushes events and records silence. Never renews a lease, writes a status or registers. */
@@ -243,7 +244,6 @@ export class Upkeep {
     this.#requests.keep();
     if (!wasRegistered && outcome.phase === "registered") {
       this.#follow(enrolment.name);
-      await this.#askStanding(enrolment.name);
       return { reportInMs: firstReportInMs(facts.timing(), Math.random), ...outcome };
     }
     if (FLUSHING_PHASES.has(outcome.phase)) await this.flush(enrolment.name);

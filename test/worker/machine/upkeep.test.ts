@@ -134,6 +134,30 @@ describe("a report", () => {
   });
 });
 
+describe("a registration", () => {
+  const before = { NODE_WATCH: env.NODE_WATCH, CLUSTER: env.CLUSTER };
+  afterEach(() => {
+    vi.useRealTimers();
+    Object.assign(env, before);
+  });
+
+  it("is answered before the cluster's object has said whether it watches the Node, and asks for that", async () => {
+    const name = "registered-unwatched";
+    const machine = await enrolled(name);
+    const asked: string[] = [];
+    const standing = (watched: string) => {
+      asked.push(watched);
+      return new Promise(() => undefined);
+    };
+    Object.assign(env, { NODE_WATCH: "on", CLUSTER: { getByName: () => ({ standing }) } });
+    // Nothing is given up, however long it takes.
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    expect(await shimOf(machine)(facts(name), HEALTHY)).toMatchObject({ value: { phase: "registered" } });
+    expect(asked).toEqual([name]);
+    await vi.advanceTimersByTimeAsync(1000);
+  });
+});
+
 describe("the last known Node", () => {
   const node = (status: string) => ({
     node: { node: { status: { conditions: [{ type: "Ready", status }] } } },
