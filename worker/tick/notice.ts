@@ -1,6 +1,6 @@
 // Takes a Node as somebody else has changed it, when the cluster's object has noticed that: between reports, and without
 // a request where the Node came with the notice. Writes nothing to the apiserver.
-import type { Node } from "../../shared/kubernetes/types.ts";
+import type { Node, NodeCondition } from "../../shared/kubernetes/types.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { transitions } from "../storage/journal.ts";
@@ -60,7 +60,11 @@ function take(
   known: NodeRecords["node"],
   node: Node,
 ): Noticed {
-  const changed = transitions(conditionsOf(known.node), conditionsOf(node));
+  // What was sent may have been taken without an answer: history has that already, as decided here.
+  const isOurs = ({ type, status }: NodeCondition) =>
+    known.sent?.some((each) => each.type === type && each.status === status) ?? false;
+  const others = conditionsOf(node).filter((condition) => !isOurs(condition));
+  const changed = transitions(conditionsOf(known.node), others);
   for (const text of changed) journal.note("condition", `${text}, by somebody else`, nowMs());
   records.put("node", { ...known, node });
   memory.nodeVersion = node.metadata?.resourceVersion;

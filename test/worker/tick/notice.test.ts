@@ -55,15 +55,18 @@ interface Situation {
   /** What the apiserver answers to a GET. */
   found?: ApiResult<Node>;
   registerNode?: boolean;
+  /** Conditions that were sent, with an unknown outcome. */
+  sent?: object[];
 }
 
 async function noticed(
   seen: Node | null,
   { phase = "registered", known = nodeOf("10"), ...more }: Situation = {},
 ) {
+  const sent = more.sent && { sent: more.sent };
   const { kept, notes, records, journal } = keptRecords({
     registration: { phase, startId: "start-1" },
-    ...(known && { node: { node: known, lastStatusReportTimeMs: 0, readAgain: false } }),
+    ...(known && { node: { node: known, lastStatusReportTimeMs: 0, readAgain: false, ...sent } }),
   });
   const memory: TickMemory = { ...more.memory };
   let reads = 0;
@@ -193,6 +196,19 @@ describe("what is remembered", () => {
     const { marks, notes } = await noticed(nodeOf("11", { ready: "Unknown", manager: "kcm" }));
     expect(marks).toMatchObject({ readAgain: true, hasLapsed: true });
     expect(notes).toEqual([expect.stringMatching(/^condition: .*Ready.*Unknown.*, by somebody else$/)]);
+  });
+
+  test.each<[situation: string, sent: string | undefined, isOthers: boolean]>([
+    ["that we had sent, and its answer was lost → nothing", "False", false],
+    ["other than what we had sent → somebody else's", "True", true],
+    ["that nobody here had sent → somebody else's", undefined, true],
+  ])("of a status %s in history", async (_, sent, isOthers) => {
+    const { notes } = await noticed(nodeOf("11", { ready: "False" }), {
+      ...(sent !== undefined && { sent: [{ type: "Ready", status: sent }] }),
+    });
+    expect(notes).toEqual(
+      isOthers ? [expect.stringMatching(/Ready: True → False .*, by somebody else$/)] : [],
+    );
   });
 
   test("of one that was cordoned: nothing but that", async () => {
