@@ -66,7 +66,8 @@ function take(
   const others = conditionsOf(node).filter((condition) => !isOurs(condition));
   const changed = transitions(conditionsOf(known.node), others);
   for (const text of changed) journal.note("condition", `${text}, by somebody else`, nowMs());
-  records.put("node", { ...known, node });
+  // While it was read, a report may have noted that its lease had run out.
+  records.put("node", { ...(records.get("node") ?? known), node });
   memory.nodeVersion = node.metadata?.resourceVersion;
   const isGivenUp = readyConditionOf(node)?.status === "Unknown";
   // The node controller has: the lease had run out.

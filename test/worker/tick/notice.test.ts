@@ -4,6 +4,8 @@ import { failure, success } from "../../../shared/result.ts";
 import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { TickMemory } from "../../../worker/tick/context.ts";
+import type { NodeRecordStore } from "../../../worker/storage/records.ts";
+import { noteLapse } from "../../../worker/tick/own-node.ts";
 import { type Noticed, type NoticeContext, takeNotice } from "../../../worker/tick/notice.ts";
 import { keptRecords } from "../support/kept-records.ts";
 
@@ -57,6 +59,8 @@ interface Situation {
   registerNode?: boolean;
   /** Conditions that were sent, with an unknown outcome. */
   sent?: object[];
+  /** What a report does during a GET. */
+  whileRead?: (records: NodeRecordStore) => void;
 }
 
 async function noticed(
@@ -83,6 +87,7 @@ async function noticed(
   } as unknown as NoticeContext;
   const getNode = () => {
     reads++;
+    more.whileRead?.(records);
     return Promise.resolve(more.found ?? success(nodeOf("12")));
   };
   const outcome = await takeNotice(context, () => ({ getNode }) as never, seen);
@@ -196,6 +201,12 @@ describe("what is remembered", () => {
     const { marks, notes } = await noticed(nodeOf("11", { ready: "Unknown", manager: "kcm" }));
     expect(marks).toMatchObject({ readAgain: true, hasLapsed: true });
     expect(notes).toEqual([expect.stringMatching(/^condition: .*Ready.*Unknown.*, by somebody else$/)]);
+  });
+
+  test("of one that is read while a report ends a silence: its lease had run out", async () => {
+    const { outcome, marks } = await noticed(null, { whileRead: noteLapse });
+    expect(outcome).toEqual(TAKEN);
+    expect(marks).toMatchObject({ readAgain: true, hasLapsed: true });
   });
 
   test.each<[situation: string, sent: string | undefined, isOthers: boolean]>([
