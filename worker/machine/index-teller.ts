@@ -9,6 +9,7 @@ import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { History } from "../storage/history.ts";
 import type { Enrolment, NodeRecordStore, Told } from "../storage/records.ts";
 import type { Tables } from "../storage/tables.ts";
+import { hasReported } from "./contact.ts";
 import { knownMachine } from "./known-machine.ts";
 
 export const TELLING_LIMITS = {
@@ -128,9 +129,12 @@ export class IndexTeller {
     return told !== undefined && this.#addressOf(told) !== told.address;
   }
 
-  /** One that changes all the time is told now and then. */
-  #addressOf({ address, addressAtMs }: Known): string {
-    const isRecent = Math.abs(this.#with.nowMs() - addressAtMs) < TELLING_LIMITS.addressEveryMs;
+  /** One that changes all the time is told now and then. That of the name's former machine counts for nothing. */
+  #addressOf(told: Known): string {
+    const { records } = this.#with.state;
+    if (!hasReported(records)) return "";
+    const address = told.generation === (records.get("enrolment")?.generation ?? 0) ? told.address : "";
+    const isRecent = Math.abs(this.#with.nowMs() - told.addressAtMs) < TELLING_LIMITS.addressEveryMs;
     return this.#address === "" || (isRecent && address !== "") ? address : this.#address;
   }
 

@@ -71,6 +71,8 @@ const OF_ONE_MACHINE = [
   "others",
   "putBack",
   "bounded",
+  "isSkewed",
+  "skewMs",
   "nextKey",
   "formerKey",
 ] as const;

@@ -232,6 +232,53 @@ describe("a machine's object", () => {
   });
 });
 
+describe("the address from which a machine reports", () => {
+  const [FORMER, NEXT] = ["192.0.2.1", "192.0.2.2"];
+  const enrol = ({ store }: ReturnType<typeof machineOf>) =>
+    store.put("enrolment", { ...(store.get("enrolment") as object), generation: 4 });
+  const report = (machine: ReturnType<typeof machineOf>, address: string) => {
+    machine.store.put("settled", { key: "4 t", toldAtMs: {} });
+    machine.teller.look(address);
+    return machine.teller.finish();
+  };
+  type Act = (machine: ReturnType<typeof machineOf>) => void | Promise<void>;
+  it.each<[situation: string, address: string, acts: Act[]]>([
+    ["as it was told first", FORMER, []],
+    ["that changes at once → told in a while", FORMER, [({ teller }) => teller.look(NEXT)]],
+    [
+      "that has changed in the meantime → told",
+      NEXT,
+      [(machine) => void (machine.nowMs += TELLING_LIMITS.addressEveryMs), ({ teller }) => teller.look(NEXT)],
+    ],
+    ["of which nothing is known after an eviction → as told", FORMER, [(machine) => machine.evict()]],
+    ["of a new machine that has not reported → none", "", [enrol, ({ teller }) => teller.look()]],
+    ["of one, after an eviction → none", "", [enrol, (machine) => machine.evict()]],
+    ["of a new machine → its own at once", NEXT, [enrol, (machine) => report(machine, NEXT)]],
+    [
+      "of one whose enrolment was told → its own at once",
+      NEXT,
+      [enrol, ({ teller }) => teller.finish(), (machine) => report(machine, NEXT)],
+    ],
+    [
+      "of one, where the platform does not provide it → none",
+      "",
+      [enrol, (machine) => machine.evict(), (machine) => report(machine, "")],
+    ],
+  ])("%s", async (_, address, acts) => {
+    const index = oneRow();
+    const machine = machineOf(index);
+    machine.teller.look(FORMER);
+    await machine.teller.finish();
+    for (const act of acts) await act(machine);
+    await machine.teller.finish();
+    expect(JSON.parse(index.known?.text ?? "")).toMatchObject({ address });
+    const { asked } = index;
+    machine.teller.look();
+    await machine.teller.finish();
+    expect(index.asked).toBe(asked);
+  });
+});
+
 describe("whatever fails, and whenever the object is evicted", () => {
   it.each(Array.from({ length: 50 }, (_, seed) => seed))(
     "→ each line once and in order, seed %i",

@@ -51,7 +51,7 @@ describe("a pin", () => {
   });
 
   it("that is followed → nothing of the machine before counts for the next", () => {
-    const before = ["isLeaving", "facts", "leftOut", "nextKey", "formerKey"];
+    const before = ["isLeaving", "facts", "leftOut", "isSkewed", "skewMs", "nextKey", "formerKey"];
     const { keys, kept } = keysOf({
       ...Object.fromEntries(before.map((key) => [key, 0])),
       outdated: 1,
