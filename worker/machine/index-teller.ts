@@ -5,6 +5,7 @@ import { stateChangeText } from "../../shared/fleet/state.ts";
 import { type KnownMachine, stateOf, summarize } from "../../shared/fleet/summarize.ts";
 import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
 import { withDeadline } from "../kube/deadline.ts";
+import { type Allowance, allowanceAt } from "../storage/allowance.ts";
 import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { History } from "../storage/history.ts";
 import type { Enrolment, NodeRecordStore, Told } from "../storage/records.ts";
@@ -57,8 +58,7 @@ export class IndexTeller {
   #isAnew = false;
   /** The index itself has asked: whatever failed before, it answers now. */
   #isUrgent = false;
-  #left: number = TELLING_LIMITS.atOnce;
-  #leftAtMs = 0;
+  #left: Allowance | undefined;
   #isTelling = false;
   #underWay: Promise<void> | undefined;
 
@@ -207,7 +207,7 @@ export class IndexTeller {
   async #tell(telling: MachineTelling): Promise<boolean> {
     this.#isUrgent = false;
     if (telling.isSequel && !this.#mayTell())
-      return this.#waitUntil(this.#told ?? NOTHING, this.#leftAtMs + TELLING_LIMITS.everyMs, 0);
+      return this.#waitUntil(this.#told ?? NOTHING, this.#with.nowMs() + TELLING_LIMITS.everyMs, 0);
     const until = await this.#inTime(telling.name, () => this.#with.index().tell(telling), null);
     const told = this.#told ?? NOTHING;
     const { records } = this.#with.state;
@@ -231,14 +231,11 @@ export class IndexTeller {
   }
 
   #mayTell(): boolean {
-    const { atOnce, everyMs } = TELLING_LIMITS;
-    const nowMs = this.#with.nowMs();
-    const gained = Math.max(0, nowMs - this.#leftAtMs) / everyMs;
-    this.#left = Math.min(atOnce, this.#left + gained);
-    this.#leftAtMs = nowMs;
-    if (this.#left < 1) return false;
-    this.#left--;
-    return true;
+    const atMs = this.#with.nowMs();
+    const left = allowanceAt(this.#left, TELLING_LIMITS, atMs);
+    const mayTell = left >= 1;
+    this.#left = { left: mayTell ? left - 1 : left, atMs };
+    return mayTell;
   }
 
   #tryAgain(version = 0): Promise<boolean> {

@@ -1,6 +1,7 @@
 // Records that a machine had no answer for a while: the Worker was away, or the network in between. Only the machine can
 // tell, and it tells a duration alone: the times are by this clock, whatever the machine's says.
 import type { Report } from "../../shared/protocol/report.ts";
+import { allowanceAt } from "../storage/allowance.ts";
 import type { Stored } from "../storage/journal.ts";
 import { fromTo } from "../storage/from-to.ts";
 
@@ -16,13 +17,10 @@ export function recordOutage(
   nowMs: number,
 ): void {
   if (noAnswerSeconds === undefined) return;
-  const { atOnce, everyMs } = OUTAGE_LINES;
   const sinceMs = nowMs - 1000 * noAnswerSeconds;
   const before = records.get("outage");
   if (before && Math.abs(sinceMs - before.sinceMs) <= SAME_WITHIN_MS) return;
-  // A clock that was put back fills nothing.
-  const gained = before ? Math.max(0, nowMs - before.atMs) / everyMs : 0;
-  const left = Math.min(atOnce, before ? before.left + gained : atOnce);
+  const left = allowanceAt(before, OUTAGE_LINES, nowMs);
   if (left < 1) return;
   records.put("outage", { left: left - 1, atMs: nowMs, sinceMs });
   journal.note("silence", `no answer ${fromTo(sinceMs, nowMs)}`, nowMs);

@@ -11,7 +11,8 @@ import { machineLog } from "../log.ts";
 import { NOT_WATCHED, type WatchStanding } from "../cluster/watch-standing.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
-import type { Allowance, Enrolment } from "../storage/records.ts";
+import { type Allowance, allowanceAt } from "../storage/allowance.ts";
+import type { Enrolment } from "../storage/records.ts";
 import type { TickInput, TickMemory, TickOutcome } from "../tick/context.ts";
 import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/request-budget.ts";
@@ -54,7 +55,7 @@ export class Upkeep {
   #applied: Report | undefined;
   #seen: { node: Node | null } | undefined;
   #standing: WatchStanding | undefined;
-  #between: Allowance = { left: BETWEEN_REPORTS.atOnce, atMs: 0 };
+  #between: Allowance | undefined;
   #lastReportMs: number | undefined;
   /** What follows a registration, under way while its answer is given. */
   #following: Promise<void> | undefined;
@@ -256,7 +257,7 @@ export class Upkeep {
     const nowMs = Date.now();
     const isRecent = nowMs - this.#latestMs <= facts.leaseMs();
     const isSuspended = last !== undefined && senders.suspension(last.startId, nowMs) !== undefined;
-    const left = this.#leftBetween(nowMs);
+    const left = allowanceAt(this.#between, BETWEEN_REPORTS, nowMs);
     const report = isRecent && !isSuspended && left >= 1 ? last : undefined;
     const writtenMs = this.#memory.status?.lastStatusReportTimeMs;
     const noticed = await tickOnNotice({ ...this.#surroundings(enrolment), report }, node);
@@ -292,12 +293,6 @@ export class Upkeep {
       nowMs: () => Date.now(),
       random: Math.random,
     };
-  }
-
-  #leftBetween(nowMs: number): number {
-    const { left, atMs } = this.#between;
-    const { atOnce, everyMs } = BETWEEN_REPORTS;
-    return Math.min(atOnce, left + Math.max(0, nowMs - atMs) / everyMs);
   }
 
   #kube(): KubeClient {

@@ -13,6 +13,7 @@ import type { Phase } from "../../shared/protocol/answers.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import type { RuntimeMemory } from "../../shared/from-report/missing-runtime.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
+import type { Allowance } from "./allowance.ts";
 import type { Tables } from "./tables.ts";
 
 /** The pinned key, what came with it, and what its join token allows. */
@@ -65,13 +66,6 @@ export interface LastRegistration extends Partial<SaidTaints> {
   createdAtMs?: number;
   /** Whose Node it is. */
   enrolmentId?: string;
-}
-
-/** What is left of a budget that fills as time passes. */
-export interface Allowance {
-  left: number;
-  /** Milliseconds since 1970. */
-  atMs: number;
 }
 
 /** What is left of each share of a name's requests to the apiserver. */

@@ -1,6 +1,6 @@
 // How often the events of a new process of a machine's shim begin afresh, as a kubelet's do: with a full spam budget, and
 // counted from one. Whoever has the machine's key decides how often it starts.
-import type { Allowance } from "../storage/records.ts";
+import { type Allowance, allowanceAt } from "../storage/allowance.ts";
 
 /** 24 in whatever hour: of each type of event, 25 pass for each. */
 export const FRESH_EVENTS = { atOnce: 12, everyMs: 300_000 } as const;
@@ -10,10 +10,7 @@ export function spendFreshEvents(
   budget: Allowance | undefined,
   nowMs: number,
 ): { isFresh: boolean; left: Allowance } {
-  const { atOnce, everyMs } = FRESH_EVENTS;
-  // A clock that was put back fills nothing.
-  const gained = budget ? Math.max(0, nowMs - budget.atMs) / everyMs : 0;
-  const left = budget ? Math.min(atOnce, budget.left + gained) : atOnce;
+  const left = allowanceAt(budget, FRESH_EVENTS, nowMs);
   const isFresh = left >= 1;
   return { isFresh, left: { left: isFresh ? left - 1 : left, atMs: nowMs } };
 }

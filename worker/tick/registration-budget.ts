@@ -2,7 +2,7 @@
 // key decides how many there are. Repeated tries of one process are none; they have their own wait (registration.ts).
 import { type Result, failure, success } from "../../shared/result.ts";
 import { LEAST_MACHINE_REQUESTS } from "../env.ts";
-import type { Allowance } from "../storage/records.ts";
+import { type Allowance, allowanceAt } from "../storage/allowance.ts";
 
 export const REGISTRATION_BUDGET = {
   atOnce: 6,
@@ -26,10 +26,10 @@ export function spendRegistration(
   const { atOnce, everyMs } = REGISTRATION_BUDGET;
   const cost = Math.max(1, nodeBytes / NODE_BYTES);
   if (!budget) return success({ left: atOnce - cost, atMs: nowMs });
-  // A clock that was put back fills nothing, and must not extend the wait.
+  // A clock that was put back must not extend the wait.
   const sinceMs = Math.max(0, nowMs - budget.atMs);
   const apartMs = Math.floor((REGISTRATION_BUDGET.apartMs * LEAST_MACHINE_REQUESTS) / aMinute);
-  const left = Math.min(atOnce, budget.left + sinceMs / everyMs);
+  const left = allowanceAt(budget, REGISTRATION_BUDGET, nowMs);
   const waitMs = Math.max(apartMs - sinceMs, Math.ceil((1 - left) * everyMs));
   return waitMs > 0 ? failure(waitMs) : success({ left: left - cost, atMs: nowMs });
 }

@@ -1,7 +1,7 @@
 // How often new processes of a machine's shim cause a registration.
 import { expect, test } from "vitest";
 import { failure, success } from "../../../shared/result.ts";
-import type { Allowance } from "../../../worker/storage/records.ts";
+import type { Allowance } from "../../../worker/storage/allowance.ts";
 import { REGISTRATION_BUDGET, spendRegistration } from "../../../worker/tick/registration-budget.ts";
 
 const { atOnce, everyMs, apartMs } = REGISTRATION_BUDGET;
