@@ -19,7 +19,7 @@ const OF_CONDITIONS: ReadonlySet<string> = new Set([
  * Adds to `node`, which is about to be created, what the Node before it had when it was last seen. `ours`: what machine and
  * token have said of that one.
  */
-export function keepOthersMarks(node: DraftNode, { spec = {} }: Node, ours: readonly Taint[] = []): void {
+export function keepOthersMarks(node: DraftNode, { spec = {} }: Node, ours: readonly Taint[]): void {
   const own = node.spec.taints ?? [];
   // Whether a new Node has this one, its machine and its join token say.
   const decided = [...own, ...ours, FACTS_ONLY_TAINT];

@@ -15,7 +15,7 @@ export function recordContact(
   stored: Stored,
   { machineTime, startId, noAnswerSeconds }: Report,
   nowMs: number,
-  before = UNKNOWN,
+  before: BootAndProcess,
 ): void {
   recordClock(stored, Date.parse(machineTime) - nowMs, nowMs);
   const after = { boot: runningOf(stored.records).boot, process: startId };

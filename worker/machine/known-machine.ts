@@ -2,7 +2,7 @@
 import type { KnownMachine } from "../../shared/fleet/summarize.ts";
 import type { Enrolment } from "../storage/records.ts";
 import { leftOutMessage } from "../tick/left-out.ts";
-import { isReady, lastPhase } from "../tick/phase.ts";
+import { isRegisteredReady, lastPhase } from "../tick/phase.ts";
 import { hasReported } from "./contact.ts";
 import type { MachineState } from "./machine-state.ts";
 
@@ -19,8 +19,7 @@ export function knownMachine(
   return {
     isRevoked: enrolment.isRevoked ?? false,
     phase: (isUsed && lastPhase(records)) || null,
-    // A Node that is gone, or somebody else's, was Ready when it was last known.
-    isReady: records.get("registration")?.phase === "registered" && isReady(node),
+    isReady: isRegisteredReady(records, node),
     node,
     decided: (isUsed && records.get("decided")) || [],
     facts: records.get("facts")?.facts,

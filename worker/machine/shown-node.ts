@@ -2,7 +2,7 @@
 import { effectiveEvictionHard } from "../../shared/resources/eviction-thresholds.ts";
 import type { WholeNode } from "../../shared/protocol/operator-answers.ts";
 import type { Report } from "../../shared/protocol/report.ts";
-import { isReady, lastPhase } from "../tick/phase.ts";
+import { isRegisteredReady, lastPhase } from "../tick/phase.ts";
 import type { MachineState } from "./machine-state.ts";
 import { neededRuntime } from "./needed-runtime.ts";
 
@@ -41,8 +41,7 @@ export function shownNode(
     name,
     thumbprint,
     phase: lastPhase(records) ?? null,
-    // A Node that is gone, or somebody else's, was Ready when it was last known.
-    isReady: records.get("registration")?.phase === "registered" && isReady(known?.node),
+    isReady: isRegisteredReady(records, known?.node),
     silentSince: at(records.get("silentSinceMs")),
     lastReportAt: at(latest.contactMs),
     runtime: neededRuntime(records),

@@ -26,6 +26,11 @@ export function isReady(node: Node | undefined): boolean {
   return node !== undefined && readyConditionOf(node)?.status === "True";
 }
 
+/** The same of one that is registered: a Node that is gone, or somebody else's, was Ready when it was last known. */
+export function isRegisteredReady(records: Stored["records"], node: Node | undefined): boolean {
+  return records.get("registration")?.phase === "registered" && isReady(node);
+}
+
 /**
  * Adds a line of history when the phase differs from that of the last answer. `askedMs`: when the apiserver was asked; an
  * apiserver that is away is away since then.

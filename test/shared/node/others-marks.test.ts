@@ -47,12 +47,12 @@ test.each<[situation: string, last: NodeSpec | undefined, kept: NodeSpec]>([
   ["what is not others' to keep", { providerID: "aws:///a/i-1", podCIDR: "10.0.0.0/24" }, { taints: [OWN] }],
 ])("%s", (_, last, kept) => {
   const node: DraftNode = { metadata: {}, spec: { taints: [OWN] }, status: {} };
-  keepOthersMarks(node, last === undefined ? {} : { spec: last });
+  keepOthersMarks(node, last === undefined ? {} : { spec: last }, []);
   expect(node.spec).toEqual(kept);
 });
 
 test("of a Node that is registered without rollcall's taint by now, without others of its own", () => {
   const node: DraftNode = { metadata: {}, spec: {}, status: {} };
-  keepOthersMarks(node, { spec: { taints: [OWN, BROKEN] } });
+  keepOthersMarks(node, { spec: { taints: [OWN, BROKEN] } }, []);
   expect(node.spec).toEqual({ taints: [BROKEN] });
 });

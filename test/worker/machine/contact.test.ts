@@ -8,7 +8,8 @@ const MINUTE_MS = 60_000;
 
 function contact(before: Record<string, unknown>, aheadMs = 0) {
   const state = keptRecords(before);
-  recordContact(state, { machineTime: new Date(NOW_MS + aheadMs).toISOString() } as never, NOW_MS);
+  const report = { machineTime: new Date(NOW_MS + aheadMs).toISOString() } as never;
+  recordContact(state, report, NOW_MS, { boot: undefined, process: undefined });
   return { notes: state.notes, kept: Object.fromEntries(state.kept) };
 }
 

@@ -2,7 +2,14 @@
 import { describe, expect, it, test } from "vitest";
 import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
 import type { Phase } from "../../../shared/protocol/answers.ts";
-import { awaySinceMs, lastPhase, phaseOf, recordPhase, refusalMessage } from "../../../worker/tick/phase.ts";
+import {
+  awaySinceMs,
+  isRegisteredReady,
+  lastPhase,
+  phaseOf,
+  recordPhase,
+  refusalMessage,
+} from "../../../worker/tick/phase.ts";
 import { keptRecords } from "../support/kept-records.ts";
 
 const ASKED_MS = Date.UTC(2026, 0, 2, 10, 18, 1);
@@ -12,6 +19,18 @@ const AWAY_MS = ASKED_MS - 60_000;
 const away = (phase: Phase) => ({ phase, sinceMs: ASKED_MS });
 const wasAway = (phase: Phase) => ({ phase, sinceMs: AWAY_MS });
 const TIMES = "away from 2026-01-02T10:17:01Z to 2026-01-02T10:18:05Z";
+
+test.each<[situation: string, phase: string | undefined, ready: string, isIt: boolean]>([
+  ["registered and Ready", "registered", "True", true],
+  ["registered and not Ready", "registered", "False", false],
+  ["deleted, and Ready when it was last known", "node deleted", "True", false],
+  ["somebody else's", "name taken", "True", false],
+  ["not registered yet", undefined, "True", false],
+])("a Node that is %s, and counts as Ready or not", (_, phase, ready, isIt) => {
+  const { records } = keptRecords(phase === undefined ? {} : { registration: { phase } });
+  const node = { status: { conditions: [{ type: "Ready", status: ready }] } };
+  expect(isRegisteredReady(records, node)).toBe(isIt);
+});
 
 describe("a phase after another one", () => {
   test.each<[before: unknown, phase: Phase, kept: unknown, notes: string[]]>([
