@@ -66,7 +66,7 @@ export class NodeWatch {
   readonly #seen: SeenNodes;
   #hasNotedBeyond = false;
   #isPaused = false;
-  /** When something came last through the watch that is open; undefined: none is. */
+  /** When something came last through a watch; undefined: none was open yet, or the last one failed. */
   #heardAtMs: number | undefined;
   #failures = 0;
   #failedAtMs: number | undefined;

@@ -1,5 +1,6 @@
-// What others may change of a Node, as a short text that changes with it. What a deployment writes itself, such as
-// heartbeats and the conditions that are its own, is not part of it.
+// What others may change of a Node, as a short text that changes with it. Heartbeats and the deployment's own conditions
+// are not part of it; another write of its own changes the text as well, and costs a notice that the machine's object passes
+// over.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { base64url } from "jose";
 import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";

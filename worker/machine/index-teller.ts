@@ -211,7 +211,7 @@ export class IndexTeller {
     const until = await this.#inTime(telling.name, () => this.#with.index().tell(telling), null);
     const told = this.#told ?? NOTHING;
     const { records } = this.#with.state;
-    // Another machine may have the name by now, or it leaves: what was told is of the time before.
+    // Another machine may have the name by now: what was told is of the time before.
     if ((records.get("enrolment")?.generation ?? 0) !== telling.generation) return true;
     if (until === null) return this.#tryAgain(telling.version);
     // This index knows less than it was told: it was lost, or restored.
