@@ -9,6 +9,7 @@ import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { createHttpsClient } from "../../infra/local/https-fetch.ts";
 import { type RealApiserver, startRealApiserver, stopProgram } from "../../infra/local/real-apiserver.ts";
 import { type Containerd, containerd, containerdMissing } from "../node-shim/sources/cri/containerd.ts";
+import { runtimeClient } from "../../node-shim/sources/cri/runtime-client.ts";
 import { imageArchive } from "../node-shim/sources/cri/image-archive.ts";
 import type { NodeJson } from "./compare.ts";
 import { notePutBack } from "./put-back.ts";
@@ -65,7 +66,7 @@ export async function startRealKubelet({ assets, folder, flags }: RealKubeletOpt
   try {
     runtime.network(true);
     await runtime.start();
-    importImages(folder, runtime.socketPath);
+    await untilListed(importImages(folder, runtime.socketPath), runtime.socketPath);
     const kubeconfig = join(folder, "kubeconfig");
     const ca = readFileSync(apiserver.caFile, "utf8");
     writeKubeconfig(kubeconfig, apiserver.url, ca, apiserver.adminToken);
@@ -96,11 +97,30 @@ function start(program: string, args: string[], logFile: string): ChildProcess {
   return child;
 }
 
+/** containerd lists an image a moment after it is imported, and a kubelet keeps what was listed for half a minute. */
+async function untilListed(tags: number, socketPath: string): Promise<void> {
+  const client = runtimeClient({
+    socketPath,
+    imageSocketPath: socketPath,
+    deadlineMs: READY_WITHIN_MS,
+    nowMs: () => performance.now(),
+    warn: () => undefined,
+    onConnect: () => undefined,
+  });
+  const areListed = async () => {
+    const images = (await client.images()) ?? [];
+    return images.reduce((sum, { repoTags }) => sum + repoTags.length, 0) === tags || undefined;
+  };
+  await until(areListed, `containerd lists ${tags} tags`).finally(() => {
+    client.close();
+  });
+}
+
 /**
- * More than a Node lists by default, of different sizes and of the same one; one has more names than a Node shows, one is
+ * Returns how many tags there are. More than a Node lists by default, of different sizes and of the same one; one has more names than a Node shows, one is
  * called by its digest alone.
  */
-function importImages(folder: string, socket: string): void {
+function importImages(folder: string, socket: string): number {
   const numbers = (count: number) => Array.from({ length: count }, (_, at) => at).join(" ");
   const several = ["a@", "b@", "c:1", "a:1", "a:2", "b:1", "b:2"].map(
     (name) => `rollcall.test/named/${name}`,
@@ -120,6 +140,7 @@ function importImages(folder: string, socket: string): void {
   );
   const namespace = ["--address", socket, "--namespace", "k8s.io"];
   execFileSync("ctr", [...namespace, "images", "import", "--no-unpack", file], { stdio: "pipe" });
+  return [...several, ...images.flatMap(({ names }) => names)].filter((name) => !name.endsWith("@")).length;
 }
 
 /** It may not manage cgroups here; of what it tells of the machine, nothing is changed. */
