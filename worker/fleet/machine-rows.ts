@@ -158,7 +158,8 @@ export class MachineRows {
     this.#sql.exec(
       `DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?)
        AND id <= (SELECT MAX(id) FROM history) - ?`,
-      prunedAtOnce,
+      // One telling may bring many lines: more must go than came, or the bound would not hold.
+      Math.max(prunedAtOnce, 2 * ids.length),
       lines,
     );
   }

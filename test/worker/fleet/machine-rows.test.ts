@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import { FLEET_HISTORY_LIMITS, MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { FLEET_START_MS, machineName, stateEntry, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
 
 let objects = 0;
@@ -73,6 +73,32 @@ describe("a telling", () => {
       expect([newer.change?.entries, newer.until]).toEqual([[first], { entryId: 1 }]);
       expect(rows.take(tellingOf(1, 99, { state: "silent" })).change).toBeNull();
     }));
+});
+
+describe("history of all machines, when it is full", () => {
+  it.each([
+    ["one line each", 1, 30],
+    ["many lines each", 200, 5],
+  ])("tellings of %s → the oldest lines go, and no more are kept", (_, each, tellings) =>
+    inIndex((rows, sql) => {
+      const { lines, prunedEvery } = FLEET_HISTORY_LIMITS;
+      sql.exec(
+        `WITH RECURSIVE line(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM line WHERE id < ?)
+         INSERT INTO history SELECT id, 0, 'x', 'state', '' FROM line`,
+        lines,
+      );
+      for (let index = 0; index < tellings; index++) {
+        const entries = Array.from({ length: each }, (__, at) => stateEntry(at + 1, "ready", "silent", 1));
+        rows.take(tellingOf(index, 1, {}, entries));
+      }
+      const query = "SELECT COUNT(*) AS count, MIN(id) AS first, MAX(id) AS last FROM history";
+      const { count, first, last } = sql.exec<{ count: number; first: number; last: number }>(query).one();
+      expect(last).toBe(lines + each * tellings);
+      expect(first).toBe(last - count + 1);
+      expect(count).toBeGreaterThanOrEqual(lines);
+      expect(count).toBeLessThan(lines + prunedEvery);
+    }),
+  );
 });
 
 describe("a machine that is gone", () => {
