@@ -40,7 +40,10 @@ export class MachineRows {
     this.#sql = sql;
   }
 
-  /** Takes a telling over. `change` is null where it came before, or is out of date. Call it in a transaction. */
+  /**
+   * Takes a telling over. `change` is null where it came before, is out of date, or says nothing new, as most do of a repair.
+   * Call it in a transaction.
+   */
   take(telling: MachineTelling): { until: ToldUntil; change: FleetChange | null } {
     const { name, generation, version, summary } = telling;
     const known = this.#known(name);
@@ -54,6 +57,11 @@ export class MachineRows {
     const entries = telling.entries.filter(({ id }) => id > entryId);
     const until = entries.at(-1)?.id ?? entryId;
     const text = JSON.stringify(summary);
+    if (isSame && entries.length === 0 && known.summary === text) {
+      // What was told before this one and comes late stays out of date.
+      this.#sql.exec("UPDATE machines SET version = ? WHERE name = ?", version, name);
+      return { until: { entryId }, change: null };
+    }
     const before = known ? (JSON.parse(known.summary) as MachineSummary) : null;
     this.#addHistory(name, entries);
     const seq = this.nextSeq(before, summary);

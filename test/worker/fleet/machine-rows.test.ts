@@ -47,6 +47,21 @@ describe("a telling", () => {
       expect(rows.seq()).toBe(1);
     }));
 
+  it("that says nothing new → is no change; what was told before it is out of date all the same", () =>
+    inIndex((rows) => {
+      rows.take(tellingOf(1, 10, {}, [SILENT]));
+      expect(rows.take(tellingOf(1, 12, {}, [SILENT]))).toEqual({ until: { entryId: 2 }, change: null });
+      expect(rows.take(tellingOf(1, 11, { state: "silent" })).change).toBeNull();
+      expect([rows.summary(machineName(1)), rows.seq()]).toEqual([summaryOf(1), 1]);
+      expect(rows.take(tellingOf(1, 13, { state: "silent" })).change?.seq).toBe(2);
+    }));
+
+  it("of a newer pin that says the same → is a change", () =>
+    inIndex((rows) => {
+      rows.take(tellingOf(1, 10));
+      expect(rows.take({ ...tellingOf(1, 5), generation: 2 }).change?.seq).toBe(2);
+    }));
+
   it("whose answer was lost, with more by now → only what is new is added", () =>
     inIndex((rows, sql) => {
       rows.take(tellingOf(1, 10, {}, [SILENT]));
