@@ -188,11 +188,11 @@ export class IndexRepair {
     const { sample, asked } = REPAIR_LIMITS;
     const names = await registry().sampleNames(sample);
     const query = "SELECT name FROM machines WHERE name IN (SELECT value FROM json_each(?))";
-    const known = sql
-      .exec<{ name: string }>(query, JSON.stringify(names))
-      .toArray()
-      .map(({ name }) => name);
-    const absent = names.filter((name) => !known.includes(name));
+    const rowsOf = sql.exec<{ name: string }>(query, JSON.stringify(names)).toArray();
+    const found = new Set(rowsOf.map(({ name }) => name));
+    // In the sample's own order, which is random: by name the same few would be asked each day.
+    const known = names.filter((name) => found.has(name));
+    const absent = names.filter((name) => !found.has(name));
     const differing: string[] = [];
     for (const name of known.slice(0, asked)) if (await this.#differs(name)) differing.push(name);
     const rows = sql

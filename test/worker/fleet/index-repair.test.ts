@@ -155,6 +155,15 @@ describe("the daily check", () => {
       expect([world.asked, log]).toEqual([[], []]);
     }));
 
+  it("asks the first of the sample, whatever their names are", () => {
+    const all = range(0, REPAIR_LIMITS.asked + 2).reverse();
+    return withRepair({ indexed: all, registered: all }, async (world) => {
+      for (const index of all) world.told.set(machineName(index), summaryOf(index, { state: "silent" }));
+      const { check } = await aDayLater(world);
+      expect(check?.differing).toEqual(all.slice(0, REPAIR_LIMITS.asked).map(machineName));
+    });
+  });
+
   it("of one that is not → has what differs told again, removes what nobody knows, and says so", () =>
     withRepair({ indexed: [1, 2, 9], registered: [1, 2, 3] }, async (world) => {
       world.told.set(machineName(2), summaryOf(2, { state: "silent" }));
