@@ -10,9 +10,12 @@ export const REPAIR_LIMITS = {
   atOnce: 8,
   /** Names of the registry that are read at once; then the progress is stored. */
   page: 50,
+  /** So long after it began, a duty asks nothing more; what is under way then takes as long as it may, 15 s in all at most. */
   portionMs: 8000,
   /** How long a machine's object may take. */
   withinMs: 4000,
+  /** How long the registry may take. */
+  registryWithinMs: 3000,
   /** Those that did not answer are asked once more, at the end. */
   missed: 1000,
   checkEveryMs: 24 * 3600_000,
@@ -95,17 +98,17 @@ export class IndexRepair {
 
   /** At certain times: an index that was never told of a machine that the registry knows is repaired. */
   async care(): Promise<void> {
-    const { nowMs, registry } = this.#with;
+    const { nowMs } = this.#with;
     const checked = this.#kept("check");
     if (!checked) this.#keep("check", { atMs: nowMs(), compared: 0, absent: [], differing: [], removed: [] });
     if (this.#repair || !this.#isEmpty()) return;
-    if ((await registry().countNames()) > 0) this.begin("the index was empty");
+    if ((await this.#fromRegistry((registry) => registry.countNames())) > 0)
+      this.begin("the index was empty");
   }
 
   async state(): Promise<IndexState> {
-    const { registry, sql } = this.#with;
-    const names = await registry().countNames();
-    const log = sql
+    const names = await this.#fromRegistry((registry) => registry.countNames());
+    const log = this.#with.sql
       .exec<{ at_ms: number; text: string }>(
         "SELECT at_ms, text FROM index_log ORDER BY id DESC LIMIT ?",
         REPAIR_LIMITS.shownLines,
@@ -129,47 +132,53 @@ export class IndexRepair {
     const { nowMs } = this.#with;
     const untilMs = nowMs() + REPAIR_LIMITS.portionMs;
     for (let repair = this.#repair; repair?.endedAtMs === null && nowMs() < untilMs; repair = this.#repair)
-      this.#keep("repair", await (repair.isSecond ? this.#askAgain(repair) : this.#askPage(repair)));
+      this.#keep(
+        "repair",
+        await (repair.isSecond ? this.#askAgain(repair, untilMs) : this.#askPage(repair, untilMs)),
+      );
   }
 
-  async #askPage(repair: Repair): Promise<Repair> {
-    const { registry } = this.#with;
+  async #askPage(repair: Repair, untilMs: number): Promise<Repair> {
     const { page, missed } = REPAIR_LIMITS;
-    const names = await registry().names(repair.after, page);
+    const names = await this.#fromRegistry((registry) => registry.names(repair.after, page));
     const last = names.length < page ? null : (names.at(-1) ?? null);
     const removed = await this.#removeUnknown(this.#rowsBetween(repair.after, last, names));
-    const failed = await this.#ask(names);
+    const { asked, failed } = await this.#ask(names, untilMs);
+    const isWhole = asked.length === names.length;
     const kept = [...repair.missed, ...failed].slice(0, missed);
     return {
       ...repair,
-      after: last ?? repair.after,
+      after: (isWhole ? last : asked.at(-1)) ?? repair.after,
       missed: kept,
-      isSecond: last === null,
-      asked: repair.asked + names.length,
+      isSecond: isWhole && last === null,
+      asked: repair.asked + asked.length,
       failed: repair.failed + failed.length,
       removed: repair.removed + removed.length,
     };
   }
 
-  async #askAgain(repair: Repair): Promise<Repair> {
-    const names = repair.missed.slice(0, REPAIR_LIMITS.page);
-    const failed = await this.#ask(names);
+  async #askAgain(repair: Repair, untilMs: number): Promise<Repair> {
+    const { asked, failed } = await this.#ask(repair.missed.slice(0, REPAIR_LIMITS.page), untilMs);
     const after = {
       ...repair,
-      missed: repair.missed.slice(names.length),
-      failed: repair.failed - names.length + failed.length,
+      missed: repair.missed.slice(asked.length),
+      failed: repair.failed - asked.length + failed.length,
     };
     if (after.missed.length > 0) return after;
-    const { asked, removed } = after;
-    this.#note(`repair ends: ${asked} machines asked, ${after.failed} did not answer, ${removed} removed`);
+    this.#note(
+      `repair ends: ${after.asked} machines asked, ${after.failed} did not answer, ${after.removed} removed`,
+    );
     return { ...after, endedAtMs: this.#with.nowMs() };
   }
 
-  /** At a bounded pace. Returns the names of those that did not tell. */
-  async #ask(names: readonly string[]): Promise<string[]> {
+  /** At a bounded pace, and nobody any more at `untilMs`. Returns who was asked, and who of them did not tell. */
+  async #ask(names: readonly string[], untilMs: number): Promise<{ asked: string[]; failed: string[] }> {
+    const asked: string[] = [];
     const failed: string[] = [];
     const underWay = new Set<Promise<void>>();
     for (const name of names) {
+      if (this.#with.nowMs() >= untilMs) break;
+      asked.push(name);
       const asking = this.#inTime(() => this.#with.tellAnew(name), false).then((isTold) => {
         underWay.delete(asking);
         if (!isTold) failed.push(name);
@@ -179,31 +188,34 @@ export class IndexRepair {
       if (underWay.size >= REPAIR_LIMITS.atOnce) await Promise.race(underWay);
     }
     await Promise.all(underWay);
-    return failed;
+    return { asked, failed };
   }
 
-  /** Compares a sample of the registry's names with the rows, a few rows with what objects say, and rows with the registry. */
+  /**
+   * Compares a sample of the registry's names with the rows, a few rows with what objects say, and rows with the registry.
+   * Those that there is no time to ask tomorrow's check or a repair finds.
+   */
   async #check(): Promise<void> {
-    const { registry, sql, nowMs } = this.#with;
-    const { sample, asked } = REPAIR_LIMITS;
-    const names = await registry().sampleNames(sample);
+    const { sql, nowMs } = this.#with;
+    const { sample, asked, portionMs } = REPAIR_LIMITS;
+    const untilMs = nowMs() + portionMs;
+    const names = await this.#fromRegistry((registry) => registry.sampleNames(sample));
     const query = "SELECT name FROM machines WHERE name IN (SELECT value FROM json_each(?))";
     const rowsOf = sql.exec<{ name: string }>(query, JSON.stringify(names)).toArray();
     const found = new Set(rowsOf.map(({ name }) => name));
-    // In the sample's own order, which is random: by name the same few would be asked each day.
-    const known = names.filter((name) => found.has(name));
     const absent = names.filter((name) => !found.has(name));
-    const differing: string[] = [];
-    for (const name of known.slice(0, asked)) if (await this.#differs(name)) differing.push(name);
+    // In the sample's own order, which is random: by name the same few would be asked each day.
+    const known = names.filter((name) => found.has(name)).slice(0, asked);
+    const isOther = await Promise.all(known.map((name) => this.#differs(name)));
+    const differing = known.filter((_, at) => isOther[at]);
+    await this.#ask([...absent, ...differing], untilMs);
     const rows = sql
       .exec<Row>("SELECT name, generation FROM machines ORDER BY RANDOM() LIMIT ?", sample)
       .toArray();
     const removed = await this.#removeUnknown(rows);
-    await this.#ask([...absent, ...differing]);
     this.#keep("check", { atMs: nowMs(), compared: names.length, absent, differing, removed });
-    for (const [what, found] of Object.entries({ "were not in the index": absent, differed: differing }))
-      if (found.length > 0)
-        this.#note(`check: ${found.length} of ${names.length} ${what}: ${found.join(", ")}`);
+    for (const [what, some] of Object.entries({ "were not in the index": absent, differed: differing }))
+      if (some.length > 0) this.#note(`check: ${some.length} of ${names.length} ${what}: ${some.join(", ")}`);
   }
 
   async #differs(name: string): Promise<boolean> {
@@ -214,7 +226,8 @@ export class IndexRepair {
   /** Those that the registry does not know are gone: their objects are. One that has enrolled anew has a newer generation. */
   async #removeUnknown(rows: readonly Row[]): Promise<string[]> {
     if (rows.length === 0) return [];
-    const known = new Set(await this.#with.registry().known(rows.map(({ name }) => name)));
+    const names = rows.map(({ name }) => name);
+    const known = new Set(await this.#fromRegistry((registry) => registry.known(names)));
     const unknown = rows.filter(({ name }) => !known.has(name));
     for (const { name, generation } of unknown) {
       this.#with.remove(name, generation, "the registry does not know it");
@@ -232,6 +245,14 @@ export class IndexRepair {
 
   async #inTime<T>(work: () => Promise<T>, late: T): Promise<T> {
     return withDeadline(REPAIR_LIMITS.withinMs, work, late).catch(() => late);
+  }
+
+  /** Fails where the registry does not answer in time: what asks it is repeated. */
+  async #fromRegistry<T extends string[] | number>(ask: (registry: KnownNames) => Promise<T>): Promise<T> {
+    const asking = () => ask(this.#with.registry());
+    const answer = await withDeadline<T | null>(REPAIR_LIMITS.registryWithinMs, asking, null);
+    if (answer === null) throw new Error("the registry did not answer in time");
+    return answer;
   }
 
   #isEmpty(): boolean {

@@ -1,13 +1,18 @@
 // The repair of a fleet index, and its daily check: whom they ask, what they remove, and how they go on after an eviction.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { IndexRepair, REPAIR_LIMITS } from "../../../worker/fleet/index-repair.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
 
 let objects = 0;
 beforeEach(() => void vi.spyOn(console, "log").mockReturnValue(undefined));
+afterEach(() => void vi.useRealTimers());
+
+/** What no duty takes longer than, since the others of its turn wait for it. */
+const DUTY_MS = 15_000;
+const never = () => new Promise<never>(() => undefined);
 
 /** An index of its own with these machines, and a registry with those. */
 function withRepair<T>(
@@ -32,25 +37,35 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
     deaf: new Map<string, number>(),
     /** What objects say that they have told. */
     told: new Map<string, ReturnType<typeof summaryOf>>(),
+    /** How long each machine's object takes to tell. */
+    tellsInMs: 0,
+    isRegistrySilent: false,
+    areObjectsSilent: false,
     repair: undefined as unknown as IndexRepair,
     evict() {
       world.repair = new IndexRepair({
         sql,
-        registry: () => ({
-          names: (after, limit) => Promise.resolve(registered.filter((name) => name > after).slice(0, limit)),
-          sampleNames: (limit) => Promise.resolve(registered.slice(0, limit)),
-          countNames: () => Promise.resolve(registered.length),
-          known: (names) => Promise.resolve(names.filter((name) => registered.includes(name))),
-        }),
+        registry: () =>
+          world.isRegistrySilent
+            ? { names: never, sampleNames: never, countNames: never, known: never }
+            : {
+                names: (after, limit) =>
+                  Promise.resolve(registered.filter((name) => name > after).slice(0, limit)),
+                sampleNames: (limit) => Promise.resolve(registered.slice(0, limit)),
+                countNames: () => Promise.resolve(registered.length),
+                known: (names) => Promise.resolve(names.filter((name) => registered.includes(name))),
+              },
         tellAnew: (name) => {
           world.asked.push(name);
+          world.nowMs += world.tellsInMs;
           const times = world.deaf.get(name) ?? 0;
           world.deaf.set(name, times - 1);
           if (times > 0) return Promise.resolve(false);
           rows.take({ ...tellingOf(0, world.nowMs), name });
           return Promise.resolve(true);
         },
-        toldSummary: (name) => Promise.resolve(world.told.get(name) ?? null),
+        toldSummary: (name) =>
+          world.areObjectsSilent ? never() : Promise.resolve(world.told.get(name) ?? null),
         summary: (name) => rows.summary(name),
         remove: (...removed) => void rows.remove(removed[0], removed[1], world.nowMs, removed[2]),
         nowMs: () => world.nowMs,
@@ -97,6 +112,32 @@ describe("a repair", () => {
         endedAtMs: world.nowMs,
       });
       expect(repair).not.toHaveProperty("missed");
+    }));
+
+  it("of machines that take long → asks each once all the same, and no portion takes longer than a duty may", () =>
+    withRepair({ indexed: [], registered: range(0, 120) }, async (world) => {
+      world.tellsInMs = 1000;
+      for (const index of [3, 40, 119]) world.deaf.set(machineName(index), 1);
+      world.repair.begin("test");
+      for (let isOver = false; !isOver; world.evict()) {
+        const beganMs = world.nowMs;
+        isOver = (await world.turn())[0] === null;
+        expect(world.nowMs - beganMs).toBeLessThanOrEqual(DUTY_MS);
+      }
+      expect(world.asked).toEqual([...world.registered, ...[3, 40, 119].map(machineName)]);
+      expect((await world.repair.state()).repair).toMatchObject({ asked: 120, failed: 0 });
+    }));
+
+  it("while the registry does not answer → fails in time, and goes on once it does", () =>
+    withRepair({ indexed: [], registered: [1] }, async (world) => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      world.repair.begin("test");
+      world.isRegistrySilent = true;
+      const failed = expect(world.turn()).rejects.toThrow("the registry did not answer in time");
+      await vi.advanceTimersByTimeAsync(REPAIR_LIMITS.registryWithinMs);
+      await failed;
+      world.isRegistrySilent = false;
+      expect((await world.turn())[0]).toBeNull();
     }));
 
   it("asks those that do not answer once more; who does not then is counted", () =>
@@ -153,6 +194,30 @@ describe("the daily check", () => {
       const { check, log } = await aDayLater(world);
       expect(check).toMatchObject({ compared: 2, absent: [], differing: [], removed: [] });
       expect([world.asked, log]).toEqual([[], []]);
+    }));
+
+  it("of many machines that take long → is over in time", () =>
+    withRepair({ indexed: [99], registered: range(0, 50) }, async (world) => {
+      await world.repair.care();
+      world.tellsInMs = 1000;
+      world.nowMs += REPAIR_LIMITS.checkEveryMs;
+      const beganMs = world.nowMs;
+      await world.turn();
+      expect(world.nowMs - beganMs).toBeLessThanOrEqual(DUTY_MS);
+      const { check } = await world.repair.state();
+      expect(check).toMatchObject({ absent: world.registered, removed: [machineName(99)] });
+    }));
+
+  it("of machines that do not say what they told → asks them all at once", () =>
+    withRepair({ indexed: range(0, 10), registered: range(0, 10) }, async (world) => {
+      await world.repair.care();
+      world.nowMs += REPAIR_LIMITS.checkEveryMs;
+      world.areObjectsSilent = true;
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      const turn = world.turn();
+      await vi.advanceTimersByTimeAsync(REPAIR_LIMITS.withinMs);
+      await turn;
+      expect((await world.repair.state()).check).toMatchObject({ atMs: world.nowMs, differing: [] });
     }));
 
   it("asks the first of the sample, whatever their names are", () => {
