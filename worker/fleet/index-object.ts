@@ -229,6 +229,7 @@ export class IndexObject extends DurableObject<Environment> {
       tellAnew: (name) => env.NODES.getByName(name).tellAnew(),
       toldSummary: (name) => env.NODES.getByName(name).toldSummary(),
       summary: (name) => this.summary(name),
+      countMachines: () => this.#rows.count(),
       remove: (...removed) => this.#remove(...removed),
       nowMs: () => Date.now(),
       pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),

@@ -42,6 +42,8 @@ export interface RepairDependencies {
   /** What a machine's object has told; null: it has more to tell, or no machine. */
   toldSummary: (name: string) => Promise<MachineSummary | null>;
   summary: (name: string) => MachineSummary | null;
+  /** Without counting rows: it is asked again and again while a repair is under way. */
+  countMachines: () => number;
   /** Of a machine of this generation, or an older one. */
   remove: (name: string, generation: number, text: string) => void;
   /** Typically Date.now. */
@@ -50,7 +52,7 @@ export interface RepairDependencies {
   pause: (ms: number) => Promise<void>;
 }
 
-/** `after`: the last name that was asked; `missed`: those that did not answer; null: nobody was asked again yet. */
+/** `after`: the last name that was asked; `missed`: those that did not answer; `isSecond`: those are being asked again. */
 type Repair = IndexRepairing & { after: string; missed: string[]; isSecond: boolean };
 type Row = { name: string; generation: number };
 type Kept = { repair: Repair; check: IndexCheck };
@@ -117,7 +119,7 @@ export class IndexRepair {
     const { after: _after, missed: _missed, isSecond: _second, ...repair } = this.#repair ?? { cause: null };
     return {
       names,
-      machines: this.#count(),
+      machines: this.#with.countMachines(),
       repair: repair.cause === null ? null : repair,
       check: this.#kept("check") ?? null,
       log: log.map(({ at_ms, text }) => ({ at: new Date(at_ms).toISOString(), text })),
@@ -257,10 +259,6 @@ export class IndexRepair {
 
   #isEmpty(): boolean {
     return this.#with.sql.exec("SELECT 1 FROM machines LIMIT 1").toArray().length === 0;
-  }
-
-  #count(): number {
-    return this.#with.sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM machines").one().count;
   }
 
   #kept<Key extends keyof Kept>(key: Key): Kept[Key] | undefined {

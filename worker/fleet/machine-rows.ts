@@ -3,7 +3,7 @@ import type { FleetCounts } from "../../shared/fleet/state.ts";
 import type { MachineSummary, MachineTelling, ToldEntry, ToldUntil } from "../../shared/fleet/summary.ts";
 import { SEARCH_COLUMNS, searchValues, SET_COLUMNS, setsOf } from "./search-columns.ts";
 
-/** What became of one machine: what listens to the index (outages, notifications, the feed) is called with it. */
+/** What became of one machine: what listens to the index (metrics, outages, the feed, notifications) is called with it. */
 export interface FleetChange {
   name: string;
   /** Numbers all changes of the index in their order. */
@@ -98,6 +98,10 @@ export class MachineRows {
   counts(): FleetCounts {
     const { counts } = this.#sql.exec<{ counts: string }>("SELECT counts FROM sequence").one();
     return JSON.parse(counts) as FleetCounts;
+  }
+
+  count(): number {
+    return Object.values(this.counts()).reduce((sum, count) => sum + count, 0);
   }
 
   #known(name: string): Known | undefined {

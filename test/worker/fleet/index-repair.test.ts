@@ -67,6 +67,7 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
         toldSummary: (name) =>
           world.areObjectsSilent ? never() : Promise.resolve(world.told.get(name) ?? null),
         summary: (name) => rows.summary(name),
+        countMachines: () => rows.count(),
         remove: (...removed) => void rows.remove(removed[0], removed[1], world.nowMs, removed[2]),
         nowMs: () => world.nowMs,
         pause: (ms) => Promise.resolve(void (world.nowMs += ms)),

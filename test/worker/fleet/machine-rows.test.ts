@@ -139,3 +139,23 @@ describe("a machine that is gone", () => {
       expect(rows.summary(machineName(1))).not.toBeNull();
     }));
 });
+
+it("machines are counted as they come, change and go", () =>
+  inIndex((rows) => {
+    const counts: [number, unknown][] = [];
+    const count = () => counts.push([rows.count(), rows.counts()]);
+    count();
+    for (const index of [1, 2]) rows.take(tellingOf(index, 1));
+    count();
+    rows.take(tellingOf(1, 2, { state: "silent" }));
+    rows.take(tellingOf(1, 3, { state: "silent" }));
+    count();
+    rows.remove(machineName(1), 1, FLEET_START_MS, "left");
+    count();
+    expect(counts).toEqual([
+      [0, {}],
+      [2, { ready: 2 }],
+      [2, { ready: 1, silent: 1 }],
+      [1, { ready: 1, silent: 0 }],
+    ]);
+  }));
