@@ -24,6 +24,8 @@ import type { KnownOutage } from "./said-alerts.ts";
 export const OUTAGE_LIMITS = {
   /** Outages that are kept, silences alone included; of those that are over the oldest go. */
   kept: 10_000,
+  /** Of one network, of those that are over: one that has many is not to push out all others. */
+  keptOfNetwork: 1000,
   prunedAtOnce: 20,
   /** A silence alone that was over so long before the next one of its network goes with that. */
   aloneMs: 3600_000,
@@ -36,7 +38,7 @@ export const OUTAGES_MIGRATION = `
     id INTEGER PRIMARY KEY AUTOINCREMENT, network TEXT NOT NULL, started_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL,
     ended_ms INTEGER, machines INTEGER NOT NULL, silent INTEGER NOT NULL, ends TEXT NOT NULL, seq INTEGER NOT NULL
   );
-  CREATE INDEX outages_by_network ON outages (network);
+  CREATE INDEX outages_by_network ON outages (network, last_ms);
   CREATE INDEX outages_by_seq ON outages (seq);
   CREATE TABLE outage_machines (
     outage INTEGER NOT NULL, name TEXT NOT NULL, since_ms INTEGER NOT NULL, back_ms INTEGER, how TEXT,
@@ -124,11 +126,9 @@ export class Outages {
   of(name: string, summary: MachineSummary): KnownOutage | null {
     const silence = silenceOf(summary);
     if (!silence) return null;
-    const { network, sinceMs } = silence;
-    const query = `SELECT outages.* FROM outages JOIN outage_machines ON outage = id
-      WHERE network = ? AND name = ? AND how IS NULL AND since_ms = ? AND silent >= ${OUTAGE_MACHINES}`;
-    const [row] = this.#sql.exec<OutageRow>(query, network, name, sinceMs);
-    return row ? { id: String(row.id), address: row.network, sinceMs: row.started_ms } : null;
+    const row = this.#lasting(name, silence);
+    if (!row || row.silent < OUTAGE_MACHINES) return null;
+    return { id: String(row.id), address: row.network, sinceMs: row.started_ms };
   }
 
   /** The names of its machines, also of those that are back. */
@@ -141,9 +141,10 @@ export class Outages {
   }
 
   #begin(name: string, { network, sinceMs }: Silence, seq: number): void {
-    const query = `SELECT * FROM outages WHERE network = ? AND MAX(last_ms, ?) - MIN(started_ms, ?) <= ${OUTAGE_SPAN_MS}
-      ORDER BY id DESC LIMIT 1`;
-    const [found] = this.#sql.exec<OutageRow>(query, network, sinceMs, sinceMs);
+    // The range follows from the rest: with it a few are looked at, not all of the network.
+    const query = `SELECT * FROM outages WHERE network = ?1 AND MAX(last_ms, ?2) - MIN(started_ms, ?2) <= ${OUTAGE_SPAN_MS}
+      AND last_ms BETWEEN ?2 - ${OUTAGE_SPAN_MS} AND ?2 + ${OUTAGE_SPAN_MS} ORDER BY id DESC LIMIT 1`;
+    const [found] = this.#sql.exec<OutageRow>(query, network, sinceMs);
     const outage = found ?? this.#new(network, sinceMs);
     const query2 = "SELECT * FROM outage_machines WHERE outage = ? AND name = ?";
     const [known] = this.#sql.exec<MachineRow>(query2, outage.id, name);
@@ -161,16 +162,21 @@ export class Outages {
     this.#put(outage, known?.how ?? null, -1, seq);
   }
 
-  #end(name: string, { network, sinceMs }: Silence, how: OutageEnd, backMs: number, seq: number): void {
-    const query = `SELECT outages.* FROM outages JOIN outage_machines ON outage = id
-      WHERE network = ? AND name = ? AND how IS NULL AND since_ms = ?`;
-    const [outage] = this.#sql.exec<OutageRow>(query, network, name, sinceMs);
+  #end(name: string, silence: Silence, how: OutageEnd, backMs: number, seq: number): void {
+    const outage = this.#lasting(name, silence);
     if (!outage) return;
     const update = "UPDATE outage_machines SET back_ms = ?, how = ? WHERE outage = ? AND name = ?";
     this.#sql.exec(update, backMs, how, outage.id, name);
     outage.silent -= 1;
     if (outage.silent === 0) outage.ended_ms = this.#lastBackMs(outage.id);
     this.#put(outage, how, 1, seq);
+  }
+
+  /** In which the machine is silent. */
+  #lasting(name: string, { network, sinceMs }: Silence): OutageRow | undefined {
+    const query = `SELECT outages.* FROM outages JOIN outage_machines ON outage = id
+      WHERE network = ?1 AND last_ms BETWEEN ?3 AND ?3 + ${OUTAGE_SPAN_MS} AND name = ?2 AND how IS NULL AND since_ms = ?3`;
+    return this.#sql.exec<OutageRow>(query, network, name, sinceMs).toArray()[0];
   }
 
   /** One that was told of later may have been back earlier. */
@@ -186,8 +192,18 @@ export class Outages {
     );
     const insert = "INSERT INTO outages VALUES (NULL, ?, ?, ?, NULL, 0, 0, '{}', 0) RETURNING *";
     const row = this.#sql.exec<OutageRow>(insert, network, sinceMs, sinceMs).one();
+    this.#pruneNetwork(network);
     if (row.id % PRUNED_EVERY === 0) this.#prune(row.id - OUTAGE_LIMITS.kept);
     return row;
+  }
+
+  #pruneNetwork(network: string): void {
+    const { prunedAtOnce, keptOfNetwork } = OUTAGE_LIMITS;
+    const query = `DELETE FROM outages WHERE id IN (SELECT id FROM outages WHERE network = ? AND ended_ms IS NOT NULL
+      ORDER BY last_ms DESC LIMIT ? OFFSET ?) RETURNING id`;
+    this.#removeMachines(
+      this.#sql.exec<{ id: number }>(query, network, prunedAtOnce, keptOfNetwork).toArray(),
+    );
   }
 
   #prune(id: number): void {

@@ -8,7 +8,7 @@ import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { OUTAGE_LIMITS, Outages } from "../../../worker/fleet/outages.ts";
 import { ADMIN_SECRET } from "../support/constants.ts";
 import { operator, send } from "../support/machine.ts";
-import { FLEET_START_MS, machineName, tellingOf } from "../support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
 
 const ALL = { limit: 1000 };
 const at = (seconds: number) => FLEET_START_MS + seconds * 1000;
@@ -174,6 +174,81 @@ it("a machine that is silent alone now and then → one row of that, not all of 
     const rows = (table: string) => fleet.sql.exec(`SELECT * FROM ${table}`).toArray().length;
     expect([rows("outages"), rows("outage_machines")]).toEqual([1, 1]);
   }));
+
+/** Outages of two machines each that are over, a thousand seconds apart and all before the fleet's start. */
+function past(sql: SqlStorage, network: string, count: number): void {
+  const { last } = sql.exec<{ last: number }>("SELECT IFNULL(MAX(id), 0) AS last FROM outages").one();
+  const numbers = "WITH RECURSIVE number(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM number WHERE at < ?1)";
+  sql.exec(
+    `${numbers} INSERT INTO outages SELECT ?2 + at, ?3, ?4 - at * 1000000, ?4 - at * 1000000, ?4 - at * 1000000 + 60000,
+     2, 0, '{"cut off":2}', 0 FROM number`,
+    count,
+    last,
+    network,
+    FLEET_START_MS,
+  );
+  sql.exec(
+    `${numbers} INSERT INTO outage_machines SELECT ?2 + at, names.value, ?4 - at * 1000000, ?4, 'cut off'
+     FROM number, json_each(?3) AS names`,
+    count,
+    last,
+    JSON.stringify([1, 2].map(machineName)),
+    FLEET_START_MS,
+  );
+}
+
+const SILENT: Partial<MachineSummary> = { state: "silent", silentSinceMs: at(0), address: "203.0.113.7" };
+
+describe("a network with many outages", () => {
+  it.each<[situation: string, happens: (fleet: Fleet) => void]>([
+    ["another one fell silent long ago, and is told of now", (f) => f.silent(3, -1000)],
+    ["one is back", (f) => f.back(1, 100)],
+    ["one is asked about", (f) => void f.outages.of(machineName(1), summaryOf(1, SILENT))],
+  ])("%s → few rows are read, not those of all", (_, happens) =>
+    inIndex((fleet) => {
+      past(fleet.sql, "203.0.113.7", 900);
+      fleet.silent(1, 0);
+      const exec = fleet.sql.exec.bind(fleet.sql);
+      const cursors: { rowsRead: number }[] = [];
+      Object.defineProperty(fleet.sql, "exec", {
+        configurable: true,
+        value: (...args: Parameters<typeof exec>) => {
+          const cursor = exec(...args);
+          cursors.push(cursor);
+          return cursor;
+        },
+      });
+      happens(fleet);
+      Object.defineProperty(fleet.sql, "exec", { configurable: true, value: exec });
+      expect(cursors.length).toBeGreaterThan(0);
+      expect(cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0)).toBeLessThan(100);
+    }),
+  );
+
+  it("keeps so many that are over, the latest, and takes none from another network", () =>
+    inIndex((fleet) => {
+      const { keptOfNetwork, prunedAtOnce } = OUTAGE_LIMITS;
+      past(fleet.sql, "203.0.113.8", 3);
+      past(fleet.sql, "203.0.113.7", keptOfNetwork + prunedAtOnce - 1);
+      const kept = (network: string) =>
+        fleet.sql
+          .exec<{ started_ms: number }>(
+            "SELECT started_ms FROM outages WHERE network = ? ORDER BY started_ms DESC",
+            network,
+          )
+          .toArray()
+          .map(({ started_ms: ms }) => (ms - FLEET_START_MS) / 1_000_000);
+      for (const index of [1, 2]) fleet.silent(index, 0);
+      const latest = Array.from({ length: keptOfNetwork + 1 }, (_, at) => 0 - at);
+      expect(kept("203.0.113.7")).toEqual(latest);
+      expect(kept("203.0.113.8")).toEqual([-1, -2, -3]);
+      const machines = fleet.sql.exec("SELECT DISTINCT outage FROM outage_machines").toArray();
+      expect(machines).toHaveLength(latest.length + 3);
+      for (const index of [1, 2]) fleet.back(index, 100);
+      fleet.silent(1, 1000);
+      expect(kept("203.0.113.7")).toEqual([1, ...latest.slice(0, -1)]);
+    }));
+});
 
 describe("the list of outages", () => {
   /** Outages at 0, 1000, …; the second is open. */
