@@ -18,6 +18,8 @@ export const FEED_CLOSED = {
   notAllowed: 4401,
   /** Messages were not acknowledged. */
   tooSlow: 4408,
+  /** Nobody could say whether the credential is good still: RFC 6455's "try again later". */
+  inDoubt: 1013,
 } as const;
 
 /** INDEX_SEQ, or within a snapshot INDEX_SEQ_ROW: clients send back what they got, and read nothing out of it. */

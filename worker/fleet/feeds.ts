@@ -10,6 +10,8 @@ import type { FeedHolder } from "./feed-tickets.ts";
 
 /** How often a credential is looked at again, at most, and only before a message. */
 export const FEED_CHECK_MS = 60_000;
+/** How long that may take. */
+export const FEED_CHECK_WITHIN_MS = 5000;
 
 /** A WebSocket, as far as feeds need it. */
 export type FeedSocket = Pick<WebSocket, "send" | "close" | "serializeAttachment" | "deserializeAttachment">;
@@ -155,15 +157,20 @@ export class Feeds {
   #check(socket: FeedSocket, credential: Credential): void {
     if (this.#inDoubt.has(socket)) return;
     this.#inDoubt.add(socket);
-    const decide = (isGood: boolean) => {
-      this.#inDoubt.delete(socket);
+    const decide = (isGood: boolean | null) => {
+      disarm();
+      // An answer that came too late decides nothing.
+      if (!this.#inDoubt.delete(socket)) return;
+      const { code, reason } = isGood === null ? IN_DOUBT : NOT_ALLOWED;
       if (isGood) put(socket, { ...stateOf(socket), checkedMs: this.#in.nowMs() });
-      else close(socket, NOT_ALLOWED.code, NOT_ALLOWED.reason);
+      else close(socket, code, reason);
       this.flush();
     };
-    this.#in.isGood(credential).then(decide, () => {
-      decide(false);
-    });
+    const giveUp = () => {
+      decide(null);
+    };
+    const disarm = this.#in.after(FEED_CHECK_WITHIN_MS, giveUp);
+    this.#in.isGood(credential).then(decide, giveUp);
   }
 }
 
@@ -183,6 +190,10 @@ const NOT_ALLOWED = {
   kind: "close",
   code: FEED_CLOSED.notAllowed,
   reason: "the credential is not good any more, or this feed is 12 hours old: open it again",
+} as const;
+const IN_DOUBT = {
+  code: FEED_CLOSED.inDoubt,
+  reason: "the credential could not be looked at: open it again",
 } as const;
 
 /** undefined: it is no acknowledgement. */

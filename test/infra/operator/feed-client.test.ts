@@ -93,11 +93,15 @@ describe("a client", () => {
     expect(await done).toMatchObject({ ok: true, value: { cursor: "a_1" } });
   });
 
-  it("whose line breaks → comes back by its cursor", async () => {
+  it.each([
+    ["breaks", 1006],
+    ["is closed, since its credential could not be looked at", FEED_CLOSED.inDoubt],
+    ["is closed, since the feed is old", FEED_CLOSED.notAllowed],
+  ])("whose line %s → comes back by its cursor", async (_, code) => {
     const { lines, end } = following();
     lines[0]!.says(HELLO);
     lines[0]!.says(snapshot("a_1"));
-    lines[0]!.breaks();
+    lines[0]!.breaks(code);
     await nextLine(lines, 2);
     expect(lines[1]!.cursor).toBe("a_1");
     end.abort();

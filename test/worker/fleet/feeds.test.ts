@@ -7,7 +7,7 @@ import { FEED_CLOSED } from "../../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { readCursor } from "../../../worker/fleet/feed-cursor.ts";
 import { FeedSource } from "../../../worker/fleet/feed-source.ts";
-import { FEED_CHECK_MS, Feeds } from "../../../worker/fleet/feeds.ts";
+import { FEED_CHECK_MS, FEED_CHECK_WITHIN_MS, Feeds } from "../../../worker/fleet/feeds.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import { MadeUpClock, MadeUpSocket } from "../support/feed-sockets.ts";
@@ -21,8 +21,9 @@ class Fleet {
   readonly sockets: MadeUpSocket[] = [];
   readonly rows: MachineRows;
   readonly outages: Outages;
-  isGood = true;
+  isGood: boolean | "fails" | "takes long" = true;
   asked = 0;
+  answerLate: (isGood: boolean) => void = () => undefined;
   source: FeedSource;
   feeds: Feeds;
   #version = 0;
@@ -43,7 +44,10 @@ class Fleet {
       sockets: () => this.sockets.filter(({ closed }) => !closed),
       isGood: async () => {
         this.asked += 1;
-        return this.isGood;
+        if (this.isGood === "fails") throw new Error("the registry restarts");
+        return this.isGood === "takes long"
+          ? new Promise((resolve) => (this.answerLate = resolve))
+          : this.isGood;
       },
       nowMs: () => this.clock.nowMs,
       after: this.clock.after,
@@ -338,6 +342,30 @@ describe("a credential", () => {
       await Promise.resolve();
       expect([socket.closed?.[0], socket.sent.length]).toEqual([FEED_CLOSED.notAllowed, 2]);
     }));
+
+  it.each<[situation: string, isGood: Fleet["isGood"], passMs: number]>([
+    ["cannot be looked at", "fails", 0],
+    ["is looked at for too long", "takes long", FEED_CHECK_WITHIN_MS],
+  ])("that %s → the feed is closed for a while, and sent nothing", (_, isGood, passMs) =>
+    inIndex(async (fleet) => {
+      const socket = fleet.live();
+      fleet.clock.pass(FEED_CHECK_MS);
+      fleet.isGood = isGood;
+      fleet.tell(1);
+      if (passMs > 0) fleet.clock.pass(passMs - 1);
+      await Promise.resolve();
+      await Promise.resolve();
+      if (passMs > 0) {
+        expect(socket.closed).toBeNull();
+        fleet.clock.pass(1);
+      }
+      const closed = [FEED_CLOSED.inDoubt, "the credential could not be looked at: open it again"];
+      expect([socket.closed, socket.sent.length, fleet.clock.timers]).toEqual([closed, 2, 0]);
+      fleet.answerLate(true);
+      await Promise.resolve();
+      expect([socket.closed, socket.sent.length, fleet.clock.timers]).toEqual([closed, 2, 0]);
+    }),
+  );
 
   it("of a feed that is 12 hours old → closes it", () =>
     inIndex((fleet) => {
