@@ -8,8 +8,21 @@ import type { Outages } from "./outages.ts";
 
 /** Pairs of condition and status that are counted by name: a drop-in may call its conditions as it likes. */
 export const MOST_COUNTED = 300;
+/** One that has not been seen for so long makes room for another: nobody fills all places for ever. */
+export const COUNTED_FOR_MS = 24 * 3600_000;
 /** Under which all others are counted. */
 const OTHERS = { type: "other", status: "" };
+/** Conditions that every Node has: they are there from the beginning, since what grows from nothing has no rate, and stay. */
+const OF_EVERY_NODE = JSON.stringify(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
+
+export const METRICS_MIGRATION = `
+  CREATE TABLE skews (name TEXT PRIMARY KEY, skew_ms INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE condition_transitions (
+    condition TEXT NOT NULL, status TEXT NOT NULL, count INTEGER NOT NULL, since_ms INTEGER NOT NULL,
+    last_ms INTEGER NOT NULL, PRIMARY KEY (condition, status)
+  ) WITHOUT ROWID;
+  INSERT INTO condition_transitions SELECT types.value, statuses.value, 0, unixepoch() * 1000, 0
+    FROM json_each('${OF_EVERY_NODE}') AS types, json_each('["True","False","Unknown"]') AS statuses;`;
 
 /** What else the index has. */
 interface Beside {
@@ -72,18 +85,27 @@ export class FleetMetrics {
   }
 
   #count(changed: typeof OTHERS, nowMs: number): void {
-    const query =
-      "SELECT COUNT(*) AS count, TOTAL(condition = ? AND status = ?) AS own FROM condition_transitions";
-    const { count, own } = this.#sql
-      .exec<{ count: number; own: number }>(query, changed.type, changed.status)
-      .one();
-    const { type, status } = own > 0 || count < MOST_COUNTED ? changed : OTHERS;
+    const { type, status } = this.#hasRoom(changed, nowMs) ? changed : OTHERS;
     this.#sql.exec(
-      "INSERT INTO condition_transitions VALUES (?, ?, 1, ?) ON CONFLICT DO UPDATE SET count = count + 1",
+      `INSERT INTO condition_transitions VALUES (?1, ?2, 1, ?3, ?3)
+       ON CONFLICT DO UPDATE SET count = count + 1, last_ms = excluded.last_ms`,
       type,
       status,
       nowMs,
     );
+  }
+
+  /** Is it counted by name, or is there room for another name by now? */
+  #hasRoom({ type, status }: typeof OTHERS, nowMs: number): boolean {
+    const query =
+      "SELECT COUNT(*) AS count, TOTAL(condition = ? AND status = ?) AS own FROM condition_transitions";
+    const { count, own } = this.#sql.exec<{ count: number; own: number }>(query, type, status).one();
+    if (own > 0 || count < MOST_COUNTED) return true;
+    const oldest = `SELECT condition, status FROM condition_transitions WHERE last_ms < ? AND status <> ?
+      AND condition NOT IN (SELECT value FROM json_each(?)) ORDER BY last_ms LIMIT 1`;
+    const gone = `DELETE FROM condition_transitions WHERE (condition, status) IN (${oldest}) RETURNING condition`;
+    const untilMs = nowMs - COUNTED_FOR_MS;
+    return this.#sql.exec(gone, untilMs, OTHERS.status, OF_EVERY_NODE).toArray().length > 0;
   }
 
   /** In one pass. A Node's name and a state have nothing in them that would have to be escaped. */

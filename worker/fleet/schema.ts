@@ -1,5 +1,6 @@
 // The tables of the fleet index, which storage/migrations.ts makes.
 import { FEED_MIGRATION } from "./feed-source.ts";
+import { METRICS_MIGRATION } from "./fleet-metrics.ts";
 import { OUTAGES_MIGRATION } from "./outages.ts";
 import { NOTIFICATIONS_MIGRATION } from "./notifications.ts";
 
@@ -26,15 +27,7 @@ export const INDEX_MIGRATIONS: readonly string[] = [
    );
    CREATE TABLE sequence (only INTEGER PRIMARY KEY CHECK (only = 1), value INTEGER NOT NULL, counts TEXT NOT NULL);
    INSERT INTO sequence VALUES (1, 0, '{}');`,
-  // Metrics. Conditions that every Node has are there from the beginning: what grows from nothing has no rate.
-  `CREATE TABLE skews (name TEXT PRIMARY KEY, skew_ms INTEGER NOT NULL) WITHOUT ROWID;
-   CREATE TABLE condition_transitions (
-     condition TEXT NOT NULL, status TEXT NOT NULL, count INTEGER NOT NULL, since_ms INTEGER NOT NULL,
-     PRIMARY KEY (condition, status)
-   ) WITHOUT ROWID;
-   INSERT INTO condition_transitions SELECT types.value, statuses.value, 0, unixepoch() * 1000
-     FROM json_each('["Ready","MemoryPressure","DiskPressure","PIDPressure"]') AS types,
-     json_each('["True","False","Unknown"]') AS statuses;`,
+  METRICS_MIGRATION,
   OUTAGES_MIGRATION,
   FEED_MIGRATION,
   NOTIFICATIONS_MIGRATION,

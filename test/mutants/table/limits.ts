@@ -449,10 +449,18 @@ export const limitMutants = [
     [
       "conditions that are counted by name",
       "worker/fleet/fleet-metrics.ts",
-      "own > 0 || count < MOST_COUNTED ? changed : OTHERS",
-      "changed",
+      "if (own > 0 || count < MOST_COUNTED) return true;",
+      "return true;",
       "worker/fleet/fleet-metrics.test.ts",
       "of so many different conditions",
+    ],
+    [
+      "conditions that make room for others",
+      "worker/fleet/fleet-metrics.ts",
+      "WHERE last_ms < ? AND status",
+      "WHERE last_ms >= ? AND status",
+      "worker/fleet/fleet-metrics.test.ts",
+      "makes room for another",
     ],
   ]),
   ...mutantsOf("a reader of logs", [

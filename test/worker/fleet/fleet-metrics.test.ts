@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
 import type { ListedReceiver } from "../../../shared/protocol/receiver-answers.ts";
-import { FleetMetrics, MOST_COUNTED } from "../../../worker/fleet/fleet-metrics.ts";
+import { COUNTED_FOR_MS, FleetMetrics, MOST_COUNTED } from "../../../worker/fleet/fleet-metrics.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import type { Measured } from "../../../worker/metrics/metrics.ts";
@@ -12,26 +12,27 @@ import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/ma
 
 let objects = 0;
 interface Index {
-  tell: (index: number, version: number, change?: Partial<MachineSummary>) => void;
+  tell: (index: number, version: number, change?: Partial<MachineSummary>, nowMs?: number) => void;
   remove: (index: number) => void;
   measure: (isEach?: boolean) => Measured;
 }
 
-/** An index of its own, whose clock stands. */
+/** An index of its own, whose clock stands unless a telling says otherwise. */
 function inIndex<T>(work: (index: Index, sql: SqlStorage) => T): Promise<T> {
   return runInDurableObject(env.INDEX.getByName(`metrics-${objects++}`), (_, { storage }) => {
     const { sql } = storage;
     const rows = new MachineRows(sql);
     const outages = new Outages(sql);
     const metrics = new FleetMetrics(sql, { rows, outages, notifications: { list: () => RECEIVERS } });
-    const note = (change: ReturnType<typeof rows.remove>) => {
+    const note = (change: ReturnType<typeof rows.remove>, nowMs = FLEET_START_MS) => {
       if (!change) return;
-      metrics.noteChange(change, FLEET_START_MS);
+      metrics.noteChange(change, nowMs);
       outages.note(change);
     };
     return work(
       {
-        tell: (index, version, change) => note(rows.take(tellingOf(index, version, change)).change),
+        tell: (index, version, change, nowMs) =>
+          note(rows.take(tellingOf(index, version, change)).change, nowMs),
         remove: (index) => note(rows.remove(machineName(index), 1, FLEET_START_MS, "left")),
         measure: (isEach = true) => metrics.measure(isEach),
       },
@@ -180,6 +181,38 @@ describe("a transition of a condition", () => {
       expect(all["other "]).toBe(4);
       expect(all["Ready False"]).toBe(1);
       expect(Object.keys(all)).toHaveLength(room + 2);
+    }));
+
+  it("of so many, one that has not been seen for a day makes room for another; no other does", () =>
+    inIndex(({ tell, measure }, sql) => {
+      const rows = () => sql.exec("SELECT * FROM condition_transitions").toArray().length;
+      let version = 0;
+      /** To True, as a condition that was not there before. */
+      const turns = (type: string, afterMs: number) => {
+        tell(1, ++version, { conditions: [] });
+        for (const status of ["False", "True"])
+          tell(1, ++version, withCondition(type, status), FLEET_START_MS + afterMs);
+      };
+      turns("Early", 0);
+      turns("Again", 1);
+      turns("Late", 2);
+      for (let index = 0; rows() < MOST_COUNTED; index++) turns(`C${index}`, 2);
+      turns("Again", COUNTED_FOR_MS);
+      turns("New", COUNTED_FOR_MS);
+      expect(counted(measure())).toMatchObject({ "Early True": 1, "Again True": 2, "other ": 1 });
+      turns("New", COUNTED_FOR_MS + 1);
+      turns("Newer", COUNTED_FOR_MS + 1);
+      const all = counted(measure());
+      expect(all).toMatchObject({ "New True": 1, "Again True": 2, "Late True": 1, "other ": 2 });
+      expect(all).not.toHaveProperty(["Early True"]);
+      turns("Newer", 2 * COUNTED_FOR_MS + 9);
+      turns("Newest", 9 * COUNTED_FOR_MS);
+      expect(counted(measure())).toMatchObject({ "Newer True": 1, "Newest True": 1, "other ": 2 });
+      expect(rows()).toBe(MOST_COUNTED + 1);
+      const builtIn = measure().rollcall_condition_transitions_total;
+      expect(builtIn).toContainEqual(
+        expect.objectContaining({ labels: { condition: "Ready", status: "Unknown" }, value: 0 }),
+      );
     }));
 
   it("conditions that every Node has are there from the beginning, with since when they are counted", () =>
