@@ -1,9 +1,8 @@
 // A machine as the feed tells of it: what lists, filters and counts need. What only the view of one machine shows does
 // not travel. Fields are added, and never change their meaning.
 import type { Json } from "../kubernetes/json.ts";
+import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { MachineSummary } from "./summary.ts";
-
-export const HOSTNAME_LABEL = "kubernetes.io/hostname";
 
 type Fields = Record<string, (summary: MachineSummary, name: string) => Json>;
 

@@ -1,10 +1,10 @@
 // The fleet as a client of the feed knows it, made of the feed's messages. Knows no socket; the Worker does not use it.
 import * as z from "zod/mini";
+import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { FeedMessage } from "../protocol/feed.ts";
 import type { PendingMachine } from "../protocol/operator-answers.ts";
 import type { Outage } from "../protocol/outages.ts";
 import { type CodedColumns, rowsOf } from "./columns.ts";
-import { HOSTNAME_LABEL } from "./feed-machine.ts";
 
 const moving = z.object({
   name: z.string(),

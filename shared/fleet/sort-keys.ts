@@ -1,6 +1,7 @@
 // Texts by which versions and addresses are compared and sorted as texts, in SQL as well. Reads nothing.
-import { bytesOf, type Ip, isIpv4, network, parseIp } from "../kubernetes/ip.ts";
+import { bytesOf, type Ip, isIpv4, parseIp } from "../kubernetes/ip.ts";
 import { parseCidr } from "../kubernetes/cidr.ts";
+import { networkOf } from "./network.ts";
 
 const VERSION = /^v?(\d{1,6}(?:\.\d{1,6}){0,5})(?:-([0-9A-Za-z.-]{1,64}))?(?:\+.*)?$/;
 
@@ -52,6 +53,5 @@ export function addressRange(text: string): AddressRange | null {
 
 /** Whoever is behind the same address: of IPv6, the first 64 bits are one customer's. null: not an address. */
 export function neighbourRange(text: string): AddressRange | null {
-  const ip = parseIp(text);
-  return ip && addressRange(isIpv4(ip) ? ip : `${network(ip)}/64`);
+  return addressRange(networkOf(text));
 }

@@ -9,6 +9,7 @@ import {
   isUnspecified,
   parseIpSloppy,
 } from "../kubernetes/ip.ts";
+import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { isRoleLabel } from "../kubernetes/roles.ts";
@@ -35,7 +36,6 @@ export interface GrantHolder {
   fieldManager: string;
 }
 
-const HOSTNAME_LABEL = "kubernetes.io/hostname";
 /** They follow from the platform, which decides about nothing else, and from rollcall itself. */
 const OWN_LABELS: ReadonlySet<string> = new Set([
   "kubernetes.io/os",

@@ -2,6 +2,9 @@
 import { trimSpace } from "../go/strings.ts";
 import { labelKeyErrors, labelValueErrors } from "./validation.ts";
 
+/** The host's name, by which each Node differs. */
+export const HOSTNAME_LABEL = "kubernetes.io/hostname";
+
 /** Upstream kubeletapis.KubeletLabels, sorted. */
 const KUBELET_LABELS = [
   "beta.kubernetes.io/arch",

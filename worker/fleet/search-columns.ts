@@ -3,9 +3,7 @@
 // number, so that a search reads few bytes of each machine.
 import { addressKey, versionKey } from "../../shared/fleet/sort-keys.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
-
-/** Each Node has another one. */
-export const OWN_LABEL = "kubernetes.io/hostname";
+import { HOSTNAME_LABEL } from "../../shared/kubernetes/labels.ts";
 
 export const SET_COLUMNS = ["label_set", "condition_set", "word_set"] as const;
 
@@ -36,7 +34,7 @@ export function searchValues(
   sets: readonly number[],
 ): (string | number)[] {
   const { state, sinceMs, phase, versions, address, addresses, key, labels } = summary;
-  const own = labels[OWN_LABEL];
+  const own = labels[HOSTNAME_LABEL];
   return [
     name,
     state,
@@ -48,7 +46,7 @@ export function searchValues(
     addressKey(address),
     key.token,
     Number(!key.isUsed),
-    own === undefined ? "" : pairsText([[OWN_LABEL, own]]),
+    own === undefined ? "" : pairsText([[HOSTNAME_LABEL, own]]),
     wordsText([name, own ?? "", address, ...addresses.map((each) => each.address)]),
     ...sets,
   ];
@@ -56,7 +54,7 @@ export function searchValues(
 
 /** The texts of its sets, in the order of SET_COLUMNS: labels, conditions, words to look for. */
 export function setsOf({ labels, conditions, versions }: MachineSummary): string[] {
-  const common = Object.entries(labels).filter(([key]) => key !== OWN_LABEL);
+  const common = Object.entries(labels).filter(([key]) => key !== HOSTNAME_LABEL);
   return [
     pairsText(common.sort(([a], [b]) => (a < b ? -1 : 1))),
     pairsText(conditions.map(({ type, status }) => [type, status])),

@@ -1,7 +1,8 @@
 // A filter as SQL over the columns of a search. Every text of a filter is a binding.
+import { HOSTNAME_LABEL } from "../../shared/kubernetes/labels.ts";
 import type { LabelRequirement } from "../../shared/kubernetes/label-selector.ts";
 import type { ConditionTerm, MachineFilter, VersionTerm } from "../../shared/fleet/machine-filter.ts";
-import { OWN_LABEL, type SET_COLUMNS } from "./search-columns.ts";
+import type { SET_COLUMNS } from "./search-columns.ts";
 import { versionKey } from "../../shared/fleet/sort-keys.ts";
 
 export interface Where {
@@ -24,7 +25,7 @@ export function whereOf(filter: Omit<MachineFilter, "beside">): Where {
   if (until !== undefined) add("since_ms <= ?", until);
   terms.push(...(version ?? []).map(versionTerm));
   if (condition) terms.push(inSet("condition_set", condition.map(conditionTerm)));
-  const isOwn = ({ key }: LabelRequirement) => key === OWN_LABEL;
+  const isOwn = ({ key }: LabelRequirement) => key === HOSTNAME_LABEL;
   terms.push(...(selector ?? []).filter(isOwn).map((each) => labelTerm(each, "own_label")));
   const common = (selector ?? []).filter((each) => !isOwn(each)).map((each) => labelTerm(each, "text"));
   if (common.length > 0) terms.push(inSet("label_set", common));
