@@ -4,6 +4,7 @@ import { cloneMutants } from "./table/clones.ts";
 import { clusterTokenMutants } from "./table/cluster-token.ts";
 import { decisionMutants } from "./table/decisions.ts";
 import { enrolmentMutants } from "./table/enrolment.ts";
+import { feedMutants } from "./table/feed.ts";
 import { freshnessMutants } from "./table/freshness.ts";
 import { limitMutants } from "./table/limits.ts";
 import { notificationMutants } from "./table/notifications.ts";
@@ -20,6 +21,7 @@ export const mutants: readonly Mutant[] = [
   ...cloneMutants,
   ...limitMutants,
   ...rightsMutants,
+  ...feedMutants,
   ...notificationMutants,
   ...packageMutants,
   ...decisionMutants,

@@ -82,10 +82,10 @@ class Fleet {
     this.feeds.flush();
   }
 
-  open(cursor: string | null = null): MadeUpSocket {
+  open(cursor: string | null = null, who = HOLDER.who): MadeUpSocket {
     const socket = new MadeUpSocket();
     this.sockets.push(socket);
-    this.feeds.begin(socket, HOLDER, cursor === null ? null : readCursor(cursor));
+    this.feeds.begin(socket, { ...HOLDER, who }, cursor === null ? null : readCursor(cursor));
     return socket;
   }
 
@@ -246,6 +246,32 @@ describe("changes", () => {
       expect(socket.view.pending.map(({ name }) => name)).toEqual(["x"]);
       const later = fleet.live();
       expect([later.view.outages.size, later.view.pending.length]).toEqual([1, 1]);
+    }));
+});
+
+describe("room for another feed", () => {
+  const { feeds, feedsOfOperator } = FEED_LIMITS;
+  it.each<[situation: string, openOfAlice: number, openOfOthers: number, forAlice: boolean, forBob: boolean]>(
+    [
+      ["none is open", 0, 0, true, true],
+      ["one less than an operator may have", feedsOfOperator - 1, 0, true, true],
+      ["as many as an operator may have", feedsOfOperator, 0, false, true],
+      ["one less than there may be", 1, feeds - 2, true, true],
+      ["as many as there may be", 1, feeds - 1, false, false],
+    ],
+  )("%s", (_, openOfAlice, openOfOthers, forAlice, forBob) =>
+    inIndex((fleet) => {
+      for (let each = 0; each < openOfAlice; each++) fleet.open();
+      for (let each = 0; each < openOfOthers; each++) fleet.open(null, `operator-${each}`);
+      expect([fleet.feeds.hasRoomFor("alice"), fleet.feeds.hasRoomFor("bob")]).toEqual([forAlice, forBob]);
+    }),
+  );
+
+  it("one that has closed leaves its room to another", () =>
+    inIndex((fleet) => {
+      const sockets = Array.from({ length: feedsOfOperator }, () => fleet.open());
+      sockets[0]?.close();
+      expect(fleet.feeds.hasRoomFor("alice")).toBe(true);
     }));
 });
 
