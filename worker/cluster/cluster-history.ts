@@ -26,8 +26,8 @@ export function clusterHistory(sql: SqlStorage): ClusterHistory {
     },
     read({ before, limit }) {
       const rows = sql.exec<{ id: number; at_ms: number; text: string }>(
-        "SELECT id, at_ms, text FROM history WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2",
-        before ?? null,
+        "SELECT id, at_ms, text FROM history WHERE id < ? ORDER BY id DESC LIMIT ?",
+        before ?? Number.MAX_SAFE_INTEGER,
         limit,
       );
       return [...rows].map(({ id, at_ms, text }) => ({ id, at: new Date(at_ms).toISOString(), text }));

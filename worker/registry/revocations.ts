@@ -9,10 +9,10 @@ export function listRevocations(sql: SqlStorage, { after, limit }: RevocationsQu
   const [atMs, thumbprint] = after?.split(".") ?? [];
   const rows = sql
     .exec<Row>(
-      `SELECT * FROM tombstones WHERE ?1 IS NULL OR (left_at_ms, thumbprint) < (?1, ?2)
-       ORDER BY left_at_ms DESC, thumbprint DESC LIMIT ?3`,
-      atMs === undefined ? null : Number(atMs),
-      thumbprint ?? null,
+      `SELECT * FROM tombstones WHERE (left_at_ms, thumbprint) < (?, ?)
+       ORDER BY left_at_ms DESC, thumbprint DESC LIMIT ?`,
+      atMs === undefined ? Number.MAX_SAFE_INTEGER : Number(atMs),
+      thumbprint ?? "",
       limit,
     )
     .toArray();

@@ -13,9 +13,11 @@ import {
   readAudit,
 } from "../../../worker/registry/audit.ts";
 import { changedAtMs, findPin, isBuried } from "../../../worker/registry/pins.ts";
+import { listRevocations } from "../../../worker/registry/revocations.ts";
 import { REGISTRY_MIGRATIONS } from "../../../worker/registry/schema.ts";
 import { findToken } from "../../../worker/registry/tokens.ts";
 import { migrate } from "../../../worker/storage/migrations.ts";
+import { rowsReadBy } from "../support/rows-read.ts";
 
 const within = <Result>(name: string, act: (storage: DurableObjectStorage) => Result) =>
   runInDurableObject(env.REGISTRY.getByName(name), (_, { storage }) => act(storage));
@@ -213,5 +215,36 @@ describe("the log of machines", () => {
       lastOfTheDay: false,
       nextDay: true,
     });
+  });
+});
+
+describe("a page of ten, of a thousand entries, half of which are of one name", () => {
+  const series = "WITH RECURSIVE each (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM each WHERE id < 1000)";
+  const logged = `${series} INSERT INTO machine_log SELECT id, id, 'w', 'machine.rotate', 'edge-' || (id % 2), '' FROM each`;
+  const buried = `${series} INSERT INTO tombstones SELECT 'key-' || id, 'edge', id, 'revoked' FROM each`;
+  const entries = (query: { before?: number; target?: string }) => (sql: SqlStorage) =>
+    readAudit(sql, { by: "machines", limit: 10, ...query }).map(({ id }) => id);
+  const revocations = (after?: string) => (sql: SqlStorage) =>
+    listRevocations(sql, { after, limit: 10 }).revocations.map(({ thumbprint }) => thumbprint);
+  const down = (from: number, by: number) => Array.from({ length: 10 }, (_, index) => from - by * index);
+  const keys = (from: number) => down(from, 1).map((id) => `key-${id}`);
+
+  it.each<[string, (sql: SqlStorage) => unknown[], unknown[]]>([
+    ["the newest", entries({}), down(1000, 1)],
+    ["those before an entry", entries({ before: 101 }), down(100, 1)],
+    ["those of a name", entries({ target: "edge-1" }), down(999, 2)],
+    ["those of a name before an entry", entries({ target: "edge-1", before: 101 }), down(99, 2)],
+    ["those of a name that nobody has", entries({ target: "nobody" }), []],
+    ["the newest revocations", revocations(), keys(1000)],
+    ["revocations before one", revocations("101.key-101"), keys(100)],
+  ])("%s → no other rows are read", async (situation, read, expected) => {
+    const [rows, page] = await within(`pages ${situation}`, ({ sql }) => {
+      sql.exec(logged);
+      sql.exec(buried);
+      return [rowsReadBy(sql, read), read(sql)];
+    });
+    expect(page).toEqual(expected);
+    // A row of an index and the one that it names.
+    expect(rows).toBeLessThanOrEqual(2 * 11);
   });
 });
