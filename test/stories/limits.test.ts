@@ -4,6 +4,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
+import { TICKET_PROTOCOL } from "../../shared/protocol/feed.ts";
 import { FAILURE_LIMIT } from "../../worker/http/failure-limits.ts";
 import { REQUEST_LIMIT, requestRate } from "../../worker/machine/request-rate.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
@@ -62,6 +63,11 @@ const asOperator =
   (address) =>
     from(address, "/v1/tokens", { headers: { authorization: `Bearer ${secret}` } });
 
+const madeUpTicket: Attempt = (address) =>
+  from(address, "/v1/feed", {
+    headers: { upgrade: "websocket", "sec-websocket-protocol": `${TICKET_PROTOCOL}${"A".repeat(43)}` },
+  });
+
 const noKid: Attempt = (address) =>
   from(address, "/v1/nodes/limit-none/report", { method: "POST", body: "{}" });
 
@@ -84,6 +90,7 @@ describe("failures of one address: at the limit refused as ever, just over it as
       [401, "token-refused"],
     ],
     ["operators with a wrong secret", () => asOperator("wrong"), [403, "forbidden"]],
+    ["feeds by a made-up ticket", () => madeUpTicket, [403, "forbidden"]],
   ])("%s", async (_, attempt, refused) => {
     const { answers } = await failing(await attempt());
     const last = answers.pop()!;
@@ -135,6 +142,15 @@ describe("behind an address that is over the limit", () => {
     expect((await enrol(`192.0.2.${++addresses}`)).status).toBe(200);
     // The challenge's MAC, and two signatures.
     expect([verify.mock.calls.length, ask.mock.calls.length]).toEqual([3, 1]);
+  });
+
+  it("a ticket for the feed asks no object", async () => {
+    const { address } = await failing(noKid);
+    const ask = vi.spyOn(env.INDEX, "getByName");
+    expect(await reasonOf(await madeUpTicket(address))).toEqual([429, "rate-limited"]);
+    expect(ask).not.toHaveBeenCalled();
+    expect(await reasonOf(await madeUpTicket(`192.0.2.${++addresses}`))).toEqual([403, "forbidden"]);
+    expect(ask).toHaveBeenCalledTimes(1);
   });
 });
 

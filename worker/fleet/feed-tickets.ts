@@ -11,6 +11,9 @@ export interface FeedHolder {
   credential: Credential;
 }
 
+/** Nothing else looks like one, so that nothing else is looked up. */
+export const isTicket = (text: string) => /^[\w-]{43}$/.test(text);
+
 export class FeedTickets {
   readonly #sql: SqlStorage;
 

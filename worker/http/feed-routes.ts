@@ -11,9 +11,9 @@ import {
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import { fleetIndex, registry } from "../env.ts";
 import { FEED_OPENING, type FeedOpening, type FeedRefusal } from "../fleet/feed.ts";
-import type { FeedHolder } from "../fleet/feed-tickets.ts";
+import { type FeedHolder, isTicket } from "../fleet/feed-tickets.ts";
 import { credentialOf } from "../identity/credential.ts";
-import { refuseUnproven } from "./failure-limits.ts";
+import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { operator, viewer } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
 import { type App, bearer, refuse } from "./responses.ts";
@@ -21,9 +21,16 @@ import type { Context } from "hono";
 
 export const feedRoutes = new Hono<App>();
 
-const operatorOrTicket = createMiddleware<App>((c, next) =>
-  ticketOf(c) === null ? operator(c, next) : next(),
-);
+/** Of a ticket the index decides, which all share: an address above the limit of failures does not reach it. */
+const operatorOrTicket = createMiddleware<App>(async (c, next) => {
+  const ticket = ticketOf(c);
+  if (ticket === null) return operator(c, next);
+  const early = refuseEarly(c);
+  if (early) return early;
+  if (!isTicket(ticket)) return refuseUnproven(c, "forbidden");
+  await next();
+  return undefined;
+});
 
 feedRoutes.post("/v1/feed/tickets", viewer, noQuery, async (c) => {
   const minted = await fleetIndex(c.env).feedTicket(await holderOf(c));

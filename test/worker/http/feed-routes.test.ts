@@ -143,8 +143,24 @@ describe("a ticket", () => {
     await runInDurableObject(index, (_, { storage }) => {
       storage.sql.exec("UPDATE feed_tickets SET ends_ms = 0");
     });
-    for (const each of [text, "x", ""]) {
+    for (const each of [text, "A".repeat(43), "x", ""]) {
       expect((await send("/v1/feed", { headers: { ...UPGRADE, ...byTicket(each) } })).status).toBe(403);
+    }
+  });
+
+  it.each([
+    ["of its form → the index is asked", "A".repeat(43), 1],
+    ["too short → not", "A".repeat(42), 0],
+    ["too long → not", "A".repeat(44), 0],
+    ["of other characters → not", "!".repeat(43), 0],
+    ["none → not", "", 0],
+  ])("that is made up: %s", async (_, text, times) => {
+    const ask = vi.spyOn(env.INDEX, "getByName");
+    try {
+      expect((await send("/v1/feed", { headers: { ...UPGRADE, ...byTicket(text) } })).status).toBe(403);
+      expect(ask).toHaveBeenCalledTimes(times);
+    } finally {
+      ask.mockRestore();
     }
   });
 
