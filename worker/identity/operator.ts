@@ -57,11 +57,11 @@ export async function operatorOf(
   env: Environment,
   { accessKeysOf, operatorWith }: CredentialLookups,
 ): Promise<Result<Operator, NoOperator>> {
-  if (secret !== null && isOperatorSecret(secret)) {
-    const named = await operatorWith(await digestOf(secret));
-    if (named) return success(named);
-  }
-  if (!mayAnybody(env)) return failure({ reason: "nobody may" });
+  const isNamed = secret !== null && isOperatorSecret(secret);
+  const named = isNamed ? await operatorWith(await digestOf(secret)) : null;
+  if (named) return success(named);
+  // Whoever has a name could get in all the same: who has none is refused like everybody, and counted.
+  if (!mayAnybody(env)) return failure({ reason: isNamed ? "another secret" : "nobody may" });
   if (secret !== null) {
     if (await isSecret(secret, env.ADMIN_SECRET_SHA256))
       return success({ who: "admin secret", role: "admin" });

@@ -212,6 +212,16 @@ describe("where nobody could get in", () => {
     }
   });
 
+  it.each([
+    ["that somebody has → they may", { who: "operator alice", role: "view" } as const],
+    ["that nobody has → another secret: its failures count", null],
+  ])("by an operator's own secret %s", async (_, named) => {
+    const request = new Request(`${ORIGIN}/v1/tokens`);
+    const asking = { ...lookups(freshIsolate()), operatorWith: async () => named };
+    const found = await operatorOf(request, `rco_${"A".repeat(43)}`, { ...env, ...NONE }, asking);
+    expect(found).toEqual(named ? success(named) : failure({ reason: "another secret" }));
+  });
+
   it("Access alone → it decides", async () => {
     expect(await asked(from(await assertion(claims())), freshIsolate(), NONE)).toMatchObject({ ok: true });
   });
