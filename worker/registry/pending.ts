@@ -63,11 +63,12 @@ export function askPending(
   return PENDING;
 }
 
-/** Oldest first. */
-export function listPending(sql: SqlStorage, nowMs: number): PendingMachine[] {
+/** Oldest first. `limit`: of how many; -1: of all. */
+export function listPending(sql: SqlStorage, nowMs: number, limit = -1): PendingMachine[] {
   const rows = sql.exec<PendingRow>(
-    "SELECT * FROM pending WHERE asked_at_ms > ? ORDER BY asked_at_ms, name, token",
+    "SELECT * FROM pending WHERE asked_at_ms > ? ORDER BY asked_at_ms, name, token LIMIT ?",
     nowMs - PENDING_MS,
+    limit,
   );
   return rows.toArray().map((row) => shown(sql, row));
 }

@@ -19,7 +19,6 @@ import type {
   OriginUse,
   PendingMachine,
 } from "../../shared/protocol/operator-answers.ts";
-import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, fleetIndex, origins, removeSilentNodesDays } from "../env.ts";
 import { mintJoinToken } from "../identity/join-token.ts";
@@ -54,6 +53,7 @@ import {
 } from "./operators.ts";
 import { listOriginMachines, listOrigins, noteOrigin, type OriginMachinesRequest } from "./origins.ts";
 import { countPending, listPending, type NotPinned, rejectPending } from "./pending.ts";
+import { PendingTeller } from "./pending-teller.ts";
 import {
   confirmPin,
   countPinned,
@@ -78,8 +78,7 @@ export class RegistryObject extends DurableObject<Environment> {
   readonly #sql: SqlStorage;
   readonly #refusals: Refusals;
   readonly #apiserver: ApiserverProbe;
-  /** Those who wait, as the fleet index was told last; "": that is not known. */
-  #toldPending = "";
+  readonly #pending: PendingTeller;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -87,6 +86,11 @@ export class RegistryObject extends DurableObject<Environment> {
     migrate(ctx.storage, REGISTRY_MIGRATIONS);
     this.#sql = ctx.storage.sql;
     this.#refusals = new Refusals(this.#sql);
+    this.#pending = new PendingTeller({
+      sql: this.#sql,
+      nowMs: () => Date.now(),
+      send: (pending) => fleetIndex(env).setPending(pending),
+    });
   }
 
   /** Mints a join token and returns it, once: only its public key is kept. `who`: the operator. */
@@ -120,11 +124,14 @@ export class RegistryObject extends DurableObject<Environment> {
   async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
     const tokenId = claimedTokenId(request.binding);
     const admitted = await admitRequest(this.ctx.storage, request, tokenId, origins(this.env));
-    if (!admitted.ok && admitted.error.reason === "pending") this.tellPending();
+    const { name, machine, address } = request;
+    const { thumbprint } = machine;
+    const isWaiting = !admitted.ok && admitted.error.reason === "pending";
+    const outcome = admitted.ok ? "admitted" : isWaiting ? "waits" : "refused";
+    this.ctx.waitUntil(this.#pending.enrolled({ name, thumbprint, token: tokenId, outcome }));
     const cause = !admitted.ok && "cause" in admitted.error ? admitted.error.cause : undefined;
     if (cause === undefined) return admitted;
-    const { name, machine, address } = request;
-    const refusal = { token: tokenId, name, thumbprint: machine.thumbprint, address, cause };
+    const refusal = { token: tokenId, name, thumbprint, address, cause };
     if (this.#refusals.note(refusal, Date.now()))
       machineLog(name)(`enrolment refused: ${cause}, token ${tokenId ?? "unknown"}`);
     return admitted;
@@ -213,16 +220,7 @@ export class RegistryObject extends DurableObject<Environment> {
 
   /** Tells the fleet index who waits, for the feeds, where that has changed. Whoever opens a feed asks for it as well. */
   tellPending(): void {
-    const pending = this.listPending().slice(0, FEED_LIMITS.pending);
-    const text = JSON.stringify(pending);
-    if (text === this.#toldPending) return;
-    this.#toldPending = text;
-    const told = fleetIndex(this.env).setPending(pending);
-    this.ctx.waitUntil(
-      told.catch(() => {
-        this.#toldPending = "";
-      }),
-    );
+    this.ctx.waitUntil(this.#pending.tell());
   }
 
   /** Gives the name to the machine that waits with this key; returns its pin. The error: none waits with it. */

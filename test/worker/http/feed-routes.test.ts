@@ -114,6 +114,22 @@ describe("a feed", () => {
     client.socket.close();
   });
 
+  it("tells that nobody waits any more, where the name got free and the machine has it", async () => {
+    const client = await opened();
+    const waiting = () => client.view.pending.filter(({ name }) => name === "feed-freed");
+    await enrolled("feed-freed");
+    const key = await makeMachineKey();
+    const joinToken = await mintToken({ names: "feed-freed" });
+    expect(await enrolling("feed-freed", { joinToken, key })).toMatchObject({ reason: "name-pinned" });
+    await vi.waitFor(() => expect(waiting()).toHaveLength(1), 5000);
+    expect((await operator("DELETE", "/v1/nodes/feed-freed")).status).toBe(204);
+    expect(await enrolling("feed-freed", { joinToken, key })).toMatchObject({
+      kid: expect.any(String) as string,
+    });
+    await vi.waitFor(() => expect(waiting()).toEqual([]), 5000);
+    client.socket.close();
+  });
+
   it("answers pings without its object", async () => {
     const client = await opened();
     client.socket.send("ping");

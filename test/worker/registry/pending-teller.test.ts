@@ -1,0 +1,126 @@
+// Which enrolments have the fleet index told who waits: each that changes it, and no other.
+import { describe, expect, it } from "vitest";
+import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
+import { withdrawPending } from "../../../worker/registry/pending.ts";
+import { type AskedEnrolment, PendingTeller } from "../../../worker/registry/pending-teller.ts";
+import { PENDING_MS } from "../../../worker/registry/tokens.ts";
+import { withinRegistry } from "../support/registry-storage.ts";
+
+const START_MS = Date.UTC(2026, 0, 1);
+const MACHINE = '{"key":"","machineID":"","systemUUID":"","address":""}';
+
+/** A registry in which machines wait, and what its index is told. */
+class Waiting {
+  readonly sql: SqlStorage;
+  readonly sent: string[][] = [];
+  readonly teller: PendingTeller;
+  nowMs = START_MS;
+  isDown = false;
+
+  constructor(sql: SqlStorage, machines: number) {
+    this.sql = sql;
+    for (let each = 1; each <= machines; each++) this.asks(each);
+    this.teller = new PendingTeller({
+      sql,
+      nowMs: () => this.nowMs,
+      send: async (pending) => {
+        this.sent.push(pending.map(({ name }) => name));
+        if (this.isDown) throw new Error("the index is down");
+      },
+    });
+  }
+
+  asks(machine: number, token = "t"): void {
+    const insert = "INSERT INTO pending VALUES (?, ?, ?, ?, ?)";
+    this.sql.exec(insert, token, nameOf(machine), `key-${machine}`, MACHINE, START_MS + machine);
+  }
+
+  async enrols(machine: number, outcome: AskedEnrolment["outcome"], token = "t"): Promise<void> {
+    const [name, thumbprint] = [nameOf(machine), `key-${machine}`];
+    if (outcome === "admitted") withdrawPending(this.sql, name, thumbprint);
+    await this.teller.enrolled({ name, thumbprint, token, outcome });
+  }
+}
+
+const nameOf = (machine: number) => `m-${String(machine).padStart(5, "0")}`;
+const ALL = FEED_LIMITS.pending;
+
+describe("with two machines that wait, of which the index knows", () => {
+  it.each<[string, (waiting: Waiting) => Promise<void>, string[][]]>([
+    ["one asks again → nothing is told", (waiting) => waiting.enrols(1, "waits"), []],
+    ["one is admitted → who waits yet", (waiting) => waiting.enrols(1, "admitted"), [["m-00002"]]],
+    ["one that did not wait is admitted → nothing", (waiting) => waiting.enrols(3, "admitted"), []],
+    ["one is refused → nothing", (waiting) => waiting.enrols(3, "refused"), []],
+    [
+      "another one waits → all three",
+      async (waiting) => {
+        waiting.asks(3);
+        await waiting.enrols(3, "waits");
+      },
+      [["m-00001", "m-00002", "m-00003"]],
+    ],
+    [
+      "one waits with another token as well → both",
+      async (waiting) => {
+        waiting.asks(2, "u");
+        await waiting.enrols(2, "waits", "u");
+      },
+      [["m-00001", "m-00002", "m-00002"]],
+    ],
+    [
+      "the first has waited for too long, and another one asks again → who waits yet",
+      async (waiting) => {
+        waiting.nowMs = START_MS + 1 + PENDING_MS;
+        await waiting.enrols(2, "waits");
+      },
+      [["m-00002"]],
+    ],
+    [
+      "the index does not answer → it is told again with the next one",
+      async (waiting) => {
+        waiting.isDown = true;
+        await waiting.enrols(1, "admitted");
+        waiting.isDown = false;
+        await waiting.enrols(2, "waits");
+        await waiting.enrols(2, "waits");
+      },
+      [["m-00002"], ["m-00002"]],
+    ],
+  ])("%s", async (situation, act, expected) => {
+    const sent = await withinRegistry(`teller ${situation}`, async (sql) => {
+      const waiting = new Waiting(sql, 2);
+      await waiting.teller.tell();
+      waiting.sent.length = 0;
+      await act(waiting);
+      return waiting.sent;
+    });
+    expect(sent).toEqual(expected);
+  });
+});
+
+it("after an eviction → the first enrolment tells", async () => {
+  const sent = await withinRegistry("teller-evicted", async (sql) => {
+    const waiting = new Waiting(sql, 1);
+    for (let times = 0; times < 2; times++) await waiting.enrols(2, "admitted");
+    return waiting.sent;
+  });
+  expect(sent).toEqual([["m-00001"]]);
+});
+
+describe("with more machines that wait than are told", () => {
+  it.each<[string, number, number]>([
+    ["one that is told asks again", 1, 0],
+    ["one that is not told asks again", ALL + 1, 0],
+    ["one that is told is admitted → the next one is told", 1, 1],
+  ])("%s", async (situation, machine, sent) => {
+    const found = await withinRegistry(`teller-many ${situation}`, async (sql) => {
+      const waiting = new Waiting(sql, ALL + 1);
+      await waiting.teller.tell();
+      const first = waiting.sent.pop();
+      await waiting.enrols(machine, sent > 0 ? "admitted" : "waits");
+      return [first?.length, waiting.sent];
+    });
+    const next = Array.from({ length: ALL }, (_, index) => nameOf(index + 2));
+    expect(found).toEqual([ALL, sent > 0 ? [next] : []]);
+  });
+});
