@@ -1,6 +1,7 @@
 // Executes actions on many machines, one action after the other, no faster than an apiserver can bear, in turns of the
 // registry's alarm. An eviction loses nothing: what was begun is completed, what was not is begun.
 import type { Result } from "../../shared/result.ts";
+import { withDeadline } from "../kube/deadline.ts";
 import {
   beginMachine,
   endBulk,
@@ -36,6 +37,28 @@ export interface BulkSurroundings {
   nowMs: () => number;
   /** Typically setTimeout. */
   pause: (ms: number) => Promise<void>;
+}
+
+/** A machine's object, of which either may never come back. */
+export interface OrderedObject {
+  act: (name: string, order: MachineOrder) => Promise<string | null>;
+  forget: () => Promise<unknown>;
+}
+
+/** Has a machine's object act. Throws where it does not answer in time. */
+export async function orderMachine(
+  object: OrderedObject,
+  name: string,
+  order: MachineOrder,
+  withinMs: number = BULK_PACE.withinMs,
+): Promise<string | null> {
+  const late = "no answer in time";
+  const reason = await withDeadline(withinMs, () => object.act(name, order), late);
+  if (reason === late) throw new Error(late);
+  // It ends with an error in any case; what is left of the object, its alarm forgets.
+  const forget = () => object.forget().catch(() => undefined);
+  if (reason === null && order.act === "forget") await withDeadline(withinMs, forget, undefined);
+  return reason;
 }
 
 /** One turn. Returns when the next one is due, in milliseconds since 1970; null: nothing is under way. */

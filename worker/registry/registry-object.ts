@@ -24,7 +24,6 @@ import { type Environment, fleetIndex, origins, removeSilentNodesDays } from "..
 import { mintJoinToken } from "../identity/join-token.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import { mintOperatorSecret } from "../identity/operator.ts";
-import { withDeadline } from "../kube/deadline.ts";
 import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
@@ -36,14 +35,13 @@ import {
   type BulkToPlan,
   type ConfirmedBulk,
   listBulks,
-  type MachineOrder,
   planBulk,
   showBulk,
   startPlanned,
   startRemovals,
   stopBulk,
 } from "./bulk.ts";
-import { BULK_PACE, bulkTurn } from "./bulk-runner.ts";
+import { BULK_PACE, bulkTurn, orderMachine } from "./bulk-runner.ts";
 import {
   createOperator,
   listOperators,
@@ -330,7 +328,7 @@ export class RegistryObject extends DurableObject<Environment> {
       nextMs = await bulkTurn({
         sql: this.#sql,
         atomically: (act) => this.ctx.storage.transactionSync(act),
-        order: (name, order) => this.#order(name, order),
+        order: (name, order) => orderMachine(this.env.NODES.getByName(name), name, order),
         nowMs: () => Date.now(),
         pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
       });
@@ -338,16 +336,6 @@ export class RegistryObject extends DurableObject<Environment> {
       console.error(JSON.stringify({ message: "a turn of a bulk failed", error: String(error) }));
     }
     if (nextMs !== null) await this.ctx.storage.setAlarm(nextMs);
-  }
-
-  async #order(name: string, order: MachineOrder): Promise<string | null> {
-    const node = this.env.NODES.getByName(name);
-    const late = "no answer in time";
-    const reason = await withDeadline(BULK_PACE.withinMs, () => node.act(name, order), late);
-    if (reason === late) throw new Error(late);
-    // It ends with an error in any case; what is left of the object, its alarm forgets.
-    if (reason === null && order.act === "forget") await node.forget().catch(() => undefined);
-    return reason;
   }
 
   /** A page of the audit log, of what machines caused, or of what was refused; newest first. */

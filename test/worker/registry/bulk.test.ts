@@ -16,7 +16,12 @@ import {
   startRemovals,
   stopBulk,
 } from "../../../worker/registry/bulk.ts";
-import { BULK_PACE, bulkTurn } from "../../../worker/registry/bulk-runner.ts";
+import {
+  BULK_PACE,
+  bulkTurn,
+  type OrderedObject,
+  orderMachine,
+} from "../../../worker/registry/bulk-runner.ts";
 import { pin, unpin } from "../../../worker/registry/pins.ts";
 import { asking, withinRegistry } from "../support/registry-storage.ts";
 
@@ -365,4 +370,20 @@ describe("the removal of silent Nodes", () => {
       expect(fleet.audited("node.remove")).toEqual(["rollcall a bulk 1"]);
       expect(startRemovals(fleet.sql, ["a"], NOW_MS)).not.toBeNull();
     }));
+});
+
+describe("a machine's object that is ordered to", () => {
+  const never = () => new Promise<null>(() => undefined);
+  const fails = () => Promise.reject(new Error("the machine is forgotten"));
+  const does = async () => null;
+  it.each<[string, MachineOrder["act"], OrderedObject["act"], () => Promise<unknown>, string | null]>([
+    ["register → does, and is not forgotten", "register", does, fails, null],
+    ["register, and cannot → says why", "register", async () => "it is revoked", fails, "it is revoked"],
+    ["register, and never answers → is asked again", "register", never, fails, "no answer in time"],
+    ["forget → does, and ends with an error", "forget", does, fails, null],
+    ["forget, and never ends → has done it all the same", "forget", does, never, null],
+  ])("%s", async (_, act, acts, forget, expected) => {
+    const order = orderMachine({ act: acts, forget }, "m", { act, generation: 1, unpinned: 1 }, 10);
+    expect(await order.catch(({ message }: Error) => message)).toBe(expected);
+  });
 });
