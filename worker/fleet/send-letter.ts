@@ -1,5 +1,5 @@
 // Sends one message to a receiver, signed as Standard Webhooks has it (https://www.standardwebhooks.com). Follows no
-// redirect, reads little of the answer, and never waits longer than its deadline.
+// redirect, reads little of the answer, and never waits longer than its deadlines.
 import { NOTIFICATION_LIMITS } from "../../shared/protocol/limits.ts";
 import { printable } from "../../shared/protocol/printable.ts";
 import type { PrivateWebhooks } from "../env.ts";
@@ -25,11 +25,13 @@ export interface LetterSurroundings {
   send: (url: string, init: RequestInit) => Promise<Response>;
   allowed: PrivateWebhooks;
   nowMs: () => number;
-  /** Of a request with its answer. Typically LETTER_WITHIN_MS. */
+  /** Of a request, until its answer begins. Typically LETTER_WITHIN_MS. */
   withinMs: number;
 }
 
 export const LETTER_WITHIN_MS = 10_000;
+/** So much of that time again is waited for what the answer says. */
+const ANSWER_SHARE = 0.2;
 
 export async function sendLetter(
   { send, allowed, nowMs, withinMs }: LetterSurroundings,
@@ -45,37 +47,28 @@ export async function sendLetter(
   // The deployment may allow less than when the receiver was made.
   const address = webhookAddress(url, allowed);
   if (!address.ok) return failed(`the address is refused: ${address.error}`);
-  const timestamp = String(Math.floor(nowMs() / 1000));
-  const headers = {
-    "content-type": "application/json",
-    "user-agent": "rollcall",
-    "webhook-id": message,
-    "webhook-timestamp": timestamp,
-    "webhook-signature": `v1,${await signature(secret, `${message}.${timestamp}.${body}`)}`,
-    ...(authorization !== "" && { authorization }),
-  };
-  const attempt = async (signal: AbortSignal): Promise<LetterOutcome> => {
+  const attempt = async (signal: AbortSignal): Promise<Response | string> => {
     try {
-      const response = await send(address.value, {
-        method: "POST",
-        headers,
-        body,
-        redirect: "manual",
-        signal,
-      });
-      const { ok: arrived, status } = response;
-      const answer = printable(await beginning(response));
-      return {
-        arrived,
-        status,
-        answer,
-        retryAfterMs: retryAfterMs(response.headers.get("retry-after"), nowMs()),
+      const timestamp = String(Math.floor(nowMs() / 1000));
+      const headers = {
+        "content-type": "application/json",
+        "user-agent": "rollcall",
+        "webhook-id": message,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": `v1,${await signature(secret, `${message}.${timestamp}.${body}`)}`,
+        ...(authorization !== "" && { authorization }),
       };
+      return await send(address.value, { method: "POST", headers, body, redirect: "manual", signal });
     } catch (error) {
-      return failed(String(error));
+      return String(error);
     }
   };
-  return withDeadline(withinMs, attempt, failed(`no answer within ${withinMs / 1000} s`));
+  const response = await withDeadline(withinMs, attempt, `no answer within ${withinMs / 1000} s`);
+  if (typeof response === "string") return failed(response);
+  const { ok: arrived, status, headers } = response;
+  const wishedMs = retryAfterMs(headers.get("retry-after"), nowMs());
+  const answer = printable(await beginning(response, withinMs * ANSWER_SHARE));
+  return { arrived, status, answer, retryAfterMs: wishedMs };
 }
 
 /** HMAC-SHA-256 with what stands behind `whsec_`, in base64. */
@@ -87,19 +80,23 @@ async function signature(secret: string, signed: string): Promise<string> {
   return btoa(String.fromCharCode(...new Uint8Array(mac)));
 }
 
-/** What a receiver answers may be endless. */
-async function beginning(response: Response): Promise<string> {
+/** What a receiver answers may be endless, late, or broken off: that decides nothing, since its status has come. */
+async function beginning(response: Response, withinMs: number): Promise<string> {
   const most = NOTIFICATION_LIMITS.answerBytes;
   const reader = response.body?.getReader();
   if (!reader) return "";
   const decoder = new TextDecoder();
   let [text, read] = ["", 0];
-  while (read < most) {
-    const { done, value } = await reader.read();
-    if (done) return text;
-    text += decoder.decode(value.subarray(0, most - read), { stream: true });
-    read += value.length;
-  }
-  await reader.cancel();
+  const readOn = async () => {
+    while (read < most) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      text += decoder.decode(value.subarray(0, most - read), { stream: true });
+      read += value.length;
+    }
+  };
+  await withDeadline(withinMs, () => readOn().catch(() => undefined), undefined);
+  // Nobody waits for it: what hangs may hang here as well.
+  void reader.cancel().catch(() => undefined);
   return text;
 }

@@ -123,6 +123,19 @@ describe("a letter", () => {
         expect(fleet.told(name)).toEqual([`firing ${ONE} silent`, `firing ${TWO} silent`]);
     }));
 
+  it("to one whose letters cannot be made → fails alone, and others do not wait for it", () =>
+    withFleet(async (fleet) => {
+      for (const name of ["a", "b"]) await fleet.add({ name, delaySeconds: 0 });
+      fleet.sql.exec("UPDATE receivers SET secret = '' WHERE name = 'a'");
+      fleet.goes(1, "silent");
+      await fleet.pass(0);
+      expect(fleet.told("b")).toEqual([`firing ${ONE} silent`]);
+      expect(fleet.notifications().list()).toMatchObject([
+        { name: "a", waiting: 1, error: expect.stringContaining("length") as string },
+        { name: "b", waiting: 0 },
+      ]);
+    }));
+
   it("is signed as Standard Webhooks has it; a receiver's secrets are shown once", () =>
     withFleet(async (fleet) => {
       const secret = await fleet.add({ delaySeconds: 0, authorization: "Bearer of-the-receiver" });
@@ -150,6 +163,35 @@ describe("a letter", () => {
         { url: "https://ops.example.com/…", hasAuthorization: true },
       ]);
     }));
+});
+
+/** The answer's body: it begins, and then it does something else than end. */
+const beginning = (then: (controller: ReadableStreamDefaultController<Uint8Array>) => void) => () =>
+  new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode("it beg"));
+      then(controller);
+    },
+  });
+
+describe("an answer whose status has come, and whose body", () => {
+  const stalls = beginning(() => undefined);
+  const breaks = beginning((controller) => {
+    queueMicrotask(() => controller.error(new Error("connection lost")));
+  });
+  it.each<[string, () => ReadableStream, number, number, object]>([
+    ["stalls → has arrived", stalls, 200, 1, { waiting: 0, dead: 0, error: "" }],
+    ["breaks off → has arrived", breaks, 206, 1, { waiting: 0, dead: 0, error: "" }],
+    ["stalls, of a refusal for good → dead", stalls, 400, 1, { waiting: 0, dead: 1 }],
+    ["stalls, of a failure → again", stalls, 503, 2, { waiting: 1, error: "HTTP 503: it beg" }],
+  ])("%s", (_, body, status, sent, expected) =>
+    withFleet(async (fleet) => {
+      await oneSilent(fleet, () => new Response(body(), { status }));
+      await fleet.pass(MINUTE);
+      expect(fleet.letters).toHaveLength(sent);
+      expect(fleet.notifications().list()).toMatchObject([expected]);
+    }),
+  );
 });
 
 describe("too many letters", () => {
