@@ -35,7 +35,7 @@ export class Letters {
   add(letter: Omit<Letter, "id">, nowMs: number, follows: number | null): number {
     const insert = "INSERT INTO letters VALUES (NULL, ?, ?, ?, ?, ?, ?, ?) RETURNING id";
     const { receiver, message, body } = letter;
-    const isDead = follows !== null && this.isDead(follows);
+    const isDead = follows !== null && this.isDead(receiver, follows);
     const [dead, error] = isDead ? [1, `letter ${follows} did not arrive`] : [0, ""];
     const { id } = this.#sql
       .exec<{ id: number }>(insert, receiver, message, body, nowMs, dead, follows, error)
@@ -62,8 +62,9 @@ export class Letters {
     return this.#sql.exec("SELECT 1 FROM letters WHERE id = ?", id).toArray().length > 0;
   }
 
-  isDead(id: number): boolean {
-    return this.#sql.exec("SELECT 1 FROM letters WHERE id = ? AND dead = 1", id).toArray().length > 0;
+  isDead(receiver: string, id: number): boolean {
+    const query = "SELECT 1 FROM letters WHERE id = ? AND receiver = ? AND dead = 1";
+    return this.#sql.exec(query, id, receiver).toArray().length > 0;
   }
 
   dead(receiver: string): number {

@@ -127,22 +127,20 @@ export class Notifications {
     isNew: boolean,
     who: string,
   ): Promise<Result<ChangedReceiver, FieldFault | null>> {
-    const known = this.#receivers.target(name);
-    if (isNew && known) return failure({ path: "/name", message: "there is a receiver of this name" });
-    if (!isNew && !known) return failure(null);
-    const address = webhookAddress(change.url ?? known?.url ?? "", this.#in.allowed);
-    if (!address.ok) return failure({ path: "/url", message: address.error });
-    const { receivers } = NOTIFICATION_LIMITS;
-    if (isNew && this.#receivers.all().length >= receivers)
-      return failure({ path: "", message: `there are ${receivers} receivers: remove one first` });
+    const address = this.#addressFor(name, change, isNew);
+    if (!address.ok) return address;
     const detail = `${change.format}, ${new URL(address.value).host}`;
     await this.#in.audit({ who, what: "receiver.set", target: name, detail });
+    // Others may have been faster meanwhile.
+    const url = this.#addressFor(name, change, isNew);
+    if (!url.ok) return url;
     const secret = isNew || change.newSecret ? newSigningSecret() : null;
-    this.#receivers.put(name, { ...change, url: address.value }, secret);
+    this.#receivers.put(name, { ...change, url: url.value }, secret);
     // What failed by the former settings may not fail by these.
     if (this.#letters.first(name)) this.#receivers.tryAt(name, this.#in.nowMs());
+    const shown = this.#shown(name);
     await this.#in.arm();
-    return success({ ...this.#shown(name), secret });
+    return success({ ...shown, secret });
   }
 
   /** Forgets also what it was told. False: there is none. */
@@ -184,7 +182,7 @@ export class Notifications {
 
   /** False: there is no such dead letter. */
   async resend(name: string, id: number, who: string): Promise<boolean> {
-    if (!this.#letters.isDead(id)) return false;
+    if (!this.#letters.isDead(name, id)) return false;
     await this.#in.audit({ who, what: "letter.resend", target: name, detail: `letter ${id}` });
     const nowMs = this.#in.nowMs();
     const isFound = this.#letters.resend(name, id, nowMs);
@@ -250,6 +248,19 @@ export class Notifications {
         else this.#receivers.failed(name, error, outcome.retryAfterMs, nowMs(), this.#in.random);
       });
     }
+  }
+
+  /** Where its letters are to go, if it may be added or changed now. */
+  #addressFor(name: string, { url }: ReceiverChange, isNew: boolean): Result<string, FieldFault | null> {
+    const known = this.#receivers.target(name);
+    if (isNew && known) return failure({ path: "/name", message: "there is a receiver of this name" });
+    if (!isNew && !known) return failure(null);
+    const address = webhookAddress(url ?? known?.url ?? "", this.#in.allowed);
+    if (!address.ok) return failure({ path: "/url", message: address.error });
+    const { receivers } = NOTIFICATION_LIMITS;
+    if (isNew && this.#receivers.all().length >= receivers)
+      return failure({ path: "", message: `there are ${receivers} receivers: remove one first` });
+    return address;
   }
 
   #shown(name: string): ListedReceiver {

@@ -300,6 +300,57 @@ describe("a receiver", () => {
     }));
 });
 
+describe("changes of receivers at the same time", () => {
+  const put = ({ notifications }: NotifiedFleet) =>
+    notifications().put("ops", receiverChangeSchema.parse({}), false, "bob");
+  it.each<[string, (fleet: NotifiedFleet) => Promise<unknown>[], unknown[], string[]]>([
+    [
+      "two of one name are added → one is",
+      ({ add }) => [add(), add()],
+      [expect.stringMatching(/^whsec_/), expect.stringContaining("of this name")],
+      ["ops"],
+    ],
+    [
+      "it is changed while it is removed → it is removed",
+      (fleet) => [fleet.notifications().remove("ops", "alice"), put(fleet)],
+      [true, { ok: false, error: null }],
+      [],
+    ],
+  ])("%s", (_, act, expected, left) =>
+    withFleet(async (fleet) => {
+      if (left.length === 0) await fleet.add();
+      const outcomes = act(fleet).map((each) => each.catch(({ message }: Error) => message));
+      expect(await Promise.all(outcomes)).toEqual(expected);
+      expect(
+        fleet
+          .notifications()
+          .list()
+          .map(({ name }) => name),
+      ).toEqual(left);
+    }),
+  );
+
+  it("two are added where there is room for one → one is", () =>
+    withFleet(async (fleet) => {
+      const { receivers } = NOTIFICATION_LIMITS;
+      for (let index = 1; index < receivers; index++) await fleet.add({ name: `r-${index}` });
+      const added = await Promise.allSettled(["a", "b"].map((name) => fleet.add({ name })));
+      expect(added.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+      expect(fleet.notifications().list()).toHaveLength(receivers);
+    }));
+
+  it("a dead letter of another receiver is sent again → there is none, and nothing is on record", () =>
+    withFleet(async (fleet) => {
+      await oneSilent(fleet, 400);
+      await fleet.add({ name: "other" });
+      const [{ id } = { id: 0 }] = fleet.notifications().letters("ops")!;
+      const before = fleet.audited.length;
+      expect(await fleet.notifications().resend("other", id, "alice")).toBe(false);
+      expect(fleet.audited.slice(before)).toEqual([]);
+      expect(await fleet.notifications().resend("ops", id, "alice")).toBe(true);
+    }));
+});
+
 /** The last two report from one address. */
 const MACHINES = [1, 2, 3, 43];
 
