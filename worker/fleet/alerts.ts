@@ -293,6 +293,7 @@ export class Alerts {
         for (const { row, alert } of part) if (alert.status === "firing") this.#toldBy(row, letter);
       }
     }
+    if (followed.length > 0) letters.prune(receiver.name);
   }
 
   /** What is repeated stays told by its first letter. */

@@ -53,7 +53,7 @@ export class Letters {
 
   waiting(receiver: string): { letters: number; bytes: number } {
     const query =
-      "SELECT COUNT(*) AS letters, IFNULL(SUM(LENGTH(body)), 0) AS bytes FROM letters WHERE receiver = ? AND dead = 0";
+      "SELECT COUNT(*) AS letters, IFNULL(SUM(LENGTH(CAST(body AS BLOB))), 0) AS bytes FROM letters WHERE receiver = ? AND dead = 0";
     return this.#sql.exec<{ letters: number; bytes: number }>(query, receiver).one();
   }
 
@@ -85,7 +85,7 @@ export class Letters {
       receiver,
       id,
     );
-    this.#prune(receiver);
+    this.prune(receiver);
   }
 
   /** Gives up what has waited for a day. */
@@ -129,14 +129,15 @@ export class Letters {
     this.#sql.exec("UPDATE receivers SET next_ms = IFNULL(next_ms, ?) WHERE name = ?", nowMs, receiver);
   }
 
-  /** The oldest dead letters go, with what belongs to them. */
-  #prune(receiver: string): void {
+  /** The oldest dead letters go, with what belongs to them. Call it once all that follow dead ones have been added. */
+  prune(receiver: string): void {
     const surplus = this.dead(receiver) - LIMIT.deadLetters;
     if (surplus <= 0) return;
     const gone = this.#sql
       .exec<{ id: number }>(
-        `DELETE FROM letters WHERE receiver = ?1 AND dead = 1 AND IFNULL(follows, id) IN
-         (SELECT IFNULL(follows, id) FROM letters WHERE receiver = ?1 AND dead = 1 ORDER BY id LIMIT ?2) RETURNING id`,
+        `DELETE FROM letters WHERE receiver = ?1 AND dead = 1 AND IFNULL(follows, id) IN (SELECT first FROM
+           (SELECT IFNULL(follows, id) AS first, SUM(COUNT(*)) OVER (ORDER BY MIN(id)) - COUNT(*) AS older
+            FROM letters WHERE receiver = ?1 AND dead = 1 GROUP BY first) WHERE older < ?2) RETURNING id`,
         receiver,
         surplus,
       )

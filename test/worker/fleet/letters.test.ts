@@ -195,21 +195,27 @@ describe("an answer whose status has come, and whose body", () => {
 });
 
 describe("too many letters", () => {
-  it("for one that does not answer → what begins is told later, and only if it lasts", () =>
-    withFleet(async (fleet) => {
-      await oneSilent(fleet, 503);
-      const full = "UPDATE letters SET body = ?";
-      fleet.sql.exec(full, "x".repeat(NOTIFICATION_LIMITS.bytesWaiting));
-      fleet.goes(2, "silent");
-      fleet.goes(3, "silent");
-      await fleet.pass(MINUTE);
-      expect(fleet.notifications().list()).toMatchObject([{ waiting: 1, firing: 1 }]);
-      fleet.goes(3, "ready");
-      fleet.sql.exec(full, '{"alerts":[]}');
-      fleet.behaviour["ops"] = 200;
-      await fleet.pass(HOUR);
-      expect(fleet.told()).toEqual([`firing ${TWO} silent`]);
-    }));
+  it.each([
+    ["of one byte", "x", 1],
+    ["of two bytes", "é", 2],
+  ])(
+    "for one that does not answer, in characters %s → what begins is told later, and only if it lasts",
+    (_, text, bytes) =>
+      withFleet(async (fleet) => {
+        await oneSilent(fleet, 503);
+        const full = "UPDATE letters SET body = ?";
+        fleet.sql.exec(full, text.repeat(NOTIFICATION_LIMITS.bytesWaiting / bytes));
+        fleet.goes(2, "silent");
+        fleet.goes(3, "silent");
+        await fleet.pass(MINUTE);
+        expect(fleet.notifications().list()).toMatchObject([{ waiting: 1, firing: 1 }]);
+        fleet.goes(3, "ready");
+        fleet.sql.exec(full, '{"alerts":[]}');
+        fleet.behaviour["ops"] = 200;
+        await fleet.pass(HOUR);
+        expect(fleet.told()).toEqual([`firing ${TWO} silent`]);
+      }),
+  );
 
   it("that are dead → the oldest go, and are counted; the next message says so", () =>
     withFleet(async (fleet) => {
@@ -227,6 +233,25 @@ describe("too many letters", () => {
       await fleet.pass(MINUTE);
       expect(fleet.told()).toEqual([`firing ${machineName(500)} silent`]);
       expect(JSON.parse(fleet.letters.at(-1)!.body)).toMatchObject({ dropped: 1 });
+    }));
+
+  it("that are dead, and all that they told is over → no more than are kept, and none arrives", () =>
+    withFleet(async (fleet) => {
+      await fleet.add({ delaySeconds: 0 });
+      fleet.behaviour["ops"] = 400;
+      const { deadLetters } = NOTIFICATION_LIMITS;
+      // What is over is told by name: here the newest letter comes first.
+      for (let index = deadLetters; index >= 1; index--) {
+        fleet.goes(index, "silent");
+        await fleet.pass(SECOND);
+      }
+      for (let index = 1; index <= deadLetters; index++) fleet.goes(index, "ready");
+      fleet.behaviour["ops"] = 200;
+      await fleet.pass(MINUTE);
+      expect(fleet.notifications().list()).toMatchObject([
+        { dead: deadLetters, dropped: deadLetters, waiting: 0 },
+      ]);
+      expect(fleet.told()).toEqual([]);
     }));
 
   it("many alerts at once → few letters", () =>
