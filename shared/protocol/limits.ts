@@ -192,9 +192,10 @@ export const FEED_LIMITS = {
   resumedChanges: 5000,
   /** However long its credential is good. */
   lifeSeconds: 43_200,
-  /** A ticket's life, and how many may be out. */
+  /** A ticket's life, and how many may be out: of all operators, and of one. */
   ticketSeconds: 30,
   tickets: 1000,
+  ticketsOfOperator: 100,
 } as const;
 
 /** Of receivers, mutes and letters; [least, most]. */

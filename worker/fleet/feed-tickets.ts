@@ -26,8 +26,9 @@ export class FeedTickets {
     const ticket = base64url.encode(crypto.getRandomValues(new Uint8Array(32)));
     const hash = await digestOf(ticket);
     this.#sql.exec("DELETE FROM feed_tickets WHERE ends_ms <= ?", nowMs);
-    const { out } = this.#sql.exec<{ out: number }>("SELECT COUNT(*) AS out FROM feed_tickets").one();
-    if (out >= FEED_LIMITS.tickets) return null;
+    const query = "SELECT COUNT(*) AS out, TOTAL(holder ->> 'who' = ?) AS own FROM feed_tickets";
+    const { out, own } = this.#sql.exec<{ out: number; own: number }>(query, holder.who).one();
+    if (out >= FEED_LIMITS.tickets || own >= FEED_LIMITS.ticketsOfOperator) return null;
     const endsMs = nowMs + 1000 * FEED_LIMITS.ticketSeconds;
     this.#sql.exec("INSERT INTO feed_tickets VALUES (?, ?, ?)", hash, JSON.stringify(holder), endsMs);
     return { ticket, endsMs };

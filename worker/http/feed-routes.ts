@@ -34,7 +34,11 @@ const operatorOrTicket = createMiddleware<App>(async (c, next) => {
 
 feedRoutes.post("/v1/feed/tickets", viewer, noQuery, async (c) => {
   const minted = await fleetIndex(c.env).feedTicket(await holderOf(c));
-  if (!minted) return noRoom("Too many tickets are out.", FEED_LIMITS.ticketSeconds);
+  if (!minted) {
+    const { tickets, ticketsOfOperator, ticketSeconds } = FEED_LIMITS;
+    const detail = `At most ${tickets} tickets are out at once, and ${ticketsOfOperator} of one operator.`;
+    return noRoom(detail, ticketSeconds);
+  }
   const { ticket, endsMs } = minted;
   return c.json({ ticket, expiresAt: new Date(endsMs).toISOString() } satisfies FeedTicket, 201);
 });

@@ -180,17 +180,27 @@ describe("a ticket", () => {
     }
   });
 
-  it("more than may be out → 429, until others have ended", async () => {
-    const fill = (endsMs: number) =>
-      runInDurableObject(index, (_, { storage }) => {
-        storage.sql.exec("DELETE FROM feed_tickets");
-        for (let each = 0; each < FEED_LIMITS.tickets; each++)
-          storage.sql.exec("INSERT INTO feed_tickets VALUES (?, '{}', ?)", String(each), endsMs);
-      });
-    await fill(Date.now() + 3600_000);
-    expect((await send("/v1/feed/tickets", { method: "POST", headers: VIEWER })).status).toBe(429);
-    await fill(0);
-    await ticket();
+  const { tickets, ticketsOfOperator } = FEED_LIMITS;
+  it.each<[string, who: (each: number) => string, count: number, endsMs: number, status: number]>([
+    ["as many as may be out, less one", (each) => `operator ${each}`, tickets - 1, Infinity, 201],
+    ["as many as may be out", (each) => `operator ${each}`, tickets, Infinity, 429],
+    ["as many as may be out, which have ended", (each) => `operator ${each}`, tickets, 0, 201],
+    ["as many as one may have, less one", () => "view secret", ticketsOfOperator - 1, Infinity, 201],
+    ["as many as one may have", () => "view secret", ticketsOfOperator, Infinity, 429],
+    ["as many as one may have, of another", () => "admin secret", ticketsOfOperator, Infinity, 201],
+  ])("beside %s", async (_, who, count, endsMs, status) => {
+    await runInDurableObject(index, (_, { storage }) => {
+      storage.sql.exec("DELETE FROM feed_tickets");
+      const insert = "INSERT INTO feed_tickets VALUES (?, ?, ?)";
+      const until = Math.min(endsMs, Date.now() + 3600_000);
+      for (let each = 0; each < count; each++)
+        storage.sql.exec(insert, String(each), JSON.stringify({ who: who(each) }), until);
+    });
+    const response = await send("/v1/feed/tickets", { method: "POST", headers: VIEWER });
+    expect(response.status).toBe(status);
+    await runInDurableObject(index, (_, { storage }) => {
+      storage.sql.exec("DELETE FROM feed_tickets");
+    });
   });
 });
 
