@@ -65,7 +65,7 @@ const listedLetter = z.object({
 });
 export type ListedLetter = z.infer<typeof listedLetter>;
 
-/** 200 to GET /v1/receivers/{receiver}/letters; oldest first. */
+/** 200 to GET /v1/receivers/{receiver}/letters: the dead ones first, each kind oldest first. */
 export const lettersSchema = z.object({ letters: z.array(listedLetter) });
 export type LettersAnswer = z.infer<typeof lettersSchema>;
 

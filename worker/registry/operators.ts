@@ -33,7 +33,7 @@ export interface OperatorToCreate {
   createdBy: string;
 }
 
-/** A name can be given again once its operator is revoked or has expired. */
+/** A name can be given again once its operator is revoked or has expired; until a year after that it counts. */
 export function createOperator(
   sql: SqlStorage,
   { request, sha256, createdBy }: OperatorToCreate,
@@ -46,7 +46,9 @@ export function createOperator(
     return failure(`There is an operator ${name}: revoke them first, or take another name.`);
   const others = "SELECT COUNT(*) AS count FROM operators WHERE name <> ?";
   if (sql.exec<{ count: number }>(others, name).one().count >= OPERATOR_LIMITS.operators)
-    return failure(`There are ${OPERATOR_LIMITS.operators} operators, which is the most.`);
+    return failure(
+      `There are ${OPERATOR_LIMITS.operators} operators, which is the most; those that ended within a year count: take the name of one that did.`,
+    );
   const expiresAtMs = nowMs + expiresInSeconds * 1000;
   const insert = "INSERT OR REPLACE INTO operators VALUES (?, ?, ?, ?, ?, ?, NULL, NULL) RETURNING *";
   const row = sql.exec<OperatorRow>(insert, name, role, sha256, nowMs, createdBy, expiresAtMs).one();
