@@ -3,7 +3,7 @@
 import * as z from "zod/mini";
 import { filterShape } from "./fleet-api.ts";
 import { BULK_LIMITS, LIMITS, OPERATOR_LIMITS } from "./limits.ts";
-import { pageLimit } from "./operator-api.ts";
+import { pageLimit } from "./parameters.ts";
 
 /** `view` reads, `admin` changes as well, `metrics` reads the metrics alone. */
 const OPERATOR_ROLES = ["view", "admin", "metrics"] as const;

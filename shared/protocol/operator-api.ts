@@ -1,13 +1,8 @@
 // The queries and bodies of operators' requests, which the Worker's routes and the command line share. The answers are
 // in operator-answers.ts; who may ask is not decided here. Times are RFC 3339.
 import * as z from "zod/mini";
-import { LIMITS, PAGE_LIMITS } from "./limits.ts";
+import { LIMITS } from "./limits.ts";
 import { entryID, listShape, time, words } from "./parameters.ts";
-
-export const pageLimit = z._default(
-  z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries)),
-  PAGE_LIMITS.entriesByDefault,
-);
 
 /** The body of an approval or a rejection. The thumbprint is that of RFC 7638, with SHA-256. */
 export const thumbprintSchema = z.strictObject({

@@ -1,13 +1,9 @@
 // Outages, as operators ask for them and are answered. The Worker imports the answers' types alone, so that its bundle
 // has none of those schemas. Times are RFC 3339.
 import * as z from "zod/mini";
-import { PAGE_LIMITS } from "./limits.ts";
+import { pageLimit } from "./parameters.ts";
 
 const time = z.optional(z.iso.datetime({ offset: true }));
-const pageLimit = z._default(
-  z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries)),
-  PAGE_LIMITS.entriesByDefault,
-);
 
 /** The query of GET /v1/outages. */
 export const outagesQuerySchema = z.strictObject({

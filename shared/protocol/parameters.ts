@@ -42,5 +42,11 @@ export const listShape = {
   limit: z.optional(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries))),
 };
 
+/** Of a list in pages: how many entries one has. */
+export const pageLimit = z._default(
+  z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries)),
+  PAGE_LIMITS.entriesByDefault,
+);
+
 /** Of a list that is one page. */
 export const wholeListSchema = z.strictObject(formatShape);

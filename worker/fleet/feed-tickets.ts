@@ -3,7 +3,7 @@
 import { base64url } from "jose";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Credential } from "../identity/credential.ts";
-import { digestOf } from "../identity/operator.ts";
+import { digestOf } from "../identity/jwt.ts";
 
 /** Whose feed it is. */
 export interface FeedHolder {

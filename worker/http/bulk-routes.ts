@@ -12,7 +12,7 @@ import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { BULK_LIMITS, PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import { success } from "../../shared/result.ts";
 import { fleetIndex, registry } from "../env.ts";
-import { digestOf } from "../identity/operator.ts";
+import { digestOf } from "../identity/jwt.ts";
 import { operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
 import { type App, invalidBody, json, refuse } from "./responses.ts";

@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import type { SearchPosition } from "../fleet/machine-search.ts";
 
 /** 96 bits of the SHA-256. */
-export async function digestOf(...texts: string[]): Promise<string> {
+export async function shortDigestOf(...texts: string[]): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(texts.join("\n")));
   return base64url.encode(new Uint8Array(digest, 0, 12));
 }

@@ -19,7 +19,7 @@ import type { Result } from "../../shared/result.ts";
 import { type Environment, fleetIndex, registry } from "../env.ts";
 import type { FoundMachine, MachinePage, MachineSearchRequest } from "../fleet/machine-search.ts";
 import { chosenFields, machineColumns, pendingRow, shownMachine } from "../fleet/shown-machine.ts";
-import { cursorOf, digestOf, positionOf, seqKnown, tagOf } from "./cursors.ts";
+import { cursorOf, shortDigestOf, positionOf, seqKnown, tagOf } from "./cursors.ts";
 import { entryList, formatOf, inLines, type PageOfEntries, ROWS_AT_ONCE } from "./lists.ts";
 import { operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
@@ -42,12 +42,12 @@ function queryText(c: Context<App>, without: readonly string[]): string {
 fleetRoutes.get("/v1/machines", operator, async (c) => {
   const query = queryOf(c, machinesQuerySchema);
   if (query instanceof Response) return query;
-  const digest = await digestOf(queryText(c, OF_ONE_PAGE));
+  const digest = await shortDigestOf(queryText(c, OF_ONE_PAGE));
   const after = query.cursor === undefined ? null : positionOf(query.cursor, digest);
   if (query.cursor !== undefined && after === null) return invalidParameter("cursor", OF_ANOTHER_QUERY);
   const others = (await registry(c.env).listPending()).map((machine) => pendingRow(machine));
   const format = formatOf(c, query.format);
-  const tag = await digestOf(VERSION, format, queryText(c, []), JSON.stringify(others));
+  const tag = await shortDigestOf(VERSION, format, queryText(c, []), JSON.stringify(others));
   const unlessSeq = seqKnown(c.req.header("if-none-match"), tag);
   const first = await askIndex(c.env, query, { after, others, unlessSeq, isCounted: format === "json" });
   if (!first.ok) return invalidParameter("beside", first.error);

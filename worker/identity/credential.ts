@@ -1,7 +1,8 @@
 // What an operator got in by, in a form that can be kept: whether it is good yet can be asked later. Holds no secret.
 import { base64url } from "jose";
 import type { Environment } from "../env.ts";
-import { digestOf, hashesOf } from "./operator.ts";
+import { digestOf } from "./jwt.ts";
+import { hashesOf } from "./operator.ts";
 
 export type Credential =
   /** A secret, by its SHA-256 in base64url. */

@@ -34,6 +34,9 @@ export async function sha256Base64url(bytes: Uint8Array): Promise<string> {
   return base64url.encode(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 
+/** The SHA-256 of a text, in base64url. */
+export const digestOf = (text: string) => sha256Base64url(new TextEncoder().encode(text));
+
 /** The header's `kid`, unverified; undefined where the text is no JWT or has none. */
 export function claimedKid(jwt: string): string | undefined {
   try {

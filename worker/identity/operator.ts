@@ -7,7 +7,7 @@ import { isSha256 } from "../../shared/deployment/secrets.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, origins } from "../env.ts";
 import { accessIdentity } from "./access.ts";
-import { sha256Base64url } from "./jwt.ts";
+import { digestOf } from "./jwt.ts";
 
 /** `view` reads, `admin` changes as well, `metrics` reads the metrics alone. */
 export type Role = OperatorRole;
@@ -46,9 +46,6 @@ export async function mintOperatorSecret(): Promise<{ secret: string; sha256: st
   const secret = OPERATOR_SECRET_PREFIX + base64url.encode(crypto.getRandomValues(new Uint8Array(32)));
   return { secret, sha256: await digestOf(secret) };
 }
-
-/** SHA-256, in base64url. */
-export const digestOf = (secret: string) => sha256Base64url(new Uint8Array(new TextEncoder().encode(secret)));
 
 /** The operator who sent this. `secret`: its bearer token, or null. */
 export async function operatorOf(

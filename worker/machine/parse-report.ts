@@ -5,7 +5,7 @@ import { type Report, reportSchema } from "../../shared/protocol/report.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { sha256Base64url } from "../identity/jwt.ts";
+import { digestOf } from "../identity/jwt.ts";
 import type { BodyFault, Refusal } from "./answers.ts";
 
 /** The facts that came with a report, or why they are refused; undefined: none came. */
@@ -30,10 +30,6 @@ export async function parseReport(body: Uint8Array<ArrayBuffer>): Promise<Result
   const sent = parsed.data;
   const report = { ...sent, startId: await digestOf(sent.startId) };
   return success({ report, facts: await parseFacts(report) });
-}
-
-function digestOf(text: string): Promise<string> {
-  return sha256Base64url(new Uint8Array(new TextEncoder().encode(text)));
 }
 
 async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts> {

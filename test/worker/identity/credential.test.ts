@@ -2,7 +2,7 @@
 import { base64url } from "jose";
 import { expect, it } from "vitest";
 import { type Credential, credentialOf, isGood } from "../../../worker/identity/credential.ts";
-import { digestOf } from "../../../worker/identity/operator.ts";
+import { digestOf } from "../../../worker/identity/jwt.ts";
 
 const [admin, view, named] = await Promise.all(["a", "v", "n"].map(digestOf));
 const ENV = {
