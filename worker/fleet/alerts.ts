@@ -115,6 +115,14 @@ export class Alerts {
     this.#sql.exec("UPDATE watched SET due_ms = ? WHERE due_ms > ? AND muted = 1", nowMs, nowMs);
   }
 
+  /** What this receiver was told is repeated as often as it says from now on, counted from when it was told last. */
+  repeatEach(receiver: string, minutes: { before: number; after: number }, nowMs: number): void {
+    const [beforeMs, afterMs] = [minutes.before * 60_000, minutes.after * 60_000];
+    if (beforeMs === afterMs) return;
+    const update = `UPDATE alerts SET due_ms = iif(?3 = 0, NULL, MAX(?4, IFNULL(due_ms - ?2, ?4) + ?3)) WHERE receiver = ?1`;
+    this.#sql.exec(update, receiver, beforeMs, afterMs, nowMs);
+  }
+
   /** A receiver is gone. */
   remove(receiver: string): void {
     for (const table of ["watched", "alerts", "letters"])

@@ -135,9 +135,14 @@ export class Notifications {
     const url = this.#addressFor(name, change, isNew);
     if (!url.ok) return url;
     const secret = isNew || change.newSecret ? newSigningSecret() : null;
-    this.#receivers.put(name, { ...change, url: url.value }, secret);
-    // What failed by the former settings may not fail by these.
-    if (this.#letters.first(name)) this.#receivers.tryAt(name, this.#in.nowMs());
+    this.#in.transaction(() => {
+      const nowMs = this.#in.nowMs();
+      const before = this.#repeatMinutes(name);
+      this.#receivers.put(name, { ...change, url: url.value }, secret);
+      this.#alerts.repeatEach(name, { before, after: this.#repeatMinutes(name) }, nowMs);
+      // What failed by the former settings may not fail by these.
+      if (this.#letters.first(name)) this.#receivers.tryAt(name, nowMs);
+    });
     const shown = this.#shown(name);
     await this.#in.arm();
     return success({ ...shown, secret });
@@ -248,6 +253,10 @@ export class Notifications {
         else this.#receivers.failed(name, error, outcome.retryAfterMs, nowMs(), this.#in.random);
       });
     }
+  }
+
+  #repeatMinutes(name: string): number {
+    return this.#receivers.all().find((each) => each.name === name)?.settings.repeatMinutes ?? 0;
   }
 
   /** Where its letters are to go, if it may be added or changed now. */

@@ -1,5 +1,6 @@
 // Who is told what of the fleet, in which order, whatever fails: situations, with time and receivers that the tests move.
 import { describe, expect, it } from "vitest";
+import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
 import { machineName } from "../support/made-up-fleet.ts";
 import { alertsOf, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
 
@@ -192,6 +193,31 @@ describe("what is told", () => {
       await pass(MINUTE);
       expect(told()).toEqual(["firing 1 silent", "resolved 1 silent"]);
     }));
+
+  it.each<[string, object, object, number[]]>([
+    ["not repeated → each hour", { repeatMinutes: 0 }, { repeatMinutes: 60 }, [0, 90, 150]],
+    ["of another format, which is repeated", { format: "json" }, { format: "alertmanager" }, [0, 90, 150]],
+    ["each hour → not repeated", { repeatMinutes: 60 }, { repeatMinutes: 0 }, [0]],
+    ["each week → each hour", { repeatMinutes: 10_080 }, { repeatMinutes: 60 }, [0, 60, 120]],
+    [
+      "each week → more often than that",
+      { repeatMinutes: 10_080 },
+      { repeatMinutes: 25 },
+      [0, 30, 55, 80, 105, 130],
+    ],
+    ["each hour → more seldom", { repeatMinutes: 60 }, { repeatMinutes: 90 }, [0, 90]],
+    ["each hour as before", { repeatMinutes: 60 }, { repeatMinutes: 60 }, [0, 60, 120]],
+  ])("what lasts, to a receiver that is changed after half an hour: %s", (_, before, after, minutes) =>
+    withFleet(async ({ add, goes, pass, letters, notifications }) => {
+      await add({ delaySeconds: 0, ...before });
+      goes(1, "silent");
+      await pass(HOUR / 2);
+      const change = receiverChangeSchema.parse({ delaySeconds: 0, ...after });
+      expect(await notifications().put("ops", change, false, "alice")).toMatchObject({ ok: true });
+      await pass(2 * HOUR);
+      expect(letters.map(({ atMs }) => atMs / MINUTE)).toEqual(minutes);
+    }),
+  );
 
   it("what lasts → again each so often, with the same ID; over once", () =>
     withFleet(async ({ add, goes, pass, letters }) => {
