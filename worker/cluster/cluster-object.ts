@@ -13,6 +13,7 @@ import { watchNodes } from "../kube/watch-stream.ts";
 import { tokenChainId } from "../kube/token-chain-id.ts";
 import { Durations } from "../metrics/durations.ts";
 import type { Measured } from "../metrics/metrics.ts";
+import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate } from "../storage/migrations.ts";
 import { chainStore } from "./chain-store.ts";
 import { type ClusterHistory, clusterHistory, type ClusterHistoryRequest } from "./cluster-history.ts";
@@ -45,11 +46,13 @@ export class ClusterObject extends DurableObject<Environment> {
   readonly #watch: NodeWatch | null;
   readonly #durations = new Durations(() => Date.now());
   readonly #apiserver: ApiserverProbe;
+  readonly #alarm: LazyAlarm;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     const ask = askForNode(env, (withinMs) => this.#client(withinMs));
     this.#apiserver = new ApiserverProbe(ask, () => Date.now());
+    this.#alarm = new LazyAlarm(ctx.storage, () => Date.now());
     migrate(ctx.storage, CLUSTER_MIGRATIONS);
     this.#history = clusterHistory(ctx.storage.sql);
     this.#watch = isNodeWatchOn(env) && env.KUBE_URL ? this.#openWatch() : null;
@@ -105,6 +108,7 @@ export class ClusterObject extends DurableObject<Environment> {
 
   /** Renews the token, watches the Nodes for some minutes, and looks again when one of both is due. */
   override async alarm(): Promise<void> {
+    this.#alarm.rang();
     const next = [await this.#step(async () => (await this.#own()).tokens.upkeep())];
     const watch = this.#watch;
     if (watch) next.push(await this.#step(() => watch.turn()));
@@ -121,12 +125,8 @@ export class ClusterObject extends DurableObject<Environment> {
     }
   }
 
-  /** Sets the alarm, unless it rings by then: setting it writes a row. */
   async #lookAt(atMs: number | null): Promise<void> {
-    if (atMs === null || !this.env.KUBE_URL) return;
-    const setMs = await this.ctx.storage.getAlarm();
-    const dueMs = Math.max(atMs, Date.now());
-    if (setMs === null || setMs > dueMs) await this.ctx.storage.setAlarm(dueMs);
+    if (atMs !== null && this.env.KUBE_URL) await this.#alarm.atLatest(atMs);
   }
 
   #openWatch(): NodeWatch {

@@ -35,13 +35,13 @@ export class Duties {
 
   constructor(surroundings: DutySurroundings) {
     this.#in = surroundings;
-    this.#alarm = new LazyAlarm(surroundings.storage);
+    this.#alarm = new LazyAlarm(surroundings.storage, surroundings.nowMs);
   }
 
   /** Call it after each change by which something may be due earlier. A steady fleet sets no alarm. */
   async arm(): Promise<void> {
     const due = this.#in.duties.flatMap((duty) => this.#dueMs(duty) ?? []);
-    if (due.length > 0) await this.#alarm.atLatest(Math.max(Math.min(...due), this.#in.nowMs()));
+    if (due.length > 0) await this.#alarm.atLatest(Math.min(...due));
   }
 
   /** For the object's alarm: does what is due, all at the same time, and sets the alarm for what is due next. Never fails. */

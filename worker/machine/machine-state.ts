@@ -36,7 +36,7 @@ export function openMachineState(storage: DurableObjectStorage, env: Environment
     keys: pinnedKeys(records),
     facts: new KnownFacts(stored, () => settingsBounds(env)),
     senders: new DuplicateSenders(stored),
-    alarm: new LazyAlarm(storage),
+    alarm: new LazyAlarm(storage, () => Date.now()),
     tables,
   };
 }

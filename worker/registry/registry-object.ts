@@ -26,6 +26,7 @@ import { randomNonce } from "../identity/nonce.ts";
 import { mintOperatorSecret } from "../identity/operator.ts";
 import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
 import type { Measured } from "../metrics/metrics.ts";
+import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate } from "../storage/migrations.ts";
 import { machineLog } from "../log.ts";
 import { approvePending, type NotFresh } from "./admission.ts";
@@ -77,10 +78,12 @@ export class RegistryObject extends DurableObject<Environment> {
   readonly #refusals: Refusals;
   readonly #apiserver: ApiserverProbe;
   readonly #pending: PendingTeller;
+  readonly #alarm: LazyAlarm;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     this.#apiserver = new ApiserverProbe(askForNode(env), () => Date.now());
+    this.#alarm = new LazyAlarm(ctx.storage, () => Date.now());
     migrate(ctx.storage, REGISTRY_MIGRATIONS);
     this.#sql = ctx.storage.sql;
     this.#refusals = new Refusals(this.#sql);
@@ -292,7 +295,7 @@ export class RegistryObject extends DurableObject<Environment> {
   /** The error: why it does not begin. */
   async startBulk(confirmed: ConfirmedBulk): Promise<Result<BulkProgress>> {
     const started = this.ctx.storage.transactionSync(() => startPlanned(this.#sql, confirmed, Date.now()));
-    if (started.ok) await this.ctx.storage.setAlarm(Date.now());
+    if (started.ok) await this.#alarm.atLatest(Date.now());
     return started;
   }
 
@@ -301,9 +304,11 @@ export class RegistryObject extends DurableObject<Environment> {
     return listBulks(this.#sql, limit);
   }
 
-  /** null: there is none. */
-  showBulk(id: number, query: BulkQuery): BulkAnswer | null {
-    return showBulk(this.#sql, id, query) ?? null;
+  /** null: there is none. One that runs has its alarm set, should that be lost. */
+  async showBulk(id: number, query: BulkQuery): Promise<BulkAnswer | null> {
+    const bulk = showBulk(this.#sql, id, query);
+    if (bulk?.state === "running") await this.#alarm.atLatest(Date.now() + BULK_PACE.againMs);
+    return bulk ?? null;
   }
 
   /** The error: there is none. */
@@ -318,11 +323,12 @@ export class RegistryObject extends DurableObject<Environment> {
     const silent = await fleetIndex(this.env).silentFor(days);
     const names = silent.map(({ name }) => name);
     const started = this.ctx.storage.transactionSync(() => startRemovals(this.#sql, names, Date.now()));
-    if (started) await this.ctx.storage.setAlarm(Date.now());
+    if (started) await this.#alarm.atLatest(Date.now());
   }
 
   /** Executes actions on many machines. */
   override async alarm(): Promise<void> {
+    this.#alarm.rang();
     let nextMs: number | null = Date.now() + BULK_PACE.againMs;
     try {
       nextMs = await bulkTurn({
@@ -335,7 +341,7 @@ export class RegistryObject extends DurableObject<Environment> {
     } catch (error) {
       console.error(JSON.stringify({ message: "a turn of a bulk failed", error: String(error) }));
     }
-    if (nextMs !== null) await this.ctx.storage.setAlarm(nextMs);
+    if (nextMs !== null) await this.#alarm.atLatest(nextMs);
   }
 
   /** A page of the audit log, of what machines caused, or of what was refused; newest first. */

@@ -293,17 +293,21 @@ describe("the watch of the Nodes", () => {
     );
   });
 
-  it("whoever asks has it begin: the alarm rings at once, and is not set again", async () => {
+  it("whoever asks has it begin: the alarm rings at once, and is set again where it is lost alone", async () => {
     const { kube, more } = surroundings();
     await within(
       "watch-asked",
       kube,
       async (object, { storage }) => {
         expect(await object.standing("edge-1")).toEqual({ isWatched: false, isSilenceSeen: false });
-        expect(await storage.getAlarm()).toBe(START_MS);
+        expect(await storage.getAlarm()).toBe(START_MS + 1);
         const setAlarm = vi.spyOn(storage, "setAlarm");
         await object.watchNodes();
         expect(setAlarm).not.toHaveBeenCalled();
+        // It is lost: it does not ring.
+        nowMs += 60_000;
+        await object.standing("edge-1");
+        expect(await storage.getAlarm()).toBe(nowMs + 1);
       },
       more,
     );
@@ -432,7 +436,7 @@ describe("the watch of the Nodes", () => {
         nowMs += 60_000;
         end();
         await ringing;
-        expect(await storage.getAlarm()).toBe(nowMs);
+        expect(await storage.getAlarm()).toBe(nowMs + 1);
       },
       more,
     );

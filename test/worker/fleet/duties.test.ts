@@ -41,7 +41,7 @@ describe("the alarm is set", () => {
   it.each<[string, Record<string, number | null>, number | null]>([
     ["nothing is due → not at all", { a: null, b: null }, null],
     ["some are due → for the first of them", { a: 5000, b: 3000, c: null }, 3000],
-    ["one was due before → for now", { a: 5000, b: 10 }, 1000],
+    ["one was due before → for now", { a: 5000, b: 10 }, 1001],
   ])("%s", async (_, due, alarmMs) => {
     const { made, state } = duties(due);
     await made.arm();

@@ -1,22 +1,23 @@
 // The one alarm of an object: set where none rings in time, since each time costs a row.
-import { expect, it } from "vitest";
-import { LazyAlarm } from "../../../worker/storage/lazy-alarm.ts";
+import { describe, expect, it } from "vitest";
+import { LATE_MS, LazyAlarm } from "../../../worker/storage/lazy-alarm.ts";
 
-function alarmOf(before: number | null) {
+function alarmOf(before: number | null, nowMs = 0) {
   const stored = { at: before, reads: 0 };
   const sets: number[] = [];
-  const alarm = new LazyAlarm({
+  const clock = { nowMs };
+  const storage = {
     getAlarm: () => {
       stored.reads++;
       return Promise.resolve(stored.at);
     },
-    setAlarm: (at) => {
+    setAlarm: (at: number | Date) => {
       stored.at = Number(at);
       sets.push(stored.at);
       return Promise.resolve();
     },
-  });
-  return { alarm, stored, sets };
+  };
+  return { alarm: new LazyAlarm(storage, () => clock.nowMs), stored, sets, clock };
 }
 
 it.each([
@@ -77,4 +78,30 @@ it.each<[situation: string, before: number | null, set: (alarm: LazyAlarm) => Pr
   const { alarm, stored } = alarmOf(before);
   await Promise.all(set(alarm));
   expect(stored.at).toBe(at);
+});
+
+it("a time that has passed, or this very moment → the next one", async () => {
+  for (const at of [0, 4999, 5000]) {
+    const { alarm, sets } = alarmOf(null, 5000);
+    await alarm.atLatest(at);
+    expect(sets).toEqual([5001]);
+  }
+});
+
+describe("one that has not rung", () => {
+  const NOW_MS = 1_000_000;
+  it.each<[situation: string, before: number, sets: number[]]>([
+    ["late, as it may be", NOW_MS - LATE_MS, []],
+    ["later: it is lost", NOW_MS - LATE_MS - 1, [NOW_MS + 1]],
+  ])("%s → set anew where it is lost, also after an eviction", async (_, before, expected) => {
+    const { alarm, sets } = alarmOf(before, NOW_MS);
+    await alarm.unlessSet(NOW_MS + 1);
+    await alarm.atLatest(NOW_MS + 2);
+    expect(sets).toEqual(expected);
+    const known = alarmOf(null, before - 1);
+    await known.alarm.atLatest(before);
+    known.clock.nowMs = NOW_MS;
+    await known.alarm.atLatest(NOW_MS + 5000);
+    expect(known.sets.slice(1)).toEqual(expected.map(() => NOW_MS + 5000));
+  });
 });
