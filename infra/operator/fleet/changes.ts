@@ -12,22 +12,32 @@ export interface StateChange {
   why: string;
 }
 
-/** By name, as they were asked for. */
-export type MachinesByName = ReadonlyMap<string, PartialMachine>;
+/** By who they are, as they were asked for. */
+export type MachineLook = ReadonlyMap<string, PartialMachine>;
 
-export const lookOf = (machines: readonly PartialMachine[]): MachinesByName =>
-  new Map(machines.map((machine) => [machine.name ?? "", machine]));
+export const lookOf = (machines: readonly PartialMachine[]): MachineLook =>
+  new Map(machines.map((machine) => [identityOf(machine), machine]));
+
+/** A machine that waits for a name has it in common with the one that holds it, and with others that wait. */
+const identityOf = ({ name = "", state, since = "" }: PartialMachine) =>
+  state === "pending" ? `${name} ${since}` : name;
 
 /** A state that has ended and begun again since is a change as well. */
-export function changesBetween(before: MachinesByName, after: MachinesByName): StateChange[] {
+export function hasChanged(before: MachineLook, machine: PartialMachine): boolean {
+  const known = before.get(identityOf(machine));
+  const { state, since, why = "" } = machine;
+  return !known || known.state !== state || known.since !== since || (known.why ?? "") !== why;
+}
+
+export function changesBetween(before: MachineLook, after: MachineLook): StateChange[] {
   const changes: StateChange[] = [];
-  for (const [name, { state = "", since, why = "" }] of after) {
-    const known = before.get(name);
-    if (known?.state === state && known.since === since && (known.why ?? "") === why) continue;
-    changes.push({ name, from: known?.state ?? null, to: state, why });
+  for (const [identity, machine] of after) {
+    const { name = "", state = "", why = "" } = machine;
+    if (hasChanged(before, machine))
+      changes.push({ name, from: before.get(identity)?.state ?? null, to: state, why });
   }
-  for (const [name, { state = "" }] of before)
-    if (!after.has(name)) changes.push({ name, from: state, to: null, why: "" });
+  for (const [identity, { name = "", state = "" }] of before)
+    if (!after.has(identity)) changes.push({ name, from: state, to: null, why: "" });
   return changes;
 }
 

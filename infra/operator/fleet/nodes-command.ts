@@ -6,7 +6,7 @@ import { fault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { wholeNumber } from "../token-wish.ts";
 import { askMachines, type MachineWish } from "./ask-machines.ts";
-import { changesBetween, type MachinesByName, lookOf } from "./changes.ts";
+import { hasChanged, lookOf, type MachineLook } from "./changes.ts";
 import type { FleetChanges } from "./fleet-changes.ts";
 import { type FilterFlags, filterOf, withFilterFlags } from "./filter-flags.ts";
 import {
@@ -103,29 +103,27 @@ async function watchRows(
       fault("usage", "--watch is for tables: rollcall watch -o jsonl is for programs").error,
     );
   const { process } = program.surroundings;
-  let before: MachinesByName | undefined;
+  let before: MachineLook | undefined;
   for (;;) {
     const look = await looks.next();
     if (!look.ok) return fail(program, look.error);
     if (look.value !== null) {
       const { machines } = look.value;
-      const after = lookOf(machines);
-      const changed = new Set(before && changesBetween(before, after).map(({ name }) => name));
       const text = machineList(look.value, columns).text(viewOf(program));
-      if (before) process.stdout.write(rowsOf(text, machines, changed));
+      if (before) process.stdout.write(changedRows(text, machines, before));
       else process.stdout.write(text);
-      before = after;
+      before = lookOf(machines);
     }
     await changes.next(Infinity);
   }
 }
 
 /** Two lines stand above the first row. */
-const rowsOf = (text: string, machines: readonly PartialMachine[], names: ReadonlySet<string>) =>
+const changedRows = (text: string, machines: readonly PartialMachine[], before: MachineLook) =>
   text
     .split("\n")
-    .slice(2)
-    .filter((_, index) => names.has(machines[index]?.name ?? ""))
+    .slice(2, 2 + machines.length)
+    .filter((_, index) => hasChanged(before, machines[index] ?? {}))
     .map((line) => `${line}\n`)
     .join("");
 

@@ -5,7 +5,7 @@ import { connect, fail, formatOf, viewOf } from "../answer.ts";
 import { EXIT_CODES, fault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { positiveDuration } from "../times.ts";
-import { changeLine, changesBetween, lookOf, type MachinesByName, type StateChange } from "./changes.ts";
+import { changeLine, changesBetween, lookOf, type MachineLook, type StateChange } from "./changes.ts";
 import { type FilterFlags, filterOf, withFilterFlags } from "./filter-flags.ts";
 import type { FleetChanges } from "./fleet-changes.ts";
 import { type MachineLooks, machineLooks } from "./machine-looks.ts";
@@ -61,7 +61,7 @@ async function follow(
 ): Promise<void> {
   const { process, now } = program.surroundings;
   const ends = flags.for === undefined ? Infinity : now() + flags.for;
-  let before: MachinesByName = new Map();
+  let before: MachineLook = new Map();
   for (;;) {
     const look = await looks.next();
     if (!look.ok) return fail(program, look.error);
@@ -86,7 +86,7 @@ function lineOf(program: OperatorProgram, change: StateChange): string {
     : changeLine(change, now, viewOf(program).screen);
 }
 
-const isAsWanted = (look: MachinesByName, states: readonly string[]) =>
+const isAsWanted = (look: MachineLook, states: readonly string[]) =>
   look.size > 0 && [...look.values()].every(({ state = "" }) => states.includes(state));
 
 function stateNames(text: string): string[] {

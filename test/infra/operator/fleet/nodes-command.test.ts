@@ -181,6 +181,21 @@ describe("what is wrong → one line, and an exit code", () => {
   });
 });
 
+it("--watch of a name that another machine asks for as well → the row of the one that changes", async () => {
+  const of = (state: string) => ({
+    counts: { matching: { pending: 1, [state]: 1 }, fleet: {} },
+    cursor: null,
+    machines: [
+      machine("edge-7", "pending", "2026-01-01T11:00:00Z", ""),
+      machine("edge-7", state, "2026-01-01T10:00:00Z", ""),
+    ],
+  });
+  const answers: Answered[] = [{ body: of("ready") }, { body: of("silent") }, { status: 403, body: {} }];
+  answer = () => answers.shift() ?? {};
+  const { stdout } = await nodes(["--watch", "--columns", "name,state"]);
+  expect(stdout.split("\n").slice(2)).toEqual(["edge-7   pending", "edge-7   ready", "edge-7   silent", ""]);
+});
+
 it("--watch → the table, then the rows that change, by ETag, until it may not any more", async () => {
   const moved = MACHINES.map((machine) =>
     machine.state === "silent" ? { ...machine, state: "ready", why: "" } : machine,

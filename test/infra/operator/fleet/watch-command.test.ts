@@ -4,6 +4,8 @@ import { type Answered, type FakeWorker, fakeWorker, play } from "../played.ts";
 
 let worker: FakeWorker;
 let states: Record<string, string>;
+/** Behind those: machines that wait for a name, by since when. */
+let waiting: Record<string, string>;
 let next: Answered[];
 beforeAll(async () => {
   worker = await fakeWorker(() => {
@@ -13,12 +15,15 @@ beforeAll(async () => {
       since: "2026-01-01T00:00:00Z",
       why: state === "silent" ? "nothing is heard of it" : "",
     }));
+    for (const [since, name] of Object.entries(waiting))
+      machines.push({ name, state: "pending", since, why: "" });
     return next.shift() ?? { body: { machines, counts: { matching: {}, fleet: {} }, cursor: null } };
   });
 });
 afterAll(() => worker.close());
 beforeEach(() => {
   states = { "b-1": "silent", "b-2": "ready" };
+  waiting = {};
   next = [];
   worker.asked.length = 0;
 });
@@ -50,6 +55,21 @@ it("until all are ready → a line for each, then 0", async () => {
     "",
   ]);
   expect(worker.asked[0]).toMatchObject({ query: { selector: "site=b", sort: "name" } });
+});
+
+test.each<[situation: string, step: () => void, line: string]>([
+  ["its own changes are told", () => (states["b-2"] = "not-ready"), "b-2  ready → not-ready"],
+  ["so is a second one", () => (waiting["2026-01-01T11:00:00Z"] = "b-2"), "b-2  pending"],
+  ["so is the end of it", () => (waiting = {}), "b-2  pending → matches no more"],
+])("a name that another machine asks for as well → %s", async (_, step, line) => {
+  states = { "b-2": "ready" };
+  waiting = { "2026-01-01T10:00:00Z": "b-2" };
+  const { stdout } = await watch(["--for", "4s"], [step]);
+  expect(stdout.trimEnd().split("\n")).toEqual([
+    "12:00:00Z  b-2  ready",
+    "12:00:00Z  b-2  pending",
+    `12:00:02Z  ${line}`,
+  ]);
 });
 
 test.each<[situation: string, args: string[], code: number]>([
