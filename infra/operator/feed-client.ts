@@ -18,6 +18,8 @@ export interface Following {
   open: (cursor: string | null) => FeedLine;
   /** What a line cannot say: why it does not open. A failure ends it all. */
   mayOpen: () => Promise<Result<null>>;
+  /** The line is open: what the fleet is like is known, or told next. */
+  onOpen?: () => void;
   onUpdate: (view: FeedView, update: FeedUpdate) => void;
   /** The line is gone, and how long until it is tried again. */
   onGone?: (why: string, againMs: number) => void;
@@ -45,6 +47,7 @@ export async function followFeed(following: Following): Promise<Result<FeedView>
   while (!signal.aborted) {
     const end = await followLine(following, view, () => {
       attempts = 0;
+      following.onOpen?.();
     });
     if (signal.aborted) break;
     const may = await following.mayOpen();

@@ -51,13 +51,14 @@ export function fedChanges(connection: WorkerConnection): FleetChanges {
   void followFeed({
     open: (cursor) => feedLine(connection, cursor),
     mayOpen: () => mayFollow(connection),
+    onOpen: () => noteNews(true),
     onUpdate: () => noteNews(true),
     onGone: () => noteNews(false),
     signal,
     random: Math.random,
     wait: (ms) => new Promise((resolve) => after(ms, resolve)),
     after,
-  });
+  }).then(() => noteNews(false));
   return {
     next: async (mostMs) => {
       if (!isNew) await waitFor(Math.min(mostMs, isOpen ? LOOK_ANYHOW_MS : LOOK_EVERY_MS));

@@ -45,6 +45,7 @@ function following(change: Partial<Following> = {}) {
   const lines: MadeUpLine[] = [];
   const waited: number[] = [];
   const updates: unknown[] = [];
+  const opened: number[] = [];
   const timers: (() => void)[] = [];
   const end = new AbortController();
   const done = followFeed({
@@ -54,6 +55,7 @@ function following(change: Partial<Following> = {}) {
       return line;
     },
     mayOpen: async () => success(null),
+    onOpen: () => opened.push(lines.length),
     onUpdate: (_, update) => updates.push(update),
     signal: end.signal,
     random: () => 0.5,
@@ -67,7 +69,7 @@ function following(change: Partial<Following> = {}) {
     },
     ...change,
   });
-  return { lines, waited, updates, timers, end, done };
+  return { lines, waited, updates, opened, timers, end, done };
 }
 
 const HELLO: FeedMessage = { type: "hello", resumed: false, why: "" };
@@ -97,13 +99,15 @@ describe("a client", () => {
     ["breaks", 1006],
     ["is closed, since its credential could not be looked at", FEED_CLOSED.inDoubt],
     ["is closed, since the feed is old", FEED_CLOSED.notAllowed],
-  ])("whose line %s → comes back by its cursor", async (_, code) => {
-    const { lines, end } = following();
+  ])("whose line %s → comes back by its cursor, and says when it is open", async (_, code) => {
+    const { lines, opened, end } = following();
     lines[0]!.says(HELLO);
     lines[0]!.says(snapshot("a_1"));
     lines[0]!.breaks(code);
     await nextLine(lines, 2);
-    expect(lines[1]!.cursor).toBe("a_1");
+    expect([lines[1]!.cursor, opened]).toEqual(["a_1", [1]]);
+    lines[1]!.says({ type: "hello", resumed: true, why: "" });
+    expect(opened).toEqual([1, 2]);
     end.abort();
   });
 
