@@ -35,6 +35,10 @@ export function candidatesOf(program: Command, words: readonly string[]): Comple
   return { candidates: [...subcommands, ...values.candidates], wants: values.wants };
 }
 
+/** The flags of every command that stand among these words, with their values: what says which Worker is asked. */
+export const commonWords = (program: Command, words: readonly string[]): string[] =>
+  walk(program, words.slice(0, -1)).common;
+
 const NONE: Completed = { candidates: [], wants: null };
 const isVariadic = ({ variadic }: Argument) => variadic;
 /** Commander keeps it to itself. */
@@ -46,29 +50,39 @@ interface Walked {
   operands: number;
   /** The option whose value comes next. */
   pending?: Option | undefined;
+  /** Those of the words that are flags of every command, or their values. */
+  common: string[];
 }
 
 function walk(program: Command, words: readonly string[]): Walked {
   let command = program;
   let operands = 0;
   let pending: Option | undefined;
+  const common: string[] = [];
+  // One that a command has itself is another: `nodes --state silent`. Passed on, they are hidden.
+  const isCommon = (option: Option) => program.options.includes(option) || option.hidden;
   for (const word of words) {
     if (pending) {
+      if (isCommon(pending)) common.push(word);
       pending = undefined;
       continue;
     }
     if (word.startsWith("-")) {
       const [flag, value] = split(word);
       const option = optionOf(program, command, flag);
+      if (option && isCommon(option)) common.push(word);
       pending = option?.required && value === undefined ? option : undefined;
       continue;
     }
-    const next = operands === 0 ? command.commands.find((each) => each.name() === word) : undefined;
+    const next = operands === 0 ? command.commands.find((each) => isCalled(each, word)) : undefined;
     if (next) command = next;
     else operands++;
   }
-  return { command, operands, pending };
+  return { command, operands, pending, common };
 }
+
+const isCalled = (command: Command, word: string) =>
+  command.name() === word || command.aliases().includes(word);
 
 function split(word: string): [flag: string, value?: string] {
   const at = word.indexOf("=");

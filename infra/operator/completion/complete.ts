@@ -9,7 +9,7 @@ import { connectionOf, contextOf } from "../contexts/connection.ts";
 import { EXPLAINED } from "../explain-command.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { harmless } from "../render/text.ts";
-import { type Candidate, candidatesOf, type Completed } from "./candidates.ts";
+import { type Candidate, candidatesOf, commonWords, type Completed } from "./candidates.ts";
 
 /** Who has pressed Tab does not wait longer. */
 const NAMES_WITHIN_MS = 1000;
@@ -44,19 +44,18 @@ async function lookUp(
   return contexts.map(([word, { url }]) => ({ word, what: url }));
 }
 
-/** Whatever else is there. */
-function commonFlagsIn(words: readonly string[]): Flags {
+function commonFlagsIn(program: Command, words: readonly string[]): Flags {
   const parser = withCommonFlags(new Command())
     .exitOverride()
     .configureOutput({ writeErr: () => undefined });
-  parser.parseOptions(words.slice(0, -1));
+  parser.parseOptions(commonWords(program, words));
   return parser.opts<Flags>();
 }
 
 const namesSchema = z.object({ machines: z.array(z.object({ name: z.string(), state: z.string() })) });
 
 async function machineNames(program: OperatorProgram, words: readonly string[]): Promise<Candidate[]> {
-  const flags = commonFlagsIn(words);
+  const flags = commonFlagsIn(program, words);
   const { env } = program.surroundings.process;
   const context = contextOf(flags, env);
   // A command that prints a secret may ask somebody, and this is no time for that.

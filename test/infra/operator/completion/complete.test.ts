@@ -57,6 +57,19 @@ it("a machine's name → the Worker's, of those that begin so; without an answer
   expect(await complete(["forget", ""])).toEqual([":4"]);
 });
 
+test.each<[words: string[], isAsked: boolean]>([
+  [["nodes", "--state", "silent", "--beside", ""], true],
+  [["nodes", "--state=silent", "--beside", ""], true],
+  [["forget", "--state", "silent", ""], true],
+  [["machines", "--beside", ""], true],
+  [["machines", "--state", "silent", "--beside", ""], true],
+  [["--state", "/nowhere", "nodes", "--state", "silent", "--beside", ""], false],
+  [["node", "--state", "/nowhere", ""], false],
+])("%j → the Worker of the environment is asked: %s", async (words, isAsked) => {
+  const lines = await complete(words, { ROLLCALL_URL: url, ROLLCALL_SECRET: "s" });
+  expect(lines.includes("edge-1\tready")).toBe(isAsked);
+});
+
 const noBash = spawnSync("bash", ["--version"]).error ? " (skipped: bash is not installed)" : "";
 test.skipIf(noBash !== "")(`bash → what begins with the word at the cursor${noBash}`, () => {
   const script = `${completionScript("bash")}
