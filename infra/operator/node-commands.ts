@@ -32,8 +32,6 @@ export function nodeCommands(program: OperatorProgram): void {
       if (node.args.length > 1) return node.error(`error: unknown command '${name}'`);
       return getNode(program, name);
     });
-  // A suggestion for what was mistyped could be a command that removes.
-  node.showSuggestionAfterError(false);
   node
     .command("get <name>")
     .description("The same as node NAME, also for a machine that is called like one of these commands.")

@@ -41,6 +41,8 @@ export class OperatorProgram extends Command {
       writeErr: (text) => void stderr.write(text),
     });
     this.configureHelp({ showGlobalOptions: true });
+    // A suggestion for what was mistyped could be a command that removes.
+    this.showSuggestionAfterError(false);
     this.exitOverride();
   }
 }

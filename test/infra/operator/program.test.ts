@@ -81,6 +81,18 @@ test.each([["status"], ["node", "edge-7"], ["nodes"], ["history"], ["explain"], 
   },
 );
 
+test.each(["forgt edge-7", "revok edge-7", "node forgt edge-7"])(
+  "rollcall %s → no word of a command that removes",
+  async (line) => {
+    const { code, stdout, stderr } = await play(line.split(" "), { url: worker.url });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: expect.not.stringMatching(/forget|revoke/),
+    });
+  },
+);
+
 it("each exit code is in the documentation", () => {
   const listed = [...page.matchAll(/^\| (\d) +\|/gm)].map(([, code]) => Number(code));
   expect(listed).toEqual(Object.values(EXIT_CODES));
