@@ -121,10 +121,12 @@ function binary(bytes: number): string {
   return `${amount >= 100 || unit === 0 ? Math.floor(amount) : amount.toFixed(1)}${UNITS[unit]}`;
 }
 
+const secondsOf = (ms: number) => `${Math.round(Math.abs(ms) / 1000)}s`;
+
 function machineLines({ summary, machine, runtime, skewMs, isSkewed }: WholeNode): Line[] {
   const skew: Line[] =
     isSkewed && skewMs !== null
-      ? [["clock", `${Math.round(skewMs / 1000)}s ahead of the Worker's`, "yellow"]]
+      ? [["clock", `${secondsOf(skewMs)} ${skewMs > 0 ? "ahead of" : "behind"} the Worker's`, "yellow"]]
       : [];
   if (!summary) return [["machine ID", machine.machineID], ["runtime", runtime], ...skew];
   const { versions, addresses, address, capacity } = summary;

@@ -70,6 +70,7 @@ test.each<[situation: string, change: Partial<WholeNode>, lines: RegExp[]]>([
     { key: { ...wholeNode().key, isRefused: true, next: "k2" } },
     [/rollcall forget edge-7/, /^next key +k2$/m],
   ],
+  ["a clock that is behind", { isSkewed: true, skewMs: -90_400 }, [/^clock +90s behind the Worker's$/m]],
   ["not told of yet", { summary: null }, [/^machine ID +m$/m, /^runtime +auto$/m]],
   ["of a Worker with a newer phase", { phase: "resting", isReady: false }, [/^phase +resting$/m]],
   [
@@ -84,7 +85,7 @@ test.each<[situation: string, change: Partial<WholeNode>, lines: RegExp[]]>([
       /^why +the disk is full$/m,
       /^withheld +label a$/m,
       /^cordoned +yes$/m,
-      /^clock +90s ahead/m,
+      /^clock +90s ahead of the Worker's$/m,
       /^events waiting +3, .*\(2m ago\); 2 were dropped$/m,
     ],
   ],
