@@ -6,13 +6,14 @@ import { RUNTIME_NEEDS, type RuntimeNeed } from "../../shared/protocol/operator-
 import { success } from "../../shared/result.ts";
 import { actOnOne } from "./acts/act-on-one.ts";
 import { ACTIONS, BULK_ACTIONS, noMachine, nodePath } from "./acts/actions.ts";
-import { answer, answerLog, connect, done, fail, print, shown } from "./answer.ts";
+import { answer, connect, done, fail, print, shown } from "./answer.ts";
 import { ask, type OperatorRequest, readAnswer } from "./client.ts";
+import { machineHistory } from "./fleet/history-command.ts";
+import { type LogFlags, withLogFlags } from "./fleet/log-flags.ts";
 import { nodeScreen } from "./node-screen.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { pendingCommands } from "./pending-commands.ts";
-import { historyList, senderList } from "./print.ts";
-import { wholeNumber } from "./token-wish.ts";
+import { senderList } from "./print.ts";
 
 const HELP = `
 Examples:
@@ -105,18 +106,10 @@ function setCommand(program: OperatorProgram, node: Command): void {
 }
 
 function historyCommand(program: OperatorProgram, node: Command): void {
-  node
+  const command = node
     .command("history <name>")
-    .description("What changed on this machine, oldest first.")
-    .option("--limit <n>", "at most so many entries", wholeNumber, 100)
-    .action((name: string, { limit }: { limit: number }) =>
-      answerLog(
-        program,
-        { path: nodePath(name, "/history"), limit, missing: noMachine(name) },
-        historySchema,
-        historyList,
-      ),
-    );
+    .description("What changed on this machine, oldest first: the same as history NAME.");
+  withLogFlags(command).action((name: string, flags: LogFlags) => machineHistory(program, name, flags));
 }
 
 const get = (name: string, what = ""): OperatorRequest => ({

@@ -3,7 +3,7 @@
 import * as z from "zod/mini";
 import { PHASE_EXPLANATIONS, STATE_EXPLANATIONS } from "../../shared/fleet/explanations.ts";
 import type { HistoryEntry, WholeNode } from "../../shared/protocol/operator-answers.ts";
-import { paintOf } from "./fleet/machine-list.ts";
+import { isWell, paintOf } from "./fleet/machine-list.ts";
 import { ageOf } from "./render/age.ts";
 import type { Paint } from "./render/screen.ts";
 import { type Shown, textOf } from "./render/shown.ts";
@@ -86,13 +86,13 @@ function todoOf({ phase, isReady, silentSince, key }: WholeNode): string {
   return Object.entries(PHASE_EXPLANATIONS).find(([each]) => each === phase)?.[1].todo ?? "";
 }
 
-/** Of the Node, with since when; those that were decided and are not written yet stand first. */
+/** As they were decided last; since when, as the index knows it. */
 function conditionLines({ conditions, summary }: WholeNode, nowMs: number): Line[] {
-  return conditions.map(({ type, status, message = "" }): Line => {
+  return conditions.map((condition): Line => {
+    const { type, status, message = "" } = condition;
     const since = ageOf(summary?.conditions.find((each) => each.type === type)?.since, nowMs);
-    const isWell = status === (type === "Ready" ? "True" : "False");
     const text = `${status}${since && ` for ${since}`}${message && `: ${message}`}`;
-    return [type, text, isWell ? undefined : "red"];
+    return [type, text, isWell(condition) ? undefined : "red"];
   });
 }
 

@@ -1,6 +1,7 @@
 // Machines that wait for a name that another one has: seen by name, decided about by key.
 import type { Command } from "commander";
 import { pendingSchema } from "../../shared/protocol/operator-answers.ts";
+import { nodePath } from "./acts/actions.ts";
 import { answer, done, shown } from "./answer.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { pendingList } from "./print.ts";
@@ -26,7 +27,7 @@ export function pendingCommands(program: OperatorProgram, parent: Command, list:
           program,
           {
             method: "POST",
-            path: `/v1/nodes/${encodeURIComponent(name)}/${action}`,
+            path: nodePath(name, `/${action}`),
             body: { thumbprint },
             missing: `no machine with key ${thumbprint} waits for ${name}`,
             typed: { thumbprint: "KEY" },

@@ -1,6 +1,7 @@
 // rollcall history: what changed on one machine, as its object knows it, or on all of them, as the fleet index does.
 import { type FleetHistoryEntry, fleetHistorySchema } from "../../../shared/protocol/fleet-answers.ts";
 import { historySchema } from "../../../shared/protocol/operator-answers.ts";
+import { noMachine, nodePath } from "../acts/actions.ts";
 import { answerLog } from "../answer.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { historyList } from "../print.ts";
@@ -33,15 +34,18 @@ export function historyCommand(program: OperatorProgram): void {
     .option("--text <text>", "only lines with this text")
     .addHelpText("after", HELP)
     .action((name: string | undefined, flags: LogFlags) => {
+      if (name !== undefined && flags.text === undefined) return machineHistory(program, name, flags);
       const query = logQuery(flags, program.surroundings.now());
-      const { limit } = flags;
-      if (name === undefined || flags.text !== undefined) {
-        if (name !== undefined) query.set("name", name);
-        const log = { path: `/v1/history?${query.toString()}`, limit, typed: TYPED_LOG };
-        return answerLog(program, log, fleetHistorySchema, fleetHistoryList);
-      }
-      const path = `/v1/nodes/${encodeURIComponent(name)}/history?${query.toString()}`;
-      const log = { path, limit, missing: `no machine ${name}`, typed: TYPED_LOG };
-      return answerLog(program, log, historySchema, historyList);
+      if (name !== undefined) query.set("name", name);
+      const log = { path: `/v1/history?${query.toString()}`, limit: flags.limit, typed: TYPED_LOG };
+      return answerLog(program, log, fleetHistorySchema, fleetHistoryList);
     });
+}
+
+/** Of one machine, as its object knows it. */
+export function machineHistory(program: OperatorProgram, name: string, flags: LogFlags): Promise<void> {
+  const query = logQuery(flags, program.surroundings.now());
+  const path = nodePath(name, `/history?${query.toString()}`);
+  const log = { path, limit: flags.limit, missing: noMachine(name), typed: TYPED_LOG };
+  return answerLog(program, log, historySchema, historyList);
 }

@@ -35,10 +35,14 @@ interface MachineColumn extends TableColumn<PartialMachine> {
 const internalIp = ({ addresses = [] }: PartialMachine) =>
   addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
 
+/** Is a condition as it should be? */
+export const isWell = ({ type, status }: { type: string; status: string }) =>
+  status === (type === "Ready" ? "True" : "False");
+
 /** Those that are not as they should be: `MemoryPressure,Ready=False` */
 const offConditions = (conditions: FleetMachine["conditions"]) =>
   conditions
-    .filter(({ type, status }) => status !== (type === "Ready" ? "True" : "False"))
+    .filter((condition) => !isWell(condition))
     .map(({ type, status }) => (status === "True" ? type : `${type}=${status}`))
     .join(",");
 

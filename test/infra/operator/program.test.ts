@@ -93,6 +93,18 @@ test.each(["forgt edge-7", "revok edge-7", "node forgt edge-7"])(
   },
 );
 
+test.each(["history edge-7", "node history edge-7"])("rollcall %s → takes the same flags", async (line) => {
+  worker.asked.length = 0;
+  const args = [...line.split(" "), "--since", "2h", "--kind", "state", "--limit", "1"];
+  expect(await play(args, { url: worker.url })).toMatchObject({ code: 0, stderr: "" });
+  expect(worker.asked).toMatchObject([
+    {
+      path: "/v1/nodes/edge-7/history",
+      query: { since: "2026-01-01T10:00:00.000Z", kind: "state", limit: "1" },
+    },
+  ]);
+});
+
 it("each exit code is in the documentation", () => {
   const listed = [...page.matchAll(/^\| (\d) +\|/gm)].map(([, code]) => Number(code));
   expect(listed).toEqual(Object.values(EXIT_CODES));
