@@ -15,7 +15,7 @@ interface AuditFlags {
 
 const HELP = `
 What operators did is kept for a year, whatever machines do. To keep it longer, export it:
-  npm run --silent rollcall -- --json audit --all > audit.json`;
+  rollcall audit --all --json > audit.json`;
 
 export function auditCommand(program: OperatorProgram): void {
   program

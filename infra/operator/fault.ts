@@ -6,7 +6,7 @@ export const EXIT_CODES = {
   done: 0,
   /** It was tried, and has failed; or what was looked at does not work. */
   failed: 1,
-  /** The command line, the environment or the configuration is wrong; nothing was asked. */
+  /** The command line, the environment or the configuration is wrong. */
   usage: 2,
   "not-found": 3,
   /** The Worker does not let this operator do it. */

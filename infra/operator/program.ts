@@ -50,7 +50,7 @@ A machine's Node is not as it should be: look at the Worker first, then at the m
   rollcall node edge-7
   rollcall node history edge-7
 
-A second machine that asks for a name that is taken waits. MachinesByName at both, then decide by the key:
+A second machine that asks for a name that is taken waits. Look at both, then decide by the key:
   rollcall approvals
   rollcall approve edge-7 KEY
 

@@ -25,10 +25,9 @@ export function actCommands(program: OperatorProgram): void {
 }
 
 function actCommand(program: OperatorProgram, action: ActionName): void {
-  const { description } = ACTIONS[action];
-  const command = program
-    .command(`${action} [name...]`)
-    .description(`${description} Asks before what cannot be taken back.`);
+  const { description, consequence } = ACTIONS[action];
+  const asks = consequence === "" ? "Asks first where it is several." : "Asks first.";
+  const command = program.command(`${action} [name...]`).description(`${description} ${asks}`);
   withFilterFlags(command)
     .option("--dry-run", "list the machines that it would be done to, and change nothing")
     .option("--yes", "do not ask: for scripts")

@@ -12,7 +12,7 @@ export interface CommandEnvironment {
 /** Somebody may have to unlock a password manager, or log in with a browser. */
 const COMMAND_WITHIN_MS = 120_000;
 
-/** What cannot be a bearer token is refused here: fetch's own words would quote it. */
+/** What cannot be a bearer token is refused here, where it is known where it came from. */
 export function secretText(text: string, where: string): Result<string> {
   if (/^[\w.~+/=-]+$/.test(text)) return success(text);
   return failure(`${where} holds no secret: one word is expected, of letters, digits and -._~+/=`);
