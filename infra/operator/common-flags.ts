@@ -29,6 +29,8 @@ export function passOnCommonFlags(program: Command): void {
       passedOn.add(option.hideHelp());
       command.addOption(option);
     }
+    // What stands behind a subcommand is the subcommand's: `mutes add --state silent`.
+    command.enablePositionalOptions();
     command.commands.forEach(addTo);
   };
   program.commands.forEach(addTo);

@@ -16,6 +16,8 @@ import { watchCommand } from "./fleet/watch-command.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { operatorCommands } from "./operator-commands.ts";
 import { OperatorProgram, type Surroundings } from "./operator-program.ts";
+import { muteCommands } from "./notifications/mute-commands.ts";
+import { receiverCommands } from "./notifications/receiver-commands.ts";
 import { originCommands } from "./origin-commands.ts";
 import { readyCommand } from "./ready-command.ts";
 import { statusCommand } from "./status-command.ts";
@@ -78,6 +80,8 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   actCommands(program);
   tokenCommands(program);
   operatorCommands(program);
+  receiverCommands(program);
+  muteCommands(program);
   auditCommand(program);
   administrationCommands(program);
   statusCommand(program);

@@ -1,4 +1,4 @@
-// Times as people type them: how long ago (`2h`, `3d4h`), or when (RFC 3339). Pure.
+// Times as people type them: how long ago, or in how long (`2h`, `3d4h`), or when (RFC 3339). Pure.
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../../shared/go/duration.ts";
 import { valueOr } from "../../shared/result.ts";
@@ -28,9 +28,18 @@ export function timeText(text: string): string {
 /** RFC 3339. */
 export const timeOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs)).toISOString();
 
-function atTime(text: string, nowMs: number): number {
-  const ago = durationMs(text);
-  if (ago >= 0) return nowMs - ago;
+/** The same of what is to come: `4h` is in four hours. */
+export function laterText(text: string): string {
+  if (!Number.isNaN(atTime(text, 0))) return text;
+  throw new InvalidArgumentError("must say in how long (15m, 2h, 3d) or when (2026-01-31T12:00:00Z).");
+}
+
+export const laterOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs, 1)).toISOString();
+
+/** `direction`: of a length of time; -1: it is over, 1: it is to come. */
+function atTime(text: string, nowMs: number, direction: 1 | -1 = -1): number {
+  const length = durationMs(text);
+  if (length >= 0) return nowMs + direction * length;
   const isTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
   return isTime ? Date.parse(text) : Number.NaN;
 }
