@@ -1,7 +1,7 @@
 // Outages, as operators ask for them and are answered. The Worker imports the answers' types alone, so that its bundle
 // has none of those schemas. Times are RFC 3339.
 import * as z from "zod/mini";
-import { pageLimit } from "./parameters.ts";
+import { listShape, pageLimit } from "./parameters.ts";
 
 const time = z.optional(z.iso.datetime({ offset: true }));
 
@@ -15,7 +15,7 @@ export const outagesQuerySchema = z.strictObject({
   before: z.optional(
     z.string().check(z.regex(/^(open|ended)\.\d{1,15}$/, "must be the `next` of an answer")),
   ),
-  limit: pageLimit,
+  ...listShape,
 });
 export type OutagesQuery = z.infer<typeof outagesQuerySchema>;
 

@@ -7,12 +7,7 @@ import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Result } from "../../shared/result.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
-import type {
-  OutageAnswer,
-  OutageQuery,
-  OutagesAnswer,
-  OutagesQuery,
-} from "../../shared/protocol/outages.ts";
+import type { OutageAnswer, OutageQuery, OutagesAnswer } from "../../shared/protocol/outages.ts";
 import { type Environment, origins, privateWebhooks, registry } from "../env.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
@@ -25,7 +20,7 @@ import { type FleetChange, MachineRows } from "./machine-rows.ts";
 import { type MachinePage, MachineSearch, type MachineSearchRequest } from "./machine-search.ts";
 import { Feed } from "./feed.ts";
 import type { FeedHolder } from "./feed-tickets.ts";
-import { Outages } from "./outages.ts";
+import { Outages, type OutagesRequest } from "./outages.ts";
 import { Notifications } from "./notifications.ts";
 import { INDEX_MIGRATIONS } from "./schema.ts";
 import { LETTER_WITHIN_MS } from "./send-letter.ts";
@@ -147,7 +142,7 @@ export class IndexObject extends DurableObject<Environment> {
     return silentSince(this.ctx.storage.sql, Date.now() - days * DAY_MS);
   }
 
-  outages(query: OutagesQuery): OutagesAnswer {
+  outages(query: OutagesRequest): OutagesAnswer {
     return this.#outages.list(query);
   }
 

@@ -21,6 +21,8 @@ import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import type { KnownOutage } from "./said-alerts.ts";
 
+export type OutagesRequest = Omit<OutagesQuery, "format" | "limit"> & { limit: number };
+
 export const OUTAGE_LIMITS = {
   /** Outages that are kept, silences alone included; of those that are over the oldest go. */
   kept: 10_000,
@@ -77,7 +79,7 @@ export class Outages {
     if (is) this.#begin(name, is, seq);
   }
 
-  list({ since, until, before, limit }: OutagesQuery): OutagesAnswer {
+  list({ since, until, before, limit }: OutagesRequest): OutagesAnswer {
     const [kind, id] = before?.split(".") ?? ["open", String(Number.MAX_SAFE_INTEGER)];
     const query = `SELECT * FROM outages WHERE machines >= ${OUTAGE_MACHINES} AND IFNULL(ended_ms, 1e16) > ?1 AND started_ms < ?2
       AND (CASE WHEN ended_ms IS NULL THEN ?3 AND id < ?4 ELSE ?3 OR id < ?4 END)

@@ -58,25 +58,45 @@ export interface PageOfEntries {
 /** Of a list in lines: as few calls as can be, and far below what an RPC value may have. */
 export const ROWS_AT_ONCE = 5000;
 
-/** A list of entries with IDs, newest first: as JSON a page of it, in lines all of it, or as much as it is asked for. */
-export async function entryList<Entry extends { id: number }>(
+/** One page of a list, what it is as JSON, and where the next one begins; null: there is none. */
+interface ListPage<Row, Place> {
+  rows: readonly Row[];
+  body: object;
+  next: Place | null;
+}
+
+/** A list in pages: as JSON the first one, in lines all of them, or as much as it is asked for. */
+export async function pagedList<Row extends object, Place>(
+  c: Context<App>,
+  asked: { format?: ListFormat | undefined; limit?: number | undefined },
+  columns: readonly (keyof Row & string)[],
+  read: (limit: number, from?: Place) => Promise<ListPage<Row, Place>>,
+): Promise<Response> {
+  const format = formatOf(c, asked.format);
+  const limit = asked.limit ?? (format === "json" ? PAGE_LIMITS.entriesByDefault : ROWS_AT_ONCE);
+  const first = await read(limit);
+  if (format === "json") return c.json(first.body, 200, VARIES);
+  const isWhole = asked.limit === undefined;
+  async function* pages() {
+    for (let page = first; ; page = await read(limit, page.next)) {
+      yield page.rows;
+      if (page.next === null || !isWhole) return;
+    }
+  }
+  return inLines(format, namedColumns(columns), pages(), VARIES);
+}
+
+/** A list of entries with IDs, newest first. A page may end early, and the last one is empty. */
+export function entryList<Entry extends { id: number }>(
   c: Context<App>,
   query: { format?: ListFormat | undefined; limit?: number | undefined; before?: number | undefined },
   columns: readonly (keyof Entry & string)[],
   read: (page: PageOfEntries) => Promise<Entry[]>,
 ): Promise<Response> {
-  const format = formatOf(c, query.format);
-  const limit = query.limit ?? (format === "json" ? PAGE_LIMITS.entriesByDefault : ROWS_AT_ONCE);
-  const first = await read({ before: query.before, limit });
-  if (format === "json") return c.json({ entries: first }, 200, VARIES);
-  const isWhole = query.limit === undefined;
-  async function* pages() {
-    for (let page = first; page.length > 0; page = await read({ before: page.at(-1)?.id, limit })) {
-      yield page;
-      if (!isWhole) return;
-    }
-  }
-  return inLines(format, namedColumns(columns), pages(), VARIES);
+  return pagedList<Entry, number>(c, query, columns, async (limit, before = query.before) => {
+    const entries = await read({ before, limit });
+    return { rows: entries, body: { entries }, next: entries.at(-1)?.id ?? null };
+  });
 }
 
 /** A list that is one page, under its name in JSON. */

@@ -26,10 +26,9 @@ import {
   originMachinesQuerySchema,
   thumbprintSchema,
 } from "../../shared/protocol/operator-api.ts";
-import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import { wholeListSchema } from "../../shared/protocol/parameters.ts";
 import { clusterObject, type Environment, fleetIndex, registry } from "../env.ts";
-import { entryList, type PageOfEntries, wholeList } from "./lists.ts";
+import { entryList, pagedList, type PageOfEntries, wholeList } from "./lists.ts";
 import { operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
 import { answered, type App, forget, invalidBody, json, refuse } from "./responses.ts";
@@ -119,11 +118,12 @@ operatorRoutes.get("/v1/origins", operator, async (c) => {
 operatorRoutes.get("/v1/origins/machines", operator, async (c) => {
   const query = queryOf(c, originMachinesQuerySchema);
   if (query instanceof Response) return query;
-  const limit = query.limit ?? PAGE_LIMITS.entriesByDefault;
-  const { machines } = {
-    machines: await registry(c.env).listOriginMachines({ ...query, limit }),
-  } satisfies OriginMachinesAnswer;
-  return wholeList<OriginMachine>(c, query.format, "machines", machines, ["name", "lastUsedAt"]);
+  const columns = ["name", "lastUsedAt"] as const;
+  return pagedList<OriginMachine, string>(c, query, columns, async (limit, after = query.after) => {
+    const machines = await registry(c.env).listOriginMachines({ ...query, after, limit });
+    const body = { machines } satisfies OriginMachinesAnswer;
+    return { rows: machines, body, next: machines.length < limit ? null : (machines.at(-1)?.name ?? null) };
+  });
 });
 
 /** The one route that wakes a machine's object to look at it. */

@@ -12,7 +12,7 @@ import {
   originMachinesSchema,
   originsSchema,
 } from "../../../shared/protocol/operator-answers.ts";
-import { FORMAT, list, LISTED } from "../lists.ts";
+import { FORMAT, LINES, list, LISTED } from "../lists.ts";
 import { json, query, type Route } from "../route.ts";
 
 const before = "Only what came before the entry of this ID: the next page.";
@@ -80,6 +80,7 @@ export const DEPLOYMENT_ROUTES: readonly Route[] = [
     group: "deployment",
     who: "view",
     what: "List the machines that used an origin last, by name",
+    more: LINES,
     query: query(originMachinesQuerySchema, {
       origin: "The origin.",
       after: "Only names that sort behind this one: the next page.",

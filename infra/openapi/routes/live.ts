@@ -6,6 +6,7 @@ import {
   outagesQuerySchema,
   outagesSchema,
 } from "../../../shared/protocol/outages.ts";
+import { LINES, list, LISTED } from "../lists.ts";
 import { json, query, type Route } from "../route.ts";
 
 const LIMIT = "How many entries: 1 to 1,000; 100 where it is absent.";
@@ -18,13 +19,14 @@ export const LIVE_ROUTES: readonly Route[] = [
     group: "fleet",
     who: "view",
     what: "List outages: machines of one network that fell silent together; open ones first, then the latest",
+    more: LINES,
     query: query(outagesQuerySchema, {
       since: "That were not over by this time (RFC 3339).",
       until: "That had begun before this time.",
       before: "The `next` of the page before.",
-      limit: LIMIT,
+      ...LISTED,
     }),
-    answers: { 200: json("A page.", "Outages", outagesSchema) },
+    answers: { 200: list("A page.", "Outages", outagesSchema) },
   },
   {
     method: "GET",

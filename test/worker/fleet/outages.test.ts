@@ -310,6 +310,19 @@ it("operators ask for them over HTTP", async () => {
   expect(outage.names).toEqual([machineName(801), machineName(802)]);
   const one = outageSchema.parse((await operator("GET", `/v1/outages/${outage.id}`)).body);
   expect(one.list.map(({ silentSince }) => silentSince)).toEqual([iso(801), iso(802)]);
+  const linesOf = async (accept: string, query = "") => {
+    const headers = { authorization: `Bearer ${ADMIN_SECRET}`, accept };
+    return (await (await send(`/v1/outages${query}`, { headers })).text()).split(/\r?\n/);
+  };
+  const csv = await linesOf("text/csv");
+  expect(csv[0]).toBe("id,network,startedAt,endedAt,machines,silent,was,names");
+  expect(csv).toHaveLength(list.outages.length + 2);
+  expect(csv).toContain(
+    `${outage.id},${address},${iso(801)},,2,2,,"${machineName(801)},${machineName(802)}"`,
+  );
+  expect(await linesOf("text/csv", "?limit=1")).toHaveLength(3);
+  const lines = await linesOf("application/x-ndjson");
+  expect(lines.slice(0, -1).map((line) => JSON.parse(line) as unknown)).toEqual(list.outages);
 });
 
 it.each([

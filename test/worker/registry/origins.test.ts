@@ -5,13 +5,15 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { registry } from "../../../worker/env.ts";
 import { RegistryObject } from "../../../worker/registry/registry-object.ts";
 import type { OriginMachine, OriginUse } from "../../../shared/protocol/operator-answers.ts";
+import { ROWS_AT_ONCE } from "../../../worker/http/lists.ts";
 import { listOrigins, noteOrigin } from "../../../worker/registry/origins.ts";
-import { ORIGIN } from "../support/constants.ts";
+import { ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { type EnrolledMachine, enrolled, operator, send } from "../support/machine.ts";
 import { reportBody, reportHeaders } from "../support/posting.ts";
 
 const OTHER = "https://other.test";
 const GONE = "https://gone.test";
+const MANY = "https://many.test";
 const DAY_MS = 24 * 3600 * 1000;
 const HOUR_MS = 3600 * 1000;
 const START_MS = Date.UTC(2026, 5, 1);
@@ -41,6 +43,11 @@ const useOf = async (origin: string) => (await uses()).find((use) => use.origin 
 async function machinesOf(origin: string, more = ""): Promise<OriginMachine[]> {
   const path = `/v1/origins/machines?origin=${encodeURIComponent(origin)}${more}`;
   return (await operator<{ machines: OriginMachine[] }>("GET", path)).body.machines;
+}
+async function csvOf(origin: string, more = ""): Promise<string[]> {
+  const path = `/v1/origins/machines?origin=${encodeURIComponent(origin)}${more}`;
+  const headers = { authorization: `Bearer ${VIEW_SECRET}`, accept: "text/csv" };
+  return (await (await send(path, { method: "GET", headers })).text()).split("\r\n");
 }
 /** Other tests' machines report as well: more than a page of them. */
 const timesOf = async (name: string) => {
@@ -155,6 +162,32 @@ describe("an operator", () => {
     ]);
     expect((await machinesOf(GONE, "&limit=1")).map(({ name }) => name)).toEqual(["left-1"]);
     expect((await machinesOf(GONE, "&after=left-1")).map(({ name }) => name)).toEqual(["left-2"]);
+  });
+
+  it.each([
+    ["", ["name,lastUsedAt", `left-1,${at(0)}`, `left-2,${at(1)}`, ""]],
+    ["&limit=1", ["name,lastUsedAt", `left-1,${at(0)}`, ""]],
+    ["&after=left-1", ["name,lastUsedAt", `left-2,${at(1)}`, ""]],
+  ])(
+    "asks for the machines of one as CSV, with %j → all of them, unless it says how many",
+    async (more, lines) => {
+      expect(await csvOf(GONE, more)).toEqual(lines);
+    },
+  );
+
+  it("asks for more machines as CSV than come at once → the whole list", async () => {
+    const names = Array.from(
+      { length: ROWS_AT_ONCE + 1 },
+      (_, index) => `many-${String(index).padStart(5, "0")}`,
+    );
+    await runInDurableObject(registry(env), (_, { storage }) => {
+      for (const name of names) noteOrigin(storage.sql, name, MANY, START_MS);
+    });
+    const lines = await csvOf(MANY);
+    expect(lines.slice(1, -1).map((line) => line.split(",")[0])).toEqual(names);
+    await runInDurableObject(registry(env), (_, { storage }) => {
+      storage.sql.exec("DELETE FROM origin_uses WHERE origin = ?", MANY);
+    });
   });
 
   it("asks about an origin that nobody has used → never, by no machine", async () => {
