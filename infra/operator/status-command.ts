@@ -90,6 +90,7 @@ function statusText(status: WorkerStatus, view: ScreenView): string {
   const lines = pairs(
     [
       ["worker", url],
+      ...(readiness.version === undefined ? [] : [["version", readiness.version] as const]),
       ["works", worksWords(readiness), PAINTS[readiness.state]],
       ["cluster token", token?.message ?? "not known"],
       [

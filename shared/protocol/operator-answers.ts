@@ -227,5 +227,10 @@ const readinessCheck = z.object({
   since: z.string(),
 });
 /** 200 to GET /readyz, or 503 where a check has failed. `state`: that of the worst check. */
-export const readinessSchema = z.object({ state: z.string(), checks: z.array(readinessCheck) });
+export const readinessSchema = z.object({
+  state: z.string(),
+  /** The Worker's own. */
+  version: z.optional(z.string()),
+  checks: z.array(readinessCheck),
+});
 export type ReadinessAnswer = z.infer<typeof readinessSchema>;

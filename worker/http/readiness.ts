@@ -1,8 +1,9 @@
 // What GET /readyz answers: each check of the deployment with its age, as JSON or as lines to read. Asks nobody: what
 // was found is an argument.
 import type { CheckResult } from "../../shared/deployment/check-result.ts";
-import type { Isolate } from "../isolate.ts";
 import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts";
+import { VERSION } from "../../shared/version.ts";
+import type { Isolate } from "../isolate.ts";
 
 /** Milliseconds since 1970: when it was looked at, unless that was now. */
 export interface Looked extends CheckResult {
@@ -20,7 +21,7 @@ export function readiness(found: readonly Looked[], since: Since, nowMs: number)
   }));
   const states = new Set(checks.map(({ state }) => state));
   const state = (["failed", "warning"] as const).find((each) => states.has(each)) ?? "ok";
-  return { state, checks };
+  return { state, version: VERSION, checks };
 }
 
 function sinceOf(since: Since, { check, state }: CheckResult, atMs: number): number {

@@ -52,7 +52,7 @@ beforeAll(async () => {
     if (path === "/v1/nodes/edge-7") return { body: wholeNode() };
     if (path.endsWith("/history")) return { body: { entries: "before" in query ? [] : [entry] } };
     if (path in ADMINISTRATION) return { body: ADMINISTRATION[path] };
-    if (path === "/readyz") return { body: { state: "ok", checks: [check] } };
+    if (path === "/readyz") return { body: { state: "ok", version: "0.2.0", checks: [check] } };
     const counts = { matching: { ready: 1 }, fleet: { ready: 1 } };
     return { body: { machines: [{ ...machine, versions }], counts, cursor: null } };
   });
@@ -115,7 +115,7 @@ test.each([
     ["status"],
     "the Worker",
     0,
-    /^worker +http:[^]*works +yes: 1 of 1 checks are well\ncluster token +good for 90 days\nmachines +1 machine: 1 ready\noutages +none\nfleet index +knows all 1 machines\n/,
+    /^worker +http:.*\nversion +0\.2\.0\nworks +yes: 1 of 1 checks are well\ncluster token +good for 90 days\nmachines +1 machine: 1 ready\noutages +none\nfleet index +knows all 1 machines\n/,
   ],
   [["explain", "DiskPressure"], "a condition", 0, /^condition +DiskPressure\nmeans +True: less disk/],
   [["explain", "two-shims", "-o", "json"], "a phase, with a hyphen", 0, /"word": "two shims"/],

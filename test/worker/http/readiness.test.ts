@@ -1,6 +1,7 @@
 // What GET /readyz makes of what was found: the worst state, the age of each check, and lines to read.
 import { describe, expect, it, test } from "vitest";
 import type { CheckResult } from "../../../shared/deployment/check-result.ts";
+import { VERSION } from "../../../shared/version.ts";
 import { type Looked, readiness, readinessText } from "../../../worker/http/readiness.ts";
 
 const NOW = Date.parse("2026-03-01T00:00:00Z");
@@ -19,7 +20,7 @@ test.each<[states: CheckResult["state"][], state: string]>([
   [["failed", "warning", "ok"], "failed"],
 ])("%j → %s", (states, state) => {
   const checks = states.map((each, i) => found(`check ${i}`, each));
-  expect(readiness(checks, new Map(), NOW).state).toBe(state);
+  expect(readiness(checks, new Map(), NOW)).toMatchObject({ state, version: VERSION });
 });
 
 describe("the age of a check", () => {
