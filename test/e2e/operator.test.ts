@@ -173,6 +173,57 @@ describe("rollcall", () => {
     });
   });
 
+  it("a receiver: added, tested, changed, removed; and a mute", async () => {
+    const asked = createServer((_, response) => void response.writeHead(500).end("it is full"));
+    await new Promise<void>((ready) => asked.listen(0, "127.0.0.1", ready));
+    const { port } = asked.address() as AddressInfo;
+    const to = `http://127.0.0.1:${port}/hook`;
+    const added = await rollcall([
+      "receivers",
+      "add",
+      "cli-ops",
+      "--to",
+      to,
+      "-l",
+      "site=b",
+      "--delay",
+      "5m",
+    ]);
+    expect(added).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/^whsec_\S+\n$/) });
+    thisRun().secret("receiver's secret", added.stdout.trim());
+    expect(await rollcall(["receivers", "test", "cli-ops"])).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^not arrived after \d+ ms: HTTP 500 it is full\n$/),
+    });
+    expect(await rollcall(["receivers", "change", "cli-ops", "--state", "silent,revoked"])).toMatchObject({
+      code: 0,
+      stdout: "receiver cli-ops is changed\n",
+    });
+    const { stdout } = await rollcall(["receivers", "list", "-o", "wide"]);
+    expect(stdout).toMatch(/cli-ops +json +http:\S+ +site=b +ok .* silent,revoked +no +300s +never/);
+    expect(await rollcall(["receivers", "letters", "cli-ops"])).toMatchObject({ stdout: "no letters\n" });
+    expect(await rollcall(["receivers", "resend", "cli-ops", "17"])).toMatchObject({ code: 3 });
+    expect(await rollcall(["receivers", "add", "cli-odd", "--to", "https://x.internal"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^rollcall: --to: /),
+    });
+    expect(await rollcall(["receivers", "remove", "cli-ops", "--yes"])).toMatchObject({ code: 0 });
+    asked.close();
+    const muted = await rollcall(["mutes", "add", "--names", "cli-*", "--state", "silent", "--until", "4h"]);
+    expect(muted).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^mute \d+ until 20.*: cli-\*\n$/),
+    });
+    const [, id = ""] = /^mute (\d+)/.exec(muted.stdout) ?? [];
+    expect((await rollcall(["mutes", "list"])).stdout).toMatch(new RegExp(`^${id} +cli-\\* +silent `, "m"));
+    expect(await rollcall(["mutes", "remove", id])).toMatchObject({ code: 0 });
+    expect(await rollcall(["mutes", "list"])).toMatchObject({ stdout: "no mutes\n" });
+    expect(await rollcall(["mutes", "add", "--until", "40d"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^rollcall: --until: /),
+    });
+  });
+
   it("an operator with a name: made, used, named by the audit log, revoked", async () => {
     const added = await rollcall(["operators", "add", "cli-alice", "--role", "admin", "--expires-in", "1d"]);
     expect(added).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/^rco_[\w-]{43}\n$/) });
