@@ -26,7 +26,8 @@ export async function registerNeighbour(admin: KubeConfig): Promise<Neighbour> {
       await leases.replaceNamespacedLease({ ...LEASE, body: lease });
       const node = await core.readNode({ name: NAME });
       if (node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True")) return;
-      await core.replaceNodeStatus({ name: NAME, body: { ...node, status: { conditions: [ready] } } });
+      node.status = { conditions: [ready] };
+      await core.replaceNodeStatus({ name: NAME, body: node });
     },
     async remove() {
       await core.deleteNode({ name: NAME });
