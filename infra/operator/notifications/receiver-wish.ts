@@ -34,7 +34,7 @@ export function withReceiverFlags(command: Command): Command {
     .option("--no-outages-only", "single machines as well")
     .option("--delay <duration>", "how long a state lasts before it is told: 0s, 2m", lengthOfTime)
     .option("--repeat <duration>", "how often what lasts is told again: 1h; 0s: never", lengthOfTime)
-    .option("--authorization-file <file>", "holds the header authorization of each message: Bearer …");
+    .option("--authorization-file <file>", "holds the header authorization of each message: Bearer SECRET");
 }
 
 /** Which flag says what of the request's body. */
