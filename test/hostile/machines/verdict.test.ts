@@ -108,7 +108,12 @@ describe("a verdict", () => {
       "machine and hour: 4.00 MiB (b), at most 3.00 MiB and 0.19 MiB once",
       AGAIN,
     ],
-    ["etcd grows", { etcdBytesAnHour: 4 * MIB }, "on average: 4.00 MiB", AGAIN],
+    [
+      "etcd grows",
+      { etcdBytesAnHour: 4 * MIB },
+      "on average: 4.00 MiB (all), at most 3.00 MiB and 0.19 MiB once",
+      AGAIN,
+    ],
     [
       "an object grows",
       { objectBytes: new Map([["a", 5 * MIB]]) },
@@ -144,7 +149,10 @@ describe("a verdict", () => {
         ],
       },
     ],
-    ["in some minutes, what it had saved up", { costs: [cost({ bytesAnHour: 4.4 * MIB, hours: 1 / 15 })] }],
+    [
+      "in some minutes, what it had saved up",
+      { costs: [cost({ bytesAnHour: 4.4 * MIB, hours: 1 / 15 })], etcdBytesAnHour: 4.4 * MIB },
+    ],
     ["an object as large as it may be", { objectBytes: new Map([["a", BOUNDS.objectBytes]]) }],
     ["twice as slow", { honestBefore: [80], honestDuring: [160] }],
     ["slower than nothing at all, and still fast", { honestBefore: [2], honestDuring: [100] }],

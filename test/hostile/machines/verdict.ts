@@ -162,7 +162,7 @@ function costLines({ costs, etcdBytesAnHour }: Outcomes): Line[] {
     text: `${what}: the run was too short to measure it`,
     isKept: true,
   });
-  const { firstMinuteRequests, firstMinuteBytes, requestsAMinute, bytesAnHour } = BOUNDS;
+  const { firstMinuteRequests, firstMinuteBytes, requestsAMinute } = BOUNDS;
   const whole = (value: number) => String(value);
   const names = {
     burst: "apiserver requests in a machine's first minute",
@@ -178,16 +178,19 @@ function costLines({ costs, etcdBytesAnHour }: Outcomes): Line[] {
       ? unmeasured(names.busy)
       : limited(names.busy, busy?.requestsAMinute ?? 0, requestsAMinute, whole, of(busy)),
     bytes === null || !large ? unmeasured(names.large) : lasting(names.large, bytes, large),
-    ...(etcd === null ? [] : [limited(names.etcd, etcd, bytesAnHour, mib)]),
+    ...(etcd === null ? [] : [lasting(names.etcd, etcd, { name: "all", hours: meanHours(costs) })]),
   ];
 }
 
 /** A short run shows more of what was saved up than of what an hour brings. */
-function lasting(what: string, bytes: number, { name, hours }: Cost): Line {
+function lasting(what: string, bytes: number, { name, hours }: Pick<Cost, "name" | "hours">): Line {
   const { bytesAnHour, savedBytes } = BOUNDS;
   const text = `${what}: ${mib(bytes)} (${name}), at most ${mib(bytesAnHour)} and ${mib(savedBytes)} once`;
   return { text, isKept: bytes <= bytesAnHour + savedBytes / hours };
 }
+
+const meanHours = (costs: readonly Cost[]) =>
+  costs.reduce((sum, { hours }) => sum + hours, 0) / Math.max(1, costs.length);
 
 function sizeLine({ objectBytes }: Outcomes): Line {
   const largest = most([...objectBytes], ([, bytes]) => bytes);
