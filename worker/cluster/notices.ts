@@ -1,7 +1,7 @@
 // The changes that wait until the objects of their machines know them: deletions first, no faster than an apiserver that
 // is just back can bear, and only for machines that the registry knows. Kept in memory beside node-rows.ts.
 import type { Node } from "../../shared/kubernetes/types.ts";
-import { withDeadline } from "../kube/deadline.ts";
+import { inTime } from "../kube/deadline.ts";
 
 export const NOTICE_LIMITS = {
   aSecond: 50,
@@ -197,7 +197,7 @@ export class Notices {
   /** null: the registry does not answer, and all of them wait. */
   async #known(names: string[]): Promise<Set<string> | null> {
     try {
-      return new Set(await inTime(() => this.#with.known(names)));
+      return new Set(await inTime(ANSWER_WITHIN_MS, () => this.#with.known(names)));
     } catch (error) {
       for (const name of names) this.#postpone(name);
       this.#with.log({
@@ -211,7 +211,7 @@ export class Notices {
   async #tell(name: string, waiting: Waiting): Promise<void> {
     try {
       this.#with.onTelling(name);
-      await inTime(() => this.#with.tell(name, waiting.node));
+      await inTime(ANSWER_WITHIN_MS, () => this.#with.tell(name, waiting.node));
       this.#done(name, waiting);
     } catch (error) {
       this.#postpone(name);
@@ -233,15 +233,4 @@ export class Notices {
     this.drop(name);
     this.#with.onTold(name);
   }
-}
-
-/** Rejects where there is no answer in time. */
-async function inTime<T>(work: () => Promise<T>): Promise<T> {
-  const answer = await withDeadline<{ value: T } | null>(
-    ANSWER_WITHIN_MS,
-    async () => ({ value: await work() }),
-    null,
-  );
-  if (answer === null) throw new Error("no answer in time");
-  return answer.value;
 }

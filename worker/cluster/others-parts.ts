@@ -1,6 +1,5 @@
-// What others may change of a Node, as a short text that changes with it. Heartbeats and the deployment's own conditions
-// are not part of it; another write of its own changes the text as well, and costs a notice that the machine's object passes
-// over.
+// What others may change of a Node, as a short text that changes with it: neither heartbeats nor our own conditions. Another
+// write of ours changes the text as well, and costs a notice that the machine's object passes over.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { base64url } from "jose";
 import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";

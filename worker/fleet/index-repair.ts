@@ -2,7 +2,7 @@
 // differs. Slowly, in portions, by the index's alarm; its progress is in SQLite. Decides nothing about a machine.
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protocol/index-answers.ts";
-import { withDeadline } from "../kube/deadline.ts";
+import { inTime, withDeadline } from "../kube/deadline.ts";
 import type { Duty } from "./duties.ts";
 
 export const REPAIR_LIMITS = {
@@ -250,11 +250,9 @@ export class IndexRepair {
   }
 
   /** Fails where the registry does not answer in time: what asks it is repeated. */
-  async #fromRegistry<T extends string[] | number>(ask: (registry: KnownNames) => Promise<T>): Promise<T> {
+  #fromRegistry<T>(ask: (registry: KnownNames) => Promise<T>): Promise<T> {
     const asking = () => ask(this.#with.registry());
-    const answer = await withDeadline<T | null>(REPAIR_LIMITS.registryWithinMs, asking, null);
-    if (answer === null) throw new Error("the registry did not answer in time");
-    return answer;
+    return inTime(REPAIR_LIMITS.registryWithinMs, asking, "the registry did not answer in time");
   }
 
   #isEmpty(): boolean {

@@ -21,3 +21,15 @@ export async function withDeadline<T>(
     clearTimeout(timer);
   }
 }
+
+/** What `work` comes to; rejects with this message after `leftMs`, and then ignores what comes of it. */
+export async function inTime<T>(
+  leftMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+  message = "no answer in time",
+): Promise<T> {
+  const done = async (signal: AbortSignal) => ({ value: await work(signal) });
+  const outcome = await withDeadline<{ value: T } | null>(leftMs, done, null);
+  if (outcome === null) throw new Error(message);
+  return outcome.value;
+}

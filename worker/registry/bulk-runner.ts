@@ -1,7 +1,7 @@
 // Executes actions on many machines, one action after the other, no faster than an apiserver can bear, in turns of the
 // registry's alarm. An eviction loses nothing: what was begun is completed, what was not is begun.
 import type { Result } from "../../shared/result.ts";
-import { withDeadline } from "../kube/deadline.ts";
+import { inTime, withDeadline } from "../kube/deadline.ts";
 import {
   beginMachine,
   endBulk,
@@ -52,9 +52,7 @@ export async function orderMachine(
   order: MachineOrder,
   withinMs: number = BULK_PACE.withinMs,
 ): Promise<string | null> {
-  const late = "no answer in time";
-  const reason = await withDeadline(withinMs, () => object.act(name, order), late);
-  if (reason === late) throw new Error(late);
+  const reason = await inTime(withinMs, () => object.act(name, order));
   // It ends with an error in any case; what is left of the object, its alarm forgets.
   const forget = () => object.forget().catch(() => undefined);
   if (reason === null && order.act === "forget") await withDeadline(withinMs, forget, undefined);
