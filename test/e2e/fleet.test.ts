@@ -7,7 +7,6 @@ import { type RunningApiserver, startApiserver } from "../../infra/local/apiserv
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { mintToken } from "../../infra/local/admin.ts";
 import { localParts, type Parts } from "../../infra/local/parts.ts";
-import { disagreements } from "../fleet/agreement.ts";
 import {
   expectedState,
   type FaultCounts,
@@ -16,14 +15,7 @@ import {
   writeFaults,
 } from "../fleet/broken-fleet.ts";
 import { simulation } from "../fleet/simulation.ts";
-import {
-  apiView,
-  clusterView,
-  commandLineView,
-  metricsView,
-  type OpenFeed,
-  openFeed,
-} from "../fleet/views.ts";
+import { compareViews, type OpenFeed, openFeed } from "../fleet/views.ts";
 import { adminOf, temporaryFolder } from "./local-cluster.ts";
 import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
 
@@ -91,20 +83,13 @@ const rollcall = async (args: string[]) => {
 
 /** Each state as expected, and nobody disagrees; what is wrong otherwise. */
 async function wrong(expected: (name: string) => string): Promise<string[]> {
-  const cluster = await clusterView(adminOf(folder.path));
-  const api = await apiView(worker);
+  const { api, lines } = await compareViews({ admin: adminOf(folder.path), worker, rollcall, feed });
   const unexpected = names.flatMap((name) =>
     api.get(name)?.state === expected(name)
       ? []
       : `${name} is ${api.get(name)?.state}, not ${expected(name)}`,
   );
-  const places = [
-    ["the API", api],
-    ["the command line", await commandLineView(rollcall)],
-    ["the feed", feed.view()],
-    ["the metrics", await metricsView(worker)],
-  ] as const;
-  return [...unexpected, ...disagreements(cluster, places)];
+  return [...unexpected, ...lines];
 }
 
 /** Resolves once nothing is wrong. */

@@ -6,10 +6,10 @@ import { mintToken } from "../../infra/local/admin.ts";
 import { adminSecret } from "../../infra/local/settings.ts";
 import { until, withLocalFleet } from "../bench/local-fleet.ts";
 import { inThisProcess } from "../e2e/own-worker.ts";
-import { countStates, disagreements } from "./agreement.ts";
+import { countStates } from "./agreement.ts";
 import { expectedState, faultsOf, fromTheStart, THOUSAND, writeFaults } from "./broken-fleet.ts";
 import { simulation } from "./simulation.ts";
-import { apiView, type AskedWorker, clusterView, commandLineView, metricsView, openFeed } from "./views.ts";
+import { type AskedWorker, compareViews, openFeed } from "./views.ts";
 
 /** From when something was noticed until all places show it; the feed comes last, once a second. */
 const WITHIN_MS = 2000;
@@ -49,17 +49,7 @@ const isDone = await withLocalFleet(async (fleet) => {
     const environment = { ROLLCALL_URL: worker.url, ROLLCALL_ADMIN_SECRET: worker.adminSecret };
     return (await inThisProcess(args, environment)).stdout;
   };
-  const compared = async () => {
-    const cluster = await clusterView(fleet.admin);
-    const api = await apiView(worker);
-    const places = [
-      ["the API", api],
-      ["the command line", await commandLineView(rollcall)],
-      ["the feed", feed.view()],
-      ["the metrics", await metricsView(worker)],
-    ] as const;
-    return { api, lines: disagreements(cluster, places) };
-  };
+  const compared = () => compareViews({ admin: fleet.admin, worker, rollcall, feed });
   /** All are in the state that is expected of them, and nobody disagrees. */
   const settled = async (what: string, expected: (name: string) => string) => {
     const startedMs = performance.now();

@@ -4,7 +4,7 @@ import { type FeedLine, feedLine, followFeed } from "../../infra/operator/feed-c
 import { FLEET_STATES, type FleetState } from "../../shared/fleet/state.ts";
 import type { FeedView as FollowedFeed } from "../../shared/fleet/feed-view.ts";
 import type { FleetMachine } from "../../shared/protocol/fleet-answers.ts";
-import type { FleetView } from "./agreement.ts";
+import { disagreements, type FleetView } from "./agreement.ts";
 
 export interface AskedWorker {
   url: string;
@@ -41,7 +41,7 @@ function viewOf(machines: readonly Shown[]): FleetView {
 }
 
 /** As `kubectl get nodes` has them. */
-export async function clusterView(admin: KubeConfig): Promise<FleetView> {
+async function clusterView(admin: KubeConfig): Promise<FleetView> {
   const { items } = await admin.makeApiClient(CoreV1Api).listNode();
   return new Map(
     items.map(({ metadata, status }) => {
@@ -55,7 +55,7 @@ export async function clusterView(admin: KubeConfig): Promise<FleetView> {
   );
 }
 
-export async function apiView(worker: AskedWorker): Promise<FleetView> {
+async function apiView(worker: AskedWorker): Promise<FleetView> {
   const path = "/v1/machines?format=ndjson&fields=name,state,conditions";
   const answer = await fetch(worker.url + path, { headers: authorization(worker) });
   const lines = (await answer.text()).split("\n").filter((line) => line !== "");
@@ -63,13 +63,13 @@ export async function apiView(worker: AskedWorker): Promise<FleetView> {
 }
 
 /** `rollcall`: runs the command line, and returns what it printed. */
-export async function commandLineView(rollcall: (args: string[]) => Promise<string>): Promise<FleetView> {
+async function commandLineView(rollcall: (args: string[]) => Promise<string>): Promise<FleetView> {
   const text = await rollcall(["nodes", "--all", "-o", "json", "--fields", "name,state,conditions"]);
   return viewOf((JSON.parse(text) as { machines: FleetMachine[] }).machines);
 }
 
 /** `rollcall_machine_state{machine="…",state="…"} 1` */
-export async function metricsView(worker: AskedWorker): Promise<FleetView> {
+async function metricsView(worker: AskedWorker): Promise<FleetView> {
   const answer = await fetch(`${worker.url}/metrics`, { headers: authorization(worker) });
   const line = /^rollcall_machine_state\{machine="([^"]+)",state="([^"]+)"\} 1$/gm;
   const found = [...(await answer.text()).matchAll(line)];
@@ -123,4 +123,22 @@ export function openFeed(worker: AskedWorker, open: typeof feedLine = feedLine):
       await following;
     },
   };
+}
+
+/** What the API says, and what all five places say otherwise than it or than the cluster. */
+export async function compareViews(asked: {
+  admin: KubeConfig;
+  worker: AskedWorker;
+  rollcall: (args: string[]) => Promise<string>;
+  feed: OpenFeed;
+}): Promise<{ api: FleetView; lines: string[] }> {
+  const cluster = await clusterView(asked.admin);
+  const api = await apiView(asked.worker);
+  const places = [
+    ["the API", api],
+    ["the command line", await commandLineView(asked.rollcall)],
+    ["the feed", asked.feed.view()],
+    ["the metrics", await metricsView(asked.worker)],
+  ] as const;
+  return { api, lines: disagreements(cluster, places) };
 }
