@@ -78,6 +78,11 @@ const UPWARDS: [from: string, to: string][] = [
   ["infra/operator", "test/worker"],
   ["infra/operator", "worker/http"],
   ["infra/local/apiserver", "worker/kube"],
+  ["worker/page/base", "worker/page/parts"],
+  ["worker/page/live", "worker/page/parts"],
+  ["worker/page/parts", "worker/page/fleet"],
+  ["worker/page/tokens", "worker/page/frame"],
+  ["worker/page/fleet", "worker/storage"],
 ];
 
 const DOWNWARDS: [from: string, to: string][] = [
@@ -90,6 +95,8 @@ const DOWNWARDS: [from: string, to: string][] = [
   ["shared/from-report", "shared/setters"],
   ["infra/local", "infra/local/apiserver"],
   ["test/worker", "worker/tick"],
+  ["worker/page/tokens", "worker/page/parts"],
+  ["worker/page/fleet", "shared/fleet"],
 ];
 
 it("an import from above → refused, from below → taken, of hono outside of http/ → refused", () => {

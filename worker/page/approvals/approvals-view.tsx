@@ -1,0 +1,4 @@
+// Approvals: to come.
+export function ApprovalsView() {
+  return <h1>Approvals</h1>;
+}

@@ -1,0 +1,46 @@
+// Times in words: how long ago, as kubectl has it, and when, in the zone of whoever looks. Pure.
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** `42s`, `5m`, `5m10s`, `3h`, `3h20m`, `2d`, `2d4h`, `90d`: the rules of kubectl's AGE. */
+export function shortDuration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / SECOND));
+  if (ms < 2 * MINUTE) return `${seconds}s`;
+  if (ms < 10 * MINUTE) return both(ms, MINUTE, "m", SECOND, "s");
+  if (ms < 3 * HOUR) return `${Math.floor(ms / MINUTE)}m`;
+  if (ms < 8 * HOUR) return both(ms, HOUR, "h", MINUTE, "m");
+  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)}h`;
+  if (ms < 8 * DAY) return both(ms, DAY, "d", HOUR, "h");
+  return `${Math.floor(ms / DAY)}d`;
+}
+
+function both(ms: number, large: number, largeUnit: string, small: number, smallUnit: string): string {
+  const rest = Math.floor((ms % large) / small);
+  return `${Math.floor(ms / large)}${largeUnit}${rest > 0 ? `${rest}${smallUnit}` : ""}`;
+}
+
+/** `5m ago`, `in 5m`. A clock that is a little behind does not say "in 1s". */
+export function relative(atMs: number, nowMs: number): string {
+  const sinceMs = nowMs - atMs;
+  return sinceMs < -2 * SECOND ? `in ${shortDuration(-sinceMs)}` : `${shortDuration(sinceMs)} ago`;
+}
+
+/** In one's own zone, with the zone: `2026-11-22, 14:03:09 GMT+1`. */
+export function absolute(atMs: number, locale?: string, timeZone?: string): string {
+  const format = new Intl.DateTimeFormat(locale, {
+    dateStyle: undefined,
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+    timeZoneName: "short",
+    timeZone,
+  });
+  return format.format(atMs);
+}

@@ -1,0 +1,4 @@
+// Deployment: to come.
+export function DeploymentView() {
+  return <h1>Deployment</h1>;
+}

@@ -1,0 +1,156 @@
+// The page's frame: navigation, how it is with the feed, what was said, and the view that the URL names.
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { pressed } from "../base/keys.ts";
+import { THEMES } from "../base/preferences.ts";
+import { hrefOf, type ViewName } from "../base/route.ts";
+import { KeysHelp } from "./keys-help.tsx";
+import { ConnectionBanner, ConnectionSign } from "./connection.tsx";
+import { usePage } from "../page.ts";
+import { Link } from "../parts/link.tsx";
+import { FaultNotice } from "../parts/notice.tsx";
+import { SignIn } from "./sign-in.tsx";
+import { View } from "./view.tsx";
+
+const TITLES: Readonly<Record<ViewName, string>> = {
+  fleet: "Fleet",
+  approvals: "Approvals",
+  tokens: "Tokens",
+  audit: "Audit",
+  notifications: "Notifications",
+  deployment: "Deployment",
+};
+
+export function App() {
+  const page = usePage();
+  const { session, preferences } = page;
+  useEffect(() => void session.ask(), []);
+  useSignalEffect(() => {
+    const theme = preferences.theme.value;
+    if (theme === "system") delete document.documentElement.dataset["theme"];
+    else document.documentElement.dataset["theme"] = theme;
+  });
+  useSignalEffect(() => {
+    if (session.session.value.kind === "in") page.live.start();
+    else page.live.stop();
+  });
+  const state = session.session.value;
+  if (state.kind === "asking") return <p class="quiet pad">Connecting …</p>;
+  if (state.kind === "unknown")
+    return (
+      <FaultNotice
+        what="The Worker could not be asked"
+        fault={state.fault}
+        again={() => void session.ask()}
+      />
+    );
+  if (state.kind === "out") return <SignIn ways={state.ways} />;
+  return <Frame />;
+}
+
+function Frame() {
+  const page = usePage();
+  const isHelpOpen = useSignal(false);
+  const { route, live, viewKeys } = page;
+  const { connection } = live;
+  const pending = live.pending.value.length;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const help = { key: "?", does: "shows the keys", run: () => (isHelpOpen.value = true) };
+      pressed(event, [...viewKeys.value, help]);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  const current = route.value;
+  const title = current.view === "machine" ? current.machine : TITLES[current.view];
+  useEffect(() => {
+    document.title = `${title} · rollcall`;
+  }, [title]);
+  return (
+    <div class="frame" data-connection={connection.value.kind}>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="top">
+        <nav aria-label="Views">
+          {(Object.keys(TITLES) as ViewName[]).map((view) => (
+            <Link key={view} href={hrefOf({ view })} isCurrent={current.view === view}>
+              {TITLES[view]}
+              {view === "approvals" && pending > 0 && <span class="badge">{pending}</span>}
+            </Link>
+          ))}
+        </nav>
+        <div class="row">
+          <ConnectionSign />
+          <ThemeChoice />
+          <button type="button" class="plain" aria-label="Keys" onClick={() => (isHelpOpen.value = true)}>
+            ?
+          </button>
+          <SignedIn />
+        </div>
+      </header>
+      <ConnectionBanner />
+      <main id="main" tabIndex={-1}>
+        <View />
+      </main>
+      <Sayings />
+      {isHelpOpen.value && <KeysHelp onClose={() => (isHelpOpen.value = false)} />}
+    </div>
+  );
+}
+
+function ThemeChoice() {
+  const { preferences } = usePage();
+  const { theme } = preferences;
+  const choose = (event: Event) => {
+    const chosen =
+      THEMES.find((each) => each === (event.currentTarget as HTMLSelectElement).value) ?? "system";
+    theme.value = chosen;
+    preferences.set("theme", chosen);
+  };
+  return (
+    <select aria-label="Colours" value={theme.value} onChange={choose}>
+      <option value="system">system</option>
+      <option value="light">light</option>
+      <option value="dark">dark</option>
+    </select>
+  );
+}
+
+function SignedIn() {
+  const { session, say } = usePage();
+  const state = session.session.value;
+  if (state.kind !== "in") return null;
+  const { who, role, by } = state.operator;
+  const leave = async () => {
+    const left = await session.signOut();
+    if (!left.ok) say(`Signing out failed: ${left.error.message}.`, "fault");
+  };
+  return (
+    <span class="row who">
+      <span title={`${who}, ${role}`}>{role === "admin" ? who : `${who} (may look)`}</span>
+      {by === "session" && (
+        <button type="button" onClick={() => void leave()}>
+          Sign out
+        </button>
+      )}
+    </span>
+  );
+}
+
+function Sayings() {
+  const { sayings, unsay } = usePage();
+  return (
+    <div class="sayings" role="log" aria-live="polite" aria-label="What happened">
+      {sayings.value.map(({ id, text, isFault }) => (
+        <p key={id} class={isFault ? "saying fault" : "saying"}>
+          {text}
+          <button type="button" class="plain" aria-label="Put away" onClick={() => unsay(id)}>
+            ✕
+          </button>
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+// The form for who is not signed in. A code in the URL's fragment, which npm start and `rollcall page` print, signs in by
+// itself, and is taken out of the URL at once.
+import { useEffect, useState } from "preact/hooks";
+import type { AskFault } from "../base/api.ts";
+import { usePage } from "../page.ts";
+import type { Session } from "../session/session.ts";
+
+/** `#code=CODE`; null: there is none. The fragment is never sent to a server. */
+function takeCode(): string | null {
+  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+  if (code !== null) history.replaceState(null, "", location.pathname + location.search);
+  return code;
+}
+
+export function SignIn({ ways }: { ways: Extract<Session, { kind: "out" }>["ways"] }) {
+  const { session } = usePage();
+  const [fault, setFault] = useState<AskFault | null>(null);
+  const [isAsking, setAsking] = useState(false);
+  const enter = async (credential: { secret: string } | { code: string }) => {
+    setAsking(true);
+    setFault(null);
+    const entered = await session.signIn(credential);
+    setAsking(false);
+    if (!entered.ok) setFault(entered.error);
+  };
+  useEffect(() => {
+    const takeAndEnter = () => {
+      const code = takeCode();
+      if (code !== null) void enter({ code });
+    };
+    takeAndEnter();
+    addEventListener("hashchange", takeAndEnter);
+    return () => removeEventListener("hashchange", takeAndEnter);
+  }, []);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const field = new FormData(form).get("secret");
+    const secret = typeof field === "string" ? field.trim() : "";
+    // A one-time code may be typed in as well; the Worker knows which of both it is by its form.
+    if (secret !== "") void enter(isCode(secret) ? { code: secret } : { secret }).then(() => form.reset());
+  };
+  return (
+    <main class="sign-in pad">
+      <h1>rollcall</h1>
+      <form onSubmit={submit}>
+        <label for="secret">Secret or one-time code</label>
+        <input id="secret" name="secret" type="password" autocomplete="current-password" required />
+        <button type="submit" class="primary" disabled={isAsking}>
+          {isAsking ? "Signing in …" : "Sign in"}
+        </button>
+      </form>
+      {fault && (
+        <p class="notice notice-fault" role="alert">
+          {faultText(fault)}
+        </p>
+      )}
+      <p class="quiet">
+        The admin secret, the view secret, or an operator’s own. It is sent once; a cookie that lasts 12 hours
+        stays. <code>rollcall page</code> prints a link that signs in by itself.
+      </p>
+      {ways.access && <p class="quiet">Cloudflare Access lets in here as well: open the page through it.</p>}
+    </main>
+  );
+}
+
+const CODE_PREFIX = "rcc_";
+const isCode = (text: string) => text.startsWith(CODE_PREFIX);
+
+function faultText({ reason, message }: AskFault): string {
+  if (reason === "forbidden") return "That secret or code is not good (any more).";
+  return `Signing in failed: ${message}.`;
+}

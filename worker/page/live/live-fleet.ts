@@ -1,0 +1,138 @@
+// The fleet as the page knows it now, as signals: what the feed has told, and whether it is still told. Asks nothing itself.
+import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
+import { type FeedMachine, type FeedUpdate, FeedView } from "../../../shared/fleet/feed-view.ts";
+import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/protocol/feed.ts";
+import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
+import type { Outage } from "../../../shared/protocol/outages.ts";
+import type { Ask, AskFault } from "../base/api.ts";
+import { FeedClient, STALE_AFTER_MS } from "./feed-client.ts";
+
+/** How it is with the feed. `connecting`: nothing has been told yet. `stale`: what is shown was so then. */
+export type FeedConnection =
+  | { kind: "connecting"; fault: AskFault | null }
+  | { kind: "live" }
+  | { kind: "stale"; sinceMs: number; fault: AskFault | null };
+
+export interface LiveSurroundings {
+  ask: Ask;
+  openSocket: (path: string, protocols: string[]) => WebSocket;
+  /** Now, in milliseconds since 1970, as a signal that ticks. */
+  clock: ReadonlySignal<number>;
+  random: () => number;
+}
+
+const NOTHING: FeedUpdate = { isWhole: false, changed: [], gone: [] };
+const LIVE: FeedConnection = { kind: "live" };
+
+export class LiveFleet {
+  #view = new FeedView();
+  readonly #client: FeedClient;
+  readonly #revision = signal(0);
+  readonly #lastUpdate = signal(NOTHING);
+  readonly #counts = signal<Readonly<Record<string, number>>>({});
+  readonly #pending = signal<readonly PendingMachine[]>([]);
+  readonly #outages = signal<ReadonlyMap<number, Outage>>(new Map());
+  readonly #isKnown = signal(false);
+  readonly #provenMs = signal(0);
+  readonly #fault = signal<AskFault | null>(null);
+
+  /** Rises with each message that changed a machine. */
+  readonly revision: ReadonlySignal<number> = this.#revision;
+  /** What the last of them changed. */
+  readonly lastUpdate: ReadonlySignal<FeedUpdate> = this.#lastUpdate;
+  /** How many machines are in each state. */
+  readonly counts: ReadonlySignal<Readonly<Record<string, number>>> = this.#counts;
+  readonly pending: ReadonlySignal<readonly PendingMachine[]> = this.#pending;
+  /** By ID; those that are over as well. */
+  readonly outages: ReadonlySignal<ReadonlyMap<number, Outage>> = this.#outages;
+  /** Has a whole fleet been told? */
+  readonly isKnown: ReadonlySignal<boolean> = this.#isKnown;
+  readonly connection: ReadonlySignal<FeedConnection>;
+
+  constructor({ ask, openSocket, clock, random }: LiveSurroundings) {
+    this.connection = computed(() => {
+      if (!this.#isKnown.value) return { kind: "connecting", fault: this.#fault.value };
+      const provenMs = this.#provenMs.value;
+      // A line that has just gone is most often back at once: nothing flickers.
+      if (clock.value - provenMs < STALE_AFTER_MS) return LIVE;
+      return { kind: "stale", sinceMs: provenMs, fault: this.#fault.value };
+    });
+    this.#client = new FeedClient({
+      ask,
+      open: openSocket,
+      cursor: () => this.#view.cursor,
+      take: (message) => this.#take(message),
+      onProof: (nowMs) => this.#proven(nowMs),
+      onGone: (fault) => {
+        this.#fault.value = fault;
+      },
+      forget: () => {
+        this.#view = new FeedView();
+      },
+      now: () => Date.now(),
+      random,
+    });
+  }
+
+  /** By name. Who reads them subscribes to `revision`. */
+  machines(): ReadonlyMap<string, FeedMachine> {
+    return this.#view.machines;
+  }
+
+  start(): void {
+    this.#client.start();
+  }
+
+  stop(): void {
+    this.#client.stop();
+  }
+
+  /** The page is looked at again, or the network is back. */
+  wake(): void {
+    this.#client.wake();
+  }
+
+  #proven(nowMs: number): void {
+    batch(() => {
+      this.#provenMs.value = nowMs;
+      this.#fault.value = null;
+    });
+  }
+
+  #take(message: FeedMessage): void {
+    performance.mark("rollcall:feed-start");
+    const update = this.#view.take(message);
+    if (message.type !== "hello") batch(() => this.#show(message, update));
+    measureOnceShown();
+  }
+
+  #show(message: FeedSnapshot | FeedChanges, update: FeedUpdate): void {
+    const { machines, outages, pending } = this.#view;
+    const hasChanged = update.isWhole || update.changed.length + update.gone.length > 0;
+    if (message.type === "changes" || message.isLast) this.#isKnown.value = true;
+    if (message.counts) this.#counts.value = message.counts;
+    else if (hasChanged) this.#counts.value = countsOf(machines.values());
+    if (message.pending) this.#pending.value = pending;
+    if (message.outages || update.isWhole) this.#outages.value = new Map(outages);
+    if (!hasChanged) return;
+    this.#lastUpdate.value = update;
+    this.#revision.value += 1;
+  }
+}
+
+function countsOf(machines: Iterable<FeedMachine>): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { state } of machines) counts[state] = (counts[state] ?? 0) + 1;
+  return counts;
+}
+
+/** From the message to when its changes are in the document: a figure of npm run bench. */
+function measureOnceShown(): void {
+  const { port1, port2 } = new MessageChannel();
+  port1.addEventListener("message", () => {
+    performance.measure("rollcall:feed", "rollcall:feed-start");
+    port1.close();
+  });
+  port1.start();
+  port2.postMessage(null);
+}

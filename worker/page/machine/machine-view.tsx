@@ -1,0 +1,4 @@
+// One machine.
+export function MachineView({ name }: { name: string }) {
+  return <h1>{name}</h1>;
+}

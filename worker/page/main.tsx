@@ -1,0 +1,14 @@
+// The page's entry: makes what all views share, and draws.
+import { render } from "preact";
+import { App } from "./frame/app.tsx";
+import { openPage, PageProvider } from "./page.ts";
+
+const root = document.querySelector("#page");
+if (!root) throw new Error("index.html has no #page");
+root.replaceChildren();
+render(
+  <PageProvider value={openPage(window)}>
+    <App />
+  </PageProvider>,
+  root,
+);

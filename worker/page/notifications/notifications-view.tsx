@@ -1,0 +1,4 @@
+// Notifications: to come.
+export function NotificationsView() {
+  return <h1>Notifications</h1>;
+}

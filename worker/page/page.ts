@@ -1,0 +1,112 @@
+// What all views share, made once and passed by context: where one is, who looks, the fleet, the clock. No view is known here.
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import { LiveFleet } from "./live/live-fleet.ts";
+import { type SessionStore, sessionStore } from "./session/session.ts";
+import { type Ask, asker } from "./base/api.ts";
+import type { KeyBinding } from "./base/keys.ts";
+import { type Preferences, preferencesIn } from "./base/preferences.ts";
+import { type PageRoute, routeOf } from "./base/route.ts";
+
+/** Something that has just happened, or failed, in one line. */
+export interface Saying {
+  id: number;
+  text: string;
+  isFault: boolean;
+}
+
+export interface Page {
+  route: ReadonlySignal<PageRoute>;
+  /** Goes to a place (hrefOf). `replace`: going back does not lead here. */
+  go: (href: string, how?: "replace") => void;
+  ask: Ask;
+  session: SessionStore;
+  live: LiveFleet;
+  /** Now, in milliseconds since 1970; ticks each second while the page is looked at. */
+  clock: ReadonlySignal<number>;
+  preferences: Preferences;
+  /** The keys of the view that is shown; it sets them. */
+  viewKeys: Signal<readonly KeyBinding[]>;
+  sayings: ReadonlySignal<readonly Saying[]>;
+  /** Says it for a few seconds, also to screen readers. A fault stays until it is put away. */
+  say: (text: string, how?: "fault") => void;
+  unsay: (id: number) => void;
+}
+
+const PageContext = createContext<Page | null>(null);
+export const PageProvider = PageContext.Provider;
+
+export function usePage(): Page {
+  const page = useContext(PageContext);
+  if (!page) throw new Error("a view outside of the page");
+  return page;
+}
+
+const TICK_MS = 1000;
+const SAID_FOR_MS = 6000;
+
+/** Made of the browser's own; the first question is who looks. */
+export function openPage(window: Window & typeof globalThis): Page {
+  const { location, history } = window;
+  const search = signal(routeOf(location.search));
+  const clock = signal(Date.now());
+  const session: SessionStore = sessionStore(
+    asker(window.fetch.bind(window), () => {
+      // Asked again, this time for who one is: a role that is not enough is no reason to sign in anew.
+      if (session.session.value.kind === "in") void session.ask();
+    }),
+  );
+  const ask = asker(window.fetch.bind(window), () => void session.ask());
+  const openSocket = (path: string, protocols: string[]) =>
+    new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, protocols);
+  const live = new LiveFleet({ ask, openSocket, clock, random: Math.random });
+  const sayings = signal<readonly Saying[]>([]);
+  let said = 0;
+  const unsay = (id: number) => {
+    sayings.value = sayings.value.filter((each) => each.id !== id);
+  };
+  setInterval(() => {
+    if (window.document.visibilityState === "visible") clock.value = Date.now();
+  }, TICK_MS);
+  window.document.addEventListener("visibilitychange", () => {
+    if (window.document.visibilityState !== "visible") return;
+    clock.value = Date.now();
+    live.wake();
+  });
+  window.addEventListener("online", () => live.wake());
+  window.addEventListener("popstate", () => {
+    search.value = routeOf(location.search);
+  });
+  return {
+    route: search,
+    go(href, how) {
+      if (how === "replace") history.replaceState(null, "", href);
+      else history.pushState(null, "", href);
+      search.value = routeOf(location.search);
+    },
+    ask,
+    session,
+    live,
+    clock,
+    preferences: preferencesIn(storageOf(window)),
+    viewKeys: signal<readonly KeyBinding[]>([]),
+    sayings,
+    say(text, how) {
+      said += 1;
+      const id = said;
+      sayings.value = [...sayings.value.slice(-3), { id, text, isFault: how === "fault" }];
+      if (how !== "fault") setTimeout(() => unsay(id), SAID_FOR_MS);
+    },
+    unsay,
+  };
+}
+
+/** A browser that forbids storage throws where it is asked for. */
+function storageOf(window: Window): Storage | undefined {
+  try {
+    return window.localStorage;
+  } catch {
+    return undefined;
+  }
+}

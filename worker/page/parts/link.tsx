@@ -1,0 +1,33 @@
+// A link to another place of the page: opened without loading anew, and as any link in a new tab.
+import type { ComponentChildren } from "preact";
+import { usePage } from "../page.ts";
+
+interface LinkProps {
+  /** Of hrefOf or withRest. */
+  href: string;
+  children: ComponentChildren;
+  class?: string | undefined;
+  title?: string | undefined;
+  isCurrent?: boolean;
+}
+
+export function Link({ href, children, class: className, title, isCurrent }: LinkProps) {
+  const { go } = usePage();
+  const open = (event: MouseEvent) => {
+    const isPlain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+    if (!isPlain) return;
+    event.preventDefault();
+    go(href);
+  };
+  return (
+    <a
+      href={href}
+      class={className}
+      title={title}
+      aria-current={isCurrent ? "page" : undefined}
+      onClick={open}
+    >
+      {children}
+    </a>
+  );
+}

@@ -1,0 +1,66 @@
+// Who looks at the page: asks the Worker, signs in and out. The secret is sent once and kept nowhere; a cookie that no script
+// can read stays.
+import { type ReadonlySignal, signal } from "@preact/signals";
+import type { Result } from "../../../shared/result.ts";
+import { success } from "../../../shared/result.ts";
+import type { Ask, AskFault } from "../base/api.ts";
+
+export interface PageOperator {
+  who: string;
+  /** view, admin */
+  role: string;
+  /** session, access, secret */
+  by: string;
+  expiresAt: string | null;
+}
+
+/** GET /v1/session */
+interface SessionAnswer {
+  operator: PageOperator | null;
+  ways: { secret: boolean; access: boolean };
+}
+
+export type Session =
+  | { kind: "asking" }
+  | { kind: "unknown"; fault: AskFault }
+  | { kind: "out"; ways: SessionAnswer["ways"] }
+  | { kind: "in"; operator: PageOperator };
+
+export interface SessionStore {
+  session: ReadonlySignal<Session>;
+  /** May whoever looks change things? */
+  isAdmin: () => boolean;
+  ask: () => Promise<void>;
+  signIn: (credential: { secret: string } | { code: string }) => Promise<Result<null, AskFault>>;
+  signOut: () => Promise<Result<null, AskFault>>;
+}
+
+export function sessionStore(ask: Ask): SessionStore {
+  const session = signal<Session>({ kind: "asking" });
+  const look = async () => {
+    const answer = await ask<SessionAnswer>("GET", "/v1/session");
+    if (!answer.ok) {
+      // Who is signed in stays so while the Worker cannot be asked: what is on the screen stays as well.
+      if (session.value.kind !== "in") session.value = { kind: "unknown", fault: answer.error };
+      return;
+    }
+    const { operator, ways } = answer.value;
+    session.value = operator ? { kind: "in", operator } : { kind: "out", ways };
+  };
+  return {
+    session,
+    isAdmin: () => session.value.kind === "in" && session.value.operator.role === "admin",
+    ask: look,
+    async signIn(credential) {
+      const answer = await ask<unknown>("POST", "/v1/session", { body: credential });
+      if (!answer.ok) return answer;
+      await look();
+      return success(null);
+    },
+    async signOut() {
+      const answer = await ask<null>("DELETE", "/v1/session");
+      await look();
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,4 @@
+// Tokens: to come.
+export function TokensView() {
+  return <h1>Tokens</h1>;
+}
