@@ -4,7 +4,6 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { openapiText } from "../openapi/document.ts";
 
 // A test runner reads CommonJS in another way than Node does.
 const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
@@ -33,7 +32,6 @@ export interface WorkerSettings {
 export async function prepareWorker(settings: WorkerSettings): Promise<string[]> {
   const { folder, root, entry = join(root, "worker/index.ts") } = settings;
   mkdirSync(join(folder, "objects"), { recursive: true, mode: 0o700 });
-  writeFileSync(join(folder, "openapi.json"), openapiText());
   await build({
     stdin: { contents: withStaticFiles(entry), resolveDir: root },
     outfile: join(folder, "worker.js"),
@@ -41,7 +39,7 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
     format: "esm",
     target: "es2024",
     conditions: ["workerd", "worker", "browser"],
-    external: ["cloudflare:*", "openapi.json"],
+    external: ["cloudflare:*"],
     logLevel: "silent",
   });
   const compatibilityDate = /^compatibility_date = "(.+)"$/m.exec(
@@ -58,13 +56,12 @@ const text = (value: string) => JSON.stringify(value);
 
 /** Answers what Cloudflare answers itself out of the static files (wrangler.toml), before it asks the Worker. */
 const withStaticFiles = (entry: string) => `import worker from ${text(entry)};
-import openapi from "openapi.json";
+import { staticAnswer } from ${text(join(import.meta.dirname, "static-files.ts"))};
 export * from ${text(entry)};
-const headers = { "content-type": "application/json" };
 export default {
   scheduled: worker.scheduled,
-  fetch: (request, env, context) =>
-    request.url.endsWith("/openapi.json") ? new Response(openapi, { headers }) : worker.fetch(request, env, context),
+  fetch: async (request, env, context) =>
+    (await staticAnswer(request, env.STATIC)) ?? worker.fetch(request, env, context),
 };
 `;
 
@@ -73,7 +70,7 @@ const INTERNET =
   '(name = "internet", network = (allow = ["public", "local"], tlsOptions = (trustBrowserCas = true)))';
 
 function capnp(settings: WorkerSettings, compatibilityDate: string): string {
-  const { folder, port, kubeUrl, kubeCa } = settings;
+  const { folder, root, port, kubeUrl, kubeCa } = settings;
   const variables = {
     DEPLOYMENT: settings.deployment,
     ORIGINS: `http://127.0.0.1:${port}`,
@@ -102,13 +99,14 @@ const config :Workerd.Config = (
     (name = "worker", worker = .worker),
     (name = "kube", external = ${apiserverAt(kubeUrl, kubeCa)}),
     ${INTERNET},
+    (name = "static", disk = ${text(join(root, "worker/static"))}),
     (name = "objects", disk = (path = ${text(join(folder, "objects"))}, writable = true)),
   ],
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "worker")],
 );
 
 const worker :Workerd.Worker = (
-  modules = [(name = "worker.js", esModule = embed "worker.js"), (name = "openapi.json", text = embed "openapi.json")],
+  modules = [(name = "worker.js", esModule = embed "worker.js")],
   compatibilityDate = ${text(compatibilityDate)},
   bindings = [
     (name = "NODES", durableObjectNamespace = "NodeObject"),
@@ -116,6 +114,7 @@ const worker :Workerd.Worker = (
     (name = "CLUSTER", durableObjectNamespace = "ClusterObject"),
     (name = "INDEX", durableObjectNamespace = "IndexObject"),
     (name = "KUBE", service = "kube"),
+    (name = "STATIC", service = "static"),
     ${bindings.join(",\n    ")},
   ],
   # Objects are stored under the unique key: it stays, whatever the class is called.

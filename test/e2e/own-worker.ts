@@ -4,6 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { polledChanges } from "../../infra/operator/fleet/fleet-changes.ts";
+import type { WorkerSettings } from "../../infra/local/workerd.ts";
 import { runCommandLine } from "../../infra/operator/command-line.ts";
 import { ROOT } from "./local-cluster.ts";
 import { localWorker, randomSecret, sha256 } from "./local-worker.ts";
@@ -44,11 +45,16 @@ const NO_CLUSTER: Cluster = {
 
 const INDEX_FILES = "worker/objects/rollcall-index";
 
-/** `folder` holds all that it keeps. */
-export async function startOwnWorker(folder: string, cluster: Cluster = NO_CLUSTER): Promise<OwnWorker> {
+/** `folder` holds all that it keeps. `more`: another entry than the Worker's own, variables that are not the default. */
+export async function startOwnWorker(
+  folder: string,
+  cluster: Cluster = NO_CLUSTER,
+  more: Pick<WorkerSettings, "entry" | "variables"> = {},
+): Promise<OwnWorker> {
   const adminSecret = randomSecret();
   const { url, deploy, stop } = await localWorker(folder);
-  const settings = { ...cluster, macKeys: `1:${randomSecret()}`, adminSecretSha256: sha256(adminSecret) };
+  const macKeys = `1:${randomSecret()}`;
+  const settings = { ...cluster, ...more, macKeys, adminSecretSha256: sha256(adminSecret) };
   await deploy(settings);
   const command =
     (run: typeof inOwnProcess): Rollcall =>

@@ -3,7 +3,7 @@ import { inject } from "vitest";
 import { type RunRecord, runRecord } from "./leaks.ts";
 
 export function thisRun(): RunRecord {
-  const folder = inject("runRecord");
+  const folder = process.env["VITEST"] === undefined ? undefined : inject("runRecord");
   if (folder !== undefined) return runRecord(folder);
   return { log: () => undefined, secret: () => undefined, folder: () => undefined };
 }

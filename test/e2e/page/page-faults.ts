@@ -1,0 +1,78 @@
+// What goes wrong in a page while a test uses it: errors, failed requests, requests to elsewhere, what its policy forbids.
+import type { BrowserContext, Page, Request } from "playwright-core";
+
+export interface PageFaults {
+  expect: (pattern: RegExp) => void;
+  /** Lines, in the order in which they came. */
+  all: () => string[];
+  unexpected: () => string[];
+  throwUnexpected: () => void;
+  /** All that the page has logged. */
+  console: () => string;
+}
+
+const BINDING = "rollcallTestViolation";
+
+/** In the page before its own scripts: no text of the page's can be one of these. */
+const REPORT_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) =>
+  window.${BINDING}(event.violatedDirective + " forbids " + (event.blockedURI || "inline") + " at " + event.sourceFile + ":" + event.lineNumber));`;
+
+/** The browser says of a response what is known of it already. */
+const SAID_ALREADY = /^Failed to load resource: /;
+
+/** `origin`: the page's; no request may go elsewhere. */
+export async function watchFaults(context: BrowserContext, origin: string): Promise<PageFaults> {
+  const faults: string[] = [];
+  const logged: string[] = [];
+  const expected: RegExp[] = [];
+  await context.exposeBinding(BINDING, (_, text: string) => void faults.push(`policy: ${text}`));
+  await context.addInitScript({ content: REPORT_VIOLATIONS });
+  context.on("console", (message) => {
+    const text = message.text();
+    logged.push(`${message.type()}: ${text}`);
+    if (message.type() === "error" && !SAID_ALREADY.test(text)) faults.push(`console: ${text}`);
+  });
+  context.on(
+    "weberror",
+    (error) => void faults.push(`uncaught: ${error.error().stack ?? String(error.error())}`),
+  );
+  context.on("request", (request) => {
+    if (isElsewhere(request.url(), origin)) faults.push(`elsewhere: ${lineOf(request)}`);
+  });
+  context.on("requestfailed", (request) => {
+    const why = request.failure()?.errorText ?? "no reason";
+    // The page itself no longer wants it.
+    if (why !== "net::ERR_ABORTED") faults.push(`${lineOf(request)}: ${why}`);
+  });
+  context.on("response", (response) => {
+    if (response.status() >= 400) faults.push(`${lineOf(response.request())} → ${response.status()}`);
+  });
+  context.on("page", (page) => watchSockets(page, origin, faults));
+  const unexpected = () => faults.filter((line) => !expected.some((pattern) => pattern.test(line)));
+  return {
+    expect: (pattern) => void expected.push(pattern),
+    all: () => faults,
+    unexpected,
+    throwUnexpected() {
+      const lines = unexpected();
+      if (lines.length > 0) throw new Error(`In the page:\n${lines.map((line) => `  ${line}`).join("\n")}`);
+    },
+    console: () => logged.join("\n"),
+  };
+}
+
+function watchSockets(page: Page, origin: string, faults: string[]): void {
+  page.on("websocket", (socket) => {
+    if (isElsewhere(socket.url().replace(/^ws/, "http"), origin)) faults.push(`elsewhere: ${socket.url()}`);
+  });
+}
+
+function isElsewhere(url: string, origin: string): boolean {
+  return new URL(url).origin !== origin;
+}
+
+/** `GET /v1/machines?limit=1` */
+function lineOf(request: Request): string {
+  const { pathname, search } = new URL(request.url());
+  return `${request.method()} ${pathname}${search}`;
+}
