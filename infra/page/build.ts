@@ -41,7 +41,7 @@ export async function buildPage(source: string): Promise<BuiltFile[]> {
     splitting: true,
     minify: true,
     format: "esm",
-    target: ["es2022", "chrome110", "firefox110", "safari16.4"],
+    target: ["es2022", "chrome123", "firefox120", "safari17.5"],
     jsx: "automatic",
     jsxImportSource: "preact",
     // What is given by the style sheet (a picture) is a file as well: CSP takes no data: URL.

@@ -1,30 +1,15 @@
 // Who looks at the page: asks the Worker, signs in and out. The secret is sent once and kept nowhere; a cookie that no script
 // can read stays.
 import { type ReadonlySignal, signal } from "@preact/signals";
-import type { Result } from "../../../shared/result.ts";
-import { success } from "../../../shared/result.ts";
+import type { SessionAnswer } from "../../../shared/protocol/session-answers.ts";
+import { type Result, success } from "../../../shared/result.ts";
 import type { Ask, AskFault } from "../base/api.ts";
-
-export interface PageOperator {
-  who: string;
-  /** view, admin */
-  role: string;
-  /** session, access, secret */
-  by: string;
-  expiresAt: string | null;
-}
-
-/** GET /v1/session */
-interface SessionAnswer {
-  operator: PageOperator | null;
-  ways: { secret: boolean; access: boolean };
-}
 
 export type Session =
   | { kind: "asking" }
   | { kind: "unknown"; fault: AskFault }
   | { kind: "out"; ways: SessionAnswer["ways"] }
-  | { kind: "in"; operator: PageOperator };
+  | { kind: "in"; operator: NonNullable<SessionAnswer["operator"]> };
 
 export interface SessionStore {
   session: ReadonlySignal<Session>;
