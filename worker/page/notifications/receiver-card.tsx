@@ -34,7 +34,7 @@ export function ReceiverCard({ receiver, again }: ReceiverCardProps) {
             "✓ the last letter arrived"
           ) : (
             <>
-              ✕ nothing arrives since <Time at={failingSince} />
+              ✕ nothing has arrived for <Time at={failingSince} form="since" />
             </>
           )}
         </span>
