@@ -2,6 +2,7 @@
 // examples of each. Asks nobody.
 import type { MessageFormat } from "../protocol/receiver-api.ts";
 import type { AlertMessage, SaidAlert } from "./alert.ts";
+import { machineLink, outageLink } from "./page-links.ts";
 
 /** The body of a request with this message, of the type application/json. */
 export function messageText(format: MessageFormat, message: AlertMessage): string {
@@ -25,7 +26,13 @@ function ourJson({ atMs, alerts, origin, ...message }: AlertMessage): unknown {
     alerts: alerts.map((alert) => {
       const { sinceMs, untilMs, ...said } = alert;
       const times = { since: rfc3339(sinceMs), until: untilMs === null ? null : rfc3339(untilMs) };
-      return { ...said, ...times, text: textOf(alert), url: urlOf(origin, alert) };
+      return {
+        ...said,
+        ...times,
+        text: textOf(alert),
+        url: urlOf(origin, alert),
+        page: pageOf(origin, alert),
+      };
     }),
   };
 }
@@ -35,14 +42,17 @@ const SLACK_SECTION = 3000;
 const SLACK_TEXT = 4000;
 
 /** https://api.slack.com/reference/block-kit/blocks: as many sections as alerts, of which a message may have 50. */
-function slack({ alerts }: AlertMessage): unknown {
+function slack({ alerts, origin }: AlertMessage): unknown {
   const lines = alerts.map((alert) => {
     const sign = alert.status === "resolved" ? ":white_check_mark:" : ":red_circle:";
     const text = textOf(alert).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-    return cut(`${sign} ${text}`, SLACK_SECTION);
+    const page = pageOf(origin, alert);
+    // The whole link stays where the text is cut.
+    const link = page === "" ? "" : ` <${page}|page>`;
+    return cut(`${sign} ${text}`, SLACK_SECTION - link.length) + link;
   });
   const section = (text: string) => ({ type: "section", text: { type: "mrkdwn", text } });
-  return { text: cut(lines.join("\n"), SLACK_TEXT), blocks: lines.map(section) };
+  return { text: wholeLines(lines, SLACK_TEXT), blocks: lines.map(section) };
 }
 
 /** Alertmanager takes an alert without an end for over after five minutes. */
@@ -56,6 +66,7 @@ function alertmanager({ alerts, deployment, origin, atMs }: AlertMessage): unkno
       kind
     ];
     const subject = kind === "cluster" ? {} : { [kind]: name };
+    const page = pageOf(origin, alert);
     return {
       labels: { alertname, deployment, ...subject, state, severity },
       annotations: {
@@ -63,6 +74,7 @@ function alertmanager({ alerts, deployment, origin, atMs }: AlertMessage): unkno
         ...(why !== "" && { description: why }),
         ...(names.length > 0 && kind !== "machine" && { machines: names.join(" ") }),
         ...(address !== "" && { address }),
+        ...(page !== "" && { page }),
       },
       startsAt: rfc3339(sinceMs),
       endsAt: rfc3339(untilMs ?? atMs + UNTIL_RESOLVED_MS),
@@ -98,6 +110,14 @@ function urlOf(origin: string, { kind, name }: SaidAlert): string {
   }[kind];
 }
 
+/** Where the page shows it; "": the origin is not configured. */
+function pageOf(origin: string, { kind, name }: SaidAlert): string {
+  if (origin === "") return "";
+  return { machine: machineLink(origin, name), outage: outageLink(origin, name), cluster: `${origin}/` }[
+    kind
+  ];
+}
+
 /** `2 h 5 min`, `5 min 3 s`: its two largest units. */
 function durationText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
@@ -120,3 +140,15 @@ const rfc3339 = (ms: number) => new Date(ms).toISOString();
 
 const cut = (text: string, length: number) =>
   text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
+
+/** As many lines as there is room for: a link that is cut leads nowhere. */
+function wholeLines(lines: readonly string[], length: number): string {
+  let text = "";
+  for (const line of lines) {
+    const more = text === "" ? line : `${text}\n${line}`;
+    // Two characters more: "…" on a line of its own.
+    if (more.length > length - 2) return `${text}\n…`;
+    text = more;
+  }
+  return text;
+}

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { AlertMessage, SaidAlert } from "../../../shared/fleet/alert.ts";
 import { messageText, textOf } from "../../../shared/fleet/message-text.ts";
+import type { MessageFormat } from "../../../shared/protocol/receiver-api.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;
@@ -101,16 +102,31 @@ it("json → versioned, with all that is known", () => {
         why: "",
         text: "edge-7 is silent since 2026-01-01T00:00:00.000Z",
         url: "https://rollcall.example.com/v1/nodes/edge-7",
+        page: "https://rollcall.example.com/?machine=edge-7",
       },
       expect.objectContaining({ status: "resolved", until: "2026-01-01T01:05:00.000Z" }),
     ],
   });
 });
 
+it.each<[kind: string, more: Partial<SaidAlert>, page: string]>([
+  ["machine", {}, "https://rollcall.example.com/?machine=edge-7"],
+  ["outage", outage, "https://rollcall.example.com/?outage=12"],
+  ["cluster", cluster, "https://rollcall.example.com/"],
+])("the page of a %s alert → in a field of its own, in each format", (_, more, page) => {
+  const bodyOf = (format: MessageFormat, origin: string) =>
+    messageText(format, { ...message([alert(more)]), origin });
+  const linked = { json: `"page":"${page}"`, slack: ` <${page}|page>"`, alertmanager: `"page":"${page}"` };
+  for (const [format, text] of Object.entries(linked) as [MessageFormat, string][])
+    expect(bodyOf(format, "https://rollcall.example.com")).toContain(text);
+  expect(bodyOf("json", "")).toContain('"page":""');
+  for (const format of ["slack", "alertmanager"] as const) expect(bodyOf(format, "")).not.toMatch(/page/);
+});
+
 describe("slack", () => {
   it("→ a text, and a section for each alert, escaped", () => {
     const text =
-      ":red_circle: edge-7 is not-ready since 2026-01-01T00:00:00.000Z: a &lt;!channel&gt; &amp; b";
+      ":red_circle: edge-7 is not-ready since 2026-01-01T00:00:00.000Z: a &lt;!channel&gt; &amp; b <https://rollcall.example.com/?machine=edge-7|page>";
     expect(parsed("slack", message([alert({ state: "not-ready", why: "a <!channel> & b" })]))).toEqual({
       text,
       blocks: [{ type: "section", text: { type: "mrkdwn", text } }],
@@ -125,6 +141,9 @@ describe("slack", () => {
     };
     expect([text.length <= 4000, blocks.length]).toEqual([true, 40]);
     expect(blocks.every((block) => block.text.text.length <= 3000)).toBe(true);
+    // No link is cut.
+    for (const each of [text.replace(/\n…$/, ""), ...blocks.map((block) => block.text.text)])
+      expect(each).toMatch(/… <https:\S+\|page>$/);
   });
 });
 
