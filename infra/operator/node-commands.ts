@@ -1,6 +1,7 @@
 // rollcall node …: one machine, by its Node's name. What is done to machines is a command of its own as well: `rollcall
 // forget edge-7` is `rollcall node forget edge-7`.
 import { type Command, Option } from "commander";
+import { machineLink } from "../../shared/fleet/page-links.ts";
 import { historySchema, sendersSchema, wholeNodeSchema } from "../../shared/protocol/operator-answers.ts";
 import { RUNTIME_NEEDS, type RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import { success } from "../../shared/result.ts";
@@ -63,7 +64,8 @@ async function getNode(program: OperatorProgram, name: string): Promise<void> {
       const node = readAnswer(wholeNodeSchema, sent.value);
       const log = readAnswer(historySchema, history.value);
       if (!node.ok) return node;
-      return log.ok ? success(nodeScreen(node.value, log.value.entries)) : log;
+      const page = machineLink(connection.value.url, name);
+      return log.ok ? success(nodeScreen(node.value, log.value.entries, page)) : log;
     },
     sent.value,
   );

@@ -12,8 +12,8 @@ import { widthOf } from "./render/text.ts";
 
 type Line = readonly [name: string, text: string, paint?: Paint | undefined];
 
-/** `entries`: the last lines of its history, newest first. */
-export const nodeScreen = (node: WholeNode, entries: readonly HistoryEntry[]): Shown =>
+/** `entries`: the last lines of its history, newest first; `page`: where a browser shows the machine. */
+export const nodeScreen = (node: WholeNode, entries: readonly HistoryEntry[], page: string): Shown =>
   textOf(({ screen, nowMs }) => {
     const parts = [
       [...stateLines(node, nowMs), ...todoLines(node)],
@@ -33,6 +33,7 @@ export const nodeScreen = (node: WholeNode, entries: readonly HistoryEntry[]): S
         ),
       ),
       pairs(last, screen),
+      pairs([["page", page]], screen),
     ]
       .filter((text) => text !== "")
       .join("\n");

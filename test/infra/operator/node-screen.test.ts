@@ -5,9 +5,10 @@ import { PIPE } from "../../../infra/operator/render/screen.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { wholeNode } from "./made-up-node.ts";
 
+const PAGE = "https://rollcall.example.com/?machine=edge-7";
 const entry = { id: 1, at: "2026-01-01T11:00:00.123Z", kind: "state", text: "silent → ready" };
 const textOf = (change: Partial<WholeNode> = {}, columns: number | null = null) =>
-  nodeScreen(wholeNode(change), [entry]).text({
+  nodeScreen(wholeNode(change), [entry], PAGE).text({
     screen: { ...PIPE, columns },
     nowMs: Date.UTC(2026, 0, 1, 12),
     isWide: false,
@@ -40,6 +41,8 @@ key                k, since 2026-01-01T11:00:00Z
 join token         t
 
 2026-01-01T11:00:00Z   silent → ready
+
+page   https://rollcall.example.com/?machine=edge-7
 `);
 });
 
@@ -96,5 +99,6 @@ test.each<[situation: string, change: Partial<WholeNode>, lines: RegExp[]]>([
 
 test.each([40, 80, 200])("%i columns → no line is wider", (columns) => {
   const wide = textOf({ phase: "two shims", isReady: false }, columns).split("\n");
-  expect(wide.filter((line) => line.length > columns)).toEqual([]);
+  // But for a link: in two pieces it would be none.
+  expect(wide.filter((line) => line.length > columns && !line.endsWith(PAGE))).toEqual([]);
 });

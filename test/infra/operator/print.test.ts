@@ -38,7 +38,7 @@ it("readiness → a line for each check, and what to do below it", () => {
 });
 
 it.each([
-  ["a machine", nodeScreen(node, [{ id: 1, at, kind: EVIL, text: EVIL }])],
+  ["a machine", nodeScreen(node, [{ id: 1, at, kind: EVIL, text: EVIL }], EVIL)],
   ["machines that wait", pendingList([pending])],
   ["the audit log", auditList([{ id: 1, at, who: EVIL, what: EVIL, target: EVIL, detail: EVIL }])],
   ["a history", historyList([{ id: 1, at, kind: EVIL, text: EVIL }])],
