@@ -36,7 +36,21 @@ interface Observation {
   name: string;
   count: number;
   firstTimestamp: string;
+  /** Upstream's cache has none. Absent: an earlier version stored it. */
+  lastTimestamp?: string;
+  /** "": the apiserver has not returned it. */
   resourceVersion: string;
+}
+
+/** An event that the apiserver has; times are RFC 3339. */
+export interface RecordedEvent {
+  type: string;
+  reason: string;
+  message: string;
+  count: number;
+  firstTimestamp: string;
+  /** Of one that an earlier version stored, the first. */
+  lastTimestamp: string;
 }
 
 /** An event to create or, where `patch` is not null (the count is above 1), to patch. */
@@ -138,11 +152,12 @@ function observeEvent({ observations }: EventCorrelator, event: Event, key: stri
   return { event: repeated, patch };
 }
 
-function observationOf({ metadata, count, firstTimestamp }: Event): Observation {
+function observationOf({ metadata, count, firstTimestamp, lastTimestamp }: Event): Observation {
   return {
     name: metadata.name ?? "",
     count: count ?? 0,
     firstTimestamp: firstTimestamp ?? "",
+    ...(lastTimestamp !== undefined && { lastTimestamp }),
     resourceVersion: metadata.resourceVersion ?? "",
   };
 }
@@ -177,6 +192,26 @@ function eventKey(event: Event): string {
 function sourceAndObject({ source, involvedObject }: Event) {
   const { kind, namespace, name, uid, apiVersion } = involvedObject;
   return [source?.component, source?.host, kind, namespace, name, uid, apiVersion] as const;
+}
+
+/** Parts of eventKey before the type. */
+const PARTS_OF_SOURCE = 8;
+
+/**
+ * Those that the apiserver has returned, the last one first, for operators: upstream has no such thing. Combined events of
+ * one name are remembered by each of their messages; the key without a message is never returned.
+ */
+export function recordedEvents({ observations }: EventCorrelator): RecordedEvent[] {
+  const found = new Map<string, RecordedEvent>();
+  for (const [key, { name, count, firstTimestamp, lastTimestamp, resourceVersion }] of Object.entries(
+    observations,
+  ).toReversed()) {
+    if (resourceVersion === "" || found.has(name)) continue;
+    const [type = "", reason = "", ...message] = key.split("\n").slice(PARTS_OF_SOURCE);
+    const times = { firstTimestamp, lastTimestamp: lastTimestamp ?? firstTimestamp };
+    found.set(name, { type, reason, message: message.join("\n"), count, ...times });
+  }
+  return [...found.values()];
 }
 
 function joined(...parts: (string | undefined)[]): string {

@@ -15,6 +15,9 @@ const OF_CONDITIONS: ReadonlySet<string> = new Set([
   "node.cloudprovider.kubernetes.io/shutdown",
 ]);
 
+/** Do controllers set and remove it as a condition is? */
+export const isOfCondition = ({ key }: Taint): boolean => OF_CONDITIONS.has(key);
+
 /**
  * Adds to `node`, which is about to be created, what the Node before it had when it was last seen. `ours`: what machine and
  * token have said of that one.
@@ -24,7 +27,7 @@ export function keepOthersMarks(node: DraftNode, { spec = {} }: Node, ours: read
   // Whether a new Node has this one, its machine and its join token say.
   const decided = [...own, ...ours, FACTS_ONLY_TAINT];
   const others = (spec.taints ?? []).filter(
-    (taint) => !OF_CONDITIONS.has(taint.key) && !decided.some((each) => isSameTaint(each, taint)),
+    (taint) => !isOfCondition(taint) && !decided.some((each) => isSameTaint(each, taint)),
   );
   if (others.length > 0) node.spec.taints = [...own, ...others];
   if (spec.unschedulable) node.spec.unschedulable = true;

@@ -161,6 +161,9 @@ export const BULK_LIMITS = {
 /** Of the operator's API: how many entries a page has, unless it is asked for another number. */
 export const PAGE_LIMITS = { entries: 1000, entriesByDefault: 100 } as const;
 
+/** Of what is shown of a machine: the latest events that it caused. */
+export const SHOWN_LIMITS = { events: 50 } as const;
+
 /** Of a filter of machines. A statement of SQL has at most 100 bindings. */
 export const FILTER_LIMITS = {
   /** Requirements of a selector; conditions; versions. */

@@ -130,6 +130,28 @@ const thresholds = z.record(z.string(), z.string());
 /** An object whose fields are another schema's: a Node, facts, vitals. */
 const whole = z.nullable(z.custom<object>((value) => typeof value === "object"));
 
+/** Field managers, as the apiserver records them; what it does not is absent. */
+const managers = z.object({
+  /** By the label's key. */
+  labels: z.record(z.string(), z.string()),
+  /** By `key:effect`. */
+  taints: z.record(z.string(), z.string()),
+});
+export type ShownManagers = z.infer<typeof managers>;
+
+const shownEvent = z.object({
+  /** Normal, Warning */
+  type: z.string(),
+  reason: z.string(),
+  message: z.string(),
+  count: z.number(),
+  firstAt: z.string(),
+  lastAt: z.string(),
+  /** `sent`: the apiserver has it; `waiting`: it is in the outbox. */
+  state: z.enum(["sent", "waiting"]),
+});
+export type ShownEvent = z.infer<typeof shownEvent>;
+
 /** 200 to GET /v1/nodes/{name}: all that is known of it. It wakes the machine's object, and alone does so. */
 export const wholeNodeSchema = z.extend(shownNodeSchema, {
   /** What the fleet index has: its state, and since when; null: it has not been told yet. */
@@ -162,6 +184,10 @@ export const wholeNodeSchema = z.extend(shownNodeSchema, {
   machine: z.object({ machineID: z.string(), systemUUID: z.string() }),
   /** When the last time without an answer began that the machine told of. */
   outageSince: time,
+  /** Who has set labels and taints of `node`. Absent, as are events: an earlier Worker. */
+  managers: z.optional(managers),
+  /** The latest, newest first: those that wait, and of those that were sent what is remembered. */
+  events: z.optional(z.array(shownEvent)),
 });
 export type WholeNode = z.infer<typeof wholeNodeSchema>;
 

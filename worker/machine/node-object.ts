@@ -236,7 +236,7 @@ export class NodeObject extends DurableObject<Environment> {
   /** What is known of the machine now; null: none is enrolled. */
   async show(): Promise<ShownByObject | null> {
     const alarmMs = await this.ctx.storage.getAlarm();
-    return shownNode(this.#state, this.#upkeep.latest, alarmMs);
+    return shownNode(this.#state, this.#upkeep.latest, alarmMs, this.env.DEPLOYMENT);
   }
 
   /** What changed on this machine, newest first. */

@@ -5,6 +5,8 @@ import type { Report } from "../../shared/protocol/report.ts";
 import { isRegisteredReady, lastPhase } from "../tick/phase.ts";
 import type { MachineState } from "./machine-state.ts";
 import { neededRuntime } from "./needed-runtime.ts";
+import { shownEvents } from "./shown-events.ts";
+import { shownManagers } from "./shown-managers.ts";
 
 /** What an eviction loses. Times are milliseconds since 1970; undefined: not known (any more). */
 export interface LatestOfMachine {
@@ -27,6 +29,7 @@ export function shownNode(
   { records, facts, outbox, keys }: MachineState,
   latest: LatestOfMachine,
   alarmMs: number | null,
+  deployment: string,
 ): ShownByObject | null {
   const enrolment = records.get("enrolment");
   if (!enrolment) return null;
@@ -76,5 +79,7 @@ export function shownNode(
     },
     machine: { machineID, systemUUID },
     outageSince: at(records.get("outage")?.sinceMs),
+    managers: shownManagers(known?.node, deployment, records.get("registration")),
+    events: shownEvents(outbox, records.get("correlator")),
   };
 }

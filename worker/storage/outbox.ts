@@ -21,6 +21,8 @@ export interface Outbox {
   isEmpty: () => boolean;
   /** How many wait, and since when the first; null: none does. */
   standing: () => { waiting: number; oldestMs: number | null };
+  /** Of those that wait so many, the newest first. */
+  latest: (limit: number) => (OccurredEvent & { atMs: number })[];
   /**
    * Sends the events until one fails that may succeed later; returns that failure. Changes of Ready leave first, since a
    * machine that starts again and again has others wait for minutes; then the oldest ones.
@@ -107,6 +109,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     },
     isEmpty: () => waiting === 0,
     standing: () => ({ waiting, oldestMs: waiting === 0 ? null : oldestMs(sql) }),
+    latest: (limit) => (waiting === 0 ? [] : latest(sql, limit)),
     // One at a time: a report and an alarm must not send the same event.
     flush: (client, nodeName, nowMs) =>
       (flushing ??= flush(client, nodeName, nowMs).finally(() => (flushing = undefined))),
@@ -159,6 +162,14 @@ async function send(
 function isForGood(error: ApiError): boolean {
   const code = error.kind === "status" ? (error.status.code ?? 0) : 0;
   return code >= 400 && code < 500 && ![401, 403, 408, 429].includes(code);
+}
+
+function latest(sql: SqlStorage, limit: number): (OccurredEvent & { atMs: number })[] {
+  const query = "SELECT * FROM outbox ORDER BY id DESC LIMIT ?";
+  return sql
+    .exec<Row>(query, limit)
+    .toArray()
+    .map(({ type, reason, message, at_micros }) => ({ type, reason, message, atMs: at_micros / 1000 }));
 }
 
 function oldestMs(sql: SqlStorage): number {

@@ -327,6 +327,7 @@ describe.each([
 });
 
 describe("one machine", () => {
+  const OURS = `rollcall.${env.DEPLOYMENT}`;
   const shown = (name: string) => operator<WholeNode>("GET", `/v1/nodes/${name}`);
 
   it("as it enrols, reports, and is evicted → what its object knows of it then", async () => {
@@ -345,6 +346,8 @@ describe("one machine", () => {
       deadlines: { lease: null, status: null },
       outbox: { waiting: 0, oldest: null, dropped: 0 },
       key: { thumbprint: machine.key.thumbprint, next: null, isRefused: false },
+      managers: { labels: {}, taints: {} },
+      events: [],
     });
     await shimOf(machine)(facts(name), HEALTHY);
     const { body } = await shown(name);
@@ -357,10 +360,23 @@ describe("one machine", () => {
       thresholds: { hard: { "memory.available": "100Mi" }, soft: {} },
       skewMs: expect.any(Number),
       deadlines: { lease: expect.any(String), status: expect.any(String) },
+      managers: {
+        labels: { "kubernetes.io/hostname": OURS },
+        taints: { "rollcall.dev/facts-only:NoSchedule": OURS },
+      },
+      events: expect.arrayContaining([
+        expect.objectContaining({ type: "Normal", reason: "NodeReady", count: 1 }),
+      ]),
+    });
+    // Events leave behind the answer.
+    await vi.waitFor(async () => {
+      const { events = [] } = (await shown(name)).body;
+      expect(events.find(({ reason }) => reason === "NodeReady")?.state).toBe("sent");
     });
     await evictDurableObject(env.NODES.getByName(name));
     const evicted = { lastReportAt: null, vitals: null, skewMs: null, deadlines: expect.anything() };
-    expect((await shown(name)).body).toEqual({ ...body, ...evicted, outbox: expect.anything() });
+    const unsure = { outbox: expect.anything(), events: expect.anything() };
+    expect((await shown(name)).body).toEqual({ ...body, ...evicted, ...unsure });
   });
 
   it("→ the answer says that it has woken the machine's object, and has what the fleet index says", async () => {
