@@ -31,6 +31,9 @@ const lasting = z.object({
   withheld: z.string(),
   token: z.string(),
   used: z.boolean(),
+  // An earlier Worker tells neither.
+  transport: z._default(z.string(), "http"),
+  created: z._default(z.nullable(z.number()), null),
 });
 
 /** What transitions change. Times are milliseconds since 1970. */
@@ -64,6 +67,10 @@ export interface FeedMachine extends MovingMachine {
   token: string;
   /** Has it ever reported with its key? */
   isUsed: boolean;
+  /** How it reports. */
+  transport: string;
+  /** When its Node was created, rounded down to the hour; null: not known, or there is none. */
+  createdMs: number | null;
 }
 
 /** What a message has changed. */
@@ -145,7 +152,7 @@ function movingOf(row: unknown): MovingMachine {
 }
 
 function lastingOf(row: unknown): Omit<FeedMachine, keyof MovingMachine> {
-  const { name, labels, hostname, versions, used, ...same } = lasting.parse(row);
+  const { name, labels, hostname, versions, used, created, ...same } = lasting.parse(row);
   const [shim, kernel, os, runtime, architecture] = versions;
   const host = hostname === true ? name : hostname;
   return {
@@ -153,5 +160,6 @@ function lastingOf(row: unknown): Omit<FeedMachine, keyof MovingMachine> {
     labels: host === null ? labels : { ...labels, [HOSTNAME_LABEL]: host },
     versions: { shim, kernel, os, runtime, architecture },
     isUsed: used,
+    createdMs: created,
   };
 }

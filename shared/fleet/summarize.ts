@@ -69,6 +69,7 @@ export function summarize(
     transport: "http",
     withheld,
     key,
+    createdMs: timeOf(node?.metadata?.creationTimestamp),
   };
 }
 
@@ -95,6 +96,9 @@ function conditionsOf({ node, decided }: KnownMachine): SummarizedCondition[] {
     status,
     reason,
     message: message.slice(0, SUMMARY_LIMITS.messageLength).toWellFormed(),
-    sinceMs: Date.parse(lastTransitionTime ?? "") || 0,
+    sinceMs: timeOf(lastTransitionTime),
   }));
 }
+
+/** In milliseconds since 1970; 0: not known. */
+const timeOf = (time: string | undefined): number => Date.parse(time ?? "") || 0;

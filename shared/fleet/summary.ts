@@ -55,6 +55,8 @@ export interface MachineSummary {
     /** Has it ever reported with this pin? */
     isUsed: boolean;
   };
+  /** When the Node, as last known, was created; 0, or absent in what an earlier version told: not known, or there is none. */
+  createdMs?: number;
 }
 
 /** A line of a machine's history; IDs rise within one generation. */

@@ -48,6 +48,8 @@ export const fleetMachineSchema = z.object({
   /** What the deployment or the join token does not let it have. */
   withheld: z.string(),
   key: z.object({ thumbprint: z.string(), token: z.string(), pinnedAt: z.string(), isUsed: z.boolean() }),
+  /** When its Node was created; null: not known, or there is none. Absent: an earlier Worker. */
+  created: z.optional(z.nullable(z.string())),
 });
 /** A machine as the index knows it. One whose state is `pending` waits for a name, which another machine may have. */
 export type FleetMachine = z.infer<typeof fleetMachineSchema>;

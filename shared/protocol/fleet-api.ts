@@ -66,6 +66,7 @@ export const MACHINE_FIELDS = [
   "transport",
   "withheld",
   "key",
+  "created",
 ] as const;
 export type MachineField = (typeof MACHINE_FIELDS)[number];
 

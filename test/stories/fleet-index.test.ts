@@ -4,6 +4,8 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { MachineSummary, MachineTelling } from "../../shared/fleet/summary.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import type { FleetMachine } from "../../shared/protocol/fleet-answers.ts";
 import type { IndexState } from "../../shared/protocol/index-answers.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
@@ -108,6 +110,18 @@ async function steady(name: string) {
   await says(name, { state: "ready" });
   return { machine, send };
 }
+
+it("a machine's Node → the index knows since when there is one, and nothing before", async () => {
+  const name = "index-created";
+  const machine = await enrolled(name);
+  await says(name, { state: "not-ready", createdMs: 0 });
+  await shimOf(machine)(facts(name), HEALTHY);
+  const { node } = (await objectOf(name).show())!;
+  const { creationTimestamp } = (node as Node).metadata ?? {};
+  await says(name, { state: "ready", createdMs: Date.parse(String(creationTimestamp)) });
+  const { body } = await operator<FleetMachine>("GET", `/v1/nodes/${name}/summary`);
+  expect(Date.parse(body.created ?? "")).toBe(Date.parse(String(creationTimestamp)));
+});
 
 async function ring(name: string): Promise<void> {
   await runDurableObjectAlarm(objectOf(name));

@@ -10,7 +10,7 @@ const atOrNull = (ms: number | null) => (ms ? at(ms) : null);
 
 /** `id`: its name, and behind a space what tells those apart that wait for one. */
 export function shownMachine({ id, summary }: FoundMachine): FleetMachine {
-  const { sinceMs, silentSinceMs, conditions, key, ...same } = summary;
+  const { sinceMs, silentSinceMs, conditions, key, createdMs = 0, ...same } = summary;
   const { pinnedAtMs, ...sameOfKey } = key;
   return {
     ...same,
@@ -22,6 +22,7 @@ export function shownMachine({ id, summary }: FoundMachine): FleetMachine {
       since: atOrNull(begun),
     })),
     key: { ...sameOfKey, pinnedAt: at(pinnedAtMs) },
+    created: atOrNull(createdMs),
   };
 }
 

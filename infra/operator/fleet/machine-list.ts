@@ -46,13 +46,21 @@ const offConditions = (conditions: FleetMachine["conditions"]) =>
     .map(({ type, status }) => (status === "True" ? type : `${type}=${status}`))
     .join(",");
 
-const WIDE_COLUMNS: readonly MachineColumn[] = [
+const wideColumns = (nowMs: number): readonly MachineColumn[] => [
   { field: "phase", head: "PHASE", of: ({ phase }) => phase ?? "", rank: 5, isWide: true },
   {
     field: "conditions",
     head: "CONDITIONS",
     of: ({ conditions = [] }) => offConditions(conditions),
     rank: 5,
+    isWide: true,
+  },
+  {
+    field: "created",
+    head: "AGE",
+    of: ({ created }) => ageOf(created, nowMs),
+    raw: ({ created }) => created ?? "",
+    rank: 7,
     isWide: true,
   },
   { field: "addresses", head: "INTERNAL-IP", of: internalIp, rank: 6, isWide: true },
@@ -111,7 +119,7 @@ export function machineColumns(nowMs: number): readonly MachineColumn[] {
     { field: "why", head: "WHY", of: ({ why = "" }) => why, rank: 2, least: 16 },
     { field: "versions", head: "SHIM", of: ({ versions }) => versions?.shim ?? "", rank: 3 },
     { field: "address", head: "FROM", of: ({ address = "" }) => address, rank: 4 },
-    ...WIDE_COLUMNS,
+    ...wideColumns(nowMs),
   ];
 }
 

@@ -104,6 +104,14 @@ describe("why it is not ready", () => {
   });
 });
 
+it.each<[situation: string, node: KnownMachine["node"], createdMs: number]>([
+  ["a Node → when it was created", { metadata: { creationTimestamp: TIME } }, SINCE_MS],
+  ["one without that time → 0", { metadata: {} }, 0],
+  ["none → 0", undefined, 0],
+])("%s", (_, node, createdMs) => {
+  expect(summaryOf({ node }).createdMs).toBe(createdMs);
+});
+
 it("has the boot ID, and the beginning of the process's digest", () => {
   const facts = { machine: { bootID: "b-1" }, platform: { os: "linux", architecture: "arm64" } } as never;
   expect(summaryOf({ facts }).boot).toBe("b-1");

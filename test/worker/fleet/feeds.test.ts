@@ -11,7 +11,7 @@ import { FEED_CHECK_MS, FEED_CHECK_WITHIN_MS, Feeds } from "../../../worker/flee
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import { MadeUpClock, MadeUpSocket } from "../support/feed-sockets.ts";
-import { machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
 
 const HOLDER = { who: "alice", credential: { sha256: "x" } };
 const { intervalMs, acknowledgedMs, unacknowledged } = FEED_LIMITS;
@@ -155,6 +155,8 @@ describe("a new feed", () => {
         withheld: "",
         token: "token-1",
         isUsed: true,
+        transport: "http",
+        createdMs: FLEET_START_MS,
       });
     }));
 

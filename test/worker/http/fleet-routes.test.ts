@@ -79,6 +79,7 @@ describe("GET /v1/machines", () => {
       silentSince: null,
       conditions: expect.arrayContaining([expect.objectContaining({ since: "2026-01-01T00:00:00.003Z" })]),
       key: { pinnedAt: "2026-01-01T00:00:00.003Z", isUsed: true },
+      created: "2026-01-01T00:00:00.000Z",
     });
   });
 

@@ -140,6 +140,26 @@ describe("a machine's object", () => {
     expect([index.asked, machine.rows, machine.alarmMs]).toEqual([asked, rows, null]);
   });
 
+  it("of which an earlier version told less → tells all of it once, after whatever wakes it", async () => {
+    const index = oneRow();
+    const machine = machineOf(index);
+    await machine.teller.finish();
+    const told = machine.store.get("told") as { text: string };
+    const { createdMs, ...earlier } = JSON.parse(told.text) as Record<string, unknown>;
+    expect(createdMs).toBe(0);
+    machine.store.put("told", { ...told, text: JSON.stringify(earlier) });
+    machine.evict();
+    expect(machine.summary()).toBe("null");
+    const [asked, rows] = [index.asked, machine.rows];
+    for (let wakes = 0; wakes < 3; wakes++) {
+      machine.teller.look("");
+      await machine.teller.finish();
+      machine.evict();
+    }
+    expect([index.asked, machine.rows]).toEqual([asked + 1, rows + 1]);
+    expect(machine.summary()).toContain('"createdMs":0');
+  });
+
   it("that the index fails → by the alarm, after half a minute, doubling to ten minutes, until it works", async () => {
     vi.spyOn(console, "log").mockReturnValue(undefined);
     const index = oneRow();

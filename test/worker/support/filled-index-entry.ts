@@ -4,7 +4,7 @@ import type { FleetState } from "../../../shared/fleet/state.ts";
 import type { MachineTelling } from "../../../shared/fleet/summary.ts";
 import { type Environment, fleetIndex } from "../../../worker/env.ts";
 import worker, { IndexObject as RealIndexObject } from "../../../worker/index.ts";
-import { machineName, stateEntry, summaryOf } from "./made-up-fleet.ts";
+import { createdMsOf, machineName, stateEntry, summaryOf } from "./made-up-fleet.ts";
 
 export { ClusterObject, NodeObject, RegistryObject } from "../../../worker/index.ts";
 
@@ -13,8 +13,12 @@ const MORE_LABELS = Object.fromEntries(
   Array.from({ length: 12 }, (_, index) => [`node.example.com/feature-${index}`, `enabled-${index}`]),
 );
 
-function telling(index: number, version: number, state: FleetState): MachineTelling {
-  const { labels, ...summary } = summaryOf(index, { state });
+/** Machines enrol in steps through their numbers; so many steps are one number on, where they are 100,000. */
+const ENROLMENT = { step: 7919, stepsToNext: 17_679 } as const;
+
+function telling(index: number, version: number, state: FleetState, of: number): MachineTelling {
+  const createdMs = createdMsOf((index * ENROLMENT.stepsToNext) % of);
+  const { labels, ...summary } = summaryOf(index, { state, createdMs });
   const other = state === "ready" ? "silent" : "ready";
   const entries = [stateEntry(version, other, state, summary.sinceMs + version)];
   return {
@@ -46,8 +50,8 @@ export class IndexObject extends RealIndexObject {
   /** Machines in the order in which they enrolled, which is not that of their names. */
   async fill(from: number, to: number, of: number): Promise<void> {
     for (let at = from; at < to; at++) {
-      const index = (at * 7919) % of;
-      await this.tell(telling(index, 1, index % 50 === 0 ? "silent" : "ready"));
+      const index = (at * ENROLMENT.step) % of;
+      await this.tell(telling(index, 1, index % 50 === 0 ? "silent" : "ready", of));
     }
   }
 
@@ -66,7 +70,7 @@ export default {
     else if (what === "transitions")
       // Each is told twice, ready and silent: as many of one kind as of the other.
       for (let at = from; at < to; at++)
-        await index.tell(telling(at % of, 2 + Math.floor(at / of), at % 2 === 0 ? "silent" : "ready"));
+        await index.tell(telling(at % of, 2 + Math.floor(at / of), at % 2 === 0 ? "silent" : "ready", of));
     else if (what !== "rows") return worker.fetch(request, env, context);
     return Response.json(await index.rowsWritten());
   },

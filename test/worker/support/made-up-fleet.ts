@@ -62,6 +62,7 @@ export function summaryOf(index: number, change: Partial<MachineSummary> = {}): 
       pinnedAtMs: sinceMs,
       isUsed: true,
     },
+    createdMs: FLEET_START_MS,
     ...change,
   };
 }
@@ -91,6 +92,11 @@ export function spread(number: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
+/** Of the Nodes of 100,000 machines that came one after the other, one in two minutes, and not in a beat. */
+export function createdMsOf(place: number): number {
+  return FLEET_START_MS - (100_000 - place) * 120_000 + (spread(place) % 120) * 1000;
+}
+
 /** The same with times, addresses and keys that are as different as those of real machines: what compresses badly. */
 export function spreadSummaryOf(index: number, change: Partial<MachineSummary> = {}): MachineSummary {
   const hash = (salt: number) => spread(index * 8 + salt);
@@ -105,6 +111,7 @@ export function spreadSummaryOf(index: number, change: Partial<MachineSummary> =
       { type: "Hostname", address: machineName(index) },
     ],
     capacity: { ...made.capacity, memory: `${8_000_000 + (hash(5) % 64) * 1024}Ki` },
+    createdMs: createdMsOf(index),
     ...change,
   };
 }

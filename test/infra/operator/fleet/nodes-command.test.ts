@@ -126,6 +126,17 @@ it("conditions that are off → a column of the wide table", async () => {
   );
 });
 
+it.each([
+  ["a Node's", { created: "2025-12-29T08:00:00Z" }, "3d4h", "2025-12-29T08:00:00Z"],
+  ["no Node's", { created: null }, "", ""],
+  ["of an earlier Worker, which does not tell it", {}, "", ""],
+])("age, %s → a column of the wide table, and for programs its time", async (_, known, age, time) => {
+  answer = () => ({ body: { machines: [{ name: "a", state: "silent", ...known }], counts, cursor: null } });
+  expect((await nodes(["--columns", "name,age"])).stdout).toContain(`NAME   AGE\na      ${age}`.trimEnd());
+  expect((await nodes(["--columns", "name,age", "-o", "csv"])).stdout).toContain(`a,${time}`);
+  expect(worker.asked.at(-1)?.query).toMatchObject({ fields: "name,state,created" });
+});
+
 it("a state folder before the command, states behind it → each is what it says there", async () => {
   const ended = await play(["--state", "/nowhere", "nodes", "--state", "silent"]);
   expect(ended).toMatchObject({

@@ -1,0 +1,47 @@
+// The fleet as a client knows it, by the messages of Workers that are older or newer than it.
+import { expect, it } from "vitest";
+import { ColumnsBuilder } from "../../../shared/fleet/columns.ts";
+import { ALL_FIELDS, allValues } from "../../../shared/fleet/feed-machine.ts";
+import { type FeedMachine, FeedView } from "../../../shared/fleet/feed-view.ts";
+import type { CodedColumns } from "../../../shared/fleet/columns.ts";
+import type { FeedMessage } from "../../../shared/protocol/feed.ts";
+import { FLEET_START_MS, summaryOf } from "../../worker/support/made-up-fleet.ts";
+
+const NAME = "edge-1";
+const columns = (): CodedColumns => {
+  const builder = new ColumnsBuilder(ALL_FIELDS);
+  builder.add(allValues(NAME, summaryOf(1, { createdMs: FLEET_START_MS })));
+  return builder.finish();
+};
+const without = (...fields: string[]) =>
+  Object.fromEntries(Object.entries(columns()).filter(([field]) => !fields.includes(field)));
+const snapshot = (machines: CodedColumns): FeedMessage => ({
+  type: "snapshot",
+  cursor: "1",
+  rows: 1,
+  machines,
+  isLast: true,
+});
+const change = (machines: CodedColumns): FeedMessage => ({
+  type: "changes",
+  cursor: "2",
+  machines: { rows: 1, columns: machines },
+});
+
+it.each<[worker: string, machines: CodedColumns, known: Partial<FeedMachine>]>([
+  ["this one", columns(), { transport: "http", createdMs: FLEET_START_MS }],
+  ["an earlier one", without("transport", "created"), { transport: "http", createdMs: null }],
+  ["a newer one", { ...columns(), transport: { all: "quic" } }, { transport: "quic" }],
+  ["one with fields of its own", { ...columns(), colour: { each: ["red"] } }, { isUsed: true }],
+])("a Worker like %s → what it tells is taken", (_, machines, known) => {
+  const view = new FeedView();
+  for (const message of [snapshot(machines), change(machines)]) {
+    view.take(message);
+    expect(view.machines.get(NAME)).toMatchObject({ name: NAME, state: "ready", ...known });
+    expect(view.machines.get(NAME)).not.toHaveProperty("colour");
+  }
+});
+
+it("a Worker that leaves out what there always was → no message of this protocol", () => {
+  expect(() => new FeedView().take(snapshot(without("used")))).toThrow();
+});
