@@ -18,6 +18,7 @@ import { operatorRoutes } from "./http/operator-routes.ts";
 import { receiverRoutes } from "./http/receiver-routes.ts";
 import { readyRoute } from "./http/ready-route.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";
+import { sessionRoutes } from "./http/session-routes.ts";
 import { newIsolate } from "./isolate.ts";
 
 export { ClusterObject } from "./cluster/cluster-object.ts";
@@ -60,6 +61,7 @@ app.route("/", machineRoutes);
 app.route("/", operatorRoutes);
 app.route("/", fleetRoutes);
 app.route("/", administrationRoutes);
+app.route("/", sessionRoutes);
 app.route("/", bulkRoutes);
 app.route("/", outageRoutes);
 app.route("/", feedRoutes);

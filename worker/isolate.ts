@@ -20,7 +20,7 @@ export interface Isolate {
    * counter would count.
    */
   overLimitUntilMs: Map<string, number>;
-  /** Operators with names, by their secrets' SHA-256, and how long each is taken for good. */
+  /** Operators with names, by their secrets' SHA-256, or by their sessions' IDs, and how long each is taken for good. */
   operators: Map<string, { operator: Operator; untilMs: number }>;
   /** Since when each check of GET /readyz has been as it is. */
   since: Map<string, { state: string; sinceMs: number }>;

@@ -10,8 +10,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 const INTRODUCTION = `Keeps the Kubernetes Nodes of machines without a kubelet true.
 
-Operators send a secret as a bearer token, or come through Cloudflare Access; machines sign their requests. Every answer
-from 400 on is a problem document (RFC 9457) with a stable \`reason\`, but for the checks of \`/readyz\`. A query or a body
+Operators send a secret as a bearer token, sign in from a browser, or come through Cloudflare Access; machines sign
+their requests. Every answer from 400 on is a problem document (RFC 9457) with a stable \`reason\`, but for the checks of \`/readyz\`. A query or a body
 with a member that is not described here is refused, and nothing is done. Answers may have more members in a later
 version. A HEAD is answered as a GET, without the body. \`x-rollcall-wakes\`: it wakes the object of a machine, which
 costs, as a report does.`;
@@ -31,12 +31,20 @@ const TAGS: Record<RouteGroup, string> = {
 const SECURITY: Record<Route["who"], readonly Json[]> = {
   anybody: [],
   machine: [{ machine: [] }],
-  view: [{ secret: [] }, { access: [] }],
-  admin: [{ secret: [] }, { access: [] }],
+  view: [{ secret: [] }, { session: [] }, { access: [] }],
+  admin: [{ secret: [] }, { session: [] }, { access: [] }],
 };
 
 const SECURITY_SCHEMES = {
   secret: { type: "http", scheme: "bearer", description: "An operator's secret." },
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: "__Host-rollcall",
+    description:
+      "Of POST /v1/session; over plain http, in a local cluster, its name is `rollcall`. A request that changes something, " +
+      "or opens a WebSocket, has to come from a page of the Worker's own origin, as its Origin or Sec-Fetch-Site says.",
+  },
   access: {
     type: "apiKey",
     in: "header",

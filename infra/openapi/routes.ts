@@ -9,6 +9,7 @@ import { LIVE_ROUTES } from "./routes/live.ts";
 import { MACHINE_ROUTES } from "./routes/machines.ts";
 import { NODE_ROUTES } from "./routes/nodes.ts";
 import { NOTIFICATION_ROUTES } from "./routes/notifications.ts";
+import { SESSION_ROUTES } from "./routes/sessions.ts";
 import { TOKEN_ROUTES } from "./routes/tokens.ts";
 
 export const ROUTES: readonly Route[] = [
@@ -18,6 +19,7 @@ export const ROUTES: readonly Route[] = [
   ...NODE_ROUTES,
   ...TOKEN_ROUTES,
   ...ADMINISTRATION_ROUTES,
+  ...SESSION_ROUTES,
   ...BULK_ROUTES,
   ...DEPLOYMENT_ROUTES,
   ...HEALTH_ROUTES,

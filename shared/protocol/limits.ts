@@ -145,6 +145,23 @@ export const OPERATOR_LIMITS = {
   operators: 1000,
 } as const;
 
+/** Of operators' sessions: who has signed in from a browser. */
+export const SESSION_LIMITS = {
+  /** However long its credential is good. */
+  lifeSeconds: 43_200,
+  sessions: 1000,
+  /** Of one secret: the oldest makes room for another. */
+  sessionsOfSecret: 100,
+  /** Of one operator, in a day (UTC): each is an entry of the audit log. */
+  signInsADay: 1000,
+  codes: 100,
+  codeSeconds: 600,
+  /** Of a request to sign in. */
+  bodyBytes: 1024,
+  /** Characters of what a browser says it is; of more the beginning is kept. */
+  browserLength: 160,
+} as const;
+
 /** Of an action on many machines. */
 export const BULK_LIMITS = {
   machines: 10_000,

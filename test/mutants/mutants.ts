@@ -13,6 +13,7 @@ import { proxyMutants } from "./table/proxies.ts";
 import { readinessMutants } from "./table/readiness.ts";
 import { requestMutants } from "./table/requests.ts";
 import { rightsMutants } from "./table/rights.ts";
+import { sessionMutants } from "./table/sessions.ts";
 
 export const mutants: readonly Mutant[] = [
   ...requestMutants,
@@ -21,6 +22,7 @@ export const mutants: readonly Mutant[] = [
   ...cloneMutants,
   ...limitMutants,
   ...rightsMutants,
+  ...sessionMutants,
   ...feedMutants,
   ...notificationMutants,
   ...packageMutants,

@@ -13,6 +13,7 @@ import { enrol, leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Problem, Reason } from "../../shared/protocol/answers.ts";
 import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
+import type { SessionsAnswer } from "../../shared/protocol/session-answers.ts";
 import { fleetIndex } from "../../worker/env.ts";
 import { problem } from "../../worker/http/problems.ts";
 import worker from "../../worker/index.ts";
@@ -66,6 +67,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   actOnMany: { action: "register", names: ["described"], dryRun: true },
   addReceiver: { name: "described-added", url: RECEIVER_URL },
   changeReceiver: { delaySeconds: 60 },
+  signIn: { secret: ADMIN_SECRET },
   addMute: { until: new Date(Date.now() + 60_000).toISOString() },
 };
 
@@ -94,6 +96,11 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
       expiresInSeconds: 60,
     });
     return { id: "described-revoked" };
+  },
+  revokeSession: async () => {
+    await operator("POST", "/v1/session", { secret: VIEW_SECRET });
+    const { sessions } = (await operator<SessionsAnswer>("GET", "/v1/sessions")).body;
+    return { id: sessions[0]?.id ?? "" };
   },
   getBulk: begun,
   stopBulk: begun,

@@ -37,7 +37,10 @@ export class Feed {
       source: this.#source,
       sockets: () => ctx.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN),
       isGood: (credential) =>
-        isGood(credential, env, Date.now(), (sha256) => registry(env).useOperator(sha256)),
+        isGood(credential, env, Date.now(), {
+          operatorWith: (sha256) => registry(env).useOperator(sha256),
+          sessionWith: (id) => registry(env).session(id),
+        }),
       nowMs: () => Date.now(),
       after: (ms, work) => {
         const timer = setTimeout(work, ms);

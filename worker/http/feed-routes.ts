@@ -77,9 +77,11 @@ const noRoom = (detail: string, retryAfterSeconds: number) =>
   refuse("rate-limited", { detail, retryAfterSeconds });
 
 async function holderOf(c: Context<App>): Promise<FeedHolder> {
+  const { who, session } = c.var.operator;
+  if (session) return { who, credential: { session: session.id } };
   const secret = bearer(c.req.header("authorization"));
   const credential = await credentialOf(secret, c.req.header("cf-access-jwt-assertion") ?? "");
-  return { who: c.var.operator.who, credential };
+  return { who, credential };
 }
 
 function ticketOf(c: Context<App>): string | null {

@@ -2,12 +2,15 @@
 // alone.
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
+import type { Result } from "../../shared/result.ts";
 import { registry } from "../env.ts";
-import { type Operator, operatorOf } from "../identity/operator.ts";
+import { type BadSession, type NoOperator, type Operator, operatorOf } from "../identity/operator.ts";
+import { readSessionToken, sessionId } from "../identity/session-token.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { type App, bearer, refuse } from "./responses.ts";
+import { sessionCookie } from "./session-cookie.ts";
 
-/** For so long an isolate takes an operator's secret for good without asking: a revoked one gets in no longer than that. */
+/** For so long an isolate takes a secret or a session for good without asking: a revoked one gets in no longer than that. */
 export const OPERATOR_KEPT_MS = 10_000;
 /** At most this many operators are remembered. */
 const MAX_OPERATORS = 1000;
@@ -20,29 +23,53 @@ export const operator = operatorFor((method) => LOOKS.has(method));
 /** Lets operators through by any method: for a route that changes nothing. */
 export const viewer = operatorFor(() => true);
 
+/** Lets admins alone through: for a route that shows what viewers need not see. */
+export const administrator = operatorFor(() => false);
+
 function operatorFor(isLook: (method: string) => boolean) {
   return createMiddleware<App>(async (c, next) => {
-    const secret = bearer(c.req.header("authorization"));
-    const found = await operatorOf(c.req.raw, secret, c.env, {
-      accessKeysOf: c.get("isolate").accessKeys,
-      operatorWith: (sha256) => operatorWith(c, sha256),
-    });
-    if (!found.ok) {
-      if (found.error.reason === "nobody may") return refuse("not-configured", { detail: NOBODY_MAY });
-      if (found.error.reason === "assertion refused")
-        console.log(JSON.stringify({ message: "Access assertion refused", error: found.error.error }));
-      return refuseUnproven(c, "forbidden");
-    }
+    const found = await findOperator(c);
+    if (!found.ok) return refuseOperator(c, found.error);
     const operator = found.value;
-    const mayNot = forbidden(operator, isLook(c.req.method), c.req.path);
-    if (mayNot !== null) {
-      await registry(c.env).noteRefusedChange({ who: operator.who, what: `${c.req.method} ${c.req.path}` });
-      return refuse("forbidden", { detail: `${operator.who} may ${mayNot}.` });
-    }
+    const refused = await refuseRole(c, operator, isLook(c.req.method));
+    if (refused) return refused;
     c.set("operator", operator);
     await next();
     return undefined;
   });
+}
+
+/** Who sent this: by a secret, else by a session, else by Access. */
+export function findOperator(c: Context<App>): Promise<Result<Operator, NoOperator>> {
+  const cookie = sessionCookie(c);
+  return operatorOf(c.req.raw, bearer(c.req.header("authorization")), c.env, {
+    ...lookups(c),
+    session: cookie === null ? null : () => operatorIn(c, cookie),
+  });
+}
+
+/** Whose secret this is; nothing else of the request counts. */
+export function operatorWithSecret(c: Context<App>, secret: string): Promise<Result<Operator, NoOperator>> {
+  return operatorOf(c.req.raw, secret, c.env, { ...lookups(c), session: null });
+}
+
+export function refuseOperator(c: Context<App>, error: NoOperator): Response | Promise<Response> {
+  if (error.reason === "nobody may") return refuse("not-configured", { detail: NOBODY_MAY });
+  if (error.reason === "assertion refused")
+    console.log(JSON.stringify({ message: "Access assertion refused", error: error.error }));
+  return refuseUnproven(c, "forbidden");
+}
+
+/** null: the role may. */
+export async function refuseRole(
+  c: Context<App>,
+  operator: Operator,
+  isLook: boolean,
+): Promise<Response | null> {
+  const mayNot = forbidden(operator, isLook, c.req.path);
+  if (mayNot === null) return null;
+  await registry(c.env).noteRefusedChange({ who: operator.who, what: `${c.req.method} ${c.req.path}` });
+  return refuse("forbidden", { detail: `${operator.who} may ${mayNot}.` });
 }
 
 /** What whoever has this role may do instead; null: this as well. */
@@ -51,19 +78,52 @@ function forbidden({ role }: Operator, isLook: boolean, path: string): string | 
   return role === "admin" || isLook ? null : "look, and change nothing";
 }
 
-/** Good verdicts alone are kept. An address that is above the limit of failures does not reach the registry. */
+const lookups = (c: Context<App>) => ({
+  accessKeysOf: c.get("isolate").accessKeys,
+  operatorWith: (sha256: string) => operatorWith(c, sha256),
+});
+
+/** An address that is above the limit of failures does not reach the registry. */
 async function operatorWith(c: Context<App>, sha256: string): Promise<Operator | null> {
+  return keptFor(c, sha256, async () => {
+    const found = refuseEarly(c) ? null : await registry(c.env).useOperator(sha256);
+    if (!found) return null;
+    const { name, role, expiresAtMs } = found;
+    return { operator: { who: `operator ${name}`, role }, untilMs: expiresAtMs };
+  });
+}
+
+/** Whose session this cookie is. One that is made up costs a MAC; failures of others at its address end no good one. */
+async function operatorIn(c: Context<App>, cookie: string): Promise<Operator | BadSession> {
+  const macKeys = c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
+  const token = await readSessionToken(macKeys, cookie, Date.now());
+  if (token === "forged") return "forged session";
+  if (token === "over") return "session over";
+  const id = await sessionId(token.nonce);
+  const operator = await keptFor(c, id, async () => {
+    const found = await registry(c.env).session(id);
+    if (!found) return null;
+    const { who, role, expiresAtMs } = found;
+    return { operator: { who, role, session: { id, expiresAtMs } }, untilMs: expiresAtMs };
+  });
+  return operator ?? "session over";
+}
+
+/** Good verdicts alone are kept. */
+async function keptFor(
+  c: Context<App>,
+  key: string,
+  ask: () => Promise<{ operator: Operator; untilMs: number } | null>,
+): Promise<Operator | null> {
   const { operators } = c.get("isolate");
-  const known = operators.get(sha256);
+  const known = operators.get(key);
   if (known && known.untilMs > Date.now()) return known.operator;
-  operators.delete(sha256);
-  const found = refuseEarly(c) ? null : await registry(c.env).useOperator(sha256);
+  operators.delete(key);
+  const found = await ask();
   if (!found) return null;
-  const { name, role, expiresAtMs } = found;
-  const operator = { who: `operator ${name}`, role };
   if (operators.size >= MAX_OPERATORS) operators.clear();
-  operators.set(sha256, { operator, untilMs: Math.min(Date.now() + OPERATOR_KEPT_MS, expiresAtMs) });
-  return operator;
+  operators.set(key, { ...found, untilMs: Math.min(Date.now() + OPERATOR_KEPT_MS, found.untilMs) });
+  return found.operator;
 }
 
 const NOBODY_MAY =

@@ -44,7 +44,7 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
   forbidden: [
     403,
     "This needs the operator's credentials",
-    "Send an operator's secret as a bearer token, or come through Cloudflare Access.",
+    "Send an operator's secret as a bearer token, sign in, or come through Cloudflare Access.",
   ],
   "not-found": [404, "There is nothing here", "See docs/protocol.md for the paths."],
   "one-sender": [

@@ -1,9 +1,10 @@
-// The Worker's MAC keys. With them it recognises what it has issued (kids, challenges) without having stored it. They
-// prove no identity: the keys of machines and join tokens do.
+// The Worker's MAC keys. With them it recognises what it has issued (kids, challenges, sessions) without having stored it.
+// They prove no identity: the keys of machines and join tokens do, and the registry's row of a session.
 import { base64url, type CryptoKey } from "jose";
 
 /** What a MAC is made for. Each purpose has a key of its own, so that no MAC can be used for another purpose. */
-export type MacPurpose = "kid" | "challenge";
+export type MacPurpose = "kid" | DerivedPurpose;
+type DerivedPurpose = "challenge" | "session";
 
 /** The first of the configured keys signs; all of them verify, for ever. */
 export interface MacKey {
@@ -13,8 +14,11 @@ export interface MacKey {
 }
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
-/** The challenges' key is the MAC of this text under the secret, which itself signs kids. */
-const CHALLENGE_KEY = "rollcall-challenge-key";
+/** The other keys are the MACs of these texts under the secret, which itself signs kids. */
+const DERIVED_KEYS: Record<DerivedPurpose, string> = {
+  challenge: "rollcall-challenge-key",
+  session: "rollcall-session-key",
+};
 
 /** Reads `id:base64url id:base64url …`. */
 export function parseMacKeys(configured: string): MacKey[] {
@@ -33,12 +37,13 @@ export function signingKey([first]: readonly MacKey[]): MacKey {
 function macKey(id: string, secret: Uint8Array<ArrayBuffer>): MacKey {
   const imported: Partial<Record<MacPurpose, Promise<CryptoKey>>> = {};
   const ofKids = () => (imported.kid ??= importHmac(secret));
-  const ofChallenges = () => (imported.challenge ??= derived(ofKids()));
-  return { id, hmac: (purpose) => (purpose === "kid" ? ofKids() : ofChallenges()) };
+  const ofOthers = (purpose: DerivedPurpose) => (imported[purpose] ??= derived(ofKids(), purpose));
+  return { id, hmac: (purpose) => (purpose === "kid" ? ofKids() : ofOthers(purpose)) };
 }
 
-async function derived(key: Promise<CryptoKey>): Promise<CryptoKey> {
-  return importHmac(new Uint8Array(await crypto.subtle.sign(HMAC, await key, bytesOf(CHALLENGE_KEY))));
+async function derived(key: Promise<CryptoKey>, purpose: DerivedPurpose): Promise<CryptoKey> {
+  const mac = await crypto.subtle.sign(HMAC, await key, bytesOf(DERIVED_KEYS[purpose]));
+  return importHmac(new Uint8Array(mac));
 }
 
 function importHmac(secret: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {

@@ -1,7 +1,8 @@
-// Decides who an operator is and which role they have: by the secret of a role, or by an assertion of Cloudflare
-// Access. There are no default credentials: a credential that is not configured lets nobody in.
+// Decides who an operator is and which role they have: by a secret, else by a session's cookie, else by an assertion of
+// Cloudflare Access. There are no default credentials: a credential that is not configured lets nobody in.
 import { base64url, type JWTVerifyGetKey } from "jose";
 import type { OperatorRole } from "../../shared/protocol/administration-api.ts";
+import type { SessionAnswer } from "../../shared/protocol/session-answers.ts";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { isSha256 } from "../../shared/deployment/secrets.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -16,15 +17,20 @@ export interface Operator {
   /** For the audit log. */
   who: string;
   role: Role;
+  /** Present: they came by it. */
+  session?: { id: string; expiresAtMs: number };
 }
 
 /** The header that Access adds to requests that it lets through. */
 const ASSERTION = "cf-access-jwt-assertion";
 
+/** Its MAC is by none of our keys; or it is a session's that has ended. */
+export type BadSession = "forged session" | "session over";
+
 /** For the log alone: the answer does not say why somebody is no operator. */
 export type NoOperator =
-  /** `another site`: a page of another site sent this from an operator's browser. */
-  | { reason: "no credentials" | "another secret" | "another site" }
+  /** `another site`: a page of another site may have sent this from an operator's browser. */
+  | { reason: "no credentials" | "another secret" | "another site" | BadSession }
   /** No credential is configured by which anybody could get in. */
   | { reason: "nobody may" }
   | { reason: "assertion refused"; error: string };
@@ -35,6 +41,8 @@ export interface CredentialLookups {
   accessKeysOf: (team: string) => JWTVerifyGetKey;
   /** The operator whose secret has this SHA-256, in base64url; null: nobody has it (any more). Typically the registry's. */
   operatorWith: (sha256: string) => Promise<Operator | null>;
+  /** Whose session the request's cookie is; null: it has none. */
+  session: (() => Promise<Operator | BadSession>) | null;
 }
 
 const OPERATOR_SECRET_PREFIX = "rco_";
@@ -52,11 +60,19 @@ export async function operatorOf(
   request: Request,
   secret: string | null,
   env: Environment,
-  { accessKeysOf, operatorWith }: CredentialLookups,
+  { accessKeysOf, operatorWith, session }: CredentialLookups,
 ): Promise<Result<Operator, NoOperator>> {
   const isNamed = secret !== null && isOperatorSecret(secret);
   const named = isNamed ? await operatorWith(await digestOf(secret)) : null;
   if (named) return success(named);
+  let bad: BadSession | null = null;
+  // Who says who they are is not taken for somebody else, whom their browser would sign in.
+  if (session !== null && !request.headers.has("authorization")) {
+    if (isUnproven(request, env)) return failure({ reason: "another site" });
+    const found = await session();
+    if (typeof found === "object") return success(found);
+    bad = found;
+  }
   // Whoever has a name could get in all the same: who has none is refused like everybody, and counted.
   if (!mayAnybody(env)) return failure({ reason: isNamed ? "another secret" : "nobody may" });
   if (secret !== null) {
@@ -66,23 +82,29 @@ export async function operatorOf(
     return failure({ reason: "another secret" });
   }
   const assertion = request.headers.get(ASSERTION);
-  if (assertion === null) return failure({ reason: "no credentials" });
+  if (assertion === null) return failure({ reason: bad ?? "no credentials" });
   // Access recognizes a browser by its cookie, which it also sends for other sites' pages.
-  if (isCrossSite(request, origins(env))) return failure({ reason: "another site" });
+  if (isCrossSite(request, env)) return failure({ reason: "another site" });
   const who = await accessIdentity(assertion, env, accessKeysOf);
   if (!who.ok) return failure({ reason: "assertion refused", error: who.error });
   return success({ who: who.value, role: isAdmin(who.value, env.ACCESS_ADMINS) ? "admin" : "view" });
 }
 
 /** Is there a credential by which an operator could get in? */
-function mayAnybody({
+function mayAnybody(env: Environment): boolean {
+  const { secret, access } = waysIn(env);
+  return secret || access;
+}
+
+/** Which ways in are configured. Operators with names are not: the registry has them. */
+export function waysIn({
   ADMIN_SECRET_SHA256,
   VIEW_SECRET_SHA256,
   ACCESS_TEAM,
   ACCESS_AUD,
-}: Environment): boolean {
+}: Environment): SessionAnswer["ways"] {
   const hashes = [ADMIN_SECRET_SHA256, VIEW_SECRET_SHA256].flatMap(hashesOf);
-  return hashes.length > 0 || Boolean(ACCESS_TEAM && ACCESS_AUD);
+  return { secret: hashes.length > 0, access: Boolean(ACCESS_TEAM && ACCESS_AUD) };
 }
 
 /** What is no hash lets nobody in, and keeps nobody out who has another one. */
@@ -111,10 +133,21 @@ function isAdmin(who: string, admins = ""): boolean {
   return admins.toLowerCase().split(/\s+/).includes(who.toLowerCase());
 }
 
-/** Programs that are no browsers send neither header. */
-function isCrossSite(request: Request, own: readonly string[]): boolean {
+/** Does a browser say that a page of another site sent this? Programs that are no browsers send neither header. */
+export function isCrossSite(request: Request, env: Environment): boolean {
   const site = request.headers.get("sec-fetch-site");
   const origin = request.headers.get("origin");
   if (site !== null && site !== "same-origin" && site !== "none") return true;
-  return origin !== null && !own.includes(origin);
+  return origin !== null && origin !== new URL(request.url).origin && !origins(env).includes(origin);
+}
+
+/**
+ * May another site's page have sent this? Of what a cookie signs, a change and a WebSocket have to prove the contrary:
+ * a browser that says nothing of a page is not believed.
+ */
+function isUnproven(request: Request, env: Environment): boolean {
+  if (isCrossSite(request, env)) return true;
+  const isLook = request.method === "GET" || request.method === "HEAD";
+  if (isLook && !request.headers.has("upgrade")) return false;
+  return request.headers.get("sec-fetch-site") !== "same-origin" && !request.headers.has("origin");
 }

@@ -9,7 +9,7 @@ export type AuditRequest = Omit<AuditQuery, "format" | "limit"> & { limit: numbe
 interface LogRecord<Action> {
   who: string;
   what: Action;
-  /** A Node's name, a token's ID, an operator, or the number of a bulk. */
+  /** A Node's name, the ID of a token or a session, an operator, or the number of a bulk. */
   target: string;
   detail?: string;
 }
@@ -18,6 +18,10 @@ interface LogRecord<Action> {
 export type AuditRecord = LogRecord<
   | "operator.create"
   | "operator.revoke"
+  | "session.start"
+  | "session.end"
+  | "session.revoke"
+  | "session.code"
   | "change.refuse"
   | "bulk.start"
   | "bulk.stop"

@@ -1,6 +1,7 @@
 // Executes actions on many machines, one action after the other, no faster than an apiserver can bear, in turns of the
 // registry's alarm. An eviction loses nothing: what was begun is completed, what was not is begun.
 import type { Result } from "../../shared/result.ts";
+import type { Environment } from "../env.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
 import {
   beginMachine,
@@ -37,6 +38,20 @@ export interface BulkSurroundings {
   nowMs: () => number;
   /** Typically setTimeout. */
   pause: (ms: number) => Promise<void>;
+}
+
+/** Those of the registry's object. */
+export function bulkSurroundings(
+  storage: DurableObjectStorage,
+  { NODES }: Pick<Environment, "NODES">,
+): BulkSurroundings {
+  return {
+    sql: storage.sql,
+    atomically: (act) => storage.transactionSync(act),
+    order: (name, order) => orderMachine(NODES.getByName(name), name, order),
+    nowMs: () => Date.now(),
+    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  };
 }
 
 /** A machine's object, of which either may never come back. */

@@ -71,15 +71,31 @@ export function revokeOperator(sql: SqlStorage, name: string, nowMs: number): Re
 
 /** The operator whose secret has this SHA-256; null: nobody has it, or not any more. Notes that it was used. */
 export function useOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
-  const query = "SELECT * FROM operators WHERE sha256 = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?";
-  const [row] = sql.exec<OperatorRow>(query, sha256, nowMs);
+  const row = operatorRow(sql, sha256, nowMs);
   if (!row) return null;
-  const { name, role, expires_at_ms: expiresAtMs } = row;
+  const { name } = row;
   const sinceMs = nowMs - (row.used_at_ms ?? 0);
   if (sinceMs < 0 || sinceMs >= USE_NOTED_EVERY_MS)
     sql.exec("UPDATE operators SET used_at_ms = ? WHERE name = ?", nowMs, name);
-  return { name, role, expiresAtMs };
+  return named(row);
 }
+
+/** The same, and notes nothing. */
+export function findOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
+  const row = operatorRow(sql, sha256, nowMs);
+  return row ? named(row) : null;
+}
+
+function operatorRow(sql: SqlStorage, sha256: string, nowMs: number): OperatorRow | undefined {
+  const query = "SELECT * FROM operators WHERE sha256 = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?";
+  return sql.exec<OperatorRow>(query, sha256, nowMs).toArray()[0];
+}
+
+const named = ({ name, role, expires_at_ms: expiresAtMs }: OperatorRow): NamedOperator => ({
+  name,
+  role,
+  expiresAtMs,
+});
 
 function listed(row: OperatorRow, nowMs: number): ListedOperator {
   const { name, role, created_by: createdBy, used_at_ms: usedAtMs, revoked_at_ms: revokedAtMs } = row;

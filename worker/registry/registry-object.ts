@@ -42,7 +42,7 @@ import {
   startRemovals,
   stopBulk,
 } from "./bulk.ts";
-import { BULK_PACE, bulkTurn, orderMachine } from "./bulk-runner.ts";
+import { BULK_PACE, bulkSurroundings, bulkTurn } from "./bulk-runner.ts";
 import {
   createOperator,
   listOperators,
@@ -71,6 +71,7 @@ import { type RefusedChange, noteRefusedChange } from "./refused-changes.ts";
 import { Refusals } from "./refusals.ts";
 import { listRevocations } from "./revocations.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
+import { fromText, type SessionHolder, Sessions, type SignInRequest } from "./sessions.ts";
 import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
 
 export class RegistryObject extends DurableObject<Environment> {
@@ -79,6 +80,7 @@ export class RegistryObject extends DurableObject<Environment> {
   readonly #apiserver: ApiserverProbe;
   readonly #pending: PendingTeller;
   readonly #alarm: LazyAlarm;
+  readonly #sessions: Sessions;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -87,6 +89,7 @@ export class RegistryObject extends DurableObject<Environment> {
     migrate(ctx.storage, REGISTRY_MIGRATIONS);
     this.#sql = ctx.storage.sql;
     this.#refusals = new Refusals(this.#sql);
+    this.#sessions = new Sessions(this.#sql, env);
     this.#pending = new PendingTeller({
       sql: this.#sql,
       nowMs: () => Date.now(),
@@ -254,9 +257,9 @@ export class RegistryObject extends DurableObject<Environment> {
   async createOperator(request: NewOperator, createdBy: string): Promise<Result<CreatedOperator>> {
     const { secret, sha256 } = await mintOperatorSecret();
     const detail = `${request.role}, ${request.expiresInSeconds} s`;
-    const created = this.#changing(
-      { who: createdBy, what: "operator.create", target: request.name, detail },
-      () => createOperator(this.#sql, { request, sha256, createdBy }, Date.now()),
+    const record = { who: createdBy, what: "operator.create", target: request.name, detail } as const;
+    const created = this.#changing(record, () =>
+      createOperator(this.#sql, { request, sha256, createdBy }, Date.now()),
     );
     return created.ok ? success({ ...created.value, secret }) : created;
   }
@@ -275,6 +278,32 @@ export class RegistryObject extends DurableObject<Environment> {
   /** The operator whose secret has this SHA-256; null: nobody has it (any more). */
   useOperator(sha256: string): NamedOperator | null {
     return useOperator(this.#sql, sha256, Date.now());
+  }
+
+  /** An operator has signed in. The error: why there is no session. */
+  startSession(request: SignInRequest) {
+    return this.ctx.storage.transactionSync(() => this.#sessions.start(request, Date.now()));
+  }
+
+  /** null: there is none with this ID (any more). Writes nothing. */
+  session(id: string) {
+    return this.#sessions.find(id, Date.now());
+  }
+
+  /** Newest first. */
+  listSessions() {
+    return this.#sessions.list(Date.now());
+  }
+
+  /** The error: there is no such session. */
+  endSession(id: string, who: string, what: "session.end" | "session.revoke"): Result<null> {
+    return this.#changing({ who, what, target: id }, () => this.#sessions.end(id));
+  }
+
+  /** Keeps a code, by its SHA-256; returns when it ends. The error: too many are out. */
+  addSessionCode(code: string, by: SessionHolder, address: string): Result<number> {
+    const record = { who: by.who, what: "session.code", target: by.who, detail: fromText(address) } as const;
+    return this.#changing(record, () => this.#sessions.addCode(code, by, Date.now()));
   }
 
   noteRefusedChange(refused: RefusedChange): void {
@@ -320,8 +349,7 @@ export class RegistryObject extends DurableObject<Environment> {
   async removeSilentNodes(): Promise<void> {
     const days = removeSilentNodesDays(this.env);
     if (days === null) return;
-    const silent = await fleetIndex(this.env).silentFor(days);
-    const names = silent.map(({ name }) => name);
+    const names = (await fleetIndex(this.env).silentFor(days)).map(({ name }) => name);
     const started = this.ctx.storage.transactionSync(() => startRemovals(this.#sql, names, Date.now()));
     if (started) await this.#alarm.atLatest(Date.now());
   }
@@ -331,13 +359,7 @@ export class RegistryObject extends DurableObject<Environment> {
     this.#alarm.rang();
     let nextMs: number | null = Date.now() + BULK_PACE.againMs;
     try {
-      nextMs = await bulkTurn({
-        sql: this.#sql,
-        atomically: (act) => this.ctx.storage.transactionSync(act),
-        order: (name, order) => orderMachine(this.env.NODES.getByName(name), name, order),
-        nowMs: () => Date.now(),
-        pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-      });
+      nextMs = await bulkTurn(bulkSurroundings(this.ctx.storage, this.env));
     } catch (error) {
       console.error(JSON.stringify({ message: "a turn of a bulk failed", error: String(error) }));
     }

@@ -90,4 +90,12 @@ export const REGISTRY_MIGRATIONS: readonly string[] = [
      bulk INTEGER NOT NULL, name TEXT NOT NULL, generation INTEGER NOT NULL, tries INTEGER NOT NULL,
      unpinned INTEGER, failure TEXT, PRIMARY KEY (bulk, name)
    ) WITHOUT ROWID;`,
+  // Operators who have signed in from a browser. A secret is known by its SHA-256, and a code is.
+  `CREATE TABLE sessions (
+     id TEXT PRIMARY KEY, who TEXT NOT NULL, role TEXT NOT NULL, secret TEXT NOT NULL, created_at_ms INTEGER NOT NULL,
+     expires_at_ms INTEGER NOT NULL, address TEXT NOT NULL, browser TEXT NOT NULL
+   ) WITHOUT ROWID;
+   CREATE TABLE session_codes (
+     code TEXT PRIMARY KEY, who TEXT NOT NULL, role TEXT NOT NULL, secret TEXT NOT NULL, expires_at_ms INTEGER NOT NULL
+   ) WITHOUT ROWID;`,
 ];

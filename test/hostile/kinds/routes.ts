@@ -27,6 +27,11 @@ const OPERATOR_ROUTES = [
   ["GET", "/v1/operators"],
   ["POST", "/v1/operators"],
   ["DELETE", "/v1/operators/x"],
+  ["POST", "/v1/session"],
+  ["DELETE", "/v1/session"],
+  ["POST", "/v1/session/codes"],
+  ["GET", "/v1/sessions"],
+  ["DELETE", "/v1/sessions/x"],
   ["GET", "/v1/revocations?limit=1"],
   ["GET", "/v1/settings"],
   ["GET", "/v1/silent-nodes?days=1"],
@@ -121,6 +126,10 @@ function credentials(draw: Draw): Record<string, string | string[]> {
       "cf-access-authenticated-user-email": "admin@example.com",
       cookie: `CF_Authorization=${assertion(draw)}`,
     },
+    {
+      cookie: `__Host-rollcall=${random.pick(["", guess, `1.${"A".repeat(22)}.9999999999999.${"A".repeat(43)}`])}`,
+      "sec-fetch-site": "same-origin",
+    },
     { "x-forwarded-user": "admin", "x-http-method-override": "GET", "x-original-url": "/livez" },
     { origin: "https://evil.test", "access-control-request-method": "POST" },
   ]);
@@ -135,6 +144,8 @@ export const routeKinds: Record<string, Kind> = {
       "{}",
       '{"names":"*","expiresInSeconds":60,"uses":9}',
       '{"name":"thief","role":"admin","expiresInSeconds":60}',
+      '{"secret":"guessed"}',
+      '{"code":"AAAAAAAAAAAAAAAAAAAAAA"}',
       '{"action":"forget","names":["live-1"],"dryRun":true}',
       `{"thumbprint":"${"A".repeat(43)}"}`,
     ];

@@ -55,8 +55,8 @@ export const freshnessMutants = [
     [
       "a MAC key for challenges alone",
       MAC_KEYS,
-      'purpose === "kid" ? ofKids() : ofChallenges()',
-      "purpose ? ofKids() : ofChallenges()",
+      'purpose === "kid" ? ofKids() : ofOthers(purpose)',
+      "purpose ? ofKids() : ofOthers(purpose)",
       CHALLENGE_TEST,
       "a MAC for a kid of the same words",
     ],

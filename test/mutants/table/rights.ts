@@ -423,7 +423,7 @@ export const rightsMutants = [
     [
       "no origin but ours",
       OPERATOR,
-      "return origin !== null && !own.includes(origin);",
+      "return origin !== null && origin !== new URL(request.url).origin && !origins(env).includes(origin);",
       "return false;",
       OPERATORS_TEST,
       "another origin's page",

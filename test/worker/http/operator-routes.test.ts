@@ -69,6 +69,7 @@ const asked = (request: Request, isolate: Isolate, more: object = {}) =>
 const lookups = ({ accessKeys }: Isolate): CredentialLookups => ({
   accessKeysOf: accessKeys,
   operatorWith: async () => null,
+  session: null,
 });
 const freshIsolate = () => newIsolate((url, init) => fetch(url, init));
 
@@ -278,6 +279,10 @@ describe.each([
   ["GET", "/v1/operators"],
   ["POST", "/v1/operators"],
   ["DELETE", "/v1/operators/x"],
+  ["DELETE", "/v1/session"],
+  ["POST", "/v1/session/codes"],
+  ["GET", "/v1/sessions"],
+  ["DELETE", "/v1/sessions/x"],
   ["GET", "/v1/revocations"],
   ["GET", "/v1/settings"],
   ["GET", "/v1/silent-nodes"],

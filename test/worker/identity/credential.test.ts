@@ -11,7 +11,10 @@ const ENV = {
   ADMIN_SECRET_SHA256: `${base64url.encode(new Uint8Array(32))} ${admin}`,
   VIEW_SECRET_SHA256: view!,
 };
-const operatorWith = (role: string) => async (sha256: string) => (sha256 === named ? { role } : null);
+const keepers = (role: string) => ({
+  operatorWith: async (sha256: string) => (sha256 === named ? { role } : null),
+  sessionWith: async (id: string) => (id === "there" ? {} : null),
+});
 
 const cases: [situation: string, credential: Credential, env: object, role: string, good: boolean][] = [
   ["the second admin secret", { sha256: admin! }, {}, "", true],
@@ -20,12 +23,14 @@ const cases: [situation: string, credential: Credential, env: object, role: stri
   ["an operator's own", { sha256: named! }, {}, "view", true],
   ["one who may read metrics alone", { sha256: named! }, {}, "metrics", false],
   ["of nobody any more", { sha256: "x" }, {}, "view", false],
+  ["a session that is there", { session: "there" }, {}, "", true],
+  ["a session that has ended", { session: "ended" }, {}, "", false],
   ["an assertion until now", { untilMs: 1000 }, {}, "", false],
   ["an assertion until later", { untilMs: 1001 }, {}, "", true],
   ["an assertion where Access is off", { untilMs: 1001 }, { ACCESS_TEAM: "" }, "", false],
 ];
 it.each(cases)("%s → %5$s", async (_, credential, env, role, good) => {
-  expect(await isGood(credential, { ...ENV, ...env }, 1000, operatorWith(role))).toBe(good);
+  expect(await isGood(credential, { ...ENV, ...env }, 1000, keepers(role))).toBe(good);
 });
 
 it("what is kept: a hash, or a time", async () => {

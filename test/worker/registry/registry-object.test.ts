@@ -24,7 +24,8 @@ const within = <Result>(name: string, act: (storage: DurableObjectStorage) => Re
 
 /** An empty registry that has run so many of the migrations. */
 function beginAgain(storage: DurableObjectStorage, migrations: number): void {
-  const tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '[_s]*_*'";
+  const tables =
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_*' AND name NOT GLOB 'sqlite_*'";
   for (const { name } of storage.sql.exec<{ name: string }>(tables).toArray())
     storage.sql.exec(`DROP TABLE ${name}`);
   migrate(storage, REGISTRY_MIGRATIONS.slice(0, migrations));
@@ -35,7 +36,7 @@ const OLD_REGISTRY = `
   DROP TABLE tokens; DROP TABLE enrolments; DROP TABLE tombstones; DROP TABLE pins; DROP TABLE pending;
   DROP TABLE generation; DROP TABLE audit; DROP TABLE machine_log; DROP TABLE origin_uses; DROP TABLE refusal_log; DROP TABLE refusal_counts;
   DROP TABLE operators; DROP TABLE refused_changes; DROP TABLE bulk_plans; DROP TABLE bulks; DROP TABLE bulk_machines;
-  DROP TABLE migrations;
+  DROP TABLE sessions; DROP TABLE session_codes; DROP TABLE migrations;
   CREATE TABLE tokens (
     id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
     uses INTEGER NOT NULL, used INTEGER NOT NULL, without_facts_only_taint INTEGER NOT NULL

@@ -1,0 +1,177 @@
+// The routes by which operators sign in from a browser and out again, and see who has. A request with a session's cookie
+// is its operator's on every route of theirs (operator-access.ts).
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type {
+  ListedSession,
+  SessionAnswer,
+  SessionCode,
+  SessionsAnswer,
+  StartedSession,
+} from "../../shared/protocol/session-answers.ts";
+import { type SignIn, signInSchema } from "../../shared/protocol/session-api.ts";
+import { FACTS_LIMITS, SESSION_LIMITS } from "../../shared/protocol/limits.ts";
+import { registry } from "../env.ts";
+import { credentialOf } from "../identity/credential.ts";
+import { digestOf } from "../identity/jwt.ts";
+import { randomNonce } from "../identity/nonce.ts";
+import { isCrossSite, type Operator, waysIn } from "../identity/operator.ts";
+import { newSessionToken, sessionId } from "../identity/session-token.ts";
+import type { KeptSession, NoSession, SignInRequest } from "../registry/sessions.ts";
+import { shortened } from "../storage/shortened.ts";
+import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
+import {
+  administrator,
+  findOperator,
+  operator,
+  operatorWithSecret,
+  refuseOperator,
+  refuseRole,
+  viewer,
+} from "./operator-access.ts";
+import { noQuery } from "./queries.ts";
+import { type App, bearer, invalidBody, json, refuse } from "./responses.ts";
+import { clearSessionCookie, sessionCookie, setSessionCookie } from "./session-cookie.ts";
+
+export const sessionRoutes = new Hono<App>();
+
+const smallBody = bodyLimit({
+  maxSize: SESSION_LIMITS.bodyBytes,
+  onError: () =>
+    refuse("body-too-large", { detail: `Here a body may have at most ${SESSION_LIMITS.bodyBytes} bytes.` }),
+});
+
+/** Nothing else looks like a code, so that nothing else is looked up. */
+const isCode = (text: string) => /^[\w-]{22}$/.test(text);
+
+sessionRoutes.post("/v1/session", smallBody, noQuery, async (c) => {
+  const early = refuseEarly(c);
+  if (early) return early;
+  // Else another site could sign a browser in as somebody whom it knows.
+  if (isCrossSite(c.req.raw, c.env)) return refuseUnproven(c, "forbidden");
+  const body = signInSchema.safeParse(await json(c.req.raw));
+  if (!body.success) return invalidBody(body.error);
+  const by = await signInBy(c, body.data);
+  if (by instanceof Response) return by;
+  const nonce = randomNonce();
+  const from = { address: addressOf(c), browser: c.req.header("user-agent") ?? "" };
+  const started = await registry(c.env).startSession({ id: await sessionId(nonce), by, ...from });
+  if (!started.ok) return noSession(c, started.error);
+  const { who, role, createdAtMs, expiresAtMs } = started.value;
+  const macKeys = c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
+  const token = await newSessionToken(macKeys, { nonce, expiresAtMs });
+  setSessionCookie(c, token, Math.round((expiresAtMs - createdAtMs) / 1000));
+  return c.json({ who, role, expiresAt: timeOf(expiresAtMs) } satisfies StartedSession, 201);
+});
+
+async function signInBy(c: Context<App>, { secret, code }: SignIn): Promise<SignInRequest["by"] | Response> {
+  if (code !== undefined)
+    return isCode(code) ? { code: await digestOf(code) } : refuseUnproven(c, "forbidden");
+  const found = await operatorWithSecret(c, secret ?? "");
+  if (!found.ok) return refuseOperator(c, found.error);
+  const { who, role } = found.value;
+  const refused = await refuseRole(c, found.value, true);
+  // Where nothing is refused the role is one of the two: this says so to the compiler.
+  return (
+    refused ??
+    (role === "metrics" ? refuse("forbidden") : { who, role, secret: await digestOf(secret ?? "") })
+  );
+}
+
+function noSession(c: Context<App>, reason: NoSession): Response | Promise<Response> {
+  if (reason === "refused") return refuseUnproven(c, "forbidden");
+  if (reason === "too many sessions")
+    return tooMany(`There are ${SESSION_LIMITS.sessions} sessions, and none is yours: end some.`, 60);
+  const detail = `An operator may sign in ${SESSION_LIMITS.signInsADay} times a day (UTC).`;
+  return tooMany(detail, 3600);
+}
+
+const tooMany = (detail: string, retryAfterSeconds: number) =>
+  refuse("rate-limited", { detail, retryAfterSeconds });
+
+/** For a page that does not know yet whether somebody has signed in: who sends nothing has failed at nothing. */
+sessionRoutes.get("/v1/session", noQuery, async (c) => {
+  const found = await findOperator(c);
+  const answer = (operator: SessionAnswer["operator"]) =>
+    c.json({ operator, ways: waysIn(c.env) } satisfies SessionAnswer);
+  if (found.ok) {
+    const refused = await refuseRole(c, found.value, true);
+    return refused ?? answer(await shownOperator(c, found.value));
+  }
+  const { reason } = found.error;
+  const isCredential = c.req.header("authorization") !== undefined;
+  const isOver = reason === "session over" || reason === "forged session" || reason === "nobody may";
+  if (isCredential || !(isOver || reason === "no credentials")) return refuseOperator(c, found.error);
+  if (reason === "forged session") {
+    const refused = await refuseUnproven(c, "forbidden");
+    if (refused.status === 429) return refused;
+  }
+  if (sessionCookie(c) !== null) clearSessionCookie(c);
+  return answer(null);
+});
+
+async function shownOperator(c: Context<App>, { who, role, session }: Operator) {
+  if (session) return { who, role, by: "session" as const, expiresAt: timeOf(session.expiresAtMs) };
+  const secret = bearer(c.req.header("authorization"));
+  if (secret !== null) return { who, role, by: "secret" as const, expiresAt: null };
+  const credential = await credentialOf(null, c.req.header("cf-access-jwt-assertion") ?? "");
+  const expiresAt = "untilMs" in credential ? timeOf(credential.untilMs) : null;
+  return { who, role, by: "access" as const, expiresAt };
+}
+
+/** Who came by no session is signed out as well: none of this browser's is left. */
+sessionRoutes.delete("/v1/session", viewer, noQuery, async (c) => {
+  const { who, session } = c.var.operator;
+  if (session) await endSession(c, session.id, who, "session.end");
+  clearSessionCookie(c);
+  return c.body(null, 204);
+});
+
+/** By a secret alone: a session that could make another would outlive the time that it has. */
+sessionRoutes.post("/v1/session/codes", operator, noQuery, async (c) => {
+  const secret = bearer(c.req.header("authorization"));
+  if (secret === null) return refuse("forbidden", { detail: SECRET_NEEDED });
+  const { who } = c.var.operator;
+  const code = randomNonce();
+  const maker = { who, role: "admin", secret: await digestOf(secret) } as const;
+  const added = await registry(c.env).addSessionCode(await digestOf(code), maker, addressOf(c));
+  if (!added.ok)
+    return tooMany(`At most ${SESSION_LIMITS.codes} codes are out at once.`, SESSION_LIMITS.codeSeconds);
+  return c.json({ code, expiresAt: timeOf(added.value) } satisfies SessionCode, 201);
+});
+
+const SECRET_NEEDED =
+  "A code stands for the secret that it is made with: send one as a bearer token. Whoever comes through Cloudflare " +
+  "Access needs none, and a session makes none, lest it outlive its time.";
+
+sessionRoutes.get("/v1/sessions", administrator, noQuery, async (c) => {
+  const own = c.var.operator.session?.id;
+  const sessions = await registry(c.env).listSessions();
+  return c.json({ sessions: sessions.map((each) => listed(each, own)) } satisfies SessionsAnswer);
+});
+
+sessionRoutes.delete("/v1/sessions/:id", administrator, noQuery, async (c) =>
+  (await endSession(c, c.req.param("id"), c.var.operator.who, "session.revoke"))
+    ? c.body(null, 204)
+    : refuse("not-found"),
+);
+
+async function endSession(
+  c: Context<App>,
+  id: string,
+  who: string,
+  what: "session.end" | "session.revoke",
+): Promise<boolean> {
+  const ended = await registry(c.env).endSession(id, who, what);
+  c.get("isolate").operators.delete(id);
+  return ended.ok;
+}
+
+function listed({ createdAtMs, expiresAtMs, ...session }: KeptSession, own?: string): ListedSession {
+  const times = { createdAt: timeOf(createdAtMs), expiresAt: timeOf(expiresAtMs) };
+  return { ...session, ...times, isThis: session.id === own };
+}
+
+const addressOf = (c: Context<App>) =>
+  shortened(c.req.header("cf-connecting-ip") ?? "", FACTS_LIMITS.addressLength);
+const timeOf = (ms: number) => new Date(ms).toISOString();

@@ -1,0 +1,164 @@
+// Operators who have signed in from a browser, and the codes that sign one in. A session lasts no longer than the secret
+// that it was begun with, and may no more than that may now. Knows no secret and no code: their SHA-256 alone.
+import { SESSION_LIMITS } from "../../shared/protocol/limits.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+import type { Environment } from "../env.ts";
+import { configuredRole } from "../identity/credential.ts";
+import { shortened } from "../storage/shortened.ts";
+import { audit } from "./audit.ts";
+import { findOperator } from "./operators.ts";
+import { countToday } from "./refused-changes.ts";
+
+/** A role that has sessions. */
+type SessionRole = "view" | "admin";
+
+/** Whose session it is, and by what. */
+export interface SessionHolder {
+  who: string;
+  role: SessionRole;
+  /** The secret's SHA-256, in base64url. */
+  secret: string;
+}
+
+export interface SignInRequest {
+  /** Of the new session. */
+  id: string;
+  by: SessionHolder | { code: string };
+  /** From where; "": the platform does not say. */
+  address: string;
+  /** What it says it is. */
+  browser: string;
+}
+
+export interface KeptSession {
+  id: string;
+  who: string;
+  /** As of now. */
+  role: SessionRole;
+  createdAtMs: number;
+  expiresAtMs: number;
+  address: string;
+  browser: string;
+}
+
+/** `refused`: the code or secret is not good (any more). `too many`: sessions, or of this operator sign-ins today. */
+export type NoSession = "refused" | "too many sessions" | "too many sign-ins";
+
+type HolderRow = { who: string; role: SessionRole; secret: string; expires_at_ms: number };
+type SessionRow = HolderRow & { id: string; created_at_ms: number; address: string; browser: string };
+
+export class Sessions {
+  readonly #sql: SqlStorage;
+  readonly #env: Environment;
+
+  constructor(sql: SqlStorage, env: Environment) {
+    this.#sql = sql;
+    this.#env = env;
+  }
+
+  /** Call it in a transaction. A code is good once: for a session, and not for one that finds no room. */
+  start({ id, by, address, browser }: SignInRequest, nowMs: number): Result<KeptSession, NoSession> {
+    const holder = "code" in by ? this.#holderOf(by.code, nowMs) : by;
+    const now = holder && this.#now(holder, nowMs);
+    if (!holder || !now) return failure("refused");
+    const { who, secret } = holder;
+    const { signInsADay } = SESSION_LIMITS;
+    if (countToday(this.#sql, `sign-ins of ${who}`, signInsADay, nowMs) > signInsADay)
+      return failure("too many sign-ins");
+    if (!this.#makeRoom(secret, nowMs)) return failure("too many sessions");
+    if ("code" in by) this.#sql.exec("DELETE FROM session_codes WHERE code = ?", by.code);
+    const expiresAtMs = Math.min(nowMs + 1000 * SESSION_LIMITS.lifeSeconds, now.expiresAtMs);
+    const insert = "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING *";
+    const text = shortened(browser, SESSION_LIMITS.browserLength);
+    const row = this.#sql
+      .exec<SessionRow>(insert, id, who, now.role, secret, nowMs, expiresAtMs, address, text)
+      .one();
+    const detail = `${now.role}${"code" in by ? " by a code" : ""}, ${fromText(address)}`;
+    audit(this.#sql, { who, what: "session.start", target: id, detail }, nowMs);
+    return success(kept(row, now.role));
+  }
+
+  /** null: there is none, or not any more. */
+  find(id: string, nowMs: number): KeptSession | null {
+    const query = "SELECT * FROM sessions WHERE id = ? AND expires_at_ms > ?";
+    const [row] = this.#sql.exec<SessionRow>(query, id, nowMs);
+    const now = row && this.#now(row, nowMs);
+    return now ? kept(row, now.role) : null;
+  }
+
+  /** Those that are good, newest first. */
+  list(nowMs: number): KeptSession[] {
+    const query = "SELECT * FROM sessions WHERE expires_at_ms > ? ORDER BY created_at_ms DESC, id";
+    const rows = this.#sql.exec<SessionRow>(query, nowMs).toArray();
+    return rows.flatMap((row) => {
+      const now = this.#now(row, nowMs);
+      return now ? [kept(row, now.role)] : [];
+    });
+  }
+
+  end(id: string): Result<null> {
+    const ended = this.#sql.exec("DELETE FROM sessions WHERE id = ? RETURNING 1", id).toArray();
+    return ended.length > 0 ? success(null) : failure("no session has this ID");
+  }
+
+  /** Returns when it ends. */
+  addCode(code: string, { who, role, secret }: SessionHolder, nowMs: number): Result<number> {
+    this.#sql.exec("DELETE FROM session_codes WHERE expires_at_ms <= ?", nowMs);
+    if (this.#count("session_codes") >= SESSION_LIMITS.codes) return failure("too many codes are out");
+    const endsMs = nowMs + 1000 * SESSION_LIMITS.codeSeconds;
+    this.#sql.exec("INSERT INTO session_codes VALUES (?, ?, ?, ?, ?)", code, who, role, secret, endsMs);
+    return success(endsMs);
+  }
+
+  #holderOf(code: string, nowMs: number): SessionHolder | null {
+    const query = "SELECT * FROM session_codes WHERE code = ? AND expires_at_ms > ?";
+    return this.#sql.exec<HolderRow>(query, code, nowMs).toArray()[0] ?? null;
+  }
+
+  /** What the secret is good for now: no more than it was then. null: for nothing. */
+  #now({ role, secret }: SessionHolder, nowMs: number): { role: SessionRole; expiresAtMs: number } | null {
+    const configured = configuredRole(secret, this.#env);
+    const found = configured
+      ? { role: configured, expiresAtMs: Infinity }
+      : findOperator(this.#sql, secret, nowMs);
+    if (!found || found.role === "metrics") return null;
+    return { role: role === "admin" ? found.role : role, expiresAtMs: found.expiresAtMs };
+  }
+
+  /** What has ended goes first, then the oldest of the same secret. False: others have all the room. */
+  #makeRoom(secret: string, nowMs: number): boolean {
+    this.#sql.exec("DELETE FROM sessions WHERE expires_at_ms <= ?", nowMs);
+    if (this.#count("sessions") >= SESSION_LIMITS.sessions) this.#forgetRefused(nowMs);
+    const own = this.#sql.exec<{ count: number }>(
+      "SELECT COUNT(*) AS count FROM sessions WHERE secret = ?",
+      secret,
+    );
+    const { count } = own.one();
+    const isFull = this.#count("sessions") >= SESSION_LIMITS.sessions;
+    if (count < SESSION_LIMITS.sessionsOfSecret && !isFull) return true;
+    const oldest = "SELECT id FROM sessions WHERE secret = ? ORDER BY created_at_ms, id LIMIT 1";
+    this.#sql.exec(`DELETE FROM sessions WHERE id IN (${oldest})`, secret);
+    return count > 0;
+  }
+
+  /** Sessions by secrets that are good for nothing any more. */
+  #forgetRefused(nowMs: number): void {
+    const holders = this.#sql.exec<HolderRow>(
+      "SELECT DISTINCT secret, who, role, 0 AS expires_at_ms FROM sessions",
+    );
+    for (const holder of holders.toArray())
+      if (!this.#now(holder, nowMs)) this.#sql.exec("DELETE FROM sessions WHERE secret = ?", holder.secret);
+  }
+
+  #count(table: "sessions" | "session_codes"): number {
+    return this.#sql.exec<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`).one().count;
+  }
+}
+
+/** For the audit log. */
+export const fromText = (address: string) => (address === "" ? "from an unknown address" : `from ${address}`);
+
+function kept(row: SessionRow, role: SessionRole): KeptSession {
+  const { id, who, created_at_ms: createdAtMs, expires_at_ms: expiresAtMs, address, browser } = row;
+  return { id, who, role, createdAtMs, expiresAtMs, address, browser };
+}
