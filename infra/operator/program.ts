@@ -20,6 +20,7 @@ import { muteCommands } from "./notifications/mute-commands.ts";
 import { receiverCommands } from "./notifications/receiver-commands.ts";
 import { originCommands } from "./origin-commands.ts";
 import { readyCommand } from "./ready-command.ts";
+import { sessionCommands } from "./session-commands.ts";
 import { statusCommand } from "./status-command.ts";
 import { tokenCommands } from "./token-commands.ts";
 
@@ -80,6 +81,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   actCommands(program);
   tokenCommands(program);
   operatorCommands(program);
+  sessionCommands(program);
   receiverCommands(program);
   muteCommands(program);
   auditCommand(program);

@@ -1,0 +1,90 @@
+// rollcall page, and rollcall sessions …: who has signed in from a browser, and the link by which one signs in.
+import { Argument } from "commander";
+import {
+  type ListedSession,
+  sessionCodeSchema,
+  sessionsSchema,
+} from "../../shared/protocol/session-answers.ts";
+import { success } from "../../shared/result.ts";
+import { answer, connect, done, fail, print, shown } from "./answer.ts";
+import { ask, readAnswer } from "./client.ts";
+import type { OperatorProgram } from "./operator-program.ts";
+import { pageLink } from "./page-link.ts";
+import { listOf, textOf } from "./render/shown.ts";
+import type { TableColumn } from "./render/table.ts";
+
+const PAGE_HELP = `
+Whoever opens the link first has signed in, as who made it: hand it to nobody else. A session ends after 12 hours, with
+its secret, or by rollcall sessions revoke.`;
+
+const SESSIONS_HELP = `
+Examples:
+  rollcall page
+  rollcall sessions list
+  rollcall sessions revoke 3q2-7wAAAAAAAAAAAAAAAA`;
+
+const COLUMNS: readonly TableColumn<ListedSession>[] = [
+  { head: "ID", of: ({ id }) => id, rank: 0 },
+  { head: "WHO", of: ({ who }) => who, rank: 0 },
+  { head: "ROLE", of: ({ role }) => role, rank: 1 },
+  { head: "CREATED", of: ({ createdAt }) => createdAt, rank: 3 },
+  { head: "EXPIRES", of: ({ expiresAt }) => expiresAt, rank: 4 },
+  { head: "ADDRESS", of: ({ address }) => address, rank: 2 },
+  { head: "BROWSER", of: ({ browser }) => browser, rank: 5, least: 16 },
+];
+
+export function sessionCommands(program: OperatorProgram): void {
+  pageCommand(program);
+  const sessions = program
+    .command("sessions")
+    .description("Who has signed in from a browser.")
+    .addHelpText("after", SESSIONS_HELP);
+  sessions
+    .command("list")
+    .description("All of them, newest first.")
+    .action(() =>
+      answer(
+        program,
+        { method: "GET", path: "/v1/sessions" },
+        shown(sessionsSchema, (sent) =>
+          listOf(sent.sessions, () => COLUMNS, {
+            nameOf: ({ id }) => id,
+            ...(sent.sessions.length === 0 && { above: () => "no sessions\n" }),
+          }),
+        ),
+      ),
+    );
+  sessions
+    .command("revoke")
+    .addArgument(new Argument("<session>", "the session's ID"))
+    .description("The browser is signed out: everywhere within 10 seconds.")
+    .action((id: string) =>
+      answer(
+        program,
+        {
+          method: "DELETE",
+          path: `/v1/sessions/${encodeURIComponent(id)}`,
+          missing: `no session ${id}`,
+        },
+        done(`session ${id} is revoked`),
+      ),
+    );
+}
+
+function pageCommand(program: OperatorProgram): void {
+  program
+    .command("page")
+    .description("Print a link to the page, by which a browser signs in: good once, for 10 minutes.")
+    .addHelpText("after", PAGE_HELP)
+    .action(async () => {
+      const connection = connect(program);
+      if (!connection.ok) return fail(program, connection.error);
+      const sent = await ask(connection.value, { method: "POST", path: "/v1/session/codes" });
+      const made = sent.ok ? readAnswer(sessionCodeSchema, sent.value) : sent;
+      if (!made.ok) return fail(program, made.error);
+      const { code, expiresAt } = made.value;
+      const link = pageLink(connection.value.url, code);
+      const text = `${link}\ngood once, until ${expiresAt}\n`;
+      return print(program, () => success(textOf(() => text)), { link, code, expiresAt });
+    });
+}
