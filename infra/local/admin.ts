@@ -1,6 +1,8 @@
-// The join tokens of a local cluster, minted through the same API that every operator uses.
+// The join tokens of a local cluster, and the link to its page, made through the same API that every operator uses.
 import { mintedTokenSchema } from "../../shared/protocol/operator-answers.ts";
-import { ask, readAnswer } from "../operator/client.ts";
+import { sessionCodeSchema } from "../../shared/protocol/session-answers.ts";
+import { ask, readAnswer, type WorkerConnection } from "../operator/client.ts";
+import { pageLink } from "../operator/page-link.ts";
 
 export interface TokenWish {
   names: string;
@@ -13,10 +15,22 @@ const EXPIRES_IN_SECONDS = 3600;
 
 /** The secret text of a new join token. */
 export async function mintToken(workerUrl: string, adminSecret: string, wish: TokenWish): Promise<string> {
-  const connection = { url: workerUrl, headers: { authorization: `Bearer ${adminSecret}` } };
   const body = { ...wish, expiresInSeconds: EXPIRES_IN_SECONDS };
-  const answer = await ask(connection, { method: "POST", path: "/v1/tokens", body });
+  const answer = await ask(asAdmin(workerUrl, adminSecret), { method: "POST", path: "/v1/tokens", body });
   const minted = answer.ok ? readAnswer(mintedTokenSchema, answer.value) : answer;
   if (!minted.ok) throw new Error(minted.error.says);
   return minted.value.token;
+}
+
+/** By which a browser signs in: good once, and soon. */
+export async function mintPageLink(workerUrl: string, adminSecret: string): Promise<string> {
+  const request = { method: "POST", path: "/v1/session/codes" } as const;
+  const answer = await ask(asAdmin(workerUrl, adminSecret), request);
+  const made = answer.ok ? readAnswer(sessionCodeSchema, answer.value) : answer;
+  if (!made.ok) throw new Error(made.error.says);
+  return pageLink(workerUrl, made.value.code);
+}
+
+function asAdmin(url: string, secret: string): WorkerConnection {
+  return { url, headers: { authorization: `Bearer ${secret}` } };
 }

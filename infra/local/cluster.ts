@@ -8,7 +8,7 @@ import {
 } from "../../node-shim/config/config.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
 import { type Apiserver, startApiserver } from "./cluster-apiserver.ts";
-import { mintToken } from "./admin.ts";
+import { mintPageLink, mintToken } from "./admin.ts";
 import { apiFault } from "./api-fault.ts";
 import { allowWithoutFactsOnlyTaint, applyFile, workerToken } from "./kubernetes.ts";
 import { untilReady } from "./parts.ts";
@@ -32,8 +32,14 @@ function replacesTaint({ inForce }: LoadedConfiguration): boolean {
   return inForce.registerWithTaints !== null;
 }
 
+/** What runs then. */
+interface StartedCluster extends Apiserver {
+  /** The link to the page, by which one browser signs in. */
+  page: string;
+}
+
 /** Starts everything, in the order in which one part needs the other. */
-export async function startCluster(place: Place): Promise<Apiserver> {
+export async function startCluster(place: Place): Promise<StartedCluster> {
   const { flags, progress, folder } = place;
   if (flags.config !== undefined) loadConfiguration(flags.config);
   mkdirSync(join(folder, "logs"), { recursive: true, mode: 0o700 });
@@ -53,7 +59,7 @@ export async function startCluster(place: Place): Promise<Apiserver> {
     await startSimulation(place, workerUrl, secret);
     progress(`${flags.nodes} simulated machines started; ${FAULTS_HINT} ${faultsFile(folder)}`);
   }
-  return apiserver;
+  return { ...apiserver, page: await mintPageLink(workerUrl, secret) };
 }
 
 const faultsFile = (folder: string) => join(folder, "simulated", "faults.json");

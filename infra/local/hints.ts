@@ -9,16 +9,20 @@ interface Running {
   /** For kubectl. */
   kubeconfig: string;
   folder: string;
+  /** With a code by which a browser signs in. */
+  page: string;
 }
 
-/** Three things to try: the cluster, this machine's Node, and the fleet as the Worker sees it. */
-export function nextSteps({ kubeconfig, folder }: Running): string {
+/** Three things to try: the cluster, this machine's Node, and the fleet as the Worker sees it; and the page. */
+export function nextSteps({ kubeconfig, folder, page }: Running): string {
   const kubectl = ["kubectl", "--kubeconfig", kubeconfig];
-  return lines("Try:", [
+  const commands = lines("Try:", [
     [...kubectl, "get", "nodes", "-o", "wide"],
     [...kubectl, "describe", "node", nodeName({})],
     [...ROLLCALL, "--state", folder, "nodes"],
   ]);
+  const another = shellCommand([...ROLLCALL, "--state", folder, "page"]);
+  return `${commands}\nThe page: ${page}\n  (good once, for 10 minutes; \`${another}\` makes another)`;
 }
 
 /** For who has ended it. */

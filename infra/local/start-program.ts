@@ -131,8 +131,8 @@ async function startAll(
     await removeFromUsersCluster(place);
     return null;
   }
-  const { kubeconfig, cluster } = await startCluster(place);
-  progress(`\n${parts.running().map(describe).join("\n")}\n\n${nextSteps({ kubeconfig, folder })}\n`);
+  const { kubeconfig, cluster, page } = await startCluster(place);
+  progress(`\n${parts.running().map(describe).join("\n")}\n\n${nextSteps({ kubeconfig, folder, page })}\n`);
   return cluster.admin;
 }
 

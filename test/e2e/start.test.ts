@@ -130,6 +130,21 @@ function describeStarts(environment: { KUBEBUILDER_ASSETS?: string }): void {
     expect(await heartbeatTime()).toBe(before);
   });
 
+  it("the page's link signs one browser in, by a cookie that plain http takes", async () => {
+    const [, url = "", code = ""] = await start.printed(/^The page: (http:\S+)\/#code=(\S+)$/m);
+    const body = JSON.stringify({ code });
+    const signIn = () => fetch(`${url}/v1/session`, { method: "POST", body });
+    const signedIn = await signIn();
+    expect([signedIn.status, (await signIn()).status]).toEqual([201, 403]);
+    const [cookie = "", ...attributes] = (signedIn.headers.get("set-cookie") ?? "").split("; ");
+    expect(cookie).toMatch(/^rollcall=/);
+    expect(attributes).not.toContain("Secure");
+    const asked = async (headers: Record<string, string>) =>
+      (await fetch(`${url}/v1/session`, { headers })).json();
+    expect(await asked({ cookie })).toMatchObject({ operator: { who: "admin secret", by: "session" } });
+    expect(await asked({})).toMatchObject({ operator: null });
+  });
+
   const kubectl = join(assets ?? "", "kubectl");
   it.skipIf(!existsSync(kubectl)).each<[command: string, ...args: string[]]>([
     ["describe", "node", NODE],

@@ -6,13 +6,16 @@ import type { StartFlags } from "../../../infra/local/place.ts";
 
 const node = hostname().toLowerCase();
 
-it("what to try: the Nodes, this machine's, and the fleet", () => {
-  const running = { kubeconfig: "/my state/kubeconfig", folder: "/my state" };
+it("what to try: the Nodes, this machine's, the fleet, and the page", () => {
+  const page = "http://127.0.0.1:8787/#code=abc";
+  const running = { kubeconfig: "/my state/kubeconfig", folder: "/my state", page };
   expect(nextSteps(running).split("\n")).toEqual([
     "Try:",
     "  kubectl --kubeconfig '/my state/kubeconfig' get nodes -o wide",
     `  kubectl --kubeconfig '/my state/kubeconfig' describe node ${node}`,
     "  npm run --silent rollcall -- --state '/my state' nodes",
+    `The page: ${page}`,
+    "  (good once, for 10 minutes; `npm run --silent rollcall -- --state '/my state' page` makes another)",
   ]);
 });
 
