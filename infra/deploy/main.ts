@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { unstable_readConfig as readConfig } from "wrangler";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { writeDocument } from "../openapi/write-document.ts";
+import { writePage } from "../page/write-page.ts";
 import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -21,7 +22,7 @@ Exit codes: 0 deployed, 1 not.
 What wrangler deploy takes:
 `;
 
-function deploy(): number {
+async function deploy(): Promise<number> {
   if (args.some((word) => word === "--help" || word === "-h")) {
     console.log(HELP);
     return runWrangler();
@@ -36,8 +37,10 @@ function deploy(): number {
     console.error("not deployed: set the variables in wrangler.toml, and correct the secrets' file");
     return 1;
   }
-  // It goes up with the Worker, and may have been made before the last pull.
+  // Both go up with the Worker, and may have been made before the last pull.
   writeDocument();
+  const page = await writePage();
+  if (!page.isSmallEnough) throw new Error(page.text);
   return runWrangler();
 }
 
@@ -47,7 +50,7 @@ function runWrangler(): number {
 }
 
 try {
-  process.exitCode = deploy();
+  process.exitCode = await deploy();
 } catch (error) {
   console.error(`not deployed: ${faultOf(error)}`);
   process.exitCode = 1;

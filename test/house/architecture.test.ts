@@ -26,7 +26,8 @@ function foldersBelow(folder: string, levels: number): string[] {
   const entries = readdirSync(join(root, folder), { withFileTypes: true });
   const folders = entries
     .filter((entry) => entry.isDirectory() && !["node_modules", "dist"].includes(entry.name))
-    .map(({ name }) => `${folder}/${name}`);
+    .map(({ name }) => `${folder}/${name}`)
+    .filter((path) => !path.startsWith("worker/static/"));
   return folders.flatMap((each) => [each, ...foldersBelow(each, levels - 1)]);
 }
 

@@ -56,6 +56,18 @@ describe.skipIf(!hasChromium)("a page", () => {
     await run(true);
   });
 
+  it.each([
+    ["a picture without a text", "img", /^image-alt: .*img/],
+    ["a button without a name", "button", /^button-name: .*button/],
+  ])("with %s → axe says so", (_situation, element, fault) =>
+    open({ url: worker.url }, async ({ page, expectFault, accessibilityFaults }) => {
+      expectFault(/^GET \/v1\/session → /);
+      await page.goto("/");
+      await page.evaluate(`document.body.append(document.createElement("${element}"))`);
+      expect(await accessibilityFaults()).toEqual([expect.stringMatching(fault)]);
+    }),
+  );
+
   it("whose wire is cut → reaches nothing, until it is restored", () =>
     open({ url: worker.url }, async ({ page, expectFault }) => {
       expectFault(/^GET \/(livez|v1\/session).*(net::ERR_|→ )/);

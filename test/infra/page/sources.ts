@@ -1,0 +1,32 @@
+// Small pages in folders of their own, for what builds pages. No test of its own.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+
+export const SMALL_PAGE: Readonly<Record<string, string>> = {
+  "index.html":
+    '<link rel="icon" href="/page/icon.svg" /><link rel="stylesheet" href="{{style}}" />{{preloads}}<script type="module" src="{{script}}"></script>',
+  "icon.svg": "<svg/>",
+  "page.css": "body { color: black; }",
+  "main.tsx": 'import { shared } from "./shared.ts";\nvoid import("./later.ts");\nconsole.log(shared);',
+  "later.ts": 'import { shared } from "./shared.ts";\nconsole.log("later", shared);',
+  "shared.ts": 'export const shared = "shared text";',
+};
+
+/** A folder until the test ends. */
+export function temporary(): string {
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-page-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** Such a page's sources; `change` replaces some. */
+export function sources(change: Record<string, string> = {}): string {
+  const folder = temporary();
+  for (const [path, text] of Object.entries({ ...SMALL_PAGE, ...change })) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  return folder;
+}
