@@ -7,9 +7,6 @@ export interface HeaderRule {
   headers: Readonly<Record<string, string>>;
 }
 
-/** Cloudflare's bounds of a _headers file, as its documentation has them. */
-export const HEADERS_FILE_LIMITS = { rules: 100, lineCharacters: 2000 } as const;
-
 /** Nothing but this origin's own files and API: no inline script or style, no frame, no form. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",

@@ -2,6 +2,8 @@
 import type { Budget } from "./budgets.ts";
 
 export interface Benchmark extends Budget {
+  /** What this machine lacks to measure it; absent: nothing. */
+  lacks?: string;
   /** A long one says how far it is. `minutes` is for what is watched while nothing happens. */
   measure: (progress: Progress, minutes: number) => Promise<Round[]>;
 }

@@ -13,6 +13,8 @@ import { heartbeatBytes } from "./heartbeat-bytes.ts";
 import { heartbeatRates } from "./heartbeat-rate.ts";
 import { metricsScrapes } from "./metrics-scrape.ts";
 import { nodeWatches } from "./node-watch.ts";
+import { pageCosts } from "./page.ts";
+import { pageFirstLoad } from "./page-first-load.ts";
 import { patchCreation } from "./patch-creation.ts";
 import { quantityParse } from "./quantity-parse.ts";
 import { shimFirstReports } from "./shim-first-report.ts";
@@ -28,6 +30,8 @@ export const benchmarks: readonly Benchmark[] = [
   quantityParse,
   heartbeatBytes,
   bundleSize,
+  pageFirstLoad,
+  ...pageCosts,
   apiserverLeases,
   apiserverStatus,
   ...heartbeatCosts,

@@ -5,6 +5,7 @@ export type Unit =
   | "ms"
   | "s"
   | "bytes"
+  | "KiB"
   | "MiB"
   | "ratio"
   | "rows"
@@ -85,6 +86,37 @@ export const BUDGETS: readonly Budget[] = [
   { name: "quantity-parse", what: "reading 128 quantities", unit: "µs", against: "digits", budget: 0.7 },
   { name: "heartbeat-bytes", what: "heartbeat on the wire, body and token", unit: "bytes", budget: 1024 },
   { name: "bundle-size", what: "Worker bundle, gzip", unit: "bytes", budget: 160 * 1024 },
+  {
+    name: "page-first-load",
+    what: "the page: what is loaded before it shows anything, gzip",
+    unit: "KiB",
+    budget: 60,
+  },
+  // Those of the page are what somebody who looks at it notices: with room for a machine that has other work to do.
+  {
+    name: "page-interactive",
+    what: "the page on a processor a quarter as fast, until its form takes a secret",
+    unit: "ms",
+    budget: null,
+  },
+  {
+    name: "page-10000-rows",
+    what: "the page with 10,000 machines, until its first rows",
+    unit: "ms",
+    budget: 2500,
+  },
+  {
+    name: "page-feed-message",
+    what: "the page with 10,000 machines: what 200 changes keep it busy",
+    unit: "ms",
+    budget: 16,
+  },
+  {
+    name: "page-memory",
+    what: "the page with 10,000 machines: its objects and its document in memory",
+    unit: "MiB",
+    budget: 120,
+  },
   {
     name: "apiserver-leases",
     what: "embedded apiserver with 2,000 nodes: lease update",

@@ -95,6 +95,14 @@ test("one that cannot be measured → 1, and the others are", async () => {
   expect(out).not.toContain("one that fails");
 });
 
+test("what this machine lacks the means for → a line, and no failure", async () => {
+  const some = ["one", "other"].map((name) => ({ ...broken, name, what: name, lacks: "no browser here" }));
+  const { code, out, err } = await run([], [...some, within]);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toContain("one within its budget");
+  expect(out).toMatch(/\nnot measured: one, other: no browser here\n$/);
+});
+
 test("on a terminal → says which one is at work, and wipes that", async () => {
   const { err } = await run([], [within, over], true);
   expect(err).toBe("\r\u001B[K1/2 within\r\u001B[K2/2 over\r\u001B[K");

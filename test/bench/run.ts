@@ -29,8 +29,9 @@ export async function runBenchmarks(
     err.write(`bench: ${chosen.error}\n${helpText(benchmarks)}`);
     return 2;
   }
-  const { all, failures } = await measureAll(chosen, err);
+  const { all, failures, notMeasured } = await measureAll(chosen, err);
   out.write(tableText(all, out.isTTY === true && !process.env["NO_COLOR"]));
+  for (const [why, names] of notMeasured) out.write(`not measured: ${names.join(", ")}: ${why}\n`);
   if (chosen.jsonFile !== undefined) {
     try {
       writeFileSync(chosen.jsonFile, figuresJson(all));
@@ -46,10 +47,15 @@ export async function runBenchmarks(
 async function measureAll(
   { benchmarks, minutes }: Pick<Choice, "benchmarks" | "minutes">,
   progress: Streams["err"],
-): Promise<{ all: Figures[]; failures: string[] }> {
+): Promise<{ all: Figures[]; failures: string[]; notMeasured: Map<string, string[]> }> {
   const all: Figures[] = [];
   const failures: string[] = [];
-  for (const [index, { measure, ...budget }] of benchmarks.entries()) {
+  const notMeasured = new Map<string, string[]>();
+  for (const [index, { measure, lacks, ...budget }] of benchmarks.entries()) {
+    if (lacks !== undefined) {
+      notMeasured.set(lacks, [...(notMeasured.get(lacks) ?? []), budget.name]);
+      continue;
+    }
     const say = (message: string) => {
       if (!progress.isTTY) return;
       progress.write(`\r\u001B[K${index + 1}/${benchmarks.length} ${budget.name}${message}`);
@@ -62,7 +68,7 @@ async function measureAll(
     }
   }
   if (progress.isTTY) progress.write("\r\u001B[K");
-  return { all, failures };
+  return { all, failures, notMeasured };
 }
 
 /** How long what is steady is watched, unless --minutes says otherwise. */

@@ -2,7 +2,6 @@
 // controls, and with an index that it can fill with machines that do not exist. No test of its own.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
 import { startApiserver } from "../../../infra/local/apiserver/serve.ts";
 import { mintToken } from "../../../infra/local/admin.ts";
 import { ROOT, temporaryFolder } from "../local-cluster.ts";
@@ -24,7 +23,7 @@ export interface PageWorker extends Pick<OwnWorker, "adminSecret" | "rollcall">,
   viewSecret: string;
   /** So many machines more, named machine-000000 …, of which every fiftieth is silent. No object of theirs is made. */
   fillIndex: (count: number) => Promise<void>;
-  /** So many of those change: the first falls silent, the second is ready, and so on. */
+  /** So many of those that have not changed yet: by turns one is silent now, and one is ready. */
   changeIndex: (count: number) => Promise<void>;
   /** The machine's memory is short, or is again enough. */
   pressure: (name: string, isUnder: boolean) => Promise<void>;
@@ -63,7 +62,7 @@ export async function startPageWorker({
   const wish = { names: "*", uses: 1000, withoutFactsOnlyTaint: false };
   const machines = pageMachines(worker.url, await mintToken(worker.url, worker.adminSecret, wish));
   const wire = await startWire(worker.url);
-  let filled = 0;
+  let [filled, changed] = [0, 0];
   return {
     ...machines,
     url: wire.url,
@@ -76,7 +75,10 @@ export async function startPageWorker({
         await done(`${worker.url}/fill/${from}/${Math.min(from + AT_ONCE, count)}/${count}`);
       filled = count;
     },
-    changeIndex: (count) => done(`${worker.url}/transitions/0/${count}/${filled}`),
+    async changeIndex(count) {
+      await done(`${worker.url}/transitions/${changed}/${changed + count}/${filled}`);
+      changed += count;
+    },
     cut: wire.cut,
     cutFeed: wire.cutFeed,
     restore: wire.restore,
@@ -94,11 +96,4 @@ export async function startPageWorker({
 async function done(url: string): Promise<void> {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`${url} → ${response.status}: ${await response.text()}`);
-}
-
-/** As the page's own form does it; whatever the page then asks for has the session's cookie. */
-export async function signIn(page: Page, secret: string): Promise<void> {
-  const response = await page.context().request.post("/v1/session", { data: { secret } });
-  if (response.status() !== 201)
-    throw new Error(`POST /v1/session → ${response.status()}: ${await response.text()}`);
 }
