@@ -48,8 +48,8 @@ const cost = once(async (progress: Progress): Promise<PageCost> => {
   }
 });
 
-/** A row that is of a machine. */
-const ROW = "[role=row] [role=gridcell], [role=row] [role=cell], tbody tr td";
+/** The link that each machine of a list is. */
+const ROW = 'main a[href*="?machine="]';
 
 /** From the begin of a navigation until the page has such an element and takes input, each time without a cache. */
 async function loads(
@@ -65,17 +65,17 @@ async function loads(
       else await (await cdpOf(page)).send("Emulation.setCPUThrottlingRate", { rate: slowed });
       await page.addInitScript({ content: firstSeen(selector) });
       await page.goto("/");
-      await page.waitForFunction("window.rollcallSeenMs", undefined, { timeout: PATIENCE_MS });
-      tookMs.push(await page.evaluate<number>("window.rollcallSeenMs"));
+      tookMs.push(await page.evaluate<number>("window.rollcallSeen"));
     });
   return tookMs;
 }
 
 /** Looks with each frame; a task of its own then waits for whatever keeps the page busy. */
-const firstSeen = (selector: string) => `requestAnimationFrame(function look() {
-  if (!document.querySelector(${JSON.stringify(selector)})) return requestAnimationFrame(look);
-  setTimeout(() => { window.rollcallSeenMs = performance.now(); });
-});`;
+const firstSeen = (selector: string) => `window.rollcallSeen = new Promise((seen) =>
+  requestAnimationFrame(function look() {
+    if (!document.querySelector(${JSON.stringify(selector)})) requestAnimationFrame(look);
+    else setTimeout(() => seen(performance.now()));
+  }));`;
 
 async function whileWatched(
   browser: Browser,

@@ -1,10 +1,10 @@
 // A real Chromium, and pages in it: what goes wrong in one that is not expected is an error at its end. Knows no test
 // runner, since benchmarks and screenshots use it as well.
 import { spawnSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { AxeResults } from "axe-core";
-import { source as axeSource } from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { ROOT } from "../local-cluster.ts";
 import { thisRun } from "../run-record.ts";
@@ -99,9 +99,11 @@ async function failed(page: Page, faults: PageFaults, name: string, error: unkno
   throw error;
 }
 
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
 async function accessibilityFaults(page: Page): Promise<string[]> {
   // The debugger's protocol evaluates it: the page's Content-Security-Policy stays what it is.
-  await page.evaluate(axeSource);
+  await page.evaluate(readFileSync(AXE, "utf8"));
   const { violations } = await page.evaluate<AxeResults>(
     "axe.run(document, { resultTypes: ['violations'] })",
   );

@@ -30,7 +30,7 @@ const VIEWS: readonly View[] = [
     shown: (page) => page.getByRole("textbox").first().waitFor(),
   },
   { name: "fleet", path: "/", shown: text(/shop-hamburg-2/) },
-  { name: "machine", path: "/?machine=shop-berlin-1", shown: text(/MemoryPressure/) },
+  { name: "machine", path: "/?machine=shop-berlin-1", shown: heading },
   { name: "approvals", path: "/?view=approvals", shown: text(/shop-bremen-1/) },
   { name: "tokens", path: "/?view=tokens", shown: heading },
   { name: "audit", path: "/?view=audit", shown: heading },
@@ -83,6 +83,7 @@ async function takeAll(worker: PageWorker): Promise<void> {
           if (!isSignedOut) await signIn(page, worker.adminSecret);
           await page.goto(path);
           await shown(page);
+          await page.waitForLoadState("networkidle");
           await screenshot(`${name}-${look}`);
         });
       }
