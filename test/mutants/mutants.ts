@@ -9,6 +9,7 @@ import { freshnessMutants } from "./table/freshness.ts";
 import { limitMutants } from "./table/limits.ts";
 import { notificationMutants } from "./table/notifications.ts";
 import { packageMutants } from "./table/packages.ts";
+import { pageMutants } from "./table/page.ts";
 import { proxyMutants } from "./table/proxies.ts";
 import { readinessMutants } from "./table/readiness.ts";
 import { requestMutants } from "./table/requests.ts";
@@ -26,6 +27,7 @@ export const mutants: readonly Mutant[] = [
   ...feedMutants,
   ...notificationMutants,
   ...packageMutants,
+  ...pageMutants,
   ...decisionMutants,
   ...clusterTokenMutants,
   ...proxyMutants,

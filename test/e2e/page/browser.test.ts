@@ -50,7 +50,7 @@ describe.skipIf(!hasChromium)("a page", () => {
           for (const line of [fault, /^console: .*(Content Security Policy|Fetch API)/]) expectFault(line);
         await page.goto("/");
         await page.evaluate(script);
-        await vi.waitFor(() => expect(faults().join("\n")).toMatch(fault));
+        await vi.waitFor(() => expect(faults().join("\n")).toMatch(fault), { timeout: 20_000 });
       });
     await expect(run(false)).rejects.toThrow(fault);
     await run(true);

@@ -82,6 +82,8 @@ export async function onPage(
       accessibilityFaults: () => accessibilityFaults(page),
       screenshot: (name) => screenshot(page, name),
     }).catch((error: unknown) => failed(page, faults, name, error));
+    // What the page has said before comes before its answer.
+    await page.evaluate("0").catch(() => undefined);
     faults.throwUnexpected();
   } finally {
     thisRun().log(`browser console ${name}`.slice(0, 100), faults.console());

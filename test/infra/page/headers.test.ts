@@ -71,3 +71,14 @@ describe("the policy", () => {
     },
   );
 });
+
+test.each([
+  ["X-Frame-Options", "DENY"],
+  ["X-Content-Type-Options", "nosniff"],
+  ["Referrer-Policy", "no-referrer"],
+  ["Cross-Origin-Opener-Policy", "same-origin"],
+  ["Permissions-Policy", expect.stringMatching(/^(\S+=\(\)(, |$))+$/) as string],
+])("every file has %s: %s", (name, value) => {
+  for (const path of ["/", "/page/main-ABCDEFGH.js", "/openapi.json"])
+    expect(headersOf(path)).toMatchObject({ [name]: value });
+});

@@ -1,0 +1,55 @@
+// What a browser may do with the page: nothing but what its own files say.
+import { mutantsOf } from "../mutant.ts";
+
+const HEADERS = "infra/page/headers.ts";
+const HEADERS_TEST = "infra/page/headers.test.ts";
+
+export const pageMutants = [
+  ...mutantsOf("a page that an operator visits", [
+    ["no frame around the page", HEADERS, `"frame-ancestors 'none'",`, "", HEADERS_TEST, "frame-ancestors"],
+    [
+      "no frame, for older browsers",
+      HEADERS,
+      '"X-Frame-Options": "DENY",',
+      "",
+      HEADERS_TEST,
+      "X-Frame-Options",
+    ],
+    [
+      "no window of another origin holds the page's",
+      HEADERS,
+      '"Cross-Origin-Opener-Policy": "same-origin",',
+      "",
+      HEADERS_TEST,
+      "Cross-Origin-Opener-Policy",
+    ],
+  ]),
+  ...mutantsOf("a machine with texts for an operator", [
+    [
+      "no script in the page but its files",
+      HEADERS,
+      `"script-src 'self'",`,
+      `"script-src 'self' 'unsafe-inline'",`,
+      HEADERS_TEST,
+      "nothing unsafe",
+    ],
+    [
+      "nothing by default",
+      HEADERS,
+      `"default-src 'none'",`,
+      `"default-src 'self'",`,
+      HEADERS_TEST,
+      "nothing unsafe",
+    ],
+    ["no other base of its links", HEADERS, `"base-uri 'none'",`, "", HEADERS_TEST, "base-uri"],
+    ["no form that goes elsewhere", HEADERS, `"form-action 'none'",`, "", HEADERS_TEST, "form-action"],
+    [
+      "no file is read as another type",
+      HEADERS,
+      '"X-Content-Type-Options": "nosniff",',
+      "",
+      HEADERS_TEST,
+      "nosniff",
+    ],
+  ]),
+];
