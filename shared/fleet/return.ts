@@ -22,13 +22,30 @@ export function returnText(back: Return): string {
   return `heard of again after ${Math.round((nowMs - silentSinceMs) / 1000)} s${how && `: ${how}`}`;
 }
 
+export interface ReadReturn {
+  /** `was cut off, not down: kept running for 12 min`; "": nobody knows, or an earlier version did not say. */
+  how: string;
+  /** The process that reported before is gone: it decides nothing any more. */
+  isAnew: boolean;
+}
+
+/** null: it is another line. */
+export function parseReturn(text: string): ReadReturn | null {
+  const [, seconds, how = ""] = /^heard of again after (-?\d+) s(?:: (.*))?$/s.exec(text) ?? [];
+  if (seconds === undefined) return null;
+  return { how, isAnew: how.startsWith(DOWN) || how.endsWith(RESTARTED) };
+}
+
+const DOWN = "was down,";
+const RESTARTED = ", its shim was restarted";
+
 function howItWas({ before, after, silentSinceMs, nowMs, noAnswerSeconds = 0 }: Return): string {
   if (before.boot === undefined || after.boot === undefined) return "";
   if (before.boot !== after.boot) {
     const startedMs = Math.max(silentSinceMs, nowMs - 1000 * noAnswerSeconds);
-    return `was down, started at ${new Date(startedMs).toISOString().slice(0, 19)}Z or just before`;
+    return `${DOWN} started at ${new Date(startedMs).toISOString().slice(0, 19)}Z or just before`;
   }
   const kept = `kept running for ${Math.round((nowMs - silentSinceMs) / 60_000)} min`;
   if (before.process === after.process) return `was cut off, not down: ${kept}`;
-  return `the machine ${kept}, its shim was restarted`;
+  return `the machine ${kept}${RESTARTED}`;
 }

@@ -58,3 +58,9 @@ export function fleetStateOf({ isRevoked, isSilent, phase, isReady }: StandingOf
 export function stateChangeText(from: FleetState | null, to: FleetState): string {
   return from === null ? to : `${from} → ${to}`;
 }
+
+/** The state that such a line tells of; null: it is another line, or of a newer version. */
+export function parseStateChange(text: string): FleetState | null {
+  const to = text.split(" → ").at(-1);
+  return FLEET_STATES.find((state) => state === to) ?? null;
+}

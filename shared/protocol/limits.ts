@@ -237,3 +237,12 @@ export const NOTIFICATION_LIMITS = {
   /** Bytes of a receiver's answer that are read. */
   answerBytes: 1024,
 } as const;
+
+/** Of a machine's timeline. */
+export const TIMELINE_LIMITS = {
+  /** From its begin to its end. */
+  days: 90,
+  /** Of history that are read for the range. */
+  lines: 2000,
+  bands: 5000,
+} as const;

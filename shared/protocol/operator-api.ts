@@ -72,6 +72,9 @@ export const historyQuerySchema = z.strictObject({
   ...listShape,
 });
 
+/** The query of GET /v1/nodes/{name}/timeline. */
+export const timelineQuerySchema = z.strictObject({ since: time, until: time });
+
 /** The query of GET /readyz. */
 export const readinessQuerySchema = z.strictObject({
   /** Whatever it says: lines to read instead of JSON. */

@@ -224,7 +224,10 @@ describe("a request that", () => {
 async function silence(name: string, sinceMs: number): Promise<void> {
   const node = env.NODES.getByName(name);
   await runInDurableObject(node, (_, { storage }) =>
-    storage.sql.exec("INSERT OR REPLACE INTO records VALUES ('silentSinceMs', ?)", String(sinceMs)),
+    storage.sql.exec(
+      "INSERT OR REPLACE INTO records (key, value) VALUES ('silentSinceMs', ?)",
+      String(sinceMs),
+    ),
   );
   await evictDurableObject(node);
 }

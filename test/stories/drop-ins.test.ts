@@ -4,8 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { DropIns } from "../../shared/protocol/drop-ins.ts";
-import { nodeRecordStore } from "../../worker/storage/records.ts";
-import { nodeTables } from "../../worker/storage/tables.ts";
+import { recordsOf } from "../worker/support/kept-records.ts";
 import { enrolled, facts, HEALTHY, kube, setFault, shimOf } from "../worker/support/machine.ts";
 
 const RAID = { type: "RaidDegraded", status: "False", reason: "AllMembers", message: "md0" } as const;
@@ -171,7 +170,7 @@ it("custom facts → stay while no drop-in was looked at, and go with the one th
     await report(facts(name, sent), FRESH);
     return runInDurableObject(
       env.NODES.getByName(name),
-      (_, { storage }) => nodeRecordStore(storage.sql, nodeTables(storage.sql)).get("facts")?.facts.custom,
+      (_, { storage }) => recordsOf(storage.sql).get("facts")?.facts.custom,
     );
   };
   const custom = { licenceUntil: "2031-03-01T00:00:00Z" };

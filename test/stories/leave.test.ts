@@ -229,7 +229,7 @@ describe("a machine that has used up its requests to the apiserver when it leave
     await reporting(name);
     const alarm = await runInDurableObject(env.NODES.getByName(name), async (_, state) => {
       const row = JSON.stringify({ renewals: 0, others: 0, recent: [], atMs: Date.now() });
-      state.storage.sql.exec("INSERT OR REPLACE INTO records VALUES ('requestsLeft', ?)", row);
+      state.storage.sql.exec("INSERT OR REPLACE INTO records (key, value) VALUES ('requestsLeft', ?)", row);
       const object = new NodeObject(state, { ...env, MACHINE_REQUESTS: 20 });
       expect(await object.remove(name, "admin secret")).toMatchObject(LEFT);
       await object.forget();

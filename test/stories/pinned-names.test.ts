@@ -9,8 +9,7 @@ import { registry } from "../../worker/env.ts";
 import { issueKid } from "../../worker/identity/kid.ts";
 import { parseMacKeys } from "../../worker/identity/mac-keys.ts";
 import { pinnedKeys } from "../../worker/machine/pinned-keys.ts";
-import { nodeRecordStore } from "../../worker/storage/records.ts";
-import { nodeTables } from "../../worker/storage/tables.ts";
+import { recordsOf } from "../worker/support/kept-records.ts";
 import { challengeFor, enrolmentPath, toSign } from "../worker/support/enrolling.ts";
 import {
   enrolled,
@@ -310,7 +309,7 @@ describe("a machine's object that follows the registry", () => {
   });
   const keys = <Result>(name: string, act: (keys: ReturnType<typeof pinnedKeys>) => Result) =>
     runInDurableObject(env.NODES.getByName(name), (_, { storage }) =>
-      act(pinnedKeys(nodeRecordStore(storage.sql, nodeTables(storage.sql)))),
+      act(pinnedKeys(recordsOf(storage.sql))),
     );
 
   it("takes the newest pin, in whatever order they come", async () => {

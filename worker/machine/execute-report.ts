@@ -92,6 +92,7 @@ export class ReportExecutor {
     senders.keep(nowMs);
     const before = runningOf(records);
     known.take(report, facts, nowMs);
+    this.#state.samples.observe(report.vitals, nowMs);
     recordContact(this.#state, report, nowMs, before);
     recordOutage(this.#state, report, nowMs);
     // Not awaited here, so that it is part of the same write.

@@ -4,6 +4,7 @@ import { type History, machineHistory } from "../storage/history.ts";
 import { type Journal, journal } from "../storage/journal.ts";
 import { eventOutbox, type Outbox } from "../storage/outbox.ts";
 import { type NodeRecordStore, nodeRecordStore } from "../storage/records.ts";
+import { machineSamples, type Samples } from "../storage/samples.ts";
 import { nodeTables, type Tables } from "../storage/tables.ts";
 import { DuplicateSenders } from "./duplicate-senders.ts";
 import { KnownFacts } from "./known-facts.ts";
@@ -14,6 +15,7 @@ export interface MachineState {
   records: NodeRecordStore;
   outbox: Outbox;
   history: History;
+  samples: Samples;
   journal: Journal;
   keys: PinnedKeys;
   facts: KnownFacts;
@@ -25,7 +27,8 @@ export interface MachineState {
 export function openMachineState(storage: DurableObjectStorage, env: Environment): MachineState {
   const { sql } = storage;
   const tables = nodeTables(sql);
-  const records = nodeRecordStore(sql, tables);
+  const samples = machineSamples(sql, tables);
+  const records = nodeRecordStore(sql, tables, samples);
   const outbox = eventOutbox(storage, tables, records);
   const history = machineHistory(sql, tables);
   const stored = { records, journal: journal(storage, records, outbox, history) };
@@ -33,6 +36,7 @@ export function openMachineState(storage: DurableObjectStorage, env: Environment
     ...stored,
     outbox,
     history,
+    samples,
     keys: pinnedKeys(records),
     facts: new KnownFacts(stored, () => settingsBounds(env)),
     senders: new DuplicateSenders(stored),

@@ -10,6 +10,8 @@ import { type Environment, fleetIndex, origins, registry } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import type { MachineOrder } from "../registry/bulk.ts";
 import type { GrantedPin } from "../registry/pins.ts";
+import type { TimelineRange } from "../../shared/fleet/timeline.ts";
+import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import type { HistoryEntry, ListedSenders } from "../../shared/protocol/operator-answers.ts";
 import type { RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import type { HistoryRequest } from "../storage/history.ts";
@@ -30,6 +32,7 @@ import { Removal } from "./removal.ts";
 import { parseRotation } from "./rotation.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import { type ShownByObject, shownNode } from "./shown-node.ts";
+import { shownTimeline } from "./shown-timeline.ts";
 import { Upkeep } from "./upkeep.ts";
 
 /** Without an enrolled machine no ticket is used. */
@@ -75,10 +78,10 @@ export class NodeObject extends DurableObject<Environment> {
    */
   async enrol(pin: GrantedPin): Promise<(Enrolled & { ticket: string }) | null> {
     await this.#removal.finished();
-    const { keys, facts, senders, alarm } = this.#state;
+    const { keys, facts, senders, samples, alarm } = this.#state;
     const nowMs = Date.now();
     if (keys.follow(pin, randomNonce(), nowMs)) {
-      for (const part of [this.#requests, this.#upkeep, facts, senders]) part.forget();
+      for (const part of [this.#requests, this.#upkeep, facts, senders, samples]) part.forget();
       recordReturn(this.#state, nowMs);
       this.#teller.look();
       // Where it never reports, somebody has to notice.
@@ -242,6 +245,11 @@ export class NodeObject extends DurableObject<Environment> {
   /** What changed on this machine, newest first. */
   history(request: HistoryRequest): HistoryEntry[] {
     return this.#state.history.read(request);
+  }
+
+  /** What was so on this machine from when to when; null: none is enrolled. Times are milliseconds since 1970. */
+  timeline(range: TimelineRange): TimelineAnswer | null {
+    return shownTimeline(this.#state, range, Date.now());
   }
 
   /** For operators: the next report registers, also where the Node was deleted. */

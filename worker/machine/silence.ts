@@ -2,6 +2,7 @@
 // and where that tells nothing, by whether a report comes while a lease would last. An alarm asks every few minutes. Writes
 // nothing to the apiserver.
 import { isNotFound } from "../../shared/kubernetes/api-error.ts";
+import { silenceText } from "../../shared/fleet/silence.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
@@ -75,9 +76,8 @@ export async function checkSilence(
     return contact.askAgainMs;
   }
   records.put("silentSinceMs", contact.sinceMs);
-  const since = new Date(contact.sinceMs).toISOString();
   const said = lastConditions(unusedSinceMs === null ? (records.get("decided") ?? []) : []);
-  journal.note("silence", `silent since ${since}; last said: ${said}`, nowMs);
+  journal.note("silence", silenceText({ sinceMs: contact.sinceMs, said }), nowMs);
   return null;
 }
 

@@ -2,7 +2,14 @@
 // machine, so that each entry, each day and the whole are limited.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
+import {
+  FULL_DAY,
+  SHIM_STARTED,
+  type TimelineLine,
+  type TimelineRange,
+} from "../../shared/fleet/timeline.ts";
 import type { ToldEntry } from "../../shared/fleet/summary.ts";
+import { TIMELINE_LIMITS } from "../../shared/protocol/limits.ts";
 import { shortened } from "./shortened.ts";
 import type { Tables } from "./tables.ts";
 
@@ -26,6 +33,18 @@ export interface History {
   after: (id: number, limit: number) => ToldEntry[];
   /** 0: there is none. */
   lastId: () => number;
+  /** Both ends are milliseconds since 1970, and in it. */
+  around: (range: TimelineRange) => KnownLines;
+}
+
+/** What a range of time is told of by. */
+export interface KnownLines {
+  /** Of the range, after those that say how it was at its begin; as they were written. */
+  lines: TimelineLine[];
+  /** The range has more lines: these are the latest, and nothing says how it was before. */
+  isCut: boolean;
+  /** Of the oldest line that is kept; null: there is none. */
+  oldestMs: number | null;
 }
 
 export const HISTORY_LIMITS = {
@@ -52,11 +71,19 @@ const PRUNED_AT_ONCE = 20;
 const INSERT = `INSERT INTO history (at_ms, kind, text) SELECT ?, ?, value FROM json_each(?)
   RETURNING id % ${PRUNED_EVERY} = 0 AS prunes`;
 
-const FULL_DAY = "more changed today than is kept: the rest of this day is left out";
 /** More rows than two shares of one day have. */
 const DAY_ROWS = (3 * HISTORY_LIMITS.dayLength) / HISTORY_LIMITS.entryShare;
 const DAY_LENGTH = `SELECT IFNULL(SUM(LENGTH(text) + ${HISTORY_LIMITS.entryShare}), 0) AS length FROM history
   WHERE id > (SELECT MAX(id) FROM history) - ${DAY_ROWS} AND at_ms >= ? AND (kind = 'identity') = ?`;
+
+/** The last line about each condition, about the state, a silence, a start of the shim and a day that was full. */
+const AT_BEGIN = `SELECT MAX(id) AS id, at_ms, kind, text FROM history
+  WHERE at_ms < ?1 AND (text IN (?2, ?3) OR kind = 'state' OR kind = 'silence' AND text NOT LIKE 'no answer %'
+    OR kind = 'condition' AND text NOT LIKE '%), by somebody else')
+  GROUP BY CASE WHEN kind = 'condition' THEN substr(text, 1, instr(text, ':')) WHEN text IN (?2, ?3) THEN text ELSE kind END
+  ORDER BY id DESC LIMIT ?4`;
+/** More than there are conditions of one Node. */
+const LINES_AT_BEGIN = 100;
 
 type HistoryRow = { id: number; at_ms: number; kind: HistoryKind; text: string };
 
@@ -117,6 +144,25 @@ export function machineHistory(sql: SqlStorage, tables: Tables): History {
       if (!tables.exist()) return 0;
       return sql.exec<{ id: number | null }>("SELECT MAX(id) AS id FROM history").one().id ?? 0;
     },
+    around: (range) =>
+      tables.exist() ? linesAround(sql, range) : { lines: [], isCut: false, oldestMs: null },
+  };
+}
+
+function linesAround(sql: SqlStorage, { sinceMs, untilMs }: TimelineRange): KnownLines {
+  const { lines: most } = TIMELINE_LIMITS;
+  const query =
+    "SELECT id, at_ms, kind, text FROM history WHERE at_ms BETWEEN ? AND ? ORDER BY id DESC LIMIT ?";
+  const rows = sql.exec<HistoryRow>(query, sinceMs, untilMs, most + 1).toArray();
+  const kept = page(rows.slice(0, most));
+  const isCut = kept.length < rows.length;
+  const atBegin = () => sql.exec<HistoryRow>(AT_BEGIN, sinceMs, SHIM_STARTED, FULL_DAY, LINES_AT_BEGIN);
+  const lines = [...kept, ...(isCut ? [] : page(atBegin()))].toReversed();
+  const [oldest] = sql.exec<{ at_ms: number }>("SELECT at_ms FROM history ORDER BY id LIMIT 1").toArray();
+  return {
+    lines: lines.map(({ at_ms: atMs, kind, text }) => ({ atMs, kind, text })),
+    isCut,
+    oldestMs: oldest?.at_ms ?? null,
   };
 }
 

@@ -1,9 +1,11 @@
 // Stores what follows from a decision, in one transaction: the conditions, what the setters remember, the events that
 // it causes, and a line of history for each change.
 import type { WarningReason } from "../../shared/events/reasons.ts";
-import { decidedConditions, type DecidedCondition } from "../../shared/node/decided.ts";
+import { departures, transitions } from "../../shared/fleet/condition-lines.ts";
+import { decidedConditions } from "../../shared/node/decided.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
+import { SHIM_STARTED } from "../../shared/fleet/timeline.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
 import type { History } from "./history.ts";
 import type { NodeRecords, NodeRecordStore } from "./records.ts";
@@ -61,7 +63,7 @@ export function journal(
         records.put("decided", decided);
         records.put("memory", memory);
         outbox.add(events, nowMs);
-        history.add("condition", transitions(before, decided), nowMs);
+        history.add("condition", [...transitions(before, decided), ...departures(before, decided)], nowMs);
       });
     },
     begin({ process, events, isFresh }, nowMs) {
@@ -71,7 +73,7 @@ export function journal(
         records.remove("decided");
         if (isFresh) records.remove("correlator");
         outbox.add(events, nowMs);
-        history.add("registration", ["the shim started"], nowMs);
+        history.add("registration", [SHIM_STARTED], nowMs);
       });
     },
     tell(event, nowMs) {
@@ -87,16 +89,4 @@ export function journal(
       history.add(kind, [text], nowMs);
     },
   };
-}
-
-/** `Ready: True → False (KubeletNotReady: node is shutting down)` */
-export function transitions(
-  before: readonly DecidedCondition[],
-  after: readonly DecidedCondition[],
-): string[] {
-  return after.flatMap(({ type, status, reason, message }) => {
-    const was = before.find((condition) => condition.type === type)?.status;
-    if (was === status) return [];
-    return `${type}: ${was === undefined ? "" : `${was} → `}${status} (${reason ?? ""}: ${message ?? ""})`;
-  });
 }

@@ -14,6 +14,7 @@ import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import type { RuntimeMemory } from "../../shared/from-report/missing-runtime.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import type { Allowance } from "./allowance.ts";
+import type { Samples } from "./samples.ts";
 import type { Tables } from "./tables.ts";
 
 /** The pinned key, what came with it, and what its join token allows. */
@@ -183,8 +184,15 @@ export interface NodeRecordStore {
   remove(key: keyof NodeRecords): void;
 }
 
+const UPSERT = `INSERT INTO records (key, value, samples) VALUES (?, ?, ?)
+  ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
+
 /** The store over a Durable Object's SQLite. Values are JSON and must not be changed by those who read them. */
-export function nodeRecordStore(sql: SqlStorage, tables: Tables): NodeRecordStore {
+export function nodeRecordStore(
+  sql: SqlStorage,
+  tables: Tables,
+  samples: Pick<Samples, "take">,
+): NodeRecordStore {
   const texts = new Map<string, string>();
   const values = new Map<string, unknown>();
   if (tables.exist()) {
@@ -205,11 +213,10 @@ export function nodeRecordStore(sql: SqlStorage, tables: Tables): NodeRecordStor
       const text = JSON.stringify(value);
       if (texts.get(key) === text) return;
       tables.make();
-      sql.exec(
-        "INSERT INTO records VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        key,
-        text,
-      );
+      const { pinnedAtMs = 0 } = (valueOf("enrolment") ?? {}) as Partial<Enrolment>;
+      const taken = samples.take(key, pinnedAtMs);
+      if (taken) sql.exec(`${UPSERT}, samples = excluded.samples`, key, text, taken);
+      else sql.exec(UPSERT, key, text, null);
       texts.set(key, text);
       values.set(key, value);
     },

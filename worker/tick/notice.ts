@@ -1,9 +1,9 @@
 // Takes a Node as somebody else has changed it, when the cluster's object has noticed that: between reports, and without
 // a request where the Node came with the notice. Writes nothing to the apiserver.
 import type { Node, NodeCondition } from "../../shared/kubernetes/types.ts";
+import { byOthers, transitions } from "../../shared/fleet/condition-lines.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
-import { transitions } from "../storage/journal.ts";
 import {
   distrustKnownNode,
   type LossContext,
@@ -65,7 +65,7 @@ function take(
     known.sent?.some((each) => each.type === type && each.status === status) ?? false;
   const others = conditionsOf(node).filter((condition) => !isOurs(condition));
   const changed = transitions(conditionsOf(known.node), others);
-  for (const text of changed) journal.note("condition", `${text}, by somebody else`, nowMs());
+  for (const text of changed) journal.note("condition", byOthers(text), nowMs());
   // While it was read, a report may have noted that its lease had run out.
   records.put("node", { ...(records.get("node") ?? known), node });
   memory.nodeVersion = node.metadata?.resourceVersion;

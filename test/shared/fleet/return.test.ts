@@ -1,6 +1,6 @@
 // What a machine's return tells of the time when it was silent.
 import { describe, expect, it } from "vitest";
-import { returnText } from "../../../shared/fleet/return.ts";
+import { parseReturn, returnText } from "../../../shared/fleet/return.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12);
 const SILENT_MS = 12 * 60_000;
@@ -44,4 +44,36 @@ describe("a machine that was silent for twelve minutes, and is back", () => {
     const back = { before: unknown, after: before, silentSinceMs: NOW_MS - 1400, nowMs: NOW_MS };
     expect(returnText(back)).toBe("heard of again after 1 s");
   });
+});
+
+describe("a return's line is read as it was written", () => {
+  const KEPT = "kept running for 12 min";
+  it.each([
+    ["was cut off", before, { how: `was cut off, not down: ${KEPT}`, isAnew: false }],
+    [
+      "its shim was restarted → what it said before is over",
+      { boot: "b-1", process: "p-2" },
+      { how: `the machine ${KEPT}, its shim was restarted`, isAnew: true },
+    ],
+    [
+      "was down → the same",
+      { boot: "b-2", process: "p-2" },
+      { how: "was down, started at 2026-01-01T12:00:00Z or just before", isAnew: true },
+    ],
+    ["nobody knows", { boot: undefined, process: "p-1" }, { how: "", isAnew: false }],
+  ])("%s", (_, after, read) => {
+    const back = { before, after, silentSinceMs: NOW_MS - SILENT_MS, nowMs: NOW_MS };
+    expect(parseReturn(returnText(back))).toEqual(read);
+  });
+
+  it.each([
+    [
+      "of a version before, which did not say how it was",
+      "heard of again after 720 s",
+      { how: "", isAnew: false },
+    ],
+    ["by a clock that was put back", "heard of again after -5 s", { how: "", isAnew: false }],
+    ["that is about something else", "silent since 2026-01-01T12:00:00.000Z; last said: x", null],
+    ["that says no time", "heard of again", null],
+  ])("one %s", (_, text, read) => expect(parseReturn(text)).toEqual(read));
 });

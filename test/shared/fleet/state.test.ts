@@ -3,6 +3,8 @@ import {
   type FleetState,
   fleetStateOf,
   type StandingOfMachine,
+  FLEET_STATES,
+  parseStateChange,
   stateChangeText,
 } from "../../../shared/fleet/state.ts";
 
@@ -38,4 +40,13 @@ it.each([
   ["ready", "silent", "ready → silent"],
 ] as const)("a line of history: from %s to %s → %s", (from, to, text) =>
   expect(stateChangeText(from, to)).toBe(text),
+);
+
+it("each line of history about a state is read as it was written", () => {
+  for (const from of [null, ...FLEET_STATES])
+    for (const to of FLEET_STATES) expect(parseStateChange(stateChangeText(from, to))).toBe(to);
+});
+
+it.each(["", "ready → asleep", "ready → ", "registered"])("%j → no state", (text) =>
+  expect(parseStateChange(text)).toBeNull(),
 );

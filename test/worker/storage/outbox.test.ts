@@ -8,6 +8,7 @@ import { failure, success } from "../../../shared/result.ts";
 import type { KubeClient } from "../../../worker/kube/kube-client.ts";
 import { eventOutbox, MAX_OUTBOX_EVENTS } from "../../../worker/storage/outbox.ts";
 import { nodeRecordStore } from "../../../worker/storage/records.ts";
+import { machineSamples } from "../../../worker/storage/samples.ts";
 import { nodeTables } from "../../../worker/storage/tables.ts";
 
 const NOW_MS = Date.parse("2026-02-03T04:05:06Z");
@@ -38,7 +39,7 @@ function withOutbox<T>(
 ): Promise<T> {
   return runInDurableObject(env.NODES.getByName(name), (_, { storage }) => {
     const tables = nodeTables(storage.sql);
-    const records = nodeRecordStore(storage.sql, tables);
+    const records = nodeRecordStore(storage.sql, tables, machineSamples(storage.sql, tables));
     return work(eventOutbox(storage, tables, records), records);
   });
 }

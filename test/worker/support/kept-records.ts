@@ -1,6 +1,14 @@
-// What a machine's object keeps, without SQLite; and what is noted of it.
+// What a machine's object keeps, in SQLite or without it; and what is noted of it.
 import type { Journal } from "../../../worker/storage/journal.ts";
-import type { NodeRecordStore } from "../../../worker/storage/records.ts";
+import { nodeRecordStore, type NodeRecordStore } from "../../../worker/storage/records.ts";
+import { machineSamples } from "../../../worker/storage/samples.ts";
+import { nodeTables } from "../../../worker/storage/tables.ts";
+
+/** What SQLite has of a machine, beside its object. */
+export function recordsOf(sql: SqlStorage): NodeRecordStore {
+  const tables = nodeTables(sql);
+  return nodeRecordStore(sql, tables, machineSamples(sql, tables));
+}
 
 export function keptRecords(before: Record<string, unknown> = {}) {
   const kept = new Map<string, unknown>(Object.entries(before));

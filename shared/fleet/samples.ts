@@ -1,0 +1,147 @@
+// What a machine had left of what eviction looks at, over time: thinned with age, and as the bytes that its object keeps.
+// Knows neither the clock nor storage.
+import type { SIGNALS } from "../protocol/report.ts";
+
+/** In the order in which the bytes have them: stored rows have this very order. */
+export const SAMPLED_SIGNALS = [
+  "memory.available",
+  "nodefs.available",
+  "nodefs.inodesFree",
+  "imagefs.available",
+  "imagefs.inodesFree",
+  "pid.available",
+] as const satisfies readonly (typeof SIGNALS)[number][];
+export type SampledSignal = (typeof SAMPLED_SIGNALS)[number];
+
+/** Amounts in the order of SAMPLED_SIGNALS, as 32-bit floats; NaN: not known. */
+export type Amounts = readonly number[];
+
+export interface VitalsSample {
+  /** Whole seconds since 1970. */
+  atS: number;
+  /** The least that was available. */
+  available: Amounts;
+}
+
+/** What one row has, and the machine's object in memory. */
+export interface KeptSamples {
+  /** As they were reported last; null: never. */
+  capacity: Amounts | null;
+  /** Newest last. */
+  samples: readonly VitalsSample[];
+}
+
+export const NO_SAMPLES: KeptSamples = { capacity: null, samples: [] };
+
+/** Whatever the clock does: more than the ages below come to. */
+export const MAX_SAMPLES = 2000;
+
+const DAY_S = 24 * 3600;
+/** One for each span of `everyS` while it is younger than `underS`; older ones go. */
+interface SampleAge {
+  underS: number;
+  everyS: number;
+}
+const SAMPLE_AGES: readonly SampleAge[] = [
+  { underS: DAY_S, everyS: 180 },
+  { underS: 7 * DAY_S, everyS: 1200 },
+  { underS: 90 * DAY_S, everyS: 7200 },
+];
+
+/** Signals as a report has them, [available, capacity] each. */
+type ReportedSignals = { readonly [Name in SampledSignal]?: readonly [number, number] | undefined };
+
+export function sampleOf(signals: ReportedSignals, nowMs: number): VitalsSample {
+  return { atS: Math.floor(nowMs / 1000), available: amounts(signals, 0) };
+}
+
+export function capacityOfSignals(signals: ReportedSignals): Amounts {
+  return amounts(signals, 1);
+}
+
+/** Both, signal by signal; what `after` does not know `before` tells. */
+export function capacityAfter(before: Amounts | null, after: Amounts | null): Amounts | null {
+  if (!before || !after) return after ?? before;
+  return after.map((amount, at) => (Number.isNaN(amount) ? (before[at] ?? Number.NaN) : amount));
+}
+
+function amounts(signals: ReportedSignals, part: 0 | 1): Amounts {
+  return SAMPLED_SIGNALS.map((name) => Math.fround(signals[name]?.[part] ?? Number.NaN));
+}
+
+/**
+ * Of each span the least of each signal, at the time of its newest sample. The order is that of time, whatever order they
+ * come in; those of a clock that was ahead are as of now. Thinning twice changes nothing.
+ */
+export function thinned(samples: readonly VitalsSample[], nowS: number, ages = SAMPLE_AGES): VitalsSample[] {
+  const inOrder = samples
+    .map((sample) => (sample.atS > nowS ? { ...sample, atS: nowS } : sample))
+    .toSorted((a, b) => a.atS - b.atS);
+  const kept: VitalsSample[] = [];
+  let span = "";
+  for (const sample of inOrder) {
+    const everyS = ages.find(({ underS }) => nowS - sample.atS < underS)?.everyS;
+    if (everyS === undefined) continue;
+    const last = kept.at(-1);
+    const own = `${everyS} ${Math.floor(sample.atS / everyS)}`;
+    if (last && span === own) kept[kept.length - 1] = merged(last, sample);
+    else kept.push(sample);
+    span = own;
+  }
+  return kept.slice(-MAX_SAMPLES);
+}
+
+function merged(a: VitalsSample, { atS, available }: VitalsSample): VitalsSample {
+  return { atS, available: available.map((amount, at) => least(a.available[at] ?? Number.NaN, amount)) };
+}
+
+function least(a: number, b: number): number {
+  if (Number.isNaN(a)) return b;
+  return Number.isNaN(b) ? a : Math.min(a, b);
+}
+
+/** Both rows' samples, and the newer one's capacity. */
+export function joinSamples(older: KeptSamples, newer: KeptSamples, nowS: number): KeptSamples {
+  return {
+    capacity: capacityAfter(older.capacity, newer.capacity),
+    samples: thinned([...older.samples, ...newer.samples], nowS),
+  };
+}
+
+/** Without what came until then: another machine had the name. Its capacity goes with the last of its samples. */
+export function samplesAfter({ capacity, samples }: KeptSamples, sinceMs: number): KeptSamples {
+  const own = samples.filter(({ atS }) => atS * 1000 > sinceMs);
+  return own.length === 0 ? NO_SAMPLES : { capacity, samples: own };
+}
+
+/** Bytes of one: u32 seconds, then a float32 for each signal, all little-endian. */
+export const SAMPLE_BYTES = 4 * (1 + SAMPLED_SIGNALS.length);
+
+/** The capacities come first, as one of the time 0. */
+export function encodeSamples({ capacity, samples }: KeptSamples): Uint8Array<ArrayBuffer> {
+  const unknown = SAMPLED_SIGNALS.map(() => Number.NaN);
+  const rows = [{ atS: 0, available: capacity ?? unknown }, ...samples];
+  const bytes = new Uint8Array(rows.length * SAMPLE_BYTES);
+  const view = new DataView(bytes.buffer);
+  for (const [row, { atS, available }] of rows.entries()) {
+    view.setUint32(row * SAMPLE_BYTES, atS, true);
+    for (const [at, amount] of available.entries())
+      view.setFloat32(row * SAMPLE_BYTES + 4 * (1 + at), amount, true);
+  }
+  return bytes;
+}
+
+export function decodeSamples(bytes: ArrayBuffer | Uint8Array): KeptSamples {
+  const view = bytes instanceof Uint8Array ? viewOf(bytes) : new DataView(bytes);
+  const rows = Array.from({ length: Math.floor(view.byteLength / SAMPLE_BYTES) }, (_, row): VitalsSample => {
+    const begin = row * SAMPLE_BYTES;
+    const available = SAMPLED_SIGNALS.map((__, at) => view.getFloat32(begin + 4 * (1 + at), true));
+    return { atS: view.getUint32(begin, true), available };
+  });
+  const [first, ...samples] = rows;
+  if (!first) return NO_SAMPLES;
+  return { capacity: first.available.every(Number.isNaN) ? null : first.available, samples };
+}
+
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+  new DataView(buffer, byteOffset, byteLength);

@@ -1,0 +1,220 @@
+// A machine's lines of history as what was so from when to when (bands), and what happened when (marks). What no line tells
+// is absent. Pure: a text that it cannot read is a mark.
+import { GONE, parseTransition, type ReadTransition } from "./condition-lines.ts";
+import { parseReturn, type ReadReturn } from "./return.ts";
+import { type NoticedSilence, parseSilence } from "./silence.ts";
+import { parseStateChange } from "./state.ts";
+
+/** A line of the kind `registration`: a new process decides about all conditions anew. */
+export const SHIM_STARTED = "the shim started";
+/** The line in place of all that a full day has no room for. */
+export const FULL_DAY = "more changed today than is kept: the rest of this day is left out";
+
+/** Conditions that have a track: more than a Node's and its drop-ins' are; changes of further ones are marks. */
+export const MAX_TRACKS = 64;
+
+export const STATE_TRACK = "state";
+/** The status of a condition while its machine is silent: nothing is known. */
+export const SILENT = "silent";
+
+export interface TimelineLine {
+  /** Milliseconds since 1970. */
+  atMs: number;
+  /** One of HISTORY_KINDS. */
+  kind: string;
+  text: string;
+}
+
+export interface TimelineBand {
+  /** `state`, or a condition's type. */
+  track: string;
+  fromMs: number;
+  toMs: number;
+  /** A state (`ready`), a condition's status, or SILENT. */
+  status: string;
+  text: string;
+}
+
+export interface TimelineRange {
+  sinceMs: number;
+  untilMs: number;
+}
+
+interface Began {
+  fromMs: number;
+  status: string;
+  text: string;
+}
+
+/**
+ * `lines` in the order in which they were written: those of the range, and before it those that tell how it was at its
+ * begin. `enrolledMs`: what was decided before is another machine's.
+ */
+export function timelineOf(
+  lines: readonly TimelineLine[],
+  { sinceMs, untilMs }: TimelineRange,
+  enrolledMs: number,
+): { bands: TimelineBand[]; marks: TimelineLine[] } {
+  const tracks = new Tracks();
+  const marks: TimelineLine[] = [];
+  let isEnrolled = false;
+  for (const line of lines) {
+    if (!isEnrolled && line.atMs >= enrolledMs) {
+      tracks.endConditions(enrolledMs);
+      isEnrolled = true;
+    }
+    if (!tracks.take(line) && line.atMs >= sinceMs && line.atMs <= untilMs) marks.push(line);
+  }
+  if (!isEnrolled) tracks.endConditions(enrolledMs);
+  const bands = tracks
+    .bandsUntil(untilMs)
+    .map((band) => ({
+      ...band,
+      fromMs: Math.max(band.fromMs, sinceMs),
+      toMs: Math.min(band.toMs, untilMs),
+    }))
+    .filter(({ fromMs, toMs }) => fromMs < toMs);
+  return { bands, marks };
+}
+
+class Tracks {
+  #bands: TimelineBand[] = [];
+  /** When the last band of each track ended. */
+  readonly #endedMs = new Map<string, number>();
+  readonly #open = new Map<string, Began>();
+  /** What the machine's reports have decided last, by condition: it is so again after a silence. */
+  readonly #decided = new Map<string, Omit<Began, "fromMs">>();
+  #isSilent = false;
+  /** When it was heard of again, until a line has its state. */
+  #returnedMs: number | undefined;
+  /** When a line last showed that it reported. */
+  #contactMs = 0;
+  /** Conditions of the process before: those that the next one does not decide about are gone. */
+  #unconfirmed = new Set<string>();
+  #confirmedMs: number | undefined;
+
+  /** False: the line is a mark. */
+  take({ atMs, kind, text }: TimelineLine): boolean {
+    if (this.#confirmedMs !== undefined && atMs !== this.#confirmedMs) this.#endUnconfirmed();
+    if (text === FULL_DAY && kind !== "identity") this.#endAll(atMs);
+    if (kind === "registration" && text === SHIM_STARTED) this.#unconfirmed = new Set(this.#decided.keys());
+    if (kind === "condition") return this.#takeTransition(parseTransition(text), atMs);
+    if (kind === "state") return this.#takeState(text, atMs);
+    if (kind !== "silence") return false;
+    const silence = parseSilence(text);
+    if (silence) this.#fallSilent(silence, atMs, text);
+    const back = parseReturn(text);
+    if (back) this.#return(back, atMs, text);
+    return silence !== null || back !== null;
+  }
+
+  bandsUntil(untilMs: number): TimelineBand[] {
+    if (this.#confirmedMs !== undefined) this.#endUnconfirmed();
+    for (const track of this.#open.keys())
+      this.#end(track, track === STATE_TRACK ? (this.#returnedMs ?? untilMs) : untilMs);
+    return this.#bands.toSorted((a, b) => a.fromMs - b.fromMs);
+  }
+
+  /** Nobody decides about them any more, or nobody knows what was decided. */
+  endConditions(atMs: number): void {
+    for (const track of this.#open.keys()) if (track !== STATE_TRACK) this.#end(track, atMs);
+    this.#decided.clear();
+  }
+
+  #takeTransition(read: ReadTransition | null, atMs: number): boolean {
+    if (!read || read.isByOthers || read.type === STATE_TRACK) return false;
+    const { type, to, text } = read;
+    if (!this.#decided.has(type) && this.#decided.size >= MAX_TRACKS) return false;
+    this.#contactMs = atMs;
+    if (this.#unconfirmed.delete(type) || this.#unconfirmed.size > 0) this.#confirmedMs = atMs;
+    if (to === GONE) {
+      this.#decided.delete(type);
+      this.#end(type, atMs);
+      return true;
+    }
+    this.#decided.set(type, { status: to, text });
+    if (!this.#isSilent) this.#begin(type, { fromMs: atMs, status: to, text });
+    return true;
+  }
+
+  #takeState(line: string, atMs: number): boolean {
+    const status = parseStateChange(line);
+    if (status === null) return false;
+    if (status === SILENT) {
+      // The line about the silence itself comes first, and has more.
+      if (!this.#isSilent) this.#fallSilent({ sinceMs: atMs, said: "" }, atMs, "");
+      return true;
+    }
+    // Its line is lost, or it is revoked while it is silent.
+    if (this.#isSilent) this.#return({ how: "", isAnew: false }, atMs, "");
+    this.#begin(STATE_TRACK, { fromMs: this.#returnedMs ?? atMs, status, text: "" });
+    this.#returnedMs = undefined;
+    if (status === "revoked") this.endConditions(atMs);
+    return true;
+  }
+
+  /** A lease that was never renewed tells no time; what the machine has reported since then was no silence. */
+  #fallSilent({ sinceMs }: NoticedSilence, atMs: number, text: string): void {
+    const fromMs = sinceMs > 0 ? Math.min(atMs, Math.max(sinceMs, this.#contactMs)) : atMs;
+    if (!this.#isSilent) this.#cutFrom(fromMs);
+    this.#isSilent = true;
+    this.#returnedMs = undefined;
+    this.#begin(STATE_TRACK, { fromMs, status: SILENT, text });
+    for (const track of this.#decided.keys()) this.#begin(track, { fromMs, status: SILENT, text: "" });
+  }
+
+  #return({ isAnew }: ReadReturn, atMs: number, text: string): void {
+    const was = this.#open.get(STATE_TRACK);
+    if (was?.status === SILENT && text !== "") was.text = text;
+    const decided = [...this.#decided];
+    this.#isSilent = false;
+    this.#returnedMs = atMs;
+    this.#contactMs = Math.max(this.#contactMs, atMs);
+    // A new process says soon what is so now.
+    if (isAnew) this.endConditions(atMs);
+    else for (const [track, before] of decided) this.#begin(track, { ...before, fromMs: atMs });
+  }
+
+  /** What was noted before the silence was noticed is not known to have been so. */
+  #cutFrom(fromMs: number): void {
+    this.#bands = this.#bands
+      .filter((band) => band.fromMs < fromMs)
+      .map((band) => ({ ...band, toMs: Math.min(band.toMs, fromMs) }));
+    for (const [track, endMs] of this.#endedMs) this.#endedMs.set(track, Math.min(endMs, fromMs));
+    for (const [track, { fromMs: beganMs }] of this.#open) if (beganMs >= fromMs) this.#open.delete(track);
+  }
+
+  /** What follows is lost, until a line tells of it. */
+  #endAll(atMs: number): void {
+    this.#end(STATE_TRACK, this.#returnedMs ?? atMs);
+    this.endConditions(atMs);
+    this.#isSilent = false;
+    this.#returnedMs = undefined;
+  }
+
+  #endUnconfirmed(): void {
+    for (const track of this.#unconfirmed) {
+      this.#end(track, this.#confirmedMs ?? 0);
+      this.#decided.delete(track);
+    }
+    this.#unconfirmed.clear();
+    this.#confirmedMs = undefined;
+  }
+
+  /** A clock that was put back does not begin anything before what it follows. */
+  #begin(track: string, began: Began): void {
+    const before = this.#open.get(track);
+    if (before && before.status === began.status && before.text === began.text) return;
+    const fromMs = Math.max(began.fromMs, before?.fromMs ?? 0, this.#endedMs.get(track) ?? 0);
+    this.#end(track, fromMs);
+    this.#open.set(track, { ...began, fromMs });
+  }
+
+  #end(track: string, atMs: number): void {
+    const began = this.#open.get(track);
+    this.#open.delete(track);
+    if (!began || began.fromMs >= atMs) return;
+    this.#bands.push({ track, ...began, toMs: atMs });
+    this.#endedMs.set(track, atMs);
+  }
+}
