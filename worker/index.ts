@@ -16,6 +16,7 @@ import { metricsRoute } from "./http/metrics-route.ts";
 import { outageRoutes } from "./http/outage-routes.ts";
 import { operatorRoutes } from "./http/operator-routes.ts";
 import { receiverRoutes } from "./http/receiver-routes.ts";
+import { timelineRoute } from "./http/timeline-route.ts";
 import { readyRoute } from "./http/ready-route.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";
 import { sessionRoutes } from "./http/session-routes.ts";
@@ -59,6 +60,7 @@ app.use("/v1/nodes/:name/*", async (c, next) => {
 
 app.route("/", machineRoutes);
 app.route("/", operatorRoutes);
+app.route("/", timelineRoute);
 app.route("/", fleetRoutes);
 app.route("/", administrationRoutes);
 app.route("/", sessionRoutes);

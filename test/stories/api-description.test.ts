@@ -47,6 +47,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   openFeed: "cursor=0123456789abcdef_1",
   getReadiness: "verbose",
   getNodeHistory: "since=2026-01-01T00:00:00Z&kind=registration&limit=1000&before=1000",
+  getNodeTimeline: "since=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z",
   getAudit: `by=machines&target=${NAME}&limit=1&before=1000000`,
   getClusterHistory: "limit=1&before=1",
   listRevocations: `after=1.${"t".repeat(43)}&limit=1`,

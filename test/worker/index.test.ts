@@ -22,6 +22,7 @@ const TAKEN: [path: string, allow: string][] = [
   ["/v1/origins", "GET, HEAD"],
   ["/v1/origins/machines", "GET, HEAD"],
   ["/v1/nodes/:name/history", "GET, HEAD"],
+  ["/v1/nodes/:name/timeline", "GET, HEAD"],
   ["/v1/nodes/:name/register", "POST"],
   ["/v1/nodes/:name/clones", "GET, HEAD"],
   ["/v1/nodes/:name/believe", "POST"],

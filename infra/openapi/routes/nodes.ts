@@ -3,6 +3,7 @@ import {
   historyQuerySchema,
   nodeChangeSchema,
   thumbprintSchema,
+  timelineQuerySchema,
 } from "../../../shared/protocol/operator-api.ts";
 import {
   historySchema,
@@ -10,6 +11,7 @@ import {
   sendersSchema,
   wholeNodeSchema,
 } from "../../../shared/protocol/operator-answers.ts";
+import { timelineSchema } from "../../../shared/protocol/timeline.ts";
 import { wholeListSchema } from "../../../shared/protocol/parameters.ts";
 import { FORMAT, list, LISTED } from "../lists.ts";
 import { DONE, json, query, type Route } from "../route.ts";
@@ -53,6 +55,22 @@ const LOOKS: readonly Route[] = [
       ...LISTED,
     }),
     answers: { 200: list("A page.", "History", historySchema) },
+    refusals: ["not-found"],
+  },
+  {
+    method: "GET",
+    path: "/v1/nodes/{name}/timeline",
+    id: "getNodeTimeline",
+    group: "nodes",
+    who: "view",
+    what: "What was so on a machine from when to when, what happened, and what it had left of its resources",
+    more: "A range of 90 days at most. What nobody knows is absent: before `knownSince`, and between the bands of a track.",
+    wakes: true,
+    query: query(timelineQuerySchema, {
+      since: "From this time on (RFC 3339); a day before `until` where it is absent.",
+      until: "Up to this time; now where it is absent. It may not be later.",
+    }),
+    answers: { 200: json("The range.", "Timeline", timelineSchema) },
     refusals: ["not-found"],
   },
   {

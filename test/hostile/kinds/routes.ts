@@ -42,6 +42,7 @@ const OPERATOR_ROUTES = [
   ["GET", "/v1/pending"],
   ["GET", "/v1/audit?limit=1"],
   ["GET", "/v1/nodes/live-1/history"],
+  ["GET", "/v1/nodes/live-1/timeline"],
   ["GET", "/v1/feed"],
   ["POST", "/v1/feed/tickets"],
   ["GET", "/v1/outages"],

@@ -292,6 +292,7 @@ describe.each([
   ["DELETE", "/v1/bulk/1"],
   ["GET", "/v1/nodes/a"],
   ["GET", "/v1/nodes/a/history"],
+  ["GET", "/v1/nodes/a/timeline"],
   ["POST", "/v1/nodes/a/register"],
   ["POST", "/v1/nodes/a/approve"],
   ["POST", "/v1/nodes/a/reject"],

@@ -1,0 +1,87 @@
+// Which range of a timeline may be asked for, at its limits and just over them.
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { TIMELINE_LIMITS } from "../../../shared/protocol/limits.ts";
+import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
+import { VIEW_SECRET } from "../support/constants.ts";
+import { enrolled, operator, send } from "../support/machine.ts";
+
+const NOW_MS = Date.UTC(2026, 5, 1, 12);
+const DAY_MS = 24 * 3600 * 1000;
+const iso = (ms: number) => new Date(ms).toISOString();
+
+const asked = (name: string, query = "") =>
+  operator<TimelineAnswer>("GET", `/v1/nodes/${name}/timeline${query && `?${query}`}`);
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW_MS });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("the range of a timeline", () => {
+  it("that is not named → the last day", async () => {
+    await enrolled("timeline-range");
+    const { body } = await asked("timeline-range");
+    expect([body.since, body.until]).toEqual([iso(Date.now() - DAY_MS), iso(Date.now())]);
+  });
+
+  it.each([
+    ["its end alone → the day before", `until=${iso(NOW_MS - DAY_MS)}`, NOW_MS - 2 * DAY_MS, NOW_MS - DAY_MS],
+    ["its begin alone → up to now", `since=${iso(NOW_MS - 1)}`, NOW_MS - 1, NOW_MS],
+    ["up to now", `until=${iso(NOW_MS)}`, NOW_MS - DAY_MS, NOW_MS],
+    [
+      "as long as may be",
+      `since=${iso(NOW_MS - TIMELINE_LIMITS.days * DAY_MS)}`,
+      NOW_MS - TIMELINE_LIMITS.days * DAY_MS,
+      NOW_MS,
+    ],
+  ])("%s", async (_, query, sinceMs, untilMs) => {
+    await enrolled("timeline-ranges", { rejoin: true });
+    expect(await asked("timeline-ranges", query)).toMatchObject({
+      status: 200,
+      body: { since: iso(sinceMs), until: iso(untilMs) },
+    });
+  });
+
+  it.each([
+    ["that has not come", `until=${iso(NOW_MS + 1)}`, "until"],
+    ["that ends where it begins", `since=${iso(NOW_MS)}`, "since"],
+    ["that is a moment too long", `since=${iso(NOW_MS - TIMELINE_LIMITS.days * DAY_MS - 1)}`, "since"],
+    ["that is no time", "since=yesterday", "since"],
+    ["of a misspelt parameter", "form=2026-01-01T00:00:00Z", "form"],
+  ])("%s → refused, and nobody is woken", async (_, query, parameter) => {
+    const woken = vi.spyOn(env.NODES, "getByName");
+    expect(await asked("timeline-nobody", query)).toMatchObject({
+      status: 400,
+      body: { reason: "invalid-query", parameter },
+    });
+    expect(woken).not.toHaveBeenCalled();
+    woken.mockRestore();
+  });
+});
+
+describe("a machine", () => {
+  it("that nobody enrolled → 404", async () => {
+    expect((await asked("timeline-nobody")).status).toBe(404);
+  });
+
+  it("that has just enrolled → since then, and nothing more; who may look is told that its object was woken", async () => {
+    const name = "timeline-enrolled";
+    await enrolled(name);
+    vi.setSystemTime(NOW_MS + 60_000);
+    const headers = { authorization: `Bearer ${VIEW_SECRET}` };
+    const response = await send(`/v1/nodes/${name}/timeline`, { method: "GET", headers });
+    expect(response.headers.get("rollcall-woken")).toBe(name);
+    expect(await response.json()).toMatchObject({
+      knownSince: iso(NOW_MS),
+      isCut: false,
+      bands: [{ track: "state", from: iso(NOW_MS), to: iso(NOW_MS + 60_000), status: "not-ready", text: "" }],
+      marks: [],
+      samples: { signals: [], at: [], values: {} },
+      thresholds: { "memory.available": { hard: null, soft: null } },
+      capacity: { "memory.available": null },
+    });
+  });
+});
