@@ -78,15 +78,14 @@ export function thinned(samples: readonly VitalsSample[], nowS: number, ages = S
     .map((sample) => (sample.atS > nowS ? { ...sample, atS: nowS } : sample))
     .toSorted((a, b) => a.atS - b.atS);
   const kept: VitalsSample[] = [];
-  let span = "";
+  let [lastEveryS, lastSpan] = [0, 0];
   for (const sample of inOrder) {
     const everyS = ages.find(({ underS }) => nowS - sample.atS < underS)?.everyS;
     if (everyS === undefined) continue;
-    const last = kept.at(-1);
-    const own = `${everyS} ${Math.floor(sample.atS / everyS)}`;
-    if (last && span === own) kept[kept.length - 1] = merged(last, sample);
-    else kept.push(sample);
-    span = own;
+    const span = Math.floor(sample.atS / everyS);
+    const last = everyS === lastEveryS && span === lastSpan ? kept.pop() : undefined;
+    kept.push(last ? merged(last, sample) : sample);
+    [lastEveryS, lastSpan] = [everyS, span];
   }
   return kept.slice(-MAX_SAMPLES);
 }

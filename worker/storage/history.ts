@@ -78,7 +78,7 @@ const DAY_LENGTH = `SELECT IFNULL(SUM(LENGTH(text) + ${HISTORY_LIMITS.entryShare
 
 /** The last line about each condition, about the state, a silence, a start of the shim and a day that was full. */
 const AT_BEGIN = `SELECT MAX(id) AS id, at_ms, kind, text FROM history
-  WHERE at_ms < ?1 AND (text IN (?2, ?3) OR kind = 'state' OR kind = 'silence' AND text NOT LIKE 'no answer %'
+  WHERE at_ms < ?1 AND kind <> 'identity' AND (text IN (?2, ?3) OR kind = 'state' OR kind = 'silence' AND text NOT LIKE 'no answer %'
     OR kind = 'condition' AND text NOT LIKE '%), by somebody else')
   GROUP BY CASE WHEN kind = 'condition' THEN substr(text, 1, instr(text, ':')) WHEN text IN (?2, ?3) THEN text ELSE kind END
   ORDER BY id DESC LIMIT ?4`;

@@ -2,6 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { HistoryKind } from "../../../shared/protocol/operator-api.ts";
 import { HISTORY_LIMITS, machineHistory } from "../../../worker/storage/history.ts";
 import { nodeTables } from "../../../worker/storage/tables.ts";
 
@@ -119,6 +120,83 @@ describe("a day", () => {
       return read(history).length;
     });
     expect(count).toBe(dayLength / entryShare + 1);
+  });
+});
+
+describe("around a range", () => {
+  const FULL = "more changed today than is kept: the rest of this day is left out";
+  const READY = "Ready: True (R: m)";
+  const range = { sinceMs: NOW_MS, untilMs: NOW_MS + 1000 };
+  const around = (name: string, added: readonly [kind: HistoryKind, text: string, atMs: number][]) =>
+    withHistory(`history-around-${name}`, (history) => {
+      for (const [kind, text, atMs] of added) history.add(kind, [text], NOW_MS + atMs);
+      return history.around(range);
+    });
+
+  it.each<[string, readonly [kind: HistoryKind, text: string, atMs: number][], string[]]>([
+    ["nothing was ever noted", [], []],
+    [
+      "its ends are in it, what is before and after is not",
+      [-1, 0, 1000, 1001].map((atMs) => ["reboot", `${atMs}`, atMs]),
+      ["0", "1000"],
+    ],
+    [
+      "before it the last line of each condition, in order",
+      [
+        ["condition", READY, -9],
+        ["condition", "DiskPressure: False (R: m)", -8],
+        ["condition", "Ready: True → False (R: m)", -7],
+      ],
+      ["DiskPressure: False (R: m)", "Ready: True → False (R: m)"],
+    ],
+    [
+      "but for what somebody else has set",
+      [
+        ["condition", READY, -9],
+        ["condition", "Ready: True → Unknown (R: m), by somebody else", -8],
+      ],
+      [READY],
+    ],
+    [
+      "and the last state, silence, start and full day",
+      [
+        ["state", "ready", -9],
+        ["state", "ready → silent", -8],
+        ["silence", "silent since x", -7],
+        ["silence", "no answer from a to b", -6],
+        ["registration", "the shim started", -5],
+        ["registration", "registered", -4],
+        ["phase", FULL, -3],
+        ["identity", FULL, -2],
+      ],
+      ["ready → silent", "silent since x", "the shim started", FULL],
+    ],
+  ])("%s", async (situation, added, expected) => {
+    const { lines, isCut } = await around(situation, added);
+    expect([lines.map(({ text }) => text), isCut]).toEqual([expected, false]);
+    if (added.some(([kind]) => kind === "identity")) expect(lines.at(-1)?.kind).toBe("phase");
+  });
+
+  it("the oldest line that is kept tells since when anything is known", async () => {
+    const { oldestMs } = await around("oldest", [["reboot", "b", -9]]);
+    expect(oldestMs).toBe(NOW_MS - 9);
+    expect((await around("none", [])).oldestMs).toBeNull();
+  });
+
+  it("longer than a page → its latest lines, and nothing of the time before", async () => {
+    const text = "x".repeat(entryLength);
+    const many = await withHistory("history-around-long", (history) => {
+      history.add("condition", [READY], NOW_MS - 9);
+      // No day has room for as many.
+      for (let day = 0; day < 5; day++)
+        history.add(
+          "phase",
+          Array.from({ length: 60 }, () => text),
+          NOW_MS + day * DAY_MS,
+        );
+      return history.around({ sinceMs: NOW_MS, untilMs: NOW_MS + 5 * DAY_MS });
+    });
+    expect([many.isCut, many.lines.length]).toEqual([true, pageLength / entryLength]);
   });
 });
 
