@@ -1,0 +1,92 @@
+// Amounts in words, and the ticks beside a line. Pure.
+import type { LineSubject } from "./lines-data.ts";
+
+type Unit = LineSubject["unit"];
+
+const BYTES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const COUNTS = ["", "million", "billion", "trillion"];
+
+interface AmountScale {
+  factor: number;
+  word: string;
+}
+
+/** Of bytes the largest unit of which there is one; counts are said digit by digit up to a million. */
+function scaleOf(amount: number, unit: Unit): AmountScale {
+  const words = unit === "bytes" ? BYTES : COUNTS;
+  const factorOf = (power: number) =>
+    unit === "bytes" ? 1024 ** power : power === 0 ? 1 : 1000 ** (power + 1);
+  let power = 0;
+  while (power < words.length - 1 && Math.abs(amount) >= factorOf(power + 1)) power += 1;
+  const word = words[power] ?? "";
+  return { factor: factorOf(power), word: word && ` ${word}` };
+}
+
+/** `412 MiB`, `2.3 million`, `31,204` */
+export function amountText(amount: number, unit: Unit): string {
+  const { factor, word } = scaleOf(amount, unit);
+  return `${digits(amount / factor)}${word}`;
+}
+
+/** Three that count, and all those before the point. */
+function digits(value: number): string {
+  const size = Math.abs(value);
+  const decimals = Number.isInteger(value) || size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  const text = value.toFixed(decimals);
+  const short = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  return short.replace(/\B(?=(\d{3})+$)/, ",");
+}
+
+export interface AmountTick {
+  amount: number;
+  text: string;
+}
+
+/** About `wanted` ticks from 0 up to `top`, at 1, 2 or 5 of a power of ten of the unit that `top` is said in. */
+export function amountTicks(top: number, unit: Unit, wanted: number): AmountTick[] {
+  if (!(top > 0)) return [{ amount: 0, text: "0" }];
+  const { factor, word } = scaleOf(top, unit);
+  const rough = top / factor / Math.max(1, wanted);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 5, 10].find((each) => each * power >= rough) ?? 10) * power;
+  const count = Math.floor(top / factor / step + 1e-9);
+  return Array.from({ length: count + 1 }, (_, index) => {
+    const amount = index * step * factor;
+    return {
+      amount,
+      text: index === 0 ? "0" : `${digits(Number((index * step).toPrecision(12)))}${word}`,
+    };
+  });
+}
+
+/** From 0 up to what holds the line and what it is compared with; never more than there is. */
+export function topOf(
+  values: readonly (number | null)[],
+  { capacity, thresholds }: { capacity: number | null; thresholds: readonly (number | null)[] },
+): number {
+  let most = 0;
+  for (const value of [...thresholds, ...values]) if (value !== null && value > most) most = value;
+  const roomy = most * 1.12;
+  const top = capacity !== null && capacity >= most ? Math.min(capacity, roomy) : roomy;
+  return top > 0 ? top : (capacity ?? 1) || 1;
+}
+
+export interface SaidAmounts {
+  amount: number | null;
+  capacity: number | null;
+  hard: number | null;
+  soft: number | null;
+}
+
+/** `412 MiB of 31 GiB; memory pressure below 100 MiB (soft: 500 MiB)` */
+export function amountSentence({ unit, pressure }: LineSubject, said: SaidAmounts): string {
+  const { amount, capacity, hard, soft } = said;
+  const say = (value: number) => amountText(value, unit);
+  const now = amount === null ? "not known" : say(amount);
+  const whole = capacity === null ? now : `${now} of ${say(capacity)}`;
+  const [first, second] = [hard, soft].filter((each) => each !== null);
+  if (first === undefined) return whole;
+  const softly = second === undefined ? "" : ` (soft: ${say(second)})`;
+  const isBelow = amount !== null && amount < first;
+  return `${whole}; ${isBelow ? `below ${say(first)}: ${pressure}` : `${pressure} below ${say(first)}`}${softly}`;
+}

@@ -1,0 +1,182 @@
+// One line on a canvas, drawn by uPlot: its options, and what is drawn around the line. Knows no component.
+import uPlot from "uplot";
+import type { AmountTick } from "./lines-axis.ts";
+import type { DrawnLine } from "./lines-data.ts";
+import type { LineInk } from "./lines-ink.ts";
+import type { TimeTick } from "./timeline-scale.ts";
+import type { TimeWindow } from "./timeline-data.ts";
+
+/** All that a chart is drawn from; it is drawn anew when any of it differs. */
+export interface ChartContent {
+  window: TimeWindow;
+  /** What can be known: beyond it is neither data nor the lack of it. */
+  known: TimeWindow;
+  line: DrawnLine;
+  top: number;
+  amounts: readonly AmountTick[];
+  times: readonly TimeTick[];
+  thresholds: readonly { amount: number; text: string; kind: "hard" | "soft" }[];
+  silences: readonly TimeWindow[];
+  ink: LineInk;
+}
+
+export interface ChartSize {
+  /** With the gutter. */
+  width: number;
+  gutter: number;
+}
+
+export const CHART_HEIGHT = 104;
+const FONT_SIZE = 11;
+
+/** `content`: what is to be drawn now; it is asked at each drawing. */
+export function lineChart(element: HTMLElement, size: ChartSize, content: () => ChartContent): uPlot {
+  const { gutter } = size;
+  const options: uPlot.Options = {
+    width: size.width,
+    height: CHART_HEIGHT,
+    ms: 1,
+    padding: [7, 0, 4, 0],
+    legend: { show: false },
+    cursor: { show: false },
+    select: { show: false, left: 0, top: 0, width: 0, height: 0 },
+    scales: {
+      x: { time: false, range: () => [content().window.fromMs, content().window.toMs] },
+      y: { range: () => [0, content().top] },
+    },
+    axes: [
+      {
+        size: 0,
+        ticks: { show: false },
+        splits: () => content().times.map(({ atMs }) => atMs),
+        values: (_, splits) => splits.map(() => ""),
+        grid: { stroke: () => content().ink.grid, width: 1 },
+      },
+      {
+        size: gutter,
+        gap: 8,
+        ticks: { show: false },
+        font: `${FONT_SIZE}px ${content().ink.font}`,
+        stroke: () => content().ink.quiet,
+        splits: () => content().amounts.map(({ amount }) => amount),
+        values: () =>
+          gutter === 0 ? content().amounts.map(() => "") : content().amounts.map(({ text }) => text),
+        grid: { stroke: () => content().ink.grid, width: 1 },
+      },
+    ],
+    series: [
+      {},
+      {
+        stroke: () => content().ink.line,
+        width: 1.5,
+        spanGaps: false,
+        points: { show: true, size: 5, fill: () => content().ink.line, filter: () => content().line.alone },
+      },
+    ],
+    hooks: {
+      drawClear: [(chart) => drawGround(chart, content())],
+      draw: [(chart) => drawAround(chart, content(), gutter === 0)],
+    },
+  };
+  return new uPlot(options, [[], []], element);
+}
+
+/** Draws what `content` is now. */
+export function redraw(chart: uPlot, { line, window }: ChartContent): void {
+  chart.batch(() => {
+    chart.setData([line.at, line.values] as uPlot.AlignedData, false);
+    chart.setScale("x", { min: window.fromMs, max: window.toMs });
+  });
+  chart.redraw(true, true);
+}
+
+/** Silence is hatched, as in the bands above; nothing is dotted that is not known. */
+function drawGround(chart: uPlot, { silences, known, window, line, ink }: ChartContent): void {
+  const { ctx, bbox } = chart;
+  const ratio = uPlot.pxRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  const first = line.at[0];
+  const until = Math.min(known.toMs, first ?? known.toMs);
+  drawDots(chart, { fromMs: Math.max(known.fromMs, window.fromMs), toMs: Math.min(until, window.toMs) }, ink);
+  for (const { fromMs, toMs } of silences) {
+    const x = chart.valToPos(fromMs, "x", true);
+    const width = chart.valToPos(toMs, "x", true) - x;
+    if (width <= 0 || x > bbox.left + bbox.width || x + width < bbox.left) continue;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(x, bbox.top, width, bbox.height);
+    ctx.clip();
+    ctx.fillStyle = ink.silentGround;
+    ctx.fillRect(x, bbox.top, width, bbox.height);
+    ctx.globalAlpha = 0.5;
+    ctx.strokeStyle = ink.silent;
+    ctx.lineWidth = ratio;
+    ctx.beginPath();
+    const begin = Math.max(x, bbox.left) - bbox.height;
+    const end = Math.min(x + width, bbox.left + bbox.width);
+    for (let at = begin - (begin % (8 * ratio)); at < end; at += 8 * ratio) {
+      ctx.moveTo(at, bbox.top + bbox.height);
+      ctx.lineTo(at + bbox.height, bbox.top);
+    }
+    ctx.stroke();
+    ctx.restore();
+  }
+  ctx.restore();
+}
+
+function drawDots(chart: uPlot, { fromMs, toMs }: TimeWindow, ink: LineInk): void {
+  const { ctx, bbox } = chart;
+  const step = 8 * uPlot.pxRatio;
+  const dot = 1.6 * uPlot.pxRatio;
+  const begin = Math.max(bbox.left, chart.valToPos(fromMs, "x", true));
+  const end = Math.min(bbox.left + bbox.width, chart.valToPos(toMs, "x", true));
+  ctx.fillStyle = ink.dot;
+  ctx.globalAlpha = 0.45;
+  let isOdd = false;
+  for (let y = bbox.top + step / 2; y < bbox.top + bbox.height; y += step / 2) {
+    isOdd = !isOdd;
+    for (let x = begin + (isOdd ? step / 4 : (step * 3) / 4); x < end; x += step)
+      ctx.fillRect(x, y, dot, dot);
+  }
+  ctx.globalAlpha = 1;
+}
+
+/** What eviction compares the line with; and the amounts, where they have no gutter. */
+function drawAround(chart: uPlot, content: ChartContent, isNarrow: boolean): void {
+  const { ctx, bbox } = chart;
+  const { ink, thresholds, amounts } = content;
+  const ratio = uPlot.pxRatio;
+  const right = bbox.left + bbox.width;
+  ctx.save();
+  ctx.font = `${FONT_SIZE * ratio}px ${ink.font}`;
+  ctx.textBaseline = "bottom";
+  let labelRight = right;
+  for (const { amount, text, kind } of thresholds) {
+    if (amount > content.top) continue;
+    const y = Math.round(chart.valToPos(amount, "y", true));
+    ctx.strokeStyle = ink[kind];
+    ctx.fillStyle = ink[kind];
+    ctx.lineWidth = 1.25 * ratio;
+    ctx.setLineDash(kind === "hard" ? [6 * ratio, 3 * ratio] : [2 * ratio, 3 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(right, y);
+    ctx.stroke();
+    ctx.textAlign = "right";
+    ctx.fillText(text, labelRight - 4 * ratio, y - 2 * ratio);
+    // The next one may lie where this one's text is.
+    labelRight -= ctx.measureText(text).width + 12 * ratio;
+  }
+  ctx.fillStyle = ink.quiet;
+  ctx.textAlign = "left";
+  if (isNarrow)
+    for (const { amount, text } of amounts.slice(1)) {
+      const y = chart.valToPos(amount, "y", true);
+      const isAtTop = y - bbox.top < FONT_SIZE * ratio;
+      ctx.fillText(text, bbox.left + 2 * ratio, isAtTop ? y + (FONT_SIZE + 3) * ratio : y - 2 * ratio);
+    }
+  ctx.restore();
+}

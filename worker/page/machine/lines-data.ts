@@ -1,0 +1,125 @@
+// Samples as lines: where they stop, between which amounts they lie, and in which words. Pure.
+import type { TimeWindow } from "./timeline-data.ts";
+
+/** What one chart shows. */
+export interface LineSubject {
+  signal: string;
+  title: string;
+  unit: "bytes" | "count";
+  /** The condition that too little of it causes. */
+  pressure: string;
+}
+
+const SUBJECTS: readonly LineSubject[] = [
+  { signal: "memory.available", title: "Memory available", unit: "bytes", pressure: "memory pressure" },
+  { signal: "nodefs.available", title: "Disk available", unit: "bytes", pressure: "disk pressure" },
+  { signal: "nodefs.inodesFree", title: "Inodes free", unit: "count", pressure: "disk pressure" },
+  { signal: "imagefs.available", title: "Image disk available", unit: "bytes", pressure: "disk pressure" },
+  { signal: "imagefs.inodesFree", title: "Image inodes free", unit: "count", pressure: "disk pressure" },
+  { signal: "pid.available", title: "Process IDs available", unit: "count", pressure: "PID pressure" },
+];
+/** A machine whose images lie on the same file system has the same line twice. */
+const SAME_AS: Readonly<Record<string, string>> = {
+  "imagefs.available": "nodefs.available",
+  "imagefs.inodesFree": "nodefs.inodesFree",
+};
+
+type LineValues = readonly (number | null)[];
+
+export function lineSubjects(
+  signals: readonly string[],
+  values: Readonly<Record<string, LineValues>>,
+): LineSubject[] {
+  return SUBJECTS.filter(({ signal }) => {
+    if (!signals.includes(signal)) return false;
+    const same = SAME_AS[signal];
+    return same === undefined || !areEqual(values[signal], values[same]);
+  });
+}
+
+function areEqual(a: LineValues = [], b: LineValues = []): boolean {
+  return a.length === b.length && a.every((amount, at) => amount === b[at]);
+}
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+/** Older samples are thinned, from a day and from a week on. Of three that were due none is there: nothing is known in between. */
+const GAPS = [
+  { underMs: 0.95 * DAY, gapMs: 16 * MINUTE },
+  { underMs: 6.9 * DAY, gapMs: 65 * MINUTE },
+  { underMs: Infinity, gapMs: 390 * MINUTE },
+] as const;
+
+/** Times and amounts as they are drawn: null is where a line stops. */
+export interface DrawnLine {
+  at: number[];
+  values: (number | null)[];
+  /** Where a single sample stands alone, and no line shows it. */
+  alone: number[];
+}
+
+/** A line stops where the machine was silent, and where samples are missing. */
+export function lineOf(
+  at: readonly number[],
+  values: LineValues,
+  { silences, nowMs }: { silences: readonly TimeWindow[]; nowMs: number },
+): DrawnLine {
+  const line: DrawnLine = { at: [], values: [], alone: [] };
+  let before: number | null = null;
+  let silence = 0;
+  for (const [index, ms] of at.entries()) {
+    const value = values[index] ?? null;
+    while (silence < silences.length && (silences[silence]?.toMs ?? 0) <= (before ?? ms)) silence += 1;
+    const isSilent = before !== null && (silences[silence]?.fromMs ?? Infinity) < ms;
+    if (before !== null && ms > before + 1 && (isSilent || ms - before > gapOf(nowMs - before))) {
+      line.at.push(before + 1);
+      line.values.push(null);
+    }
+    line.at.push(ms);
+    line.values.push(value);
+    before = ms;
+  }
+  line.alone = line.values.flatMap((value, index) =>
+    value !== null && (line.values[index - 1] ?? null) === null && (line.values[index + 1] ?? null) === null
+      ? [index]
+      : [],
+  );
+  return line;
+}
+
+function gapOf(ageMs: number): number {
+  return GAPS.find(({ underMs }) => ageMs < underMs)?.gapMs ?? 0;
+}
+
+/** The newest sample that is known; null: there is none. */
+export function lastSample(
+  at: readonly number[],
+  values: LineValues,
+): { atMs: number; amount: number } | null {
+  const index = values.findLastIndex((value) => value !== null);
+  const amount = values[index];
+  const atMs = at[index];
+  return amount === undefined || amount === null || atMs === undefined ? null : { atMs, amount };
+}
+
+/** The sample that is nearest to a moment, where the line is drawn; null: it is not. */
+export function sampleNear({ at, values }: DrawnLine, ms: number): { atMs: number; amount: number } | null {
+  let low = 0;
+  let high = at.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((at[middle] ?? 0) < ms) low = middle + 1;
+    else high = middle;
+  }
+  const near = [low - 1, low]
+    .filter((index) => index >= 0 && index < at.length)
+    .toSorted((a, b) => Math.abs((at[a] ?? 0) - ms) - Math.abs((at[b] ?? 0) - ms))[0];
+  const amount = near === undefined ? null : (values[near] ?? null);
+  return near === undefined || amount === null ? null : { atMs: at[near] ?? 0, amount };
+}
+
+/** At most `most` rows, of which each is the first of as many: for a table. */
+export function thinnedRows(count: number, most: number): number[] {
+  const every = Math.max(1, Math.ceil(count / most));
+  return Array.from({ length: Math.ceil(count / every) }, (_, row) => row * every);
+}

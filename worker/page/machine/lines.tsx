@@ -1,0 +1,151 @@
+// What a machine had left, as lines below its bands: one chart for each signal, on the same axis of time.
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type uPlot from "uplot";
+import { amountSentence, amountText, amountTicks, topOf } from "./lines-axis.ts";
+import { type ChartContent, lineChart, redraw } from "./lines-chart.ts";
+import {
+  type DrawnLine,
+  lastSample,
+  lineOf,
+  lineSubjects,
+  type LineSubject,
+  sampleNear,
+} from "./lines-data.ts";
+import { type LineInk, useInk } from "./lines-ink.ts";
+import { useBoard } from "./timeline-board.tsx";
+import { type DrawnTimeline, silences } from "./timeline-data.ts";
+import { localOffset, momentText, timeAt, timeTicks } from "./timeline-scale.ts";
+import { TimeAxis } from "./timeline-rows.tsx";
+
+const TICK_WIDTH = 84;
+const AMOUNT_TICKS = 3;
+/** What is older than two status writes is not now's. */
+const RECENT_MS = 11 * 60_000;
+
+export function Lines({ timeline }: { timeline: DrawnTimeline }) {
+  const element = useRef<HTMLDivElement>(null);
+  const ink = useInk(element);
+  const { signals, at, values } = timeline.samples;
+  const subjects = useMemo(() => lineSubjects(signals, values), [timeline.samples]);
+  if (at.length === 0 || subjects.length === 0)
+    return (
+      <p class="quiet timeline-text" ref={element}>
+        No samples of memory, disk and process IDs are known of this time: they come with the status writes,
+        one each 5 minutes.
+      </p>
+    );
+  return (
+    <div class="timeline-lines" ref={element}>
+      {ink &&
+        subjects.map((subject) => (
+          <Line key={subject.signal} subject={subject} timeline={timeline} ink={ink} />
+        ))}
+      <TimeAxis />
+    </div>
+  );
+}
+
+interface LineProps {
+  subject: LineSubject;
+  timeline: DrawnTimeline;
+  ink: LineInk;
+}
+
+function Line({ subject, timeline, ink }: LineProps) {
+  const { signal, title, unit } = subject;
+  const { nowMs } = useBoard();
+  const { samples, thresholds, capacity } = timeline;
+  const values = samples.values[signal] ?? [];
+  const line = useMemo(
+    () => lineOf(samples.at, values, { silences: silences(timeline.bands), nowMs }),
+    [samples, timeline.bands],
+  );
+  const { hard = null, soft = null } = thresholds[signal] ?? {};
+  const amounts = { capacity: capacity[signal] ?? null, hard, soft };
+  const last = lastSample(samples.at, values);
+  const isOld = last !== null && timeline.toMs - last.atMs > RECENT_MS;
+  const sentence = amountSentence(subject, { ...amounts, amount: last?.amount ?? null });
+  const isLow = last !== null && hard !== null && last.amount < hard;
+  return (
+    <section class="timeline-line">
+      <div class="timeline-title timeline-text">
+        <h3>{title}</h3>
+        <p class={isLow ? "low" : ""}>
+          {isOld && <span class="quiet">at {momentText(last.atMs, localOffset, nowMs)}: </span>}
+          {sentence}
+        </p>
+        <AtPointer line={line} unit={unit} />
+      </div>
+      <Chart subject={subject} timeline={timeline} ink={ink} line={line} {...amounts} />
+    </section>
+  );
+}
+
+function AtPointer({ line, unit }: { line: DrawnLine; unit: LineSubject["unit"] }) {
+  const { pointerX, window, width, nowMs } = useBoard();
+  const x = pointerX.value;
+  const near = x === null ? null : sampleNear(line, timeAt(x, window, width));
+  return (
+    <p class="timeline-near" aria-hidden="true">
+      {near && (
+        <>
+          <strong>{amountText(near.amount, unit)}</strong>{" "}
+          <span class="quiet">at {momentText(near.atMs, localOffset, nowMs)}</span>
+        </>
+      )}
+    </p>
+  );
+}
+
+interface ChartProps extends LineProps {
+  line: DrawnLine;
+  capacity: number | null;
+  hard: number | null;
+  soft: number | null;
+}
+
+function Chart({ subject, timeline, ink, line, capacity, hard, soft }: ChartProps) {
+  const { window, width, gutter } = useBoard();
+  const element = useRef<HTMLDivElement>(null);
+  const drawn = useRef<{ chart: uPlot; gutter: number } | null>(null);
+  const content = useMemo((): ChartContent => {
+    const top = topOf(line.values, { capacity, thresholds: [hard, soft] });
+    const of = (kind: "hard" | "soft", amount: number | null) =>
+      amount === null ? [] : [{ kind, amount, text: `${kind}: below ${amountText(amount, subject.unit)}` }];
+    return {
+      window,
+      known: timeline,
+      line,
+      top,
+      amounts: amountTicks(top, subject.unit, AMOUNT_TICKS),
+      times: timeTicks(window, Math.floor(width / TICK_WIDTH), localOffset),
+      thresholds: [...of("hard", hard), ...of("soft", soft)],
+      silences: silences(timeline.bands),
+      ink,
+    };
+  }, [window.fromMs, window.toMs, timeline, line, width, ink, capacity, hard, soft]);
+  const current = useRef(content);
+  current.current = content;
+  useLayoutEffect(() => {
+    const size = { width: width + gutter, gutter };
+    if (drawn.current && drawn.current.gutter !== gutter) {
+      drawn.current.chart.destroy();
+      drawn.current = null;
+    }
+    if (!drawn.current && element.current)
+      drawn.current = { chart: lineChart(element.current, size, () => current.current), gutter };
+    const chart = drawn.current?.chart;
+    if (!chart) return;
+    if (chart.width !== size.width) chart.setSize({ width: size.width, height: chart.height });
+    redraw(chart, content);
+  }, [content, width, gutter]);
+  useLayoutEffect(
+    () => () => {
+      drawn.current?.chart.destroy();
+      drawn.current = null;
+    },
+    [],
+  );
+  // What it shows is said in words above it, and in the table.
+  return <div class="timeline-chart" ref={element} aria-hidden="true" />;
+}

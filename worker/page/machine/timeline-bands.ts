@@ -1,0 +1,165 @@
+// Bands and marks as they are drawn at a width: what is too narrow to be seen by itself is drawn together. Pure.
+import {
+  type BandLook,
+  type DrawnBand,
+  type DrawnMark,
+  lookOf,
+  STATE_TRACK_NAME,
+  type TimeWindow,
+} from "./timeline-data.ts";
+import { clipped, placeOf } from "./timeline-scale.ts";
+
+/** A rectangle: one band, or several that are too narrow. */
+export interface PlacedBand {
+  x: number;
+  width: number;
+  look: BandLook;
+  /** "": there is no room for one. */
+  label: string;
+  /** In order; never empty. */
+  of: readonly DrawnBand[];
+}
+
+/** Narrower ones are drawn together, as wide as this at least: what lasted a second is still seen. */
+const LEAST_WIDTH = 3;
+/** The worst of those that are drawn together is what they look like. */
+const WORST_FIRST: readonly BandLook[] = ["bad", "silent", "held", "unknown", "off", "waiting", "good"];
+/** Of the label's type, on average. */
+const CHARACTER_WIDTH = 6.4;
+const LABEL_PADDING = 12;
+
+interface Placing {
+  x: number;
+  end: number;
+  isNarrow: boolean;
+  of: DrawnBand[];
+}
+
+/** Of one track, in the order of time. No two overlap, and none is beyond the ends. */
+export function placedBands(bands: readonly DrawnBand[], window: TimeWindow, width: number): PlacedBand[] {
+  const placed: Placing[] = [];
+  for (const band of bands) {
+    const within = clipped(band, window);
+    if (!within) continue;
+    const x = placeOf(within.fromMs, window, width);
+    const end = placeOf(within.toMs, window, width);
+    place(placed, end - x < LEAST_WIDTH ? narrow(band, x, width) : { x, end, isNarrow: false, of: [band] });
+  }
+  return placed.filter(({ x, end }) => end > x).map(finished);
+}
+
+function narrow(band: DrawnBand, at: number, width: number): Placing {
+  const x = Math.max(0, Math.min(at, width - LEAST_WIDTH));
+  return { x, end: x + LEAST_WIDTH, isNarrow: true, of: [band] };
+}
+
+/** Narrow ones that would lie on each other are one; what is wide gives way to them. */
+function place(placed: Placing[], next: Placing): void {
+  const last = placed.at(-1);
+  if (last && next.isNarrow && last.isNarrow && next.x < last.end) {
+    last.of.push(...next.of);
+    return;
+  }
+  if (last && next.x < last.end) {
+    if (next.isNarrow) last.end = next.x;
+    else next.x = Math.min(last.end, next.end);
+  }
+  placed.push(next);
+}
+
+function finished({ x, end, of }: Placing): PlacedBand {
+  const looks = new Set(of.map(({ track, status }) => lookOf(track, status)));
+  const look = WORST_FIRST.find((each) => looks.has(each)) ?? "unknown";
+  const whole = { x, width: end - x, look, of };
+  return { ...whole, label: labelOf(whole) };
+}
+
+function labelOf({ of, width }: Omit<PlacedBand, "label">): string {
+  const [band] = of;
+  if (!band || of.length > 1) return "";
+  const room = Math.floor((width - LABEL_PADDING) / CHARACTER_WIDTH);
+  if (room < band.status.length) return "";
+  const whole = band.text === "" ? band.status : `${band.status} · ${band.text}`;
+  if (whole.length <= room) return whole;
+  // Two letters of a text say nothing.
+  return room < band.status.length + 12 ? band.status : `${whole.slice(0, room - 1).trimEnd()}…`;
+}
+
+/** What is at this place; null: nothing is known there. */
+export function bandAt(placed: readonly PlacedBand[], x: number): PlacedBand | null {
+  return placed.findLast((each) => each.x <= x && x <= each.x + each.width) ?? null;
+}
+
+/** Marks that would lie on each other are one, with their count. */
+export interface PlacedMark {
+  x: number;
+  /** In order; never empty. */
+  of: readonly DrawnMark[];
+}
+
+/** No two are nearer to each other than `apartBy`, and none is nearer to the ends than half of it. */
+export function placedMarks(
+  marks: readonly DrawnMark[],
+  window: TimeWindow,
+  { width, apartBy }: { width: number; apartBy: number },
+): PlacedMark[] {
+  const groups: { x: number; of: DrawnMark[] }[] = [];
+  for (const mark of marks) {
+    if (mark.atMs < window.fromMs || mark.atMs > window.toMs) continue;
+    const margin = Math.min(apartBy, width) / 2;
+    const x = Math.min(width - margin, Math.max(margin, placeOf(mark.atMs, window, width)));
+    const last = groups.at(-1);
+    // Counted from a group's first: a steady trickle does not become one group that is as wide as the row.
+    if (last && x - last.x < apartBy) last.of.push(mark);
+    else groups.push({ x, of: [mark] });
+  }
+  return groups;
+}
+
+/** The one sign of several marks: of what happened rarest. */
+const RAREST_FIRST = [
+  "reboot",
+  "identity",
+  "registration",
+  "phase",
+  "hardware",
+  "capacity",
+  "version",
+  "runtime",
+];
+
+export function signOf({ of }: PlacedMark): string {
+  const kinds = of.map(kindOf);
+  return ["operator", ...RAREST_FIRST].find((kind) => kinds.includes(kind)) ?? kinds[0] ?? "";
+}
+
+const BY_OPERATOR = /\ban operator\b|\bby operator\b/i;
+
+/** What an operator did is told apart from what came of itself. */
+export function kindOf({ kind, text }: DrawnMark): string {
+  return BY_OPERATOR.test(text) ? "operator" : kind;
+}
+
+/** In words for a heading and a table. */
+export const MARK_WORDS: Readonly<Record<string, string>> = {
+  operator: "an operator acted",
+  registration: "registration",
+  identity: "key",
+  phase: "phase",
+  condition: "condition",
+  reboot: "reboot",
+  version: "version",
+  capacity: "capacity",
+  address: "address",
+  runtime: "container runtime",
+  cloud: "cloud",
+  hardware: "hardware",
+  silence: "silence",
+  apiserver: "apiserver",
+  clock: "clock",
+  state: "state",
+};
+
+export function trackWord(track: string): string {
+  return track === STATE_TRACK_NAME ? "State" : track;
+}

@@ -1,0 +1,141 @@
+// The board on which bands, marks and lines share one axis of time: its measures, where the pointer is, what is dragged over.
+import { type Signal, useSignal } from "@preact/signals";
+import type { ComponentChildren, RefObject } from "preact";
+import { createContext } from "preact";
+import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { usePage } from "../page.ts";
+import { zoomedTo } from "./range.ts";
+import { useRange } from "./range-bar.tsx";
+import type { TimeWindow } from "./timeline-data.ts";
+import { localOffset, momentText, timeAt } from "./timeline-scale.ts";
+
+export interface Board {
+  window: TimeWindow;
+  /** Right edge of what can be known. */
+  nowMs: number;
+  /** Of what is drawn, in CSS pixels, right of the gutter. */
+  width: number;
+  /** In which names and amounts stand; 0: they stand above. */
+  gutter: number;
+  /** Where the pointer is, in pixels; null: elsewhere. */
+  pointerX: Signal<number | null>;
+}
+
+const BoardContext = createContext<Board | null>(null);
+
+export function useBoard(): Board {
+  const board = useContext(BoardContext);
+  if (!board) throw new Error("a line outside of its board");
+  return board;
+}
+
+const GUTTER = 148;
+/** Narrower boards have no gutter. */
+const WIDE_FROM = 560;
+/** Of paper, whatever its size. */
+const PAPER_WIDTH = 680;
+/** Shorter ones are a click, or an unsteady finger. */
+const LEAST_DRAG = 5;
+
+interface BoardProps {
+  window: TimeWindow;
+  nowMs: number;
+  isBusy: boolean;
+  children: ComponentChildren;
+}
+
+export function TimelineBoard({ window, nowMs, isBusy, children }: BoardProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const whole = useWidth(element);
+  const pointerX = useSignal<number | null>(null);
+  const draggedFrom = useSignal<number | null>(null);
+  const { show } = useRange();
+  const { clock } = usePage();
+  const gutter = whole >= WIDE_FROM ? GUTTER : 0;
+  const board = { window, nowMs, width: Math.max(0, whole - gutter), gutter, pointerX };
+  const placeOfPointer = (event: PointerEvent): number | null => {
+    const rect = element.current?.getBoundingClientRect();
+    const x = event.clientX - (rect?.left ?? 0) - gutter;
+    return draggedFrom.peek() === null && (x < 0 || x > board.width)
+      ? null
+      : Math.min(board.width, Math.max(0, x));
+  };
+  const begin = (event: PointerEvent) => {
+    const isElsewhere = (event.target as Element).closest("button, a, summary, .timeline-text") !== null;
+    const x = placeOfPointer(event);
+    if (isElsewhere || event.button !== 0 || x === null) return;
+    draggedFrom.value = x;
+    element.current?.setPointerCapture(event.pointerId);
+  };
+  const end = (event: PointerEvent) => {
+    const from = draggedFrom.peek();
+    const to = placeOfPointer(event);
+    draggedFrom.value = null;
+    if (from === null || to === null || Math.abs(to - from) < LEAST_DRAG) return;
+    show(zoomedTo(timeAt(from, window, board.width), timeAt(to, window, board.width), clock.peek()));
+  };
+  return (
+    <div
+      ref={element}
+      class={gutter > 0 ? "timeline-board" : "timeline-board narrow"}
+      aria-busy={isBusy}
+      onPointerDown={begin}
+      onPointerMove={(event) => (pointerX.value = placeOfPointer(event))}
+      onPointerUp={end}
+      onPointerCancel={() => (draggedFrom.value = null)}
+      onPointerLeave={() => (pointerX.value = null)}
+    >
+      <BoardContext.Provider value={board}>
+        {board.width > 0 && children}
+        <Pointer draggedFrom={draggedFrom} />
+      </BoardContext.Provider>
+    </div>
+  );
+}
+
+/** The line below the pointer, with its time, and what is dragged over. */
+function Pointer({ draggedFrom }: { draggedFrom: Signal<number | null> }) {
+  const { pointerX, gutter, width, window, nowMs } = useBoard();
+  const x = pointerX.value;
+  if (x === null) return null;
+  const from = draggedFrom.value;
+  const isDragged = from !== null && Math.abs(from - x) >= LEAST_DRAG;
+  const text = momentText(timeAt(x, window, width), localOffset, nowMs);
+  const isRight = x > width / 2;
+  return (
+    <div class="timeline-over" style={{ left: `${gutter}px` }} aria-hidden="true">
+      {isDragged && (
+        <div
+          class="timeline-dragged"
+          style={{ left: `${Math.min(from, x)}px`, width: `${Math.abs(from - x)}px` }}
+        />
+      )}
+      <div class="timeline-pointer" style={{ left: `${x}px` }}>
+        <span class={isRight ? "right" : ""}>{text}</span>
+      </div>
+    </div>
+  );
+}
+
+/** 0: not measured yet. */
+function useWidth(element: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const found = element.current;
+    if (!found) return undefined;
+    const paper = matchMedia("print");
+    const measure = () => {
+      const own = Math.floor(found.clientWidth);
+      setWidth(paper.matches ? Math.min(own, PAPER_WIDTH) : own);
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(found);
+    paper.addEventListener("change", measure);
+    return () => {
+      observer.disconnect();
+      paper.removeEventListener("change", measure);
+    };
+  }, []);
+  return width;
+}

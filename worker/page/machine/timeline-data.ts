@@ -1,0 +1,127 @@
+// A machine's timeline as the Worker answers it, made ready to be drawn: times in milliseconds, in order. Draws nothing. Pure.
+
+/** From, to: milliseconds since 1970. */
+export interface TimeWindow {
+  fromMs: number;
+  toMs: number;
+}
+
+/** 200 to GET /v1/nodes/{name}/timeline. Times are RFC 3339, but for those of samples. */
+export interface AnsweredTimeline {
+  since: string;
+  until: string;
+  knownSince: string | null;
+  isCut: boolean;
+  bands: readonly { track: string; from: string; to: string; status: string; text: string }[];
+  marks: readonly { at: string; kind: string; text: string }[];
+  samples: {
+    signals: readonly string[];
+    at: readonly number[];
+    values: Readonly<Record<string, readonly (number | null)[]>>;
+  };
+  thresholds: Readonly<Record<string, { hard: number | null; soft: number | null }>>;
+  capacity: Readonly<Record<string, number | null>>;
+}
+
+/** What was so on a track from when to when. */
+export interface DrawnBand extends TimeWindow {
+  /** `state`, or a condition's type. */
+  track: string;
+  status: string;
+  text: string;
+  /** It is still so when the answer ends. */
+  isOpen: boolean;
+}
+
+export interface DrawnMark {
+  atMs: number;
+  kind: string;
+  text: string;
+}
+
+export interface DrawnTimeline
+  extends TimeWindow, Omit<AnsweredTimeline, "since" | "until" | "knownSince" | "bands" | "marks"> {
+  /** null: nothing is known. */
+  knownSinceMs: number | null;
+  bands: readonly DrawnBand[];
+  marks: readonly DrawnMark[];
+}
+
+export const STATE_TRACK_NAME = "state";
+/** The status of bands in which nothing is known, as nothing was heard of the machine. */
+export const SILENT_STATUS = "silent";
+
+export function drawnTimeline(answer: AnsweredTimeline): DrawnTimeline {
+  const { since, until, knownSince, bands, marks, ...rest } = answer;
+  const toMs = Date.parse(until);
+  return {
+    ...rest,
+    fromMs: Date.parse(since),
+    toMs,
+    knownSinceMs: knownSince === null ? null : Date.parse(knownSince),
+    bands: bands
+      .map(({ from, to, ...band }) => {
+        const endMs = Date.parse(to);
+        return { ...band, fromMs: Date.parse(from), toMs: endMs, isOpen: endMs >= toMs };
+      })
+      .filter((band) => band.fromMs < band.toMs)
+      .toSorted((a, b) => a.fromMs - b.fromMs),
+    marks: marks.map(({ at, ...mark }) => ({ ...mark, atMs: Date.parse(at) })).toSorted(byTime),
+  };
+}
+
+const byTime = (a: DrawnMark, b: DrawnMark) => a.atMs - b.atMs;
+
+/** While it is told at once when the machine changes, what was so when it was asked is so still. */
+export function heldUntil(timeline: DrawnTimeline, nowMs: number): DrawnTimeline {
+  if (nowMs <= timeline.toMs) return timeline;
+  const bands = timeline.bands.map((band) => (band.isOpen ? { ...band, toMs: nowMs } : band));
+  return { ...timeline, toMs: nowMs, bands };
+}
+
+const FIRST_TRACKS = [STATE_TRACK_NAME, "Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+
+/** What concerns all machines comes first, in a fixed order; then the others by name: no row jumps when one comes. */
+export function tracksOf(bands: readonly { track: string }[]): string[] {
+  const seen = new Set([STATE_TRACK_NAME, "Ready", ...bands.map(({ track }) => track)]);
+  const others = [...seen].filter((track) => !FIRST_TRACKS.includes(track)).toSorted();
+  return [...FIRST_TRACKS.filter((track) => seen.has(track)), ...others];
+}
+
+/** When nothing was heard of it, in order. */
+export function silences(bands: readonly DrawnBand[]): TimeWindow[] {
+  return bands.filter(({ track, status }) => track === STATE_TRACK_NAME && status === SILENT_STATUS);
+}
+
+/** How a status looks: by what it means for whoever looks, and not by its word. */
+export const BAND_LOOKS = ["good", "bad", "unknown", "silent", "held", "waiting", "off"] as const;
+export type BandLook = (typeof BAND_LOOKS)[number];
+
+const LOOK_OF_STATE: Readonly<Record<string, BandLook>> = {
+  ready: "good",
+  "not-ready": "bad",
+  silent: "silent",
+  "cluster-unreachable": "held",
+  blocked: "held",
+  pending: "waiting",
+  revoked: "off",
+};
+/** Conditions of which True is what one wants; every other one is a problem where it is True, as kubectl takes them. */
+const GOOD_WHEN_TRUE: ReadonlySet<string> = new Set(["Ready"]);
+
+export function lookOf(track: string, status: string): BandLook {
+  if (status === SILENT_STATUS) return "silent";
+  if (track === STATE_TRACK_NAME) return LOOK_OF_STATE[status] ?? "unknown";
+  if (status !== "True" && status !== "False") return "unknown";
+  return (status === "True") === GOOD_WHEN_TRUE.has(track) ? "good" : "bad";
+}
+
+export const LOOK_WORDS: Readonly<Record<BandLook, string>> = {
+  good: "good",
+  bad: "bad",
+  unknown: "unknown",
+  silent: "silent: nothing was heard",
+  held: "held up: cluster unreachable, or blocked",
+  waiting: "waits for approval",
+  off: "revoked",
+};
