@@ -26,7 +26,7 @@ export interface ChartSize {
   gutter: number;
 }
 
-export const CHART_HEIGHT = 104;
+const CHART_HEIGHT = 104;
 const FONT_SIZE = 11;
 
 /** `content`: what is to be drawn now; it is asked at each drawing. */
@@ -68,6 +68,7 @@ export function lineChart(element: HTMLElement, size: ChartSize, content: () => 
       {},
       {
         stroke: () => content().ink.line,
+        fill: () => content().ink.fill,
         width: 1.5,
         spanGaps: false,
         points: { show: true, size: 5, fill: () => content().ink.line, filter: () => content().line.alone },
@@ -81,13 +82,15 @@ export function lineChart(element: HTMLElement, size: ChartSize, content: () => 
   return new uPlot(options, [[], []], element);
 }
 
-/** Draws what `content` is now. */
-export function redraw(chart: uPlot, { line, window }: ChartContent): void {
+/** Draws what `content` is now, once. */
+export function redraw(chart: uPlot, { line, window }: ChartContent, { width }: ChartSize): void {
   chart.batch(() => {
+    if (chart.width !== width) chart.setSize({ width, height: CHART_HEIGHT });
     chart.setData([line.at, line.values] as uPlot.AlignedData, false);
     chart.setScale("x", { min: window.fromMs, max: window.toMs });
+    // Ticks may differ although the scales do not.
+    chart.redraw(false, true);
   });
-  chart.redraw(true, true);
 }
 
 /** Silence is hatched, as in the bands above; nothing is dotted that is not known. */
@@ -166,7 +169,7 @@ function drawAround(chart: uPlot, content: ChartContent, isNarrow: boolean): voi
     ctx.lineTo(right, y);
     ctx.stroke();
     ctx.textAlign = "right";
-    ctx.fillText(text, labelRight - 4 * ratio, y - 2 * ratio);
+    haloed(ctx, text, { x: labelRight - 4 * ratio, y: y - 2 * ratio, ground: ink.ground });
     // The next one may lie where this one's text is.
     labelRight -= ctx.measureText(text).width + 12 * ratio;
   }
@@ -176,7 +179,24 @@ function drawAround(chart: uPlot, content: ChartContent, isNarrow: boolean): voi
     for (const { amount, text } of amounts.slice(1)) {
       const y = chart.valToPos(amount, "y", true);
       const isAtTop = y - bbox.top < FONT_SIZE * ratio;
-      ctx.fillText(text, bbox.left + 2 * ratio, isAtTop ? y + (FONT_SIZE + 3) * ratio : y - 2 * ratio);
+      const place = { x: bbox.left + 2 * ratio, y: isAtTop ? y + (FONT_SIZE + 3) * ratio : y - 2 * ratio };
+      haloed(ctx, text, { ...place, ground: ink.ground });
     }
   ctx.restore();
+}
+
+/** Letters can be read on a line, too. */
+function haloed(
+  ctx: CanvasRenderingContext2D,
+  text: string,
+  { x, y, ground }: { x: number; y: number; ground: string },
+): void {
+  ctx.save();
+  ctx.setLineDash([]);
+  ctx.lineJoin = "round";
+  ctx.lineWidth = 3 * uPlot.pxRatio;
+  ctx.strokeStyle = ground;
+  ctx.strokeText(text, x, y);
+  ctx.restore();
+  ctx.fillText(text, x, y);
 }

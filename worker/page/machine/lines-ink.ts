@@ -14,9 +14,14 @@ const TOKENS = {
   silent: "--dark",
   silentGround: "--dark-ground",
   dot: "--line-strong",
+  ground: "--raised",
 } as const;
 
-export type LineInk = Record<keyof typeof TOKENS, string> & { font: string };
+export type LineInk = Record<keyof typeof TOKENS, string> & {
+  font: string;
+  /** Below the line. */
+  fill: string;
+};
 
 /** null: not read yet. `element`: any that has the page's colours; it is used to compute them. */
 export function useInk(element: RefObject<HTMLElement | null>): LineInk | null {
@@ -53,5 +58,11 @@ function inkOf(element: HTMLElement): LineInk {
   });
   const font = computed.fontFamily;
   probe.remove();
-  return { ...(Object.fromEntries(colours) as Record<keyof typeof TOKENS, string>), font };
+  const known = Object.fromEntries(colours) as Record<keyof typeof TOKENS, string>;
+  return { ...known, font, fill: faint(known.line) };
+}
+
+/** A browser that computes colours in another form has none below the line. */
+function faint(colour: string): string {
+  return colour.startsWith("rgb(") ? colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0.08)") : "transparent";
 }

@@ -1,6 +1,7 @@
 // What a machine had left, as lines below its bands: one chart for each signal, on the same axis of time.
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
+import { usePage } from "../page.ts";
 import { amountSentence, amountText, amountTicks, topOf } from "./lines-axis.ts";
 import { type ChartContent, lineChart, redraw } from "./lines-chart.ts";
 import {
@@ -54,6 +55,7 @@ interface LineProps {
 function Line({ subject, timeline, ink }: LineProps) {
   const { signal, title, unit } = subject;
   const { nowMs } = useBoard();
+  const { clock } = usePage();
   const { samples, thresholds, capacity } = timeline;
   const values = samples.values[signal] ?? [];
   const line = useMemo(
@@ -63,7 +65,7 @@ function Line({ subject, timeline, ink }: LineProps) {
   const { hard = null, soft = null } = thresholds[signal] ?? {};
   const amounts = { capacity: capacity[signal] ?? null, hard, soft };
   const last = lastSample(samples.at, values);
-  const isOld = last !== null && timeline.toMs - last.atMs > RECENT_MS;
+  const isOld = last !== null && clock.peek() - last.atMs > RECENT_MS;
   const sentence = amountSentence(subject, { ...amounts, amount: last?.amount ?? null });
   const isLow = last !== null && hard !== null && last.amount < hard;
   return (
@@ -134,10 +136,7 @@ function Chart({ subject, timeline, ink, line, capacity, hard, soft }: ChartProp
     }
     if (!drawn.current && element.current)
       drawn.current = { chart: lineChart(element.current, size, () => current.current), gutter };
-    const chart = drawn.current?.chart;
-    if (!chart) return;
-    if (chart.width !== size.width) chart.setSize({ width: size.width, height: chart.height });
-    redraw(chart, content);
+    if (drawn.current) redraw(drawn.current.chart, content, size);
   }, [content, width, gutter]);
   useLayoutEffect(
     () => () => {

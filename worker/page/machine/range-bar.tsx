@@ -4,7 +4,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { type KeyBinding } from "../base/keys.ts";
 import { withRest } from "../base/route.ts";
 import { usePage } from "../page.ts";
-import { canZoom, movedBy, RANGES, rangeOf, restOf, type TimeRange, zoomedBy } from "./range.ts";
+import { canZoom, movedBy, RANGES, rangeOf, restOf, spanText, type TimeRange, zoomedBy } from "./range.ts";
 import { localOffset, momentText } from "./timeline-scale.ts";
 
 /** The range that the URL has, and how another one gets there. */
@@ -81,7 +81,10 @@ export function RangeBar() {
 }
 
 function whichText(range: TimeRange, nowMs: number): string {
-  if (range.kind === "latest") return "until now";
+  if (range.kind === "latest") {
+    const text = spanText(range.spanMs);
+    return RANGES.some((each) => each === text) ? "until now" : `the last ${text}`;
+  }
   const { fromMs, toMs } = range;
   return `${momentText(fromMs, localOffset, nowMs)} – ${momentText(toMs, localOffset, nowMs)}`;
 }

@@ -7,7 +7,7 @@ import { usePage } from "../page.ts";
 import { zoomedTo } from "./range.ts";
 import { useRange } from "./range-bar.tsx";
 import type { TimeWindow } from "./timeline-data.ts";
-import { localOffset, momentText, timeAt } from "./timeline-scale.ts";
+import { timeAt } from "./timeline-scale.ts";
 
 export interface Board {
   window: TimeWindow;
@@ -93,15 +93,13 @@ export function TimelineBoard({ window, nowMs, isBusy, children }: BoardProps) {
   );
 }
 
-/** The line below the pointer, with its time, and what is dragged over. */
+/** The line at the pointer, through all that is drawn, and what is dragged over. */
 function Pointer({ draggedFrom }: { draggedFrom: Signal<number | null> }) {
-  const { pointerX, gutter, width, window, nowMs } = useBoard();
+  const { pointerX, gutter } = useBoard();
   const x = pointerX.value;
   if (x === null) return null;
   const from = draggedFrom.value;
   const isDragged = from !== null && Math.abs(from - x) >= LEAST_DRAG;
-  const text = momentText(timeAt(x, window, width), localOffset, nowMs);
-  const isRight = x > width / 2;
   return (
     <div class="timeline-over" style={{ left: `${gutter}px` }} aria-hidden="true">
       {isDragged && (
@@ -110,9 +108,7 @@ function Pointer({ draggedFrom }: { draggedFrom: Signal<number | null> }) {
           style={{ left: `${Math.min(from, x)}px`, width: `${Math.abs(from - x)}px` }}
         />
       )}
-      <div class="timeline-pointer" style={{ left: `${x}px` }}>
-        <span class={isRight ? "right" : ""}>{text}</span>
-      </div>
+      <div class="timeline-pointer" style={{ left: `${x}px` }} />
     </div>
   );
 }

@@ -13,7 +13,7 @@ import {
   trackWord,
 } from "./timeline-bands.ts";
 import { type DrawnBand, type DrawnMark, type DrawnTimeline, tracksOf } from "./timeline-data.ts";
-import { localOffset, momentText, placeOf, timeTicks } from "./timeline-scale.ts";
+import { localOffset, momentText, placeOf, timeAt, timeTicks } from "./timeline-scale.ts";
 import { fillOf, MarkSign } from "./timeline-signs.tsx";
 import { Said } from "./timeline-said.tsx";
 
@@ -171,6 +171,7 @@ function Marks({ marks, onMark }: { marks: readonly DrawnMark[]; onMark: (mark: 
           if (!first) return null;
           const kind = signOf(each);
           const text = marksText(each.of, nowMs);
+          const count = each.of.length > 99 ? "99+" : each.of.length > 1 ? `${each.of.length}` : "";
           return (
             <button
               key={`${first.atMs} ${first.text}`}
@@ -178,13 +179,11 @@ function Marks({ marks, onMark }: { marks: readonly DrawnMark[]; onMark: (mark: 
               class={`timeline-mark mark-${kind}`}
               style={{ left: `${each.x}px` }}
               title={text}
-              aria-label={text}
+              aria-label={count ? `${count} marks: ${text}` : text}
               onClick={() => onMark(first)}
             >
               <MarkSign kind={kind} />
-              {each.of.length > 1 && (
-                <span class="count">{each.of.length > 99 ? "99+" : each.of.length}</span>
-              )}
+              {count && <span class="count">{count}</span>}
             </button>
           );
         })}
@@ -226,6 +225,22 @@ export function TimeAxis() {
           );
         })}
       </svg>
+      <PointerTime />
     </div>
+  );
+}
+
+/** Half of what the time of the pointer takes. */
+const TIME_HALF = 56;
+
+function PointerTime() {
+  const { pointerX, window, width, gutter, nowMs } = useBoard();
+  const x = pointerX.value;
+  if (x === null) return null;
+  const place = Math.min(width - TIME_HALF, Math.max(TIME_HALF, x));
+  return (
+    <span class="timeline-time" style={{ left: `${gutter + place}px` }}>
+      {momentText(timeAt(x, window, width), localOffset, nowMs)}
+    </span>
   );
 }

@@ -51,8 +51,14 @@ function SaidBand({ track, of, nowMs }: { track: string; of: readonly DrawnBand[
 function bandSpan(fromMs: number, { toMs, isOpen }: DrawnBand, nowMs: number): string {
   const from = momentText(fromMs, localOffset, nowMs);
   const lasts = shortDuration(toMs - fromMs);
-  return isOpen ? `since ${from} (${lasts})` : `${from} – ${momentText(toMs, localOffset, nowMs)} (${lasts})`;
+  if (isOpen) return `since ${from} (${lasts})`;
+  return `${from} – ${withoutSameDay(momentText(toMs, localOffset, nowMs), from)} (${lasts})`;
 }
+
+const withoutSameDay = (to: string, from: string) => {
+  const clock = to.lastIndexOf(" ");
+  return to.slice(0, clock) === from.slice(0, clock) ? to.slice(clock + 1) : to;
+};
 
 /** Which pattern is what. */
 export function BandLegend({ looks }: { looks: ReadonlySet<BandLook> }) {

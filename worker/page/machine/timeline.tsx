@@ -1,16 +1,18 @@
 // A machine's timeline, drawn: what was so from when to when, what happened, and what it had left.
 import { useMemo, useState } from "preact/hooks";
-import { absolute } from "../base/relative-time.ts";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { Lines } from "./lines.tsx";
 import { RangeBar, useRange } from "./range-bar.tsx";
 import { useTimeline } from "./timeline-asking.ts";
 import { TimelineBoard } from "./timeline-board.tsx";
 import { type DrawnMark, type DrawnTimeline, lookOf } from "./timeline-data.ts";
+import { localOffset, momentText } from "./timeline-scale.ts";
 import { TimelineRows } from "./timeline-rows.tsx";
 import { BandLegend } from "./timeline-said.tsx";
 import { BandPatterns } from "./timeline-signs.tsx";
 import { TimelineTable, type WantedLine } from "./timeline-table.tsx";
+
+const STALE = "The timeline could not be read; what is below was read before";
 
 export function MachineTimeline({ name }: { name: string }) {
   const { range } = useRange();
@@ -21,8 +23,10 @@ export function MachineTimeline({ name }: { name: string }) {
   return (
     <div class="timeline">
       <RangeBar />
-      {fault && <FaultNotice what="The timeline could not be read" fault={fault} again={again} />}
-      {timeline && <Odd timeline={timeline} />}
+      {fault && (
+        <FaultNotice what={timeline ? STALE : "The timeline could not be read"} fault={fault} again={again} />
+      )}
+      {timeline && <Odd timeline={timeline} nowMs={nowMs} />}
       <BandPatterns />
       <TimelineBoard window={window} nowMs={nowMs} isBusy={isAsking}>
         {timeline ? (
@@ -46,7 +50,8 @@ function Legend({ timeline: { bands } }: { timeline: DrawnTimeline }) {
 }
 
 /** What is not in the picture, and why. */
-function Odd({ timeline: { knownSinceMs, fromMs, isCut } }: { timeline: DrawnTimeline }) {
+function Odd({ timeline, nowMs }: { timeline: DrawnTimeline; nowMs: number }) {
+  const { knownSinceMs, fromMs, isCut } = timeline;
   const isPartly = knownSinceMs !== null && knownSinceMs > fromMs;
   if (knownSinceMs === null) return <Notice kind="quiet">Nothing is known of this machine yet.</Notice>;
   return (
@@ -59,8 +64,8 @@ function Odd({ timeline: { knownSinceMs, fromMs, isCut } }: { timeline: DrawnTim
       )}
       {isPartly && (
         <p class="quiet timeline-since">
-          Nothing is known from before {absolute(knownSinceMs)}: the machine was enrolled then, or older lines
-          are not kept.
+          Nothing is known from before {momentText(knownSinceMs, localOffset, nowMs)}: the machine was
+          enrolled then, or older lines are not kept.
         </p>
       )}
     </>
