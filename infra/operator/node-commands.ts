@@ -1,12 +1,13 @@
 // rollcall node …: one machine, by its Node's name. What is done to machines is a command of its own as well: `rollcall
 // forget edge-7` is `rollcall node forget edge-7`.
 import { type Command, Option } from "commander";
+import { BULK_ACTIONS } from "../../shared/fleet/action-words.ts";
 import { machineLink } from "../../shared/fleet/page-links.ts";
 import { historySchema, sendersSchema, wholeNodeSchema } from "../../shared/protocol/operator-answers.ts";
 import { RUNTIME_NEEDS, type RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import { success } from "../../shared/result.ts";
 import { actOnOne } from "./acts/act-on-one.ts";
-import { ACTIONS, BULK_ACTIONS, noMachine, nodePath } from "./acts/actions.ts";
+import { ACTIONS, noMachine, nodePath } from "./acts/actions.ts";
 import { answer, connect, done, fail, print, shown } from "./answer.ts";
 import { ask, type OperatorRequest, readAnswer } from "./client.ts";
 import { machineHistory } from "./fleet/history-command.ts";

@@ -1,11 +1,12 @@
 // rollcall register, revoke, forget, believe: one machine by its name, or many, which are shown first.
+import { type ActionName, BULK_ACTIONS } from "../../../shared/fleet/action-words.ts";
 import { fail } from "../answer.ts";
 import { fault } from "../fault.ts";
 import { type FilterFlags, filterOf, withFilterFlags } from "../fleet/filter-flags.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { actOnMany } from "./act-on-many.ts";
 import { actOnOne } from "./act-on-one.ts";
-import { type ActionName, ACTIONS, BULK_ACTIONS } from "./actions.ts";
+import { ACTIONS } from "./actions.ts";
 
 export interface ActFlags extends FilterFlags {
   dryRun?: boolean;

@@ -1,4 +1,5 @@
 // Does something to many machines: a dry run, which is shown; the operator's yes to that list; then how far it is.
+import type { ActionName } from "../../../shared/fleet/action-words.ts";
 import {
   type BulkMatch,
   type BulkPlan,
@@ -17,7 +18,7 @@ import { paintOf } from "../fleet/machine-list.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { inFormat, listOf, type Shown } from "../render/shown.ts";
 import type { TableColumn } from "../render/table.ts";
-import { type ActionName, ACTIONS } from "./actions.ts";
+import { ACTIONS } from "./actions.ts";
 
 type Which = { names: string[] } | { filter: Record<string, string> };
 

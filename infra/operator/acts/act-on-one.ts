@@ -1,9 +1,10 @@
 // Does something to one machine, after asking where it cannot be taken back.
+import type { ActionName } from "../../../shared/fleet/action-words.ts";
 import { answer, done, fail } from "../answer.ts";
 import { confirmed } from "../confirm.ts";
 import { fault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
-import { type ActionName, ACTIONS } from "./actions.ts";
+import { ACTIONS } from "./actions.ts";
 
 export async function actOnOne(
   program: OperatorProgram,

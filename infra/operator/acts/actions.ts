@@ -1,44 +1,19 @@
 // What can be done to a machine, or to many: its words, and the request for one. Asks nobody.
+import { ACTION_WORDS, type ActionName, type ActionWords } from "../../../shared/fleet/action-words.ts";
 import type { OperatorRequest } from "../client.ts";
 
-export const BULK_ACTIONS = ["register", "revoke", "forget", "believe"] as const;
-export type ActionName = (typeof BULK_ACTIONS)[number];
-
-export interface Action {
-  description: string;
-  /** What the operator is asked to agree to; "": for one machine nobody is asked. */
-  consequence: string;
+export interface Action extends ActionWords {
   request: (name: string) => OperatorRequest;
-  /** What is said once it is done. */
-  outcome: string;
 }
 
 export const ACTIONS: Readonly<Record<ActionName, Action>> = {
-  revoke: {
-    description: "Refuse all keys of this name for ever. Its Node stays, and goes NotReady; then see forget.",
-    consequence: "its keys are refused for ever, and its Node goes NotReady",
-    request: (name) => postTo(name, "/revoke"),
-    outcome: "its keys are refused for ever",
-  },
+  revoke: { ...ACTION_WORDS.revoke, request: (name) => postTo(name, "/revoke") },
   forget: {
-    description:
-      "Remove lease and Node from the cluster, and forget the machine; its keys are refused for ever.",
-    consequence: "its Node and lease are removed from the cluster, and its keys are refused for ever",
+    ...ACTION_WORDS.forget,
     request: (name) => ({ method: "DELETE", path: nodePath(name), missing: noMachine(name) }),
-    outcome: "removed and forgotten",
   },
-  register: {
-    description: "Have the next report register the Node again, also one that somebody deleted.",
-    consequence: "",
-    request: (name) => postTo(name, "/register"),
-    outcome: "registers with its next report",
-  },
-  believe: {
-    description: "One machine alone has the key again: end `cloned` or `two shims` now, not after an hour.",
-    consequence: "",
-    request: (name) => postTo(name, "/believe"),
-    outcome: "believed with its next report",
-  },
+  register: { ...ACTION_WORDS.register, request: (name) => postTo(name, "/register") },
+  believe: { ...ACTION_WORDS.believe, request: (name) => postTo(name, "/believe") },
 };
 
 export const nodePath = (name: string, action = "") => `/v1/nodes/${encodeURIComponent(name)}${action}`;

@@ -1,0 +1,36 @@
+// What can be done to a machine, or to many, in words: one table for the command line and the page. Asks nobody.
+
+export const BULK_ACTIONS = ["register", "revoke", "forget", "believe"] as const;
+export type ActionName = (typeof BULK_ACTIONS)[number];
+
+export interface ActionWords {
+  description: string;
+  /** What the operator is asked to agree to; "": it can be done again, or undone. */
+  consequence: string;
+  /** What is said once it is done. */
+  outcome: string;
+}
+
+export const ACTION_WORDS: Readonly<Record<ActionName, ActionWords>> = {
+  revoke: {
+    description: "Refuse all keys of this name for ever. Its Node stays, and goes NotReady; then see forget.",
+    consequence: "its keys are refused for ever, and its Node goes NotReady",
+    outcome: "its keys are refused for ever",
+  },
+  forget: {
+    description:
+      "Remove lease and Node from the cluster, and forget the machine; its keys are refused for ever.",
+    consequence: "its Node and lease are removed from the cluster, and its keys are refused for ever",
+    outcome: "removed and forgotten",
+  },
+  register: {
+    description: "Have the next report register the Node again, also one that somebody deleted.",
+    consequence: "",
+    outcome: "registers with its next report",
+  },
+  believe: {
+    description: "One machine alone has the key again: end `cloned` or `two shims` now, not after an hour.",
+    consequence: "",
+    outcome: "believed with its next report",
+  },
+};
