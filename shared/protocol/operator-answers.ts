@@ -160,6 +160,8 @@ export const wholeNodeSchema = z.extend(shownNodeSchema, {
   node: whole,
   /** The last good ones, as the machine sent them, its inventory and settings included. */
   facts: whole,
+  /** The first fault of newer ones that were refused. Absent: there are none, or the object has been evicted since. */
+  factsRefused: z.optional(z.object({ path: z.string(), message: z.string() })),
   /** Of the last report; null: the object has been evicted since. So is skewMs: how far its clock was ahead then. */
   vitals: whole,
   /** Of eviction, as configured, or the kubelet's own. */

@@ -69,6 +69,11 @@ export class KnownFacts {
     this.#recordBounds(nowMs);
   }
 
+  /** The first fault of the last facts, where these were refused; undefined after an eviction as well. */
+  get refused(): ReportAnswer["factsRefused"] {
+    return this.#refused?.fault;
+  }
+
   /** For the answer to a report with these facts. */
   refusal(digest: string): Pick<ReportAnswer, "factsRefused"> {
     return this.#refused?.digest === digest ? { factsRefused: this.#refused.fault } : {};

@@ -55,6 +55,7 @@ export function shownNode(
     })),
     node: known?.node ?? null,
     facts: stored?.facts ?? null,
+    ...(facts.refused && { factsRefused: facts.refused }),
     vitals: report?.vitals ?? null,
     thresholds: { hard: evictionHard ?? effectiveEvictionHard(null, false), soft: evictionSoft ?? {} },
     skewMs: report ? Date.parse(report.machineTime) - latest.reportMs : null,

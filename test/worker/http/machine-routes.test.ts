@@ -246,6 +246,11 @@ describe("facts", () => {
       ready: true,
       factsRefused: { path: expect.stringMatching(/^\/facts\/machine\//) },
     });
+    // An operator is shown the same, until good ones come.
+    const shown = async () => (await env.NODES.getByName(machine.name).show())?.factsRefused;
+    expect(await shown()).toEqual(answer.factsRefused);
+    await post(machine, { ticket: answer.ticket });
+    expect(await shown()).toBe(undefined);
   });
 
   it("whose digest is another one → refused", async () => {
