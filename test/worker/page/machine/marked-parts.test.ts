@@ -1,0 +1,22 @@
+import { expect, it, test } from "vitest";
+import { isTyped, markedParts } from "../../../../worker/page/machine/marked-parts.ts";
+
+it("commands between backticks, with the machine's name for NAME", () => {
+  expect(markedParts("See `rollcall node NAME`. NAMED", "edge-7")).toEqual([
+    { isCommand: false, text: "See " },
+    { isCommand: true, text: "rollcall node edge-7" },
+    { isCommand: false, text: ". NAMED" },
+  ]);
+  expect(markedParts("", "edge-7")).toEqual([]);
+});
+
+test.each([
+  ["rollcall forget edge-7", true, true],
+  ["kubectl uncordon edge-7", true, true],
+  ["two shims", true, false],
+  ["rollcall", true, false],
+  ["rollcall approve edge-7 KEY", true, false],
+  ["rollcall forget edge-7", false, false],
+])("%s (command: %s) → worth copying: %s", (text, isCommand, typed) => {
+  expect(isTyped({ isCommand, text })).toBe(typed);
+});

@@ -1,0 +1,53 @@
+// A machine's conditions as they are shown: what was decided last, with what the apiserver has beside it. Pure.
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+
+export interface ConditionRow {
+  type: string;
+  status: string;
+  reason: string;
+  message: string;
+  /** Of the last transition; null: not known. */
+  since: string | null;
+  isWell: boolean;
+}
+
+/** Ready should be True; all others say that something is wrong. */
+export const isWellCondition = ({ type, status }: { type: string; status: string }): boolean =>
+  status === (type === "Ready" ? "True" : "False");
+
+type Known = Partial<Record<keyof ConditionRow, unknown>> & { lastTransitionTime?: unknown };
+
+/** What is wrong first; among the rest Ready first, then by name. */
+export function conditionRows(whole: Pick<WholeNode, "conditions" | "summary" | "node">): ConditionRow[] {
+  const written = conditionsOfNode(whole.node);
+  const told: readonly Known[] = whole.summary?.conditions ?? [];
+  const types = new Set([...whole.conditions, ...told, ...written].map(({ type }) => text(type)));
+  const rows = [...types].map((type): ConditionRow => {
+    const of = (list: readonly Known[]) => list.find((each) => each.type === type);
+    const [decided, index, node] = [of(whole.conditions), of(told), of(written)];
+    const status = text(decided?.status ?? index?.status ?? node?.status);
+    const same = [index, node].filter((each) => each?.status === status);
+    return {
+      type,
+      status,
+      reason: text(same.find((each) => each?.reason)?.reason),
+      message: text(decided?.message ?? same.find((each) => each?.message)?.message),
+      since:
+        text(index?.status === status ? index.since : "") || text(same.at(-1)?.lastTransitionTime) || null,
+      isWell: isWellCondition({ type, status }),
+    };
+  });
+  const rank = (row: ConditionRow) => (row.isWell ? 2 : 0) + (row.type === "Ready" ? 0 : 1);
+  return rows.toSorted((a, b) => rank(a) - rank(b) || (a.type < b.type ? -1 : 1));
+}
+
+export const conditionText = ({ type, status, message }: ConditionRow): string =>
+  `${type} is ${status}${message && `: ${message}`}`;
+
+function conditionsOfNode(node: object | null): Known[] {
+  if (!node) return [];
+  const { conditions } = (node as { status?: { conditions?: Known[] } }).status ?? {};
+  return conditions ?? [];
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");

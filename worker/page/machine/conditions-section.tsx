@@ -1,0 +1,59 @@
+// The Node's conditions: what is wrong first, each with a sign, since when, and what to do where it is explained.
+import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
+import { Time } from "../parts/time.tsx";
+import { conditionRows, type ConditionRow } from "./condition-rows.ts";
+import type { AnsweredMachine } from "./diagnosis-types.ts";
+import { Nothing, Section } from "./section.tsx";
+import type { WatchedMachine } from "./use-machine.ts";
+
+export function ConditionsSection({ machine, whole }: { machine: WatchedMachine; whole: AnsweredMachine }) {
+  const rows = conditionRows(whole);
+  const isOld = machine.diagnosis?.state === "silent";
+  return (
+    <Section id="conditions" aside={isOld && <span class="quiet">as the machine said them last</span>}>
+      {rows.length === 0 ? (
+        <Nothing>None yet: they come with its first good report.</Nothing>
+      ) : (
+        <table class="machine-cards">
+          <thead>
+            <tr>
+              <th>Condition</th>
+              <th>Status</th>
+              <th>Since</th>
+              <th>What it says</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <ConditionLine key={row.type} row={row} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Section>
+  );
+}
+
+function ConditionLine({ row: { type, status, reason, message, since, isWell } }: { row: ConditionRow }) {
+  return (
+    <tr class={isWell ? undefined : "machine-wrong"}>
+      <th scope="row" title={CONDITION_EXPLANATIONS[type]?.means}>
+        {type}
+      </th>
+      <td>
+        <span class={`state ${isWell ? "machine-good" : "machine-bad"}`}>
+          <span class="sign" aria-hidden="true">
+            {isWell ? "✓" : "✗"}
+          </span>
+          {status}
+        </span>
+      </td>
+      <td>
+        <Time at={since} form="since" />
+      </td>
+      <td>
+        {message} {reason && <span class="quiet mono">{reason}</span>}
+      </td>
+    </tr>
+  );
+}

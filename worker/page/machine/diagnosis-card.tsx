@@ -1,0 +1,149 @@
+// What is wrong, in one sentence; what is known about it; what to do, with a button where it can be done here.
+import type { ComponentChildren } from "preact";
+import { hrefOf } from "../base/route.ts";
+import { usePage } from "../page.ts";
+import { Link } from "../parts/link.tsx";
+import { Time } from "../parts/time.tsx";
+import { ActButton } from "./act-button.tsx";
+import type { MachineDiagnosis, DiagnosisDetail, DiagnosisLink } from "./diagnosis-types.ts";
+import type { ActName } from "./machine-acts.ts";
+import { MarkedText } from "./marked-text.tsx";
+import { Pairs } from "./section.tsx";
+import type { WatchedMachine } from "./use-machine.ts";
+import { goToSection } from "./use-machine-keys.ts";
+
+export function DiagnosisCard({ machine }: { machine: WatchedMachine }) {
+  const { diagnosis, name } = machine;
+  if (!diagnosis)
+    return (
+      <div class="machine-diagnosis machine-diagnosis-off quiet">
+        {machine.fault ? "Nothing is known of it." : "Asking …"}
+      </div>
+    );
+  const { sentence, todo, details, acts, link, warnings, severity, state } = diagnosis;
+  return (
+    <div class={`machine-diagnosis machine-diagnosis-${state === "silent" ? state : severity}`}>
+      <p class="machine-sentence" aria-live="polite">
+        {sentence}
+      </p>
+      {details.length > 0 && <Pairs pairs={details.map(pairOf)} />}
+      <Todo machine={machine} todo={todo} acts={acts} link={link} />
+      {warnings.length > 0 && <Warnings machine={machine} name={name} warnings={warnings} />}
+    </div>
+  );
+}
+
+const pairOf = ({ name, text, at }: DiagnosisDetail) =>
+  [name, at === undefined ? text : <Moment at={at} />] as const;
+
+const Moment = ({ at }: { at: number | string }) => (
+  <>
+    <Time at={at} form="absolute" />{" "}
+    <span class="quiet">
+      (<Time at={at} />)
+    </span>
+  </>
+);
+
+interface TodoProps {
+  machine: WatchedMachine;
+  todo: string;
+  acts: readonly ActName[];
+  link: DiagnosisLink | null | undefined;
+}
+
+function Todo({ machine, todo, acts, link }: TodoProps) {
+  const { session } = usePage();
+  const { whole, name } = machine;
+  const buttons = whole && session.isAdmin() ? acts : [];
+  if (todo === "" && buttons.length === 0 && !link) return null;
+  return (
+    <div class="machine-todo">
+      {todo !== "" && (
+        <p>
+          <strong>What to do:</strong> <MarkedText text={todo} name={name} />
+        </p>
+      )}
+      <div class="row">
+        {whole &&
+          buttons.map((act) => (
+            <ActButton
+              key={act}
+              act={act}
+              machine={machine}
+              whole={whole}
+              isFirst={!act.startsWith("runtime")}
+            />
+          ))}
+        {link && <Where link={link} machine={machine} />}
+      </div>
+    </div>
+  );
+}
+
+function Warnings({
+  machine,
+  name,
+  warnings,
+}: {
+  machine: WatchedMachine;
+  name: string;
+  warnings: MachineDiagnosis["warnings"];
+}) {
+  const { session } = usePage();
+  const { whole } = machine;
+  return (
+    <ul class="machine-warnings" aria-label="To know besides">
+      {warnings.map(({ text, todo, acts, link }) => (
+        <li key={text}>
+          <span aria-hidden="true" class="machine-warning-sign">
+            ▲
+          </span>
+          <div>
+            {text}{" "}
+            {todo !== "" && (
+              <span class="quiet">
+                <MarkedText text={todo} name={name} />
+              </span>
+            )}{" "}
+            {link && <Where link={link} machine={machine} />}
+            {whole &&
+              session.isAdmin() &&
+              acts.map((act) => <ActButton key={act} act={act} machine={machine} whole={whole} />)}
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Where in the page one sees more, or acts. */
+function Where({ link, machine }: { link: DiagnosisLink; machine: WatchedMachine }): ComponentChildren {
+  switch (link) {
+    case "approvals":
+      return <Link href={hrefOf({ view: "approvals" })}>Approvals</Link>;
+    case "deployment":
+      return <Link href={hrefOf({ view: "deployment" })}>What is wrong with the cluster</Link>;
+    case "outage": {
+      const { outage } = machine.neighbours ?? {};
+      if (!outage) return null;
+      return (
+        <Link href={hrefOf({ view: "fleet" }, { outage: String(outage.id) })}>
+          The outage: {outage.silent} of {outage.machines} machines silent
+        </Link>
+      );
+    }
+    case "clones":
+      return (
+        <button type="button" onClick={() => goToSection("key")}>
+          Who reports with its key
+        </button>
+      );
+    default:
+      return (
+        <button type="button" onClick={() => goToSection("history")}>
+          Its history
+        </button>
+      );
+  }
+}

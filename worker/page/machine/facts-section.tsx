@@ -1,0 +1,79 @@
+// What a machine is made of and runs, its addresses, its resources, its images.
+import type { AnsweredMachine } from "./diagnosis-types.ts";
+import { addressRows, factRows, imageRows, type ImageRow, resourceRows } from "./fact-rows.ts";
+import { bytesText } from "./room.ts";
+import { Fold, Nothing, Pairs, Section } from "./section.tsx";
+
+export function FactsSection({ whole }: { whole: AnsweredMachine }) {
+  const rows = factRows(whole);
+  const addresses = addressRows(whole);
+  const images = imageRows(whole);
+  return (
+    <Section id="facts">
+      {rows.length === 0 ? (
+        <Nothing>Nothing yet: they come with its first good report.</Nothing>
+      ) : (
+        <Pairs pairs={rows} />
+      )}
+      {addresses.length > 0 && (
+        <>
+          <h3>Addresses</h3>
+          <Pairs pairs={addresses} />
+        </>
+      )}
+      <Resources whole={whole} />
+      {images.length > 0 && (
+        <Fold
+          title={`Images: ${images.length}, ${bytesText(images.reduce((sum, { bytes }) => sum + bytes, 0))}`}
+        >
+          <Images images={images} />
+        </Fold>
+      )}
+    </Section>
+  );
+}
+
+function Resources({ whole }: { whole: AnsweredMachine }) {
+  const rows = resourceRows(whole);
+  if (rows.length === 0) return null;
+  return (
+    <>
+      <h3>Resources</h3>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Resources">
+        <table class="machine-resources">
+          <thead>
+            <tr>
+              <th>Resource</th>
+              <th class="number">Capacity</th>
+              <th class="number" title="What pods may have of it">
+                Allocatable
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ resource, capacity, allocatable }) => (
+              <tr key={resource}>
+                <th scope="row">{resource}</th>
+                <td class="number">{capacity}</td>
+                <td class="number">{allocatable}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function Images({ images }: { images: readonly ImageRow[] }) {
+  return (
+    <ul class="machine-images">
+      {images.map(({ name, bytes }) => (
+        <li key={name} class="row spread">
+          <span class="mono">{name}</span>
+          <span class="quiet">{bytesText(bytes)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

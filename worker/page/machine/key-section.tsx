@@ -1,0 +1,87 @@
+// The machine's key and identity, who reports with it, and when what is due.
+import { hrefOf } from "../base/route.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Link } from "../parts/link.tsx";
+import { Time } from "../parts/time.tsx";
+import type { AnsweredMachine } from "./diagnosis-types.ts";
+import { Fold, type Pair, Pairs, Section } from "./section.tsx";
+import { Senders } from "./senders.tsx";
+
+export function KeySection({ whole, change }: { whole: AnsweredMachine; change: string }) {
+  const { name, key, machine, phase, summary } = whole;
+  const isUsed = summary?.key.isUsed ?? phase !== null;
+  const pairs: Pair[] = [
+    ["Thumbprint", <Copied key="thumbprint" text={key.thumbprint} of="the thumbprint" />],
+    ["Is good", key.isRefused ? <strong class="machine-bad">no: it is refused for ever</strong> : "yes"],
+    ["Used", isUsed ? "yes" : "not yet: no report has come with it"],
+    ["Has the name since", <Moment key="pinned" at={key.pinnedAt} />],
+    [
+      "Next key",
+      key.next ? (
+        <Copied key="next" text={key.next} of="the next key’s thumbprint" />
+      ) : (
+        "none: no rotation is under way"
+      ),
+    ],
+    ["Join token", <TokenLink key="token" id={key.token} />],
+    ["Machine ID", <Copied key="machine" text={machine.machineID} of="the machine ID" />],
+    ["System UUID", <Copied key="system" text={machine.systemUUID} of="the system UUID" />],
+  ];
+  return (
+    <Section id="key">
+      <Pairs pairs={pairs} />
+      <Fold title="Who reports with its key" isOpenFirst={phase === "cloned" || phase === "two shims"}>
+        <Senders name={name} change={change} />
+      </Fold>
+    </Section>
+  );
+}
+
+const TokenLink = ({ id }: { id: string }) => (
+  <Link
+    href={hrefOf({ view: "tokens" }, { token: id })}
+    class="mono"
+    title="The token with which it enrolled"
+  >
+    {id}
+  </Link>
+);
+
+function Copied({ text, of }: { text: string; of: string }) {
+  if (text === "") return "not known";
+  return (
+    <span class="machine-command">
+      <code>{text}</code>
+      <CopyButton text={text} of={of} />
+    </span>
+  );
+}
+
+const Moment = ({ at }: { at: string }) => (
+  <>
+    <Time at={at} form="absolute" />{" "}
+    <span class="quiet">
+      (<Time at={at} />)
+    </span>
+  </>
+);
+
+export function DeadlinesSection({ whole }: { whole: AnsweredMachine }) {
+  const { deadlines, lastReportAt, outageSince, outbox } = whole;
+  const when = (at: string | null, otherwise: string) => (at ? <Moment at={at} /> : otherwise);
+  const notKnown = "not known: the object has slept since";
+  return (
+    <Section id="deadlines">
+      <Pairs
+        pairs={[
+          ["Last report", when(lastReportAt, notKnown)],
+          ["Lease runs out", when(deadlines.lease, notKnown)],
+          ["Status is written by", when(deadlines.status, "not known")],
+          ["Object looks next", when(deadlines.alarm, "nothing is due")],
+          ["Oldest waiting event", when(outbox.oldest, "none waits")],
+          ["Last time without an answer", when(outageSince, "none that it told of")],
+        ]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,71 @@
+// The Node's labels and taints with who has set them, as far as that is known, and its annotations.
+import type { AnsweredMachine } from "./diagnosis-types.ts";
+import { shownNodeOf } from "./fact-rows.ts";
+import { type MarkGroup, markGroups, type MarkRow, taintRows } from "./label-groups.ts";
+import { Fold, Nothing, Section } from "./section.tsx";
+
+export function LabelsSection({ whole }: { whole: AnsweredMachine }) {
+  const { metadata = {}, spec = {} } = shownNodeOf(whole);
+  const labels = markGroups(metadata.labels ?? whole.summary?.labels ?? {}, whole.managers?.labels);
+  const taints = taintRows(spec.taints ?? [], whole.managers?.taints);
+  const annotations = markGroups(metadata.annotations ?? {}, undefined);
+  const count = annotations.reduce((sum, { rows }) => sum + rows.length, 0);
+  return (
+    <Section id="labels">
+      <h3>Taints</h3>
+      {taints.length === 0 ? (
+        <Nothing>None.</Nothing>
+      ) : (
+        <Marks heads={["Taint", "Effect"]} groups={[{ prefix: "", rows: taints }]} />
+      )}
+      <h3>Labels</h3>
+      {labels.length === 0 ? <Nothing>None.</Nothing> : <Marks heads={["Label", "Value"]} groups={labels} />}
+      {count > 0 && (
+        <Fold title={`Annotations: ${count}`}>
+          <Marks heads={["Annotation", "Value"]} groups={annotations} />
+        </Fold>
+      )}
+    </Section>
+  );
+}
+
+/** Who has set them has a column where it is known of one at least. */
+function Marks({
+  heads: [first, second],
+  groups,
+}: {
+  heads: [string, string];
+  groups: readonly MarkGroup[];
+}) {
+  const hasManagers = groups.some(({ rows }) => rows.some(({ manager }) => manager !== ""));
+  return (
+    <table class="machine-marks machine-cards">
+      <thead>
+        <tr>
+          <th>{first}</th>
+          <th>{second}</th>
+          {hasManagers && <th title="The field manager, as the apiserver records it">Set by</th>}
+        </tr>
+      </thead>
+      {groups.map(({ prefix, rows }) => (
+        <tbody key={prefix}>
+          {rows.map((row) => (
+            <Mark key={`${row.key} ${row.value}`} row={row} hasManagers={hasManagers} />
+          ))}
+        </tbody>
+      ))}
+    </table>
+  );
+}
+
+function Mark({ row: { key, value, manager }, hasManagers }: { row: MarkRow; hasManagers: boolean }) {
+  return (
+    <tr>
+      <th scope="row" class="mono">
+        {key}
+      </th>
+      <td class="mono">{value}</td>
+      {hasManagers && <td class="quiet">{manager || "not known"}</td>}
+    </tr>
+  );
+}

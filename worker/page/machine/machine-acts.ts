@@ -1,0 +1,139 @@
+// What can be done to one machine from here: its words, what becomes of what, when it makes no sense, and its request. Pure.
+import { ACTION_WORDS } from "../../../shared/fleet/action-words.ts";
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+
+export const ACT_NAMES = ["register", "believe", "runtime-none", "runtime-auto", "revoke", "forget"] as const;
+export type ActName = (typeof ACT_NAMES)[number];
+
+/** What becomes of a thing: `["Node", "stays, and goes NotReady"]`. */
+export type ActEffect = readonly [thing: string, becomes: string];
+
+export interface ActWords {
+  label: string;
+  description: string;
+  effects: readonly ActEffect[];
+  /** Can it be undone, and how? */
+  undo: string;
+  /** It cannot be taken back: its button is red, and the name is to be typed where much is lost. */
+  isDangerous: boolean;
+  mustTypeName: boolean;
+  /** Behind the name and a colon. */
+  outcome: string;
+  /** `path`: behind the machine's. */
+  request: { method: "POST" | "PATCH" | "DELETE"; path: string; body?: unknown };
+  /** null: it can be done now. */
+  whyNot: (node: ActSituation) => string | null;
+}
+
+export type ActSituation = Pick<WholeNode, "phase" | "runtime" | "node"> & { key: { isRefused: boolean } };
+
+const always = () => null;
+const REFUSED = "its keys are refused: none of its reports counts";
+const unlessRefused =
+  (otherwise: (node: ActSituation) => string | null) =>
+  (node: ActSituation): string | null =>
+    node.key.isRefused ? REFUSED : otherwise(node);
+
+export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
+  register: {
+    ...ACTION_WORDS.register,
+    label: "Register again",
+    effects: [
+      [
+        "Node",
+        "is created with the next report where there is none, else compared with what the machine says",
+      ],
+      ["Lease", "is made anew with it"],
+      ["Key", "stays as it is"],
+      ["Pods", "are not touched"],
+    ],
+    undo: "A Node that is back can be deleted again, or the machine forgotten.",
+    isDangerous: false,
+    mustTypeName: false,
+    request: { method: "POST", path: "/register" },
+    whyNot: unlessRefused(({ phase, node }) =>
+      phase === null && node === null ? "it has never reported: its first report registers it" : null,
+    ),
+  },
+  believe: {
+    ...ACTION_WORDS.believe,
+    label: "Believe",
+    effects: [
+      ["Reports", "of whoever reports next with the key count again"],
+      ["Node", "is kept true again with that report"],
+      ["Lease", "is renewed again"],
+      ["Key", "stays as it is: a copy that goes on reporting makes it cloned again"],
+      ["Pods", "are not touched"],
+    ],
+    undo: "Nothing has to be undone: where several still report, it is noticed again within minutes.",
+    isDangerous: false,
+    mustTypeName: false,
+    request: { method: "POST", path: "/believe" },
+    whyNot: unlessRefused(({ phase }) =>
+      phase === "cloned" || phase === "two shims" ? null : "one sender alone reports with its key",
+    ),
+  },
+  "runtime-none": {
+    label: "Needs no runtime",
+    description: "The machine is Ready without a container runtime.",
+    effects: [
+      ["Node", "a container runtime that is gone does not keep it from being Ready, from the next report on"],
+      ["Lease", "stays as it is"],
+      ["Key", "stays as it is"],
+      ["Pods", "none can run without a runtime; keep them off by a taint"],
+    ],
+    undo: "“Needs its runtime” takes it back. It is forgotten when the machine enrols anew.",
+    isDangerous: false,
+    mustTypeName: false,
+    outcome: "needs no container runtime from its next report on",
+    request: { method: "PATCH", path: "", body: { runtime: "none" } },
+    whyNot: unlessRefused(({ runtime }) => (runtime === "none" ? "that is so already" : null)),
+  },
+  "runtime-auto": {
+    label: "Needs its runtime",
+    description: "A container runtime that the machine has had counts again.",
+    effects: [
+      ["Node", "is not Ready while a runtime that was there is gone, from the next report on"],
+      ["Lease", "stays as it is"],
+      ["Key", "stays as it is"],
+      ["Pods", "are evicted as from any Node that is not Ready"],
+    ],
+    undo: "“Needs no runtime” takes it back.",
+    isDangerous: false,
+    mustTypeName: false,
+    outcome: "needs its container runtime from its next report on",
+    request: { method: "PATCH", path: "", body: { runtime: "auto" } },
+    whyNot: unlessRefused(({ runtime }) => (runtime === "auto" ? "that is so already" : null)),
+  },
+  revoke: {
+    ...ACTION_WORDS.revoke,
+    label: "Revoke",
+    effects: [
+      ["Key", "all keys of this name are refused for ever, wherever copies of them are"],
+      ["Node", "stays as it is, and goes NotReady when its lease has run out"],
+      ["Lease", "is not renewed any more"],
+      ["Pods", "are evicted by the cluster as from any Node that is NotReady"],
+    ],
+    undo: "It cannot be undone. To have the machine back: a join token made with --rejoin, and `node-shim join` there.",
+    isDangerous: true,
+    mustTypeName: false,
+    request: { method: "POST", path: "/revoke" },
+    whyNot: ({ key }) => (key.isRefused ? "its keys are refused already" : null),
+  },
+  forget: {
+    ...ACTION_WORDS.forget,
+    label: "Forget",
+    effects: [
+      ["Node", "is deleted from the cluster, with labels and annotations that others have set"],
+      ["Lease", "is deleted"],
+      ["Key", "all keys of this name are refused for ever"],
+      ["Pods", "those that were bound to the Node are removed by the cluster"],
+      ["History", "its own is gone; the fleet’s keeps its lines"],
+    ],
+    undo: "It cannot be undone. The name is free then: the machine enrols again with a new join token and an empty state folder.",
+    isDangerous: true,
+    mustTypeName: true,
+    request: { method: "DELETE", path: "" },
+    whyNot: always,
+  },
+};
