@@ -8,15 +8,9 @@ import { type Ask, asker } from "./base/api.ts";
 import type { KeyBinding } from "./base/keys.ts";
 import { type Preferences, preferencesIn } from "./base/preferences.ts";
 import { type PageRoute, routeOf } from "./base/route.ts";
+import { type Sayings, sayingsOf } from "./base/sayings.ts";
 
-/** Something that has just happened, or failed, in one line. */
-export interface Saying {
-  id: number;
-  text: string;
-  isFault: boolean;
-}
-
-export interface Page {
+export interface Page extends Sayings {
   route: ReadonlySignal<PageRoute>;
   /** Goes to a place (hrefOf). `replace`: going back does not lead here. */
   go: (href: string, how?: "replace") => void;
@@ -28,10 +22,6 @@ export interface Page {
   preferences: Preferences;
   /** The keys of the view that is shown; it sets them. */
   viewKeys: Signal<readonly KeyBinding[]>;
-  sayings: ReadonlySignal<readonly Saying[]>;
-  /** Says it for a few seconds, also to screen readers. A fault stays until it is put away. */
-  say: (text: string, how?: "fault") => void;
-  unsay: (id: number) => void;
 }
 
 const PageContext = createContext<Page | null>(null);
@@ -44,7 +34,8 @@ export function usePage(): Page {
 }
 
 const TICK_MS = 1000;
-const SAID_FOR_MS = 6000;
+/** So often it is asked whether whoever looks may do so still: a session can be ended elsewhere. */
+const SESSION_ASKED_EVERY_MS = 60_000;
 
 /** Made of the browser's own; the first question is who looks. */
 export function openPage(window: Window & typeof globalThis): Page {
@@ -61,19 +52,25 @@ export function openPage(window: Window & typeof globalThis): Page {
   const openSocket = (path: string, protocols: string[]) =>
     new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, protocols);
   const live = new LiveFleet({ ask, openSocket, clock, random: Math.random });
-  const sayings = signal<readonly Saying[]>([]);
-  let said = 0;
-  const unsay = (id: number) => {
-    sayings.value = sayings.value.filter((each) => each.id !== id);
+  const whileSeen = (act: () => void) => () => {
+    if (window.document.visibilityState === "visible") act();
   };
-  setInterval(() => {
-    if (window.document.visibilityState === "visible") clock.value = Date.now();
-  }, TICK_MS);
-  window.document.addEventListener("visibilitychange", () => {
-    if (window.document.visibilityState !== "visible") return;
+  const tick = () => {
     clock.value = Date.now();
-    live.wake();
-  });
+  };
+  const askAgain = () => {
+    if (session.session.value.kind === "in") void session.ask();
+  };
+  setInterval(whileSeen(tick), TICK_MS);
+  setInterval(whileSeen(askAgain), SESSION_ASKED_EVERY_MS);
+  window.document.addEventListener(
+    "visibilitychange",
+    whileSeen(() => {
+      tick();
+      askAgain();
+      live.wake();
+    }),
+  );
   window.addEventListener("online", () => live.wake());
   window.addEventListener("popstate", () => {
     search.value = routeOf(location.search);
@@ -91,14 +88,7 @@ export function openPage(window: Window & typeof globalThis): Page {
     clock,
     preferences: preferencesIn(storageOf(window)),
     viewKeys: signal<readonly KeyBinding[]>([]),
-    sayings,
-    say(text, how) {
-      said += 1;
-      const id = said;
-      sayings.value = [...sayings.value.slice(-3), { id, text, isFault: how === "fault" }];
-      if (how !== "fault") setTimeout(() => unsay(id), SAID_FOR_MS);
-    },
-    unsay,
+    ...sayingsOf((act, ms) => setTimeout(act, ms)),
   };
 }
 

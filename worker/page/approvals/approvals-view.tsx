@@ -6,6 +6,7 @@ import { usePage } from "../page.ts";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { Link } from "../parts/link.tsx";
 import { StateWord } from "../parts/state-word.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { assess, type Likeness, type PendingAssessment } from "./likeness.ts";
@@ -59,7 +60,7 @@ interface SideBySideProps {
 function SideBySide({ machine, assessment }: SideBySideProps) {
   const { pinned } = machine;
   return (
-    <div class="scroll">
+    <ScrollBox label="Both machines">
       <table class="side-by-side">
         <thead>
           <tr>
@@ -89,7 +90,7 @@ function SideBySide({ machine, assessment }: SideBySideProps) {
           <KnownOfBoth machine={machine} />
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   );
 }
 

@@ -6,6 +6,7 @@ import { usePage } from "../page.ts";
 import { Answered } from "../parts/answered.tsx";
 import { Field } from "../parts/field.tsx";
 import { Link } from "../parts/link.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 
@@ -78,7 +79,7 @@ function Target({ target, onChange }: { target: string; onChange: (name: string)
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {
   if (entries.length === 0) return <p class="card">Nothing of that is in the log.</p>;
   return (
-    <div class="scroll card flush">
+    <ScrollBox label="Entries" class="card flush">
       <table>
         <thead>
           <tr>
@@ -109,6 +110,6 @@ function Entries({ entries }: { entries: readonly AuditEntry[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   );
 }

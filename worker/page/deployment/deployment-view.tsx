@@ -3,6 +3,7 @@ import type { OperatorsAnswer, SettingsAnswer } from "../../../shared/protocol/a
 import type { ClusterHistoryAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { usePage } from "../page.ts";
 import { Answered } from "../parts/answered.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { Readiness } from "./readiness.tsx";
@@ -29,7 +30,7 @@ function Settings() {
       <h2 id="settings">Settings in force</h2>
       <Answered answer={settings} what="The settings could not be read">
         {(value) => (
-          <div class="scroll card flush">
+          <ScrollBox label="Settings" class="card flush">
             <table>
               <thead>
                 <tr>
@@ -50,7 +51,7 @@ function Settings() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </ScrollBox>
         )}
       </Answered>
     </section>
@@ -70,7 +71,7 @@ function Operators() {
               who did what.
             </p>
           ) : (
-            <div class="scroll card flush">
+            <ScrollBox label="Operators" class="card flush">
               <table>
                 <thead>
                   <tr>
@@ -95,7 +96,7 @@ function Operators() {
                   ))}
                 </tbody>
               </table>
-            </div>
+            </ScrollBox>
           )
         }
       </Answered>

@@ -2,6 +2,7 @@
 import type { SessionsAnswer } from "../../../shared/protocol/session-answers.ts";
 import { Answered } from "../parts/answered.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 
@@ -12,7 +13,7 @@ export function Sessions() {
       <h2 id="sessions">Signed in</h2>
       <Answered answer={sessions} what="The sessions could not be listed">
         {(value) => (
-          <div class="scroll card flush">
+          <ScrollBox label="Sessions" class="card flush">
             <table>
               <thead>
                 <tr>
@@ -33,7 +34,7 @@ export function Sessions() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </ScrollBox>
         )}
       </Answered>
     </section>

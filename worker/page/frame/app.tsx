@@ -1,5 +1,5 @@
 // The page's frame: navigation, how it is with the feed, what was said, and the view that the URL names.
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { pressed } from "../base/keys.ts";
 import { THEMES } from "../base/preferences.ts";
@@ -30,8 +30,9 @@ export function App() {
     if (theme === "system") delete document.documentElement.dataset["theme"];
     else document.documentElement.dataset["theme"] = theme;
   });
+  const isIn = useComputed(() => session.session.value.kind === "in");
   useSignalEffect(() => {
-    if (session.session.value.kind === "in") page.live.start();
+    if (isIn.value) page.live.start();
     else page.live.stop();
   });
   const state = session.session.value;

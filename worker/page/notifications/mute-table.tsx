@@ -2,6 +2,7 @@
 import type { ListedMute } from "../../../shared/protocol/receiver-answers.ts";
 import { usePage } from "../page.ts";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Time } from "../parts/time.tsx";
 import { toldAbout } from "./told-about.ts";
 
@@ -9,7 +10,7 @@ export function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; agai
   const { session } = usePage();
   if (mutes.length === 0) return <p class="card">Nothing is muted.</p>;
   return (
-    <div class="scroll card flush">
+    <ScrollBox label="Mutes" class="card flush">
       <table>
         <thead>
           <tr>
@@ -54,6 +55,6 @@ export function MuteTable({ mutes, again }: { mutes: readonly ListedMute[]; agai
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   );
 }

@@ -30,7 +30,9 @@ export function sessionStore(ask: Ask): SessionStore {
       return;
     }
     const { operator, ways } = answer.value;
-    session.value = operator ? { kind: "in", operator } : { kind: "out", ways };
+    const now: Session = operator ? { kind: "in", operator } : { kind: "out", ways };
+    // Whoever is the same is not drawn anew.
+    if (JSON.stringify(now) !== JSON.stringify(session.value)) session.value = now;
   };
   return {
     session,

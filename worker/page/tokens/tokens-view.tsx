@@ -7,6 +7,7 @@ import { Answered } from "../parts/answered.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
 import { NewToken } from "./new-token.tsx";
@@ -50,7 +51,7 @@ function TokenTable({ tokens, again }: { tokens: readonly ListedToken[]; again: 
       </p>
     );
   return (
-    <div class="scroll card flush">
+    <ScrollBox label="Join tokens" class="card flush">
       <table>
         <thead>
           <tr>
@@ -80,7 +81,7 @@ function TokenTable({ tokens, again }: { tokens: readonly ListedToken[]; again: 
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   );
 }
 

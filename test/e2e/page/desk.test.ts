@@ -1,0 +1,168 @@
+// Approvals, tokens, audit, notifications and the deployment, as an operator uses them in a browser.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pagesOfFile } from "./browser.ts";
+import { hasChromium, PHONE } from "./chromium.ts";
+import { type PageWorker, startPageWorker } from "./page-worker.ts";
+import { signIn } from "./sign-in.ts";
+
+const VIEWS = ["approvals", "tokens", "audit", "notifications", "deployment"];
+
+describe.skipIf(!hasChromium)("the desk", () => {
+  const open = pagesOfFile();
+  let worker: PageWorker;
+  beforeAll(async () => {
+    worker = await startPageWorker();
+    await worker.machineJoins("edge-approve");
+    await worker.machineJoins("edge-reject");
+  });
+  afterAll(() => worker.stop());
+
+  it("a machine that asks for a taken name appears; approved, it is gone from the list and the audit log says who", () =>
+    open({ url: worker.url }, async ({ page, accessibilityFaults, screenshot }) => {
+      await signIn(page, worker.adminSecret);
+      await page.goto("/?view=approvals");
+      await page.getByText("Nobody waits").waitFor();
+      await worker.anotherAsks("edge-approve");
+      const waiting = page.getByRole("region", { name: "edge-approve waits" });
+      await waiting.getByText("Another machine, by all that both say").waitFor();
+      await waiting
+        .getByRole("row", { name: /System UUID/ })
+        .getByText("different")
+        .waitFor();
+      expect(await accessibilityFaults()).toEqual([]);
+      await screenshot("approvals");
+      await waiting.getByRole("button", { name: "Approve" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("refused for ever").waitFor();
+      expect(await accessibilityFaults()).toEqual([]);
+      await dialog.getByRole("button", { name: "Approve" }).click();
+      await waiting.waitFor({ state: "detached" });
+      await page.getByRole("link", { name: "Audit" }).click();
+      await page
+        .getByRole("row", { name: /admin secret.*edge-approve/ })
+        .first()
+        .waitFor();
+    }));
+
+  it("rejected → gone, and the machine that has the name goes on", () =>
+    open({ url: worker.url }, async ({ page }) => {
+      await signIn(page, worker.adminSecret);
+      await worker.anotherAsks("edge-reject");
+      await page.goto("/?view=approvals");
+      const waiting = page.getByRole("region", { name: "edge-reject waits" });
+      await waiting.getByRole("button", { name: "Reject" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Reject" }).click();
+      await waiting.waitFor({ state: "detached" });
+      const { stdout } = await worker.rollcall(["node", "edge-reject", "-o", "json"]);
+      expect(JSON.parse(stdout)).toMatchObject({ name: "edge-reject", isReady: true });
+    }));
+
+  it("a token is shown once, as the very command; a field that is wrong says what it expects", () =>
+    open(
+      { url: worker.url, permissions: ["clipboard-read", "clipboard-write"] },
+      async ({ page, accessibilityFaults }) => {
+        await signIn(page, worker.adminSecret);
+        await page.goto("/?view=tokens");
+        await page.getByRole("button", { name: "New token" }).click();
+        const form = page.getByRole("dialog", { name: "New join token" });
+        await form.getByRole("button", { name: "Make the token" }).click();
+        await form.getByText("Expected: a name, or a pattern").waitFor();
+        await form.getByLabel("Names").fill("made-here-*");
+        await form.getByLabel("Machines", { exact: true }).fill("3");
+        expect(await accessibilityFaults()).toEqual([]);
+        await form.getByRole("button", { name: "Make the token" }).click();
+        const shown = page.getByRole("dialog", { name: "The token, shown this once" });
+        const command = (await shown.locator("pre").textContent()) ?? "";
+        expect(command).toMatch(
+          new RegExp(
+            `^printf %s '\\S+' \\| node-shim join --url ${worker.url} --join-token-file - --install-service$`,
+          ),
+        );
+        await shown.getByRole("button", { name: "Copy the join command" }).click();
+        await shown.getByText("Copied").waitFor();
+        expect(await page.evaluate("navigator.clipboard.readText()")).toBe(command);
+        await page.keyboard.press("Escape");
+        await shown.waitFor({ state: "detached" });
+        const row = page.getByRole("row", { name: /made-here-\*/ });
+        expect(await row.textContent()).toContain("0 of 3");
+        expect(await page.content()).not.toContain(/'(\S+)'/.exec(command)?.[1]);
+        await row.getByRole("button", { name: "Revoke" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+        await row.getByText("revoked").waitFor();
+      },
+    ));
+
+  it("a receiver and a mute are made, shown and removed", () =>
+    open({ url: worker.url }, async ({ page, accessibilityFaults }) => {
+      await signIn(page, worker.adminSecret);
+      await page.goto("/?view=notifications");
+      await page.getByRole("button", { name: "New receiver" }).click();
+      const form = page.getByRole("dialog");
+      await form.getByLabel("Name", { exact: true }).fill("chat");
+      await form.getByLabel("Address").fill("http://127.0.0.1:9/");
+      await form.getByRole("button", { name: "Make the receiver" }).click();
+      await page.getByText("Its signing secret, shown this once").waitFor();
+      await page.keyboard.press("Escape");
+      const receiver = page.getByRole("article", { name: "Receiver chat" });
+      await receiver.getByRole("button", { name: "Send a test" }).click();
+      await receiver.getByText("The test did not arrive").waitFor();
+      await page.getByRole("button", { name: "New mute" }).click();
+      await page.getByRole("dialog").getByLabel("Names").fill("lab-*");
+      await page.getByRole("dialog").getByLabel("Why").fill("moving");
+      await page.getByRole("dialog").getByRole("button", { name: "Mute" }).click();
+      const mute = page.getByRole("row", { name: /lab-\*.*moving/ });
+      await mute.waitFor();
+      expect(await accessibilityFaults()).toEqual([]);
+      await mute.getByRole("button", { name: "End" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "End" }).click();
+      await page.getByText("Nothing is muted").waitFor();
+      await receiver.getByRole("button", { name: "Remove" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+      await page.getByText("Nobody is told.").waitFor();
+    }));
+
+  it("a list that cannot be asked again says so, and keeps what it showed", () =>
+    open({ url: worker.url }, async ({ page, expectFault }) => {
+      expectFault(/\/readyz/);
+      await signIn(page, worker.adminSecret);
+      await page.goto("/?view=deployment");
+      await page.getByRole("cell", { name: "REGISTER_AGAIN" }).waitFor();
+      await page.getByRole("heading", { name: /Readiness: / }).waitFor();
+      await page.context().setOffline(true);
+      await page.getByRole("button", { name: "Look again" }).click();
+      await page.getByText("The Worker gave no answer").waitFor();
+      await page.getByRole("heading", { name: /Readiness: / }).waitFor();
+      await page.getByRole("cell", { name: "REGISTER_AGAIN" }).waitFor();
+      await page.context().setOffline(false);
+    }));
+
+  it.each([
+    ["light", undefined],
+    ["dark", undefined],
+    ["light", PHONE],
+  ] as const)(
+    "each view in %s, %j: axe finds nothing serious, nothing is wider than the screen",
+    (colorScheme, viewport) =>
+      open(
+        { url: worker.url, colorScheme, ...(viewport && { viewport }) },
+        async ({ page, expectFault, accessibilityFaults, screenshot }) => {
+          expectFault(/\/readyz/);
+          await signIn(page, worker.adminSecret);
+          for (const view of VIEWS) {
+            await page.goto(`/?view=${view}`);
+            await page.getByRole("heading", { level: 1 }).waitFor();
+            await page
+              .getByText(/^Asking …$/)
+              .first()
+              .waitFor({ state: "detached" });
+            expect(await accessibilityFaults(), view).toEqual([]);
+            const [shown, screen] = (await page.evaluate(
+              "[document.documentElement.scrollWidth, innerWidth]",
+            )) as [number, number];
+            expect(shown, view).toBeLessThanOrEqual(screen);
+            await screenshot(`${view}-${viewport ? "phone" : colorScheme}`);
+          }
+        },
+      ),
+  );
+});

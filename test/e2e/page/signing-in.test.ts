@@ -1,0 +1,98 @@
+// Who gets into the page, by what, and what remains of it in the browser.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pagesOfFile } from "./browser.ts";
+import { hasChromium } from "./chromium.ts";
+import { type PageWorker, startPageWorker } from "./page-worker.ts";
+import { signIn } from "./sign-in.ts";
+
+describe.skipIf(!hasChromium)("signing in", () => {
+  const open = pagesOfFile();
+  let worker: PageWorker;
+  beforeAll(async () => {
+    worker = await startPageWorker({ withCluster: false });
+  });
+  afterAll(() => worker.stop());
+
+  it("the admin secret in the form → the fleet; no script can read the cookie, nothing is stored", () =>
+    open({ url: worker.url }, async ({ page, accessibilityFaults }) => {
+      await page.goto("/");
+      await page.getByLabel("Secret or one-time code").fill(worker.adminSecret);
+      expect(await accessibilityFaults()).toEqual([]);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("navigation", { name: "Views" }).waitFor();
+      const kept = await page.evaluate(
+        "document.cookie + JSON.stringify({...localStorage}) + JSON.stringify({...sessionStorage})",
+      );
+      expect(kept).not.toContain(worker.adminSecret);
+      expect(await page.evaluate("document.cookie")).toBe("");
+      const [cookie] = await page.context().cookies();
+      expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+      await page.reload();
+      await page.getByRole("navigation", { name: "Views" }).waitFor();
+    }));
+
+  it("another secret → refused, and said; the field is empty", () =>
+    open({ url: worker.url }, async ({ page, expectFault }) => {
+      expectFault(/^POST \/v1\/session → 403/);
+      await page.goto("/");
+      await page.getByLabel("Secret or one-time code").fill("guessed");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("alert").getByText("not good").waitFor();
+      await expect.poll(() => page.getByLabel("Secret or one-time code").inputValue()).toBe("");
+    }));
+
+  it("a link with a code → signed in at the place it names, once; the code is out of the URL at once", () =>
+    open({ url: worker.url }, async ({ page, expectFault }) => {
+      expectFault(/^POST \/v1\/session → 403/);
+      const { stdout } = await worker.rollcall(["page"]);
+      const code = /#code=(\S+)/.exec(stdout)?.[1] ?? "none";
+      await page.goto(`/?view=tokens#code=${code}`);
+      await page.getByRole("heading", { name: "Join tokens" }).waitFor();
+      expect(page.url()).toBe(`${worker.url}/?view=tokens`);
+      await page.context().clearCookies();
+      await page.goto("about:blank");
+      await page.goto(`/#code=${code}`);
+      await page.getByRole("alert").getByText("not good").waitFor();
+    }));
+
+  it("who may only look is offered nothing that would be refused", () =>
+    open({ url: worker.url }, async ({ page }) => {
+      await signIn(page, worker.viewSecret);
+      await page.goto("/?view=tokens");
+      await page.getByText("may look").waitFor();
+      await page.getByText("There is no token yet").or(page.getByRole("table")).first().waitFor();
+      expect(await page.getByRole("button", { name: "New token" }).count()).toBe(0);
+      expect(await page.getByRole("button", { name: "Revoke" }).count()).toBe(0);
+    }));
+
+  it("signing out → the form, and the cookie opens nothing any more", () =>
+    open({ url: worker.url }, async ({ page, expectFault }) => {
+      expectFault(/^POST \/v1\/feed\/tickets → 403/);
+      await signIn(page, worker.adminSecret);
+      const cookies = await page.context().cookies();
+      await page.goto("/");
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByRole("button", { name: "Sign in" }).waitFor();
+      await page.context().addCookies(cookies);
+      await page.goto("/");
+      await page.getByRole("button", { name: "Sign in" }).waitFor();
+    }));
+
+  it("a session that an admin ends → the form in its page, without a reload", () =>
+    open({ url: worker.url }, async ({ page, expectFault }) => {
+      expectFault(/→ 403/);
+      await signIn(page, worker.viewSecret);
+      await page.goto("/");
+      await page.getByRole("navigation", { name: "Views" }).waitFor();
+      const { stdout } = await worker.rollcall(["sessions", "list", "-o", "json"]);
+      const { sessions } = JSON.parse(stdout) as { sessions: { id: string; who: string }[] };
+      for (const { id } of sessions.filter(({ who }) => who === "view secret"))
+        await worker.rollcall(["sessions", "revoke", id]);
+      // It is asked each minute, and when the page is looked at again.
+      const isOut = async () => {
+        await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+        return page.getByRole("button", { name: "Sign in" }).isVisible();
+      };
+      await expect.poll(isOut, { timeout: 60_000, interval: 500 }).toBe(true);
+    }));
+});
