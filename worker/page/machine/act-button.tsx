@@ -1,14 +1,14 @@
 // A button for something that can be done to a machine; it opens the dialog that says what becomes of what.
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { useState } from "preact/hooks";
 import { ActDialog } from "./act-dialog.tsx";
-import type { AnsweredMachine } from "./diagnosis-types.ts";
 import { type ActName, MACHINE_ACTS } from "./machine-acts.ts";
 import type { WatchedMachine } from "./use-machine.ts";
 
 interface ActButtonProps {
   act: ActName;
   machine: WatchedMachine;
-  whole: AnsweredMachine;
+  whole: WholeNode;
   /** It is what to do now. */
   isFirst?: boolean;
 }

@@ -1,7 +1,7 @@
 // All that can be done to a machine from here; what makes no sense now is folded, and says why.
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { usePage } from "../page.ts";
 import { ActButton } from "./act-button.tsx";
-import type { AnsweredMachine } from "./diagnosis-types.ts";
 import { ACT_NAMES, type ActName, MACHINE_ACTS } from "./machine-acts.ts";
 import { MarkedText } from "./marked-text.tsx";
 import { Fold, Section } from "./section.tsx";
@@ -9,7 +9,7 @@ import type { WatchedMachine } from "./use-machine.ts";
 
 interface ActionsProps {
   machine: WatchedMachine;
-  whole: AnsweredMachine;
+  whole: WholeNode;
 }
 
 export function ActionsSection({ machine, whole }: ActionsProps) {

@@ -1,12 +1,12 @@
 // The Node's conditions: what is wrong first, each with a sign, since when, and what to do where it is explained.
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
 import { Time } from "../parts/time.tsx";
 import { conditionRows, type ConditionRow } from "./condition-rows.ts";
-import type { AnsweredMachine } from "./diagnosis-types.ts";
 import { Nothing, Section } from "./section.tsx";
 import type { WatchedMachine } from "./use-machine.ts";
 
-export function ConditionsSection({ machine, whole }: { machine: WatchedMachine; whole: AnsweredMachine }) {
+export function ConditionsSection({ machine, whole }: { machine: WatchedMachine; whole: WholeNode }) {
   const rows = conditionRows(whole);
   const isOld = machine.diagnosis?.state === "silent";
   return (

@@ -5,25 +5,6 @@ import type { ConditionRow } from "./condition-rows.ts";
 import type { ActName } from "./machine-acts.ts";
 import type { MachineNeighbours } from "./neighbours.ts";
 
-/** An event that its object sends, or has sent of late. */
-export interface MachineEvent {
-  type: string;
-  reason: string;
-  message: string;
-  count: number;
-  firstAt: string;
-  lastAt: string;
-  /** sent, waiting */
-  state: string;
-}
-
-/** The answer, with what an earlier Worker does not say. */
-export type AnsweredMachine = Omit<WholeNode, "managers" | "events"> & {
-  /** Field managers: of labels by key, of taints by `key:effect`. */
-  managers?: { labels: Record<string, string>; taints: Record<string, string> };
-  events?: MachineEvent[];
-};
-
 /** `off`: it is out of use, and nobody has to hurry. */
 export type Severity = "good" | "warning" | "bad" | "off";
 
@@ -66,7 +47,7 @@ export interface DiagnosisInput {
   /** As the feed tells it now; null: it has not, or does not know it. */
   live: FeedMachine | null;
   /** All that is known of it, as of the last answer; null: there was none yet. */
-  whole: AnsweredMachine | null;
+  whole: WholeNode | null;
   neighbours: MachineNeighbours | null;
   /** Does another machine ask for its name? */
   isContested: boolean;

@@ -1,10 +1,10 @@
 // The machine's events: those that wait for the apiserver, and of those that were sent what is remembered.
+import type { ShownEvent, WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { Time } from "../parts/time.tsx";
-import type { AnsweredMachine, MachineEvent } from "./diagnosis-types.ts";
 import { MarkedText } from "./marked-text.tsx";
 import { Nothing, Section } from "./section.tsx";
 
-export function EventsSection({ whole: { name, events, outbox } }: { whole: AnsweredMachine }) {
+export function EventsSection({ whole: { name, events, outbox } }: { whole: WholeNode }) {
   const waiting = outbox.waiting > 0 ? `${outbox.waiting} waiting since ` : "";
   return (
     <Section
@@ -33,7 +33,7 @@ export function EventsSection({ whole: { name, events, outbox } }: { whole: Answ
   );
 }
 
-function EventTable({ events }: { events: readonly MachineEvent[] }) {
+function EventTable({ events }: { events: readonly ShownEvent[] }) {
   return (
     <table class="machine-cards">
       <thead>

@@ -1,6 +1,6 @@
 // What a machine is made of and runs, in rows: out of its facts, its summary and its Node, whichever has it. Pure.
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
-import type { AnsweredMachine } from "./diagnosis-types.ts";
 import { bytesText, quantityWords } from "./room.ts";
 
 /** As far as a Node is shown. */
@@ -25,12 +25,12 @@ export interface ShownNodeObject {
   };
 }
 
-export const shownNodeOf = (whole: Pick<AnsweredMachine, "node">): ShownNodeObject => whole.node ?? {};
+export const shownNodeOf = (whole: Pick<WholeNode, "node">): ShownNodeObject => whole.node ?? {};
 
 export type FactRow = readonly [name: string, text: string];
 
 /** Rows of which nothing is known are left out. */
-export function factRows(whole: AnsweredMachine): FactRow[] {
+export function factRows(whole: WholeNode): FactRow[] {
   const facts = (whole.facts ?? {}) as Partial<Facts>;
   const { machine, inventory, versions, runtime, platform, cloud, cgroups, settings } = facts;
   const known = whole.summary?.versions;
@@ -68,7 +68,7 @@ export function factRows(whole: AnsweredMachine): FactRow[] {
 
 const words = (...parts: (string | number | false | undefined)[]): string => parts.filter(Boolean).join(" ");
 
-export function addressRows(whole: AnsweredMachine): FactRow[] {
+export function addressRows(whole: WholeNode): FactRow[] {
   const addresses = shownNodeOf(whole).status?.addresses ?? whole.summary?.addresses ?? [];
   return addresses.map(({ type, address }) => [type, address]);
 }
@@ -80,7 +80,7 @@ export interface ResourceRow {
 }
 
 /** What every Node has first, then by name. "–": it has none. */
-export function resourceRows(whole: AnsweredMachine): ResourceRow[] {
+export function resourceRows(whole: WholeNode): ResourceRow[] {
   const { capacity = whole.summary?.capacity ?? {}, allocatable = {} } = shownNodeOf(whole).status ?? {};
   const names = new Set([...Object.keys(capacity), ...Object.keys(allocatable)]);
   const rank = (name: string) => FIRST.indexOf(name) + 1 || FIRST.length + 1;
@@ -103,7 +103,7 @@ export interface ImageRow {
 }
 
 /** The largest first. */
-export function imageRows(whole: AnsweredMachine): ImageRow[] {
+export function imageRows(whole: WholeNode): ImageRow[] {
   const { images } = (whole.facts ?? {}) as Partial<Facts>;
   const rows = images
     ? images.map(({ repoTags, repoDigests, sizeBytes }) => ({

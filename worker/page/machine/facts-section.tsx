@@ -1,10 +1,10 @@
 // What a machine is made of and runs, its addresses, its resources, its images.
-import type { AnsweredMachine } from "./diagnosis-types.ts";
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { addressRows, factRows, imageRows, type ImageRow, resourceRows } from "./fact-rows.ts";
 import { bytesText } from "./room.ts";
 import { Fold, Nothing, Pairs, Section } from "./section.tsx";
 
-export function FactsSection({ whole }: { whole: AnsweredMachine }) {
+export function FactsSection({ whole }: { whole: WholeNode }) {
   const rows = factRows(whole);
   const addresses = addressRows(whole);
   const images = imageRows(whole);
@@ -33,7 +33,7 @@ export function FactsSection({ whole }: { whole: AnsweredMachine }) {
   );
 }
 
-function Resources({ whole }: { whole: AnsweredMachine }) {
+function Resources({ whole }: { whole: WholeNode }) {
   const rows = resourceRows(whole);
   if (rows.length === 0) return null;
   return (

@@ -1,11 +1,11 @@
 // The machine's hardware as a tree, and all its facts as they came.
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
-import type { AnsweredMachine } from "./diagnosis-types.ts";
 import { type HardwareBranch, hardwareTree } from "./hardware-tree.ts";
 import { Fold, Nothing, Section } from "./section.tsx";
 
-export function HardwareSection({ whole }: { whole: AnsweredMachine }) {
+export function HardwareSection({ whole }: { whole: WholeNode }) {
   const { inventory } = (whole.facts ?? {}) as Partial<Facts>;
   const tree = hardwareTree(inventory);
   const leaves = tree.filter(({ branches }) => branches.length === 0);
@@ -56,7 +56,7 @@ function Branches({ branches }: { branches: readonly HardwareBranch[] }) {
   );
 }
 
-export function RawFactsSection({ whole: { facts } }: { whole: AnsweredMachine }) {
+export function RawFactsSection({ whole: { facts } }: { whole: WholeNode }) {
   return (
     <Section id="raw">
       {facts ? (

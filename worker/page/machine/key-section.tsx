@@ -1,13 +1,13 @@
 // The machine's key and identity, who reports with it, and when what is due.
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { hrefOf } from "../base/route.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Link } from "../parts/link.tsx";
 import { Time } from "../parts/time.tsx";
-import type { AnsweredMachine } from "./diagnosis-types.ts";
 import { Fold, type Pair, Pairs, Section } from "./section.tsx";
 import { Senders } from "./senders.tsx";
 
-export function KeySection({ whole, change }: { whole: AnsweredMachine; change: string }) {
+export function KeySection({ whole, change }: { whole: WholeNode; change: string }) {
   const { name, key, machine, phase, summary } = whole;
   const isUsed = summary?.key.isUsed ?? phase !== null;
   const pairs: Pair[] = [
@@ -28,7 +28,10 @@ export function KeySection({ whole, change }: { whole: AnsweredMachine; change: 
     ["System UUID", <Copied key="system" text={machine.systemUUID} of="the system UUID" />],
   ];
   return (
-    <Section id="key">
+    <Section
+      id="key"
+      aside={<Link href={hrefOf({ view: "audit" }, { target: name })}>What operators did to it</Link>}
+    >
       <Pairs pairs={pairs} />
       <Fold title="Who reports with its key" isOpenFirst={phase === "cloned" || phase === "two shims"}>
         <Senders name={name} change={change} />
@@ -38,11 +41,7 @@ export function KeySection({ whole, change }: { whole: AnsweredMachine; change: 
 }
 
 const TokenLink = ({ id }: { id: string }) => (
-  <Link
-    href={hrefOf({ view: "tokens" }, { token: id })}
-    class="mono"
-    title="The token with which it enrolled"
-  >
+  <Link href={hrefOf({ view: "tokens" })} class="mono" title="The token with which it enrolled">
     {id}
   </Link>
 );
@@ -66,7 +65,7 @@ const Moment = ({ at }: { at: string }) => (
   </>
 );
 
-export function DeadlinesSection({ whole }: { whole: AnsweredMachine }) {
+export function DeadlinesSection({ whole }: { whole: WholeNode }) {
   const { deadlines, lastReportAt, outageSince, outbox } = whole;
   const when = (at: string | null, otherwise: string) => (at ? <Moment at={at} /> : otherwise);
   const notKnown = "not known: the object has slept since";

@@ -1,10 +1,10 @@
 // The Node's labels and taints with who has set them, as far as that is known, and its annotations.
-import type { AnsweredMachine } from "./diagnosis-types.ts";
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { shownNodeOf } from "./fact-rows.ts";
 import { type MarkGroup, markGroups, type MarkRow, taintRows } from "./label-groups.ts";
 import { Fold, Nothing, Section } from "./section.tsx";
 
-export function LabelsSection({ whole }: { whole: AnsweredMachine }) {
+export function LabelsSection({ whole }: { whole: WholeNode }) {
   const { metadata = {}, spec = {} } = shownNodeOf(whole);
   const labels = markGroups(metadata.labels ?? whole.summary?.labels ?? {}, whole.managers?.labels);
   const taints = taintRows(spec.taints ?? [], whole.managers?.taints);

@@ -1,9 +1,9 @@
 // What is left of memory, disk and process IDs, as bars with the thresholds below which pods would be evicted.
-import type { AnsweredMachine } from "./diagnosis-types.ts";
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { amountText, type RoomRow, roomRows, type RoomThreshold } from "./room.ts";
 import { Nothing, Section } from "./section.tsx";
 
-export function RoomSection({ whole: { vitals, thresholds } }: { whole: AnsweredMachine }) {
+export function RoomSection({ whole: { vitals, thresholds } }: { whole: WholeNode }) {
   const rows = roomRows(vitals, thresholds);
   return (
     <Section id="room" aside={<span class="quiet">available, as of the last report</span>}>

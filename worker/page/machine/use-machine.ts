@@ -1,5 +1,6 @@
 // What is known of one machine: what the feed tells of it now, and all that its object says. The object is woken when the
 // view is opened, when the feed says that the machine changed, and on demand: never by the clock.
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
@@ -7,7 +8,7 @@ import type { AskFault } from "../base/api.ts";
 import { usePage } from "../page.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 import { diagnose } from "./diagnosis.ts";
-import type { MachineDiagnosis, AnsweredMachine } from "./diagnosis-types.ts";
+import type { MachineDiagnosis } from "./diagnosis-types.ts";
 import { type MachineNeighbours, neighboursOf } from "./neighbours.ts";
 
 export interface WatchedMachine {
@@ -15,7 +16,7 @@ export interface WatchedMachine {
   /** null: the feed does not know it (yet). */
   live: FeedMachine | null;
   /** null: there was no answer yet. */
-  whole: AnsweredMachine | null;
+  whole: WholeNode | null;
   fault: AskFault | null;
   isAsking: boolean;
   /** When `whole` came; 0: it has not. */
@@ -35,7 +36,7 @@ export const machinePath = (name: string, what = ""): string =>
 
 export function useMachine(name: string): WatchedMachine {
   const page = usePage();
-  const { value: whole, fault, isAsking, again } = useAnswer<AnsweredMachine>(machinePath(name));
+  const { value: whole, fault, isAsking, again } = useAnswer<WholeNode>(machinePath(name));
   const live = useComputed(() => {
     void page.live.revision.value;
     return page.live.machines().get(name) ?? null;

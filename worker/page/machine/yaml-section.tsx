@@ -1,11 +1,11 @@
 // The Node as YAML; what writes it is loaded when it is opened.
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { useEffect, useState } from "preact/hooks";
 import { CopyButton } from "../parts/copy-button.tsx";
-import type { AnsweredMachine } from "./diagnosis-types.ts";
 import { nodeYaml } from "./node-yaml.ts";
 import { Fold, Nothing, Section } from "./section.tsx";
 
-export function YamlSection({ whole: { node } }: { whole: AnsweredMachine }) {
+export function YamlSection({ whole: { node } }: { whole: WholeNode }) {
   return (
     <Section id="yaml">
       {node ? (

@@ -1,10 +1,11 @@
 // What is said of a machine in each state, phase and condition: one sentence, and what to do.
+import type { WholeNode } from "../../../../shared/protocol/operator-answers.ts";
 import { describe, expect, it, test } from "vitest";
 import { PHASE_EXPLANATIONS, STATE_EXPLANATIONS } from "../../../../shared/fleet/explanations.ts";
 import { FLEET_STATES, fleetStateOf } from "../../../../shared/fleet/state.ts";
 import { PHASES } from "../../../../shared/protocol/answers.ts";
 import { diagnose } from "../../../../worker/page/machine/diagnosis.ts";
-import type { MachineDiagnosis, AnsweredMachine } from "../../../../worker/page/machine/diagnosis-types.ts";
+import type { MachineDiagnosis } from "../../../../worker/page/machine/diagnosis-types.ts";
 import type { MachineNeighbours } from "../../../../worker/page/machine/neighbours.ts";
 import { diagnosisInput, feedMachine, knownMachine } from "./made-up-machine.ts";
 
@@ -40,13 +41,13 @@ const OUTAGE = {
   names: [],
   was: "",
 };
-const notReady = (message: string, status = "False"): Partial<AnsweredMachine> => ({
+const notReady = (message: string, status = "False"): Partial<WholeNode> => ({
   isReady: false,
   conditions: [{ type: "Ready", status, message }],
 });
 
 describe("by the machine's state", () => {
-  test.each<[situation: string, live: Live, whole: Partial<AnsweredMachine>, said: Said]>([
+  test.each<[situation: string, live: Live, whole: Partial<WholeNode>, said: Said]>([
     [
       "ready",
       {},
@@ -307,7 +308,7 @@ describe("by the one of feed and object that knows", () => {
     expect(diagnose(diagnosisInput({ live, whole: null }))?.sentence).toBe("Not Ready: no network.");
   });
 
-  test.each<[whole: Partial<AnsweredMachine>, state: string]>([
+  test.each<[whole: Partial<WholeNode>, state: string]>([
     [{}, "ready"],
     [{ isReady: false }, "not-ready"],
     [{ phase: "cloned" }, "blocked"],

@@ -1,6 +1,7 @@
 // One machine as the feed and GET /v1/nodes/{name} show it, for tests of its view.
+import type { WholeNode } from "../../../../shared/protocol/operator-answers.ts";
 import type { FeedMachine } from "../../../../shared/fleet/feed-view.ts";
-import type { DiagnosisInput, AnsweredMachine } from "../../../../worker/page/machine/diagnosis-types.ts";
+import type { DiagnosisInput } from "../../../../worker/page/machine/diagnosis-types.ts";
 
 const AT = "2026-01-01T11:00:00.000Z";
 const KEY = { thumbprint: "k", token: "t", pinnedAt: AT };
@@ -38,7 +39,7 @@ export function feedMachine(change: Partial<FeedMachine> = {}): FeedMachine {
   return machine as FeedMachine;
 }
 
-export function knownMachine(change: Partial<AnsweredMachine> = {}): AnsweredMachine {
+export function knownMachine(change: Partial<WholeNode> = {}): WholeNode {
   return {
     name: "edge-7",
     thumbprint: "k",
