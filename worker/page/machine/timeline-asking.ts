@@ -1,16 +1,11 @@
 // Asks for a machine's timeline, and again when it changed. What was drawn stays until there is something to draw instead.
 import { batch, type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 import { usePage } from "../page.ts";
 import { type Answer, useAnswer } from "../parts/use-answer.ts";
 import { stepOf, timelineQuery, type TimeRange, windowOf } from "./range.ts";
-import {
-  type AnsweredTimeline,
-  type DrawnTimeline,
-  drawnTimeline,
-  heldUntil,
-  type TimeWindow,
-} from "./timeline-data.ts";
+import { type DrawnTimeline, drawnTimeline, heldUntil, type TimeWindow } from "./timeline-data.ts";
 
 /** Each asking wakes the machine's object. */
 const EVERY_MS = 60_000;
@@ -34,7 +29,7 @@ export function useTimeline(name: string, range: TimeRange): ShownTimeline {
   const nowMs = useSteps(clock, stepMs);
   const askedMs = useAskedMs(name, isLatest);
   const query = timelineQuery(range, askedMs);
-  const answer = useAnswer<AnsweredTimeline>(`/v1/nodes/${encodeURIComponent(name)}/timeline`, query);
+  const answer = useAnswer<TimelineAnswer>(`/v1/nodes/${encodeURIComponent(name)}/timeline`, query);
   const { value, fault, isAsking, again } = answer;
   const lastMs = useRef(askedMs);
   useEffect(() => {

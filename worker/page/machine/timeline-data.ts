@@ -1,26 +1,10 @@
 // A machine's timeline as the Worker answers it, made ready to be drawn: times in milliseconds, in order. Draws nothing. Pure.
+import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 
 /** From, to: milliseconds since 1970. */
 export interface TimeWindow {
   fromMs: number;
   toMs: number;
-}
-
-/** 200 to GET /v1/nodes/{name}/timeline. Times are RFC 3339, but for those of samples. */
-export interface AnsweredTimeline {
-  since: string;
-  until: string;
-  knownSince: string | null;
-  isCut: boolean;
-  bands: readonly { track: string; from: string; to: string; status: string; text: string }[];
-  marks: readonly { at: string; kind: string; text: string }[];
-  samples: {
-    signals: readonly string[];
-    at: readonly number[];
-    values: Readonly<Record<string, readonly (number | null)[]>>;
-  };
-  thresholds: Readonly<Record<string, { hard: number | null; soft: number | null }>>;
-  capacity: Readonly<Record<string, number | null>>;
 }
 
 /** What was so on a track from when to when. */
@@ -40,7 +24,7 @@ export interface DrawnMark {
 }
 
 export interface DrawnTimeline
-  extends TimeWindow, Omit<AnsweredTimeline, "since" | "until" | "knownSince" | "bands" | "marks"> {
+  extends TimeWindow, Omit<TimelineAnswer, "since" | "until" | "knownSince" | "bands" | "marks"> {
   /** null: nothing is known. */
   knownSinceMs: number | null;
   bands: readonly DrawnBand[];
@@ -51,7 +35,7 @@ export const STATE_TRACK_NAME = "state";
 /** The status of bands in which nothing is known, as nothing was heard of the machine. */
 export const SILENT_STATUS = "silent";
 
-export function drawnTimeline(answer: AnsweredTimeline): DrawnTimeline {
+export function drawnTimeline(answer: TimelineAnswer): DrawnTimeline {
   const { since, until, knownSince, bands, marks, ...rest } = answer;
   const toMs = Date.parse(until);
   return {

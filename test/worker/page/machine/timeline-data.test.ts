@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { TimelineAnswer } from "../../../../shared/protocol/timeline.ts";
 import { FLEET_STATES } from "../../../../shared/fleet/state.ts";
 import {
-  type AnsweredTimeline,
   drawnTimeline,
   heldUntil,
   lookOf,
@@ -17,7 +17,7 @@ const band = (track: string, from: string, to: string, status: string) => ({
   status,
   text: "",
 });
-const ANSWER: AnsweredTimeline = {
+const ANSWER: TimelineAnswer = {
   since: "2026-11-23T10:00:00Z",
   until: "2026-11-23T14:00:00Z",
   knownSince: "2026-11-01T10:00:00Z",
