@@ -76,17 +76,21 @@ export interface SaidAmounts {
   capacity: number | null;
   hard: number | null;
   soft: number | null;
+  /** Is the machine under pressure now? What is less than a threshold may be over, or in its grace period. */
+  isUnder: boolean;
 }
 
 /** `412 MiB of 31 GiB; memory pressure below 100 MiB (soft: 500 MiB)` */
 export function amountSentence({ unit, pressure }: LineSubject, said: SaidAmounts): string {
-  const { amount, capacity, hard, soft } = said;
+  const { amount, capacity, hard, soft, isUnder } = said;
   const say = (value: number) => amountText(value, unit);
   const now = amount === null ? "not known" : say(amount);
   const whole = capacity === null ? now : `${now} of ${say(capacity)}`;
   const [first, second] = [hard, soft].filter((each) => each !== null);
-  if (first === undefined) return whole;
+  const under = isUnder ? `${whole}; under ${pressure}` : whole;
+  if (first === undefined) return under;
   const softly = second === undefined ? "" : ` (soft: ${say(second)})`;
-  const isBelow = amount !== null && amount < first;
-  return `${whole}; ${isBelow ? `below ${say(first)}: ${pressure}` : `${pressure} below ${say(first)}`}${softly}`;
+  return isUnder
+    ? `${under}: below ${say(first)}${softly}`
+    : `${whole}; ${pressure} below ${say(first)}${softly}`;
 }

@@ -6,17 +6,22 @@ export interface LineSubject {
   signal: string;
   title: string;
   unit: "bytes" | "count";
-  /** The condition that too little of it causes. */
+  /** The condition that too little of it causes, and its words in a sentence. */
+  condition: string;
   pressure: string;
 }
 
+const MEMORY = { condition: "MemoryPressure", pressure: "memory pressure" };
+const DISK = { condition: "DiskPressure", pressure: "disk pressure" };
+const PROCESSES = { condition: "PIDPressure", pressure: "PID pressure" };
+
 const SUBJECTS: readonly LineSubject[] = [
-  { signal: "memory.available", title: "Memory available", unit: "bytes", pressure: "memory pressure" },
-  { signal: "nodefs.available", title: "Disk available", unit: "bytes", pressure: "disk pressure" },
-  { signal: "nodefs.inodesFree", title: "Inodes free", unit: "count", pressure: "disk pressure" },
-  { signal: "imagefs.available", title: "Image disk available", unit: "bytes", pressure: "disk pressure" },
-  { signal: "imagefs.inodesFree", title: "Image inodes free", unit: "count", pressure: "disk pressure" },
-  { signal: "pid.available", title: "Process IDs available", unit: "count", pressure: "PID pressure" },
+  { signal: "memory.available", title: "Memory available", unit: "bytes", ...MEMORY },
+  { signal: "nodefs.available", title: "Disk available", unit: "bytes", ...DISK },
+  { signal: "nodefs.inodesFree", title: "Inodes free", unit: "count", ...DISK },
+  { signal: "imagefs.available", title: "Image disk available", unit: "bytes", ...DISK },
+  { signal: "imagefs.inodesFree", title: "Image inodes free", unit: "count", ...DISK },
+  { signal: "pid.available", title: "Process IDs available", unit: "count", ...PROCESSES },
 ];
 /** A machine whose images lie on the same file system has the same line twice. */
 const SAME_AS: Readonly<Record<string, string>> = {

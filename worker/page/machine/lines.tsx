@@ -23,6 +23,9 @@ const AMOUNT_TICKS = 3;
 /** What is older than two status writes is not now's. */
 const RECENT_MS = 11 * 60_000;
 
+const LEAST =
+  "The least that was available: of each 3 minutes, of those older than a day of each 20, of those older than a week of each 2 hours";
+
 export function Lines({ timeline }: { timeline: DrawnTimeline }) {
   const element = useRef<HTMLDivElement>(null);
   const ink = useInk(element);
@@ -53,7 +56,7 @@ interface LineProps {
 }
 
 function Line({ subject, timeline, ink }: LineProps) {
-  const { signal, title, unit } = subject;
+  const { signal, title, unit, condition } = subject;
   const { nowMs } = useBoard();
   const { clock } = usePage();
   const { samples, thresholds, capacity } = timeline;
@@ -66,13 +69,13 @@ function Line({ subject, timeline, ink }: LineProps) {
   const amounts = { capacity: capacity[signal] ?? null, hard, soft };
   const last = lastSample(samples.at, values);
   const isOld = last !== null && clock.peek() - last.atMs > RECENT_MS;
-  const sentence = amountSentence(subject, { ...amounts, amount: last?.amount ?? null });
-  const isLow = last !== null && hard !== null && last.amount < hard;
+  const isUnder = timeline.bands.findLast(({ track }) => track === condition)?.status === "True";
+  const sentence = amountSentence(subject, { ...amounts, amount: last?.amount ?? null, isUnder });
   return (
     <section class="timeline-line">
       <div class="timeline-title timeline-text">
-        <h3>{title}</h3>
-        <p class={isLow ? "low" : ""}>
+        <h3 title={LEAST}>{title}</h3>
+        <p class={isUnder ? "low" : ""}>
           {isOld && <span class="quiet">at {momentText(last.atMs, localOffset, nowMs)}: </span>}
           {sentence}
         </p>

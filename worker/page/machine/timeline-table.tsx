@@ -123,7 +123,7 @@ function Samples({ timeline: { samples }, nowMs }: Pick<TableProps, "timeline" |
   return (
     <div class="scroll" role="region" aria-label="Samples" tabIndex={0}>
       <table>
-        <caption>What was left, sampled{every > 1 && ` (one of ${every} samples)`}</caption>
+        <caption>What was left at the least, sampled{every > 1 && ` (one of ${every} samples)`}</caption>
         <thead>
           <tr>
             <th scope="col">At</th>

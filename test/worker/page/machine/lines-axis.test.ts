@@ -81,23 +81,27 @@ describe("the last amount in words", () => {
     signal: "memory.available",
     title: "Memory",
     unit: "bytes",
+    condition: "MemoryPressure",
     pressure: "memory pressure",
   };
 
-  it.each<[number | null, number | null, number | null, number | null, string]>([
-    [412 * MI, 31 * GI, 100 * MI, null, "412 MiB of 31 GiB; memory pressure below 100 MiB"],
+  it.each<[number | null, number | null, number | null, number | null, boolean, string]>([
+    [412 * MI, 31 * GI, 100 * MI, null, false, "412 MiB of 31 GiB; memory pressure below 100 MiB"],
     [
       412 * MI,
       31 * GI,
       100 * MI,
       500 * MI,
+      false,
       "412 MiB of 31 GiB; memory pressure below 100 MiB (soft: 500 MiB)",
     ],
-    [600 * MI, 31 * GI, null, 500 * MI, "600 MiB of 31 GiB; memory pressure below 500 MiB"],
-    [90 * MI, 31 * GI, 100 * MI, null, "90 MiB of 31 GiB; below 100 MiB: memory pressure"],
-    [412 * MI, null, null, null, "412 MiB"],
-    [null, 31 * GI, 100 * MI, null, "not known of 31 GiB; memory pressure below 100 MiB"],
-  ])("%s of %s, hard %s, soft %s", (amount, capacity, hard, soft, sentence) => {
-    expect(amountSentence(memory, { amount, capacity, hard, soft })).toBe(sentence);
+    [600 * MI, 31 * GI, null, 500 * MI, false, "600 MiB of 31 GiB; memory pressure below 500 MiB"],
+    [90 * MI, 31 * GI, 100 * MI, null, false, "90 MiB of 31 GiB; memory pressure below 100 MiB"],
+    [90 * MI, 31 * GI, 100 * MI, null, true, "90 MiB of 31 GiB; under memory pressure: below 100 MiB"],
+    [90 * MI, 31 * GI, null, null, true, "90 MiB of 31 GiB; under memory pressure"],
+    [412 * MI, null, null, null, false, "412 MiB"],
+    [null, 31 * GI, 100 * MI, null, false, "not known of 31 GiB; memory pressure below 100 MiB"],
+  ])("%s of %s, hard %s, soft %s, under pressure: %s", (amount, capacity, hard, soft, isUnder, sentence) => {
+    expect(amountSentence(memory, { amount, capacity, hard, soft, isUnder })).toBe(sentence);
   });
 });
