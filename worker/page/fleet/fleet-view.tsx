@@ -1,19 +1,13 @@
-// The fleet.
-import { usePage } from "../page.ts";
-import { Link } from "../parts/link.tsx";
-import { StateWord } from "../parts/state-word.tsx";
-import { hrefOf } from "../base/route.ts";
+// The fleet: what needs somebody, and all machines.
+import { CountsFilter } from "./counts-filter.tsx";
+import { NeedsSomebody } from "./needs-somebody.tsx";
 
 export function FleetView() {
-  const { live } = usePage();
-  void live.revision.value;
   return (
-    <ul>
-      {[...live.machines().values()].slice(0, 50).map(({ name, state }) => (
-        <li key={name}>
-          <Link href={hrefOf({ machine: name })}>{name}</Link> <StateWord state={state} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <h1>Fleet</h1>
+      <CountsFilter />
+      <NeedsSomebody />
+    </>
   );
 }
