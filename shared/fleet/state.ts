@@ -19,6 +19,17 @@ export const FLEET_STATES = [
 ] as const;
 export type FleetState = (typeof FLEET_STATES)[number];
 
+/** What has to be looked at first. */
+export const URGENCY: readonly FleetState[] = [
+  "cluster-unreachable",
+  "silent",
+  "not-ready",
+  "blocked",
+  "pending",
+  "revoked",
+  "ready",
+];
+
 /** How many machines are in each state; those in none of them are left out. */
 export type FleetCounts = Partial<Record<FleetState, number>>;
 

@@ -2,7 +2,7 @@
 // Changes nothing.
 import type { MachineFilter } from "../../shared/fleet/machine-filter.ts";
 import { neighbourRange } from "../../shared/fleet/sort-keys.ts";
-import type { FleetCounts, FleetState } from "../../shared/fleet/state.ts";
+import { type FleetCounts, type FleetState, URGENCY } from "../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { MachineSort } from "../../shared/protocol/fleet-api.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -52,16 +52,6 @@ export interface MachinePage {
 /** Characters of a page's summaries: far below what an RPC value may have. A page has one row at least. */
 export const PAGE_LENGTH = 4 * 1024 * 1024;
 
-/** What has to be looked at first. */
-const URGENCY: readonly FleetState[] = [
-  "cluster-unreachable",
-  "silent",
-  "not-ready",
-  "blocked",
-  "pending",
-  "revoked",
-  "ready",
-];
 /** More milliseconds than any time has, and few enough that all keys are exact. */
 const RANK = 10 ** 15;
 
