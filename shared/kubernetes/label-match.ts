@@ -15,6 +15,8 @@ export function matchesLabels(
     if (operator === "in") return values.includes(value);
     if (!/^[-+]?\d+$/.test(value)) return false;
     const [actual, bound] = [BigInt(value.replace("+", "")), BigInt(values[0] ?? 0)];
+    // What is no int64 is no number.
+    if (BigInt.asIntN(64, actual) !== actual) return false;
     return operator === ">" ? actual > bound : actual < bound;
   });
 }

@@ -3,7 +3,14 @@ import { expect, it } from "vitest";
 import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
 import { parseLabelSelector } from "../../../shared/kubernetes/label-selector.ts";
 
-const LABELS = { site: "berlin", tier: "gpu", slots: "12", empty: "" };
+const LABELS = {
+  site: "berlin",
+  tier: "gpu",
+  slots: "12",
+  empty: "",
+  huge: "9223372036854775808",
+  most: "9223372036854775807",
+};
 
 it.each([
   ["", true],
@@ -23,6 +30,9 @@ it.each([
   ["slots>11", true],
   ["slots>12", false],
   ["slots<13", true],
+  ["most>1", true],
+  ["huge>1", false],
+  ["huge<1", false],
   ["tier>1", false],
   ["other>1", false],
   ["toString", false],
