@@ -30,7 +30,12 @@ export function relative(atMs: number, nowMs: number): string {
 
 /** In one's own zone, with the zone: `2026-11-22, 14:03:09 GMT+1`. */
 export function absolute(atMs: number, locale?: string, timeZone?: string): string {
-  const format = new Intl.DateTimeFormat(locale, {
+  const isOwn = locale === undefined && timeZone === undefined;
+  return (isOwn ? OWN_FORMAT : formatOf(locale, timeZone)).format(atMs);
+}
+
+const formatOf = (locale: string | undefined, timeZone: string | undefined) =>
+  new Intl.DateTimeFormat(locale, {
     dateStyle: undefined,
     year: "numeric",
     month: "2-digit",
@@ -42,5 +47,5 @@ export function absolute(atMs: number, locale?: string, timeZone?: string): stri
     timeZoneName: "short",
     timeZone,
   });
-  return format.format(atMs);
-}
+/** Made once: making one takes longer than drawing a row of the fleet. */
+const OWN_FORMAT = formatOf(undefined, undefined);
