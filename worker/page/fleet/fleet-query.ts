@@ -1,5 +1,11 @@
-// What of the fleet is shown, as the URL has it. Pure.
+// What of the fleet is shown: as the URL has it, as the API is asked for it, and as a test of machines. Pure.
+import { OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
+import { networkOf } from "../../../shared/fleet/network.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
+import type { Outage } from "../../../shared/protocol/outages.ts";
+import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
+import { type MachineTest, machineTest } from "./match-machine.ts";
+import { type FleetSearch, readSearch } from "./search-terms.ts";
 
 /** By what the table can be ordered: its columns. `state` is by urgency, then by name. */
 export const FLEET_SORTS = [
@@ -64,6 +70,51 @@ export function restOf(query: FleetQuery): Record<string, string | undefined> {
     rows: query.mode === "scroll" ? undefined : query.mode,
     page: query.page === 1 ? undefined : String(query.page),
   };
+}
+
+/**
+ * The parameters of GET /v1/machines, and of the filter of POST /v1/bulk, for the same machines; {} is every machine.
+ * null: the API has no words for it.
+ */
+export function apiQuery(query: FleetQuery): Record<string, string> | null {
+  const search = readSearch(query.text);
+  if (!search.ok || query.outage !== null) return null;
+  const states = statesOf(query, search.value);
+  if (states?.size === 0) return null;
+  const { state: _, ...parameters } = search.value.parameters;
+  return { ...parameters, ...(states && { state: [...states].join() }) };
+}
+
+/** null: all. Those of the field and those of the counts have to hold both. */
+function statesOf({ states }: FleetQuery, { filter }: FleetSearch): ReadonlySet<FleetState> | null {
+  if (!filter.state) return states.size > 0 ? states : null;
+  return new Set(filter.state.filter((state) => states.size === 0 || states.has(state)));
+}
+
+/** What a test has to know beside the machine. */
+export interface KnownFleet {
+  /** From where the machine of this name reports. */
+  addressOf: (name: string) => string | undefined;
+  outageOf: (id: number) => Outage | undefined;
+}
+
+/** Is this machine shown? `search` is what the query's text says. */
+export function fleetTest(query: FleetQuery, search: FleetSearch, known: KnownFleet): MachineTest {
+  const { state: _, ...filter } = search.filter;
+  const states = statesOf(query, search);
+  const isFound = machineTest({ ...filter, ...(states && { state: [...states] }) }, known.addressOf);
+  if (query.outage === null) return isFound;
+  const outage = known.outageOf(query.outage);
+  return (machine) => outage !== undefined && isOfOutage(machine, outage) && isFound(machine);
+}
+
+/** An outage has the first of its names only: the others are known by where and since when they are silent. */
+function isOfOutage({ name, state, address, silentSinceMs }: FeedMachine, outage: Outage): boolean {
+  if (outage.names.includes(name)) return true;
+  if (state !== "silent" || silentSinceMs === null || outage.endedAt !== null) return false;
+  const startedMs = Date.parse(outage.startedAt);
+  const isThen = silentSinceMs >= startedMs && silentSinceMs <= startedMs + OUTAGE_SPAN_MS;
+  return isThen && networkOf(address) === outage.network;
 }
 
 function wholeNumber(text: string | undefined): number | null {

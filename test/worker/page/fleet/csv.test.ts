@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { MACHINE_FIELDS, machinesQuerySchema } from "../../../../shared/protocol/fleet-api.ts";
+import { routeOf } from "../../../../worker/page/base/route.ts";
+import { columnsOf, FLEET_COLUMNS } from "../../../../worker/page/fleet/columns.ts";
+import { csvPath } from "../../../../worker/page/fleet/csv.ts";
+import { fleetQueryOf } from "../../../../worker/page/fleet/fleet-query.ts";
+
+const pathOf = (search: string, columns = columnsOf("name,state,cpu")) =>
+  csvPath(fleetQueryOf(routeOf(search).rest), columns);
+const ENROLLED = "ready,not-ready,silent,cluster-unreachable,blocked,revoked";
+
+it.each([
+  ["", { state: ENROLLED, sort: "urgency" }],
+  ["?q=site%3Db+x&sort=-since", { state: ENROLLED, selector: "site=b", text: "x", sort: "-since" }],
+  ["?state=silent&sort=why", { state: "silent" }],
+])("%s → what the API is asked for", (search, expected) => {
+  const path = pathOf(search);
+  expect(path).toMatch(/^\/v1\/machines\?/);
+  const parameters = Object.fromEntries(new URL(path!, "https://page.test").searchParams);
+  expect(parameters).toEqual({ ...expected, fields: "name,state,capacity", format: "csv" });
+  expect(machinesQuerySchema.safeParse(parameters).success).toBe(true);
+});
+
+it.each(["?outage=3", "?q=zone+in+(a"])("%s → the API has no words for it", (search) => {
+  expect(pathOf(search)).toBeNull();
+});
+
+it("all columns → each field once, and none that the API does not have", () => {
+  const path = pathOf("", FLEET_COLUMNS);
+  const fields = new URL(path!, "https://page.test").searchParams.get("fields")!.split(",");
+  expect(new Set(fields).size).toBe(fields.length);
+  expect(MACHINE_FIELDS).toEqual(expect.arrayContaining(fields));
+});

@@ -1,0 +1,44 @@
+// A button that opens a small box below it: it closes with Escape, and when the focus or a click goes elsewhere.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+interface FleetMenuProps {
+  title: string;
+  /** On the button; absent: the title. */
+  word?: string;
+  children: ComponentChildren;
+}
+
+export function FleetMenu({ title, word, children }: FleetMenuProps) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = ({ target }: Event) => {
+      if (menu.current && !(target instanceof Node && menu.current.contains(target)))
+        menu.current.open = false;
+    };
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || !menu.current?.open) return;
+      menu.current.open = false;
+      menu.current.querySelector("summary")?.focus();
+    };
+    addEventListener("pointerdown", close);
+    addEventListener("focusin", close);
+    addEventListener("keydown", onKey);
+    return () => {
+      removeEventListener("pointerdown", close);
+      removeEventListener("focusin", close);
+      removeEventListener("keydown", onKey);
+    };
+  }, []);
+  return (
+    <details ref={menu} class="fleet-menu">
+      <summary
+        aria-label={word === undefined ? undefined : title}
+        title={word === undefined ? undefined : title}
+      >
+        {word ?? title}
+      </summary>
+      <div class="fleet-menu-box">{children}</div>
+    </details>
+  );
+}

@@ -1,0 +1,135 @@
+// What is typed into the search field, as terms of a filter: plain words, kubectl's label selectors, and terms like
+// `state:silent`. Each is read as GET /v1/machines reads it. Matches nothing.
+import type { MachineFilter } from "../../../shared/fleet/machine-filter.ts";
+import { filterShape } from "../../../shared/protocol/fleet-api.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
+
+/** The names of terms, which are parameters of the API as well; `selector` and `text` are written without a name. */
+export const SEARCH_FIELDS = [
+  "state",
+  "phase",
+  "condition",
+  "version",
+  "address",
+  "beside",
+  "token",
+  "unused",
+  "since",
+  "until",
+] as const;
+type SearchField = (typeof SEARCH_FIELDS)[number];
+type SearchParameter = SearchField | "selector" | "text";
+
+/** All of these hold where there are several: they become one, with commas. */
+const ADDED_UP: ReadonlySet<SearchParameter> = new Set(["condition", "version", "selector"]);
+
+/** A term that cannot be read. */
+export interface SearchFault {
+  term: string;
+  /** In a sentence that goes on behind it. */
+  expected: string;
+}
+
+export interface FleetSearch {
+  filter: MachineFilter;
+  /** The same as the API's parameters. */
+  parameters: Readonly<Partial<Record<SearchParameter, string>>>;
+}
+
+const KEY = String.raw`[A-Za-z0-9][\w./-]*`;
+const REQUIREMENT = String.raw`!?${KEY}(?:\s+(?:not)?in\s*\([^)]*\)?|\s+[=!]=?\s+[^\s,()"]+|[=!<>]=?[^\s,()"]*)?`;
+const FIELD = new RegExp(String.raw`(${SEARCH_FIELDS.join("|")}):((?:"[^"]*"?|[^\s"])*)`, "y");
+const SELECTOR = new RegExp(String.raw`${REQUIREMENT}(?:\s*,\s*${REQUIREMENT})*,?`, "y");
+const WORD = /"([^"]*)"?|([^\s"]+)/y;
+
+interface SearchTerm {
+  parameter: SearchParameter;
+  value: string;
+  /** As it was typed. */
+  term: string;
+}
+
+/** A term with an operator, or with ! before it, is a selector; without one it is a word. */
+const isSelector = (text: string) => /^!|[=<>]|!=|\s(?:not)?in\s*\(/.test(text);
+
+function termsOf(text: string): SearchTerm[] {
+  const terms: SearchTerm[] = [];
+  let at = 0;
+  const next = (pattern: RegExp) => {
+    pattern.lastIndex = at;
+    return pattern.exec(text);
+  };
+  while (at < text.length) {
+    if (/\s/.test(text.charAt(at))) {
+      at += 1;
+      continue;
+    }
+    const [field, selector, word] = [next(FIELD), next(SELECTOR), next(WORD)];
+    const found = field ?? (selector && isSelector(selector[0]) ? selector : null) ?? word;
+    // Nothing else is left than a quotation mark by itself.
+    const term = found?.[0] ?? text.charAt(at);
+    at += term.length;
+    if (field)
+      terms.push({
+        parameter: field[1] as SearchField,
+        value: (field[2] ?? "").replaceAll('"', "").trim(),
+        term,
+      });
+    else if (found === selector) terms.push({ parameter: "selector", value: term.replace(/,$/, ""), term });
+    else terms.push({ parameter: "text", value: found?.[1] ?? found?.[2] ?? "", term });
+  }
+  return terms.filter(({ parameter, value }) => parameter !== "text" || value !== "");
+}
+
+/** All of the terms, or what is wrong with the first that cannot be read. */
+export function readSearch(text: string): Result<FleetSearch, SearchFault> {
+  const parameters: Partial<Record<SearchParameter, string>> = {};
+  for (const { parameter, value, term } of termsOf(text)) {
+    const before = parameters[parameter];
+    const alone = valueOf(parameter, value);
+    if (!alone.ok) return failure({ term, expected: alone.error });
+    if (before === undefined) parameters[parameter] = value;
+    else if (parameter === "text") parameters.text = `${before} ${value}`;
+    else if (ADDED_UP.has(parameter)) parameters[parameter] = `${before},${value}`;
+    else return failure({ term, expected: `there is one ${parameter}: already` });
+  }
+  const filter: MachineFilter = {};
+  for (const [parameter, value] of Object.entries(parameters)) {
+    const read = valueOf(parameter as SearchParameter, value);
+    if (!read.ok) return failure({ term: value, expected: read.error });
+    Object.assign(filter, { [parameter]: read.value });
+  }
+  return success({ filter, parameters });
+}
+
+function valueOf(parameter: SearchParameter, value: string): Result<unknown> {
+  const read = filterShape[parameter].safeParse(value);
+  if (read.success) return success(read.data);
+  return failure(expectedOf(parameter, value, read.error.issues[0]));
+}
+
+function expectedOf(
+  parameter: SearchParameter,
+  value: string,
+  issue: { code?: string; message: string } | undefined,
+): string {
+  if (value === "") return `expected a value, as in ${EXAMPLES[parameter]}`;
+  if (issue?.code === "custom") return issue.message.replace(/^found '', /, "it ends too soon, ");
+  return "it is too long";
+}
+
+/** For the help, and where nothing is said yet. */
+export const EXAMPLES: Readonly<Record<SearchParameter, string>> = {
+  text: "berlin",
+  selector: "site=berlin,tier!=edge",
+  state: "state:silent,blocked",
+  phase: 'phase:cloned,"two shims"',
+  condition: "condition:MemoryPressure",
+  version: "version:<0.2.0",
+  address: "address:10.0.0.0/8",
+  beside: "beside:edge-7",
+  token: "token:ID",
+  unused: "unused:true",
+  since: "since:2026-11-23T04:00:00Z",
+  until: "until:2026-11-23T04:00:00Z",
+};

@@ -1,0 +1,82 @@
+// The table's keys: from row to row, choosing, searching.
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import type { KeyBinding } from "../base/keys.ts";
+import { usePage } from "../page.ts";
+import { SEARCH_ID } from "./search-field.tsx";
+import type { RowWindow } from "./windowing.ts";
+
+interface TableKeys {
+  body: RefObject<HTMLElement | null>;
+  /** The rows that can be reached, as indexes of all. */
+  reach: RowWindow;
+  /** Absent: nothing can be chosen. */
+  toggle: ((index: number) => void) | undefined;
+}
+
+export function useTableKeys({ body, reach, toggle }: TableKeys): void {
+  const { viewKeys } = usePage();
+  const wanted = useRef<number>(null);
+  const current = useRef({ reach, toggle });
+  current.current = { reach, toggle };
+  const linkOf = (index: number) =>
+    body.current?.querySelector<HTMLElement>(`tr[data-index="${index}"] .fleet-link`);
+  /** A row that is far away is drawn when the table has been scrolled there, and has the focus then. */
+  const focusWanted = () => {
+    const link = wanted.current === null ? null : linkOf(wanted.current);
+    if (!link) return;
+    wanted.current = null;
+    link.focus();
+  };
+  useLayoutEffect(focusWanted);
+  useEffect(() => {
+    const goTo = (index: number) => {
+      const { from, to } = current.current.reach;
+      wanted.current = Math.min(to - 1, Math.max(from, index));
+      if (!linkOf(wanted.current)) body.current?.scrollIntoView({ block: index <= from ? "start" : "end" });
+      focusWanted();
+    };
+    const step = (by: number) => {
+      const at = rowAt(document.activeElement);
+      goTo(at === null ? firstSeen(body.current) : at + by);
+    };
+    const act = (run: (row: HTMLElement, index: number) => void) => () => {
+      const row = document.activeElement?.closest<HTMLElement>("tr[data-index]");
+      if (row) run(row, Number(row.dataset["index"]));
+    };
+    const keys: KeyBinding[] = [
+      { key: "/", does: "to the search", run: () => document.getElementById(SEARCH_ID)?.focus() },
+      { key: "j", does: "to the next row", run: () => step(1) },
+      { key: "k", does: "to the row before", run: () => step(-1) },
+      { key: "g", does: "to the first row", run: () => goTo(current.current.reach.from) },
+      { key: "G", does: "to the last row", run: () => goTo(current.current.reach.to - 1) },
+      {
+        key: "o",
+        does: "opens the row’s machine, as Enter does",
+        run: act((row) => row.querySelector<HTMLElement>(".fleet-link")?.click()),
+      },
+      {
+        key: "x",
+        does: "selects the row",
+        run: act((_, index) => current.current.toggle?.(index)),
+      },
+    ];
+    viewKeys.value = toggle ? keys : keys.filter(({ key }) => key !== "x");
+    return () => {
+      viewKeys.value = [];
+    };
+  }, [toggle === undefined]);
+}
+
+function rowAt(element: Element | null): number | null {
+  const index = element?.closest<HTMLElement>("tr[data-index]")?.dataset["index"];
+  return index === undefined ? null : Number(index);
+}
+
+/** The index of the first row that is on the screen. */
+function firstSeen(body: HTMLElement | null): number {
+  const top = Math.max(0, body?.parentElement?.parentElement?.getBoundingClientRect().top ?? 0);
+  const rows = [...(body?.querySelectorAll<HTMLElement>("tr[data-index]") ?? [])];
+  const first = rows.find((row) => row.getBoundingClientRect().top >= top);
+  return rowAt(first ?? null) ?? 0;
+}
