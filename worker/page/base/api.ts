@@ -18,6 +18,8 @@ export interface Question {
   /** What nobody waits for any more. */
   signal?: AbortSignal;
   withinMs?: number;
+  /** A status besides 200 to 299 that comes with the answer: GET /readyz has its checks in a 503 as well. */
+  alsoAnswer?: number;
 }
 
 /** T: what shared/protocol says that this path answers; the Worker and the page are deployed together. */
@@ -43,7 +45,8 @@ export function asker(fetch: typeof globalThis.fetch, onRefused: () => void): As
           headers: { "content-type": "application/json" },
         }),
       });
-      if (response.ok) return success((response.status === 204 ? null : await response.json()) as T);
+      if (response.ok || (response.status === question.alsoAnswer && isPlainJson(response)))
+        return success((response.status === 204 ? null : await response.json()) as T);
       const fault = await faultOf(response);
       if (fault.reason === "forbidden" || response.status === 401) onRefused();
       return failure(fault);
@@ -52,6 +55,10 @@ export function asker(fetch: typeof globalThis.fetch, onRefused: () => void): As
     }
   };
 }
+
+/** A problem document has a type of its own. */
+const isPlainJson = (response: Response) =>
+  response.headers.get("content-type")?.startsWith("application/json") === true;
 
 async function faultOf(response: Response): Promise<AskFault> {
   const problem = (await response.json().catch(() => null)) as Partial<

@@ -9,15 +9,18 @@ interface LinkProps {
   class?: string | undefined;
   title?: string | undefined;
   isCurrent?: boolean;
+  /** It was opened here, and not in a new tab. */
+  onOpen?: (() => void) | undefined;
 }
 
-export function Link({ href, children, class: className, title, isCurrent }: LinkProps) {
+export function Link({ href, children, class: className, title, isCurrent, onOpen }: LinkProps) {
   const { go } = usePage();
   const open = (event: MouseEvent) => {
     const isPlain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
     if (!isPlain) return;
     event.preventDefault();
     go(href);
+    onOpen?.();
   };
   return (
     <a

@@ -1,0 +1,48 @@
+// Asks the same question again and again, while the page is looked at. What was answered stays when it cannot be asked.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { AskFault } from "../base/api.ts";
+import { usePage } from "../page.ts";
+
+export interface Polled<T> {
+  /** null: there has been no answer yet. */
+  value: T | null;
+  /** Of the last attempt. */
+  fault: AskFault | null;
+  /** Asks now, and not when it is due. */
+  now: () => void;
+}
+
+const AFTER_FAULT_MS = 5000;
+
+/** `nextMs`: after which it is asked again; null: it is over. */
+export function usePolled<T>(path: string, nextMs: (value: T) => number | null): Polled<T> {
+  const { ask } = usePage();
+  const [state, setState] = useState<Omit<Polled<T>, "now">>({ value: null, fault: null });
+  const look = useRef<() => void>(() => undefined);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let round = 0;
+    let isEnded = false;
+    const later = (ms: number | null) => {
+      if (ms !== null) timer = setTimeout(() => void lookNow(), ms);
+    };
+    const lookNow = async () => {
+      clearTimeout(timer);
+      if (document.visibilityState === "hidden") return later(AFTER_FAULT_MS);
+      const own = ++round;
+      const answer = await ask<T>("GET", path);
+      if (isEnded || own !== round) return;
+      setState((before) =>
+        answer.ok ? { value: answer.value, fault: null } : { ...before, fault: answer.error },
+      );
+      later(answer.ok ? nextMs(answer.value) : AFTER_FAULT_MS);
+    };
+    look.current = () => void lookNow();
+    void lookNow();
+    return () => {
+      isEnded = true;
+      clearTimeout(timer);
+    };
+  }, [path]);
+  return { ...state, now: () => look.current() };
+}

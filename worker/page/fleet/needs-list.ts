@@ -1,0 +1,190 @@
+// What of the fleet needs somebody, most urgent first: which machines, in which groups, in which order. Pure; knows no words.
+import { networkOf } from "../../../shared/fleet/network.ts";
+import { OUTAGE_MACHINES, OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
+import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
+import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
+import type { Outage } from "../../../shared/protocol/outages.ts";
+
+/** So many of a group are listed; the others are counted. */
+export const NEEDS_LISTED = 10;
+
+/** Groups of single machines, by urgency. `skewed`: its clock is wrong, and nothing else is. */
+export const MACHINE_GROUPS = ["blocked", "not-ready", "silent", "skewed"] as const;
+export type MachineGroup = (typeof MACHINE_GROUPS)[number];
+
+export interface OpenOutage {
+  outage: Outage;
+  startedMs: number;
+  /** Those that are silent yet, by name; the Worker's count of them is `outage.silent`. */
+  machines: readonly FeedMachine[];
+}
+
+/** Machines of which nothing is wrong: the apiserver cannot be written. */
+export interface Unwritten {
+  count: number;
+  /** When it was noticed first. */
+  sinceMs: number;
+  /** How many machines were told which phase, the most first. */
+  phases: readonly { phase: string; count: number }[];
+}
+
+interface Listed<T> {
+  /** At most NEEDS_LISTED. */
+  entries: readonly T[];
+  /** Of all. */
+  count: number;
+}
+
+export type NeedsGroup =
+  | ({ kind: "outage" } & Listed<OpenOutage>)
+  | ({ kind: "cluster-unreachable" } & Unwritten)
+  | ({ kind: MachineGroup } & Listed<FeedMachine>)
+  | ({ kind: "pending" } & Listed<PendingMachine>);
+export type NeedsKind = NeedsGroup["kind"];
+
+export interface KnownFleet {
+  machines: Iterable<FeedMachine>;
+  outages: Iterable<Outage>;
+  pending: readonly PendingMachine[];
+}
+
+/** Keys of what is listed (keyOf), with their places. */
+export type HeldPlaces = ReadonlyMap<string, number>;
+
+/**
+ * Groups without entries are left out. In a group comes first what began last, as with `sort=urgency` of the API. `held`: what
+ * keeps its place, before all others, because somebody points at it.
+ */
+export function needsList(
+  { machines, outages, pending }: KnownFleet,
+  held: HeldPlaces = new Map(),
+): NeedsGroup[] {
+  const open = openOutages(outages);
+  const unwritten: FeedMachine[] = [];
+  const single: Record<MachineGroup, FeedMachine[]> = {
+    blocked: [],
+    "not-ready": [],
+    silent: [],
+    skewed: [],
+  };
+  for (const machine of machines) {
+    const outage = machine.state === "silent" ? outageOf(machine, open) : undefined;
+    if (outage) outage.machines.push(machine);
+    else if (machine.state === "cluster-unreachable") unwritten.push(machine);
+    else {
+      const group = groupOf(machine);
+      if (group) single[group].push(machine);
+    }
+  }
+  for (const { machines } of open) machines.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const groups: NeedsGroup[] = [
+    { kind: "outage", ...listed("outage", open, held) },
+    { kind: "cluster-unreachable", ...unwrittenOf(unwritten) },
+    ...(["blocked", "not-ready", "silent"] as const).map((kind) => ({
+      kind,
+      ...listed(kind, single[kind], held),
+    })),
+    { kind: "pending", ...listed("pending", pending, held) },
+    { kind: "skewed", ...listed("skewed", single.skewed, held) },
+  ];
+  return groups.filter(({ count }) => count > 0);
+}
+
+function groupOf({ state, skewMs }: FeedMachine): MachineGroup | null {
+  switch (state) {
+    case "blocked":
+    case "silent":
+      return state;
+    case "ready":
+      return skewMs === 0 ? null : "skewed";
+    // Nothing can be done about it here, or it is listed by its key.
+    case "revoked":
+    case "pending":
+      return null;
+    // A state of a newer Worker is not passed over.
+    default:
+      return "not-ready";
+  }
+}
+
+interface Gathered extends OpenOutage {
+  machines: FeedMachine[];
+}
+
+/** Of one machine that is left nobody says any more that a site is out. */
+function openOutages(outages: Iterable<Outage>): Gathered[] {
+  const open: Gathered[] = [];
+  for (const outage of outages)
+    if (outage.endedAt === null && outage.silent >= OUTAGE_MACHINES)
+      open.push({ outage, startedMs: Date.parse(outage.startedAt), machines: [] });
+  // Where two of one network began within a minute, what could be of both is of the later one.
+  return open.sort((a, b) => b.outage.id - a.outage.id);
+}
+
+function outageOf(machine: FeedMachine, open: readonly Gathered[]): Gathered | undefined {
+  if (open.length === 0) return undefined;
+  // The address of IPv4 is its network.
+  const network = machine.address.includes(":") ? networkOf(machine.address) : machine.address;
+  const beganMs = silentMs(machine);
+  return open.find(
+    ({ outage, startedMs }) =>
+      outage.network === network && beganMs >= startedMs && beganMs - startedMs <= OUTAGE_SPAN_MS,
+  );
+}
+
+const silentMs = ({ silentSinceMs, sinceMs }: FeedMachine) => silentSinceMs ?? sinceMs;
+
+function unwrittenOf(machines: readonly FeedMachine[]): Unwritten {
+  const counts = new Map<string, number>();
+  for (const { phase } of machines) counts.set(phase ?? "", (counts.get(phase ?? "") ?? 0) + 1);
+  const phases = [...counts].map(([phase, count]) => ({ phase, count }));
+  return {
+    count: machines.length,
+    sinceMs: machines.reduce((first, { sinceMs }) => Math.min(first, sinceMs), Infinity),
+    phases: phases.sort((a, b) => b.count - a.count || (a.phase < b.phase ? -1 : 1)),
+  };
+}
+
+type NeedsEntry = OpenOutage | FeedMachine | PendingMachine;
+
+/** The same for the same machine, key or outage as long as it is in this group. */
+export function keyOf(kind: NeedsKind, entry: NeedsEntry): string {
+  if ("outage" in entry) return `${kind} ${entry.outage.id}`;
+  return "thumbprint" in entry ? `${kind} ${entry.name} ${entry.thumbprint}` : `${kind} ${entry.name}`;
+}
+
+/** When what is wrong began, in milliseconds since 1970. */
+export function sinceOf(entry: NeedsEntry): number {
+  if ("outage" in entry) return entry.startedMs;
+  if ("askedAt" in entry) return Date.parse(entry.askedAt);
+  return entry.state === "silent" ? silentMs(entry) : entry.sinceMs;
+}
+
+/** The first ones, without sorting all of them: that is thousands while a site is out. */
+function listed<T extends NeedsEntry>(kind: NeedsKind, all: readonly T[], held: HeldPlaces): Listed<T> {
+  const first: { entry: T; place: number; sinceMs: number; key: string }[] = [];
+  for (const entry of all) {
+    const key = keyOf(kind, entry);
+    const one = { entry, key, place: held.get(key) ?? Infinity, sinceMs: sinceOf(entry) };
+    const isBefore = (other: typeof one) =>
+      one.place === other.place
+        ? one.sinceMs === other.sinceMs
+          ? one.key < other.key
+          : one.sinceMs > other.sinceMs
+        : one.place < other.place;
+    const at = first.findIndex(isBefore);
+    if (at >= 0) first.splice(at, 0, one);
+    else if (first.length < NEEDS_LISTED) first.push(one);
+    if (first.length > NEEDS_LISTED) first.pop();
+  }
+  return { entries: first.map(({ entry }) => entry), count: all.length };
+}
+
+/** What is listed keeps its place for as long as these are given to needsList. */
+export function heldPlaces(groups: readonly NeedsGroup[]): HeldPlaces {
+  const places = new Map<string, number>();
+  for (const group of groups)
+    if ("entries" in group)
+      for (const entry of group.entries) places.set(keyOf(group.kind, entry), places.size);
+  return places;
+}

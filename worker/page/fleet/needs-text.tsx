@@ -1,0 +1,71 @@
+// Small parts of what needs somebody: texts with commands in them, what to do on a fold, times of the day, ways to the table.
+import type { ComponentChildren } from "preact";
+import { useComputed, useSignal } from "@preact/signals";
+import { useId } from "preact/hooks";
+import { absolute } from "../base/relative-time.ts";
+import { withRest } from "../base/route.ts";
+import { usePage } from "../page.ts";
+import { Link } from "../parts/link.tsx";
+import { clockText, textAndCode } from "./needs-words.ts";
+
+/** What stands between backquotes is typed. */
+export function TextAndCode({ text }: { text: string }) {
+  return (
+    <>{textAndCode(text).map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
+  );
+}
+
+/** `of`: the machine's name, for who cannot see beside what it stands. */
+export function TodoFold({ of, todo, children }: { of: string; todo: string; children: ComponentChildren }) {
+  const isOpen = useSignal(false);
+  const id = useId();
+  return (
+    <>
+      {todo !== "" && (
+        <button
+          type="button"
+          class="plain needs-todo"
+          aria-expanded={isOpen.value}
+          aria-controls={id}
+          aria-label={`What to do about ${of}`}
+          onClick={() => (isOpen.value = !isOpen.value)}
+        >
+          What to do
+        </button>
+      )}
+      {children}
+      <p class="needs-cure" id={id} hidden={!isOpen.value}>
+        <TextAndCode text={todo} />
+      </p>
+    </>
+  );
+}
+
+/** `14:03`, and on the pointer when exactly. */
+export function ClockTime({ atMs }: { atMs: number }) {
+  const { clock } = usePage();
+  const text = useComputed(() => clockText(atMs, clock.value));
+  return (
+    <time dateTime={new Date(atMs).toISOString()} title={absolute(atMs)}>
+      {text}
+    </time>
+  );
+}
+
+interface TableLinkProps {
+  /** Of the fleet's URL; what else filters the table is taken away. */
+  shows: Readonly<Record<string, string>>;
+  children: ComponentChildren;
+}
+
+/** Has the table show these, and goes there. */
+export function TableLink({ shows, children }: TableLinkProps) {
+  const { route } = usePage();
+  const all = { q: undefined, state: undefined, outage: undefined, page: undefined, ...shows };
+  const toTable = () => document.querySelector(".counts")?.scrollIntoView({ block: "start" });
+  return (
+    <Link href={withRest(route.value, all)} onOpen={toTable}>
+      {children}
+    </Link>
+  );
+}

@@ -1,0 +1,127 @@
+// What the view says of what needs somebody: headings, why, what to do. Pure.
+import {
+  CONDITION_EXPLANATIONS,
+  type Explanation,
+  PHASE_EXPLANATIONS,
+  STATE_EXPLANATIONS,
+} from "../../../shared/fleet/explanations.ts";
+import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
+import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
+import type { Outage } from "../../../shared/protocol/outages.ts";
+import { shortDuration } from "../base/relative-time.ts";
+import type { MachineGroup, NeedsKind } from "./needs-list.ts";
+
+export const NEEDS_HEADINGS: Readonly<Record<NeedsKind, string>> = {
+  outage: "Outages",
+  "cluster-unreachable": "Cluster unreachable",
+  blocked: "Blocked",
+  "not-ready": "Not ready",
+  silent: "Silent",
+  pending: "Waiting for approval",
+  skewed: "Clock is wrong",
+};
+
+/** What is meant, for the pointer. */
+export const NEEDS_MEANINGS: Readonly<Record<NeedsKind, string>> = {
+  outage: "Machines behind one address that fell silent within a minute of each other.",
+  "cluster-unreachable": STATE_EXPLANATIONS["cluster-unreachable"].means,
+  blocked: STATE_EXPLANATIONS.blocked.means,
+  "not-ready": STATE_EXPLANATIONS["not-ready"].means,
+  silent: "Machines that fell silent by themselves, and not with their neighbours.",
+  pending: STATE_EXPLANATIONS.pending.means,
+  skewed: "The machine's clock differs from the Worker's by more than a minute.",
+};
+
+/** `1 machine`, `1,204 machines` */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+const explanation = (table: Readonly<Record<string, Explanation | undefined>>, key: string | null) =>
+  key === null ? undefined : table[key];
+
+/** Why, in one sentence that may begin in lower case. Never "". */
+export function whyOf(group: MachineGroup, machine: FeedMachine): string {
+  if (group === "skewed") return skewText(machine.skewMs);
+  if (machine.why !== "") return machine.why;
+  const phase = explanation(PHASE_EXPLANATIONS, machine.phase);
+  if (group === "blocked" && phase) return phase.means;
+  const [wrong] = wrongConditions(machine);
+  if (group === "not-ready" && wrong) return `${wrong} is ${machine.conditions[wrong]}`;
+  return explanation(STATE_EXPLANATIONS, machine.state)?.means ?? `its state is ${machine.state}`;
+}
+
+/** What to do; "": nothing is known that would help. */
+export function todoOf(group: MachineGroup, machine: FeedMachine): string {
+  if (group === "skewed") return SKEWED_TODO;
+  const found =
+    (group === "blocked" && explanation(PHASE_EXPLANATIONS, machine.phase)) ||
+    (group === "not-ready" && notReadyExplanation(machine)) ||
+    explanation(STATE_EXPLANATIONS, machine.state);
+  return (found?.todo ?? "").replaceAll("NAME", machine.name);
+}
+
+const SKEWED_TODO = "Set the machine's clock, and have it kept: `timedatectl set-ntp true` there, or chrony.";
+
+/** A Node that is registered is not ready by a condition; another one by its phase. */
+function notReadyExplanation(machine: FeedMachine): Explanation | undefined {
+  if (machine.phase !== "registered") return explanation(PHASE_EXPLANATIONS, machine.phase);
+  return explanation(CONDITION_EXPLANATIONS, wrongConditions(machine)[0] ?? null);
+}
+
+/** Names of conditions that are not as they should be; Ready comes first. */
+export function wrongConditions({ conditions }: Pick<FeedMachine, "conditions">): string[] {
+  const isWrong = (type: string) => (type === "Ready") !== (conditions[type] === "True");
+  const known = Object.keys(conditions).filter((type) => type in CONDITION_EXPLANATIONS && isWrong(type));
+  return known.sort((a, b) => Number(b === "Ready") - Number(a === "Ready"));
+}
+
+/** `its clock is 3m20s ahead` */
+export function skewText(skewMs: number): string {
+  return `its clock is ${shortDuration(Math.abs(skewMs))} ${skewMs > 0 ? "ahead" : "behind"}`;
+}
+
+/** `12 of 14 machines`: how many are silent yet. */
+export function outageCount({ silent, machines }: Outage): string {
+  return silent < machines
+    ? `${silent.toLocaleString("en")} of ${counted(machines, "machine")}`
+    : counted(machines, "machine");
+}
+
+export const OUTAGE_TODO =
+  "See to the site's power and network first. Machines that only lost their network go on by themselves; when they are back, each one's history says whether it was down or only cut off.";
+
+/** What is wrong between the Worker and the apiserver, by what the machines were told. */
+export function unwrittenText(phase: string): string {
+  return explanation(PHASE_EXPLANATIONS, phase)?.means ?? "The Worker cannot write to the apiserver.";
+}
+
+export function pendingText({ pinned }: PendingMachine): string {
+  if (!pinned) return "asks for a name that another key had; the name is free by now";
+  return pinned.hasReported
+    ? "asks for the name of a machine that has reported with another key"
+    : "asks for a name that another key has, which has never reported";
+}
+
+/** `14:03` where that was today, else `Nov 22, 14:03`; `timeZone`: that of whoever looks, where it is absent. */
+export function clockText(atMs: number, nowMs: number, timeZone?: string): string {
+  const day = (ms: number) => new Intl.DateTimeFormat("en-CA", { dateStyle: "short", timeZone }).format(ms);
+  const isToday = day(atMs) === day(nowMs);
+  return new Intl.DateTimeFormat("en", {
+    ...(!isToday && { month: "short", day: "numeric" }),
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+    timeZone,
+  }).format(atMs);
+}
+
+/** Texts and, between backquotes, what is typed: [text, code, text, …]. */
+export function textAndCode(text: string): string[] {
+  return text.split("`");
+}
+
+/** What a machine is given to join; `origin`: typically the page's. */
+export function joinCommand(origin: string): string {
+  return `node-shim join --url ${origin} --join-token-file /root/join-token --install-service`;
+}
