@@ -27,13 +27,14 @@ export function BulkDialog({ about, onBegun, onClose }: BulkDialogProps) {
     setBegunId(id);
     onBegun(id);
   };
-  if (begunId !== null || "id" in about)
-    return (
-      <Dialog title="Many machines at once" onClose={onClose}>
-        <BulkOutcome id={begunId ?? ("id" in about ? about.id : "")} onClose={onClose} />
-      </Dialog>
-    );
-  return <BulkForm names={about.names} onBegun={begun} onClose={onClose} />;
+  const title =
+    "names" in about ? `Act on ${counted(about.names.length, "machine")}` : "Many machines at once";
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {begunId !== null && <BulkOutcome id={begunId} onClose={onClose} />}
+      {begunId === null && "names" in about && <BulkForm names={about.names} onBegun={begun} />}
+    </Dialog>
+  );
 }
 
 type Step =
@@ -44,13 +45,12 @@ type Step =
 interface BulkFormProps {
   names: readonly string[];
   onBegun: (id: string) => void;
-  onClose: () => void;
 }
 
 /** The Worker may take long to look at thousands. */
 const WITHIN_MS = 60_000;
 
-function BulkForm({ names, onBegun, onClose }: BulkFormProps) {
+function BulkForm({ names, onBegun }: BulkFormProps) {
   const { ask } = usePage();
   const [step, setStep] = useState<Step>({ kind: "choose" });
   const [asking, setAsking] = useState<BulkAction | null>(null);
@@ -77,31 +77,29 @@ function BulkForm({ names, onBegun, onClose }: BulkFormProps) {
   };
   const again = () => setStep({ kind: "choose" });
   return (
-    <Dialog title={`Act on ${counted(names.length, "machine")}`} onClose={onClose}>
-      <div class="bulk-body" aria-busy={asking !== null}>
-        {step.kind === "choose" && (
-          <Choices count={names.length} asking={asking} onChoose={(choice) => void plan(choice)} />
-        )}
-        {step.kind === "planned" && (
-          <BulkPlanned
-            choice={step.choice}
-            plan={step.plan}
-            isAsking={asking !== null}
-            onAgain={() => void plan(step.choice)}
-            onBack={again}
-            onYes={(confirmation) => void begin(step.choice, confirmation)}
-          />
-        )}
-        {step.kind === "failed" && (
-          <>
-            <FaultNotice what={step.what} fault={step.fault} again={() => void plan(step.choice)} />
-            <button type="button" onClick={again}>
-              Back
-            </button>
-          </>
-        )}
-      </div>
-    </Dialog>
+    <div class="bulk-body" aria-busy={asking !== null}>
+      {step.kind === "choose" && (
+        <Choices count={names.length} asking={asking} onChoose={(choice) => void plan(choice)} />
+      )}
+      {step.kind === "planned" && (
+        <BulkPlanned
+          choice={step.choice}
+          plan={step.plan}
+          isAsking={asking !== null}
+          onAgain={() => void plan(step.choice)}
+          onBack={again}
+          onYes={(confirmation) => void begin(step.choice, confirmation)}
+        />
+      )}
+      {step.kind === "failed" && (
+        <>
+          <FaultNotice what={step.what} fault={step.fault} again={() => void plan(step.choice)} />
+          <button type="button" onClick={again}>
+            Back
+          </button>
+        </>
+      )}
+    </div>
   );
 }
 

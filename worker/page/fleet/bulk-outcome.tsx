@@ -1,5 +1,5 @@
 // How far an action on many machines is, and what became of it: failures by machine, and a way to stop it.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { BulkAnswer } from "../../../shared/protocol/administration-answers.ts";
 import type { AskFault } from "../base/api.ts";
 import { hrefOf } from "../base/route.ts";
@@ -21,8 +21,13 @@ export function BulkOutcome({ id, onClose }: { id: string; onClose: () => void }
     state === "running" ? LOOK_EVERY_MS : null,
   );
   const { value, fault } = polled;
+  const body = useRef<HTMLDivElement>(null);
+  useEffect(() => body.current?.focus(), []);
   return (
-    <div class="bulk-body">
+    <div class="bulk-body bulk-first" ref={body} tabIndex={-1}>
+      <p class="visually-hidden" role="status">
+        {value && value.state !== "running" ? progressText(value) : ""}
+      </p>
       {fault && <FaultNotice what="How far it is could not be asked" fault={fault} again={polled.now} />}
       {value && <Outcome bulk={value} />}
       {!value && !fault && <p class="quiet">Asking how far it is …</p>}
@@ -53,7 +58,7 @@ function Outcome({ bulk }: { bulk: BulkAnswer }) {
         </span>
       </p>
       <progress max={total} value={state === "done" ? total : done + failed} aria-label={bulkTitle(action)} />
-      <p role="status">{progressText(bulk)}</p>
+      <p>{progressText(bulk)}</p>
       <Failures bulk={bulk} />
     </>
   );

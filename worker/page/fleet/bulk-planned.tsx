@@ -1,5 +1,5 @@
 // What a dry run has listed: whom it would touch, who is left out and why, what becomes of them; and the yes to it.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { BulkMatch, BulkPlan } from "../../../shared/protocol/administration-answers.ts";
 import { usePage } from "../page.ts";
 import { Notice } from "../parts/notice.tsx";
@@ -20,9 +20,12 @@ interface BulkPlannedProps {
 
 export function BulkPlanned({ choice, plan, isAsking, onAgain, onBack, onYes }: BulkPlannedProps) {
   const { touched, leftOut } = sortedPlan(plan);
+  // What was pressed is gone; whoever cannot see goes on reading here.
+  const first = useRef<HTMLParagraphElement>(null);
+  useEffect(() => first.current?.focus(), [plan]);
   return (
     <>
-      <p>
+      <p ref={first} tabIndex={-1} class="bulk-first">
         <strong>
           {choice.title}: {counted(plan.total, "machine")}.
         </strong>{" "}

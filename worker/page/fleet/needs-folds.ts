@@ -3,8 +3,8 @@ import type { NeedsGroup, NeedsKind } from "./needs-list.ts";
 
 export type Folds = ReadonlyMap<NeedsKind, boolean>;
 
-/** How many lines of open groups there may be before those behind them begin closed. */
-const LINES_AT_FIRST = 16;
+/** Of open groups, before which the others begin closed: the table is not to be far below. */
+const LINES_AT_FIRST = 12;
 
 /** Also of groups that are seen for the first time; what was decided before stays, whatever comes. */
 export function withFirstFolds(groups: readonly NeedsGroup[], decided: Folds): Folds {
@@ -12,9 +12,9 @@ export function withFirstFolds(groups: readonly NeedsGroup[], decided: Folds): F
   const all = new Map(decided);
   let lines = 0;
   for (const group of groups) {
-    const own = linesOf(group);
-    if (!all.has(group.kind)) all.set(group.kind, lines === 0 || lines + own <= LINES_AT_FIRST);
-    if (all.get(group.kind)) lines += own;
+    const before = lines;
+    lines += linesOf(group);
+    if (!all.has(group.kind)) all.set(group.kind, before === 0 || lines <= LINES_AT_FIRST);
   }
   return all;
 }

@@ -15,13 +15,14 @@ import {
   type Unwritten,
 } from "./needs-list.ts";
 import { OutageEntry } from "./needs-outage.tsx";
-import { TableLink, TextAndCode, TodoFold } from "./needs-text.tsx";
+import { TableLink, TextAndCode, CureFold } from "./needs-text.tsx";
 import {
   counted,
   NEEDS_HEADINGS,
   NEEDS_MEANINGS,
   pendingText,
   todoOf,
+  UNWRITTEN_TODO,
   unwrittenText,
   whyOf,
 } from "./needs-words.ts";
@@ -66,7 +67,12 @@ export function GroupSection({ group, isOpen, onFold }: GroupSectionProps) {
 }
 
 function Entries({ group }: { group: NeedsGroup }) {
-  if (group.kind === "cluster-unreachable") return <UnwrittenLine unwritten={group} />;
+  if (group.kind === "cluster-unreachable")
+    return (
+      <ul class="needs-lines">
+        <UnwrittenLine unwritten={group} />
+      </ul>
+    );
   const more = group.count - group.entries.length;
   return (
     <ul class="needs-lines">
@@ -95,61 +101,90 @@ function More({ kind, children }: { kind: NeedsKind; children: ComponentChildren
   return <TableLink shows={shows}>{children}</TableLink>;
 }
 
-function MachineLine({ group, machine }: { group: MachineGroup; machine: FeedMachine }) {
-  const { name, state, phase } = machine;
+interface LineProps {
+  state: string;
+  sinceMs: number;
+  /** A link. */
+  name: ComponentChildren;
+  /** Why, and what to do. */
+  children: ComponentChildren;
+}
+
+function Line({ state, sinceMs, name, children }: LineProps) {
   return (
     <li class="needs-line">
       <span class="needs-name">
-        <StateSign state={state} />
-        <Link href={hrefOf({ machine: name })}>{name}</Link>
+        <StateSign state={state} /> {name}
       </span>
       <span class="needs-since quiet">
-        <Time at={sinceOf(machine)} form="since" />
+        <Time at={sinceMs} form="since" />
       </span>
-      <TodoFold of={name} todo={todoOf(group, machine)}>
-        <span class="needs-why">
-          {group === "blocked" && phase !== null && <strong>{phase}: </strong>}
-          <TextAndCode text={whyOf(group, machine)} />
-        </span>
-      </TodoFold>
+      {children}
     </li>
+  );
+}
+
+function MachineLine({ group, machine }: { group: MachineGroup; machine: FeedMachine }) {
+  const { name, state, phase } = machine;
+  const todo = todoOf(group, machine);
+  return (
+    <Line
+      state={state}
+      sinceMs={sinceOf(machine)}
+      name={
+        <Link href={hrefOf({ machine: name })} title={name}>
+          {name}
+        </Link>
+      }
+    >
+      <CureFold of={name} cure={todo === "" ? null : <TextAndCode text={todo} />}>
+        {group === "blocked" && phase !== null && <strong>{phase}: </strong>}
+        <TextAndCode text={whyOf(group, machine)} />
+      </CureFold>
+    </Line>
   );
 }
 
 function PendingLine({ pending }: { pending: PendingMachine }) {
   return (
-    <li class="needs-line">
-      <span class="needs-name">
-        <StateSign state="pending" />
-        <Link href={hrefOf({ view: "approvals" })}>{pending.name}</Link>
-      </span>
-      <span class="needs-since quiet">
-        <Time at={pending.askedAt} form="since" />
-      </span>
-      <span class="needs-why">{pendingText(pending)}</span>
-    </li>
+    <Line
+      state="pending"
+      sinceMs={sinceOf(pending)}
+      name={<Link href={hrefOf({ view: "approvals" })}>{pending.name}</Link>}
+    >
+      <CureFold of={pending.name} cure={null}>
+        {pendingText(pending)}
+      </CureFold>
+    </Line>
   );
 }
 
 /** One for all: nothing is wrong with the machines. */
 function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: Unwritten }) {
+  const state = "cluster-unreachable";
+  const checks = <Link href={hrefOf({ view: "deployment" })}>the deployment’s checks</Link>;
   return (
-    <div class="needs-lines needs-whole">
-      <p>
-        The Worker cannot write {counted(count, "machine’s Node", "machines’ Nodes")} to the cluster, as far
-        as is known since <Time at={sinceMs} form="since" />. Nothing is wrong with the machines.{" "}
-        <TableLink shows={{ state: "cluster-unreachable" }}>Show them</TableLink>
-      </p>
-      {phases.map((each) => (
-        <p key={each.phase} class="quiet">
-          {each.phase !== "" && <strong>{each.phase}</strong>} ({each.count.toLocaleString("en")}):{" "}
-          {unwrittenText(each.phase)}
-        </p>
-      ))}
-      <p>
-        What to do: <Link href={hrefOf({ view: "deployment" })}>the deployment’s checks</Link> say what is
-        wrong with the apiserver, or with the Worker’s token for it.
-      </p>
-    </div>
+    <Line
+      state={state}
+      sinceMs={sinceMs}
+      name={<TableLink shows={{ state }}>{counted(count, "machine")}</TableLink>}
+    >
+      <CureFold
+        of="the cluster"
+        cure={
+          <>
+            Nothing is wrong with the machines. See {checks}: {UNWRITTEN_TODO}
+          </>
+        }
+      >
+        {phases.map(({ phase, count }) => (
+          <span key={phase} class="needs-phase">
+            {phase !== "" && <strong>{phase}: </strong>}
+            {unwrittenText(phase)}
+            {phases.length > 1 && <span class="quiet"> ({counted(count, "machine")})</span>}
+          </span>
+        ))}
+      </CureFold>
+    </Line>
   );
 }

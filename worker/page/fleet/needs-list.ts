@@ -122,14 +122,16 @@ function openOutages(outages: Iterable<Outage>): Gathered[] {
 }
 
 function outageOf(machine: FeedMachine, open: readonly Gathered[]): Gathered | undefined {
-  if (open.length === 0) return undefined;
-  // The address of IPv4 is its network.
-  const network = machine.address.includes(":") ? networkOf(machine.address) : machine.address;
   const beganMs = silentMs(machine);
   return open.find(
     ({ outage, startedMs }) =>
-      outage.network === network && beganMs >= startedMs && beganMs - startedMs <= OUTAGE_SPAN_MS,
+      beganMs >= startedMs && beganMs - startedMs <= OUTAGE_SPAN_MS && isIn(outage.network, machine.address),
   );
+}
+
+/** Of IPv4 the network is the address itself; only where it may be of IPv6 it is read, which takes longer. */
+function isIn(network: string, address: string): boolean {
+  return network === address || (network.includes(":") && networkOf(address) === network);
 }
 
 const silentMs = ({ silentSinceMs, sinceMs }: FeedMachine) => silentSinceMs ?? sinceMs;
@@ -160,24 +162,32 @@ export function sinceOf(entry: NeedsEntry): number {
   return entry.state === "silent" ? silentMs(entry) : entry.sinceMs;
 }
 
+interface Placed<T> {
+  entry: T;
+  /** Where it was held; Infinity: it was not. */
+  place: number;
+  sinceMs: number;
+}
+
 /** The first ones, without sorting all of them: that is thousands while a site is out. */
 function listed<T extends NeedsEntry>(kind: NeedsKind, all: readonly T[], held: HeldPlaces): Listed<T> {
-  const first: { entry: T; place: number; sinceMs: number; key: string }[] = [];
+  const first: Placed<T>[] = [];
   for (const entry of all) {
-    const key = keyOf(kind, entry);
-    const one = { entry, key, place: held.get(key) ?? Infinity, sinceMs: sinceOf(entry) };
-    const isBefore = (other: typeof one) =>
-      one.place === other.place
-        ? one.sinceMs === other.sinceMs
-          ? one.key < other.key
-          : one.sinceMs > other.sinceMs
-        : one.place < other.place;
-    const at = first.findIndex(isBefore);
-    if (at >= 0) first.splice(at, 0, one);
-    else if (first.length < NEEDS_LISTED) first.push(one);
-    if (first.length > NEEDS_LISTED) first.pop();
+    const place = held.size === 0 ? Infinity : (held.get(keyOf(kind, entry)) ?? Infinity);
+    const one = { entry, place, sinceMs: sinceOf(entry) };
+    const last = first[NEEDS_LISTED - 1];
+    if (last && !isBefore(kind, one, last)) continue;
+    const at = first.findIndex((other) => isBefore(kind, one, other));
+    first.splice(at < 0 ? first.length : at, 0, one);
+    first.length = Math.min(first.length, NEEDS_LISTED);
   }
   return { entries: first.map(({ entry }) => entry), count: all.length };
+}
+
+function isBefore<T extends NeedsEntry>(kind: NeedsKind, one: Placed<T>, other: Placed<T>): boolean {
+  if (one.place !== other.place) return one.place < other.place;
+  if (one.sinceMs !== other.sinceMs) return one.sinceMs > other.sinceMs;
+  return keyOf(kind, one.entry) < keyOf(kind, other.entry);
 }
 
 /** What is listed keeps its place for as long as these are given to needsList. */
@@ -187,4 +197,19 @@ export function heldPlaces(groups: readonly NeedsGroup[]): HeldPlaces {
     if ("entries" in group)
       for (const entry of group.entries) places.set(keyOf(group.kind, entry), places.size);
   return places;
+}
+
+/** `before` where the same is listed: nothing is drawn again for most of what the feed tells. */
+export function unlessSame(before: readonly NeedsGroup[], now: readonly NeedsGroup[]): readonly NeedsGroup[] {
+  return isSame(before, now) ? before : now;
+}
+
+/** Machines that did not change are the same objects, so that this does not go deep. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  const [own, other] = [Object.entries(a), new Map(Object.entries(b))];
+  return (
+    own.length === other.size && own.every(([key, value]) => other.has(key) && isSame(value, other.get(key)))
+  );
 }

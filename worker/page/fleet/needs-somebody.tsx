@@ -6,7 +6,14 @@ import { StateSign } from "../parts/state-word.tsx";
 import { fleetQueryOf } from "./fleet-query.ts";
 import { type Folds, foldsOf, foldsText, withFirstFolds } from "./needs-folds.ts";
 import { GroupSection } from "./needs-group.tsx";
-import { type HeldPlaces, heldPlaces, type NeedsGroup, type NeedsKind, needsList } from "./needs-list.ts";
+import {
+  type HeldPlaces,
+  heldPlaces,
+  type NeedsGroup,
+  type NeedsKind,
+  needsList,
+  unlessSame,
+} from "./needs-list.ts";
 import { OutageLine } from "./needs-outage-line.tsx";
 import { counted, NEEDS_HEADINGS } from "./needs-words.ts";
 
@@ -29,6 +36,7 @@ function Groups() {
   const { live } = usePage();
   const id = useId();
   const held = useSignal(NOTHING_HELD);
+  const shown = useRef<readonly NeedsGroup[]>([]);
   const groups = useComputed(() => {
     void live.revision.value;
     const fleet = {
@@ -36,11 +44,11 @@ function Groups() {
       outages: live.outages.value.values(),
       pending: live.pending.value,
     };
-    return needsList(fleet, held.value);
+    shown.current = unlessSame(shown.current, needsList(fleet, held.value));
+    return shown.current;
   });
-  const shown = groups.value;
-  const { areOpen, choose } = useFolds(shown);
-  if (shown.length === 0) return <Calm />;
+  const { areOpen, choose } = useFolds(groups.value);
+  if (groups.value.length === 0) return <Calm />;
   const hold = () => {
     if (held.value === NOTHING_HELD) held.value = heldPlaces(groups.value);
   };
@@ -62,7 +70,7 @@ function Groups() {
     >
       <h2 id={id}>Needs somebody</h2>
       <div class="needs-groups">
-        {shown.map((group) => (
+        {groups.value.map((group) => (
           <GroupSection
             key={group.kind}
             group={group}

@@ -15,27 +15,36 @@ export function TextAndCode({ text }: { text: string }) {
   );
 }
 
-/** `of`: the machine's name, for who cannot see beside what it stands. */
-export function TodoFold({ of, todo, children }: { of: string; todo: string; children: ComponentChildren }) {
+interface CureFoldProps {
+  /** About what it is, for who cannot see beside what it stands. */
+  of: string;
+  /** What to do; null: there is nothing to say. */
+  cure: ComponentChildren;
+  /** Why. */
+  children: ComponentChildren;
+}
+
+/** Three cells of a line: why, a button, and below them what to do once that is pressed. */
+export function CureFold({ of, cure, children }: CureFoldProps) {
   const isOpen = useSignal(false);
   const id = useId();
+  const why = <span class="needs-why">{children}</span>;
+  if (cure === null) return why;
   return (
     <>
-      {todo !== "" && (
-        <button
-          type="button"
-          class="plain needs-todo"
-          aria-expanded={isOpen.value}
-          aria-controls={id}
-          aria-label={`What to do about ${of}`}
-          onClick={() => (isOpen.value = !isOpen.value)}
-        >
-          What to do
-        </button>
-      )}
-      {children}
+      {why}
+      <button
+        type="button"
+        class="plain needs-todo"
+        aria-expanded={isOpen.value}
+        aria-controls={id}
+        aria-label={`What to do about ${of}`}
+        onClick={() => (isOpen.value = !isOpen.value)}
+      >
+        What to do
+      </button>
       <p class="needs-cure" id={id} hidden={!isOpen.value}>
-        <TextAndCode text={todo} />
+        {cure}
       </p>
     </>
   );

@@ -91,6 +91,8 @@ export function outageCount({ silent, machines }: Outage): string {
 export const OUTAGE_TODO =
   "See to the site's power and network first. Machines that only lost their network go on by themselves; when they are back, each one's history says whether it was down or only cut off.";
 
+export const UNWRITTEN_TODO = "they say what is wrong with the apiserver, or with the Worker’s token for it.";
+
 /** What is wrong between the Worker and the apiserver, by what the machines were told. */
 export function unwrittenText(phase: string): string {
   return explanation(PHASE_EXPLANATIONS, phase)?.means ?? "The Worker cannot write to the apiserver.";
@@ -119,9 +121,4 @@ export function clockText(atMs: number, nowMs: number, timeZone?: string): strin
 /** Texts and, between backquotes, what is typed: [text, code, text, …]. */
 export function textAndCode(text: string): string[] {
   return text.split("`");
-}
-
-/** What a machine is given to join; `origin`: typically the page's. */
-export function joinCommand(origin: string): string {
-  return `node-shim join --url ${origin} --join-token-file /root/join-token --install-service`;
 }

@@ -1,12 +1,12 @@
 // Nothing is here yet: whether the deployment is ready for machines, and how the first one joins.
 import { useEffect, useState } from "preact/hooks";
 import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
+import { joinCommand } from "../base/join-command.ts";
 import { hrefOf } from "../base/route.ts";
 import { usePage } from "../page.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Link } from "../parts/link.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { joinCommand } from "./needs-words.ts";
 
 export function NoMachines() {
   const { session } = usePage();
@@ -34,7 +34,9 @@ export function NoMachines() {
               <CopyButton text={command} of="the command" />
             </div>
           </li>
-          <li>The machine is here within seconds. Where it is not, “node-shim doctor” on it says why.</li>
+          <li>
+            The machine is here within seconds. Where it is not, <code>node-shim doctor</code> on it says why.
+          </li>
         </ol>
       </section>
     </div>
