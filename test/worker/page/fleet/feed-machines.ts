@@ -21,6 +21,8 @@ export function feedMachine(name: string, change: Partial<FeedMachine> = {}): Fe
     withheld: "",
     token: "",
     isUsed: true,
+    transport: "http",
+    createdMs: null,
     ...change,
   };
 }
