@@ -2,7 +2,7 @@
 // nothing.
 import { useState } from "preact/hooks";
 import type { BulkPlan, BulkProgress } from "../../../shared/protocol/administration-answers.ts";
-import type { BulkAction } from "../../../shared/protocol/administration-api.ts";
+import type { ActionName } from "../../../shared/fleet/action-words.ts";
 import { BULK_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { AskFault } from "../base/api.ts";
 import { usePage } from "../page.ts";
@@ -11,6 +11,7 @@ import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { BulkOutcome } from "./bulk-outcome.tsx";
 import { BulkPlanned } from "./bulk-planned.tsx";
 import { BULK_CHOICES, type BulkChoice } from "./bulk-words.ts";
+import { TextAndCode } from "./needs-text.tsx";
 import { counted } from "./needs-words.ts";
 
 export interface BulkDialogProps {
@@ -53,7 +54,7 @@ const WITHIN_MS = 60_000;
 function BulkForm({ names, onBegun }: BulkFormProps) {
   const { ask } = usePage();
   const [step, setStep] = useState<Step>({ kind: "choose" });
-  const [asking, setAsking] = useState<BulkAction | null>(null);
+  const [asking, setAsking] = useState<ActionName | null>(null);
   const send = async <T,>(choice: BulkChoice, more: { dryRun: true } | { confirmation: string }) => {
     setAsking(choice.action);
     const body = { action: choice.action, names, ...more };
@@ -105,7 +106,7 @@ function BulkForm({ names, onBegun }: BulkFormProps) {
 
 interface ChoicesProps {
   count: number;
-  asking: BulkAction | null;
+  asking: ActionName | null;
   onChoose: (choice: BulkChoice) => void;
 }
 
@@ -130,7 +131,9 @@ function Choices({ count, asking, onChoose }: ChoicesProps) {
             >
               {choice.title} …
             </button>
-            <span>{choice.consequence}</span>
+            <span>
+              <TextAndCode text={choice.description} />
+            </span>
           </li>
         ))}
       </ul>

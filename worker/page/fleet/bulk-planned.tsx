@@ -29,7 +29,7 @@ export function BulkPlanned({ choice, plan, isAsking, onAgain, onBack, onYes }: 
         <strong>
           {choice.title}: {counted(plan.total, "machine")}.
         </strong>{" "}
-        {plan.total > 0 && choice.consequence}
+        {plan.total > 0 && `Of each: ${choice.consequence}.`}
       </p>
       {touched.length > 0 && <Touched touched={touched} />}
       <LeftOut leftOut={leftOut} />

@@ -1,45 +1,30 @@
 // What can be done with many machines, and what is said of it: consequences, plans, outcomes. Pure.
 import type { BulkMatch, BulkPlan, BulkProgress } from "../../../shared/protocol/administration-answers.ts";
-import type { BulkAction } from "../../../shared/protocol/administration-api.ts";
+import { ACTION_WORDS, type ActionName } from "../../../shared/fleet/action-words.ts";
 import { counted } from "./needs-words.ts";
 
 export interface BulkChoice {
-  action: BulkAction;
+  action: ActionName;
   /** On a button. */
   title: string;
-  /** What becomes of each machine, as a sentence. */
+  description: string;
+  /** What becomes of each machine; it begins in lower case. */
   consequence: string;
   /** Can it not be taken back? */
   isFinal: boolean;
 }
 
+const choice = (action: ActionName, title: string): BulkChoice => {
+  const { description, consequence, outcome } = ACTION_WORDS[action];
+  return { action, title, description, consequence: consequence || outcome, isFinal: consequence !== "" };
+};
+
 /** What can be taken back comes first. */
 export const BULK_CHOICES: readonly BulkChoice[] = [
-  {
-    action: "register",
-    title: "Register again",
-    consequence: "The next report of each registers its Node again, also one that somebody has deleted.",
-    isFinal: false,
-  },
-  {
-    action: "believe",
-    title: "Believe",
-    consequence: "One machine alone has its key again: “cloned” and “two shims” end now, not after an hour.",
-    isFinal: false,
-  },
-  {
-    action: "revoke",
-    title: "Revoke",
-    consequence: "Their keys are refused for ever. Their Nodes stay, and go NotReady.",
-    isFinal: true,
-  },
-  {
-    action: "forget",
-    title: "Forget",
-    consequence:
-      "Their Nodes and leases are removed from the cluster, and their keys are refused for ever. To be here again, each has to join anew.",
-    isFinal: true,
-  },
+  choice("register", "Register again"),
+  choice("believe", "Believe"),
+  choice("revoke", "Revoke"),
+  choice("forget", "Forget"),
 ];
 
 /** Also of those that nobody can ask for here: `remove-node` is what the deployment does by itself. */
