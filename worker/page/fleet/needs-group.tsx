@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import { hrefOf } from "../base/route.ts";
+import { lazyView } from "../parts/lazy-view.tsx";
 import { Link } from "../parts/link.tsx";
 import { StateSign } from "../parts/state-word.tsx";
 import { Time } from "../parts/time.tsx";
@@ -14,6 +15,7 @@ import {
   sinceOf,
   type Unwritten,
 } from "./needs-list.ts";
+import type { TodoTextProps } from "./needs-todo-text.tsx";
 import { OutageEntry } from "./needs-outage.tsx";
 import { TableLink, TextAndCode, CureFold } from "./needs-text.tsx";
 import {
@@ -21,11 +23,12 @@ import {
   NEEDS_HEADINGS,
   NEEDS_MEANINGS,
   pendingText,
-  todoOf,
   UNWRITTEN_TODO,
-  unwrittenText,
   whyOf,
 } from "./needs-words.ts";
+
+/** Its texts are long, and seldom read. */
+const TodoText = lazyView<TodoTextProps>(async () => (await import("./needs-todo-text.tsx")).TodoText);
 
 interface GroupSectionProps {
   group: NeedsGroup;
@@ -126,7 +129,6 @@ function Line({ state, sinceMs, name, children }: LineProps) {
 
 function MachineLine({ group, machine }: { group: MachineGroup; machine: FeedMachine }) {
   const { name, state, phase } = machine;
-  const todo = todoOf(group, machine);
   return (
     <Line
       state={state}
@@ -137,7 +139,7 @@ function MachineLine({ group, machine }: { group: MachineGroup; machine: FeedMac
         </Link>
       }
     >
-      <CureFold of={name} cure={todo === "" ? null : <TextAndCode text={todo} />}>
+      <CureFold of={name} cure={<TodoText group={group} machine={machine} />}>
         {group === "blocked" && phase !== null && <strong>{phase}: </strong>}
         <TextAndCode text={whyOf(group, machine)} />
       </CureFold>
@@ -177,10 +179,10 @@ function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: U
           </>
         }
       >
-        {phases.map(({ phase, count }) => (
+        {phases.map(({ phase, count, why }) => (
           <span key={phase} class="needs-phase">
             {phase !== "" && <strong>{phase}: </strong>}
-            {unwrittenText(phase)}
+            {why === "" ? "the Worker cannot write to the apiserver" : <TextAndCode text={why} />}
             {phases.length > 1 && <span class="quiet"> ({counted(count, "machine")})</span>}
           </span>
         ))}

@@ -24,8 +24,14 @@ export interface Unwritten {
   count: number;
   /** When it was noticed first. */
   sinceMs: number;
-  /** How many machines were told which phase, the most first. */
-  phases: readonly { phase: string; count: number }[];
+  /** How many machines were told which phase, the most first, and why, as one of them was. */
+  phases: readonly UnwrittenPhase[];
+}
+
+interface UnwrittenPhase {
+  phase: string;
+  count: number;
+  why: string;
 }
 
 interface Listed<T> {
@@ -137,13 +143,16 @@ function isIn(network: string, address: string): boolean {
 const silentMs = ({ silentSinceMs, sinceMs }: FeedMachine) => silentSinceMs ?? sinceMs;
 
 function unwrittenOf(machines: readonly FeedMachine[]): Unwritten {
-  const counts = new Map<string, number>();
-  for (const { phase } of machines) counts.set(phase ?? "", (counts.get(phase ?? "") ?? 0) + 1);
-  const phases = [...counts].map(([phase, count]) => ({ phase, count }));
+  const phases = new Map<string, UnwrittenPhase>();
+  for (const { phase, why } of machines) {
+    const known = phases.get(phase ?? "");
+    if (known) known.count += 1;
+    else phases.set(phase ?? "", { phase: phase ?? "", count: 1, why });
+  }
   return {
     count: machines.length,
     sinceMs: machines.reduce((first, { sinceMs }) => Math.min(first, sinceMs), Infinity),
-    phases: phases.sort((a, b) => b.count - a.count || (a.phase < b.phase ? -1 : 1)),
+    phases: [...phases.values()].sort((a, b) => b.count - a.count || (a.phase < b.phase ? -1 : 1)),
   };
 }
 

@@ -43,9 +43,9 @@ export function CureFold({ of, cure, children }: CureFoldProps) {
       >
         What to do
       </button>
-      <p class="needs-cure" id={id} hidden={!isOpen.value}>
-        {cure}
-      </p>
+      <div class="needs-cure" id={id} hidden={!isOpen.value}>
+        {isOpen.value && cure}
+      </div>
     </>
   );
 }

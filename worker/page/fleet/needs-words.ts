@@ -1,10 +1,4 @@
 // What the view says of what needs somebody: headings, why, what to do. Pure.
-import {
-  CONDITION_EXPLANATIONS,
-  type Explanation,
-  PHASE_EXPLANATIONS,
-  STATE_EXPLANATIONS,
-} from "../../../shared/fleet/explanations.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
@@ -24,11 +18,11 @@ export const NEEDS_HEADINGS: Readonly<Record<NeedsKind, string>> = {
 /** What is meant, for the pointer. */
 export const NEEDS_MEANINGS: Readonly<Record<NeedsKind, string>> = {
   outage: "Machines behind one address that fell silent within a minute of each other.",
-  "cluster-unreachable": STATE_EXPLANATIONS["cluster-unreachable"].means,
-  blocked: STATE_EXPLANATIONS.blocked.means,
-  "not-ready": STATE_EXPLANATIONS["not-ready"].means,
+  "cluster-unreachable": "The machines report, and the Worker cannot write their Nodes to the apiserver.",
+  blocked: "The machines report, and nothing is written until somebody acts.",
+  "not-ready": "The machines report, and their Nodes are not Ready, or not registered yet.",
   silent: "Machines that fell silent by themselves, and not with their neighbours.",
-  pending: STATE_EXPLANATIONS.pending.means,
+  pending: "Machines that ask for a name that another key has.",
   skewed: "The machine's clock differs from the Worker's by more than a minute.",
 };
 
@@ -37,43 +31,22 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
-const explanation = (table: Readonly<Record<string, Explanation | undefined>>, key: string | null) =>
-  key === null ? undefined : table[key];
-
 /** Why, in one sentence that may begin in lower case. Never "". */
 export function whyOf(group: MachineGroup, machine: FeedMachine): string {
   if (group === "skewed") return skewText(machine.skewMs);
   if (machine.why !== "") return machine.why;
-  const phase = explanation(PHASE_EXPLANATIONS, machine.phase);
-  if (group === "blocked" && phase) return phase.means;
   const [wrong] = wrongConditions(machine);
   if (group === "not-ready" && wrong) return `${wrong} is ${machine.conditions[wrong]}`;
-  return explanation(STATE_EXPLANATIONS, machine.state)?.means ?? `its state is ${machine.state}`;
+  return group === "silent" ? "nothing is heard of it" : `its state is ${machine.state}`;
 }
 
-/** What to do; "": nothing is known that would help. */
-export function todoOf(group: MachineGroup, machine: FeedMachine): string {
-  if (group === "skewed") return SKEWED_TODO;
-  const found =
-    (group === "blocked" && explanation(PHASE_EXPLANATIONS, machine.phase)) ||
-    (group === "not-ready" && notReadyExplanation(machine)) ||
-    explanation(STATE_EXPLANATIONS, machine.state);
-  return (found?.todo ?? "").replaceAll("NAME", machine.name);
-}
-
-const SKEWED_TODO = "Set the machine's clock, and have it kept: `timedatectl set-ntp true` there, or chrony.";
-
-/** A Node that is registered is not ready by a condition; another one by its phase. */
-function notReadyExplanation(machine: FeedMachine): Explanation | undefined {
-  if (machine.phase !== "registered") return explanation(PHASE_EXPLANATIONS, machine.phase);
-  return explanation(CONDITION_EXPLANATIONS, wrongConditions(machine)[0] ?? null);
-}
+/** True is good of Ready, and of the others bad. What a drop-in has set, nobody knows. */
+const CONDITIONS = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
 
 /** Names of conditions that are not as they should be; Ready comes first. */
 export function wrongConditions({ conditions }: Pick<FeedMachine, "conditions">): string[] {
   const isWrong = (type: string) => (type === "Ready") !== (conditions[type] === "True");
-  const known = Object.keys(conditions).filter((type) => type in CONDITION_EXPLANATIONS && isWrong(type));
-  return known.sort((a, b) => Number(b === "Ready") - Number(a === "Ready"));
+  return CONDITIONS.filter((type) => type in conditions && isWrong(type));
 }
 
 /** `its clock is 3m20s ahead` */
@@ -92,11 +65,6 @@ export const OUTAGE_TODO =
   "See to the site's power and network first. Machines that only lost their network go on by themselves; when they are back, each one's history says whether it was down or only cut off.";
 
 export const UNWRITTEN_TODO = "they say what is wrong with the apiserver, or with the Worker’s token for it.";
-
-/** What is wrong between the Worker and the apiserver, by what the machines were told. */
-export function unwrittenText(phase: string): string {
-  return explanation(PHASE_EXPLANATIONS, phase)?.means ?? "The Worker cannot write to the apiserver.";
-}
 
 export function pendingText({ pinned }: PendingMachine): string {
   if (!pinned) return "asks for a name that another key had; the name is free by now";

@@ -160,7 +160,7 @@ describe("the order", () => {
 
   it("of the unreachable cluster: since when first, and which phases, the most first", () => {
     const at = (name: string, phase: string, sinceMs: number) =>
-      feedMachine(name, { state: "cluster-unreachable", phase, sinceMs });
+      feedMachine(name, { state: "cluster-unreachable", phase, sinceMs, why: `of ${name}` });
     const machines = [at("a", "apiserver refuses", T), at("b", "apiserver unreachable", T - 5)];
     const [group] = needsList(fleetOf([...machines, at("c", "apiserver unreachable", T)]));
     expect(group).toEqual({
@@ -168,8 +168,8 @@ describe("the order", () => {
       count: 3,
       sinceMs: T - 5,
       phases: [
-        { phase: "apiserver unreachable", count: 2 },
-        { phase: "apiserver refuses", count: 1 },
+        { phase: "apiserver unreachable", count: 2, why: "of b" },
+        { phase: "apiserver refuses", count: 1, why: "of a" },
       ],
     });
   });

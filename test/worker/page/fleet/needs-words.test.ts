@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { PHASES } from "../../../../shared/protocol/answers.ts";
 import type { FeedMachine } from "../../../../shared/fleet/feed-view.ts";
 import type { MachineGroup } from "../../../../worker/page/fleet/needs-list.ts";
 import {
@@ -9,8 +8,6 @@ import {
   pendingText,
   skewText,
   textAndCode,
-  todoOf,
-  unwrittenText,
   whyOf,
   wrongConditions,
 } from "../../../../worker/page/fleet/needs-words.ts";
@@ -25,18 +22,13 @@ describe("why a machine needs somebody", () => {
       "node is shutting down",
     ],
     [
-      "else what its phase means",
-      "blocked",
-      { state: "blocked", phase: "two shims" },
-      /^Two shims run on one/,
-    ],
-    [
       "else the condition that is wrong",
       "not-ready",
       { state: "not-ready", conditions: { MemoryPressure: "True", Ready: "Unknown" } },
       "Ready is Unknown",
     ],
-    ["else what its state means", "silent", { state: "silent" }, /^Nothing has been heard/],
+    ["else what its state means", "silent", { state: "silent" }, /^nothing is heard/],
+    ["blocked by a Worker that does not say why", "blocked", { state: "blocked" }, "its state is blocked"],
     ["a state of a newer Worker", "not-ready", { state: "on-fire" }, "its state is on-fire"],
     ["its clock", "skewed", { skewMs: 200_000, why: "another reason" }, "its clock is 3m20s ahead"],
   ])("%s", (_, group, change, text) => {
@@ -48,39 +40,6 @@ describe("why a machine needs somebody", () => {
     [-14_400_000, "its clock is 4h behind"],
   ])("a clock that is %d ms ahead: %s", (skewMs, text) => {
     expect(skewText(skewMs)).toBe(text);
-  });
-});
-
-describe("what to do about it", () => {
-  it.each<[string, MachineGroup, Partial<FeedMachine>, string | RegExp]>([
-    [
-      "of its phase, with its name",
-      "blocked",
-      { state: "blocked", phase: "cloned" },
-      /`rollcall believe edge-1`/,
-    ],
-    [
-      "of the condition that is wrong",
-      "not-ready",
-      { state: "not-ready", conditions: { Ready: "False" } },
-      /the container runtime, its network/,
-    ],
-    [
-      "of a phase that is not registered",
-      "not-ready",
-      { state: "not-ready", phase: "setup failed" },
-      /start the shim/,
-    ],
-    ["of its state", "silent", { state: "silent" }, /`rollcall nodes --beside edge-1`/],
-    ["its clock", "skewed", { skewMs: 90_000 }, /clock/],
-    ["nothing is known of a state of a newer Worker", "not-ready", { state: "on-fire" }, /^$/],
-  ])("%s", (_, group, change, text) => {
-    expect(todoOf(group, feedMachine("edge-1", change))).toMatch(text);
-  });
-
-  it.each(PHASES)("no text about %s speaks of NAME", (phase) => {
-    const machine = feedMachine("edge-1", { state: "blocked", phase });
-    expect(todoOf("blocked", machine)).not.toContain("NAME");
   });
 });
 
@@ -134,14 +93,6 @@ describe("other words", () => {
       "pgrep -af node-shim",
       " shows both.",
     ]);
-  });
-
-  it.each([
-    ["apiserver unreachable", /cannot reach the apiserver/],
-    ["", /cannot write/],
-    ["a phase of a newer Worker", /cannot write/],
-  ])("the cluster cannot be written: %s", (phase, text) => {
-    expect(unwrittenText(phase)).toMatch(text);
   });
 
   it.each([

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { CONDITION_EXPLANATIONS } from "../../../../shared/fleet/explanations.ts";
+import type { FeedMachine } from "../../../../shared/fleet/feed-view.ts";
+import { PHASES } from "../../../../shared/protocol/answers.ts";
+import type { MachineGroup } from "../../../../worker/page/fleet/needs-list.ts";
+import { todoOf } from "../../../../worker/page/fleet/needs-todo.ts";
+import { wrongConditions } from "../../../../worker/page/fleet/needs-words.ts";
+import { feedMachine } from "./feed-machines.ts";
+
+describe("what to do about it", () => {
+  it.each<[string, MachineGroup, Partial<FeedMachine>, string | RegExp]>([
+    [
+      "of its phase, with its name",
+      "blocked",
+      { state: "blocked", phase: "cloned" },
+      /`rollcall believe edge-1`/,
+    ],
+    [
+      "of the condition that is wrong",
+      "not-ready",
+      { state: "not-ready", conditions: { Ready: "False" } },
+      /the container runtime, its network/,
+    ],
+    [
+      "of a phase that is not registered",
+      "not-ready",
+      { state: "not-ready", phase: "setup failed" },
+      /start the shim/,
+    ],
+    ["of its state", "silent", { state: "silent" }, /`rollcall nodes --beside edge-1`/],
+    ["its clock", "skewed", { skewMs: 90_000 }, /clock/],
+    ["a state of a newer Worker", "not-ready", { state: "on-fire" }, /its? history|history/],
+  ])("%s", (_, group, change, text) => {
+    expect(todoOf(group, feedMachine("edge-1", change))).toMatch(text);
+  });
+
+  it.each(PHASES)("no text about %s speaks of NAME", (phase) => {
+    const machine = feedMachine("edge-1", { state: "blocked", phase });
+    expect(todoOf("blocked", machine)).not.toContain("NAME");
+  });
+});
+
+it("each condition that is explained can be what is wrong", () => {
+  const names = Object.keys(CONDITION_EXPLANATIONS);
+  const conditions = Object.fromEntries(names.map((type) => [type, type === "Ready" ? "False" : "True"]));
+  expect(wrongConditions({ conditions })).toEqual(names);
+});

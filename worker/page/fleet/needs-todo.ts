@@ -1,0 +1,32 @@
+// What to do about a machine that needs somebody. Pure; loaded when somebody asks, since its texts are long.
+import {
+  CONDITION_EXPLANATIONS,
+  type Explanation,
+  PHASE_EXPLANATIONS,
+  STATE_EXPLANATIONS,
+} from "../../../shared/fleet/explanations.ts";
+import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
+import type { MachineGroup } from "./needs-list.ts";
+import { wrongConditions } from "./needs-words.ts";
+
+/** Never "". */
+export function todoOf(group: MachineGroup, machine: FeedMachine): string {
+  if (group === "skewed") return SKEWED;
+  const found =
+    (group === "blocked" && explanation(PHASE_EXPLANATIONS, machine.phase)) ||
+    (group === "not-ready" && ofNotReady(machine)) ||
+    explanation(STATE_EXPLANATIONS, machine.state);
+  return (found?.todo ?? "").replaceAll("NAME", machine.name) || NOTHING_KNOWN;
+}
+
+const SKEWED = "Set the machine's clock, and have it kept: `timedatectl set-ntp true` there, or chrony.";
+const NOTHING_KNOWN = "Look at the machine's history.";
+
+const explanation = (table: Readonly<Record<string, Explanation | undefined>>, key: string | null) =>
+  key === null ? undefined : table[key];
+
+/** A Node that is registered is not ready by a condition; another one by its phase. */
+function ofNotReady(machine: FeedMachine): Explanation | undefined {
+  if (machine.phase !== "registered") return explanation(PHASE_EXPLANATIONS, machine.phase);
+  return explanation(CONDITION_EXPLANATIONS, wrongConditions(machine)[0] ?? null);
+}

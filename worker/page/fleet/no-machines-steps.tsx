@@ -1,0 +1,89 @@
+// Nothing is here yet: whether the deployment is ready for machines, and how the first one joins.
+import { useEffect, useState } from "preact/hooks";
+import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
+import { joinCommand } from "../base/join-command.ts";
+import { hrefOf } from "../base/route.ts";
+import { usePage } from "../page.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Link } from "../parts/link.tsx";
+import { Notice } from "../parts/notice.tsx";
+
+export function NoMachinesSteps() {
+  const { session } = usePage();
+  const command = joinCommand(location.origin);
+  return (
+    <div class="needs-nothing">
+      <FailedChecks />
+      <section class="card stack" aria-labelledby="no-machines">
+        <h2 id="no-machines">No machine is here yet</h2>
+        <ol>
+          <li>
+            {session.isAdmin() ? (
+              <>
+                <Link href={hrefOf({ view: "tokens" })}>Make a join token</Link>, and put it into a file on
+                the machine that only root can read: <code>/root/join-token</code>.
+              </>
+            ) : (
+              "Ask somebody who may change things for a join token. It goes into a file on the machine that only root can read."
+            )}
+          </li>
+          <li>
+            Install <code>node-shim</code> on the machine, and have it join as root:
+            <div class="needs-command">
+              <pre tabIndex={0}>{command}</pre>
+              <CopyButton text={command} of="the command" />
+            </div>
+          </li>
+          <li>
+            The machine is here within seconds. Where it is not, <code>node-shim doctor</code> on it says why.
+          </li>
+        </ol>
+      </section>
+    </div>
+  );
+}
+
+const LOOK_EVERY_MS = 15_000;
+
+/** What does not work is said first: a machine would be refused for it. */
+function FailedChecks() {
+  const { ask } = usePage();
+  const [readiness, setReadiness] = useState<ReadinessAnswer | null>(null);
+  useEffect(() => {
+    const stop = new AbortController();
+    const look = async () => {
+      const answer = await ask<ReadinessAnswer>("GET", "/readyz", {
+        signal: stop.signal,
+        // With a failed check it is 503, and has all checks as well.
+        alsoAnswer: 503,
+      });
+      if (!stop.signal.aborted && answer.ok) setReadiness(answer.value);
+    };
+    void look();
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") void look();
+    }, LOOK_EVERY_MS);
+    return () => {
+      stop.abort();
+      clearInterval(timer);
+    };
+  }, []);
+  const failed = readiness?.checks.filter(({ state }) => state === "failed") ?? [];
+  if (failed.length === 0) return null;
+  return (
+    <Notice kind="fault">
+      <p>
+        <strong>This deployment is not ready for machines.</strong>
+      </p>
+      <ul class="needs-checks">
+        {failed.map(({ check, message, cure }) => (
+          <li key={check}>
+            <strong>{check}</strong>: {message}
+            {cure !== undefined && <p>What to do: {cure}.</p>}
+          </li>
+        ))}
+      </ul>
+      <Link href={hrefOf({ view: "deployment" })}>All checks of the deployment</Link>
+    </Notice>
+  );
+}
