@@ -76,7 +76,9 @@ function Line({ subject, timeline, ink }: LineProps) {
       <div class="timeline-title timeline-text">
         <h3 title={LEAST}>{title}</h3>
         <p class={isUnder ? "low" : ""}>
-          {isOld && <span class="quiet">at {momentText(last.atMs, localOffset, nowMs)}: </span>}
+          <span class="quiet" title={LEAST}>
+            {isOld ? `at ${momentText(last.atMs, localOffset, nowMs)}` : "lately"}:{" "}
+          </span>
           {sentence}
         </p>
         <AtPointer line={line} unit={unit} />
