@@ -64,7 +64,7 @@ function Mark({ row: { key, value, manager }, hasManagers }: { row: MarkRow; has
       <th scope="row" class="mono">
         {key}
       </th>
-      <td class="mono">{value}</td>
+      <td class="mono">{value === "" ? <span class="quiet">(empty)</span> : value}</td>
       {hasManagers && <td class="quiet">{manager || "not known"}</td>}
     </tr>
   );
