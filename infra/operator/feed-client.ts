@@ -2,7 +2,8 @@
 // the line is gone. Prints nothing. Node's own WebSocket (from Node 22 on) carries it, since it takes headers, as
 // Cloudflare Access wants them, and is no dependency; on Node 20 there is none, and whoever calls this asks again and again instead.
 import { type FeedUpdate, FeedView } from "../../shared/fleet/feed-view.ts";
-import { FEED_CLOSED, FEED_PROTOCOL, type FeedMessage } from "../../shared/protocol/feed.ts";
+import { FEED_CLOSED, FEED_PROTOCOL } from "../../shared/protocol/feed-names.ts";
+import { type FeedMessage } from "../../shared/protocol/feed.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
 /** A WebSocket as the platform has it, as far as a feed needs it. */

@@ -4,7 +4,7 @@ import type { Json } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { MachineSummary } from "./summary.ts";
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 
 type Fields = Record<string, (summary: MachineSummary, name: string) => Json>;
 
@@ -46,8 +46,8 @@ const LASTING: Fields = {
   token: ({ key }) => key.token,
   used: ({ key }) => key.isUsed,
   transport: ({ transport }) => transport,
-  // Times that no two machines share are a fifth of a snapshot. In an hour several Nodes are created: it is said once.
-  created: ({ createdMs = 0 }) => (createdMs === 0 ? null : createdMs - (createdMs % HOUR_MS)),
+  // To the minute: what says how old a Node is must not be far off, and Nodes that join together are told of once.
+  created: ({ createdMs = 0 }) => (createdMs === 0 ? null : createdMs - (createdMs % MINUTE_MS)),
 };
 
 /** The columns of a change of these machines, and of machines as a whole. */

@@ -1,44 +1,14 @@
 // The fleet as a client of the feed knows it, made of the feed's messages. Knows no socket; the Worker does not use it.
-import * as z from "zod/mini";
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { FeedMessage } from "../protocol/feed.ts";
 import type { PendingMachine } from "../protocol/operator-answers.ts";
 import type { Outage } from "../protocol/outages.ts";
 import { type CodedColumns, rowsOf } from "./columns.ts";
 
-const moving = z.object({
-  name: z.string(),
-  /** One of FLEET_STATES; a newer Worker may have more. */
-  state: z.string(),
-  since: z.number(),
-  /** By how much it is silent for longer than it is in this state; null: it is not. */
-  silent: z.nullable(z.number()),
-  phase: z.nullable(z.string()),
-  why: z.string(),
-  conditions: z.record(z.string(), z.string()),
-  unschedulable: z.boolean(),
-  skew: z.number(),
-});
-const lasting = z.object({
-  name: z.string(),
-  labels: z.record(z.string(), z.string()),
-  /** true: the machine's name. */
-  hostname: z.nullable(z.union([z.literal(true), z.string()])),
-  versions: z.tuple([z.string(), z.string(), z.string(), z.string(), z.string()]),
-  addresses: z.array(z.string()),
-  address: z.string(),
-  capacity: z.record(z.string(), z.string()),
-  withheld: z.string(),
-  token: z.string(),
-  used: z.boolean(),
-  // An earlier Worker tells neither.
-  transport: z._default(z.string(), "http"),
-  created: z._default(z.nullable(z.number()), null),
-});
-
 /** What transitions change. Times are milliseconds since 1970. */
 interface MovingMachine {
   name: string;
+  /** One of FLEET_STATES; a newer Worker may have more. */
   state: string;
   sinceMs: number;
   /** null: it is not silent. */
@@ -69,7 +39,7 @@ export interface FeedMachine extends MovingMachine {
   isUsed: boolean;
   /** How it reports. */
   transport: string;
-  /** When its Node was created, rounded down to the hour; null: not known, or there is none. */
+  /** When its Node was created, rounded down to the minute; null: not known, or there is none. */
   createdMs: number | null;
 }
 
@@ -140,26 +110,64 @@ export class FeedView {
 
 type Rows = { rows: number; columns: CodedColumns };
 
-function movingOf(row: unknown): MovingMachine {
-  const { since, silent, unschedulable, skew, ...same } = moving.parse(row);
+/** A row of the feed's columns, by field. */
+type FeedRow = ReturnType<typeof rowsOf>[number];
+
+// Fields are checked by hand: a browser reads ten thousand rows before it shows any, and a schema library would be a fifth of
+// what it loads first.
+const isText = (value: unknown): value is string => typeof value === "string";
+const isNumber = (value: unknown): value is number => typeof value === "number";
+const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
+const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
+const isTextByKey = (value: unknown): value is Record<string, string> =>
+  typeof value === "object" && value !== null && Object.values(value).every(isText);
+const orNull =
+  <T>(is: (value: unknown) => value is T) =>
+  (value: unknown): value is T | null =>
+    value === null || is(value);
+/** true: the machine's name. */
+const isHostname = (value: unknown): value is string | true | null =>
+  value === true || value === null || isText(value);
+
+/** Throws where it is missing, or something else. */
+function read<T>(row: FeedRow, field: string, is: (value: unknown) => value is T, byDefault?: T): T {
+  const value = row[field] === undefined ? byDefault : row[field];
+  if (is(value)) return value;
+  throw new Error(`a machine's ${field} in the feed is ${JSON.stringify(value)}`);
+}
+
+function movingOf(row: FeedRow): MovingMachine {
+  const sinceMs = read(row, "since", isNumber);
+  const silent = read(row, "silent", orNull(isNumber));
   return {
-    ...same,
-    sinceMs: since,
-    silentSinceMs: silent === null ? null : since + silent,
-    isUnschedulable: unschedulable,
-    skewMs: skew,
+    name: read(row, "name", isText),
+    state: read(row, "state", isText),
+    sinceMs,
+    silentSinceMs: silent === null ? null : sinceMs + silent,
+    phase: read(row, "phase", orNull(isText)),
+    why: read(row, "why", isText),
+    conditions: read(row, "conditions", isTextByKey),
+    isUnschedulable: read(row, "unschedulable", isFlag),
+    skewMs: read(row, "skew", isNumber),
   };
 }
 
-function lastingOf(row: unknown): Omit<FeedMachine, keyof MovingMachine> {
-  const { name, labels, hostname, versions, used, created, ...same } = lasting.parse(row);
-  const [shim, kernel, os, runtime, architecture] = versions;
-  const host = hostname === true ? name : hostname;
+function lastingOf(row: FeedRow): Omit<FeedMachine, keyof MovingMachine> {
+  const labels = read(row, "labels", isTextByKey);
+  const hostname = read(row, "hostname", isHostname);
+  const host = hostname === true ? read(row, "name", isText) : hostname;
+  const [shim = "", kernel = "", os = "", runtime = "", architecture = ""] = read(row, "versions", isTexts);
   return {
-    ...same,
     labels: host === null ? labels : { ...labels, [HOSTNAME_LABEL]: host },
     versions: { shim, kernel, os, runtime, architecture },
-    isUsed: used,
-    createdMs: created,
+    addresses: read(row, "addresses", isTexts),
+    address: read(row, "address", isText),
+    capacity: read(row, "capacity", isTextByKey),
+    withheld: read(row, "withheld", isText),
+    token: read(row, "token", isText),
+    isUsed: read(row, "used", isFlag),
+    // An earlier Worker tells neither.
+    transport: read(row, "transport", isText, "http"),
+    createdMs: read(row, "created", orNull(isNumber), null),
   };
 }

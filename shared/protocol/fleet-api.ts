@@ -2,6 +2,7 @@
 // and becomes a term of a filter here, or is refused. Times are RFC 3339.
 import * as z from "zod/mini";
 import { parseLabelSelector } from "../kubernetes/label-selector.ts";
+import { MACHINE_FIELDS, MACHINE_SORTS } from "../fleet/machine-fields.ts";
 import { parseConditions, parseVersions } from "../fleet/machine-filter.ts";
 import { addressRange } from "../fleet/sort-keys.ts";
 import { FLEET_STATES } from "../fleet/state.ts";
@@ -40,35 +41,6 @@ export const filterShape = {
   since: time,
   until: time,
 };
-
-/** `urgency`: what has to be looked at first, and of those what began last. */
-export const MACHINE_SORTS = ["name", "state", "since", "version", "address", "urgency"] as const;
-export type MachineSort = (typeof MACHINE_SORTS)[number];
-
-/** What is shown of a machine, in this order. */
-export const MACHINE_FIELDS = [
-  "name",
-  "state",
-  "since",
-  "phase",
-  "why",
-  "address",
-  "versions",
-  "conditions",
-  "labels",
-  "isUnschedulable",
-  "addresses",
-  "capacity",
-  "skewMs",
-  "silentSince",
-  "boot",
-  "process",
-  "transport",
-  "withheld",
-  "key",
-  "created",
-] as const;
-export type MachineField = (typeof MACHINE_FIELDS)[number];
 
 /** The query of GET /v1/machines. */
 export const machinesQuerySchema = z.strictObject({

@@ -4,7 +4,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
-import { TICKET_PROTOCOL } from "../../shared/protocol/feed.ts";
+import { TICKET_PROTOCOL } from "../../shared/protocol/feed-names.ts";
 import { FAILURE_LIMIT } from "../../worker/http/failure-limits.ts";
 import { REQUEST_LIMIT, requestRate } from "../../worker/machine/request-rate.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";

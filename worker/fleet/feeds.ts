@@ -1,7 +1,7 @@
 // The open feeds: who is sent what when, and who is closed. What a feed has got is in its socket's attachment, which
 // outlives an eviction, so that a feed on which nothing happens costs nothing. What there is to say the source knows.
 import * as z from "zod/mini";
-import { FEED_CLOSED } from "../../shared/protocol/feed.ts";
+import { FEED_CLOSED } from "../../shared/protocol/feed-names.ts";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Credential } from "../identity/credential.ts";
 import { cursorText, type FeedCursor, readCursor } from "./feed-cursor.ts";

@@ -4,7 +4,7 @@ import type { MachineFilter } from "../../shared/fleet/machine-filter.ts";
 import { neighbourRange } from "../../shared/fleet/sort-keys.ts";
 import { type FleetCounts, type FleetState, URGENCY } from "../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
-import type { MachineSort } from "../../shared/protocol/fleet-api.ts";
+import type { MachineSort } from "../../shared/fleet/machine-fields.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { MachineRows } from "./machine-rows.ts";
 import { EMPTY_SET, SEARCH_COLUMNS, searchValues, SET_COLUMNS } from "./search-columns.ts";

@@ -1,6 +1,6 @@
 // A machine of the fleet index as operators are shown it: whole, in chosen fields, or in columns. Pure.
 import type { FleetMachine } from "../../shared/protocol/fleet-answers.ts";
-import type { MachineField } from "../../shared/protocol/fleet-api.ts";
+import type { MachineField } from "../../shared/fleet/machine-fields.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { FoundMachine } from "./machine-search.ts";

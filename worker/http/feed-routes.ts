@@ -2,12 +2,8 @@
 // may have both: neither changes anything.
 import { Hono } from "hono";
 import { createMiddleware } from "hono/factory";
-import {
-  FEED_PROTOCOL,
-  feedQuerySchema,
-  type FeedTicket,
-  TICKET_PROTOCOL,
-} from "../../shared/protocol/feed.ts";
+import { FEED_PROTOCOL, TICKET_PROTOCOL } from "../../shared/protocol/feed-names.ts";
+import { feedQuerySchema, type FeedTicket } from "../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import { fleetIndex, registry } from "../env.ts";
 import { FEED_OPENING, type FeedOpening, type FeedRefusal } from "../fleet/feed.ts";

@@ -1,6 +1,7 @@
 // The operators' routes over the fleet index: all machines, one's summary, the history of all. None of them wakes a
 // machine's object.
 import { type Context, Hono } from "hono";
+import { MACHINE_FIELDS } from "../../shared/fleet/machine-fields.ts";
 import { FLEET_STATES, type FleetCounts } from "../../shared/fleet/state.ts";
 import type {
   FleetHistoryAnswer,
@@ -9,7 +10,6 @@ import type {
 } from "../../shared/protocol/fleet-answers.ts";
 import {
   fleetHistoryQuerySchema,
-  MACHINE_FIELDS,
   type MachinesQuery,
   machinesQuerySchema,
 } from "../../shared/protocol/fleet-api.ts";

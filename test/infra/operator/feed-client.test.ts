@@ -11,7 +11,8 @@ import {
   type Following,
   QUIET_MS,
 } from "../../../infra/operator/feed-client.ts";
-import { FEED_CLOSED, FEED_PROTOCOL, type FeedMessage } from "../../../shared/protocol/feed.ts";
+import { FEED_CLOSED, FEED_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
+import { type FeedMessage } from "../../../shared/protocol/feed.ts";
 import { failure, success } from "../../../shared/result.ts";
 
 class MadeUpLine implements FeedLine {

@@ -11,8 +11,8 @@ const fieldOf = (field: string, summary: MachineSummary) =>
 const { createdMs: _, ...earlier } = summaryOf(1);
 
 it.each<[situation: string, summary: MachineSummary, created: number | null]>([
-  ["at the hour → as it is", { ...earlier, createdMs: MADE_MS }, MADE_MS],
-  ["just before the next one → down to the hour", { ...earlier, createdMs: MADE_MS + 3_599_999 }, MADE_MS],
+  ["at the minute → as it is", { ...earlier, createdMs: MADE_MS }, MADE_MS],
+  ["just before the next one → down to the minute", { ...earlier, createdMs: MADE_MS + 59_999 }, MADE_MS],
   ["there is no Node → null", { ...earlier, createdMs: 0 }, null],
   ["told by an earlier version → null", earlier, null],
 ])("a Node's age: %s", (_situation, summary, created) => {
@@ -20,8 +20,8 @@ it.each<[situation: string, summary: MachineSummary, created: number | null]>([
 });
 
 it.each<[situation: string, isTold: boolean, createdMs: number]>([
-  ["the same hour", false, MADE_MS + 3_599_999],
-  ["another Node", true, MADE_MS + 3_600_000],
+  ["the same minute", false, MADE_MS + 59_999],
+  ["another Node", true, MADE_MS + 60_000],
   ["no Node any more", true, 0],
 ])("%s → a lasting change: %s", (_situation, isTold, createdMs) => {
   const before = { ...earlier, createdMs: MADE_MS };

@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
-import { FEED_CLOSED } from "../../../shared/protocol/feed.ts";
+import { FEED_CLOSED } from "../../../shared/protocol/feed-names.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { readCursor } from "../../../worker/fleet/feed-cursor.ts";
 import { FeedSource } from "../../../worker/fleet/feed-source.ts";

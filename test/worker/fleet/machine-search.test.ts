@@ -6,7 +6,8 @@ import { describe, expect, it } from "vitest";
 import { PHASES } from "../../../shared/protocol/answers.ts";
 import { FILTER_LIMITS } from "../../../shared/protocol/limits.ts";
 import { FLEET_STATES } from "../../../shared/fleet/state.ts";
-import { MACHINE_SORTS, type MachineSort, machinesQuerySchema } from "../../../shared/protocol/fleet-api.ts";
+import { MACHINE_SORTS, type MachineSort } from "../../../shared/fleet/machine-fields.ts";
+import { machinesQuerySchema } from "../../../shared/protocol/fleet-api.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import {
   type FoundMachine,

@@ -4,13 +4,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { FeedView } from "../../../shared/fleet/feed-view.ts";
-import {
-  FEED_CLOSED,
-  FEED_PROTOCOL,
-  type FeedMessage,
-  type FeedTicket,
-  TICKET_PROTOCOL,
-} from "../../../shared/protocol/feed.ts";
+import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
+import { type FeedMessage, type FeedTicket } from "../../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { fleetIndex } from "../../../worker/env.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../support/constants.ts";

@@ -3,7 +3,7 @@ import { createExecutionContext, listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { FleetMachine, MachinesAnswer } from "../../../shared/protocol/fleet-answers.ts";
-import { MACHINE_FIELDS } from "../../../shared/protocol/fleet-api.ts";
+import { MACHINE_FIELDS } from "../../../shared/fleet/machine-fields.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Environment } from "../../../worker/env.ts";
 import worker from "../../../worker/index.ts";

@@ -5,12 +5,8 @@ import { env } from "cloudflare:workers";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createdOperatorSchema } from "../../../shared/protocol/administration-answers.ts";
-import {
-  FEED_CLOSED,
-  FEED_PROTOCOL,
-  type FeedTicket,
-  TICKET_PROTOCOL,
-} from "../../../shared/protocol/feed.ts";
+import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
+import { type FeedTicket } from "../../../shared/protocol/feed.ts";
 import { SESSION_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { AuditAnswer } from "../../../shared/protocol/operator-answers.ts";
 import {

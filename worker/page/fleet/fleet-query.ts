@@ -5,7 +5,7 @@ import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { type MachineTest, machineTest } from "./match-machine.ts";
-import { type FleetSearch, readSearch } from "./search-terms.ts";
+import type { FleetSearch } from "./search-terms.ts";
 
 /** By what the table can be ordered: its columns. `state` is by urgency, then by name. */
 export const FLEET_SORTS = [
@@ -74,14 +74,13 @@ export function restOf(query: FleetQuery): Record<string, string | undefined> {
 
 /**
  * The parameters of GET /v1/machines, and of the filter of POST /v1/bulk, for the same machines; {} is every machine.
- * null: the API has no words for it.
+ * `search`: what the query's text says. null: the API has no words for it.
  */
-export function apiQuery(query: FleetQuery): Record<string, string> | null {
-  const search = readSearch(query.text);
-  if (!search.ok || query.outage !== null) return null;
-  const states = statesOf(query, search.value);
+export function apiQuery(query: FleetQuery, search: FleetSearch): Record<string, string> | null {
+  if (query.outage !== null) return null;
+  const states = statesOf(query, search);
   if (states?.size === 0) return null;
-  const { state: _, ...parameters } = search.value.parameters;
+  const { state: _, ...parameters } = search.parameters;
   return { ...parameters, ...(states && { state: [...states].join() }) };
 }
 

@@ -39,7 +39,14 @@ export function MachineTable({ query, search, fault, field }: MachineTableProps)
   const section = useSeen(query);
   return (
     <section ref={section} class="fleet-machines" aria-label="Machines">
-      <TableTools field={field} query={query} columns={columns} onSort={sortBy} onColumns={choose} />
+      <TableTools
+        field={field}
+        query={query}
+        search={search}
+        columns={columns}
+        onSort={sortBy}
+        onColumns={choose}
+      />
       <TableSaying matching={matching.length} fault={fault} onSettle={settle} />
       {isAdmin && <BulkBar selected={selected} matching={names} query={query} onDone={clear} />}
       <MachineRows

@@ -48,7 +48,7 @@ export type NeedsGroup =
   | ({ kind: "pending" } & Listed<PendingMachine>);
 export type NeedsKind = NeedsGroup["kind"];
 
-export interface KnownFleet {
+export interface FleetToTend {
   machines: Iterable<FeedMachine>;
   outages: Iterable<Outage>;
   pending: readonly PendingMachine[];
@@ -62,7 +62,7 @@ export type HeldPlaces = ReadonlyMap<string, number>;
  * keeps its place, before all others, because somebody points at it.
  */
 export function needsList(
-  { machines, outages, pending }: KnownFleet,
+  { machines, outages, pending }: FleetToTend,
   held: HeldPlaces = new Map(),
 ): NeedsGroup[] {
   const open = openOutages(outages);

@@ -3,6 +3,7 @@
 import type { MachineFilter } from "../../../shared/fleet/machine-filter.ts";
 import { filterShape } from "../../../shared/protocol/fleet-api.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
+import { EXAMPLES } from "./search-examples.ts";
 
 /** The names of terms, which are parameters of the API as well; `selector` and `text` are written without a name. */
 export const SEARCH_FIELDS = [
@@ -18,7 +19,7 @@ export const SEARCH_FIELDS = [
   "until",
 ] as const;
 type SearchField = (typeof SEARCH_FIELDS)[number];
-type SearchParameter = SearchField | "selector" | "text";
+export type SearchParameter = SearchField | "selector" | "text";
 
 /** All of these hold where there are several: they become one, with commas. */
 const ADDED_UP: ReadonlySet<SearchParameter> = new Set(["condition", "version", "selector"]);
@@ -117,19 +118,3 @@ function expectedOf(
   if (issue?.code === "custom") return issue.message.replace(/^found '', /, "it ends too soon, ");
   return "it is too long";
 }
-
-/** For the help, and where nothing is said yet. */
-export const EXAMPLES: Readonly<Record<SearchParameter, string>> = {
-  text: "berlin",
-  selector: "site=berlin,tier!=edge",
-  state: "state:silent,blocked",
-  phase: 'phase:cloned,"two shims"',
-  condition: "condition:MemoryPressure",
-  version: "version:<0.2.0",
-  address: "address:10.0.0.0/8",
-  beside: "beside:edge-7",
-  token: "token:ID",
-  unused: "unused:true",
-  since: "since:2026-11-23T04:00:00Z",
-  until: "until:2026-11-23T04:00:00Z",
-};

@@ -6,17 +6,19 @@ import { ColumnsMenu } from "./columns-menu.tsx";
 import { FLEET_COLUMNS, type FleetColumn } from "./columns.ts";
 import { csvPath } from "./csv.ts";
 import { FLEET_SORTS, type FleetQuery, type FleetSort, restOf, ROW_MODES } from "./fleet-query.ts";
+import type { FleetSearch } from "./search-terms.ts";
 
 interface TableToolsProps {
   field: ComponentChildren;
   query: FleetQuery;
+  search: FleetSearch;
   columns: readonly FleetColumn[];
   onSort: (sort: FleetSort) => void;
   onColumns: (columns: readonly FleetColumn[]) => void;
 }
 
-export function TableTools({ field, query, columns, onSort, onColumns }: TableToolsProps) {
-  const path = csvPath(query, columns);
+export function TableTools({ field, query, search, columns, onSort, onColumns }: TableToolsProps) {
+  const path = csvPath(query, search, columns);
   return (
     <div class="fleet-tools">
       {field}

@@ -1,7 +1,7 @@
 // The page's end of the feed: keeps one WebSocket open, acknowledges what was taken, and comes back where it stopped. Knows
 // no view: what came is told to whoever made it.
 import type { FeedMessage, FeedTicket } from "../../../shared/protocol/feed.ts";
-import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed.ts";
+import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
 import type { Ask, AskFault } from "../base/api.ts";
 
 /** So often it is asked whether the line is there; the answer costs the Worker nothing. */

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FILTER_LIMITS } from "../../../../shared/protocol/limits.ts";
-import { EXAMPLES, readSearch } from "../../../../worker/page/fleet/search-terms.ts";
+import { EXAMPLES } from "../../../../worker/page/fleet/search-examples.ts";
+import { readSearch } from "../../../../worker/page/fleet/search-terms.ts";
 
 describe("what is typed → the parameters of GET /v1/machines", () => {
   it.each<[string, Record<string, string>]>([
