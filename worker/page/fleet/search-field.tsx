@@ -4,7 +4,7 @@ import { withRest } from "../base/route.ts";
 import { usePage } from "../page.ts";
 import { type FleetQuery, restOf } from "./fleet-query.ts";
 import { FleetMenu } from "./fleet-menu.tsx";
-import { EXAMPLES } from "./search-examples.ts";
+import { EXAMPLES } from "./search-fields.ts";
 
 /** After so long without a key the search is done: browsers allow few changes of the URL in a short time. */
 const TYPED_MS = 150;

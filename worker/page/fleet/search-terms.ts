@@ -3,23 +3,7 @@
 import type { MachineFilter } from "../../../shared/fleet/machine-filter.ts";
 import { filterShape } from "../../../shared/protocol/fleet-api.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
-import { EXAMPLES } from "./search-examples.ts";
-
-/** The names of terms, which are parameters of the API as well; `selector` and `text` are written without a name. */
-export const SEARCH_FIELDS = [
-  "state",
-  "phase",
-  "condition",
-  "version",
-  "address",
-  "beside",
-  "token",
-  "unused",
-  "since",
-  "until",
-] as const;
-type SearchField = (typeof SEARCH_FIELDS)[number];
-export type SearchParameter = SearchField | "selector" | "text";
+import { EXAMPLES, SEARCH_FIELDS, type SearchField, type SearchParameter } from "./search-fields.ts";
 
 /** All of these hold where there are several: they become one, with commas. */
 const ADDED_UP: ReadonlySet<SearchParameter> = new Set(["condition", "version", "selector"]);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FILTER_LIMITS } from "../../../../shared/protocol/limits.ts";
-import { EXAMPLES } from "../../../../worker/page/fleet/search-examples.ts";
+import { EXAMPLES } from "../../../../worker/page/fleet/search-fields.ts";
 import { readSearch } from "../../../../worker/page/fleet/search-terms.ts";
 
 describe("what is typed → the parameters of GET /v1/machines", () => {

@@ -1,0 +1,33 @@
+// The terms of a search, and how each is written. Apart from what reads them, which is not in the first load.
+
+/** The names of terms, which are parameters of the API as well; `selector` and `text` are written without a name. */
+export const SEARCH_FIELDS = [
+  "state",
+  "phase",
+  "condition",
+  "version",
+  "address",
+  "beside",
+  "token",
+  "unused",
+  "since",
+  "until",
+] as const;
+export type SearchField = (typeof SEARCH_FIELDS)[number];
+export type SearchParameter = SearchField | "selector" | "text";
+
+/** For the help, and where nothing is said yet. */
+export const EXAMPLES: Readonly<Record<SearchParameter, string>> = {
+  text: "berlin",
+  selector: "site=berlin,tier!=edge",
+  state: "state:silent,blocked",
+  phase: 'phase:cloned,"two shims"',
+  condition: "condition:MemoryPressure",
+  version: "version:<0.2.0",
+  address: "address:10.0.0.0/8",
+  beside: "beside:edge-7",
+  token: "token:ID",
+  unused: "unused:true",
+  since: "since:2026-11-23T04:00:00Z",
+  until: "until:2026-11-23T04:00:00Z",
+};
