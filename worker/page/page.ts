@@ -51,7 +51,14 @@ export function openPage(window: Window & typeof globalThis): Page {
   const ask = asker(window.fetch.bind(window), () => void session.ask());
   const openSocket = (path: string, protocols: string[]) =>
     new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, protocols);
-  const live = new LiveFleet({ ask, openSocket, clock, random: Math.random });
+  const live = new LiveFleet({
+    ask,
+    openSocket,
+    clock,
+    isSeen: () => window.document.visibilityState === "visible",
+    random: Math.random,
+    later,
+  });
   const whileSeen = (act: () => void) => () => {
     if (window.document.visibilityState === "visible") act();
   };
@@ -88,8 +95,13 @@ export function openPage(window: Window & typeof globalThis): Page {
     clock,
     preferences: preferencesIn(storageOf(window)),
     viewKeys: signal<readonly KeyBinding[]>([]),
-    ...sayingsOf((act, ms) => setTimeout(act, ms)),
+    ...sayingsOf(later),
   };
+}
+
+function later(act: () => void, ms: number): () => void {
+  const timer = setTimeout(act, ms);
+  return () => clearTimeout(timer);
 }
 
 /** A browser that forbids storage throws where it is asked for. */

@@ -37,7 +37,6 @@ export function asker(fetch: typeof globalThis.fetch, onRefused: () => void): As
     try {
       const response = await fetch(path + search, {
         method,
-        credentials: "same-origin",
         redirect: "error",
         signal: question.signal ? AbortSignal.any([question.signal, ends]) : ends,
         ...(body !== undefined && {

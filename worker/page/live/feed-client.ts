@@ -1,22 +1,33 @@
 // The page's end of the feed: keeps one WebSocket open, acknowledges what was taken, and comes back where it stopped. Knows
 // no view: what came is told to whoever made it.
-import type { FeedMessage, FeedTicket } from "../../../shared/protocol/feed.ts";
 import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
+import type { FeedMessage, FeedTicket } from "../../../shared/protocol/feed.ts";
 import type { Ask, AskFault } from "../base/api.ts";
 
 /** So often it is asked whether the line is there; the answer costs the Worker nothing. */
 export const PING_EVERY_MS = 2000;
-/** After so long without a word the fleet on the screen counts as stale. */
-export const STALE_AFTER_MS = 5000;
 /** After so long without a word the line is given up, and another one opened. */
-const DEAD_AFTER_MS = 8000;
-const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 30_000;
+export const DEAD_AFTER_MS = 8000;
+export const FEED_WAITS = { firstMs: 500, longestMs: 30_000 } as const;
+/** A line that held for so long is no failed one: the next wait is the first again. */
+export const STEADY_AFTER_MS = 10_000;
+const TICKET_WITHIN_MS = 8000;
+
+/** What of a WebSocket is used. */
+export type FeedSocket = Pick<WebSocket, "readyState" | "send" | "close"> & {
+  addEventListener: (type: "open" | "message" | "close", listen: (event: FeedSocketEvent) => void) => void;
+};
+export interface FeedSocketEvent {
+  data?: unknown;
+  code?: number;
+}
+/** WebSocket.OPEN */
+const OPEN = 1;
 
 export interface FeedClientSurroundings {
   ask: Ask;
   /** Opens a WebSocket to this path of the page's own origin. */
-  open: (path: string, protocols: string[]) => WebSocket;
+  open: (path: string, protocols: string[]) => FeedSocket;
   /** By which the feed goes on; null: it begins anew. */
   cursor: () => string | null;
   /** Acts on a message. Throws where it is none of this protocol: the feed begins anew. */
@@ -25,18 +36,22 @@ export interface FeedClientSurroundings {
   onProof: (nowMs: number) => void;
   /** The line is gone; null: by itself. */
   onGone: (fault: AskFault | null) => void;
-  /** Forget what the feed has told: it begins anew. */
+  /** The cursor is worth nothing. */
   forget: () => void;
+  /** Does anybody look at the page? A page that nobody sees asks nothing. */
+  isSeen: () => boolean;
   now: () => number;
   random: () => number;
+  /** Calls once, after so long; returns what calls it off. Typically setTimeout. */
+  later: (act: () => void, ms: number) => () => void;
 }
 
 export class FeedClient {
   readonly #around: FeedClientSurroundings;
-  #socket: WebSocket | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #pings: ReturnType<typeof setInterval> | undefined;
+  #socket: FeedSocket | undefined;
+  #callOff = () => {};
   #failures = 0;
+  #openedMs = 0;
   #provenMs = 0;
   /** Rises with each attempt, so that what comes late of an earlier one is passed over. */
   #attempt = 0;
@@ -59,89 +74,80 @@ export class FeedClient {
   /** The page is looked at again, or the network is back: no waiting. */
   wake(): void {
     if (this.#isStopped) return;
-    if (this.#socket?.readyState === WebSocket.OPEN) return this.#ping();
     this.#failures = 0;
-    void this.#connect();
+    if (this.#socket?.readyState !== OPEN) return void this.#connect();
+    // Nothing was asked while nobody looked: the line has its time to answer.
+    this.#provenMs = this.#around.now();
+    this.#socket.send("ping");
   }
 
   async #connect(): Promise<void> {
     this.#end();
     const attempt = this.#attempt;
-    const { ask, open, cursor } = this.#around;
-    const ticket = await ask<FeedTicket>("POST", "/v1/feed/tickets", { withinMs: 8000 });
-    if (attempt !== this.#attempt || this.#isStopped) return;
-    if (!ticket.ok) {
-      this.#around.onGone(ticket.error);
-      return this.#later();
-    }
+    const { ask, open, cursor, now } = this.#around;
+    const ticket = await ask<FeedTicket>("POST", "/v1/feed/tickets", { withinMs: TICKET_WITHIN_MS });
+    if (attempt !== this.#attempt) return;
+    if (!ticket.ok) return this.#gone(ticket.error);
     const from = cursor();
     const path = from === null ? "/v1/feed" : `/v1/feed?cursor=${encodeURIComponent(from)}`;
     const socket = open(path, [FEED_PROTOCOL, TICKET_PROTOCOL + ticket.value.ticket]);
     this.#socket = socket;
-    this.#provenMs = this.#around.now();
-    const current = (act: () => void) => () => {
-      if (attempt === this.#attempt) act();
-    };
-    socket.addEventListener(
-      "open",
-      current(() => this.#proven()),
-    );
-    socket.addEventListener("message", ({ data }: MessageEvent<unknown>) => {
-      if (attempt === this.#attempt) this.#receive(socket, data);
-    });
-    socket.addEventListener("close", ({ code }) => current(() => this.#closed(code))());
-    this.#pings = setInterval(
-      current(() => this.#ping()),
-      PING_EVERY_MS,
-    );
+    this.#openedMs = this.#provenMs = now();
+    const listen = (type: "open" | "message" | "close", act: (event: FeedSocketEvent) => void) =>
+      socket.addEventListener(type, (event) => {
+        if (attempt === this.#attempt) act(event);
+      });
+    listen("open", () => this.#proven());
+    listen("message", ({ data }) => this.#receive(socket, data));
+    listen("close", ({ code }) => this.#gone(code === FEED_CLOSED.notAllowed ? NOT_ALLOWED : null));
+    this.#pingLater();
   }
 
-  #receive(socket: WebSocket, data: unknown): void {
+  #receive(socket: FeedSocket, data: unknown): void {
     this.#proven();
     if (typeof data !== "string" || data === "pong") return;
     try {
       const message = JSON.parse(data) as FeedMessage;
       this.#around.take(message);
-      this.#failures = 0;
       if ("cursor" in message) socket.send(JSON.stringify({ ack: message.cursor }));
     } catch (error) {
       console.warn("the feed begins anew:", error);
       this.#around.forget();
-      this.#around.onGone(null);
-      this.#end();
-      this.#later();
+      this.#gone(null);
     }
   }
 
-  #ping(): void {
-    if (document.visibilityState === "hidden") return;
-    if (this.#around.now() - this.#provenMs > DEAD_AFTER_MS) return this.#closed(0);
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send("ping");
+  #pingLater(): void {
+    this.#callOff = this.#around.later(() => {
+      const isDead = this.#around.now() - this.#provenMs > DEAD_AFTER_MS;
+      if (this.#around.isSeen() && isDead) return this.#gone(null);
+      if (this.#around.isSeen() && this.#socket?.readyState === OPEN) this.#socket.send("ping");
+      this.#pingLater();
+    }, PING_EVERY_MS);
   }
 
   #proven(): void {
     this.#provenMs = this.#around.now();
+    if (this.#provenMs - this.#openedMs >= STEADY_AFTER_MS) this.#failures = 0;
     this.#around.onProof(this.#provenMs);
   }
 
-  #closed(code: number): void {
-    this.#end();
-    const why = code === FEED_CLOSED.notAllowed ? NOT_ALLOWED : null;
-    this.#around.onGone(why);
-    this.#later();
-  }
-
   /** Waits grow, and are random: pages do not come back all at once. */
-  #later(): void {
-    const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failures);
-    this.#failures = Math.min(this.#failures + 1, 10);
-    this.#timer = setTimeout(() => void this.#connect(), longest * (0.5 + this.#around.random() / 2));
+  #gone(fault: AskFault | null): void {
+    this.#end();
+    this.#around.onGone(fault);
+    const { firstMs, longestMs } = FEED_WAITS;
+    const longest = Math.min(longestMs, firstMs * 2 ** this.#failures);
+    this.#failures += 1;
+    this.#callOff = this.#around.later(
+      () => void this.#connect(),
+      longest * (0.5 + this.#around.random() / 2),
+    );
   }
 
   #end(): void {
     this.#attempt += 1;
-    clearTimeout(this.#timer);
-    clearInterval(this.#pings);
+    this.#callOff();
     this.#socket?.close();
     this.#socket = undefined;
   }

@@ -5,7 +5,12 @@ import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/pro
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
 import type { Ask, AskFault } from "../base/api.ts";
-import { FeedClient, STALE_AFTER_MS } from "./feed-client.ts";
+import { FeedClient, type FeedSocket } from "./feed-client.ts";
+
+/** After so long without a word the fleet on the screen counts as stale. */
+export const STALE_AFTER_MS = 5000;
+/** Whoever comes back to the page is not told that it is stale before the line could answer. */
+const ANSWERS_WITHIN_MS = 1500;
 
 /** How it is with the feed. `connecting`: nothing has been told yet. `stale`: what is shown was so then. */
 export type FeedConnection =
@@ -15,17 +20,21 @@ export type FeedConnection =
 
 export interface LiveSurroundings {
   ask: Ask;
-  openSocket: (path: string, protocols: string[]) => WebSocket;
+  openSocket: (path: string, protocols: string[]) => FeedSocket;
   /** Now, in milliseconds since 1970, as a signal that ticks. */
   clock: ReadonlySignal<number>;
+  /** Does anybody look at the page? */
+  isSeen: () => boolean;
   random: () => number;
+  /** Calls once, after so long; returns what calls it off. */
+  later: (act: () => void, ms: number) => () => void;
 }
 
 const NOTHING: FeedUpdate = { isWhole: false, changed: [], gone: [] };
 const LIVE: FeedConnection = { kind: "live" };
 
 export class LiveFleet {
-  #view = new FeedView();
+  readonly #view = new FeedView();
   readonly #client: FeedClient;
   readonly #revision = signal(0);
   readonly #lastUpdate = signal(NOTHING);
@@ -34,6 +43,8 @@ export class LiveFleet {
   readonly #outages = signal<ReadonlyMap<number, Outage>>(new Map());
   readonly #isKnown = signal(false);
   readonly #provenMs = signal(0);
+  /** When somebody last began to look. */
+  readonly #seenMs = signal(0);
   readonly #fault = signal<AskFault | null>(null);
 
   /** Rises with each message that changed a machine. */
@@ -49,12 +60,13 @@ export class LiveFleet {
   readonly isKnown: ReadonlySignal<boolean> = this.#isKnown;
   readonly connection: ReadonlySignal<FeedConnection>;
 
-  constructor({ ask, openSocket, clock, random }: LiveSurroundings) {
+  constructor({ ask, openSocket, clock, ...around }: LiveSurroundings) {
     this.connection = computed(() => {
       if (!this.#isKnown.value) return { kind: "connecting", fault: this.#fault.value };
       const provenMs = this.#provenMs.value;
+      const isAsked = clock.value - this.#seenMs.value < ANSWERS_WITHIN_MS;
       // A line that has just gone is most often back at once: nothing flickers.
-      if (clock.value - provenMs < STALE_AFTER_MS) return LIVE;
+      if (clock.value - provenMs < STALE_AFTER_MS || isAsked) return LIVE;
       return { kind: "stale", sinceMs: provenMs, fault: this.#fault.value };
     });
     this.#client = new FeedClient({
@@ -66,11 +78,12 @@ export class LiveFleet {
       onGone: (fault) => {
         this.#fault.value = fault;
       },
+      // What is shown stays until all of it is told anew.
       forget: () => {
-        this.#view = new FeedView();
+        this.#view.cursor = null;
       },
       now: () => Date.now(),
-      random,
+      ...around,
     });
   }
 
@@ -89,6 +102,7 @@ export class LiveFleet {
 
   /** The page is looked at again, or the network is back. */
   wake(): void {
+    this.#seenMs.value = Date.now();
     this.#client.wake();
   }
 
