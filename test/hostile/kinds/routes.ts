@@ -156,7 +156,7 @@ export const routeKinds: Record<string, Kind> = {
   "unknown paths": (draw) => {
     const { random } = draw;
     const path = random.pick([
-      "/",
+      "/nodes",
       "/v1",
       "/v2/nodes/live-1/report",
       "/v1/nodes",
