@@ -31,6 +31,7 @@ const VIEWS: readonly View[] = [
   },
   { name: "fleet", path: "/", shown: text(/shop-hamburg-2/) },
   { name: "machine", path: "/?machine=shop-berlin-1", shown: heading },
+  { name: "timeline", path: "/?machine=shop-berlin-2&range=2m", shown: text(/lately|available/i) },
   { name: "approvals", path: "/?view=approvals", shown: text(/shop-bremen-1/) },
   { name: "tokens", path: "/?view=tokens", shown: heading },
   { name: "audit", path: "/?view=audit", shown: heading },
@@ -48,7 +49,7 @@ const LOOKS = {
 /** What docs/ shows: by the name there, the one in test-output/. */
 const IN_DOCS: Readonly<Record<string, string>> = {
   "page-fleet": "fleet-light",
-  "page-machine": "machine-dark",
+  "page-machine": "timeline-light",
   "page-approvals": "approvals-light",
   "page-phone": "fleet-phone",
 };
@@ -58,9 +59,25 @@ const MAX_IMAGE_BYTES = 150 * 1024;
 const CITIES = ["berlin", "bremen", "hamburg", "leipzig"];
 const MACHINES = CITIES.flatMap((city) => [1, 2, 3].map((number) => `shop-${city}-${number}`));
 
+/** A machine whose last two minutes are worth drawing: short of memory, then silent, then booted anew. */
+async function liveThrough(worker: PageWorker, name: string): Promise<void> {
+  const steps: readonly [seconds: number, happens: () => Promise<void>][] = [
+    [20, () => worker.pressure(name, true)],
+    [20, () => worker.pressure(name, false)],
+    [10, () => worker.machineFallsSilent(name)],
+    [25, () => worker.machineReturns(name)],
+    [20, () => Promise.resolve()],
+  ];
+  for (const [seconds, happens] of steps) {
+    await pause(seconds * 1000);
+    await happens();
+  }
+}
+
 /** Of each kind of trouble one. */
 async function populate(worker: PageWorker): Promise<void> {
   for (const name of MACHINES) await worker.machineJoins(name);
+  await liveThrough(worker, "shop-berlin-2");
   await worker.pressure("shop-berlin-1", true);
   await worker.fault("shop-leipzig-2", "not ready");
   await worker.anotherAsks("shop-bremen-1");

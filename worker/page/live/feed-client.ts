@@ -14,10 +14,10 @@ export const STEADY_AFTER_MS = 10_000;
 const TICKET_WITHIN_MS = 8000;
 
 /** What of a WebSocket is used. */
-export type FeedSocket = Pick<WebSocket, "readyState" | "send" | "close"> & {
-  addEventListener: (type: "open" | "message" | "close", listen: (event: FeedSocketEvent) => void) => void;
+export type PageSocket = Pick<WebSocket, "readyState" | "send" | "close"> & {
+  addEventListener: (type: "open" | "message" | "close", listen: (event: PageSocketEvent) => void) => void;
 };
-export interface FeedSocketEvent {
+export interface PageSocketEvent {
   data?: unknown;
   code?: number;
 }
@@ -27,7 +27,7 @@ const OPEN = 1;
 export interface FeedClientSurroundings {
   ask: Ask;
   /** Opens a WebSocket to this path of the page's own origin. */
-  open: (path: string, protocols: string[]) => FeedSocket;
+  open: (path: string, protocols: string[]) => PageSocket;
   /** By which the feed goes on; null: it begins anew. */
   cursor: () => string | null;
   /** Acts on a message. Throws where it is none of this protocol: the feed begins anew. */
@@ -48,7 +48,7 @@ export interface FeedClientSurroundings {
 
 export class FeedClient {
   readonly #around: FeedClientSurroundings;
-  #socket: FeedSocket | undefined;
+  #socket: PageSocket | undefined;
   #callOff = () => {};
   #failures = 0;
   #openedMs = 0;
@@ -93,7 +93,7 @@ export class FeedClient {
     const socket = open(path, [FEED_PROTOCOL, TICKET_PROTOCOL + ticket.value.ticket]);
     this.#socket = socket;
     this.#openedMs = this.#provenMs = now();
-    const listen = (type: "open" | "message" | "close", act: (event: FeedSocketEvent) => void) =>
+    const listen = (type: "open" | "message" | "close", act: (event: PageSocketEvent) => void) =>
       socket.addEventListener(type, (event) => {
         if (attempt === this.#attempt) act(event);
       });
@@ -103,7 +103,7 @@ export class FeedClient {
     this.#pingLater();
   }
 
-  #receive(socket: FeedSocket, data: unknown): void {
+  #receive(socket: PageSocket, data: unknown): void {
     this.#proven();
     if (typeof data !== "string" || data === "pong") return;
     try {

@@ -5,7 +5,7 @@ import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/pro
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
 import type { Ask, AskFault } from "../base/api.ts";
-import { FeedClient, type FeedSocket } from "./feed-client.ts";
+import { FeedClient, type PageSocket } from "./feed-client.ts";
 
 /** After so long without a word the fleet on the screen counts as stale. */
 export const STALE_AFTER_MS = 5000;
@@ -20,7 +20,7 @@ export type FeedConnection =
 
 export interface LiveSurroundings {
   ask: Ask;
-  openSocket: (path: string, protocols: string[]) => FeedSocket;
+  openSocket: (path: string, protocols: string[]) => PageSocket;
   /** Now, in milliseconds since 1970, as a signal that ticks. */
   clock: ReadonlySignal<number>;
   /** Does anybody look at the page? */

@@ -8,7 +8,7 @@ import {
   DEAD_AFTER_MS,
   FEED_WAITS,
   FeedClient,
-  type FeedSocketEvent,
+  type PageSocketEvent,
   PING_EVERY_MS,
   STEADY_AFTER_MS,
 } from "../../../../worker/page/live/feed-client.ts";
@@ -18,7 +18,7 @@ interface Line {
   protocols: string[];
   sent: string[];
   isClosed: boolean;
-  says: (type: "open" | "message" | "close", event?: FeedSocketEvent) => void;
+  says: (type: "open" | "message" | "close", event?: PageSocketEvent) => void;
 }
 
 const HELLO = JSON.stringify({ type: "hello", resumed: true, why: "" });
@@ -35,7 +35,7 @@ async function startedPage(ticket: Result<object, AskFault> = success({ ticket: 
   const client = new FeedClient({
     ask: (() => Promise.resolve(page.ticket)) as Ask,
     open(path, protocols) {
-      const listeners: [type: string, listen: (event: FeedSocketEvent) => void][] = [];
+      const listeners: [type: string, listen: (event: PageSocketEvent) => void][] = [];
       const line: Line = {
         path,
         protocols,
