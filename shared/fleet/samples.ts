@@ -36,14 +36,16 @@ export const NO_SAMPLES: KeptSamples = { capacity: null, samples: [] };
 /** Whatever the clock does: more than the ages below come to. */
 export const MAX_SAMPLES = 2000;
 
-const DAY_S = 24 * 3600;
+const HOUR_S = 3600;
+const DAY_S = 24 * HOUR_S;
 /** One for each span of `everyS` while it is younger than `underS`; older ones go. */
 interface SampleAge {
   underS: number;
   everyS: number;
 }
 const SAMPLE_AGES: readonly SampleAge[] = [
-  { underS: DAY_S, everyS: 180 },
+  { underS: HOUR_S, everyS: 60 },
+  { underS: DAY_S, everyS: 240 },
   { underS: 7 * DAY_S, everyS: 1200 },
   { underS: 90 * DAY_S, everyS: 7200 },
 ];

@@ -102,33 +102,56 @@ describe("thinned by age", () => {
   it.each<[string, [agoS: number, amount: number][], [agoS: number, amount: number][]]>([
     ["none → none", [], []],
     [
-      "two of three minutes → the least, as of the newer",
+      "two of one minute → the least, as of the newer",
       [
-        [2 * MINUTE_S, 5],
-        [MINUTE_S, 7],
+        [50, 5],
+        [10, 7],
       ],
-      [[MINUTE_S, 5]],
+      [[10, 5]],
     ],
     [
       "two of different ones → both",
       [
-        [4 * MINUTE_S, 5],
-        [MINUTE_S, 7],
+        [70, 5],
+        [10, 7],
       ],
       [
-        [4 * MINUTE_S, 5],
-        [MINUTE_S, 7],
+        [70, 5],
+        [10, 7],
       ],
     ],
     [
-      "a moment younger than a day → each three minutes",
+      "a moment younger than an hour → each minute",
+      [
+        [HOUR_S - 1, 5],
+        [HOUR_S - 70, 7],
+      ],
+      [
+        [HOUR_S - 1, 5],
+        [HOUR_S - 70, 7],
+      ],
+    ],
+    [
+      "an hour old → one for four minutes",
+      [
+        [HOUR_S + 3 * MINUTE_S, 7],
+        [HOUR_S + MINUTE_S, 5],
+        [HOUR_S, 8],
+      ],
+      [
+        [HOUR_S + MINUTE_S, 5],
+        [HOUR_S, 8],
+      ],
+    ],
+    [
+      "a moment younger than a day → each four minutes",
       [
         [DAY_S - 1, 5],
-        [DAY_S - 4 * MINUTE_S, 7],
+        [DAY_S - 5 * MINUTE_S, 7],
       ],
       [
         [DAY_S - 1, 5],
-        [DAY_S - 4 * MINUTE_S, 7],
+        [DAY_S - 5 * MINUTE_S, 7],
       ],
     ],
     [
@@ -176,18 +199,18 @@ describe("thinned by age", () => {
     [
       "not known, then known → known",
       [
-        [2 * MINUTE_S, Number.NaN],
-        [MINUTE_S, 7],
+        [50, Number.NaN],
+        [10, 7],
       ],
-      [[MINUTE_S, 7]],
+      [[10, 7]],
     ],
     [
       "known, then not → known",
       [
-        [2 * MINUTE_S, 7],
-        [MINUTE_S, Number.NaN],
+        [50, 7],
+        [10, Number.NaN],
       ],
-      [[MINUTE_S, 7]],
+      [[10, 7]],
     ],
   ])("%s", (_, samples, kept) => {
     expect(
@@ -211,8 +234,9 @@ describe("thinned by age", () => {
     const minutes = Array.from({ length: 90 * 24 * 60 }, (_, at) => sample(at * MINUTE_S, at));
     const kept = thinned(minutes, NOW_S);
     expect(kept.length).toBeLessThanOrEqual(MAX_SAMPLES);
-    expect(kept.length).toBeGreaterThan(1900);
-    expect(kept.filter(({ atS }) => NOW_S - atS < DAY_S)).toHaveLength(480 + 1);
+    expect(kept.length).toBeGreaterThan(1800);
+    expect(kept.filter(({ atS }) => NOW_S - atS < HOUR_S)).toHaveLength(60);
+    expect(kept.filter(({ atS }) => NOW_S - atS < DAY_S)).toHaveLength(60 + 23 * 15 + 1);
   });
 });
 

@@ -107,18 +107,18 @@ describe("what a machine reports", () => {
       expect(woken(sql).samples.read(0, NOW_MS).capacity?.[0]).toBe(8000);
     }));
 
-  it("on both sides of a row within three minutes → one sample, the least of them", () =>
+  it("on both sides of a row within a minute → one sample, the least of them", () =>
     inObject("one-span", (sql) => {
       const object = woken(sql);
       for (const [at, free] of [
         [0, 7],
-        [1, 5],
-        [2, 6],
+        [20, 5],
+        [40, 6],
       ] as const) {
-        object.observe(NOW_MS + at * MINUTE_MS, free);
+        object.observe(NOW_MS + at * 1000, free);
         object.writeNode();
       }
-      expect(object.read(NOW_MS + 2 * MINUTE_MS)).toEqual([[2 * MINUTE_MS, 5]]);
+      expect(object.read(NOW_MS + MINUTE_MS)).toEqual([[40_000, 5]]);
     }));
 
   it("and a silence in between → both rows' samples in one order", () =>
@@ -172,7 +172,7 @@ describe("another machine that takes the name", () => {
       former.samples.forget();
       expect(former.read(NOW_MS, NOW_MS)).toEqual([]);
       expect(former.samples.read(NOW_MS, NOW_MS).capacity).toBeNull();
-      // Of the same three minutes: it must not be mixed with what is left of the former one.
+      // Of the same span: it must not be mixed with what is left of the former one.
       former.observe(NOW_MS + MINUTE_MS, 7);
       expect(former.read(NOW_MS + MINUTE_MS, NOW_MS)).toEqual([[MINUTE_MS, 7]]);
       former.writeNode();
