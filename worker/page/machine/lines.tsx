@@ -24,7 +24,7 @@ const AMOUNT_TICKS = 3;
 const RECENT_MS = 11 * 60_000;
 
 const LEAST =
-  "The least that was available: of each 3 minutes, of those older than a day of each 20, of those older than a week of each 2 hours";
+  "The least that was available: of each minute of the last hour, of each 4 minutes of the last day, of each 20 of the last week, of each 2 hours before";
 
 export function Lines({ timeline }: { timeline: DrawnTimeline }) {
   const element = useRef<HTMLDivElement>(null);
@@ -34,8 +34,7 @@ export function Lines({ timeline }: { timeline: DrawnTimeline }) {
   if (at.length === 0 || subjects.length === 0)
     return (
       <p class="quiet timeline-text" ref={element}>
-        No samples of memory, disk and process IDs are known of this time: they come with the status writes,
-        one each 5 minutes.
+        No samples of memory, disk and process IDs are known of this time.
       </p>
     );
   return (
