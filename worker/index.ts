@@ -48,6 +48,8 @@ app.get("/livez", (c) => c.text("ok"));
 app.use("/v1/*", async (c, next) => {
   await next();
   c.res.headers.set("cache-control", "no-store");
+  // Texts of machines are in lists, which a browser may open: none of them becomes a page of this origin.
+  c.res.headers.set("x-content-type-options", "nosniff");
 });
 
 app.use("/v1/nodes/:name/*", async (c, next) => {

@@ -92,6 +92,17 @@ it.each([
   }
 });
 
+it.each(["/v1/machines?format=csv", "/v1/session", "/v1/nobody's"])(
+  "%s → a browser keeps no copy, and takes no text of a machine's for a page",
+  async (path) => {
+    const { headers } = await send(path);
+    expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual([
+      "no-store",
+      "nosniff",
+    ]);
+  },
+);
+
 it("a name that is none, by another method → 400, as by any", async () => {
   const response = await send("/v1/nodes/Upper/report", { method: "GET" });
   expect([response.status, await response.json()]).toMatchObject([400, { reason: "invalid-name" }]);
