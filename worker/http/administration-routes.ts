@@ -21,7 +21,9 @@ import { type App, invalidBody, json, refuse } from "./responses.ts";
 
 export const administrationRoutes = new Hono<App>();
 
+/** By no session: whoever has stolen one could make a secret that is good for a year. */
 administrationRoutes.post("/v1/operators", operator, noQuery, async (c) => {
+  if (c.var.operator.session) return refuse("forbidden", { detail: SECRET_NEEDED });
   const request = newOperatorSchema.safeParse(await json(c.req.raw));
   if (!request.success) return invalidBody(request.error);
   const created = await registry(c.env).createOperator(request.data, c.var.operator.who);
@@ -29,6 +31,9 @@ administrationRoutes.post("/v1/operators", operator, noQuery, async (c) => {
     ? c.json(created.value satisfies CreatedOperator, 201)
     : refuse("conflict", { detail: created.error });
 });
+
+const SECRET_NEEDED =
+  "A session makes no operator, lest somebody outlive it: send a secret as a bearer token, as rollcall operators does.";
 
 administrationRoutes.get("/v1/operators", operator, noQuery, async (c) =>
   c.json({ operators: await registry(c.env).listOperators() } satisfies OperatorsAnswer),

@@ -41,8 +41,8 @@ const smallBody = bodyLimit({
     refuse("body-too-large", { detail: `Here a body may have at most ${SESSION_LIMITS.bodyBytes} bytes.` }),
 });
 
-/** Nothing else looks like a code, so that nothing else is looked up. */
-const isCode = (text: string) => /^[\w-]{22}$/.test(text);
+/** Nothing else looks like a code, so that nothing else is looked up; no secret does, so that a form takes either. */
+const isCode = (text: string) => /^rcc_[\w-]{22}$/.test(text);
 
 sessionRoutes.post("/v1/session", smallBody, noQuery, async (c) => {
   const early = refuseEarly(c);
@@ -132,7 +132,7 @@ sessionRoutes.post("/v1/session/codes", operator, noQuery, async (c) => {
   const secret = bearer(c.req.header("authorization"));
   if (secret === null) return refuse("forbidden", { detail: SECRET_NEEDED });
   const { who } = c.var.operator;
-  const code = randomNonce();
+  const code = `rcc_${randomNonce()}`;
   const maker = { who, role: "admin", secret: await digestOf(secret) } as const;
   const added = await registry(c.env).addSessionCode(await digestOf(code), maker, addressOf(c));
   if (!added.ok)

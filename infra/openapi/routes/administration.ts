@@ -21,7 +21,7 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
     group: "operators",
     who: "admin",
     what: "Make an operator with a name",
-    more: "The audit log calls them `operator NAME`. A name can be given again once its operator is revoked or has expired.",
+    more: "The audit log calls them `operator NAME`. A name can be given again once its operator is revoked or has expired. A session makes none.",
     body: newOperatorSchema,
     answers: {
       201: json("The operator: the only answer with the secret.", "CreatedOperator", createdOperatorSchema),

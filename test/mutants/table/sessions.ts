@@ -87,6 +87,14 @@ export const sessionMutants = [
       "of a session → none",
     ],
     [
+      "a session makes no operator",
+      "worker/http/administration-routes.ts",
+      'if (c.var.operator.session) return refuse("forbidden", { detail: SECRET_NEEDED });',
+      "",
+      ROUTES_TEST,
+      "is made by no session",
+    ],
+    [
       "a session's feed ends with it",
       CREDENTIAL,
       "return (await sessionWith(credential.session)) !== null;",

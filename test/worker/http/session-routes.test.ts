@@ -4,7 +4,10 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createdOperatorSchema } from "../../../shared/protocol/administration-answers.ts";
+import {
+  createdOperatorSchema,
+  type OperatorsAnswer,
+} from "../../../shared/protocol/administration-answers.ts";
 import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
 import { type FeedTicket } from "../../../shared/protocol/feed.ts";
 import { SESSION_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -130,7 +133,7 @@ describe("who signs in", () => {
     ],
     ["an operator's own that nobody has", async () => ({ secret: `rco_${"A".repeat(43)}` }), 403],
     ["a secret's hash", async () => ({ secret: env.ADMIN_SECRET_SHA256 }), 403],
-    ["a code that nobody made", async () => ({ code: "A".repeat(22) }), 403],
+    ["a code that nobody made", async () => ({ code: `rcc_${"A".repeat(22)}` }), 403],
     ["what is no code", async () => ({ code: "A" }), 403],
     ["a secret as a code", async () => ({ code: ADMIN_SECRET }), 403],
     ["both", async () => ({ secret: ADMIN_SECRET, code: "A".repeat(22) }), 400],
@@ -579,13 +582,24 @@ describe("the sessions", () => {
   });
 });
 
+describe("an operator with a name", () => {
+  const wish = { name: "session-eve", role: "admin", expiresInSeconds: 3600 };
+
+  it("is made by no session: its secret would be good for longer", async () => {
+    const made = await withCookie(await signedIn(), "POST", "/v1/operators", OWN, wish);
+    expect([made.status, await made.json()]).toMatchObject([403, { reason: "forbidden" }]);
+    const { operators } = (await operator<OperatorsAnswer>("GET", "/v1/operators")).body;
+    expect(operators.map(({ name }) => name)).not.toContain(wish.name);
+  });
+});
+
 describe("a code", () => {
   it("→ is kept as its SHA-256 alone, with who made it and from where, and ends after 10 minutes", async () => {
     const nowMs = Date.now();
     const headers = { authorization: `Bearer ${ADMIN_SECRET}`, "cf-connecting-ip": "203.0.113.8" };
     const response = await send("/v1/session/codes", { method: "POST", headers });
     const { code, expiresAt } = sessionCodeSchema.parse(await response.json());
-    expect(code).toMatch(/^[\w-]{22}$/);
+    expect(code).toMatch(/^rcc_[\w-]{22}$/);
     expect(Math.abs(Date.parse(expiresAt) - nowMs - 600_000)).toBeLessThan(60_000);
     expect(await dump()).not.toContain(code);
     expect((await auditOf("admin secret")).at(-1)).toEqual([
