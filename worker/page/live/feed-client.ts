@@ -113,7 +113,7 @@ export class FeedClient {
     } catch (error) {
       console.warn("the feed begins anew:", error);
       this.#around.forget();
-      this.#gone(null);
+      this.#gone(NOT_READ);
     }
   }
 
@@ -153,6 +153,11 @@ export class FeedClient {
   }
 }
 
+const NOT_READ: AskFault = {
+  reason: "unexpected",
+  message: "what it tells cannot be read (if that does not pass, load the page anew: it may be an old one)",
+  status: 0,
+};
 const NOT_ALLOWED: AskFault = {
   reason: "forbidden",
   message: "the session is not good any more",

@@ -111,10 +111,11 @@ it("after the line is gone it goes on from the cursor", async () => {
 });
 
 it("a message of no protocol → it begins anew, after a wait; late words of the former line are passed over", async () => {
-  const { page, last, lines, taken, pass } = await startedPage();
+  const { page, last, lines, taken, gone, pass } = await startedPage();
   page.cursor = "c1";
   const first = last();
   first.says("message", { data: news("wrong") });
+  expect(gone).toMatchObject([{ reason: "unexpected" }]);
   expect(first.isClosed).toBe(true);
   first.says("message", { data: news("late") });
   first.says("close", { code: 1000 });
