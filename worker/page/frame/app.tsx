@@ -10,6 +10,7 @@ import { usePage } from "../page.ts";
 import { Link } from "../parts/link.tsx";
 import { FaultNotice } from "../parts/notice.tsx";
 import { SignIn } from "./sign-in.tsx";
+import { useLinkCode } from "./link-code.ts";
 import { View } from "./view.tsx";
 
 const TITLES: Readonly<Record<ViewName, string>> = {
@@ -35,6 +36,11 @@ export function App() {
     if (isIn.value) page.live.start();
     else page.live.stop();
   });
+  const code = useLinkCode();
+  useSignalEffect(() => {
+    // Who is in needs none, and after a sign-out none is left that would sign in again.
+    if (isIn.value && code.value !== null) code.value = null;
+  });
   const state = session.session.value;
   if (state.kind === "asking") return <p class="quiet pad">Connecting …</p>;
   if (state.kind === "unknown")
@@ -45,7 +51,7 @@ export function App() {
         again={() => void session.ask()}
       />
     );
-  if (state.kind === "out") return <SignIn ways={state.ways} />;
+  if (state.kind === "out") return <SignIn ways={state.ways} code={code} />;
   return <Frame />;
 }
 

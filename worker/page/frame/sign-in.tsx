@@ -1,18 +1,17 @@
-// The form for who is not signed in. A code in the URL's fragment, which npm start and `rollcall page` print, signs in by
-// itself, and is taken out of the URL at once.
-import { useEffect, useState } from "preact/hooks";
+// The form for who is not signed in. A code of the page's link, which npm start and `rollcall page` print, signs in by itself.
+import { type Signal, useSignalEffect } from "@preact/signals";
+import { useState } from "preact/hooks";
 import type { AskFault } from "../base/api.ts";
 import { usePage } from "../page.ts";
 import type { Session } from "../session/session.ts";
 
-/** `#code=CODE`; null: there is none. The fragment is never sent to a server. */
-function takeCode(): string | null {
-  const code = new URLSearchParams(location.hash.slice(1)).get("code");
-  if (code !== null) history.replaceState(null, "", location.pathname + location.search);
-  return code;
+interface SignInProps {
+  ways: Extract<Session, { kind: "out" }>["ways"];
+  /** Of a link (useLinkCode): taken, and used once. */
+  code: Signal<string | null>;
 }
 
-export function SignIn({ ways }: { ways: Extract<Session, { kind: "out" }>["ways"] }) {
+export function SignIn({ ways, code }: SignInProps) {
   const { session } = usePage();
   const [fault, setFault] = useState<AskFault | null>(null);
   const [isAsking, setAsking] = useState(false);
@@ -23,15 +22,12 @@ export function SignIn({ ways }: { ways: Extract<Session, { kind: "out" }>["ways
     setAsking(false);
     if (!entered.ok) setFault(entered.error);
   };
-  useEffect(() => {
-    const takeAndEnter = () => {
-      const code = takeCode();
-      if (code !== null) void enter({ code });
-    };
-    takeAndEnter();
-    addEventListener("hashchange", takeAndEnter);
-    return () => removeEventListener("hashchange", takeAndEnter);
-  }, []);
+  useSignalEffect(() => {
+    const taken = code.value;
+    if (taken === null) return;
+    code.value = null;
+    void enter({ code: taken });
+  });
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
