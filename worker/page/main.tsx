@@ -1,6 +1,7 @@
 // The page's entry: makes what all views share, and draws.
 import { render } from "preact";
 import { App } from "./frame/app.tsx";
+import { DrawBoundary } from "./frame/draw-boundary.tsx";
 import { openPage, PageProvider } from "./page.ts";
 
 const root = document.querySelector("#page");
@@ -8,7 +9,9 @@ if (!root) throw new Error("index.html has no #page");
 root.replaceChildren();
 render(
   <PageProvider value={openPage(window)}>
-    <App />
+    <DrawBoundary what="The page">
+      <App />
+    </DrawBoundary>
   </PageProvider>,
   root,
 );

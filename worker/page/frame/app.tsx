@@ -7,6 +7,7 @@ import { hrefOf, type ViewName } from "../base/route.ts";
 import { KeysHelp } from "./keys-help.tsx";
 import { ConnectionBanner, ConnectionSign } from "./connection.tsx";
 import { usePage } from "../page.ts";
+import { DrawBoundary } from "./draw-boundary.tsx";
 import { Link } from "../parts/link.tsx";
 import { FaultNotice } from "../parts/notice.tsx";
 import { SignIn } from "./sign-in.tsx";
@@ -99,7 +100,9 @@ function Frame() {
       </header>
       <ConnectionBanner />
       <main id="main" tabIndex={-1}>
-        <View />
+        <DrawBoundary key={title} what="This view">
+          <View />
+        </DrawBoundary>
       </main>
       <Sayings />
       {isHelpOpen.value && <KeysHelp onClose={() => (isHelpOpen.value = false)} />}
