@@ -2,6 +2,10 @@
 // none makes it wider than a phone, and no answer leaves it blank.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Page, Route } from "playwright-core";
+import { ColumnsBuilder } from "../../../shared/fleet/columns.ts";
+import { ALL_FIELDS, allValues } from "../../../shared/fleet/feed-machine.ts";
+import type { FeedMessage } from "../../../shared/protocol/feed.ts";
+import { summaryOf } from "../../worker/support/made-up-fleet.ts";
 import { pagesOfFile } from "./browser.ts";
 import { hasChromium, PHONE } from "./chromium.ts";
 import { type PageWorker, startPageWorker } from "./page-worker.ts";
@@ -64,6 +68,48 @@ async function expectHarmless(page: Page): Promise<void> {
   expect(await page.evaluate(WIDER)).toEqual([]);
 }
 
+const COLUMNS =
+  "name,state,since,conditions,why,version,address,transport,roles,labels,kernel,os,runtime,cpu";
+
+/** As many machines, each with texts that no Worker would let through, and with names that every object has. */
+function hostileFleet(count: number): FeedMessage[] {
+  const text = HOSTILE.join(" ");
+  const rows = new ColumnsBuilder(ALL_FIELDS);
+  for (let index = 0; index < count; index++) {
+    const why = `${index} ${text}`;
+    const conditions = OF_EVERY_OBJECT.map((type) => ({
+      type,
+      status: text,
+      reason: "",
+      message: text,
+      sinceMs: 1,
+    }));
+    const summary = summaryOf(index, {
+      state: (["not-ready", "silent", "blocked"] as const)[index % 3]!,
+      why,
+      phase: OF_EVERY_OBJECT[index % OF_EVERY_OBJECT.length]!,
+      conditions,
+      labels: Object.fromEntries([...OF_EVERY_OBJECT, text].map((name) => [name, text])),
+      capacity: Object.fromEntries([...OF_EVERY_OBJECT, "cpu", "memory"].map((name) => [name, text])),
+    });
+    rows.add(allValues(`machine-${index}`, summary));
+  }
+  const asks = { token: text, machineID: text, systemUUID: text, address: text };
+  const at = new Date(0).toISOString();
+  const pending = Array.from({ length: 200 }, (_, index) => ({
+    ...asks,
+    name: `machine-${index}`,
+    thumbprint: `${index}`,
+    askedAt: at,
+    expiresAt: at,
+    pinned: null,
+  }));
+  return [
+    { type: "hello", resumed: false, why: "" },
+    { type: "snapshot", cursor: "0", rows: count, machines: rows.finish(), isLast: true, pending },
+  ];
+}
+
 describe.skipIf(!hasChromium)("what is hostile", () => {
   const open = pagesOfFile();
   let worker: PageWorker;
@@ -99,6 +145,27 @@ describe.skipIf(!hasChromium)("what is hostile", () => {
       await page.waitForLoadState("networkidle");
       await expectHarmless(page);
     }),
+  );
+
+  it.each([["/"], ["/?view=approvals"], ["/?rows=pages&sort=-why&q=constructor"]])(
+    "texts in all that the feed tells, at %s → are texts",
+    (path) =>
+      open({ url: worker.url, viewport: PHONE }, async ({ page, expectFault }) => {
+        expectFault(/^GET \/v1\/nodes\/\S+ → 404/);
+        await signIn(page, worker.adminSecret);
+        await page.addInitScript(`localStorage.setItem("rollcall.columns", "${COLUMNS}")`);
+        await page.routeWebSocket(/\/v1\/feed/, (feed) => {
+          for (const message of hostileFleet(2000)) feed.send(JSON.stringify(message));
+          feed.onMessage((text) => {
+            if (text === "ping") feed.send("pong");
+          });
+        });
+        await page.goto(path);
+        await page.getByRole("status").getByText("live", { exact: true }).waitFor();
+        await page.waitForLoadState("networkidle");
+        expect(await page.locator("main").innerText()).toContain("onerror");
+        await expectHarmless(page);
+      }),
   );
 
   it.each([
