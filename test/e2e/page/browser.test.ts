@@ -39,15 +39,20 @@ describe.skipIf(!hasChromium)("a page", () => {
     ],
     [
       "adds a script that is inline",
-      'void document.body.append(Object.assign(document.createElement("script"), { textContent: "1" }))',
-      /policy: script-src-elem forbids inline/,
+      'const script = document.createElement("script"); script.append("1"); document.body.append(script)',
+      /policy: (require-trusted-types-for|script-src-elem) forbids/,
+    ],
+    [
+      "makes HTML of a text",
+      'try { document.body.innerHTML = "<b>text</b>"; } catch {}',
+      /policy: require-trusted-types-for forbids/,
     ],
   ])("%s → its test fails, unless it expects that", async (_situation, script, fault) => {
     const run = (isExpected: boolean) =>
       open({ url: worker.url }, async ({ page, expectFault, faults }) => {
         expectFault(/^GET \/v1\/session → /);
         if (isExpected)
-          for (const line of [fault, /^console: .*(Content Security Policy|Fetch API)/]) expectFault(line);
+          for (const line of [fault, /^console: .*(Content Security Policy|Fetch API|Trusted)/]) expectFault(line);
         await page.goto("/");
         await page.evaluate(script);
         await vi.waitFor(() => expect(faults().join("\n")).toMatch(fault), { timeout: 20_000 });

@@ -64,6 +64,10 @@ describe("the policy", () => {
     expect(policy).not.toMatch(/unsafe|data:|blob:|https?:|\*/);
   });
 
+  it("takes no text for HTML or a script, whoever made it", () => {
+    expect(policy).toContain("; require-trusted-types-for 'script'; trusted-types 'none'");
+  });
+
   test.each(["frame-ancestors", "base-uri", "form-action"])(
     "%s, which has no default → 'none'",
     (directive) => {

@@ -41,6 +41,14 @@ export const pageMutants = [
       HEADERS_TEST,
       "nothing unsafe",
     ],
+    [
+      "no text becomes HTML",
+      HEADERS,
+      `"require-trusted-types-for 'script'",`,
+      "",
+      HEADERS_TEST,
+      "takes no text for HTML",
+    ],
     ["no other base of its links", HEADERS, `"base-uri 'none'",`, "", HEADERS_TEST, "base-uri"],
     ["no form that goes elsewhere", HEADERS, `"form-action 'none'",`, "", HEADERS_TEST, "form-action"],
     [
