@@ -42,6 +42,22 @@ export const pageMutants = [
       "nothing unsafe",
     ],
     [
+      "no list of machines' texts is taken for a page",
+      "worker/index.ts",
+      'c.res.headers.set("x-content-type-options", "nosniff");',
+      "",
+      "worker/index.test.ts",
+      "takes no text of a machine's for a page",
+    ],
+    [
+      "a fleet that cannot be read is not asked for at full speed",
+      "worker/page/live/feed-client.ts",
+      "if (isWhole(message)) this.#failures = 0;",
+      "this.#failures = 0;",
+      "worker/page/live/feed-client.test.ts",
+      "told what cannot be read",
+    ],
+    [
       "no text becomes HTML",
       HEADERS,
       `"require-trusted-types-for 'script'",`,
@@ -58,6 +74,24 @@ export const pageMutants = [
       "",
       HEADERS_TEST,
       "nosniff",
+    ],
+  ]),
+  ...mutantsOf("whoever sits down at a browser after an operator", [
+    [
+      "who has signed out leaves nothing of the fleet",
+      "worker/page/live/live-fleet.ts",
+      "this.#view = new FeedView();\n    batch",
+      "batch",
+      "worker/page/live/live-fleet.test.ts",
+      "nothing that was told is known any more",
+    ],
+    [
+      "a browser keeps no answer",
+      "worker/index.ts",
+      'c.res.headers.set("cache-control", "no-store");',
+      "",
+      "worker/index.test.ts",
+      "a browser keeps no copy",
     ],
   ]),
 ];

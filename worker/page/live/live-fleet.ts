@@ -96,8 +96,19 @@ export class LiveFleet {
     this.#client.start();
   }
 
+  /** Nothing stays of what was told: whoever has signed out may leave the page open, and somebody else may sign in. */
   stop(): void {
     this.#client.stop();
+    const gone = [...this.#view.machines.keys()];
+    this.#view = new FeedView();
+    batch(() => {
+      this.#isKnown.value = false;
+      this.#counts.value = {};
+      this.#pending.value = [];
+      this.#outages.value = new Map();
+      this.#lastUpdate.value = { isWhole: true, changed: [], gone };
+      this.#revision.value += 1;
+    });
   }
 
   /** The page is looked at again, or the network is back. */
