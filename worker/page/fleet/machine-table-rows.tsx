@@ -50,7 +50,7 @@ export function MachineRows(props: MachineRowsProps) {
         style={{ minWidth: `${width}rem` }}
       >
         <colgroup>
-          {canSelect && <col style={{ width: `${SELECT_WIDTH}rem` }} />}
+          {canSelect && <col class="fleet-select" style={{ width: `${SELECT_WIDTH}rem` }} />}
           {columns.map(({ name, width }) => (
             <col key={name} style={width === undefined ? {} : { width: `${width}rem` }} />
           ))}

@@ -8,6 +8,9 @@ import { type RowWindow, rowWindow } from "./windowing.ts";
 const USUAL_ROW = 36;
 const USUAL_VIEW = 900;
 
+/** On paper nobody scrolls: the first rows are on it. More than these nobody reads there. */
+const ON_PAPER = 1000;
+
 /** `body`: around the rows; `scroller`: what may be scrolled around it, beside the page itself. */
 export function useRowWindow(
   body: RefObject<HTMLElement | null>,
@@ -18,6 +21,10 @@ export function useRowWindow(
   const shown = useSignal({ from: 0, to: 0, rowHeight: USUAL_ROW });
   const rows = useRef(count);
   rows.current = count;
+  const windowOf = (count: number): RowWindow =>
+    matchMedia("print").matches
+      ? { from: 0, to: Math.min(count, ON_PAPER) }
+      : rowWindow({ count, ...seen.current });
   useLayoutEffect(() => {
     const look = () => {
       if (!body.current || !scroller.current) return;
@@ -27,7 +34,7 @@ export function useRowWindow(
       const visible = Math.max(0, Math.min(innerHeight, around.bottom) - top);
       const row = body.current.querySelector("tr[data-index]")?.getBoundingClientRect().height;
       seen.current = { above: top - list.top, visible, rowHeight: row ?? seen.current.rowHeight };
-      const next = rowWindow({ count: rows.current, ...seen.current });
+      const next = windowOf(rows.current);
       const { from, to, rowHeight } = shown.peek();
       if (from !== next.from || to !== next.to || rowHeight !== seen.current.rowHeight)
         shown.value = { ...next, rowHeight: seen.current.rowHeight };
@@ -39,12 +46,15 @@ export function useRowWindow(
     sizes.observe(document.documentElement);
     addEventListener("scroll", look, { capture: true, passive: true });
     addEventListener("resize", look);
+    const paper = matchMedia("print");
+    paper.addEventListener("change", look);
     return () => {
       sizes.disconnect();
       removeEventListener("scroll", look, { capture: true });
       removeEventListener("resize", look);
+      paper.removeEventListener("change", look);
     };
   }, []);
   void shown.value;
-  return { ...rowWindow({ count, ...seen.current }), rowHeight: seen.current.rowHeight };
+  return { ...windowOf(count), rowHeight: seen.current.rowHeight };
 }
