@@ -48,6 +48,8 @@ export interface DiagnosisInput {
   live: FeedMachine | null;
   /** All that is known of it, as of the last answer; null: there was none yet. */
   whole: WholeNode | null;
+  /** When `whole` came, in milliseconds since 1970; 0: it has not. */
+  answeredMs: number;
   neighbours: MachineNeighbours | null;
   /** Does another machine ask for its name? */
   isContested: boolean;

@@ -58,7 +58,7 @@ export function useMachine(name: string): WatchedMachine {
   }, [change]);
   const answeredMs = useMemo(() => (whole ? page.clock.peek() : 0), [whole]);
   const diagnosis = useMemo(
-    () => diagnose({ name, live, whole, neighbours, isContested }),
+    () => diagnose({ name, live, whole, answeredMs, neighbours, isContested }),
     [change, whole, neighbours, isContested],
   );
   return {

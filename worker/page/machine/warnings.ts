@@ -80,9 +80,13 @@ function withheld({ live, whole }: DiagnosisFacts): DiagnosisWarning[] {
   );
 }
 
-function waitingEvents({ whole, state }: DiagnosisFacts): DiagnosisWarning[] {
-  const { waiting = 0 } = whole?.outbox ?? {};
-  if (waiting === 0 || state === "cluster-unreachable") return [];
+/** Events are sent some seconds after what they tell of: only those that wait for longer say that something is wrong. */
+const EVENTS_WAIT_MS = 60_000;
+
+function waitingEvents({ whole, answeredMs, state }: DiagnosisFacts): DiagnosisWarning[] {
+  const { waiting = 0, oldest = null } = whole?.outbox ?? {};
+  if (waiting === 0 || oldest === null || state === "cluster-unreachable") return [];
+  if (answeredMs - Date.parse(oldest) < EVENTS_WAIT_MS) return [];
   return warn(
     `${waiting === 1 ? "One event waits" : `${waiting} events wait`} for the apiserver.`,
     "They are sent by themselves; where it stays so, `rollcall status` says what is wrong with the apiserver.",

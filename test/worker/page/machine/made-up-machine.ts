@@ -76,6 +76,7 @@ export function diagnosisInput(change: Partial<DiagnosisInput> = {}): DiagnosisI
     whole: knownMachine(),
     neighbours: null,
     isContested: false,
+    answeredMs: 0,
     ...change,
   };
 }

@@ -4,6 +4,9 @@ import { diagnose } from "../../../../worker/page/machine/diagnosis.ts";
 import type { DiagnosisInput, DiagnosisWarning } from "../../../../worker/page/machine/diagnosis-types.ts";
 import { diagnosisInput, feedMachine, knownMachine } from "./made-up-machine.ts";
 
+const OLDEST = "2026-01-01T12:00:00.000Z";
+const WAITED_MS = Date.parse("2026-01-01T12:01:00.000Z");
+
 const warnings = (change: Partial<DiagnosisInput>) => diagnose(diagnosisInput(change))?.warnings ?? [];
 
 test.each<[situation: string, change: Partial<DiagnosisInput>, said: Partial<DiagnosisWarning>]>([
@@ -45,12 +48,12 @@ test.each<[situation: string, change: Partial<DiagnosisInput>, said: Partial<Dia
   ],
   [
     "one event waits",
-    { whole: knownMachine({ outbox: { waiting: 1, oldest: "x", dropped: 0 } }) },
+    { whole: knownMachine({ outbox: { waiting: 1, oldest: OLDEST, dropped: 0 } }), answeredMs: WAITED_MS },
     { text: "One event waits for the apiserver." },
   ],
   [
     "events wait",
-    { whole: knownMachine({ outbox: { waiting: 3, oldest: "x", dropped: 0 } }) },
+    { whole: knownMachine({ outbox: { waiting: 3, oldest: OLDEST, dropped: 0 } }), answeredMs: WAITED_MS },
     { text: "3 events wait for the apiserver." },
   ],
   [
@@ -75,11 +78,23 @@ it("a machine that is well → none", () => {
 it("the cluster cannot be written → that events wait is no news", () => {
   const live = feedMachine({ state: "cluster-unreachable", phase: "apiserver unreachable" });
   expect(
-    warnings({ live, whole: knownMachine({ outbox: { waiting: 3, oldest: "x", dropped: 0 } }) }),
+    warnings({
+      live,
+      whole: knownMachine({ outbox: { waiting: 3, oldest: OLDEST, dropped: 0 } }),
+      answeredMs: WAITED_MS,
+    }),
   ).toEqual([]);
 });
 
 it("one who asks for its name comes first", () => {
   const said = warnings({ isContested: true, live: feedMachine({ isUnschedulable: true, skewMs: 90_000 }) });
   expect(said.map(({ link }) => link)).toEqual(["approvals", undefined, undefined]);
+});
+
+test.each([
+  ["just sent", WAITED_MS - 60_000],
+  ["not yet a minute", WAITED_MS - 1],
+])("events wait, %s → nothing is wrong", (_situation, answeredMs) => {
+  const whole = knownMachine({ outbox: { waiting: 3, oldest: OLDEST, dropped: 0 } });
+  expect(warnings({ whole, answeredMs })).toEqual([]);
 });
