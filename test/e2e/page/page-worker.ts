@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startApiserver } from "../../../infra/local/apiserver/serve.ts";
 import { mintToken } from "../../../infra/local/admin.ts";
+import { tokenAdmin } from "../../../infra/local/kube-admin.ts";
 import { ROOT, temporaryFolder } from "../local-cluster.ts";
 import { randomSecret, sha256 } from "../local-worker.ts";
 import { type OwnWorker, startOwnWorker } from "../own-worker.ts";
@@ -27,6 +28,8 @@ export interface PageWorker extends Pick<OwnWorker, "adminSecret" | "rollcall">,
   changeIndex: (count: number) => Promise<void>;
   /** The machine's memory is short, or is again enough. */
   pressure: (name: string, isUnder: boolean) => Promise<void>;
+  /** Somebody deletes its Node. */
+  deleteNode: (name: string) => Promise<void>;
   /** No browser reaches anything any more, or the feed alone, until `restore`. */
   cut: Wire["cut"];
   cutFeed: Wire["cutFeed"];
@@ -70,6 +73,11 @@ export async function startPageWorker({
     viewSecret,
     rollcall: worker.rollcall,
     pressure: (name, isUnder) => machines.fault(name, isUnder ? "memory pressure" : undefined),
+    async deleteNode(name) {
+      if (!cluster) throw new Error("there is no cluster");
+      const admin = tokenAdmin(cluster.kubeUrl, cluster.kubeCa, cluster.kubeToken);
+      await admin({ method: "DELETE", path: `/api/v1/nodes/${name}` });
+    },
     async fillIndex(count) {
       for (let from = 0; from < count; from += AT_ONCE)
         await done(`${worker.url}/fill/${from}/${Math.min(from + AT_ONCE, count)}/${count}`);

@@ -1,0 +1,44 @@
+// How a page looks, as its test asks for it: what the browser has computed. No test of its own.
+import type { Page } from "playwright-core";
+
+/** The computed value of a property of the first element that matches: `grayscale(1)`. */
+export function styleOf(page: Page, selector: string, property: string): Promise<string> {
+  return page.evaluate<string>(
+    `getComputedStyle(document.querySelector(${JSON.stringify(selector)})).getPropertyValue(${JSON.stringify(property)})`,
+  );
+}
+
+/** By how many pixels the page is wider than the screen: 0, or somebody has to scroll sideways. */
+export function tooWide(page: Page): Promise<number> {
+  return page.evaluate<number>("Math.max(0, document.documentElement.scrollWidth - innerWidth)");
+}
+
+/** What moves, or would when it changes: `button.primary transition 0.2s`. */
+export function moving(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`[...document.querySelectorAll("*")].flatMap((element) => {
+    const { transitionDuration, animationName, animationDuration, scrollBehavior } = getComputedStyle(element);
+    const name = element.localName + "." + element.getAttribute("class");
+    return [
+      ...(/[1-9]/.test(transitionDuration) ? [name + " transition " + transitionDuration] : []),
+      ...(animationName === "none" ? [] : [name + " animation " + animationName + " " + animationDuration]),
+      ...(scrollBehavior === "smooth" ? [name + " scrolls smoothly"] : []),
+    ];
+  })`);
+}
+
+/** The texts of a column of the fleet's table, of the rows that are drawn. */
+export function columnOf(page: Page, column: string): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll("tbody .fleet-cell-${column}")].map(({ textContent }) => textContent.trim())`,
+  );
+}
+
+/** What has the focus: its role or element, and its name: `button Act on it …`. */
+export function focused(page: Page): Promise<string> {
+  return page.evaluate<string>(`(() => {
+    const { activeElement: at } = document;
+    if (!at || at === document.body) return "";
+    const name = at.getAttribute("aria-label") ?? at.labels?.[0]?.textContent ?? at.textContent;
+    return (at.getAttribute("role") ?? at.localName) + " " + name.trim().replace(/\\s+/g, " ");
+  })()`);
+}

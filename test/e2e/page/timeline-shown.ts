@@ -1,0 +1,70 @@
+// A machine's timeline as the page shows it: the lines of its table, and the bands that are drawn, as times. No test of its own.
+import type { Page } from "playwright-core";
+
+export interface TimelineLine {
+  /** Milliseconds since 1970. */
+  fromMs: number;
+  /** null: it has no duration; undefined: it is so still. */
+  toMs: number | null | undefined;
+  /** `MemoryPressure: True`, `reboot` */
+  what: string;
+  text: string;
+}
+
+/** Of the table, which has to be open; the browser's zone has to be UTC. */
+export async function linesOf(page: Page): Promise<TimelineLine[]> {
+  const rows = await page.evaluate<string[][]>(
+    `[...document.querySelectorAll('[aria-label="Bands and marks"] tbody tr')].map(({ cells }) => [...cells].map(({ textContent }) => textContent))`,
+  );
+  return rows.map(([from = "", to = "", what = "", text = ""]) => ({
+    fromMs: momentOf(from),
+    toMs: to === "–" ? null : to === "still so" ? undefined : momentOf(to),
+    what,
+    text,
+  }));
+}
+
+/** `22 Nov 14:03:09`, `22 Nov 14:03:09 (28m)`, of this year. */
+function momentOf(text: string): number {
+  const [, day, clock] = /^(\d+ \w+) ([\d:]+)/.exec(text) ?? [];
+  return Date.parse(`${day} ${new Date().getUTCFullYear()} ${clock} UTC`);
+}
+
+export interface ShownBand {
+  /** `good`, `bad`, `silent`, … */
+  look: string;
+  fromMs: number;
+  toMs: number;
+}
+
+/** Of one row, in order; `window`: what the row shows. Its name is the row's: `State`. */
+export async function bandsOf(
+  page: Page,
+  name: string,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): Promise<ShownBand[]> {
+  const drawn = await page.evaluate<{ look: string; x: number; width: number; of: number }[]>(
+    `[...document.querySelectorAll(".timeline-row")]
+      .filter((row) => row.querySelector(".timeline-name")?.textContent === ${JSON.stringify(name)})
+      .flatMap((row) => [...row.querySelectorAll("rect.band")].map((band) => ({
+        look: /look-([\\w-]+)/.exec(band.getAttribute("class"))[1],
+        x: band.x.baseVal.value,
+        width: band.width.baseVal.value,
+        of: band.ownerSVGElement.width.baseVal.value,
+      })))`,
+  );
+  const timeAt = (x: number, of: number) => fromMs + (x / of) * (toMs - fromMs);
+  return drawn.map(({ look, x, width, of }) => ({
+    look,
+    fromMs: timeAt(x, of),
+    toMs: timeAt(x + width, of),
+  }));
+}
+
+/** How bands look in the middle half of a time: what begins or ends with it is not of it. */
+export function during(bands: readonly ShownBand[], { fromMs, toMs }: TimelineLine): string[] {
+  const quarter = ((toMs ?? Date.now()) - fromMs) / 4;
+  return bands
+    .filter((band) => band.fromMs < fromMs + 3 * quarter && band.toMs > fromMs + quarter)
+    .map(({ look }) => look);
+}
