@@ -95,7 +95,7 @@ it.each([
 it.each(["/v1/machines?format=csv", "/v1/session", "/v1/nobody's"])(
   "%s → a browser keeps no copy, and takes no text of a machine's for a page",
   async (path) => {
-    const { headers } = await send(path);
+    const { headers } = await send(path, {});
     expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual([
       "no-store",
       "nosniff",

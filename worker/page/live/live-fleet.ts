@@ -34,7 +34,7 @@ const NOTHING: FeedUpdate = { isWhole: false, changed: [], gone: [] };
 const LIVE: FeedConnection = { kind: "live" };
 
 export class LiveFleet {
-  readonly #view = new FeedView();
+  #view = new FeedView();
   readonly #client: FeedClient;
   readonly #revision = signal(0);
   readonly #lastUpdate = signal(NOTHING);

@@ -6,6 +6,7 @@ import { ALL_FIELDS, allValues } from "../../../../shared/fleet/feed-machine.ts"
 import type { FeedMessage } from "../../../../shared/protocol/feed.ts";
 import { success } from "../../../../shared/result.ts";
 import type { Ask } from "../../../../worker/page/base/api.ts";
+import type { PageSocket, PageSocketEvent } from "../../../../worker/page/live/feed-client.ts";
 import { LiveFleet } from "../../../../worker/page/live/live-fleet.ts";
 import { summaryOf } from "../../support/made-up-fleet.ts";
 
@@ -13,27 +14,33 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-class FakeSocket extends EventTarget {
-  readonly readyState = 1;
-  send(): void {}
-  close(): void {}
-  hears(message: FeedMessage): void {
-    this.dispatchEvent(new MessageEvent("message", { data: JSON.stringify(message) }));
-  }
+function fakeSocket() {
+  const listeners: ((event: PageSocketEvent) => void)[] = [];
+  const socket: PageSocket = {
+    readyState: 1,
+    send() {},
+    close() {},
+    addEventListener: (type, listen) => void (type === "message" && listeners.push(listen)),
+  };
+  const hears = (message: FeedMessage) =>
+    listeners.forEach((listen) => listen({ data: JSON.stringify(message) }));
+  return { socket, hears };
 }
 
 it("whoever looked has signed out → nothing that was told is known any more", async () => {
   vi.stubGlobal("performance", { mark: () => undefined, measure: () => undefined });
-  const socket = new FakeSocket();
+  const { socket, hears } = fakeSocket();
   const paths: string[] = [];
   const fleet = new LiveFleet({
     ask: (async () => success({ ticket: "t", expiresAt: "" })) as Ask,
     openSocket: (path) => {
       paths.push(path);
-      return socket as unknown as WebSocket;
+      return socket;
     },
     clock: signal(Date.now()),
+    isSeen: () => true,
     random: () => 1,
+    later: () => () => {},
   });
   const rows = new ColumnsBuilder(ALL_FIELDS);
   rows.add(allValues("edge-1", summaryOf(1)));
@@ -41,8 +48,8 @@ it("whoever looked has signed out → nothing that was told is known any more", 
 
   fleet.start();
   await vi.waitFor(() => expect(paths).toEqual(["/v1/feed"]));
-  socket.hears({ type: "hello", resumed: false, why: "" });
-  socket.hears({ type: "snapshot", cursor: "0", rows: 1, machines: rows.finish(), isLast: true });
+  hears({ type: "hello", resumed: false, why: "" });
+  hears({ type: "snapshot", cursor: "0", rows: 1, machines: rows.finish(), isLast: true });
   expect(known()).toEqual([1, true, { ready: 1 }, 1]);
 
   fleet.stop();
