@@ -52,7 +52,8 @@ describe.skipIf(!hasChromium)("a page", () => {
       open({ url: worker.url }, async ({ page, expectFault, faults }) => {
         expectFault(/^GET \/v1\/session → /);
         if (isExpected)
-          for (const line of [fault, /^console: .*(Content Security Policy|Fetch API|Trusted)/]) expectFault(line);
+          for (const line of [fault, /^console: .*(Content Security Policy|Fetch API|Trusted)/])
+            expectFault(line);
         await page.goto("/");
         await page.evaluate(script);
         await vi.waitFor(() => expect(faults().join("\n")).toMatch(fault), { timeout: 20_000 });

@@ -169,6 +169,13 @@ describe("who signs in", () => {
     expect(await sessions()).toHaveLength(1);
   });
 
+  it("at once, from several browsers, with a code → one has it", async () => {
+    const code = await madeCode();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => posted({ code })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(403)]);
+    expect(await sessions()).toHaveLength(1);
+  });
+
   it("where others have all sessions → 429", async () => {
     const insert = "INSERT INTO sessions VALUES (?, 'x', 'view', ?, 0, ?, '', '')";
     await runInDurableObject(registry(env), (_, { storage: { sql } }) => {
