@@ -3,7 +3,8 @@
 import * as z from "zod/mini";
 import { PHASE_EXPLANATIONS, STATE_EXPLANATIONS } from "../../shared/fleet/explanations.ts";
 import type { HistoryEntry, WholeNode } from "../../shared/protocol/operator-answers.ts";
-import { isWell, paintOf } from "./fleet/machine-list.ts";
+import { isWell } from "../../shared/fleet/well-conditions.ts";
+import { paintOf } from "./fleet/machine-list.ts";
 import { ageOf } from "./render/age.ts";
 import type { Paint } from "./render/screen.ts";
 import { type Shown, textOf } from "./render/shown.ts";

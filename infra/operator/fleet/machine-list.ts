@@ -1,4 +1,5 @@
 // Machines as a list: what needs somebody first, with a line of counts above. Pure.
+import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import { ageOf } from "../render/age.ts";
@@ -34,10 +35,6 @@ interface MachineColumn extends TableColumn<PartialMachine> {
 
 const internalIp = ({ addresses = [] }: PartialMachine) =>
   addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
-
-/** Is a condition as it should be? */
-export const isWell = ({ type, status }: { type: string; status: string }) =>
-  status === (type === "Ready" ? "True" : "False");
 
 /** Those that are not as they should be: `MemoryPressure,Ready=False` */
 const offConditions = (conditions: FleetMachine["conditions"]) =>

@@ -61,8 +61,16 @@ export const CELLS: Readonly<Record<FleetColumnName, (machine: FeedMachine) => C
 
 /** The first of them, and how many more: their words are as long as they are. */
 function Amiss({ machine: { conditions, why } }: { machine: FeedMachine }) {
-  const [first, ...more] = amissConditions(conditions);
+  const amiss = amissConditions(conditions);
+  const [first, ...more] = amiss;
   if (!first) return null;
+  // So it is with all silent machines: which ones they are says nothing.
+  if (more.length > 0 && amiss.every(({ status }) => status === "Unknown"))
+    return (
+      <span class="fleet-condition fleet-condition-Unknown" title={amiss.map(conditionText).join(", ")}>
+        {amiss.length} unknown
+      </span>
+    );
   const means = first.type === "Ready" && why !== "" ? why : CONDITION_EXPLANATIONS[first.type]?.means;
   return (
     <>

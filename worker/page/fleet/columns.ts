@@ -1,5 +1,5 @@
 // The table's columns: what they are called, what they are ordered by, and which of them are shown. Draws nothing.
-import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
+import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
 import { isRoleLabel } from "../../../shared/kubernetes/roles.ts";
 import type { FleetSort } from "./fleet-query.ts";
 
@@ -137,22 +137,9 @@ export interface AmissCondition {
   status: string;
 }
 
-/** Well where it is False, as rollcall's own but Ready are. */
-const isOfTrouble = (type: string) =>
-  type !== "Ready" && (type === "DropInsFailed" || Object.hasOwn(CONDITION_EXPLANATIONS, type));
-
-/**
- * Conditions that are not as they should be. Ready is the last where it is unknown, as all silent machines have it, and
- * else the first. One that nobody here knows is amiss where its status is not known.
- */
+/** Those that are not as they should be. What is unknown comes last, and of that Ready, as all silent machines have it. */
 export function amissConditions(conditions: Readonly<Record<string, string>>): AmissCondition[] {
-  return Object.entries(conditions)
-    .filter(([type, status]) => {
-      if (type === "Ready") return status !== "True";
-      return isOfTrouble(type) ? status !== "False" : status === "Unknown";
-    })
-    .map(([type, status]) => ({ type, status }))
-    .sort((a, b) => rankOf(a) - rankOf(b) || (a.type < b.type ? -1 : 1));
+  return wrongConditions(conditions).sort((a, b) => rankOf(a) - rankOf(b));
 }
 
 function rankOf({ type, status }: AmissCondition): number {

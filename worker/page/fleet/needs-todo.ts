@@ -5,9 +5,9 @@ import {
   PHASE_EXPLANATIONS,
   STATE_EXPLANATIONS,
 } from "../../../shared/fleet/explanations.ts";
+import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { MachineGroup } from "./needs-list.ts";
-import { wrongConditions } from "./needs-words.ts";
 
 /** Never "". */
 export function todoOf(group: MachineGroup, machine: FeedMachine): string {
@@ -28,5 +28,5 @@ const explanation = (table: Readonly<Record<string, Explanation | undefined>>, k
 /** A Node that is registered is not ready by a condition; another one by its phase. */
 function ofNotReady(machine: FeedMachine): Explanation | undefined {
   if (machine.phase !== "registered") return explanation(PHASE_EXPLANATIONS, machine.phase);
-  return explanation(CONDITION_EXPLANATIONS, wrongConditions(machine)[0] ?? null);
+  return explanation(CONDITION_EXPLANATIONS, wrongConditions(machine.conditions)[0]?.type ?? null);
 }

@@ -1,4 +1,5 @@
 // What the view says of what needs somebody: headings, why, what to do. Pure.
+import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
@@ -35,18 +36,9 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 export function whyOf(group: MachineGroup, machine: FeedMachine): string {
   if (group === "skewed") return skewText(machine.skewMs);
   if (machine.why !== "") return machine.why;
-  const [wrong] = wrongConditions(machine);
-  if (group === "not-ready" && wrong) return `${wrong} is ${machine.conditions[wrong]}`;
+  const [wrong] = wrongConditions(machine.conditions);
+  if (group === "not-ready" && wrong) return `${wrong.type} is ${wrong.status}`;
   return group === "silent" ? "nothing is heard of it" : `its state is ${machine.state}`;
-}
-
-/** True is good of Ready, and of the others bad. What a drop-in has set, nobody knows. */
-const CONDITIONS = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
-
-/** Names of conditions that are not as they should be; Ready comes first. */
-export function wrongConditions({ conditions }: Pick<FeedMachine, "conditions">): string[] {
-  const isWrong = (type: string) => (type === "Ready") !== (conditions[type] === "True");
-  return CONDITIONS.filter((type) => type in conditions && isWrong(type));
 }
 
 /** `its clock is 3m20s ahead` */

@@ -1,4 +1,5 @@
 // A machine's conditions as they are shown: what was decided last, with what the apiserver has beside it. Pure.
+import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 
 export interface ConditionRow {
@@ -10,10 +11,6 @@ export interface ConditionRow {
   since: string | null;
   isWell: boolean;
 }
-
-/** Ready should be True; all others say that something is wrong. */
-export const isWellCondition = ({ type, status }: { type: string; status: string }): boolean =>
-  status === (type === "Ready" ? "True" : "False");
 
 type Known = Partial<Record<keyof ConditionRow, unknown>> & { lastTransitionTime?: unknown };
 
@@ -34,7 +31,7 @@ export function conditionRows(whole: Pick<WholeNode, "conditions" | "summary" | 
       message: text(decided?.message ?? same.find((each) => each?.message)?.message),
       since:
         text(index?.status === status ? index.since : "") || text(same.at(-1)?.lastTransitionTime) || null,
-      isWell: isWellCondition({ type, status }),
+      isWell: isWell({ type, status }),
     };
   });
   const rank = (row: ConditionRow) => (row.isWell ? 2 : 0) + (row.type === "Ready" ? 0 : 1);

@@ -1,4 +1,5 @@
 // A machine's timeline as the Worker answers it, made ready to be drawn: times in milliseconds, in order. Draws nothing. Pure.
+import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 
 /** From, to: milliseconds since 1970. */
@@ -90,14 +91,11 @@ const LOOK_OF_STATE: Readonly<Record<string, BandLook>> = {
   pending: "waiting",
   revoked: "off",
 };
-/** Conditions of which True is what one wants; every other one is a problem where it is True, as kubectl takes them. */
-const GOOD_WHEN_TRUE: ReadonlySet<string> = new Set(["Ready"]);
-
 export function lookOf(track: string, status: string): BandLook {
   if (status === SILENT_STATUS) return "silent";
   if (track === STATE_TRACK_NAME) return LOOK_OF_STATE[status] ?? "unknown";
   if (status !== "True" && status !== "False") return "unknown";
-  return (status === "True") === GOOD_WHEN_TRUE.has(track) ? "good" : "bad";
+  return isWell({ type: track, status }) ? "good" : "bad";
 }
 
 export const LOOK_WORDS: Readonly<Record<BandLook, string>> = {

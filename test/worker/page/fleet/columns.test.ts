@@ -46,9 +46,9 @@ describe("conditions that are not as they should be", () => {
     [{ MemoryPressure: "True", Ready: "Unknown" }, "MemoryPressure, Ready unknown"],
     [{ DiskPressure: "Unknown", Ready: "Unknown" }, "DiskPressure unknown, Ready unknown"],
     [{ NetworkUnavailable: "True", DropInsFailed: "True" }, "DropInsFailed, NetworkUnavailable"],
-    [{ GpuHealthy: "True", GpuFailed: "False" }, ""],
-    [{ GpuHealthy: "Unknown" }, "GpuHealthy unknown"],
-    [{ toString: "True" }, ""],
+    [{ RaidDegraded: "True", GpuFailed: "False" }, "RaidDegraded"],
+    [{ RaidDegraded: "Unknown" }, "RaidDegraded unknown"],
+    [{ toString: "False" }, ""],
   ])("%j", (conditions, expected) => {
     expect(amissConditions(conditions).map(conditionText).join(", ")).toBe(expected);
   });

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { CONDITION_EXPLANATIONS } from "../../../../shared/fleet/explanations.ts";
 import type { FeedMachine } from "../../../../shared/fleet/feed-view.ts";
 import { PHASES } from "../../../../shared/protocol/answers.ts";
 import type { MachineGroup } from "../../../../worker/page/fleet/needs-list.ts";
 import { todoOf } from "../../../../worker/page/fleet/needs-todo.ts";
-import { wrongConditions } from "../../../../worker/page/fleet/needs-words.ts";
 import { feedMachine } from "./feed-machines.ts";
 
 describe("what to do about it", () => {
@@ -38,10 +36,4 @@ describe("what to do about it", () => {
     const machine = feedMachine("edge-1", { state: "blocked", phase });
     expect(todoOf("blocked", machine)).not.toContain("NAME");
   });
-});
-
-it("each condition that is explained can be what is wrong", () => {
-  const names = Object.keys(CONDITION_EXPLANATIONS);
-  const conditions = Object.fromEntries(names.map((type) => [type, type === "Ready" ? "False" : "True"]));
-  expect(wrongConditions({ conditions })).toEqual(names);
 });

@@ -9,7 +9,6 @@ import {
   skewText,
   textAndCode,
   whyOf,
-  wrongConditions,
 } from "../../../../worker/page/fleet/needs-words.ts";
 import { feedMachine, pendingMachine } from "./feed-machines.ts";
 
@@ -40,18 +39,6 @@ describe("why a machine needs somebody", () => {
     [-14_400_000, "its clock is 4h behind"],
   ])("a clock that is %d ms ahead: %s", (skewMs, text) => {
     expect(skewText(skewMs)).toBe(text);
-  });
-});
-
-describe("conditions that are not as they should be", () => {
-  it.each<[Record<string, string>, string[]]>([
-    [{ Ready: "True", MemoryPressure: "False" }, []],
-    [{ MemoryPressure: "True", Ready: "False" }, ["Ready", "MemoryPressure"]],
-    [{ MemoryPressure: "Unknown", Ready: "True" }, []],
-    // Nobody knows what of a drop-in's is good.
-    [{ FanBroken: "True", Ready: "True" }, []],
-  ])("%j", (conditions, wrong) => {
-    expect(wrongConditions({ conditions })).toEqual(wrong);
   });
 });
 
