@@ -7,7 +7,7 @@ import { shortDuration } from "../base/relative-time.ts";
 import { Link } from "../parts/link.tsx";
 import { StateWord } from "../parts/state-word.tsx";
 import { Time } from "../parts/time.tsx";
-import { amountOf, bytesText } from "./amount.ts";
+import { amountOf, bytesText } from "../base/amounts.ts";
 import { amissConditions, conditionText, type FleetColumnName, ownLabels, rolesOf } from "./columns.ts";
 
 const NOT_KNOWN = "–";

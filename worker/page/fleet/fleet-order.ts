@@ -2,7 +2,7 @@
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { addressKey, versionKey } from "../../../shared/fleet/sort-keys.ts";
 import { URGENCY } from "../../../shared/fleet/state.ts";
-import { amountOf } from "./amount.ts";
+import { amountOf } from "../base/amounts.ts";
 import type { FleetSort } from "./fleet-query.ts";
 
 export type SortKey = string | number;

@@ -1,7 +1,8 @@
 // What a machine is made of and runs, in rows: out of its facts, its summary and its Node, whichever has it. Pure.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
-import { bytesText, quantityWords } from "./room.ts";
+import { bytesText } from "../base/amounts.ts";
+import { quantityWords } from "./room.ts";
 
 /** As far as a Node is shown. */
 export interface ShownNodeObject {

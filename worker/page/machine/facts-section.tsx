@@ -1,7 +1,7 @@
 // What a machine is made of and runs, its addresses, its resources, its images.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import { bytesText } from "../base/amounts.ts";
 import { addressRows, factRows, imageRows, type ImageRow, resourceRows } from "./fact-rows.ts";
-import { bytesText } from "./room.ts";
 import { Fold, Nothing, Pairs, Section } from "./section.tsx";
 
 export function FactsSection({ whole }: { whole: WholeNode }) {

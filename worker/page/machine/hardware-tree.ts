@@ -1,5 +1,5 @@
 // The inventory as a tree of names and texts, whatever a machine's shim has in it. Pure.
-import { bytesText } from "./room.ts";
+import { bytesText } from "../base/amounts.ts";
 
 export interface HardwareBranch {
   name: string;

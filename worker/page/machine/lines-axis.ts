@@ -1,41 +1,6 @@
-// Amounts in words, and the ticks beside a line. Pure.
+// The ticks beside a line, and what its last amount comes to, in a sentence. Pure.
+import { amountScale, amountText, type AmountUnit, digits } from "../base/amounts.ts";
 import type { LineSubject } from "./lines-data.ts";
-
-type Unit = LineSubject["unit"];
-
-const BYTES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-const COUNTS = ["", "million", "billion", "trillion"];
-
-interface AmountScale {
-  factor: number;
-  word: string;
-}
-
-/** Of bytes the largest unit of which there is one; counts are said digit by digit up to a million. */
-function scaleOf(amount: number, unit: Unit): AmountScale {
-  const words = unit === "bytes" ? BYTES : COUNTS;
-  const factorOf = (power: number) =>
-    unit === "bytes" ? 1024 ** power : power === 0 ? 1 : 1000 ** (power + 1);
-  let power = 0;
-  while (power < words.length - 1 && Math.abs(amount) >= factorOf(power + 1)) power += 1;
-  const word = words[power] ?? "";
-  return { factor: factorOf(power), word: word && ` ${word}` };
-}
-
-/** `412 MiB`, `2.3 million`, `31,204` */
-export function amountText(amount: number, unit: Unit): string {
-  const { factor, word } = scaleOf(amount, unit);
-  return `${digits(amount / factor)}${word}`;
-}
-
-/** Three that count, and all those before the point. */
-function digits(value: number): string {
-  const size = Math.abs(value);
-  const decimals = Number.isInteger(value) || size >= 100 ? 0 : size >= 10 ? 1 : 2;
-  const text = value.toFixed(decimals);
-  const short = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
-  return short.replace(/\B(?=(\d{3})+$)/, ",");
-}
 
 export interface AmountTick {
   amount: number;
@@ -43,9 +8,9 @@ export interface AmountTick {
 }
 
 /** About `wanted` ticks from 0 up to `top`, at 1, 2 or 5 of a power of ten of the unit that `top` is said in. */
-export function amountTicks(top: number, unit: Unit, wanted: number): AmountTick[] {
+export function amountTicks(top: number, unit: AmountUnit, wanted: number): AmountTick[] {
   if (!(top > 0)) return [{ amount: 0, text: "0" }];
-  const { factor, word } = scaleOf(top, unit);
+  const { factor, word } = amountScale(top, unit);
   const rough = top / factor / Math.max(1, wanted);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 5, 10].find((each) => each * power >= rough) ?? 10) * power;

@@ -1,11 +1,12 @@
 // Samples as lines: where they stop, between which amounts they lie, and in which words. Pure.
+import type { AmountUnit } from "../base/amounts.ts";
 import type { TimeWindow } from "./timeline-data.ts";
 
 /** What one chart shows. */
 export interface LineSubject {
   signal: string;
   title: string;
-  unit: "bytes" | "count";
+  unit: AmountUnit;
   /** The condition that too little of it causes, and its words in a sentence. */
   condition: string;
   pressure: string;

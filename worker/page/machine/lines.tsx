@@ -1,8 +1,9 @@
 // What a machine had left, as lines below its bands: one chart for each signal, on the same axis of time.
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
+import { amountText, type AmountUnit } from "../base/amounts.ts";
 import { usePage } from "../page.ts";
-import { amountSentence, amountText, amountTicks, topOf } from "./lines-axis.ts";
+import { amountSentence, amountTicks, topOf } from "./lines-axis.ts";
 import { type ChartContent, lineChart, redraw } from "./lines-chart.ts";
 import {
   type DrawnLine,
@@ -87,7 +88,7 @@ function Line({ subject, timeline, ink }: LineProps) {
   );
 }
 
-function AtPointer({ line, unit }: { line: DrawnLine; unit: LineSubject["unit"] }) {
+function AtPointer({ line, unit }: { line: DrawnLine; unit: AmountUnit }) {
   const { pointerX, window, width, nowMs } = useBoard();
   const x = pointerX.value;
   const near = x === null ? null : sampleNear(line, timeAt(x, window, width));

@@ -1,6 +1,7 @@
 // What is left of memory, disk and process IDs, as bars with the thresholds below which pods would be evicted.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import { amountText, type RoomRow, roomRows, type RoomThreshold } from "./room.ts";
+import { amountText } from "../base/amounts.ts";
+import { type RoomRow, roomRows, type RoomThreshold } from "./room.ts";
 import { Nothing, Section } from "./section.tsx";
 
 export function RoomSection({ whole: { vitals, thresholds } }: { whole: WholeNode }) {

@@ -1,6 +1,7 @@
 // How much room a machine has left of each thing, beside the thresholds below which it counts as short. Pure.
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import { valueOf } from "../../../shared/kubernetes/quantity/quantity.ts";
+import { type AmountUnit, bytesText } from "../base/amounts.ts";
 
 export interface RoomThreshold {
   /** As configured: `100Mi`, `10%`. */
@@ -13,7 +14,7 @@ export interface RoomRow {
   signal: string;
   /** `Memory`, `Disk (nodefs)` */
   title: string;
-  unit: "bytes" | "count";
+  unit: AmountUnit;
   available: number;
   capacity: number;
   hard: RoomThreshold | null;
@@ -63,20 +64,6 @@ function threshold(text: string | undefined, capacity: number): RoomThreshold | 
   const quantity = parseQuantity(text);
   return { text, amount: quantity.ok ? Number(valueOf(quantity.value)) : null };
 }
-
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-
-/** `412 MiB`, `1.5 GiB` */
-export function bytesText(bytes: number): string {
-  let [amount, unit] = [bytes, 0];
-  while (amount >= 1024 && unit < UNITS.length - 1) [amount, unit] = [amount / 1024, unit + 1];
-  return `${amount >= 100 || unit === 0 ? Math.floor(amount) : Number(amount.toFixed(1))} ${UNITS[unit]}`;
-}
-
-const COUNT = new Intl.NumberFormat("en");
-
-export const amountText = (amount: number, unit: RoomRow["unit"]): string =>
-  unit === "bytes" ? bytesText(amount) : COUNT.format(amount);
 
 /** A quantity of memory or of a disk in the form of bytesText, other ones as they are. */
 export function quantityWords(resource: string, quantity: string): string {

@@ -1,7 +1,7 @@
 // The same as a table: for screen readers, for paper, and for whoever likes lines better than pictures.
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { amountText } from "../base/amounts.ts";
 import { shortDuration } from "../base/relative-time.ts";
-import { amountText } from "./lines-axis.ts";
 import { lineSubjects, thinnedRows } from "./lines-data.ts";
 import { kindOf, MARK_WORDS, trackWord } from "./timeline-bands.ts";
 import type { DrawnMark, DrawnTimeline } from "./timeline-data.ts";

@@ -1,0 +1,62 @@
+// Amounts in words, of bytes and of what is counted. Rounds, which shared/kubernetes/quantity never does. Pure.
+
+export type AmountUnit = "bytes" | "count";
+
+const BYTES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const COUNTS = ["", "million", "billion", "trillion"];
+
+interface AmountScale {
+  factor: number;
+  /** With a space before it; "": none. */
+  word: string;
+}
+
+/** Of bytes the largest unit of which there is one; counts are said digit by digit up to a million. */
+export function amountScale(amount: number, unit: AmountUnit): AmountScale {
+  const words = unit === "bytes" ? BYTES : COUNTS;
+  const factorOf = (power: number) =>
+    unit === "bytes" ? 1024 ** power : power === 0 ? 1 : 1000 ** (power + 1);
+  let power = 0;
+  while (power < words.length - 1 && Math.abs(amount) >= factorOf(power + 1)) power += 1;
+  const word = words[power] ?? "";
+  return { factor: factorOf(power), word: word && ` ${word}` };
+}
+
+/** `412 MiB`, `2.3 million`, `31,204` */
+export function amountText(amount: number, unit: AmountUnit): string {
+  const { factor, word } = amountScale(amount, unit);
+  return `${digits(amount / factor)}${word}`;
+}
+
+export const bytesText = (bytes: number): string => amountText(bytes, "bytes");
+
+/** Three that count, and all those before the point. */
+export function digits(value: number): string {
+  const size = Math.abs(value);
+  const decimals = Number.isInteger(value) || size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  const text = value.toFixed(decimals);
+  const short = text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  return short.replace(/\B(?=(\d{3})+$)/, ",");
+}
+
+const SUFFIXES: Readonly<Record<string, number>> = {
+  m: 1e-3,
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+};
+
+/** Of a quantity as the apiserver prints it; null: there is none. */
+export function amountOf(quantity: string | undefined): number | null {
+  const [, number, suffix = ""] = /^(\d+(?:\.\d+)?)([A-Za-z]{0,2})$/.exec(quantity ?? "") ?? [];
+  const factor = SUFFIXES[suffix];
+  return number === undefined || factor === undefined ? null : Number(number) * factor;
+}
