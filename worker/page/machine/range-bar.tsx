@@ -1,17 +1,27 @@
 // Which range of time is shown: buttons and keys, and the URL that they write.
 import { useSignalEffect } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type KeyBinding } from "../base/keys.ts";
 import { withRest } from "../base/route.ts";
 import { usePage } from "../page.ts";
-import { canZoom, movedBy, RANGES, rangeOf, restOf, spanText, type TimeRange, zoomedBy } from "./range.ts";
+import {
+  canZoom,
+  LAST_DAY,
+  movedBy,
+  RANGES,
+  rangeOf,
+  restOf,
+  spanText,
+  type TimeRange,
+  zoomedBy,
+} from "./range.ts";
 import { localOffset, momentText } from "./timeline-scale.ts";
 
-/** The range that the URL has, and how another one gets there. */
-export function useRange(): { range: TimeRange; show: (range: TimeRange) => void } {
+/** The range that the URL has (null: none), and how another one gets there. */
+export function useChosenRange(): { chosen: TimeRange | null; show: (range: TimeRange) => void } {
   const { route, go } = usePage();
-  const range = rangeOf(route.value.rest);
-  return { range, show: (next) => go(withRest(route.peek(), restOf(next)), "replace") };
+  const chosen = useMemo(() => rangeOf(route.value.rest), [route.value]);
+  return { chosen, show: (next) => go(withRest(route.peek(), restOf(next)), "replace") };
 }
 
 interface Step {
@@ -38,11 +48,12 @@ function zoomed(range: TimeRange, factor: number, nowMs: number): TimeRange | nu
   return canZoom(range, factor) ? zoomedBy(range, factor, nowMs) : null;
 }
 
-export function RangeBar() {
+/** `range`: what is shown. */
+export function RangeBar({ range }: { range: TimeRange }) {
   const { clock } = usePage();
-  const { range, show } = useRange();
-  const text = restOf(range).range ?? "24h";
-  useRangeKeys();
+  const { show } = useChosenRange();
+  const { range: text } = restOf(range);
+  useRangeKeys(range, show);
   return (
     <div class="timeline-range" role="group" aria-label="Range of time">
       <div class="timeline-choices">
@@ -52,7 +63,7 @@ export function RangeBar() {
             type="button"
             aria-pressed={range.kind === "latest" && each === text}
             title={`The last ${each}`}
-            onClick={() => show(rangeOf(new Map([["range", each]])))}
+            onClick={() => show(rangeOf(new Map([["range", each]])) ?? LAST_DAY)}
           >
             {each.replace(/([hd])$/, " $1")}
           </button>
@@ -90,16 +101,18 @@ function whichText(range: TimeRange, nowMs: number): string {
 }
 
 /** Beside the keys of the view around it, which sets its own whenever it likes. */
-function useRangeKeys(): void {
-  const { viewKeys, route, go, clock } = usePage();
+function useRangeKeys(range: TimeRange, show: (range: TimeRange) => void): void {
+  const { viewKeys, clock } = usePage();
+  const current = useRef({ range, show });
+  current.current = { range, show };
   const keys = useMemo(
     (): KeyBinding[] =>
       STEPS.map(({ key, does, to }) => ({
         key,
         does: `timeline: ${does.toLowerCase()}`,
         run: () => {
-          const next = to(rangeOf(route.peek().rest), clock.peek());
-          if (next) go(withRest(route.peek(), restOf(next)), "replace");
+          const next = to(current.current.range, clock.peek());
+          if (next) current.current.show(next);
         },
       })),
     [],

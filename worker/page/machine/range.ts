@@ -7,7 +7,6 @@ const DAY = 24 * HOUR;
 
 /** What has a button. */
 export const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
-const DEFAULT_RANGE = "24h";
 
 /** Nothing is kept at a finer grain than this is wide. */
 export const LEAST_SPAN_MS = MINUTE;
@@ -40,21 +39,34 @@ export function spanText(spanMs: number): string {
   return hours % 24 === 0 && hours > 24 ? `${hours / 24}d` : `${hours}h`;
 }
 
-/** What the URL says; what cannot be read is as if it were not there. */
-export function rangeOf(rest: ReadonlyMap<string, string>): TimeRange {
+/** What the URL says; null: nothing, or nothing that can be read. */
+export function rangeOf(rest: ReadonlyMap<string, string>): TimeRange | null {
   const fromMs = Date.parse(rest.get("from") ?? "");
   const toMs = Date.parse(rest.get("to") ?? "");
   const spanMs = toMs - fromMs;
   if (spanMs >= LEAST_SPAN_MS && spanMs <= LONGEST_SPAN_MS) return { kind: "fixed", fromMs, toMs };
-  return { kind: "latest", spanMs: spanOf(rest.get("range") ?? "") ?? spanOf(DEFAULT_RANGE) ?? DAY };
+  const latestMs = spanOf(rest.get("range") ?? "");
+  return latestMs === null ? null : latestOf(latestMs);
+}
+
+export const latestOf = (spanMs: number): TimeRange => ({ kind: "latest", spanMs });
+
+/** What is asked for where the URL says nothing; what is shown of it may be less (fittingRange). */
+export const LAST_DAY = latestOf(DAY);
+
+/** The least that has all that is known, of what has a button, and no more than a day: a new machine's line fills its board. */
+export function fittingRange(knownSinceMs: number | null, nowMs: number): TimeRange {
+  const knownMs = knownSinceMs === null ? DAY : nowMs - knownSinceMs;
+  return latestOf(
+    RANGES.map((text) => spanOf(text) ?? DAY).find((spanMs) => spanMs >= knownMs || spanMs >= DAY) ?? DAY,
+  );
 }
 
 /** What is to be in the URL, for withRest: undefined is not there. */
 export function restOf(range: TimeRange): Record<"range" | "from" | "to", string | undefined> {
   if (range.kind === "fixed")
     return { range: undefined, from: secondText(range.fromMs), to: secondText(range.toMs) };
-  const text = spanText(range.spanMs);
-  return { range: text === DEFAULT_RANGE ? undefined : text, from: undefined, to: undefined };
+  return { range: spanText(range.spanMs), from: undefined, to: undefined };
 }
 
 const secondText = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");

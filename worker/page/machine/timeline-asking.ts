@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 import { usePage } from "../page.ts";
 import { type Answer, useAnswer } from "../parts/use-answer.ts";
-import { stepOf, timelineQuery, type TimeRange, windowOf } from "./range.ts";
+import { fittingRange, LAST_DAY, stepOf, timelineQuery, type TimeRange, windowOf } from "./range.ts";
 import { type DrawnTimeline, drawnTimeline, heldUntil, type TimeWindow } from "./timeline-data.ts";
 
 /** Each asking wakes the machine's object. */
@@ -17,18 +17,19 @@ const TOLERANCE_MS = 6 * 60_000;
 export interface ShownTimeline extends Pick<Answer<unknown>, "fault" | "isAsking" | "again"> {
   /** null: there has been no answer yet. */
   timeline: DrawnTimeline | null;
+  /** What is shown: as chosen, or what fits. */
+  range: TimeRange;
   window: TimeWindow;
   /** The right edge: now, in steps of what can be seen. */
   nowMs: number;
 }
 
-export function useTimeline(name: string, range: TimeRange): ShownTimeline {
+/** `chosen`: null: a day is asked for, of which as much is shown as there is. */
+export function useTimeline(name: string, chosen: TimeRange | null): ShownTimeline {
   const { clock, live } = usePage();
-  const isLatest = range.kind === "latest";
-  const stepMs = stepOf(isLatest ? range.spanMs : range.toMs - range.fromMs);
-  const nowMs = useSteps(clock, stepMs);
+  const isLatest = chosen === null || chosen.kind === "latest";
   const askedMs = useAskedMs(name, isLatest);
-  const query = timelineQuery(range, askedMs);
+  const query = timelineQuery(chosen ?? LAST_DAY, askedMs);
   const answer = useAnswer<TimelineAnswer>(`/v1/nodes/${encodeURIComponent(name)}/timeline`, query);
   const { value, fault, isAsking, again } = answer;
   const lastMs = useRef(askedMs);
@@ -38,6 +39,9 @@ export function useTimeline(name: string, range: TimeRange): ShownTimeline {
     lastMs.current = askedMs;
   }, [askedMs]);
   const answered = useMemo(() => (value ? drawnTimeline(value) : null), [value]);
+  const range = useFitting(chosen, answered);
+  const { fromMs, toMs } = windowOf(range, 0);
+  const nowMs = useSteps(clock, stepOf(toMs - fromMs));
   const isLive = live.connection.value.kind === "live";
   const timeline = useMemo(
     () => (answered && isLatest && isLive ? heldUntil(answered, nowMs) : answered),
@@ -46,7 +50,14 @@ export function useTimeline(name: string, range: TimeRange): ShownTimeline {
   const wanted = windowOf(range, nowMs);
   const window = useRef(wanted);
   if (!answered || covers(answered, wanted, "until" in query)) window.current = wanted;
-  return { timeline, window: window.current, nowMs, fault, isAsking, again };
+  return { timeline, range, window: window.current, nowMs, fault, isAsking, again };
+}
+
+/** What fits is decided by the first answer, and stays so: nothing jumps because an hour is over. */
+function useFitting(chosen: TimeRange | null, answered: DrawnTimeline | null): TimeRange {
+  const fitting = useRef<TimeRange>(null);
+  if (answered) fitting.current ??= fittingRange(answered.knownSinceMs, answered.toMs);
+  return chosen ?? fitting.current ?? LAST_DAY;
 }
 
 function covers(answered: DrawnTimeline, wanted: TimeWindow, hasEnd: boolean): boolean {

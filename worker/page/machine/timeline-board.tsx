@@ -5,7 +5,7 @@ import { createContext } from "preact";
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { usePage } from "../page.ts";
 import { zoomedTo } from "./range.ts";
-import { useRange } from "./range-bar.tsx";
+import { useChosenRange } from "./range-bar.tsx";
 import type { TimeWindow } from "./timeline-data.ts";
 import { timeAt } from "./timeline-scale.ts";
 
@@ -49,7 +49,7 @@ export function TimelineBoard({ window, nowMs, isBusy, children }: BoardProps) {
   const whole = useWidth(element);
   const pointerX = useSignal<number | null>(null);
   const draggedFrom = useSignal<number | null>(null);
-  const { show } = useRange();
+  const { show } = useChosenRange();
   const { clock } = usePage();
   const gutter = whole >= WIDE_FROM ? GUTTER : 0;
   const board = { window, nowMs, width: Math.max(0, whole - gutter), gutter, pointerX };

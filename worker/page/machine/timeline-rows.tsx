@@ -2,20 +2,11 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { useBoard } from "./timeline-board.tsx";
-import {
-  bandAt,
-  kindOf,
-  MARK_WORDS,
-  type PlacedBand,
-  placedBands,
-  placedMarks,
-  signOf,
-  trackWord,
-} from "./timeline-bands.ts";
+import { bandAt, type PlacedBand, placedBands, placedMarks, signOf, trackWord } from "./timeline-bands.ts";
 import { type DrawnBand, type DrawnMark, type DrawnTimeline, tracksOf } from "./timeline-data.ts";
 import { localOffset, momentText, placeOf, timeAt, timeTicks } from "./timeline-scale.ts";
 import { fillOf, MarkSign } from "./timeline-signs.tsx";
-import { Said } from "./timeline-said.tsx";
+import { marksText, Said } from "./timeline-said.tsx";
 
 const ROW_HEIGHT = 22;
 const TICK_WIDTH = 84;
@@ -36,6 +27,7 @@ export function TimelineRows({
 }) {
   const { window, width } = useBoard();
   const pointed = useSignal<Pointed | null>(null);
+  const pointedMarks = useSignal<readonly DrawnMark[] | null>(null);
   const rows = useMemo(() => {
     const byTrack = Map.groupBy(timeline.bands, ({ track }) => track);
     return tracksOf(timeline.bands).map((track) => ({
@@ -51,7 +43,7 @@ export function TimelineRows({
   };
   return (
     <>
-      <Marks marks={timeline.marks} onMark={onMark} />
+      <Marks marks={timeline.marks} pointed={pointedMarks} onMark={onMark} />
       <div
         class="timeline-rows"
         role="group"
@@ -65,7 +57,7 @@ export function TimelineRows({
         ))}
       </div>
       <TimeAxis />
-      <Said pointed={pointed} />
+      <Said pointed={pointed} marks={pointedMarks} />
     </>
   );
 }
@@ -159,7 +151,13 @@ function Outline({ track, pointed }: Pick<RowProps, "track" | "pointed">) {
   );
 }
 
-function Marks({ marks, onMark }: { marks: readonly DrawnMark[]; onMark: (mark: DrawnMark) => void }) {
+interface MarksProps {
+  marks: readonly DrawnMark[];
+  pointed: Signal<readonly DrawnMark[] | null>;
+  onMark: (mark: DrawnMark) => void;
+}
+
+function Marks({ marks, pointed, onMark }: MarksProps) {
   const { window, width, nowMs } = useBoard();
   const placed = placedMarks(marks, window, { width, apartBy: MARK_WIDTH });
   return (
@@ -171,6 +169,8 @@ function Marks({ marks, onMark }: { marks: readonly DrawnMark[]; onMark: (mark: 
           if (!first) return null;
           const kind = signOf(each);
           const text = marksText(each.of, nowMs);
+          const point = () => (pointed.value = each.of);
+          const leave = () => (pointed.value = null);
           const count = each.of.length > 99 ? "99+" : each.of.length > 1 ? `${each.of.length}` : "";
           return (
             <button
@@ -178,8 +178,12 @@ function Marks({ marks, onMark }: { marks: readonly DrawnMark[]; onMark: (mark: 
               type="button"
               class={`timeline-mark mark-${kind}`}
               style={{ left: `${each.x}px` }}
-              title={text}
+              title={count ? text : undefined}
               aria-label={count ? `${count} marks: ${text}` : text}
+              onPointerEnter={point}
+              onPointerLeave={leave}
+              onFocus={point}
+              onBlur={leave}
               onClick={() => onMark(first)}
             >
               <MarkSign kind={kind} />
@@ -190,19 +194,6 @@ function Marks({ marks, onMark }: { marks: readonly DrawnMark[]; onMark: (mark: 
       </div>
     </div>
   );
-}
-
-const MOST_SAID = 8;
-
-function marksText(marks: readonly DrawnMark[], nowMs: number): string {
-  const lines = marks
-    .slice(0, MOST_SAID)
-    .map(
-      (mark) =>
-        `${momentText(mark.atMs, localOffset, nowMs)}, ${MARK_WORDS[kindOf(mark)] ?? mark.kind}: ${mark.text}`,
-    );
-  const more = marks.length - lines.length;
-  return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
 }
 
 export function TimeAxis() {

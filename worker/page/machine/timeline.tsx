@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { Lines } from "./lines.tsx";
-import { RangeBar, useRange } from "./range-bar.tsx";
+import { RangeBar, useChosenRange } from "./range-bar.tsx";
 import { useTimeline } from "./timeline-asking.ts";
 import { TimelineBoard } from "./timeline-board.tsx";
 import { type DrawnMark, type DrawnTimeline, lookOf } from "./timeline-data.ts";
@@ -15,18 +15,18 @@ import { TimelineTable, type WantedLine } from "./timeline-table.tsx";
 const STALE = "The timeline could not be read; what is below was read before";
 
 export function MachineTimeline({ name }: { name: string }) {
-  const { range } = useRange();
-  const { timeline, window, nowMs, fault, isAsking, again } = useTimeline(name, range);
+  const { chosen } = useChosenRange();
+  const { timeline, range, window, nowMs, fault, isAsking, again } = useTimeline(name, chosen);
   const [wanted, setWanted] = useState<WantedLine | null>(null);
   if (fault?.status === 404)
     return <p class="quiet">No machine of this name is enrolled: it has no timeline.</p>;
   return (
     <div class="timeline">
-      <RangeBar />
+      <RangeBar range={range} />
       {fault && (
         <FaultNotice what={timeline ? STALE : "The timeline could not be read"} fault={fault} again={again} />
       )}
-      {timeline && <Odd timeline={timeline} nowMs={nowMs} />}
+      {timeline && <Odd timeline={timeline} fromMs={window.fromMs} nowMs={nowMs} />}
       <BandPatterns />
       <TimelineBoard window={window} nowMs={nowMs} isBusy={isAsking}>
         {timeline ? (
@@ -50,8 +50,8 @@ function Legend({ timeline: { bands } }: { timeline: DrawnTimeline }) {
 }
 
 /** What is not in the picture, and why. */
-function Odd({ timeline, nowMs }: { timeline: DrawnTimeline; nowMs: number }) {
-  const { knownSinceMs, fromMs, isCut } = timeline;
+function Odd({ timeline, fromMs, nowMs }: { timeline: DrawnTimeline; fromMs: number; nowMs: number }) {
+  const { knownSinceMs, isCut } = timeline;
   const isPartly = knownSinceMs !== null && knownSinceMs > fromMs;
   if (knownSinceMs === null) return <Notice kind="quiet">Nothing is known of this machine yet.</Notice>;
   return (

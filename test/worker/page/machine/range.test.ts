@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { routeOf, withRest } from "../../../../worker/page/base/route.ts";
 import {
   canZoom,
+  fittingRange,
+  LAST_DAY,
   LEAST_SPAN_MS,
   LONGEST_SPAN_MS,
   movedBy,
@@ -31,29 +33,29 @@ const fixed = (from: string, to: string): TimeRange => ({
 
 describe("the range that the URL has", () => {
   it.each([
-    ["", latest(DAY)],
+    ["", null],
     ["?range=7d", latest(7 * DAY)],
     ["?range=90d", latest(90 * DAY)],
-    ["?range=91d", latest(DAY)],
+    ["?range=91d", null],
     ["?range=90m", latest(90 * MINUTE)],
     ["?range=1m", latest(MINUTE)],
-    ["?range=0m", latest(DAY)],
-    ["?range=week", latest(DAY)],
-    ["?range=-7d", latest(DAY)],
+    ["?range=0m", null],
+    ["?range=week", null],
+    ["?range=-7d", null],
     [
       "?from=2026-11-01T00:00:00Z&to=2026-11-02T00:00:00Z",
       fixed("2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z"),
     ],
-    ["?from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z", latest(DAY)],
-    ["?from=2026-01-01T00:00:00Z&to=2026-11-01T00:00:00Z", latest(DAY)],
+    ["?from=2026-11-02T00:00:00Z&to=2026-11-01T00:00:00Z", null],
+    ["?from=2026-01-01T00:00:00Z&to=2026-11-01T00:00:00Z", null],
     ["?from=2026-11-02T00:00:00Z&range=6h", latest(6 * HOUR)],
-    ["?from=yesterday&to=today", latest(DAY)],
+    ["?from=yesterday&to=today", null],
   ])("%s", (search, range) => {
     expect(rangeOf(routeOf(search).rest)).toEqual(range);
   });
 
   it.each([
-    [latest(DAY), "/?machine=edge-1&q=a"],
+    [latest(DAY), "/?machine=edge-1&q=a&range=24h"],
     [latest(HOUR), "/?machine=edge-1&q=a&range=1h"],
     [latest(30 * DAY), "/?machine=edge-1&q=a&range=30d"],
     [
@@ -217,7 +219,20 @@ it.each([
 });
 
 it("each button's range is what it says", () => {
-  for (const each of RANGES) expect(restOf(rangeOf(new Map([["range", each]]))).range ?? "24h").toBe(each);
+  for (const each of RANGES)
+    expect(restOf(rangeOf(new Map([["range", each]])) ?? LAST_DAY)).toMatchObject({ range: each });
+});
+
+it.each([
+  ["for a minute", NOW - MINUTE, HOUR],
+  ["for an hour", NOW - HOUR, HOUR],
+  ["for a little longer", NOW - HOUR - 1, 6 * HOUR],
+  ["for ten hours", NOW - 10 * HOUR, DAY],
+  ["for a year", NOW - 365 * DAY, DAY],
+  ["by a clock that is ahead", NOW + MINUTE, HOUR],
+  ["not at all", null, DAY],
+])("without a choice, of a machine that is known %s", (_, knownSinceMs, spanMs) => {
+  expect(fittingRange(knownSinceMs, NOW)).toEqual(latest(spanMs));
 });
 
 it.each([
