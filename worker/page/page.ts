@@ -7,13 +7,11 @@ import { type SessionStore, sessionStore } from "./session/session.ts";
 import { type Ask, asker } from "./base/api.ts";
 import type { KeyBinding } from "./base/keys.ts";
 import { type Preferences, preferencesIn } from "./base/preferences.ts";
-import { type PageRoute, routeOf } from "./base/route.ts";
+import { type Places, placesOf } from "./base/places.ts";
 import { type Sayings, sayingsOf } from "./base/sayings.ts";
+import { leftPlace } from "./base/scrolled.ts";
 
-export interface Page extends Sayings {
-  route: ReadonlySignal<PageRoute>;
-  /** Goes to a place (hrefOf). `replace`: going back does not lead here. */
-  go: (href: string, how?: "replace") => void;
+export interface Page extends Sayings, Places {
   ask: Ask;
   session: SessionStore;
   live: LiveFleet;
@@ -40,7 +38,6 @@ const SESSION_ASKED_EVERY_MS = 60_000;
 /** Made of the browser's own; the first question is who looks. */
 export function openPage(window: Window & typeof globalThis): Page {
   const { location, history } = window;
-  const search = signal(routeOf(location.search));
   const clock = signal(Date.now());
   const session: SessionStore = sessionStore(
     asker(window.fetch.bind(window), () => {
@@ -79,16 +76,9 @@ export function openPage(window: Window & typeof globalThis): Page {
     }),
   );
   window.addEventListener("online", () => live.wake());
-  window.addEventListener("popstate", () => {
-    search.value = routeOf(location.search);
-  });
+  const onPopState = (act: () => void) => window.addEventListener("popstate", act);
   return {
-    route: search,
-    go(href, how) {
-      if (how === "replace") history.replaceState(null, "", href);
-      else history.pushState(null, "", href);
-      search.value = routeOf(location.search);
-    },
+    ...placesOf({ location, history, look: leftPlace, onPopState }),
     ask,
     session,
     live,

@@ -41,7 +41,7 @@ export function MachineRows(props: MachineRowsProps) {
   });
   const width = columns.reduce((sum, column) => sum + (column.width ?? LEAST_REST_WIDTH), SELECT_WIDTH);
   return (
-    <div ref={scroller} class={`fleet-scroll${isPaged ? " fleet-paged" : ""}`}>
+    <div ref={scroller} data-scrolls="machines" class={`fleet-scroll${isPaged ? " fleet-paged" : ""}`}>
       <table
         role="table"
         class="fleet-table"

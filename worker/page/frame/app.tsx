@@ -1,27 +1,18 @@
 // The page's frame: navigation, how it is with the feed, what was said, and the view that the URL names.
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { pressed } from "../base/keys.ts";
 import { THEMES } from "../base/preferences.ts";
-import { hrefOf, type ViewName } from "../base/route.ts";
 import { KeysHelp } from "./keys-help.tsx";
 import { ConnectionBanner, ConnectionSign } from "./connection.tsx";
 import { usePage } from "../page.ts";
 import { DrawBoundary } from "./draw-boundary.tsx";
-import { Link } from "../parts/link.tsx";
 import { FaultNotice } from "../parts/notice.tsx";
+import { Navigation, VIEW_TITLES } from "./navigation.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { useLinkCode } from "./link-code.ts";
+import { useArrival } from "./use-arrival.ts";
 import { View } from "./view.tsx";
-
-const TITLES: Readonly<Record<ViewName, string>> = {
-  fleet: "Fleet",
-  approvals: "Approvals",
-  tokens: "Tokens",
-  audit: "Audit",
-  notifications: "Notifications",
-  deployment: "Deployment",
-};
 
 export function App() {
   const page = usePage();
@@ -43,14 +34,16 @@ export function App() {
     if (isIn.value && code.value !== null) code.value = null;
   });
   const state = session.session.value;
-  if (state.kind === "asking") return <p class="quiet pad">Connecting …</p>;
+  if (state.kind === "asking") return <main class="quiet pad">Connecting …</main>;
   if (state.kind === "unknown")
     return (
-      <FaultNotice
-        what="The Worker could not be asked"
-        fault={state.fault}
-        again={() => void session.ask()}
-      />
+      <main>
+        <FaultNotice
+          what="The Worker could not be asked"
+          fault={state.fault}
+          again={() => void session.ask()}
+        />
+      </main>
     );
   if (state.kind === "out") return <SignIn ways={state.ways} code={code} />;
   return <Frame />;
@@ -61,7 +54,6 @@ function Frame() {
   const isHelpOpen = useSignal(false);
   const { route, live, viewKeys } = page;
   const { connection } = live;
-  const pending = live.pending.value.length;
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const help = { key: "?", does: "shows the keys", run: () => (isHelpOpen.value = true) };
@@ -70,8 +62,10 @@ function Frame() {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
+  const main = useRef<HTMLElement>(null);
+  useArrival(main);
   const current = route.value;
-  const title = current.view === "machine" ? current.machine : TITLES[current.view];
+  const title = current.view === "machine" ? current.machine : VIEW_TITLES[current.view];
   useEffect(() => {
     document.title = `${title} · rollcall`;
   }, [title]);
@@ -81,25 +75,23 @@ function Frame() {
         Skip to the content
       </a>
       <header class="top">
-        <nav aria-label="Views">
-          {(Object.keys(TITLES) as ViewName[]).map((view) => (
-            <Link key={view} href={hrefOf({ view })} isCurrent={current.view === view}>
-              {TITLES[view]}
-              {view === "approvals" && pending > 0 && <span class="badge">{pending}</span>}
-            </Link>
-          ))}
-        </nav>
+        <Navigation />
         <div class="row">
           <ConnectionSign />
           <ThemeChoice />
-          <button type="button" class="plain" aria-label="Keys" onClick={() => (isHelpOpen.value = true)}>
+          <button
+            type="button"
+            class="plain keys-button"
+            aria-label="Keys"
+            onClick={() => (isHelpOpen.value = true)}
+          >
             ?
           </button>
           <SignedIn />
         </div>
       </header>
       <ConnectionBanner />
-      <main id="main" tabIndex={-1}>
+      <main ref={main} id="main" tabIndex={-1} aria-label={title}>
         <DrawBoundary key={title} what="This view">
           <View />
         </DrawBoundary>
@@ -139,7 +131,15 @@ function SignedIn() {
   };
   return (
     <span class="row who">
-      <span title={`${who}, ${role}`}>{role === "admin" ? who : `${who} (may look)`}</span>
+      <span class="who-name">{who}</span>
+      {role !== "admin" && (
+        <span
+          class="tag"
+          title="Whoever has the role view changes nothing: what would be refused is not offered."
+        >
+          may only look
+        </span>
+      )}
       {by === "session" && (
         <button type="button" onClick={() => void leave()}>
           Sign out

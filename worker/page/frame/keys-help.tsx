@@ -2,6 +2,9 @@
 import { usePage } from "../page.ts";
 import { Dialog } from "../parts/dialog.tsx";
 
+/** What stands on the keys, where KeyboardEvent.key says something else. */
+const SIGNS: Readonly<Record<string, string>> = { ArrowLeft: "←", ArrowRight: "→", "-": "−", Escape: "Esc" };
+
 export function KeysHelp({ onClose }: { onClose: () => void }) {
   const { viewKeys } = usePage();
   return (
@@ -14,7 +17,7 @@ export function KeysHelp({ onClose }: { onClose: () => void }) {
         ].map(({ key, does }) => (
           <div key={key}>
             <dt>
-              <kbd>{key}</kbd>
+              <kbd>{SIGNS[key] ?? key}</kbd>
             </dt>
             <dd>{does}</dd>
           </div>

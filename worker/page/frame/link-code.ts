@@ -6,7 +6,7 @@ import { useEffect, useState } from "preact/hooks";
 /** `#code=CODE`; null: there is none. The fragment is never sent to a server. */
 function takeCode(): string | null {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
-  if (code !== null) history.replaceState(null, "", location.pathname + location.search);
+  if (code !== null) history.replaceState(history.state, "", location.pathname + location.search);
   return code;
 }
 

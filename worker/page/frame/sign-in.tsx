@@ -1,6 +1,6 @@
 // The form for who is not signed in. A code of the page's link, which npm start and `rollcall page` print, signs in by itself.
 import { type Signal, useSignalEffect } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { AskFault } from "../base/api.ts";
 import { usePage } from "../page.ts";
 import type { Session } from "../session/session.ts";
@@ -28,6 +28,9 @@ export function SignIn({ ways, code }: SignInProps) {
     code.value = null;
     void enter({ code: taken });
   });
+  useEffect(() => {
+    document.title = "Sign in · rollcall";
+  }, []);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;

@@ -1,7 +1,6 @@
 // The keys of a machine's view: ask anew, up, and one for each section.
 import { useEffect, useRef } from "preact/hooks";
 import type { KeyBinding } from "../base/keys.ts";
-import { hrefOf } from "../base/route.ts";
 import { usePage } from "../page.ts";
 import { MACHINE_SECTIONS, type SectionId } from "./sections.ts";
 
@@ -9,19 +8,19 @@ export function goToSection(id: SectionId): void {
   const section = document.getElementById(id);
   if (!section) return;
   // In the URL, so that the place can be shared; by hand, so that going back does not lead through each section.
-  history.replaceState(null, "", `${location.pathname}${location.search}#${id}`);
+  history.replaceState(history.state, "", `${location.pathname}${location.search}#${id}`);
   section.scrollIntoView();
   section.focus({ preventScroll: true });
 }
 
 export function useMachineKeys(again: () => void): void {
-  const { viewKeys, go } = usePage();
+  const { viewKeys, go, fleetHref } = usePage();
   const latest = useRef(again);
   latest.current = again;
   useEffect(() => {
     const own: KeyBinding[] = [
       { key: "r", does: "asks the machine’s object anew", run: () => latest.current() },
-      { key: "u", does: "goes up to the fleet", run: () => go(hrefOf({ view: "fleet" })) },
+      { key: "u", does: "goes up to the fleet, as it was left", run: () => go(fleetHref()) },
       ...MACHINE_SECTIONS.map(({ id, title, key }) => ({
         key,
         does: `goes to: ${title}`,
