@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
     open({ url: worker.url }, async ({ page }) => {
       await signIn(page, worker.viewSecret);
       await page.goto("/?view=tokens");
-      await page.getByText("may look").waitFor();
+      await page.getByText("may only look").waitFor();
       await page.getByText("There is no token yet").or(page.getByRole("table")).first().waitFor();
       expect(await page.getByRole("button", { name: "New token" }).count()).toBe(0);
       expect(await page.getByRole("button", { name: "Revoke" }).count()).toBe(0);

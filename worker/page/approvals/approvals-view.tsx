@@ -47,7 +47,11 @@ function Waiting({ machine }: { machine: PendingMachine }) {
       </header>
       <p>{assessment.sentence}</p>
       <SideBySide machine={machine} assessment={assessment} />
-      {session.isAdmin() && <Decision machine={machine} />}
+      {session.isAdmin() ? (
+        <Decision machine={machine} />
+      ) : (
+        <p class="quiet">Somebody with the role admin approves or rejects it.</p>
+      )}
     </section>
   );
 }

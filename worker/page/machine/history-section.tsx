@@ -1,6 +1,7 @@
 // What changed on a machine, newest first: in days, by kind, searched. What is searched for is in the URL.
 import { useEffect, useState } from "preact/hooks";
 import { HISTORY_KINDS } from "../../../shared/protocol/operator-api.ts";
+import { absolute } from "../base/relative-time.ts";
 import { withRest } from "../base/route.ts";
 import { usePage } from "../page.ts";
 import { FaultNotice } from "../parts/notice.tsx";
@@ -81,7 +82,7 @@ function Day({ day, entries }: HistoryDay) {
       <ul>
         {entries.map(({ id, at, kind, text }) => (
           <li key={id}>
-            <time dateTime={at} title={at}>
+            <time dateTime={at} title={absolute(Date.parse(at))}>
               {timeOfDay(at)}
             </time>
             <span class="quiet machine-kind">{kind}</span>

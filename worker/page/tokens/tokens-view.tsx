@@ -47,7 +47,10 @@ function TokenTable({ tokens, again }: { tokens: readonly ListedToken[]; again: 
   if (tokens.length === 0)
     return (
       <p class="card">
-        There is no token yet. Make one, and a machine joins with the command that comes with it.
+        There is no token yet.{" "}
+        {session.isAdmin()
+          ? "Make one, and a machine joins with the command that comes with it."
+          : "Somebody with the role admin makes one; a machine joins with the command that comes with it."}
       </p>
     );
   return (
