@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)("the desk", () => {
       await page.getByRole("heading", { name: /Readiness: / }).waitFor();
       await page.context().setOffline(true);
       await page.getByRole("button", { name: "Look again" }).click();
-      await page.getByText("The Worker gave no answer").waitFor();
+      await page.getByText("The readiness could not be read").waitFor();
       await page.getByRole("heading", { name: /Readiness: / }).waitFor();
       await page.getByRole("cell", { name: "REGISTER_AGAIN" }).waitFor();
       await page.context().setOffline(false);

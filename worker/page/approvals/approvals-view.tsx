@@ -1,6 +1,7 @@
 // Machines that wait for a name which another key has: both side by side, and the decision.
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
+import { machinePath } from "../base/machine-path.ts";
 import { hrefOf } from "../base/route.ts";
 import { usePage } from "../page.ts";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
@@ -101,7 +102,7 @@ function SideBySide({ machine, assessment }: SideBySideProps) {
 /** What is known of the machine that has the name, and of the one that asks not yet. */
 function KnownOfBoth({ machine }: { machine: PendingMachine }) {
   const { name, pinned } = machine;
-  const path = pinned ? `/v1/nodes/${encodeURIComponent(name)}/summary` : null;
+  const path = pinned ? machinePath(name, "/summary") : null;
   const present = useAnswer<FleetMachine>(path).value;
   return (
     <>
@@ -184,13 +185,12 @@ function hardwareOf({ capacity, versions }: FleetMachine): string {
 
 function Decision({ machine }: { machine: PendingMachine }) {
   const { name, thumbprint, pinned } = machine;
-  const path = (act: string) => `/v1/nodes/${encodeURIComponent(name)}/${act}`;
   return (
     <div class="row">
       <ConfirmButton
         label="Approve"
         title={`Give the name ${name} to the machine that asks?`}
-        request={{ method: "POST", path: path("approve"), body: { thumbprint } }}
+        request={{ method: "POST", path: machinePath(name, "/approve"), body: { thumbprint } }}
         done={`${name}: the machine that asked has the name`}
         isPrimary
       >
@@ -204,7 +204,7 @@ function Decision({ machine }: { machine: PendingMachine }) {
       <ConfirmButton
         label="Reject"
         title={`Refuse the machine that asks for ${name}?`}
-        request={{ method: "POST", path: path("reject"), body: { thumbprint } }}
+        request={{ method: "POST", path: machinePath(name, "/reject"), body: { thumbprint } }}
         done={`${name}: the key that asked is refused for ever`}
         isDangerous
       >

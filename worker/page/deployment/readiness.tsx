@@ -1,59 +1,69 @@
-// Does the Worker work: GET /readyz, whose answer is one with a failed check as well.
-import { useEffect, useState } from "preact/hooks";
+// Does the Worker work: GET /readyz, whose answer is one with a failed check as well. What is wrong comes first.
 import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
-import { Notice } from "../parts/notice.tsx";
+import { Answered } from "../parts/answered.tsx";
 import { Time } from "../parts/time.tsx";
+import { useAnswer } from "../parts/use-answer.ts";
 
-const WITHIN_MS = 15_000;
+type Check = ReadinessAnswer["checks"][number];
+
 const SIGNS: Readonly<Record<string, string>> = { ok: "✓", warning: "!", failed: "✕" };
+const URGENT_FIRST = ["failed", "warning"];
 
 export function Readiness() {
-  const [answer, setAnswer] = useState<ReadinessAnswer | null>(null);
-  const [hasFailed, setFailed] = useState(false);
-  const ask = async () => {
-    try {
-      // 503 has the same document: what failed is what one wants to know.
-      const response = await fetch("/readyz", { signal: AbortSignal.timeout(WITHIN_MS) });
-      setAnswer((await response.json()) as ReadinessAnswer);
-      setFailed(false);
-    } catch {
-      setFailed(true);
-    }
-  };
-  useEffect(() => void ask(), []);
+  const readiness = useAnswer<ReadinessAnswer>("/readyz", undefined, 503);
+  const { value, again } = readiness;
   return (
     <section class="stack" aria-labelledby="readiness">
       <header class="row spread">
         <h2 id="readiness">
-          Readiness{answer && <span class={`check-${answer.state}`}>: {answer.state}</span>}
-          {answer?.version && <span class="quiet"> · version {answer.version}</span>}
+          Readiness{value && <span class={`check-${value.state}`}>: {value.state}</span>}
+          {value?.version && <span class="quiet"> · version {value.version}</span>}
         </h2>
-        <button type="button" onClick={() => void ask()}>
+        <button type="button" onClick={again}>
           Look again
         </button>
       </header>
-      {hasFailed && <Notice kind="fault">The Worker gave no answer about its readiness.</Notice>}
-      {answer === null ? (
-        !hasFailed && <p class="quiet">Asking …</p>
-      ) : (
-        <ul class="card checks">
-          {answer.checks.map(({ check, state, message, cure, since }) => (
-            <li key={check}>
-              <span class={`check-${state}`}>
-                <span aria-hidden="true">{SIGNS[state] ?? "?"}</span> {state}
-              </span>{" "}
-              <strong>{check}</strong>: {message}
-              {state !== "ok" && (
-                <>
-                  {" "}
-                  (since <Time at={since} />)
-                </>
-              )}
-              {cure !== undefined && <p class="cure">What to do: {cure}</p>}
-            </li>
-          ))}
-        </ul>
-      )}
+      <Answered answer={readiness} what="The readiness could not be read">
+        {({ checks }) => <Checks checks={checks} />}
+      </Answered>
     </section>
+  );
+}
+
+/** Those that are well are folded where any is not. */
+function Checks({ checks }: Pick<ReadinessAnswer, "checks">) {
+  const wrong = URGENT_FIRST.flatMap((state) => checks.filter((each) => each.state === state));
+  const others = checks.filter((each) => !wrong.includes(each));
+  if (wrong.length === 0) return <CheckList checks={others} />;
+  return (
+    <>
+      <CheckList checks={wrong} />
+      <details>
+        <summary>{others.length} checks that are well</summary>
+        <CheckList checks={others} />
+      </details>
+    </>
+  );
+}
+
+function CheckList({ checks }: { checks: readonly Check[] }) {
+  return (
+    <ul class="card checks">
+      {checks.map(({ check, state, message, cure, since }) => (
+        <li key={check}>
+          <span class={`check-${state}`}>
+            <span aria-hidden="true">{SIGNS[state] ?? "?"}</span> {state}
+          </span>{" "}
+          <strong>{check}</strong>: {message}
+          {state !== "ok" && (
+            <>
+              {" "}
+              (since <Time at={since} />)
+            </>
+          )}
+          {cure !== undefined && <p class="cure">What to do: {cure}</p>}
+        </li>
+      ))}
+    </ul>
   );
 }

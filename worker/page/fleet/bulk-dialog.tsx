@@ -7,11 +7,11 @@ import { BULK_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { AskFault } from "../base/api.ts";
 import { usePage } from "../page.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { MarkedText } from "../parts/marked-text.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { BulkOutcome } from "./bulk-outcome.tsx";
 import { BulkPlanned } from "./bulk-planned.tsx";
 import { BULK_CHOICES, type BulkChoice } from "./bulk-words.ts";
-import { TextAndCode } from "./needs-text.tsx";
 import { counted } from "./needs-words.ts";
 
 export interface BulkDialogProps {
@@ -132,7 +132,7 @@ function Choices({ count, asking, onChoose }: ChoicesProps) {
               {choice.title} …
             </button>
             <span>
-              <TextAndCode text={choice.description} />
+              <MarkedText text={choice.description} />
             </span>
           </li>
         ))}

@@ -1,13 +1,12 @@
 // How far an action on many machines is, and what became of it: failures by machine, and a way to stop it.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { BulkAnswer } from "../../../shared/protocol/administration-answers.ts";
-import type { AskFault } from "../base/api.ts";
 import { hrefOf } from "../base/route.ts";
-import { usePage } from "../page.ts";
 import { Link } from "../parts/link.tsx";
 import { FaultNotice } from "../parts/notice.tsx";
 import { Time } from "../parts/time.tsx";
-import { type Polled, usePolled } from "./bulk-poll.ts";
+import { useAct } from "../parts/use-act.ts";
+import { type Polled, usePolled } from "../parts/use-polled.ts";
 import { bulkTitle, progressText } from "./bulk-words.ts";
 
 const LOOK_EVERY_MS = 1000;
@@ -92,21 +91,16 @@ function Failures({ bulk: { failures } }: { bulk: BulkAnswer }) {
 }
 
 function Stop({ path, polled }: { path: string; polled: Polled<BulkAnswer> }) {
-  const { ask } = usePage();
-  const [isAsking, setAsking] = useState(false);
-  const [fault, setFault] = useState<AskFault | null>(null);
+  const { run, isActing, fault } = useAct();
   const stop = async () => {
-    setAsking(true);
-    const stopped = await ask<null>("DELETE", path);
-    setAsking(false);
-    // 404: it was over meanwhile, which the next look shows.
-    setFault(stopped.ok || stopped.error.status === 404 ? null : stopped.error);
+    await run("DELETE", path);
     polled.now();
   };
   return (
     <>
-      {fault && <FaultNotice what="It could not be stopped" fault={fault} />}
-      <button type="button" class="danger" disabled={isAsking} onClick={() => void stop()}>
+      {/* 404: it was over meanwhile, which the next look shows. */}
+      {fault && fault.status !== 404 && <FaultNotice what="It could not be stopped" fault={fault} />}
+      <button type="button" class="danger" disabled={isActing} onClick={() => void stop()}>
         Stop
       </button>
     </>

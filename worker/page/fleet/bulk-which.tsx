@@ -1,10 +1,10 @@
 // What can be done with the machines that are selected, or with all that match, and what is under way.
 import { useSignal } from "@preact/signals";
 import type { BulkProgress, BulksAnswer } from "../../../shared/protocol/administration-answers.ts";
+import { usePolled } from "../parts/use-polled.ts";
 import { lazyView } from "../parts/lazy-view.tsx";
 import type { BulkBarProps } from "./bulk-bar.tsx";
 import type { BulkDialogProps } from "./bulk-dialog.tsx";
-import { usePolled } from "./bulk-poll.ts";
 import { bulkTitle, nextLookMs, progressText, shownBulks } from "./bulk-words.ts";
 import { counted } from "./needs-words.ts";
 

@@ -5,6 +5,7 @@ import type { PendingMachine } from "../../../shared/protocol/operator-answers.t
 import { hrefOf } from "../base/route.ts";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { Link } from "../parts/link.tsx";
+import { MarkedText } from "../parts/marked-text.tsx";
 import { StateSign } from "../parts/state-word.tsx";
 import { Time } from "../parts/time.tsx";
 import {
@@ -17,7 +18,7 @@ import {
 } from "./needs-list.ts";
 import type { TodoTextProps } from "./needs-todo-text.tsx";
 import { OutageEntry } from "./needs-outage.tsx";
-import { TableLink, TextAndCode, CureFold } from "./needs-text.tsx";
+import { CureFold, TableLink } from "./needs-text.tsx";
 import {
   counted,
   NEEDS_HEADINGS,
@@ -141,7 +142,7 @@ function MachineLine({ group, machine }: { group: MachineGroup; machine: FeedMac
     >
       <CureFold of={name} cure={<TodoText group={group} machine={machine} />}>
         {group === "blocked" && phase !== null && <strong>{phase}: </strong>}
-        <TextAndCode text={whyOf(group, machine)} />
+        <MarkedText text={whyOf(group, machine)} isOfMachine />
       </CureFold>
     </Line>
   );
@@ -182,7 +183,7 @@ function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: U
         {phases.map(({ phase, count, why }) => (
           <span key={phase} class="needs-phase">
             {phase !== "" && <strong>{phase}: </strong>}
-            {why === "" ? "the Worker cannot write to the apiserver" : <TextAndCode text={why} />}
+            {why === "" ? "the Worker cannot write to the apiserver" : <MarkedText text={why} isOfMachine />}
             {phases.length > 1 && <span class="quiet"> ({counted(count, "machine")})</span>}
           </span>
         ))}

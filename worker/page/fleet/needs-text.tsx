@@ -1,4 +1,4 @@
-// Small parts of what needs somebody: texts with commands in them, what to do on a fold, times of the day, ways to the table.
+// Small parts of what needs somebody: what to do on a fold, times of the day, ways to the table.
 import type { ComponentChildren } from "preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
@@ -6,14 +6,7 @@ import { absolute } from "../base/relative-time.ts";
 import { withRest } from "../base/route.ts";
 import { usePage } from "../page.ts";
 import { Link } from "../parts/link.tsx";
-import { clockText, textAndCode } from "./needs-words.ts";
-
-/** What stands between backquotes is typed. */
-export function TextAndCode({ text }: { text: string }) {
-  return (
-    <>{textAndCode(text).map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
-  );
-}
+import { clockText } from "./needs-words.ts";
 
 interface CureFoldProps {
   /** About what it is, for who cannot see beside what it stands. */

@@ -1,7 +1,7 @@
 // What to do about a machine, with what is typed set apart.
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
+import { MarkedText } from "../parts/marked-text.tsx";
 import type { MachineGroup } from "./needs-list.ts";
-import { TextAndCode } from "./needs-text.tsx";
 import { todoOf } from "./needs-todo.ts";
 
 export interface TodoTextProps {
@@ -10,5 +10,5 @@ export interface TodoTextProps {
 }
 
 export function TodoText({ group, machine }: TodoTextProps) {
-  return <TextAndCode text={todoOf(group, machine)} />;
+  return <MarkedText text={todoOf(group, machine)} />;
 }

@@ -77,8 +77,3 @@ export function clockText(atMs: number, nowMs: number, timeZone?: string): strin
     timeZone,
   }).format(atMs);
 }
-
-/** Texts and, between backquotes, what is typed: [text, code, text, …]. */
-export function textAndCode(text: string): string[] {
-  return text.split("`");
-}

@@ -1,5 +1,4 @@
 // Nothing is here yet: whether the deployment is ready for machines, and how the first one joins.
-import { useEffect, useState } from "preact/hooks";
 import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { joinCommand } from "../base/join-command.ts";
 import { hrefOf } from "../base/route.ts";
@@ -7,6 +6,7 @@ import { usePage } from "../page.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Link } from "../parts/link.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { usePolled } from "../parts/use-polled.ts";
 
 export function NoMachinesSteps() {
   const { session } = usePage();
@@ -47,27 +47,8 @@ const LOOK_EVERY_MS = 15_000;
 
 /** What does not work is said first: a machine would be refused for it. */
 function FailedChecks() {
-  const { ask } = usePage();
-  const [readiness, setReadiness] = useState<ReadinessAnswer | null>(null);
-  useEffect(() => {
-    const stop = new AbortController();
-    const look = async () => {
-      const answer = await ask<ReadinessAnswer>("GET", "/readyz", {
-        signal: stop.signal,
-        // With a failed check it is 503, and has all checks as well.
-        alsoAnswer: 503,
-      });
-      if (!stop.signal.aborted && answer.ok) setReadiness(answer.value);
-    };
-    void look();
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible") void look();
-    }, LOOK_EVERY_MS);
-    return () => {
-      stop.abort();
-      clearInterval(timer);
-    };
-  }, []);
+  // With a failed check it is 503, and has all checks as well.
+  const { value: readiness } = usePolled<ReadinessAnswer>("/readyz", () => LOOK_EVERY_MS, 503);
   const failed = readiness?.checks.filter(({ state }) => state === "failed") ?? [];
   if (failed.length === 0) return null;
   return (

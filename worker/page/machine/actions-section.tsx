@@ -1,9 +1,9 @@
 // All that can be done to a machine from here; what makes no sense now is folded, and says why.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { usePage } from "../page.ts";
+import { MarkedText } from "../parts/marked-text.tsx";
 import { ActButton } from "./act-button.tsx";
 import { ACT_NAMES, type ActName, MACHINE_ACTS } from "./machine-acts.ts";
-import { MarkedText } from "./marked-text.tsx";
 import { Fold, Section } from "./section.tsx";
 import type { WatchedMachine } from "./use-machine.ts";
 

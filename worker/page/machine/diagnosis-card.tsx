@@ -3,12 +3,12 @@ import type { ComponentChildren } from "preact";
 import { hrefOf } from "../base/route.ts";
 import { usePage } from "../page.ts";
 import { Link } from "../parts/link.tsx";
-import { Time } from "../parts/time.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { Pairs } from "../parts/pairs.tsx";
+import { MarkedText } from "../parts/marked-text.tsx";
 import { ActButton } from "./act-button.tsx";
 import type { MachineDiagnosis, DiagnosisDetail, DiagnosisLink } from "./diagnosis-types.ts";
 import type { ActName } from "./machine-acts.ts";
-import { MarkedText } from "./marked-text.tsx";
-import { Pairs } from "./section.tsx";
 import type { WatchedMachine } from "./use-machine.ts";
 import { goToSection } from "./use-machine-keys.ts";
 
@@ -35,15 +35,6 @@ export function DiagnosisCard({ machine }: { machine: WatchedMachine }) {
 
 const pairOf = ({ name, text, at }: DiagnosisDetail) =>
   [name, at === undefined ? text : <Moment at={at} />] as const;
-
-const Moment = ({ at }: { at: number | string }) => (
-  <>
-    <Time at={at} form="absolute" />{" "}
-    <span class="quiet">
-      (<Time at={at} />)
-    </span>
-  </>
-);
 
 interface TodoProps {
   machine: WatchedMachine;

@@ -1,7 +1,7 @@
 // The machine's events: those that wait for the apiserver, and of those that were sent what is remembered.
 import type { ShownEvent, WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { Time } from "../parts/time.tsx";
-import { MarkedText } from "./marked-text.tsx";
+import { MarkedText } from "../parts/marked-text.tsx";
 import { Nothing, Section } from "./section.tsx";
 
 export function EventsSection({ whole: { name, events, outbox } }: { whole: WholeNode }) {

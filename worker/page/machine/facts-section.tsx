@@ -1,8 +1,10 @@
 // What a machine is made of and runs, its addresses, its resources, its images.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { bytesText } from "../base/amounts.ts";
+import { Pairs } from "../parts/pairs.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
 import { addressRows, factRows, imageRows, type ImageRow, resourceRows } from "./fact-rows.ts";
-import { Fold, Nothing, Pairs, Section } from "./section.tsx";
+import { Fold, Nothing, Section } from "./section.tsx";
 
 export function FactsSection({ whole }: { whole: WholeNode }) {
   const rows = factRows(whole);
@@ -39,7 +41,7 @@ function Resources({ whole }: { whole: WholeNode }) {
   return (
     <>
       <h3>Resources</h3>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Resources">
+      <ScrollBox label="Resources">
         <table class="machine-resources">
           <thead>
             <tr>
@@ -60,7 +62,7 @@ function Resources({ whole }: { whole: WholeNode }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollBox>
     </>
   );
 }

@@ -3,8 +3,9 @@ import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { hrefOf } from "../base/route.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Link } from "../parts/link.tsx";
-import { Time } from "../parts/time.tsx";
-import { Fold, type Pair, Pairs, Section } from "./section.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { type Pair, Pairs } from "../parts/pairs.tsx";
+import { Fold, Section } from "./section.tsx";
 import { Senders } from "./senders.tsx";
 
 export function KeySection({ whole, change }: { whole: WholeNode; change: string }) {
@@ -49,21 +50,12 @@ const TokenLink = ({ id }: { id: string }) => (
 function Copied({ text, of }: { text: string; of: string }) {
   if (text === "") return "not known";
   return (
-    <span class="machine-command">
+    <span class="command">
       <code>{text}</code>
       <CopyButton text={text} of={of} />
     </span>
   );
 }
-
-const Moment = ({ at }: { at: string }) => (
-  <>
-    <Time at={at} form="absolute" />{" "}
-    <span class="quiet">
-      (<Time at={at} />)
-    </span>
-  </>
-);
 
 export function DeadlinesSection({ whole }: { whole: WholeNode }) {
   const { deadlines, lastReportAt, outageSince, outbox } = whole;

@@ -1,6 +1,7 @@
 // The head of a machine's view: its name, its state, what is wrong in one sentence, and what to do about it.
 import { hrefOf } from "../base/route.ts";
 import { Link } from "../parts/link.tsx";
+import { Moment } from "../parts/moment.tsx";
 import { StateWord } from "../parts/state-word.tsx";
 import { Time } from "../parts/time.tsx";
 import { DiagnosisCard } from "./diagnosis-card.tsx";
@@ -19,7 +20,7 @@ export function MachineHead({ machine }: { machine: WatchedMachine }) {
               <StateWord state={diagnosis.state} />
               {since !== undefined && (
                 <span class="quiet">
-                  since <Time at={since} form="absolute" /> (<Time at={since} />)
+                  since <Moment at={since} />
                 </span>
               )}
             </span>

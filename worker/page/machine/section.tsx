@@ -1,4 +1,4 @@
-// The shapes of which a machine's sections are made: a card with a heading, pairs, a fold that draws when it is opened.
+// The shapes of which a machine's sections are made: a card with a heading, a fold that draws when it is opened.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { type SectionId, sectionTitle } from "./sections.ts";
@@ -19,21 +19,6 @@ export function Section({ id, aside, children }: SectionProps) {
       </header>
       {children}
     </section>
-  );
-}
-
-export type Pair = readonly [name: string, value: ComponentChildren];
-
-export function Pairs({ pairs }: { pairs: readonly Pair[] }) {
-  return (
-    <dl class="machine-pairs">
-      {pairs.map(([name, value], index) => (
-        <div key={`${index} ${name}`}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }
 

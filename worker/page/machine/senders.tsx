@@ -1,25 +1,22 @@
 // Who has reported with a machine's key of late, and whether several do.
 import type { ListedSenders } from "../../../shared/protocol/operator-answers.ts";
 import { useEffect } from "preact/hooks";
-import { FaultNotice } from "../parts/notice.tsx";
+import { machinePath } from "../base/machine-path.ts";
+import { Answered } from "../parts/answered.tsx";
+import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAnswer } from "../parts/use-answer.ts";
-import { Nothing } from "./section.tsx";
-import { machinePath } from "./use-machine.ts";
 
 /** `change`: it is asked again when that is another. */
 export function Senders({ name, change }: { name: string; change: string }) {
-  const { value, fault, again } = useAnswer<ListedSenders>(machinePath(name, "/clones"));
+  const senders = useAnswer<ListedSenders>(machinePath(name, "/clones"));
   useEffect(() => {
-    if (value) again();
+    if (senders.value) senders.again();
   }, [change]);
   return (
-    <>
-      {fault && (
-        <FaultNotice what="Who reports with the key could not be asked" fault={fault} again={again} />
-      )}
-      {value ? <SenderTable {...value} /> : !fault && <Nothing>Asking …</Nothing>}
-    </>
+    <Answered answer={senders} what="Who reports with the key could not be asked">
+      {(value) => <SenderTable {...value} />}
+    </Answered>
   );
 }
 
@@ -38,7 +35,7 @@ function SenderTable({ double, senders }: ListedSenders) {
         )}
       </p>
       {senders.length > 0 && (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Senders">
+        <ScrollBox label="Senders">
           <table class="machine-senders">
             <thead>
               <tr>
@@ -63,7 +60,7 @@ function SenderTable({ double, senders }: ListedSenders) {
               ))}
             </tbody>
           </table>
-        </div>
+        </ScrollBox>
       )}
     </>
   );

@@ -2,6 +2,7 @@
 import { batch, type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
+import { machinePath } from "../base/machine-path.ts";
 import { usePage } from "../page.ts";
 import { type Answer, useAnswer } from "../parts/use-answer.ts";
 import { fittingRange, LAST_DAY, stepOf, timelineQuery, type TimeRange, windowOf } from "./range.ts";
@@ -30,7 +31,7 @@ export function useTimeline(name: string, chosen: TimeRange | null): ShownTimeli
   const isLatest = chosen === null || chosen.kind === "latest";
   const askedMs = useAskedMs(name, isLatest);
   const query = timelineQuery(chosen ?? LAST_DAY, askedMs);
-  const answer = useAnswer<TimelineAnswer>(`/v1/nodes/${encodeURIComponent(name)}/timeline`, query);
+  const answer = useAnswer<TimelineAnswer>(machinePath(name, "/timeline"), query);
   const { value, fault, isAsking, again } = answer;
   const lastMs = useRef(askedMs);
   useEffect(() => {

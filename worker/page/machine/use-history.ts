@@ -2,10 +2,10 @@
 import { useEffect, useState } from "preact/hooks";
 import type { HistoryAnswer, HistoryEntry } from "../../../shared/protocol/operator-answers.ts";
 import type { AskFault } from "../base/api.ts";
+import { machinePath } from "../base/machine-path.ts";
 import { usePage } from "../page.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 import { withNewest } from "./history-pages.ts";
-import { machinePath } from "./use-machine.ts";
 
 const PAGE_OF_HISTORY = 20;
 

@@ -5,6 +5,7 @@ import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { AskFault } from "../base/api.ts";
+import { machinePath } from "../base/machine-path.ts";
 import { usePage } from "../page.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 import { diagnose } from "./diagnosis.ts";
@@ -30,9 +31,6 @@ export interface WatchedMachine {
   isContested: boolean;
   again: () => void;
 }
-
-export const machinePath = (name: string, what = ""): string =>
-  `/v1/nodes/${encodeURIComponent(name)}${what}`;
 
 export function useMachine(name: string): WatchedMachine {
   const page = usePage();

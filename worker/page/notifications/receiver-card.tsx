@@ -10,6 +10,7 @@ import { usePage } from "../page.ts";
 import { Answered } from "../parts/answered.tsx";
 import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
+import { Pairs } from "../parts/pairs.tsx";
 import { Time } from "../parts/time.tsx";
 import { useAct } from "../parts/use-act.ts";
 import { useAnswer } from "../parts/use-answer.ts";
@@ -39,29 +40,25 @@ export function ReceiverCard({ receiver, again }: ReceiverCardProps) {
           )}
         </span>
       </header>
-      <dl class="facts">
-        <dt>Address</dt>
-        <dd class="mono">{url}</dd>
-        <dt>Is told</dt>
-        <dd>
-          {receiver.outagesOnly ? "outages only: " : ""}
-          {toldAbout(receiver)}
-        </dd>
-        <dt>When</dt>
-        <dd>
-          after {shortDuration(receiver.delaySeconds * 1000)}
-          {receiver.repeatMinutes > 0 && `, again each ${shortDuration(receiver.repeatMinutes * 60_000)}`}
-        </dd>
-        <dt>Letters</dt>
-        <dd>
-          {waiting} wait, {dead} given up, {dropped} not kept; {firing} alerts fire
-        </dd>
-      </dl>
+      <Pairs
+        pairs={[
+          ["Address", <span class="mono">{url}</span>],
+          ["Is told", `${receiver.outagesOnly ? "outages only: " : ""}${toldAbout(receiver)}`],
+          ["When", whenText(receiver)],
+          ["Letters", `${waiting} wait, ${dead} given up, ${dropped} not kept; ${firing} alerts fire`],
+        ]}
+      />
       {error !== "" && <Notice kind="warning">The last attempt failed: {error}.</Notice>}
       {session.isAdmin() && <ReceiverActs name={name} again={again} />}
       {waiting + dead > 0 && session.isAdmin() && <Letters name={name} again={again} />}
     </article>
   );
+}
+
+/** `after 2m, again each 1h` */
+function whenText({ delaySeconds, repeatMinutes }: ListedReceiver): string {
+  const again = repeatMinutes > 0 ? `, again each ${shortDuration(repeatMinutes * 60_000)}` : "";
+  return `after ${shortDuration(delaySeconds * 1000)}${again}`;
 }
 
 function ReceiverActs({ name, again }: { name: string; again: () => void }) {

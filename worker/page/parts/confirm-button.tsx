@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { AskMethod } from "../base/api.ts";
 import { usePage } from "../page.ts";
-import { Dialog } from "./dialog.tsx";
+import { FormDialog } from "./form-dialog.tsx";
 import { useAct } from "./use-act.ts";
 
 interface ConfirmButtonProps {
@@ -36,37 +36,24 @@ export function ConfirmButton(props: ConfirmButtonProps) {
 function Asked(props: ConfirmButtonProps & { onClose: () => void }) {
   const { title, label, children, request, done, onDone, onClose, isDangerous } = props;
   const { say } = usePage();
-  const { run, isActing, fault } = useAct();
+  const act = useAct();
   const agree = async () => {
-    const answer = await run(request.method, request.path, request.body);
-    if (answer === null) return;
+    if ((await act.run(request.method, request.path, request.body)) === null) return;
     onClose();
     say(done);
     onDone?.();
   };
   return (
-    <Dialog title={title} onClose={onClose}>
-      <div class="stack">
-        {children}
-        {fault && (
-          <p class="notice notice-fault" role="alert">
-            That failed: {fault.message}.
-          </p>
-        )}
-        <div class="row">
-          <button
-            type="button"
-            class={isDangerous ? "danger" : "primary"}
-            disabled={isActing}
-            onClick={() => void agree()}
-          >
-            {isActing ? "Under way …" : label}
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
-      </div>
-    </Dialog>
+    <FormDialog
+      title={title}
+      label={label}
+      failed="That failed"
+      act={act}
+      isDangerous={isDangerous === true}
+      onSubmit={agree}
+      onClose={onClose}
+    >
+      {children}
+    </FormDialog>
   );
 }

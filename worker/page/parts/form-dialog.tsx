@@ -1,6 +1,7 @@
-// A form in a dialog: its button, what failed, and a way out.
+// A form, or a question, in a dialog: its button, what failed, and a way out.
 import type { ComponentChildren } from "preact";
 import { Dialog } from "./dialog.tsx";
+import { FaultNotice } from "./notice.tsx";
 import type { Act } from "./use-act.ts";
 
 interface FormDialogProps {
@@ -10,27 +11,32 @@ interface FormDialogProps {
   act: Pick<Act, "isActing" | "fault">;
   /** "No token was made" */
   failed: string;
+  /** What it does cannot be taken back. */
+  isDangerous?: boolean;
+  /** There is nothing yet to be sent. */
+  isIncomplete?: boolean;
   onSubmit: () => Promise<void>;
   onClose: () => void;
   children: ComponentChildren;
 }
 
-export function FormDialog({ title, label, act, failed, onSubmit, onClose, children }: FormDialogProps) {
+export function FormDialog(props: FormDialogProps) {
+  const { title, label, act, failed, isDangerous, isIncomplete = false, onSubmit, onClose, children } = props;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    void onSubmit();
+    if (!isIncomplete) void onSubmit();
   };
   return (
     <Dialog title={title} onClose={onClose}>
       <form class="stack" noValidate onSubmit={submit}>
         {children}
-        {act.fault && (
-          <p class="notice notice-fault" role="alert">
-            {failed}: {act.fault.message}.
-          </p>
-        )}
+        {act.fault && <FaultNotice what={failed} fault={act.fault} />}
         <div class="row">
-          <button type="submit" class="primary" disabled={act.isActing}>
+          <button
+            type="submit"
+            class={isDangerous ? "danger" : "primary"}
+            disabled={act.isActing || isIncomplete}
+          >
             {act.isActing ? "Under way …" : label}
           </button>
           <button type="button" onClick={onClose}>

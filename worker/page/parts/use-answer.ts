@@ -13,7 +13,11 @@ export interface Answer<T> {
 }
 
 /** Asks when the view is shown, when the question changes, and again with `again`. path null: nothing is asked. */
-export function useAnswer<T>(path: string | null, query?: Question["query"]): Answer<T> {
+export function useAnswer<T>(
+  path: string | null,
+  query?: Question["query"],
+  alsoAnswer?: Question["alsoAnswer"],
+): Answer<T> {
   const { ask } = usePage();
   const [state, setState] = useState<Omit<Answer<T>, "again">>({
     value: null,
@@ -30,7 +34,11 @@ export function useAnswer<T>(path: string | null, query?: Question["query"]): An
     asked.current = path;
     setState((before) => ({ value: isSame ? before.value : null, fault: null, isAsking: path !== null }));
     if (path !== null)
-      void ask<T>("GET", path, { ...(query && { query }), signal: stop.signal }).then((answer) => {
+      void ask<T>("GET", path, {
+        ...(query && { query }),
+        ...(alsoAnswer !== undefined && { alsoAnswer }),
+        signal: stop.signal,
+      }).then((answer) => {
         if (stop.signal.aborted) return;
         setState((before) => ({
           value: answer.ok ? answer.value : before.value,

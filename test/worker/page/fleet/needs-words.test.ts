@@ -7,7 +7,6 @@ import {
   outageCount,
   pendingText,
   skewText,
-  textAndCode,
   whyOf,
 } from "../../../../worker/page/fleet/needs-words.ts";
 import { feedMachine, pendingMachine } from "./feed-machines.ts";
@@ -74,14 +73,6 @@ describe("numbers and times in words", () => {
 });
 
 describe("other words", () => {
-  it("what is typed stands between backquotes", () => {
-    expect(textAndCode("Stop it: `pgrep -af node-shim` shows both.")).toEqual([
-      "Stop it: ",
-      "pgrep -af node-shim",
-      " shows both.",
-    ]);
-  });
-
   it.each([
     ["free by now", null, /free by now/],
     ["of a machine that has reported", true, /has reported with another key/],

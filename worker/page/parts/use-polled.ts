@@ -1,6 +1,6 @@
 // Asks the same question again and again, while the page is looked at. What was answered stays when it cannot be asked.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { AskFault } from "../base/api.ts";
+import type { AskFault, Question } from "../base/api.ts";
 import { usePage } from "../page.ts";
 
 export interface Polled<T> {
@@ -15,7 +15,11 @@ export interface Polled<T> {
 const AFTER_FAULT_MS = 5000;
 
 /** `nextMs`: after which it is asked again; null: it is over. */
-export function usePolled<T>(path: string, nextMs: (value: T) => number | null): Polled<T> {
+export function usePolled<T>(
+  path: string,
+  nextMs: (value: T) => number | null,
+  alsoAnswer?: Question["alsoAnswer"],
+): Polled<T> {
   const { ask } = usePage();
   const [state, setState] = useState<Omit<Polled<T>, "now">>({ value: null, fault: null });
   const look = useRef<() => void>(() => undefined);
@@ -30,7 +34,7 @@ export function usePolled<T>(path: string, nextMs: (value: T) => number | null):
       clearTimeout(timer);
       if (document.visibilityState === "hidden") return later(AFTER_FAULT_MS);
       const own = ++round;
-      const answer = await ask<T>("GET", path);
+      const answer = await ask<T>("GET", path, { ...(alsoAnswer !== undefined && { alsoAnswer }) });
       if (isEnded || own !== round) return;
       setState((before) =>
         answer.ok ? { value: answer.value, fault: null } : { ...before, fault: answer.error },

@@ -1,5 +1,5 @@
 import { expect, it, test } from "vitest";
-import { isTyped, markedParts } from "../../../../worker/page/machine/marked-parts.ts";
+import { isTyped, markedParts } from "../../../../worker/page/base/marked-parts.ts";
 
 it("commands between backticks, with the machine's name for NAME", () => {
   expect(markedParts("See `rollcall node NAME`. NAMED", "edge-7")).toEqual([
@@ -8,6 +8,7 @@ it("commands between backticks, with the machine's name for NAME", () => {
     { isCommand: false, text: ". NAMED" },
   ]);
   expect(markedParts("", "edge-7")).toEqual([]);
+  expect(markedParts("What a machine says of its NAME")[0]?.text).toBe("What a machine says of its NAME");
 });
 
 test.each([

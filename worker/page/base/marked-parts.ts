@@ -5,11 +5,14 @@ export interface MarkedPart {
   text: string;
 }
 
-/** Commands stand between backticks; NAME in them is the machine's. */
-export function markedParts(text: string, name: string): MarkedPart[] {
+/** Commands stand between backticks. `name`: the machine's, which stands for NAME; absent: nothing does. */
+export function markedParts(text: string, name?: string): MarkedPart[] {
   return text
     .split("`")
-    .map((part, index) => ({ isCommand: index % 2 === 1, text: part.replaceAll(/\bNAME\b/g, name) }))
+    .map((part, index) => ({
+      isCommand: index % 2 === 1,
+      text: name === undefined ? part : part.replaceAll(/\bNAME\b/g, () => name),
+    }))
     .filter((part) => part.text !== "");
 }
 
