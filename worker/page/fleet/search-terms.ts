@@ -66,9 +66,14 @@ function termsOf(text: string): SearchTerm[] {
   return terms.filter(({ parameter, value }) => parameter !== "text" || value !== "");
 }
 
+/** Characters: a link's may be longer, and reading takes the square of it. */
+export const MAX_SEARCH = 2048;
+
 /** All of the terms, or what is wrong with the first that cannot be read. */
 export function readSearch(text: string): Result<FleetSearch, SearchFault> {
   const parameters: Partial<Record<SearchParameter, string>> = {};
+  if (text.length > MAX_SEARCH)
+    return failure({ term: `${text.slice(0, 20)}…`, expected: `it has more than ${MAX_SEARCH} characters` });
   for (const { parameter, value, term } of termsOf(text)) {
     const before = parameters[parameter];
     const alone = valueOf(parameter, value);

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FILTER_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { EXAMPLES } from "../../../../worker/page/fleet/search-fields.ts";
-import { readSearch } from "../../../../worker/page/fleet/search-terms.ts";
+import { MAX_SEARCH, readSearch } from "../../../../worker/page/fleet/search-terms.ts";
 
 describe("what is typed → the parameters of GET /v1/machines", () => {
   it.each<[string, Record<string, string>]>([
@@ -116,4 +116,14 @@ it("whatever is typed → is read or refused, and never thrown at", () => {
       expect(read.ok || read.error.expected !== "").toBe(true);
     }),
   );
+});
+
+it.each([
+  ["at its limit", 0, true],
+  ["just over it", 1, false],
+])("a text %s is read: %s", (_, more, isRead) => {
+  // Each word could begin a selector that goes on to the end.
+  const text = "a, ".repeat(MAX_SEARCH).slice(0, MAX_SEARCH + more);
+  const read = readSearch(text);
+  expect(!read.ok && read.error.expected.includes("characters")).toBe(!isRead);
 });
