@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Page, Route } from "playwright-core";
 import { ColumnsBuilder } from "../../../shared/fleet/columns.ts";
 import { ALL_FIELDS, allValues } from "../../../shared/fleet/feed-machine.ts";
+import type { MachineSummary } from "../../../shared/fleet/summary.ts";
 import type { FeedMessage } from "../../../shared/protocol/feed.ts";
 import { summaryOf } from "../../worker/support/made-up-fleet.ts";
 import { pagesOfFile } from "./browser.ts";
@@ -87,7 +88,7 @@ function hostileFleet(count: number): FeedMessage[] {
     const summary = summaryOf(index, {
       state: (["not-ready", "silent", "blocked"] as const)[index % 3]!,
       why,
-      phase: OF_EVERY_OBJECT[index % OF_EVERY_OBJECT.length]!,
+      phase: OF_EVERY_OBJECT[index % OF_EVERY_OBJECT.length] as MachineSummary["phase"],
       conditions,
       labels: Object.fromEntries([...OF_EVERY_OBJECT, text].map((name) => [name, text])),
       capacity: Object.fromEntries([...OF_EVERY_OBJECT, "cpu", "memory"].map((name) => [name, text])),

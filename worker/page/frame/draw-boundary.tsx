@@ -9,16 +9,16 @@ interface DrawBoundaryProps {
 }
 
 interface DrawBoundaryState {
-  /** null: all is drawn. */
-  error: unknown;
+  /** What was thrown; null: all is drawn. */
+  fault: string | null;
 }
 
 /** A class, because nothing else in Preact's core catches what is thrown below it. */
 export class DrawBoundary extends Component<DrawBoundaryProps, DrawBoundaryState> {
-  override state: DrawBoundaryState = { error: null };
+  override state: DrawBoundaryState = { fault: null };
 
   static override getDerivedStateFromError(error: unknown): DrawBoundaryState {
-    return { error: error ?? "nothing" };
+    return { fault: error instanceof Error ? error.message : "it says no more" };
   }
 
   override componentDidCatch(error: unknown): void {
@@ -27,17 +27,16 @@ export class DrawBoundary extends Component<DrawBoundaryProps, DrawBoundaryState
 
   override render() {
     const { what, children } = this.props;
-    const { error } = this.state;
-    if (error === null) return children;
+    const { fault } = this.state;
+    if (fault === null) return children;
     return (
       <Notice kind="fault">
         <p>
-          <strong>{what} could not be drawn</strong>: {error instanceof Error ? error.message : String(error)}
-          .
+          <strong>{what} could not be drawn</strong>: {fault}.
         </p>
         <p>What is wrong is the page, or it is older than the Worker. The machines are not concerned.</p>
         <div class="row">
-          <button type="button" onClick={() => this.setState({ error: null })}>
+          <button type="button" onClick={() => this.setState({ fault: null })}>
             Try again
           </button>
           <button type="button" onClick={() => location.reload()}>
