@@ -26,16 +26,16 @@ export function scrollBack(main: HTMLElement, left: LeftPlace): () => void {
     const link = [...main.querySelectorAll("a")].find((each) => each.getAttribute("href") === left.link);
     if (document.activeElement === main) link?.focus({ preventScroll: true });
   };
-  const sizes = new ResizeObserver(attempt);
+  // Answers come in, and rows are drawn once the table has been scrolled to them.
+  const drawn = new MutationObserver(attempt);
   const end = () => {
-    sizes.disconnect();
+    drawn.disconnect();
     clearTimeout(timer);
     for (const act of OWN_ACTS) removeEventListener(act, end);
   };
   const timer = setTimeout(end, TRIED_FOR_MS);
   for (const act of OWN_ACTS) addEventListener(act, end, { passive: true });
   attempt();
-  sizes.observe(main);
-  for (const child of main.children) sizes.observe(child);
+  drawn.observe(main, { childList: true, subtree: true });
   return end;
 }
