@@ -113,7 +113,7 @@ function Confirm({ choice, plan, confirmation, isAsking, onAgain, onBack, onYes 
     return (
       <Notice kind="warning">
         <p>
-          This list is out of date since <Time at={expiresAt} form="since" />: machines may have changed.
+          This list is out of date since <Time at={expiresAt} form="absolute" />: machines may have changed.
         </p>
         <button type="button" disabled={isAsking} onClick={onAgain}>
           Look again

@@ -28,7 +28,7 @@ export function OutageLine({ id }: { id: number }) {
   if (!outage && fault)
     return <FaultNotice what={`Outage ${id} could not be read`} fault={fault} again={again} />;
   return (
-    <p class="needs-filter" role="status">
+    <p class="needs-filter">
       <span>{outage ? <OutageText outage={outage} /> : `Outage ${id}`}</span> {all}
     </p>
   );

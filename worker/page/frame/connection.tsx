@@ -29,10 +29,16 @@ export function ConnectionBanner() {
     );
   }
   return (
-    <div class="notice notice-warning banner" role="alert">
-      <strong>Stale</strong>: no word from the Worker since <Time at={connection.sinceMs} form="absolute" /> (
-      <Time at={connection.sinceMs} />
-      ). What is shown was so then; nothing is known of now{fault ? `: ${fault.message}` : ""}.
+    <div class="notice notice-warning banner">
+      {/* What ticks is not part of the alert: it would be read out each second. */}
+      <span role="alert">
+        <strong>Stale</strong>: no word from the Worker since <Time at={connection.sinceMs} form="absolute" />
+        . What is shown was so then; nothing is known of now
+        {fault ? `: ${fault.message}` : ""}.
+      </span>{" "}
+      <span class="quiet" aria-hidden="true">
+        (<Time at={connection.sinceMs} />)
+      </span>
     </div>
   );
 }
