@@ -1,5 +1,5 @@
 import { expect, it, test } from "vitest";
-import { isWell, wrongConditions } from "../../../shared/fleet/well-conditions.ts";
+import { hasWrongCondition, isWell, wrongConditions } from "../../../shared/fleet/well-conditions.ts";
 
 test.each([
   ["Ready", "True", true],
@@ -25,4 +25,5 @@ it.each<[Record<string, string>, string]>([
       .map(({ type }) => type)
       .join(" "),
   ).toBe(types);
+  expect(hasWrongCondition(conditions)).toBe(types !== "");
 });

@@ -44,6 +44,7 @@ const SIGNS: Readonly<Record<NeedsKind, string>> = {
   "not-ready": "not-ready",
   silent: "silent",
   pending: "pending",
+  conditions: "ready",
   skewed: "ready",
 };
 
@@ -57,16 +58,22 @@ export function GroupSection({ group, isOpen, onFold }: GroupSectionProps) {
     >
       <summary title={NEEDS_MEANINGS[kind]}>
         <h3>
-          {kind === "skewed" ? (
-            <span class="needs-clock" aria-hidden="true" />
-          ) : (
-            <StateSign state={SIGNS[kind]} />
-          )}
+          <GroupSign kind={kind} />
           {NEEDS_HEADINGS[kind]} <span class="needs-count">{count.toLocaleString("en")}</span>
         </h3>
       </summary>
       <Entries group={group} />
     </details>
+  );
+}
+
+function GroupSign({ kind }: { kind: NeedsKind }) {
+  if (kind === "skewed") return <span class="needs-clock" aria-hidden="true" />;
+  if (kind !== "conditions") return <StateSign state={SIGNS[kind]} />;
+  return (
+    <span class="needs-warning" aria-hidden="true">
+      ▲
+    </span>
   );
 }
 
@@ -100,6 +107,8 @@ function linesOf(group: Exclude<NeedsGroup, { kind: "cluster-unreachable" }>): C
 }
 
 function More({ kind, children }: { kind: NeedsKind; children: ComponentChildren }) {
+  // No term of a search has all of these.
+  if (kind === "conditions") return <span class="quiet">{children}</span>;
   if (kind === "pending") return <Link href={hrefOf({ view: "approvals" })}>{children}</Link>;
   const shows = kind === "skewed" ? { sort: "-skew" } : { state: SIGNS[kind] };
   return <TableLink shows={shows}>{children}</TableLink>;
@@ -107,7 +116,8 @@ function More({ kind, children }: { kind: NeedsKind; children: ComponentChildren
 
 interface LineProps {
   state: string;
-  sinceMs: number;
+  /** Since when what is wrong is so; null: nobody tells. */
+  sinceMs: number | null;
   /** A link. */
   name: ComponentChildren;
   /** Why, and what to do. */
@@ -120,9 +130,7 @@ function Line({ state, sinceMs, name, children }: LineProps) {
       <span class="needs-name">
         <StateSign state={state} /> {name}
       </span>
-      <span class="needs-since quiet">
-        <Time at={sinceMs} form="since" />
-      </span>
+      <span class="needs-since quiet">{sinceMs !== null && <Time at={sinceMs} form="since" />}</span>
       {children}
     </li>
   );
@@ -133,7 +141,7 @@ function MachineLine({ group, machine }: { group: MachineGroup; machine: FeedMac
   return (
     <Line
       state={state}
-      sinceMs={sinceOf(machine)}
+      sinceMs={state === "ready" ? null : sinceOf(machine)}
       name={
         <Link href={hrefOf({ machine: name })} title={name}>
           {name}

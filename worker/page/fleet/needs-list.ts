@@ -1,6 +1,7 @@
 // What of the fleet needs somebody, most urgent first: which machines, in which groups, in which order. Pure; knows no words.
 import { networkOf } from "../../../shared/fleet/network.ts";
 import { OUTAGE_MACHINES, OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
+import { hasWrongCondition } from "../../../shared/fleet/well-conditions.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
@@ -8,8 +9,8 @@ import type { Outage } from "../../../shared/protocol/outages.ts";
 /** So many of a group are listed; the others are counted. */
 export const NEEDS_LISTED = 10;
 
-/** Groups of single machines, by urgency. `skewed`: its clock is wrong, and nothing else is. */
-export const MACHINE_GROUPS = ["blocked", "not-ready", "silent", "skewed"] as const;
+/** Groups of single machines, by urgency. `conditions`: ready, and under pressure; `skewed`: its clock alone is wrong. */
+export const MACHINE_GROUPS = ["blocked", "not-ready", "silent", "conditions", "skewed"] as const;
 export type MachineGroup = (typeof MACHINE_GROUPS)[number];
 
 export interface OpenOutage {
@@ -71,6 +72,7 @@ export function needsList(
     blocked: [],
     "not-ready": [],
     silent: [],
+    conditions: [],
     skewed: [],
   };
   for (const machine of machines) {
@@ -91,17 +93,18 @@ export function needsList(
       ...listed(kind, single[kind], held),
     })),
     { kind: "pending", ...listed("pending", pending, held) },
-    { kind: "skewed", ...listed("skewed", single.skewed, held) },
+    ...(["conditions", "skewed"] as const).map((kind) => ({ kind, ...listed(kind, single[kind], held) })),
   ];
   return groups.filter(({ count }) => count > 0);
 }
 
-function groupOf({ state, skewMs }: FeedMachine): MachineGroup | null {
+function groupOf({ state, skewMs, conditions }: FeedMachine): MachineGroup | null {
   switch (state) {
     case "blocked":
     case "silent":
       return state;
     case "ready":
+      if (hasWrongCondition(conditions)) return "conditions";
       return skewMs === 0 ? null : "skewed";
     // Nothing can be done about it here, or it is listed by its key.
     case "revoked":

@@ -15,6 +15,7 @@ export function todoOf(group: MachineGroup, machine: FeedMachine): string {
   const found =
     (group === "blocked" && explanation(PHASE_EXPLANATIONS, machine.phase)) ||
     (group === "not-ready" && ofNotReady(machine)) ||
+    (group === "conditions" && ofCondition(machine)) ||
     explanation(STATE_EXPLANATIONS, machine.state);
   return (found?.todo ?? "").replaceAll("NAME", machine.name) || NOTHING_KNOWN;
 }
@@ -28,5 +29,8 @@ const explanation = (table: Readonly<Record<string, Explanation | undefined>>, k
 /** A Node that is registered is not ready by a condition; another one by its phase. */
 function ofNotReady(machine: FeedMachine): Explanation | undefined {
   if (machine.phase !== "registered") return explanation(PHASE_EXPLANATIONS, machine.phase);
-  return explanation(CONDITION_EXPLANATIONS, wrongConditions(machine.conditions)[0]?.type ?? null);
+  return ofCondition(machine);
 }
+
+const ofCondition = ({ conditions }: FeedMachine) =>
+  explanation(CONDITION_EXPLANATIONS, wrongConditions(conditions)[0]?.type ?? null);

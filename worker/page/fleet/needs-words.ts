@@ -13,6 +13,7 @@ export const NEEDS_HEADINGS: Readonly<Record<NeedsKind, string>> = {
   "not-ready": "Not ready",
   silent: "Silent",
   pending: "Waiting for approval",
+  conditions: "Ready, with a condition",
   skewed: "Clock is wrong",
 };
 
@@ -24,6 +25,7 @@ export const NEEDS_MEANINGS: Readonly<Record<NeedsKind, string>> = {
   "not-ready": "The machines report, and their Nodes are not Ready, or not registered yet.",
   silent: "Machines that fell silent by themselves, and not with their neighbours.",
   pending: "Machines that ask for a name that another key has.",
+  conditions: "The machines are Ready, and one of their other conditions says that something is wrong.",
   skewed: "The machine's clock differs from the Worker's by more than a minute.",
 };
 
@@ -35,8 +37,10 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 /** Why, in one sentence that may begin in lower case. Never "". */
 export function whyOf(group: MachineGroup, machine: FeedMachine): string {
   if (group === "skewed") return skewText(machine.skewMs);
+  const wrongs = wrongConditions(machine.conditions);
+  if (group === "conditions") return wrongs.map(({ type, status }) => `${type} is ${status}`).join(", ");
   if (machine.why !== "") return machine.why;
-  const [wrong] = wrongConditions(machine.conditions);
+  const [wrong] = wrongs;
   if (group === "not-ready" && wrong) return `${wrong.type} is ${wrong.status}`;
   return group === "silent" ? "nothing is heard of it" : `its state is ${machine.state}`;
 }

@@ -57,6 +57,18 @@ describe("in which group a machine is", () => {
   it.each<[string, Partial<FeedMachine>, NeedsKind[]]>([
     ["ready", {}, []],
     ["ready, and its clock is wrong", { skewMs: -90_000 }, ["skewed"]],
+    ["ready, and under pressure", { conditions: { Ready: "True", DiskPressure: "True" } }, ["conditions"]],
+    ["ready, and all is well", { conditions: { Ready: "True", DiskPressure: "False" } }, []],
+    [
+      "ready, under pressure, and its clock is wrong",
+      { conditions: { Ready: "True", DiskPressure: "True" }, skewMs: 90_000 },
+      ["conditions"],
+    ],
+    [
+      "silent, and it was under pressure",
+      { state: "silent", conditions: { Ready: "Unknown", DiskPressure: "Unknown" } },
+      ["silent"],
+    ],
     ["blocked", { state: "blocked", phase: "cloned" }, ["blocked"]],
     ["blocked, and its clock is wrong", { state: "blocked", skewMs: 90_000 }, ["blocked"]],
     ["not ready", { state: "not-ready" }, ["not-ready"]],

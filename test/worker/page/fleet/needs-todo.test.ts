@@ -25,6 +25,13 @@ describe("what to do about it", () => {
       { state: "not-ready", phase: "setup failed" },
       /start the shim/,
     ],
+    [
+      "of the condition, of a machine that is ready",
+      "conditions",
+      { conditions: { Ready: "True", DiskPressure: "True" } },
+      /Free space on the machine/,
+    ],
+    ["of a condition that a drop-in has set", "conditions", { conditions: { FanBroken: "True" } }, /history/],
     ["of its state", "silent", { state: "silent" }, /`rollcall nodes --beside edge-1`/],
     ["its clock", "skewed", { skewMs: 90_000 }, /clock/],
     ["a state of a newer Worker", "not-ready", { state: "on-fire" }, /its? history|history/],

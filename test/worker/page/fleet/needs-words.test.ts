@@ -28,6 +28,12 @@ describe("why a machine needs somebody", () => {
     ["else what its state means", "silent", { state: "silent" }, /^nothing is heard/],
     ["blocked by a Worker that does not say why", "blocked", { state: "blocked" }, "its state is blocked"],
     ["a state of a newer Worker", "not-ready", { state: "on-fire" }, "its state is on-fire"],
+    [
+      "all of its conditions that are wrong",
+      "conditions",
+      { conditions: { Ready: "True", RaidDegraded: "True", DiskPressure: "True" } },
+      "DiskPressure is True, RaidDegraded is True",
+    ],
     ["its clock", "skewed", { skewMs: 200_000, why: "another reason" }, "its clock is 3m20s ahead"],
   ])("%s", (_, group, change, text) => {
     expect(whyOf(group, feedMachine("edge-1", change))).toMatch(text);
