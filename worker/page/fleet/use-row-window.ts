@@ -2,14 +2,12 @@
 import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { type RowWindow, rowWindow } from "./windowing.ts";
+import { watchPaper } from "../base/paper.ts";
+import { paperWindow, type RowWindow, rowWindow } from "./windowing.ts";
 
 /** Until a row has been measured. */
 const USUAL_ROW = 36;
 const USUAL_VIEW = 900;
-
-/** On paper nobody scrolls: the first rows are on it. More than these nobody reads there. */
-const ON_PAPER = 1000;
 
 /** `body`: around the rows; `scroller`: what may be scrolled around it, beside the page itself. */
 export function useRowWindow(
@@ -21,10 +19,9 @@ export function useRowWindow(
   const shown = useSignal({ from: 0, to: 0, rowHeight: USUAL_ROW });
   const rows = useRef(count);
   rows.current = count;
+  const isPaper = useRef(matchMedia("print").matches);
   const windowOf = (count: number): RowWindow =>
-    matchMedia("print").matches
-      ? { from: 0, to: Math.min(count, ON_PAPER) }
-      : rowWindow({ count, ...seen.current });
+    isPaper.current ? paperWindow(count) : rowWindow({ count, ...seen.current });
   useLayoutEffect(() => {
     const look = () => {
       if (!body.current || !scroller.current) return;
@@ -46,13 +43,15 @@ export function useRowWindow(
     sizes.observe(document.documentElement);
     addEventListener("scroll", look, { capture: true, passive: true });
     addEventListener("resize", look);
-    const paper = matchMedia("print");
-    paper.addEventListener("change", look);
+    const stopWatching = watchPaper((is) => {
+      isPaper.current = is;
+      look();
+    });
     return () => {
       sizes.disconnect();
       removeEventListener("scroll", look, { capture: true });
       removeEventListener("resize", look);
-      paper.removeEventListener("change", look);
+      stopWatching();
     };
   }, []);
   void shown.value;

@@ -34,6 +34,14 @@ function within(number: number, least: number, most: number): number {
   return Math.min(most, Math.max(least, number));
 }
 
+/** More rows than these nobody reads on paper. */
+const PAPER_ROWS = 1000;
+
+/** On paper nobody scrolls: the first rows are on it. */
+export function paperWindow(count: number): RowWindow {
+  return { from: 0, to: Math.min(count, PAPER_ROWS) };
+}
+
 /** Rows of a numbered page. */
 export const PAGE_ROWS = 100;
 

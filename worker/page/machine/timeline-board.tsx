@@ -3,6 +3,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { createContext } from "preact";
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { watchPaper } from "../base/paper.ts";
 import { usePage } from "../page.ts";
 import { zoomedTo } from "./range.ts";
 import { useChosenRange } from "./range-bar.tsx";
@@ -119,18 +120,21 @@ function useWidth(element: RefObject<HTMLElement | null>): number {
   useLayoutEffect(() => {
     const found = element.current;
     if (!found) return undefined;
-    const paper = matchMedia("print");
+    let isPaper = matchMedia("print").matches;
     const measure = () => {
       const own = Math.floor(found.clientWidth);
-      setWidth(paper.matches ? Math.min(own, PAPER_WIDTH) : own);
+      setWidth(isPaper ? Math.min(own, PAPER_WIDTH) : own);
     };
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(found);
-    paper.addEventListener("change", measure);
+    const stopWatching = watchPaper((is) => {
+      isPaper = is;
+      measure();
+    });
     return () => {
       observer.disconnect();
-      paper.removeEventListener("change", measure);
+      stopWatching();
     };
   }, []);
   return width;

@@ -5,6 +5,7 @@ import {
   pageCount,
   pageNumbers,
   pageWindow,
+  paperWindow,
   rowWindow,
 } from "../../../../worker/page/fleet/windowing.ts";
 
@@ -79,4 +80,13 @@ describe("numbered pages", () => {
   ])("%d pages, on page %d", (pages, page, expected) => {
     expect(pageNumbers(pages * PAGE_ROWS, page)).toEqual(expected);
   });
+});
+
+it.each([
+  [0, 0],
+  [999, 999],
+  [1000, 1000],
+  [1001, 1000],
+])("%d rows → %d of them on paper", (count, to) => {
+  expect(paperWindow(count)).toEqual({ from: 0, to });
 });
