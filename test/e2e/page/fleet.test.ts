@@ -13,6 +13,9 @@ import { signIn } from "./sign-in.ts";
 /** The machine is shared with other tests. */
 const PATIENCE = { timeout: 60_000, interval: 100 };
 
+/** What the page promises: from when silence is noticed to when it is shown. */
+const SHOWN_WITHIN_MS = 2000;
+
 interface Asked {
   state: string;
   since: string;
@@ -82,7 +85,8 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       expect(entries[0]?.text).toBe("ready → silent");
       const noticedMs = Date.parse(entries[0]?.at ?? "");
       const toldMs = all[told]?.atMs ?? 0;
-      // How fast is a figure of npm run bench: here others use the same processor.
+      // By the times of events, not of looks at them; most often it takes less than a twentieth of this.
+      expect(atMs - noticedMs).toBeLessThanOrEqual(SHOWN_WITHIN_MS);
       console.log(
         `silence: noticed → told ${Math.round(toldMs - noticedMs)} ms → shown ${Math.round(atMs - toldMs)} ms`,
       );
