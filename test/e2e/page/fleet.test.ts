@@ -1,4 +1,5 @@
-// The fleet in a browser, as an operator sees it: machines join, fall silent, ask, and are acted on.
+// The fleet in a browser, as an operator sees it: machines join, fall silent, ask, and are acted on. Nobody has joined before the
+// first story; later ones look at machines of earlier ones.
 import type { Page } from "playwright-core";
 import type { HistoryAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

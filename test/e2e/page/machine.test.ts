@@ -1,4 +1,5 @@
-// One machine in a browser: what is wrong with it in a sentence, and what was when, drawn and as a table.
+// One machine in a browser: what is wrong with it in a sentence, and what was when, drawn and as a table. The last stories
+// look at a machine of an earlier one.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pagesOfFile } from "./browser.ts";
