@@ -26,7 +26,7 @@ export function usePolled<T>(
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let round = 0;
-    let isEnded = false;
+    const end = new AbortController();
     const later = (ms: number | null) => {
       if (ms !== null) timer = setTimeout(() => void lookNow(), ms);
     };
@@ -34,8 +34,11 @@ export function usePolled<T>(
       clearTimeout(timer);
       if (document.visibilityState === "hidden") return later(AFTER_FAULT_MS);
       const own = ++round;
-      const answer = await ask<T>("GET", path, { ...(alsoAnswer !== undefined && { alsoAnswer }) });
-      if (isEnded || own !== round) return;
+      const answer = await ask<T>("GET", path, {
+        ...(alsoAnswer !== undefined && { alsoAnswer }),
+        signal: end.signal,
+      });
+      if (end.signal.aborted || own !== round) return;
       setState((before) =>
         answer.ok ? { value: answer.value, fault: null } : { ...before, fault: answer.error },
       );
@@ -44,7 +47,7 @@ export function usePolled<T>(
     look.current = () => void lookNow();
     void lookNow();
     return () => {
-      isEnded = true;
+      end.abort();
       clearTimeout(timer);
     };
   }, [path]);
