@@ -47,12 +47,10 @@ export function testKeys({ open, worker }: { open: OpenPages; worker: () => Page
       await help.getByText("goes up to the fleet").waitFor();
       await keyboard.press("Escape");
       await help.waitFor({ state: "detached" });
+      // Up to the fleet as it was left, with its search.
       await keyboard.press("u");
-      await page.getByRole("link", { name: "keys-3" }).waitFor();
-      await keyboard.press("/");
-      await keyboard.type("keys-");
       await page.getByText(/^3 of \d+ machines$/).waitFor();
-      await keyboard.press("Escape");
+      await page.getByRole("link", { name: "keys-3" }).waitFor();
       await keyboard.press("j");
       await at(/^a keys-1$/);
       await keyboard.press("x");

@@ -153,7 +153,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       await signIn(page, worker.viewSecret);
       await page.goto("/");
       await row(page, "bulk-3").waitFor();
-      await page.getByText("may look").waitFor();
+      await page.getByText("may only look").first().waitFor();
       expect(await page.getByRole("checkbox", { name: /^Select / }).count()).toBe(0);
       expect(await page.getByRole("button", { name: /^Act on/ }).count()).toBe(0);
     }));

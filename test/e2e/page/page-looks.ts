@@ -13,14 +13,14 @@ export function tooWide(page: Page): Promise<number> {
   return page.evaluate<number>("Math.max(0, document.documentElement.scrollWidth - innerWidth)");
 }
 
-/** What moves, or would when it changes: `button.primary transition 0.2s`. */
+/** What moves by itself, or would when it changes: `button.primary transition 0.2s`. What follows scrolling does not. */
 export function moving(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`[...document.querySelectorAll("*")].flatMap((element) => {
-    const { transitionDuration, animationName, animationDuration, scrollBehavior } = getComputedStyle(element);
+    const { transitionDuration, animationName, animationDuration, animationTimeline, scrollBehavior } = getComputedStyle(element);
     const name = element.localName + "." + element.getAttribute("class");
     return [
       ...(/[1-9]/.test(transitionDuration) ? [name + " transition " + transitionDuration] : []),
-      ...(animationName === "none" ? [] : [name + " animation " + animationName + " " + animationDuration]),
+      ...(animationName === "none" || animationTimeline !== "auto" ? [] : [name + " animation " + animationName + " " + animationDuration]),
       ...(scrollBehavior === "smooth" ? [name + " scrolls smoothly"] : []),
     ];
   })`);
