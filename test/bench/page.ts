@@ -17,6 +17,9 @@ const LOADS = 5;
 const MESSAGES = 10;
 const CHANGES = 200;
 const SLOWED = 4;
+const SCROLLS = 5;
+const SCROLLED_FRAMES = 120;
+const SCROLLED_PX = 180;
 const PATIENCE_MS = 60_000;
 
 /** The page's own measure: from a message of the feed until its changes are in the document. */
@@ -26,6 +29,7 @@ interface PageCost {
   interactiveMs: number[];
   rowsMs: number[];
   messageMs: number[];
+  frameMs: number[];
   memoryMiB: number;
 }
 
@@ -80,8 +84,9 @@ const firstSeen = (selector: string) => `window.rollcallSeen = new Promise((seen
 async function whileWatched(
   browser: Browser,
   worker: BenchWorker,
-): Promise<Pick<PageCost, "messageMs" | "memoryMiB">> {
+): Promise<Pick<PageCost, "messageMs" | "frameMs" | "memoryMiB">> {
   const messageMs: number[] = [];
+  const frameMs: number[] = [];
   let memoryMiB = 0;
   await onPage(browser, { url: worker.url }, "bench", async ({ page }) => {
     await signIn(page, secretOf(worker));
@@ -96,9 +101,35 @@ async function whileWatched(
       await until("a message of the feed", isTold, 50, PATIENCE_MS);
       messageMs.push(Math.max(...after.slice(before.length)));
     }
-    memoryMiB = await usedMiB(await cdpOf(page));
+    const cdp = await cdpOf(page);
+    for (let round = 0; round < SCROLLS; round++) frameMs.push(await scrolledFrameMs(page, cdp));
+    memoryMiB = await usedMiB(cdp);
   });
-  return { messageMs, memoryMiB };
+  return { messageMs, frameMs, memoryMiB };
+}
+
+/** Scrolls by so much in each of so many frames, through rows that were not drawn before. */
+const SCROLL = `new Promise((done) => {
+  const rows = document.querySelector('[data-scrolls="machines"]');
+  let frames = 0;
+  requestAnimationFrame(function next() {
+    rows.scrollTop += ${SCROLLED_PX};
+    frames += 1;
+    if (frames < ${SCROLLED_FRAMES}) requestAnimationFrame(next);
+    else requestAnimationFrame(() => done(frames));
+  });
+})`;
+
+/** For how long each frame keeps the page busy: script, style, layout and paint. */
+async function scrolledFrameMs(page: Page, cdp: CDPSession): Promise<number> {
+  await cdp.send("Performance.enable");
+  const busyS = async () => {
+    const { metrics } = await cdp.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
+  };
+  const before = await busyS();
+  const frames = await page.evaluate<number>(SCROLL);
+  return ((await busyS()) - before) * (1000 / frames);
 }
 
 const feedMeasures = (page: Page) =>
@@ -133,5 +164,6 @@ export const pageCosts: Benchmark[] = [
   measured("page-interactive", ({ interactiveMs }) => interactiveMs),
   measured("page-10000-rows", ({ rowsMs }) => rowsMs),
   measured("page-feed-message", ({ messageMs }) => messageMs),
+  measured("page-scroll", ({ frameMs }) => frameMs),
   measured("page-memory", ({ memoryMiB }) => [memoryMiB]),
 ];
