@@ -1,11 +1,12 @@
 // Writes the API's description to where wrangler takes the Worker's static files from.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { replaceFile } from "../page/replace-file.ts";
 import { openapiText } from "./document.ts";
 
 const FILE = resolve(import.meta.dirname, "../../worker/static/openapi.json");
 
 export function writeDocument(): void {
   mkdirSync(dirname(FILE), { recursive: true });
-  writeFileSync(FILE, openapiText());
+  replaceFile(FILE, Buffer.from(openapiText()));
 }

@@ -1,5 +1,5 @@
 // What is in the folder of static files after a build: the page as it is now, and nothing of an older one.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { headersFile } from "../../../infra/page/headers.ts";
@@ -18,6 +18,18 @@ it("an older page is there → it goes, and what is not the page's stays", async
   expect(readdirSync(target).toSorted()).toEqual(["_headers", "index.html", "openapi.json", "page"]);
   expect(readdirSync(join(target, "page")).filter((name) => name.startsWith("old"))).toEqual([]);
   expect(readFileSync(join(target, "_headers"), "utf8")).toBe(headersFile());
+});
+
+it("the same page again → no file is written anew, so that whoever serves them misses none", async () => {
+  const [source, target] = [sources(), temporary()];
+  const inodes = () =>
+    ["index.html", "_headers", ...readdirSync(join(target, "page")).map((name) => `page/${name}`)]
+      .toSorted()
+      .map((path) => [path, statSync(join(target, path)).ino]);
+  await writePage(source, target);
+  const before = inodes();
+  await writePage(source, target);
+  expect(inodes()).toEqual(before);
 });
 
 it("its first load: at the limit → written; a byte over it → not, and what takes the room is said", async () => {

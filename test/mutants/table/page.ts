@@ -52,10 +52,10 @@ export const pageMutants = [
     [
       "a fleet that cannot be read is not asked for at full speed",
       "worker/page/live/feed-client.ts",
-      "if (isWhole(message)) this.#failures = 0;",
+      "if (this.#provenMs - this.#openedMs >= STEADY_AFTER_MS) this.#failures = 0;",
       "this.#failures = 0;",
       "worker/page/live/feed-client.test.ts",
-      "told what cannot be read",
+      "are short again after a line that held, and not after one that was there for a moment",
     ],
     [
       "no text becomes HTML",
