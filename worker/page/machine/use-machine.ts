@@ -48,12 +48,7 @@ export function useMachine(name: string): WatchedMachine {
   }).value;
   const isContested = useComputed(() => page.live.pending.value.some((each) => each.name === name)).value;
   const change = useMemo(() => JSON.stringify(live), [live]);
-  const before = useRef("null");
-  useEffect(() => {
-    // What the feed tells first is no change: all was asked when the view was opened.
-    if (before.current !== "null") again();
-    before.current = change;
-  }, [change]);
+  useAgainOnChange(change, isAsking, again);
   const answeredMs = useMemo(() => (whole ? page.clock.peek() : 0), [whole]);
   const diagnosis = useMemo(
     () => diagnose({ name, live, whole, answeredMs, neighbours, isContested }),
@@ -72,4 +67,18 @@ export function useMachine(name: string): WatchedMachine {
     isContested,
     again,
   };
+}
+
+/** A question that is under way is let finish: a machine that changes each second would have no answer else. */
+function useAgainOnChange(change: string, isAsking: boolean, again: () => void): void {
+  const before = useRef("null");
+  const isDue = useRef(false);
+  useEffect(() => {
+    // What the feed tells first is no change: all was asked when the view was opened.
+    if (before.current !== "null" && before.current !== change) isDue.current = true;
+    before.current = change;
+    if (!isDue.current || isAsking) return;
+    isDue.current = false;
+    again();
+  }, [change, isAsking]);
 }
