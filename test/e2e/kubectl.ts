@@ -110,6 +110,8 @@ export function kubectl(program: string, cluster: Cluster, run: Run): Promise<Pr
   const printed: Printed = { code: null, stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (printed.stdout += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (printed.stderr += chunk.toString()));
+  // One that has ended already reads nothing: its exit code says why.
+  child.stdin.on("error", () => undefined);
   child.stdin.end(run.input ?? "");
   return new Promise((resolve, reject) => {
     child.on("error", reject);

@@ -217,6 +217,8 @@ describe.skipIf(assets === "")("on a real kube-apiserver", () => {
     });
 
     it("a kubelet that is started under the same name → it is not written over; where it has gone, the next shim goes on", async () => {
+      // A shim that has just started still registers, and would do so once the kubelet's lease is over.
+      await renewedAfter(renewTimeOf(await getLease()));
       const renewTime = new V1MicroTime();
       // A PUT of the Worker's may come in between.
       await eventually(async () => {
