@@ -17,6 +17,12 @@ export function shortDuration(ms: number): string {
   return `${Math.floor(ms / DAY)}d`;
 }
 
+/** Of a time that is known to the minute: `<1m`, `5m`; it says no seconds that nobody knows. */
+export function minutesDuration(ms: number): string {
+  if (ms < MINUTE) return "<1m";
+  return ms < 3 * HOUR ? `${Math.floor(ms / MINUTE)}m` : shortDuration(ms);
+}
+
 function both(ms: number, large: number, largeUnit: string, small: number, smallUnit: string): string {
   const rest = Math.floor((ms % large) / small);
   return `${Math.floor(ms / large)}${largeUnit}${rest > 0 ? `${rest}${smallUnit}` : ""}`;

@@ -38,7 +38,7 @@ export const CELLS: Readonly<Record<FleetColumnName, (machine: FeedMachine) => C
   why: ({ why }) => (why ? <span title={why}>{why}</span> : null),
   version: ({ versions }) => versions.shim || NOT_KNOWN,
   address: ({ address }) => address || NOT_KNOWN,
-  age: ({ createdMs }) => <Time at={createdMs} form="since" />,
+  age: ({ createdMs }) => <Time at={createdMs} form="age" />,
   skew: ({ skewMs }) => (skewMs === 0 ? null : `${skewMs < 0 ? "−" : "+"}${shortDuration(Math.abs(skewMs))}`),
   transport: ({ transport }) => transport,
   roles: ({ labels }) => known(rolesOf(labels).join(", ")),

@@ -1,14 +1,14 @@
 // A moment: how long ago, and on the pointer when exactly, in the zone of whoever looks.
 import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { absolute, relative, shortDuration } from "../base/relative-time.ts";
+import { absolute, minutesDuration, relative, shortDuration } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
 
 interface TimeProps {
   /** Milliseconds since 1970, or RFC 3339; null: not known. */
   at: number | string | null | undefined;
-  /** `since`: without "ago", as a column has it. */
-  form?: "ago" | "since" | "absolute";
+  /** `since`: without "ago", as a column has it. `age`: the same of a time that is known to the minute. */
+  form?: "ago" | "since" | "age" | "absolute";
 }
 
 export function Time({ at, form = "ago" }: TimeProps) {
@@ -21,6 +21,7 @@ export function Time({ at, form = "ago" }: TimeProps) {
       computed(() => {
         if (!isKnown) return "–";
         if (form === "absolute") return absolute(atMs);
+        if (form === "age") return minutesDuration(clock.value - atMs);
         return form === "since" ? shortDuration(clock.value - atMs) : relative(atMs, clock.value);
       }),
     [atMs, form],

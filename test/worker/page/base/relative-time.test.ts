@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { absolute, relative, shortDuration } from "../../../../worker/page/base/relative-time.ts";
+import {
+  absolute,
+  minutesDuration,
+  relative,
+  shortDuration,
+} from "../../../../worker/page/base/relative-time.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -25,6 +30,19 @@ describe("a duration, as kubectl's AGE has it", () => {
     [400 * DAY, "400d"],
   ])("%d ms → %s", (ms, text) => {
     expect(shortDuration(ms)).toBe(text);
+  });
+});
+
+describe("a duration of which the seconds are not known", () => {
+  it.each([
+    [-SECOND, "<1m"],
+    [MINUTE - 1, "<1m"],
+    [MINUTE, "1m"],
+    [119 * SECOND, "1m"],
+    [3 * HOUR - 1, "179m"],
+    [3 * HOUR + 20 * MINUTE, "3h20m"],
+  ])("%d ms → %s", (ms, text) => {
+    expect(minutesDuration(ms)).toBe(text);
   });
 });
 
