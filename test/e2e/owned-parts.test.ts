@@ -178,7 +178,11 @@ describe.skipIf(assets === "")("a Node's parts, on a real kube-apiserver", () =>
 
   it("and the Node is made anew, as history says → it has them", async () => {
     const before = (await node()).metadata?.uid;
+    const deletions = async () => (await history()).filter((line) => line.includes("node deleted")).length;
+    const known = await deletions();
     expect(await run("delete", "node", NODE)).toMatchObject({ code: 0 });
+    // Noticed after the command, the deletion would count as one that came after it.
+    await eventually(async () => (await deletions()) > known);
     await rollcall("register");
     await eventually(async () => (await node()).metadata?.uid !== before);
     const taints = (await node()).spec?.taints;
