@@ -18,6 +18,9 @@ import type { Tables } from "./tables.ts";
 /** The rows that take samples along: that of each status that changes, and of a silence that begins or ends. */
 const CARRIERS: ReadonlySet<string> = new Set(["node", "silentSinceMs"]);
 
+/** Packing looks at all that wait: once an hour it costs a report nothing to speak of. */
+const PACKED_AT_ONCE = 60;
+
 export interface Samples {
   /** Call it with each report that is applied. */
   observe: (vitals: Vitals, nowMs: number) => void;
@@ -35,23 +38,24 @@ export interface Samples {
 type SamplesRow = { samples: ArrayBuffer };
 
 export function machineSamples(sql: SqlStorage, tables: Tables): Samples {
-  /** Packed: an object that is awake for days has a few KiB of them. */
+  /** Packed: an object that is awake for weeks has at most 55 KB of them. */
   let packed: Uint8Array | undefined;
-  /** Within the youngest span, so that a report costs next to nothing. */
+  /** Those since then, so that a report costs next to nothing. */
   let latest: KeptSamples = NO_SAMPLES;
   let latestS = 0;
 
   const pending = (nowS: number): KeptSamples =>
-    packed ? joinSamples(decodeSamples(packed), latest, nowS) : latest;
+    joinSamples(packed ? decodeSamples(packed) : NO_SAMPLES, latest, nowS);
 
   return {
     observe({ signals }, nowMs) {
       const sample = sampleOf(signals, nowMs);
-      const samples = thinned([...latest.samples, sample], sample.atS);
+      const before = latest.samples.slice(0, -1);
+      const samples = [...before, ...thinned([...latest.samples.slice(-1), sample], sample.atS)];
       const capacity = capacityAfter(latest.capacity, capacityOfSignals(signals));
       latestS = sample.atS;
       latest = { capacity, samples };
-      if (samples.length < 2) return;
+      if (samples.length < PACKED_AT_ONCE) return;
       packed = encodeSamples(pending(latestS));
       latest = { capacity, samples: [] };
     },
