@@ -10,7 +10,8 @@ interface LineCondition {
 
 /** In place of a status: the Node has no such condition any more. */
 export const GONE = "gone";
-const BY_OTHERS = ", by somebody else";
+/** What a line ends with that is about somebody else's doing. */
+export const BY_OTHERS = ", by somebody else";
 
 /** `Ready: True → False (KubeletNotReady: node is shutting down)` */
 export function transitions(before: readonly LineCondition[], after: readonly LineCondition[]): string[] {

@@ -12,6 +12,9 @@ export function silenceText({ sinceMs, said }: NoticedSilence): string {
   return `silent since ${new Date(sinceMs).toISOString()}; last said: ${said}`;
 }
 
+/** What a line of this kind begins with that is about no silence: the machine ran, and had no answer. */
+export const NO_ANSWER = "no answer ";
+
 /** null: it is another line. The text may have been cut at its end. */
 export function parseSilence(text: string): NoticedSilence | null {
   const [, since = "", said = ""] = /^silent since (\S+); last said: (.*)$/s.exec(text) ?? [];

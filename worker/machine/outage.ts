@@ -1,5 +1,6 @@
 // Records that a machine had no answer for a while: the Worker was away, or the network in between. Only the machine can
 // tell, and it tells a duration alone: the times are by this clock, whatever the machine's says.
+import { NO_ANSWER } from "../../shared/fleet/silence.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { allowanceAt } from "../storage/allowance.ts";
 import type { Stored } from "../storage/journal.ts";
@@ -23,5 +24,5 @@ export function recordOutage(
   const left = allowanceAt(before, OUTAGE_LINES, nowMs);
   if (left < 1) return;
   records.put("outage", { left: left - 1, atMs: nowMs, sinceMs });
-  journal.note("silence", `no answer ${fromTo(sinceMs, nowMs)}`, nowMs);
+  journal.note("silence", NO_ANSWER + fromTo(sinceMs, nowMs), nowMs);
 }

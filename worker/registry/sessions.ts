@@ -6,8 +6,8 @@ import type { Environment } from "../env.ts";
 import { configuredRole } from "../identity/credential.ts";
 import { shortened } from "../storage/shortened.ts";
 import { audit } from "./audit.ts";
+import { countToday } from "./count-today.ts";
 import { findOperator } from "./operators.ts";
-import { countToday } from "./refused-changes.ts";
 
 /** A role that has sessions. */
 type SessionRole = "view" | "admin";

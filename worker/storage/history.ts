@@ -2,6 +2,8 @@
 // machine, so that each entry, each day and the whole are limited.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
+import { BY_OTHERS } from "../../shared/fleet/condition-lines.ts";
+import { NO_ANSWER } from "../../shared/fleet/silence.ts";
 import {
   FULL_DAY,
   SHIM_STARTED,
@@ -78,8 +80,8 @@ const DAY_LENGTH = `SELECT IFNULL(SUM(LENGTH(text) + ${HISTORY_LIMITS.entryShare
 
 /** The last line about each condition, about the state, a silence, a start of the shim and a day that was full. */
 const AT_BEGIN = `SELECT MAX(id) AS id, at_ms, kind, text FROM history
-  WHERE at_ms < ?1 AND kind <> 'identity' AND (text IN (?2, ?3) OR kind = 'state' OR kind = 'silence' AND text NOT LIKE 'no answer %'
-    OR kind = 'condition' AND text NOT LIKE '%), by somebody else')
+  WHERE at_ms < ?1 AND kind <> 'identity' AND (text IN (?2, ?3) OR kind = 'state' OR kind = 'silence' AND text NOT LIKE '${NO_ANSWER}%'
+    OR kind = 'condition' AND text NOT LIKE '%)${BY_OTHERS}')
   GROUP BY CASE WHEN kind = 'condition' THEN substr(text, 1, instr(text, ':')) WHEN text IN (?2, ?3) THEN text ELSE kind END
   ORDER BY id DESC LIMIT ?4`;
 /** More than there are conditions of one Node. */
