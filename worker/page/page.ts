@@ -39,12 +39,8 @@ const SESSION_ASKED_EVERY_MS = 60_000;
 export function openPage(window: Window & typeof globalThis): Page {
   const { location, history } = window;
   const clock = signal(Date.now());
-  const session: SessionStore = sessionStore(
-    asker(window.fetch.bind(window), () => {
-      // Asked again, this time for who one is: a role that is not enough is no reason to sign in anew.
-      if (session.session.value.kind === "in") void session.ask();
-    }),
-  );
+  // Who looks is not asked again because that very question was refused.
+  const session: SessionStore = sessionStore(asker(window.fetch.bind(window)));
   const ask = asker(window.fetch.bind(window), () => void session.ask());
   const openSocket = (path: string, protocols: string[]) =>
     new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, protocols);

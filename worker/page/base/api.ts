@@ -1,4 +1,4 @@
-// Asks the Worker. Every question has a deadline, and every failure is a AskFault that can be shown as it is. Stores nothing.
+// Asks the Worker. Every question has a deadline, and every failure is an AskFault, which can be shown as it is. Stores nothing.
 import { failure, type Result, success } from "../../../shared/result.ts";
 
 /** Why something could not be had, or done, in words for whoever looks. */
@@ -28,7 +28,7 @@ export type Ask = <T>(method: AskMethod, path: string, question?: Question) => P
 const WITHIN_MS = 15_000;
 
 /** `fetch`: typically the browser's. `onRefused`: a session that is not good any more is noticed by any answer. */
-export function asker(fetch: typeof globalThis.fetch, onRefused: () => void): Ask {
+export function asker(fetch: typeof globalThis.fetch, onRefused: () => void = () => {}): Ask {
   return async <T>(method: AskMethod, path: string, question: Question = {}) => {
     const { query = {}, body, withinMs = WITHIN_MS } = question;
     const given = Object.entries(query).filter(([, value]) => value !== undefined) as [string, string][];

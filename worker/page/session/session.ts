@@ -25,8 +25,9 @@ export function sessionStore(ask: Ask): SessionStore {
   const look = async () => {
     const answer = await ask<SessionAnswer>("GET", "/v1/session");
     if (!answer.ok) {
-      // Who is signed in stays so while the Worker cannot be asked: what is on the screen stays as well.
-      if (session.value.kind !== "in") session.value = { kind: "unknown", fault: answer.error };
+      // Who is signed in stays so while the Worker cannot be asked, and what is on the screen stays; refused is another matter.
+      const isRefused = answer.error.reason === "forbidden";
+      if (session.value.kind !== "in" || isRefused) session.value = { kind: "unknown", fault: answer.error };
       return;
     }
     const { operator, ways } = answer.value;
