@@ -28,7 +28,7 @@ function fakeSocket() {
 }
 
 it("whoever looked has signed out → nothing that was told is known any more", async () => {
-  vi.stubGlobal("performance", { mark: () => undefined, measure: () => undefined });
+  vi.stubGlobal("performance", { now: () => 0, getEntriesByName: () => [], measure: () => undefined });
   const { socket, hears } = fakeSocket();
   const paths: string[] = [];
   const fleet = new LiveFleet({
