@@ -1,18 +1,15 @@
 // Who has reported with a machine's key of late, and whether several do.
 import type { ListedSenders } from "../../../shared/protocol/operator-answers.ts";
-import { useEffect } from "preact/hooks";
 import { machinePath } from "../base/machine-path.ts";
 import { Answered } from "../parts/answered.tsx";
 import { ScrollBox } from "../parts/scroll-box.tsx";
 import { Time } from "../parts/time.tsx";
+import { useAgainOnChange } from "../parts/use-again-on-change.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 
-/** `change`: it is asked again when that is another. */
 export function Senders({ name, change }: { name: string; change: string }) {
   const senders = useAnswer<ListedSenders>(machinePath(name, "/clones"));
-  useEffect(() => {
-    if (senders.value) senders.again();
-  }, [change]);
+  useAgainOnChange(senders, change);
   return (
     <Answered answer={senders} what="Who reports with the key could not be asked">
       {(value) => <SenderTable {...value} />}

@@ -4,6 +4,7 @@ import type { HistoryAnswer, HistoryEntry } from "../../../shared/protocol/opera
 import type { AskFault } from "../base/api.ts";
 import { machinePath } from "../base/machine-path.ts";
 import { usePage } from "../page.ts";
+import { useAgainOnChange } from "../parts/use-again-on-change.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 import { withNewest } from "./history-pages.ts";
 
@@ -42,9 +43,7 @@ export function useHistory(name: string, { kind, text }: Wanted, change: string)
   } | null>(null);
   const [asking, setAsking] = useState(false);
   const [fault, setFault] = useState<AskFault | null>(null);
-  useEffect(() => {
-    if (newest.value) newest.again();
-  }, [change]);
+  useAgainOnChange(newest, change);
   useEffect(() => {
     const entries = newest.value?.entries;
     if (!entries || newest.isAsking) return;

@@ -2,11 +2,12 @@
 // view is opened, when the feed says that the machine changed, and on demand: never by the clock.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { useComputed } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { AskFault } from "../base/api.ts";
 import { machinePath } from "../base/machine-path.ts";
 import { usePage } from "../page.ts";
+import { useAgainOnChange } from "../parts/use-again-on-change.ts";
 import { useAnswer } from "../parts/use-answer.ts";
 import { diagnose } from "./diagnosis.ts";
 import type { MachineDiagnosis } from "./diagnosis-types.ts";
@@ -48,7 +49,7 @@ export function useMachine(name: string): WatchedMachine {
   }).value;
   const isContested = useComputed(() => page.live.pending.value.some((each) => each.name === name)).value;
   const change = useMemo(() => JSON.stringify(live), [live]);
-  useAgainOnChange(change, isAsking, again);
+  useAgainOnChange({ isAsking, again }, change);
   const answeredMs = useMemo(() => (whole ? page.clock.peek() : 0), [whole]);
   const diagnosis = useMemo(
     () => diagnose({ name, live, whole, answeredMs, neighbours, isContested }),
@@ -67,18 +68,4 @@ export function useMachine(name: string): WatchedMachine {
     isContested,
     again,
   };
-}
-
-/** A question that is under way is let finish: a machine that changes each second would have no answer else. */
-function useAgainOnChange(change: string, isAsking: boolean, again: () => void): void {
-  const before = useRef("null");
-  const isDue = useRef(false);
-  useEffect(() => {
-    // What the feed tells first is no change: all was asked when the view was opened.
-    if (before.current !== "null" && before.current !== change) isDue.current = true;
-    before.current = change;
-    if (!isDue.current || isAsking) return;
-    isDue.current = false;
-    again();
-  }, [change, isAsking]);
 }
