@@ -8,6 +8,8 @@ import { PROTOCOL } from "./report.ts";
 export const JWT_TYPES = {
   /** By the machine's key, header `kid`: a report. */
   report: "rollcall-report+jwt",
+  /** By the machine's key, headers `kid` and `jwk`: a socket. */
+  connect: "rollcall-connect+jwt",
   /** By the machine's key, header `kid`: leaving; its claims are those of a report. */
   leave: "rollcall-leave+jwt",
   /** By the machine's key, header `kid`: a next key; its claims are those of a report. */
@@ -31,6 +33,18 @@ export interface ReportClaims {
   ticket: string;
   /** Counts up under one ticket. */
   n: number;
+  /** Of a report over a socket: the X25519 public key that the machine has made for this socket, base64url. */
+  session?: string;
+}
+
+export interface ConnectClaims {
+  sub: string;
+  aud: string;
+  method: "GET";
+  /** Without the query. */
+  path: string;
+  /** The X25519 public key that the machine has made for this socket, base64url. */
+  session: string;
 }
 
 /** The join JWT has the first six claims; the enrol JWT all of them. */

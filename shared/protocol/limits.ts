@@ -246,3 +246,33 @@ export const TIMELINE_LIMITS = {
   lines: 2000,
   bands: 5000,
 } as const;
+
+/** Of sockets and gateways. */
+export const GATEWAY_LIMITS = {
+  /** Machines of one gateway, unless GATEWAY_SIZE says otherwise; [least, most] of that. 0: no machine gets a socket. */
+  machines: 500,
+  size: [0, 1000],
+  /** A connect ticket's life. */
+  ticketSeconds: 120,
+  /** Of a socket without an accepted report; and how many of those a name may have. */
+  unacceptedSeconds: 10,
+  unacceptedOfName: 4,
+  /** The longest time for which a lease is lent. */
+  quietSeconds: 300,
+  /** Heartbeats that may be missing. */
+  missedBeats: 3,
+  /** Heartbeats before half of their time, and frames that are refused, of one socket: the last of them ends it. */
+  earlyBeats: 3,
+  refusedFrames: 3,
+  /** Reports over one socket: at once, and then in a minute. */
+  reportsAtOnce: 20,
+  reportsAMinute: 60,
+  /** A machine that was sent away stays on HTTP for this long; so does one whose sockets failed `failures` times. */
+  awaySeconds: 600,
+  failures: 3,
+  /** Who lost a socket comes back within a random part of this, or of so much for each machine of the gateway. */
+  comeBackMs: 5000,
+  comeBackMsOfMachine: 60,
+  /** For which a gateway remembers a session that was replaced. */
+  replacedSeconds: 600,
+} as const;
