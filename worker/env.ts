@@ -161,3 +161,6 @@ export const fleetIndex = (env: Environment) => env.INDEX.getByName("index");
 
 /** The deployment's one object that keeps what is known of its cluster. */
 export const clusterObject = (env: Environment) => env.CLUSTER.getByName("cluster");
+
+/** The gateway of this number. */
+export const gateway = (env: Environment, number: number) => env.GATEWAYS.getByName(String(number));

@@ -24,6 +24,7 @@ export interface KnownMachine {
   address: string;
   /** Of the startId. */
   process: string;
+  transport: MachineSummary["transport"];
   key: MachineSummary["key"];
 }
 
@@ -39,7 +40,7 @@ export function summarize(
   known: KnownMachine,
   since: { state: FleetState; sinceMs: number },
 ): MachineSummary {
-  const { phase, node, facts, silentSinceMs, key, skewMs, withheld, address, process } = known;
+  const { phase, node, facts, silentSinceMs, key, skewMs, withheld, address, process, transport } = known;
   const conditions = conditionsOf(known);
   const ready = conditions.find(({ type }) => type === "Ready");
   const notReady = ready && ready.status !== "True" ? ready.message : undefined;
@@ -66,7 +67,7 @@ export function summarize(
     silentSinceMs,
     boot: facts?.machine?.bootID ?? "",
     process: process.slice(0, SUMMARY_LIMITS.process),
-    transport: "http",
+    transport,
     withheld,
     key,
     createdMs: timeOf(node?.metadata?.creationTimestamp),

@@ -43,7 +43,7 @@ export interface MachineSummary {
   boot: string;
   /** A digest of the startId: equal ones are the same process. */
   process: string;
-  transport: "http";
+  transport: "http" | "socket";
   /** What the deployment or the join token does not let it have, for operators; "": nothing. */
   withheld: string;
   key: {

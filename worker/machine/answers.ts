@@ -19,7 +19,10 @@ export type Refusal =
   | { reason: Extract<Reason, "rate-limited">; retryAfterSeconds: number }
   | { reason: Extract<Reason, "not-removed">; ticket: string };
 
-export type MachineAnswer = Result<ReportAnswer | RotationAnswer | LeaveAnswer, Refusal>;
+/** `gateway`: the number of the gateway that may hold the machine's socket; its transport makes a path of it. */
+type ReportOutcome = ReportAnswer & { gateway?: number };
+
+export type MachineAnswer = Result<ReportOutcome | RotationAnswer | LeaveAnswer, Refusal>;
 
 export const UNAUTHENTICATED = {
   ok: false,

@@ -4,7 +4,15 @@ import { randomNonce } from "../identity/nonce.ts";
 import { failure } from "../../shared/result.ts";
 import type { MachineAnswer } from "./answers.ts";
 import { requestRate, RETRY_AFTER_SECONDS } from "./request-rate.ts";
-import { offerTicket, type TicketCheck, type Tickets, type TicketUse, useTicket } from "./tickets.ts";
+import {
+  offerTicket,
+  type TicketCheck,
+  type Tickets,
+  type TicketUse,
+  usedUntil,
+  useTicket,
+  withoutAnswers,
+} from "./tickets.ts";
 
 export type Freshness =
   | TicketCheck<Promise<MachineAnswer>>
@@ -47,6 +55,16 @@ export class FreshRequests {
   /** `isLate`: for the answer to a late request. */
   offerTicket(isLate = false): string {
     return offerTicket(this.#tickets, Date.now(), this.#leaseMs(), randomNonce, isLate);
+  }
+
+  /** For the baton. Answers stay here: who has lost one is challenged. */
+  handOver(): Tickets<never> {
+    return withoutAnswers(this.#tickets);
+  }
+
+  /** `heardMs`: when the machine's last heartbeat came, by which it had read the last answer; undefined: none came. */
+  takeBack(tickets: Tickets<never>, heardMs: number | undefined): void {
+    this.#tickets = heardMs === undefined ? tickets : usedUntil(tickets, heardMs);
   }
 
   /** Call it when another machine has the name. */

@@ -54,6 +54,11 @@ export class KnownFacts {
     return this.#incumbent;
   }
 
+  /** For the baton, and back. */
+  set incumbent(known: Incumbent | undefined) {
+    this.#incumbent = known;
+  }
+
   /** How long facts that are in doubt wait for a contradiction. Where there are none yet, nothing is in doubt. */
   confirmationMs(): number {
     return this.current() ? confirmationMs(this.timing()) : 0;

@@ -28,6 +28,7 @@ export function knownMachine(
     withheld: withheld.filter((each) => each !== undefined).join("; "),
     address,
     process: (isUsed && records.get("process")?.startId) || "",
+    transport: (isUsed && records.get("transport")) || "http",
     key: { thumbprint, token, pinnedAtMs, isUsed },
   };
 }

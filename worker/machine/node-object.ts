@@ -5,8 +5,9 @@ import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
 import type { Report } from "../../shared/protocol/report.ts";
-import type { Result } from "../../shared/result.ts";
-import { type Environment, fleetIndex, origins, registry } from "../env.ts";
+import { type Result, success } from "../../shared/result.ts";
+import { noteFork } from "../../shared/node/duplicate-senders.ts";
+import { type Environment, fleetIndex, gateway, origins, registry } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import type { MachineOrder } from "../registry/bulk.ts";
 import type { GrantedPin } from "../registry/pins.ts";
@@ -24,16 +25,20 @@ import { type Freshness, FreshRequests } from "./fresh-requests.ts";
 import { IndexTeller, TELLING_LIMITS } from "./index-teller.ts";
 import { type MachineState, openMachineState } from "./machine-state.ts";
 import { executeOrder } from "./execute-order.ts";
+import { Lending } from "./lending.ts";
 import { setNeededRuntime } from "./needed-runtime.ts";
-import { parseReport } from "./parse-report.ts";
-import type { Enrolled, SignedRequest } from "./pinned-keys.ts";
+import { parseReport, type ParsedReport } from "./parse-report.ts";
+import type { Enrolled, SignedRequest, VerifiedRequest } from "./pinned-keys.ts";
 import { RegistryStanding } from "./registry-standing.ts";
 import { Removal } from "./removal.ts";
 import { parseRotation } from "./rotation.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
-import { type ShownByObject, shownNode } from "./shown-node.ts";
-import { shownTimeline } from "./shown-timeline.ts";
+import { type ShownByObject, shownNode, withLent } from "./shown-node.ts";
+import { shownTimeline, withLentSamples } from "./shown-timeline.ts";
+import type { ReturnedOrder, SocketAnswer, SocketReport } from "./standing-order.ts";
 import { Upkeep } from "./upkeep.ts";
+
+type CheckedReport = VerifiedRequest & ParsedReport;
 
 /** Without an enrolled machine no ticket is used. */
 const NOT_USED: Freshness = { kind: "stale", isLate: false };
@@ -45,6 +50,7 @@ export class NodeObject extends DurableObject<Environment> {
   readonly #upkeep: Upkeep;
   readonly #steps: ReportExecutor;
   readonly #removal: Removal;
+  readonly #lending: Lending;
   readonly #teller: IndexTeller;
 
   constructor(ctx: DurableObjectState, env: Environment) {
@@ -62,6 +68,14 @@ export class NodeObject extends DurableObject<Environment> {
     const { alarm } = state;
     this.#teller = new IndexTeller({ state, alarm, index, nowMs: () => Date.now(), random: Math.random });
     this.#steps = new ReportExecutor(state, this.#requests, this.#standing, this.#upkeep, this.#teller);
+    this.#lending = new Lending({
+      state,
+      upkeep: this.#upkeep,
+      requests: this.#requests,
+      gateway: (number) => gateway(env, number),
+      assigned: () => state.records.get("settled")?.gateway ?? null,
+      nowMs: () => Date.now(),
+    });
     const offerTicket = () => this.#requests.offerTicket();
     this.#removal = new Removal({
       env,
@@ -69,6 +83,7 @@ export class NodeObject extends DurableObject<Environment> {
       upkeep: this.#upkeep,
       registry: () => registry(env),
       offerTicket,
+      lending: this.#lending,
     });
   }
 
@@ -78,6 +93,7 @@ export class NodeObject extends DurableObject<Environment> {
    */
   async enrol(pin: GrantedPin): Promise<(Enrolled & { ticket: string }) | null> {
     await this.#removal.finished();
+    await this.#lending.recall();
     const { keys, facts, senders, samples, alarm } = this.#state;
     const nowMs = Date.now();
     if (keys.follow(pin, randomNonce(), nowMs)) {
@@ -93,14 +109,60 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** Handles a report whose kid a transport has checked: the table of docs/protocol.md. */
   async report(request: SignedRequest): Promise<MachineAnswer> {
-    const { keys } = this.#state;
-    const verified = await keys.verify(request, "report", origins(this.env));
+    const checked = await this.#checked(request);
+    if (!checked.ok) return checked;
+    await this.#lending.recall();
+    const answer = await this.#handle(request, checked.value);
+    this.#lending.noteHttp();
+    const number = request.wantsSocket ? this.#state.records.get("settled")?.gateway : undefined;
+    const mayConnect = number && answer.ok && "phase" in answer.value && answer.value.phase === "registered";
+    return mayConnect ? success({ ...answer.value, gateway: number }) : answer;
+  }
+
+  /** The same over a socket, with what this object had lent; where nothing speaks against it, it lends again. */
+  async reportBySocket(socket: SocketReport): Promise<SocketAnswer> {
+    const { request, gateway: number, session, floor, returned } = socket;
+    await this.#lending.takeBack(number, returned);
+    const checked = await this.#checked(request, session);
+    if (!checked.ok) return { answer: checked, lent: null };
+    const answer = await this.#handle(request, checked.value);
+    if (!answer.ok) return { answer, lent: null };
+    const lent = await this.#lending.lend({ gateway: number, session, floor }, checked.value.report);
+    this.#teller.look();
+    return { answer, lent };
+  }
+
+  /** The machine's socket has ended, or nothing was heard of it. */
+  async socketEnded(number: number, returned: ReturnedOrder | null): Promise<void> {
+    await this.#lending.ended(number, returned);
+    const name = this.#state.keys.enrolled() && this.#state.records.get("enrolment")?.name;
+    if (!name) return;
+    await this.#upkeep.watchForSilence(name);
+    this.#teller.look();
+  }
+
+  /** A socket that another one has replaced sent a heartbeat of its session: its process runs in two places. */
+  async noteReplacedBeat(): Promise<void> {
+    const { senders } = this.#state;
+    const nowMs = Date.now();
+    senders.update(noteFork(senders.seen, nowMs), nowMs);
+    this.#teller.look();
+    await this.#lending.recall();
+  }
+
+  /** `session`: of the socket that it came by; a report for one is none for another, nor for HTTP. */
+  async #checked(request: SignedRequest, session?: string): Promise<Result<CheckedReport, Refusal>> {
+    const verified = await this.#state.keys.verify(request, "report", origins(this.env));
     if (!verified.ok) return verified;
+    if (verified.value.session !== session) return UNAUTHENTICATED;
     const parsed = await parseReport(request.body);
-    if (!parsed.ok) return parsed;
-    // From here to `remember` nothing is awaited: of two equal requests one is applied.
-    const { by, origin, use } = verified.value;
-    const { report, facts } = parsed.value;
+    return parsed.ok ? success({ ...verified.value, ...parsed.value }) : parsed;
+  }
+
+  /** Until the answer is remembered nothing is awaited: of two equal requests one is applied. */
+  async #handle({ address }: SignedRequest, checked: CheckedReport): Promise<MachineAnswer> {
+    const { keys } = this.#state;
+    const { by, origin, use, report, facts } = checked;
     const isEnrolled = keys.enrolled() !== null;
     const process = report.startId;
     const freshness = isEnrolled ? this.#requests.use({ ...use, process }) : NOT_USED;
@@ -108,7 +170,7 @@ export class NodeObject extends DurableObject<Environment> {
     if (freshness.kind === "fresh") this.#state.senders.learnFrom(report);
     const step = decideReport(report, this.#situation(report, freshness, isEnrolled));
     if (freshness.kind === "fresh") keys.promote(by);
-    const answer = this.#steps.execute(step, { report, facts, origin, address: request.address });
+    const answer = this.#steps.execute(step, { report, facts, origin, address });
     if ("remember" in freshness) freshness.remember(answer);
     try {
       return await answer;
@@ -199,6 +261,7 @@ export class NodeObject extends DurableObject<Environment> {
     const { keys, journal, alarm } = this.#state;
     const nowMs = Date.now();
     if (!keys.revoke(generation)) return;
+    await this.#lending.end("refused");
     journal.note("registration", "an operator revoked this machine's keys", nowMs);
     this.#teller.look();
     // No report follows that could repeat it.
@@ -211,6 +274,7 @@ export class NodeObject extends DurableObject<Environment> {
    */
   async noticeNode(node: Node | null): Promise<void> {
     if (!this.#state.keys.enrolled()) return;
+    await this.#lending.recall();
     await this.#upkeep.noticeNode(node);
     this.#teller.look();
   }
@@ -238,8 +302,9 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** What is known of the machine now; null: none is enrolled. */
   async show(): Promise<ShownByObject | null> {
-    const alarmMs = await this.ctx.storage.getAlarm();
-    return shownNode(this.#state, this.#upkeep.latest, alarmMs, this.env.DEPLOYMENT);
+    const [alarmMs, lent] = await Promise.all([this.ctx.storage.getAlarm(), this.#lending.look()]);
+    const latest = withLent(this.#upkeep.latest, lent, Date.now());
+    return shownNode(this.#state, latest, alarmMs, this.env.DEPLOYMENT);
   }
 
   /** What changed on this machine, newest first. */
@@ -248,18 +313,21 @@ export class NodeObject extends DurableObject<Environment> {
   }
 
   /** What was so on this machine from when to when; null: none is enrolled. Times are milliseconds since 1970. */
-  timeline(range: TimelineRange): TimelineAnswer | null {
-    return shownTimeline(this.#state, range, Date.now());
+  async timeline(range: TimelineRange): Promise<TimelineAnswer | null> {
+    const lent = await this.#lending.look();
+    const { samples } = this.#state;
+    const known = { ...this.#state, samples: lent ? withLentSamples(samples, lent) : samples };
+    return shownTimeline(known, range, Date.now());
   }
 
   /** For operators: the next report registers, also where the Node was deleted. */
   registerAgain(): boolean {
-    return this.#afterwards(registerAgain(this.#state.records, this.#state.journal, Date.now()));
+    return this.#atOnce(registerAgain(this.#state.records, this.#state.journal, Date.now()));
   }
 
   /** For operators: does a container runtime that is gone keep the Node from being Ready? */
   setNeededRuntime(need: RuntimeNeed): boolean {
-    return this.#afterwards(setNeededRuntime(this.#state, need, Date.now()));
+    return this.#atOnce(setNeededRuntime(this.#state, need, Date.now()));
   }
 
   /** For the registry: its part of an action on many machines. null: it is done; else why not. */
@@ -279,11 +347,13 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** For operators: only one machine has the key now; false: there were no duplicates. */
   believe(): boolean {
-    return this.#afterwards(this.#state.senders.end(Date.now()));
+    return this.#atOnce(this.#state.senders.end(Date.now()));
   }
 
-  #afterwards<T>(done: T): T {
+  /** A machine with a socket reports at once: who has asked for something sees it done. */
+  #atOnce(isDone: boolean): boolean {
     this.#teller.look();
-    return done;
+    if (isDone) this.ctx.waitUntil(this.#lending.reportNow());
+    return isDone;
   }
 }

@@ -22,6 +22,8 @@ export interface SignedRequest {
   body: Uint8Array<ArrayBuffer>;
   /** From which it came; "" where the platform does not provide it. */
   address: string;
+  /** It came by HTTP, and the machine would use a socket. */
+  wantsSocket?: true;
 }
 
 export interface VerifiedRequest {
@@ -30,6 +32,8 @@ export interface VerifiedRequest {
   /** The configured origin that it was signed for. */
   origin: string;
   use: TicketUse;
+  /** The X25519 public key of the socket that it was signed for; absent: for HTTP. */
+  session?: string;
 }
 
 export interface Enrolled {
@@ -65,6 +69,8 @@ export interface PinnedKeys {
 const OF_ONE_MACHINE = [
   "isLeaving",
   "facts",
+  "lent",
+  "transport",
   "runtime",
   "podCIDRs",
   "leftOut",
@@ -166,6 +172,7 @@ async function verify(
   // Read again, since other requests may have run meanwhile.
   const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;
   if (isFormer || records.get("enrolment")?.isRevoked) return KEY_REVOKED;
-  const { aud: origin, ticket, n } = claims.value;
-  return success({ by: signer.thumbprint, origin, use: { ticket, n, body: bodyDigest } });
+  const { aud: origin, ticket, n, session } = claims.value;
+  const use = { ticket, n, body: bodyDigest };
+  return success({ by: signer.thumbprint, origin, use, ...(session !== undefined && { session }) });
 }

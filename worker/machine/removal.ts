@@ -12,6 +12,7 @@ import type { NodeRecordStore } from "../storage/records.ts";
 import { foreignRenewer } from "../tick/other-writers.ts";
 import { isNodeMissing, registeredUid } from "../tick/own-node.ts";
 import { ASKED_TOO_OFTEN, type Refusal } from "./answers.ts";
+import type { Lending } from "./lending.ts";
 import type { MachineState } from "./machine-state.ts";
 import type { Registry } from "./registry-standing.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
@@ -29,6 +30,8 @@ export interface RemovalDependencies {
   registry: () => Pick<Registry, "unpin" | "leave">;
   /** For a machine that has to repeat its request. */
   offerTicket: () => string;
+  /** Nobody else renews the lease after it; `end` closes the machine's sockets as well. */
+  lending: Pick<Lending, "recall" | "end">;
 }
 
 export class Removal {
@@ -74,6 +77,7 @@ export class Removal {
     if (!isEnrolled && records.get("enrolment")) return LEFT;
     records.put("isLeaving", "thumbprint" in by ? true : "forgotten");
     if (!isEnrolled) return LEFT;
+    await this.#with.lending.end("left");
     // A tick in progress would create again what is removed.
     await upkeep.finish();
     await upkeep.flush(name);
@@ -98,7 +102,8 @@ export class Removal {
   }
 
   async #removeNode(name: string): Promise<boolean> {
-    const { upkeep } = this.#with;
+    const { upkeep, lending } = this.#with;
+    await lending.recall();
     await upkeep.finish();
     const isRemoved = await this.#removeFromCluster(name, [
       "its Node was removed: silent",

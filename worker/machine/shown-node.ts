@@ -6,6 +6,7 @@ import { isRegisteredReady, lastPhase } from "../tick/phase.ts";
 import type { MachineState } from "./machine-state.ts";
 import { neededRuntime } from "./needed-runtime.ts";
 import { shownEvents } from "./shown-events.ts";
+import type { ReturnedOrder } from "./standing-order.ts";
 import { shownManagers } from "./shown-managers.ts";
 
 /** What an eviction loses. Times are milliseconds since 1970; undefined: not known (any more). */
@@ -23,6 +24,29 @@ export interface LatestOfMachine {
 export type ShownByObject = Omit<WholeNode, "summary">;
 
 const at = (ms: number | null | undefined) => (ms ? new Date(ms).toISOString() : null);
+
+/** With what came since the lease was lent; null: it is not. */
+export function withLent(
+  latest: LatestOfMachine,
+  lent: ReturnedOrder | null,
+  nowMs: number,
+): LatestOfMachine {
+  if (!lent) return latest;
+  const { upkeep } = lent.baton;
+  const report = upkeep.latest && { ...upkeep.latest, vitals: lent.vitals };
+  const heardMs = lent.heardAgoMs === null ? upkeep.latestMs : nowMs - lent.heardAgoMs;
+  const machineMs = lent.skewMs === null ? undefined : heardMs + lent.skewMs;
+  return {
+    report: report && {
+      ...report,
+      ...(machineMs !== undefined && { machineTime: new Date(machineMs).toISOString() }),
+    },
+    reportMs: heardMs,
+    contactMs: heardMs,
+    renewedMs: lent.renewedAgoMs === null ? upkeep.tick.renewedAtMs : nowMs - lent.renewedAgoMs,
+    statusMs: upkeep.tick.status?.lastStatusReportTimeMs,
+  };
+}
 
 /** null: no machine is enrolled. `alarmMs`: when the object's alarm rings. */
 export function shownNode(
@@ -60,7 +84,7 @@ export function shownNode(
     thresholds: { hard: evictionHard ?? effectiveEvictionHard(null, false), soft: evictionSoft ?? {} },
     skewMs: report ? Date.parse(report.machineTime) - latest.reportMs : null,
     isSkewed: records.get("isSkewed") ?? false,
-    transport: "http",
+    transport: records.get("transport") ?? "http",
     deadlines: {
       lease: at(renewedMs === undefined ? null : renewedMs + facts.leaseMs()),
       status: at(statusMs ? statusMs + facts.timing().nodeStatusReportFrequencyMs : null),

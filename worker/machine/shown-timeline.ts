@@ -1,12 +1,21 @@
 // What a machine's object knows of a range of time, as an operator is shown it: its history as bands and marks, its samples,
 // and what eviction compares those with. Asks and changes nothing.
-import { SAMPLED_SIGNALS, type SampledSignal } from "../../shared/fleet/samples.ts";
+import {
+  decodeSamples,
+  joinSamples,
+  NO_SAMPLES,
+  SAMPLED_SIGNALS,
+  type SampledSignal,
+  samplesAfter,
+} from "../../shared/fleet/samples.ts";
 import { timelineOf, type TimelineRange } from "../../shared/fleet/timeline.ts";
 import { settingsInForce } from "../../shared/from-report/settings-in-force.ts";
 import { valueOf } from "../../shared/kubernetes/quantity/quantity.ts";
 import { TIMELINE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import { type Threshold, thresholdQuantity } from "../../shared/resources/eviction-thresholds.ts";
+import type { ReturnedOrder } from "./standing-order.ts";
+import type { Samples } from "../storage/samples.ts";
 import type { MachineState } from "./machine-state.ts";
 
 type Capacities = Record<SampledSignal, number | null>;
@@ -20,9 +29,30 @@ const bySignal = <T>(of: (signal: SampledSignal, at: number) => T) =>
     T
   >;
 
+/** With those that a gateway has meanwhile. */
+export function withLentSamples(
+  samples: Pick<Samples, "read">,
+  { baton: { samples: lent }, samples: latest }: ReturnedOrder,
+): Pick<Samples, "read"> {
+  return {
+    read(sinceMs, nowMs) {
+      const nowS = Math.floor(nowMs / 1000);
+      const packed = lent.packed ? decodeSamples(lent.packed) : NO_SAMPLES;
+      return [packed, lent.latest, latest]
+        .map((each) => samplesAfter(each, sinceMs))
+        .reduce((all, each) => joinSamples(all, each, nowS), samples.read(sinceMs, nowMs));
+    },
+  };
+}
+
 /** null: no machine is enrolled. */
 export function shownTimeline(
-  { records, history, samples, facts }: Pick<MachineState, "records" | "history" | "samples" | "facts">,
+  {
+    records,
+    history,
+    samples,
+    facts,
+  }: Pick<MachineState, "records" | "history" | "facts"> & { samples: Pick<Samples, "read"> },
   range: TimelineRange,
   nowMs: number,
 ): TimelineAnswer | null {

@@ -20,7 +20,7 @@ export const WATCHED_SILENCE_CHECK_MS = 3600_000;
 export const UNSEEN_SILENCE_CHECK_MS = 20 * 60_000;
 
 type LastContact =
-  | { kind: "in contact" }
+  | { kind: "in contact"; lastMs: number }
   | { kind: "silent"; sinceMs: number }
   /**
    * The apiserver was away, or still is, so that an old lease proves nothing; or there is no lease to ask for. Check again at
@@ -35,8 +35,8 @@ export interface SilenceCheck {
   lastReportMs: number | undefined;
   /** When a machine that has never reported enrolled; null: it has. */
   unusedSinceMs: number | null;
-  /** When a machine that is in contact is checked again. */
-  everyMs: number;
+  /** When a machine that is in contact is checked again; null: when it would be silent. */
+  everyMs: number | null;
   /** null: no apiserver is configured. */
   client: KubeClient | null;
   nowMs: number;
@@ -69,7 +69,7 @@ export async function checkSilence(
       : contactSince(Math.max(unusedSinceMs, check.lastReportMs ?? 0), check);
   if (contact.kind === "in contact") {
     records.remove("apiserverBackSinceMs");
-    return nowMs + check.everyMs;
+    return check.everyMs === null ? contact.lastMs + check.leaseDurationMs + 1 : nowMs + check.everyMs;
   }
   if (contact.kind === "unknown") {
     if (contact.isWaiting) records.put("apiserverBackSinceMs", backSinceMs ?? nowMs);
@@ -125,7 +125,9 @@ function contactSince(
   lastMs: number,
   { nowMs, leaseDurationMs }: Pick<SilenceCheck, "nowMs" | "leaseDurationMs">,
 ): LastContact {
-  return nowMs - lastMs <= leaseDurationMs ? { kind: "in contact" } : { kind: "silent", sinceMs: lastMs };
+  return nowMs - lastMs <= leaseDurationMs
+    ? { kind: "in contact", lastMs }
+    : { kind: "silent", sinceMs: lastMs };
 }
 
 /** What was decided last, quoted when the machine is silent: `Ready False: node is shutting down`. */

@@ -121,3 +121,30 @@ function offer<Answer>(tickets: Tickets<Answer>, made: Ticket<Answer>): void {
   delete tickets.used;
   delete tickets.process;
 }
+
+/** What can be stored: a request that is repeated counts as stale afterwards. */
+export function withoutAnswers<Answer>({
+  used,
+  offered,
+  contested,
+  process,
+}: Tickets<Answer>): Tickets<never> {
+  const bare = ({ answer: _, ...ticket }: Ticket<Answer>): Ticket<never> => ticket;
+  return {
+    ...(used && { used: bare(used) }),
+    ...(offered && { offered: offered.map(bare) }),
+    ...(contested && { contested: bare(contested) }),
+    ...(process !== undefined && { process }),
+  };
+}
+
+/** The machine had the last offered one until then, as its heartbeats show: its lifetime counts from there. */
+export function usedUntil(tickets: Tickets<never>, atMs: number): Tickets<never> {
+  const { offered = [] } = tickets;
+  const last = offered.at(-1);
+  if (!last) return tickets;
+  return {
+    ...tickets,
+    offered: [...offered.slice(0, -1), { ...last, issuedAtMs: Math.max(last.issuedAtMs, atMs) }],
+  };
+}

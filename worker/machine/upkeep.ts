@@ -10,13 +10,18 @@ import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
 import { machineLog } from "../log.ts";
 import { NOT_WATCHED, type WatchStanding } from "../cluster/watch-standing.ts";
 import { withDeadline } from "../kube/deadline.ts";
-import type { Node } from "../../shared/kubernetes/types.ts";
+import type { Lease, Node } from "../../shared/kubernetes/types.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
 import { type Allowance, allowanceAt } from "../storage/allowance.ts";
 import type { Enrolment } from "../storage/records.ts";
 import type { TickInput, TickMemory, TickOutcome } from "../tick/context.ts";
 import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/request-budget.ts";
+import { lentLease } from "../tick/lease.ts";
+import { registeredUid } from "../tick/own-node.ts";
+import { touchLease } from "../tick/touch-lease.ts";
 import { tick, tickOnNotice } from "../tick/tick.ts";
+import type { UpkeepMemory } from "./baton.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
 import { hasReported } from "./contact.ts";
@@ -44,7 +49,8 @@ export class Upkeep {
   readonly #env: Environment;
   readonly #state: MachineState;
   readonly #token: HeldToken;
-  readonly #singleTick = singleFlight(() => this.#tick());
+  readonly #oneTick = singleFlight(() => this.#tick());
+  #ticks = 0;
   #marks: NodeMarks | undefined;
   #budget: RequestBudget | undefined;
   #memory: TickMemory = {};
@@ -71,6 +77,20 @@ export class Upkeep {
     return (this.#budget ??= new RequestBudget(this.#state.records, machineRequests(this.#env), () =>
       Date.now(),
     ));
+  }
+
+  /** Is no tick under way, so that nobody here is about to write? */
+  get isIdle(): boolean {
+    return this.#ticks === 0;
+  }
+
+  async #singleTick(): Promise<TickOutcome> {
+    this.#ticks++;
+    try {
+      return await this.#oneTick();
+    } finally {
+      this.#ticks--;
+    }
   }
 
   /** Runs a tick with this report; a tick in progress is followed by another one with the newest report. */
@@ -119,6 +139,61 @@ export class Upkeep {
     this.#latest = undefined;
     this.#applied = undefined;
     this.#lastReportMs = undefined;
+  }
+
+  /** For the baton. */
+  handOver(): UpkeepMemory {
+    const { lease: _, ...tick } = this.#memory;
+    return {
+      tick,
+      latestMs: this.#latestMs,
+      ...(this.#latest && { latest: withoutFacts(this.#latest) }),
+      ...(this.#lastReportMs !== undefined && { lastReportMs: this.#lastReportMs }),
+      ...(this.#standing && { standing: this.#standing }),
+      ...(this.#between && { between: this.#between }),
+    };
+  }
+
+  /** The same back, with the lease as it is by now; null: it has to be read. */
+  takeBack(
+    { tick, latest, latestMs, lastReportMs, standing, between }: UpkeepMemory,
+    lease: Lease | null,
+  ): void {
+    this.#memory = { ...tick, lease };
+    this.#latest = latest;
+    // Nothing of it is left to be written.
+    this.#applied = latest;
+    this.#latestMs = latestMs;
+    this.#lastReportMs = lastReportMs;
+    this.#standing = standing;
+    this.#between = between;
+  }
+
+  /** Somebody else may have written the lease. */
+  forgetLease(): void {
+    this.#memory.lease = null;
+  }
+
+  /** Whoever has the lease's last version cannot write it after this. It does not renew. */
+  async touchLease(name: string): Promise<void> {
+    if (!this.#env.KUBE_URL) return;
+    const client = this.connector((what) => {
+      this.spend(what);
+      return true;
+    })(ALARM_WITHIN_MS);
+    await touchLease(client, name, registeredUid(this.#state.records), Date.now());
+  }
+
+  /** What an order depends on, and what the lease is to be; null: the lease would have to be read first. */
+  lendable(facts: Facts): { memory: TickMemory; lease: Lease; standing: WatchStanding | undefined } | null {
+    const { records } = this.#state;
+    const lease = lentLease({ memory: this.#memory, records, facts, nowMs: () => Date.now() });
+    return lease && { memory: this.#memory, lease, standing: this.#standing };
+  }
+
+  /** Renewals that a gateway has made. */
+  spendMeanwhile(renewals: number): void {
+    this.#requests.spendMeanwhile(renewals);
   }
 
   /** For whoever looks: what an eviction would lose. */
@@ -187,7 +262,7 @@ export class Upkeep {
   }
 
   /** Clones are silent when none of them reports. */
-  async #checkSilence(name: string): Promise<number | null> {
+  async #checkSilence(name: string, isAtOnce = false): Promise<number | null> {
     const { senders, facts, records } = this.#state;
     const enrolment = records.get("enrolment");
     if (!enrolment) return null;
@@ -198,7 +273,7 @@ export class Upkeep {
       leaseDurationMs: facts.leaseMs(),
       lastReportMs: this.#lastReportMs,
       unusedSinceMs: hasReported(records) ? null : enrolment.pinnedAtMs,
-      everyMs: this.#checkEveryMs(),
+      everyMs: isAtOnce ? null : this.#checkEveryMs(),
       client: this.#env.KUBE_URL ? this.#kube() : null,
       nowMs,
     });
@@ -207,8 +282,11 @@ export class Upkeep {
   /** An object that reports do not keep awake writes some rows to find out whether they come, where no lease tells. */
   #checkEveryMs(): number {
     const { records, facts } = this.#state;
-    if (isLeaseRenewed(records))
-      return this.#standing?.isSilenceSeen ? WATCHED_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
+    if (isLeaseRenewed(records)) {
+      // The gateway tells at once when it hears nothing.
+      const isSeen = this.#standing?.isSilenceSeen || records.get("lent") !== undefined;
+      return isSeen ? WATCHED_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
+    }
     return reportIntervalMs(facts.timing()) > AWAKE_MS ? UNSEEN_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
   }
 
@@ -265,15 +343,15 @@ export class Upkeep {
       this.#between = { left: left - 1, atMs: nowMs };
     this.#requests.keep();
     if (noticed.kind === "lost") recordPhase(this.#state, noticed.phase, Date.now());
-    if (noticed.kind === "taken" && noticed.isGivenUp) await this.#watchForSilence(enrolment.name);
+    if (noticed.kind === "taken" && noticed.isGivenUp) await this.watchForSilence(enrolment.name);
     await this.flush(enrolment.name);
   }
 
-  /** The node controller has given the Node up: sooner or later than this machine's lease runs out. */
-  async #watchForSilence(name: string): Promise<void> {
+  /** The machine may have fallen silent: it is so known a lease duration after its last contact. */
+  async watchForSilence(name: string): Promise<void> {
     const { facts, alarm } = this.#state;
     const silentFromMs = (this.#lastReportMs ?? 0) + facts.leaseMs() + 1;
-    const next = silentFromMs <= Date.now() ? await this.#checkSilence(name) : silentFromMs;
+    const next = silentFromMs <= Date.now() ? await this.#checkSilence(name, true) : silentFromMs;
     if (next !== null) await alarm.atLatest(next);
   }
 
@@ -298,4 +376,9 @@ export class Upkeep {
   #kube(): KubeClient {
     return this.connector((what) => this.#requests.take(what))(ALARM_WITHIN_MS);
   }
+}
+
+/** They are stored, and long. */
+function withoutFacts({ facts: _, ...report }: Report): Report {
+  return report;
 }

@@ -102,7 +102,7 @@ export interface NodeRecords {
   /** Pins of the registry up to this generation are out of date. */
   outdated: number;
   /** The pin and key that the registry has confirmed, and when it last did so, by origin. */
-  settled: { key: string; toldAtMs: Record<string, number> };
+  settled: { key: string; toldAtMs: Record<string, number>; gateway?: number | null };
   facts: { digest: string; facts: Facts };
   /** Whether this machine has had a container runtime, and whether an operator says that it needs none. */
   runtime: RuntimeMemory;
@@ -141,6 +141,10 @@ export interface NodeRecords {
   phase: Phase | { phase: Phase; sinceMs: number };
   /** When the last outage began that the machine told of, and how many more of them may be a line of history. */
   outage: Allowance & { sinceMs: number };
+  /** The gateway that may hold an order to renew this machine's lease; absent: none does. */
+  lent: { gateway: number };
+  /** Present: it reports by a socket, or did a moment ago. */
+  transport: "socket";
   /** Is the machine's clock further off than it may be? */
   isSkewed: boolean;
   /** By how much it was when that was noticed, or had changed a lot. */

@@ -31,15 +31,25 @@ export interface Samples {
   take: (key: string, sinceMs: number) => Uint8Array<ArrayBuffer> | undefined;
   /** All that is known, newest last. */
   read: (sinceMs: number, nowMs: number) => KeptSamples;
+  /** For the baton: what no row has. */
+  handOver: () => UnstoredSamples;
+  /** The same back, with what came meanwhile. */
+  takeBack: (unstored: UnstoredSamples, meanwhile: KeptSamples) => void;
   /** Call it when another machine has the name. */
   forget: () => void;
+}
+
+/** What waits for a row. */
+export interface UnstoredSamples {
+  packed?: Uint8Array<ArrayBuffer>;
+  latest: KeptSamples;
 }
 
 type SamplesRow = { samples: ArrayBuffer };
 
 export function machineSamples(sql: SqlStorage, tables: Tables): Samples {
   /** Packed: an object that is awake for weeks has at most 55 KB of them. */
-  let packed: Uint8Array | undefined;
+  let packed: Uint8Array<ArrayBuffer> | undefined;
   /** Those since then, so that a report costs next to nothing. */
   let latest: KeptSamples = NO_SAMPLES;
   let latestS = 0;
@@ -79,6 +89,12 @@ export function machineSamples(sql: SqlStorage, tables: Tables): Samples {
         .toSorted((a, b) => newestS(a) - newestS(b))
         .reduce((all, each) => joinSamples(all, samplesAfter(each, sinceMs), nowS), NO_SAMPLES);
       return joinSamples(stored, pending(nowS), nowS);
+    },
+    handOver: () => ({ ...(packed && { packed }), latest }),
+    takeBack(unstored, meanwhile) {
+      packed = unstored.packed;
+      latestS = Math.max(newestS(unstored.latest), newestS(meanwhile));
+      latest = joinSamples(unstored.latest, meanwhile, latestS);
     },
     forget() {
       packed = undefined;

@@ -194,6 +194,17 @@ function leaseClient(context: TickContext, client: KubeClient, uid: string | und
   };
 }
 
+/** The lease of this Node as somebody else may write it next, but for its renewTime; null: it would have to be read first. */
+export function lentLease(
+  context: Pick<TickContext, "memory" | "nowMs" | "records" | "facts">,
+): Lease | null {
+  const { memory, facts, records } = context;
+  const { lease } = memory;
+  if (!lease?.metadata?.resourceVersion || !isOwnedBy(lease, registeredUid(records))) return null;
+  const { nodeLeaseDurationSeconds: leaseDurationSeconds } = facts.settings;
+  return withWhatRides({ ...lease, spec: { ...lease.spec, leaseDurationSeconds } }, context);
+}
+
 /** `milliseconds since 1970 + shift`: when the Node's status was written last. A renewal stores it at no extra cost. */
 const STATUS_REPORT_ANNOTATION = "rollcall.dev/status-report";
 
@@ -201,7 +212,10 @@ const STATUS_REPORT_ANNOTATION = "rollcall.dev/status-report";
 const BUDGET_ANNOTATION = "rollcall.dev/status-budget";
 
 /** With what an eviction would lose. A budget that is full again need not be there. */
-function withWhatRides(lease: Lease, { memory: { status, budget }, nowMs }: TickContext): Lease {
+function withWhatRides(
+  lease: Lease,
+  { memory: { status, budget }, nowMs }: Pick<TickContext, "memory" | "nowMs">,
+): Lease {
   const at = status?.lastStatusReportTimeMs ?? null;
   const {
     [STATUS_REPORT_ANNOTATION]: before,

@@ -103,6 +103,12 @@ export class RequestBudget {
     this.#left = { ...left, renewals: bounded(renewals), others: bounded(others) };
   }
 
+  /** Counts renewals that somebody else has made since this budget was looked at last. */
+  spendMeanwhile(renewals: number): void {
+    const left = this.#left ?? requestsAt(undefined, this.aMinute, this.#nowMs());
+    this.#left = { ...left, renewals: Math.max(-this.aMinute, left.renewals - renewals) };
+  }
+
   /** May so many requests of this kind be made now? */
   allows(asked: RequestKind, count = 1): boolean {
     return allowance(this.#now(), asked, this.aMinute) >= count;

@@ -102,7 +102,18 @@ export function isStatusDue(context: TickContext): boolean {
   return dueStatus(context, context.nowMs()).isDue;
 }
 
-function dueStatus({ records, memory, facts }: TickContext, nowMs: number) {
+/** In how many milliseconds; 0: now. */
+export function dueInMs(context: Pick<TickContext, "records" | "memory" | "facts">, nowMs: number): number {
+  const { state, period, isDue } = dueStatus(context, nowMs);
+  const { lastStatusReportTimeMs, delayAfterNodeStatusChangeMs } = state;
+  if (isDue || lastStatusReportTimeMs === null) return 0;
+  return lastStatusReportTimeMs + period.nodeStatusReportFrequencyMs + delayAfterNodeStatusChangeMs - nowMs;
+}
+
+function dueStatus(
+  { records, memory, facts }: Pick<TickContext, "records" | "memory" | "facts">,
+  nowMs: number,
+) {
   const never = { lastStatusReportTimeMs: null, delayAfterNodeStatusChangeMs: 0 };
   const state = heartbeatState(memory.status ?? records.get("node") ?? never, nowMs);
   const { nodeStatusReportFrequencyMs } = facts.settings;

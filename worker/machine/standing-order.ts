@@ -4,9 +4,9 @@ import type { KeptSamples } from "../../shared/fleet/samples.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import type { Quiet } from "../../shared/quiet/quiet.ts";
-import type { MachineAnswer } from "../machine/answers.ts";
-import type { Baton } from "../machine/baton.ts";
-import type { SignedRequest } from "../machine/pinned-keys.ts";
+import type { MachineAnswer } from "./answers.ts";
+import type { Baton } from "./baton.ts";
+import type { SignedRequest } from "./pinned-keys.ts";
 
 /** Lends a lease: while heartbeats are quiet the gateway renews it, and wakes the machine's object for nothing. */
 export interface StandingOrder {

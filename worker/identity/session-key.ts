@@ -1,0 +1,33 @@
+// The key of a socket's heartbeats: both sides make it of their X25519 keys, and it never travels. Stores nothing.
+import { base64url } from "jose";
+import { sessionInfo } from "../../shared/protocol/frames.ts";
+
+const X25519 = { name: "X25519" };
+const BITS = 256;
+
+export interface AgreedSession {
+  /** This side's public key, base64url. */
+  key: string;
+  /** For HMAC-SHA-256. */
+  sessionKey: Uint8Array<ArrayBuffer>;
+}
+
+/** `machineKey`: the machine's public key, base64url. null: it is no key that anything can be agreed with. */
+export async function agreeSession(name: string, machineKey: string): Promise<AgreedSession | null> {
+  const { publicKey, privateKey } = (await crypto.subtle.generateKey(X25519, true, [
+    "deriveBits",
+  ])) as CryptoKeyPair;
+  try {
+    const bytes = new Uint8Array(base64url.decode(machineKey));
+    const theirs = await crypto.subtle.importKey("raw", bytes, X25519, false, []);
+    const secret = await crypto.subtle.deriveBits({ name: "X25519", $public: theirs }, privateKey, BITS);
+    const exported = (await crypto.subtle.exportKey("raw", publicKey)) as ArrayBuffer;
+    const key = base64url.encode(new Uint8Array(exported));
+    const shared = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveBits"]);
+    const info = new TextEncoder().encode(sessionInfo(name, machineKey, key));
+    const hkdf = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info };
+    return { key, sessionKey: new Uint8Array(await crypto.subtle.deriveBits(hkdf, shared, BITS)) };
+  } catch {
+    return null;
+  }
+}

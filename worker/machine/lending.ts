@@ -1,0 +1,216 @@
+// Lends the machine's lease to the gateway that holds its socket, and takes it back: while an order is out this object
+// sleeps, and what it had in memory goes with the order. Whatever may end the machine's right to a renewal recalls it first.
+import type { LeaseHolder, ReturnedOrder, StandingOrder } from "./standing-order.ts";
+import type { Report } from "../../shared/protocol/report.ts";
+import { withDeadline } from "../kube/deadline.ts";
+import { agreeSession } from "../identity/session-key.ts";
+import type { Baton } from "./baton.ts";
+import { lendable } from "./decide-order.ts";
+import type { FreshRequests } from "./fresh-requests.ts";
+import type { MachineState } from "./machine-state.ts";
+import type { Upkeep } from "./upkeep.ts";
+
+/** A gateway that does not answer within this time holds nobody up: its next PUT conflicts. */
+const RECALL_WITHIN_MS = 3000;
+const ASK_WITHIN_MS = 1000;
+/** A machine whose socket closed is back within minutes: until then it still counts as one with a socket. */
+const TRANSPORT_KEPT_MS = 120_000;
+
+type State = Pick<MachineState, "records" | "keys" | "facts" | "senders" | "outbox" | "samples">;
+
+export interface LendingDependencies {
+  state: State;
+  upkeep: Upkeep;
+  requests: Pick<FreshRequests, "handOver" | "takeBack">;
+  /** Of this number. */
+  gateway: (number: number) => LeaseHolder;
+  /** The number that the registry has assigned; null: none. */
+  assigned: () => number | null;
+  /** Typically Date.now. */
+  nowMs: () => number;
+}
+
+/** The connection that a report came over. */
+export interface Connection {
+  gateway: number;
+  /** Its X25519 public key. */
+  session: string;
+  floor: number;
+}
+
+type Lent = { order: StandingOrder; key: string };
+
+export class Lending {
+  readonly #with: LendingDependencies;
+  /** The epoch of the order that is out; null: none is. undefined: after an eviction it is not known. */
+  #out: number | null | undefined;
+  #lastEpoch = 0;
+  /** Since when the machine reports without a socket, as far as is known. */
+  #withoutSocketMs: number | undefined;
+
+  constructor(dependencies: LendingDependencies) {
+    this.#with = dependencies;
+  }
+
+  /** With a report over a socket: what was lent is this object's again. */
+  async takeBack(gateway: number, returned: ReturnedOrder | null): Promise<void> {
+    const lent = this.#lent();
+    if (!lent) return;
+    if (lent.gateway !== gateway) return this.recall();
+    this.#restore(returned);
+  }
+
+  /**
+   * Call it before anything else may write the lease, or must not be followed by a renewal: once it resolves, no gateway
+   * renews any more. Costs nothing where nothing is lent.
+   */
+  async recall(): Promise<void> {
+    const { state, gateway, upkeep, nowMs } = this.#with;
+    const { records } = state;
+    const lent = this.#lent();
+    if (!lent) return;
+    const floor = this.#nextEpoch();
+    const name = records.get("enrolment")?.name ?? "";
+    const asked = () => gateway(lent.gateway).recall(name, floor);
+    const returned = await withDeadline<ReturnedOrder | null | undefined>(
+      RECALL_WITHIN_MS,
+      asked,
+      undefined,
+    ).catch(() => undefined);
+    // Another call may have taken it back meanwhile.
+    if (!this.#lent()) return;
+    this.#restore(returned ?? null);
+    records.remove("lent");
+    this.#out = null;
+    this.#withoutSocketMs = nowMs();
+    // The order's next PUT conflicts with this one.
+    if (returned === undefined) await upkeep.touchLease(name);
+  }
+
+  /** The same for good: the machine's sockets are closed as well. */
+  async end(why: "left" | "refused"): Promise<void> {
+    const { state, assigned } = this.#with;
+    const { records } = state;
+    const number = this.#lent()?.gateway ?? (records.get("transport") === undefined ? null : assigned());
+    await this.recall();
+    await this.#ask(number, (holder, name) => holder.dismiss(name, why));
+  }
+
+  /** A machine with a socket reports now instead of with its next heartbeat. */
+  async reportNow(): Promise<void> {
+    const { state, assigned } = this.#with;
+    if (state.records.get("transport") === undefined) return;
+    await this.recall();
+    await this.#ask(assigned(), (holder, name) => holder.reportNow(name));
+  }
+
+  /** The machine's socket is gone, or silent. */
+  async ended(gateway: number, returned: ReturnedOrder | null): Promise<void> {
+    const { state, nowMs } = this.#with;
+    if (this.#lent()?.gateway !== gateway) return;
+    this.#restore(returned);
+    state.records.remove("lent");
+    this.#out = null;
+    this.#withoutSocketMs = nowMs();
+  }
+
+  /** For whoever looks: what an order that is out has; null: none is, or its gateway does not answer. */
+  async look(): Promise<ReturnedOrder | null> {
+    const lent = this.#lent();
+    if (!lent) return null;
+    return (await this.#ask(lent.gateway, (holder, name) => holder.look(name))) ?? null;
+  }
+
+  /** A report came by HTTP: the machine has no socket, or not any more. */
+  noteHttp(): void {
+    const { state, nowMs } = this.#with;
+    if (state.records.get("transport") === undefined) return;
+    this.#withoutSocketMs ??= nowMs();
+    if (nowMs() - this.#withoutSocketMs > TRANSPORT_KEPT_MS) state.records.remove("transport");
+  }
+
+  /** After a report over a socket that was applied: an order, where nothing speaks against one. */
+  async lend(connection: Connection, report: Report): Promise<Lent | null> {
+    const { state, upkeep, requests } = this.#with;
+    const { records, facts, samples } = state;
+    const name = records.get("enrolment")?.name ?? "";
+    if (!this.#lendable(report)) return null;
+    const agreed = await agreeSession(name, connection.session);
+    // From here on nothing is awaited: what is lent is as it is now.
+    const lendable = this.#lendable(report);
+    const enrolment = records.get("enrolment");
+    if (!agreed || !lendable || !enrolment) return null;
+    const epoch = this.#nextEpoch(connection.floor);
+    const { gateway } = connection;
+    records.put("lent", { gateway });
+    records.put("transport", "socket");
+    this.#withoutSocketMs = undefined;
+    this.#out = epoch;
+    const baton: Baton = {
+      enrolment: enrolment.id,
+      upkeep: upkeep.handOver(),
+      tickets: requests.handOver(),
+      ...(facts.incumbent && { incumbent: facts.incumbent }),
+      samples: samples.handOver(),
+    };
+    const order = { ...lendable, epoch, sessionKey: agreed.sessionKey, vitals: report.vitals, baton };
+    return { order, key: agreed.key };
+  }
+
+  #lendable(report: Report) {
+    const { state, upkeep, nowMs } = this.#with;
+    return lendable({ ...state, upkeep, report, nowMs: nowMs() });
+  }
+
+  #lent(): { gateway: number } | undefined {
+    return this.#with.state.records.get("lent");
+  }
+
+  /** Above all of this object's, also after an eviction, and above what the gateway takes. */
+  #nextEpoch(floor = 0): number {
+    this.#lastEpoch = Math.max(this.#with.nowMs(), this.#lastEpoch + 1, floor + 1);
+    return this.#lastEpoch;
+  }
+
+  /** null: the gateway has lost it. What is not of the last order is older than what this object has. */
+  #restore(returned: ReturnedOrder | null): void {
+    const { state, upkeep, requests, nowMs } = this.#with;
+    const isLast = returned && (this.#out === undefined || this.#out === returned.epoch);
+    const isOfThisMachine = returned?.baton.enrolment === state.records.get("enrolment")?.id;
+    // Nothing is out, and so nobody else has written the lease.
+    const isKnown = this.#out === null;
+    this.#out = null;
+    if (!isLast || !isOfThisMachine) {
+      if (!isKnown) upkeep.forgetLease();
+      return;
+    }
+    const { baton, lease, renewedAgoMs, heardAgoMs, vitals, samples } = returned;
+    const heardMs = heardAgoMs === null ? undefined : nowMs() - heardAgoMs;
+    const { tick, latest, ...kept } = baton.upkeep;
+    upkeep.takeBack(
+      {
+        ...kept,
+        tick: { ...tick, ...(renewedAgoMs !== null && { renewedAtMs: nowMs() - renewedAgoMs }) },
+        ...(latest && { latest: { ...latest, vitals } }),
+        ...(heardMs !== undefined && { latestMs: heardMs, lastReportMs: heardMs }),
+      },
+      lease,
+    );
+    upkeep.spendMeanwhile(returned.requests);
+    requests.takeBack(baton.tickets, heardMs);
+    const { incumbent } = baton;
+    state.facts.incumbent =
+      incumbent && heardMs !== undefined ? { ...incumbent, lastMs: heardMs } : incumbent;
+    state.samples.takeBack(baton.samples, samples);
+  }
+
+  async #ask<T>(
+    number: number | null,
+    ask: (holder: LeaseHolder, name: string) => Promise<T>,
+  ): Promise<T | null> {
+    const name = this.#with.state.records.get("enrolment")?.name;
+    if (number === null || name === undefined) return null;
+    const asked = () => ask(this.#with.gateway(number), name);
+    return withDeadline<T | null>(ASK_WITHIN_MS, asked, null).catch(() => null);
+  }
+}
