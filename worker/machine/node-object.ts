@@ -6,7 +6,7 @@ import type { Node } from "../../shared/kubernetes/types.ts";
 import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Result } from "../../shared/result.ts";
-import { type Environment, fleetIndex, origins, registry } from "../env.ts";
+import { type Environment, fleetIndex, gatewaySize, origins, registry } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import type { MachineOrder } from "../registry/bulk.ts";
 import type { GrantedPin } from "../registry/pins.ts";
@@ -56,6 +56,8 @@ export class NodeObject extends DurableObject<Environment> {
       state,
       () => registry(env),
       () => Date.now(),
+      () => gatewaySize(env),
+      Math.random,
     );
     this.#upkeep = new Upkeep(env, state);
     const index = () => fleetIndex(env);
@@ -260,6 +262,11 @@ export class NodeObject extends DurableObject<Environment> {
   /** For operators: does a container runtime that is gone keep the Node from being Ready? */
   setNeededRuntime(need: RuntimeNeed): boolean {
     return this.#afterwards(setNeededRuntime(this.#state, need, Date.now()));
+  }
+
+  /** For a transport: the registry has given the machine another gateway, since its own has no room. */
+  assignGateway(gateway: number): void {
+    this.#standing.assign(gateway);
   }
 
   /** For the registry: its part of an action on many machines. null: it is done; else why not. */
