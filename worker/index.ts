@@ -4,7 +4,6 @@ import { bodyLimit } from "hono/body-limit";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
-import { clusterObject, type Environment, fleetIndex, registry, removeSilentNodesDays } from "./env.ts";
 import { administrationRoutes } from "./http/administration-routes.ts";
 import { bulkRoutes } from "./http/bulk-routes.ts";
 import { refuseUnconfigured } from "./http/configured.ts";
@@ -21,6 +20,7 @@ import { readyRoute } from "./http/ready-route.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";
 import { sessionRoutes } from "./http/session-routes.ts";
 import { newIsolate } from "./isolate.ts";
+import { scheduled } from "./scheduled.ts";
 
 export { ClusterObject } from "./cluster/cluster-object.ts";
 export { IndexObject } from "./fleet/index-object.ts";
@@ -74,20 +74,6 @@ app.route("/", receiverRoutes);
 app.route("/", indexRoutes);
 app.route("/", readyRoute);
 app.route("/", metricsRoute);
-
-/** In the first minutes of this hour (UTC) Nodes of machines are removed that have been silent for long. */
-const REMOVAL_HOUR = 3;
-
-/** What makes sure that the Nodes are watched, and the fleet index whole, and what is done once a day; wrangler.toml says how often it is called. */
-const scheduled = async ({ scheduledTime }: ScheduledController, env: Environment) => {
-  const time = new Date(scheduledTime);
-  const isDaily = time.getUTCHours() === REMOVAL_HOUR && time.getUTCMinutes() < 5;
-  await Promise.all([
-    clusterObject(env).watchNodes(),
-    fleetIndex(env).care(),
-    isDaily && removeSilentNodesDays(env) !== null && registry(env).removeSilentNodes(),
-  ]);
-};
 
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default Object.assign(app, { scheduled });
