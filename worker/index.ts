@@ -1,6 +1,7 @@
 // The Worker's entry: puts all routes together, and exports the Durable Object classes.
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { createMiddleware } from "hono/factory";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
@@ -9,6 +10,7 @@ import { bulkRoutes } from "./http/bulk-routes.ts";
 import { refuseUnconfigured } from "./http/configured.ts";
 import { fleetRoutes } from "./http/fleet-routes.ts";
 import { feedRoutes } from "./http/feed-routes.ts";
+import { gatewayRoutes } from "./http/gateway-routes.ts";
 import { indexRoutes } from "./http/index-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { metricsRoute } from "./http/metrics-route.ts";
@@ -53,15 +55,18 @@ app.use("/v1/*", async (c, next) => {
   c.res.headers.set("x-content-type-options", "nosniff");
 });
 
-app.use("/v1/nodes/:name/*", async (c, next) => {
+const refuseNoName = createMiddleware<App, "/v1/nodes/:name/*">(async (c, next) => {
   // A name has one spelling in a path: a percent-encoded one is invalid.
   const isEncoded = new URL(c.req.url).pathname.includes("%");
   if (isEncoded || validateNodeName(c.req.param("name")).length > 0) return refuse("invalid-name");
   await next();
   return undefined;
 });
+app.use("/v1/nodes/:name/*", refuseNoName);
+app.use("/v1/gateways/:gateway/nodes/:name", refuseNoName);
 
 app.route("/", machineRoutes);
+app.route("/", gatewayRoutes);
 app.route("/", operatorRoutes);
 app.route("/", timelineRoute);
 app.route("/", fleetRoutes);

@@ -11,6 +11,7 @@ const TAKEN: [path: string, allow: string][] = [
   ["/v1/nodes/:name/rotate", "POST"],
   ["/v1/nodes/:name/leave", "POST"],
   ["/v1/nodes/:name/enrolment", "PUT"],
+  ["/v1/gateways/:gateway/nodes/:name", "GET, HEAD"],
   ["/v1/tokens", "POST, GET, HEAD"],
   ["/v1/tokens/:id", "DELETE"],
   ["/v1/pending", "GET, HEAD"],
@@ -101,7 +102,12 @@ it.each(["/v1/machines?format=csv", "/v1/session", "/v1/nobody's"])(
   },
 );
 
-it("a name that is none, by another method → 400, as by any", async () => {
-  const response = await send("/v1/nodes/Upper/report", { method: "GET" });
-  expect([response.status, await response.json()]).toMatchObject([400, { reason: "invalid-name" }]);
-});
+it.each(["/v1/nodes/Upper/report", "/v1/gateways/7/nodes/Upper", "/v1/gateways/7/nodes/%65dge-1"])(
+  "a name that is none, by another method → 400, as by any: %s",
+  async (path) => {
+    for (const method of ["GET", "PATCH"]) {
+      const response = await send(path, { method });
+      expect([response.status, await response.json()]).toMatchObject([400, { reason: "invalid-name" }]);
+    }
+  },
+);

@@ -22,6 +22,8 @@ export interface SignedRequest {
   body: Uint8Array<ArrayBuffer>;
   /** From which it came; "" where the platform does not provide it. */
   address: string;
+  /** Its sender would go on over a socket. */
+  wantsSocket?: true;
 }
 
 export interface VerifiedRequest {
