@@ -379,6 +379,7 @@ export class Upkeep {
 }
 
 /** They are stored, and long. */
-function withoutFacts({ facts: _, ...report }: Report): Report {
+function withoutFacts(whole: Report): Report {
+  const { facts: _, ...report } = whole;
   return report;
 }
