@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, test, vi } from "vitest";
 import { LentMachine, type Said } from "../worker/support/lent-machine.ts";
 import {
   anyConfiguration,
@@ -70,6 +70,31 @@ it("pressure that begins at the very edge of a threshold → the same, and quiet
   expect({ heartbeats, quiet }).toEqual({ heartbeats: 120, quiet: 120 - 2 - 5 * 5 });
   const began = (reason: string) => known.split(`"reason":"${reason}"`).length - 1;
   expect([began("NodeHasInsufficientMemory"), began("NodeHasDiskPressure")]).toEqual([1, 4]);
+});
+
+const clocks = [
+  0, 60_000, 60_001, 60_000, 61_000, 120_500, 121_000, 121_001, 182_000, 60_500, 60_000, -60_001, -60_000,
+];
+test.each<[situation: string, settings: Configuration["settings"], happenings: Happening[]]>([
+  [
+    "a clock at each edge of what is recorded",
+    {},
+    clocks.map((skewMs) => ({ kind: "clock", skewMs, beats: 3 })),
+  ],
+  [
+    "a file system for images that loses its capacity, without a threshold, and gets it back",
+    { evictionHard: {} },
+    [8 * 2 ** 30, 0, 8 * 2 ** 30, 0].map((capacity) => ({
+      kind: "capacity",
+      signal: "imagefs.available",
+      capacity,
+      beats: 3,
+    })),
+  ],
+])("%s → the same, and most of it quiet", async (_, settings, happenings) => {
+  const configuration: Configuration = { settings, everyMs: "spread", expiresInSeconds: {} };
+  const { heartbeats, quiet } = await comparison(configuration, [{ kind: "calm", beats: 3 }, ...happenings]);
+  expect(quiet / heartbeats).toBeGreaterThan(0.5);
 });
 
 it("a steady machine → all is quiet but for the status", async () => {
