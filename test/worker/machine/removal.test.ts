@@ -130,6 +130,7 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
     },
     registry: () => registry,
     offerTicket: () => "a ticket",
+    lending: { recall: vi.fn(), end: vi.fn() },
   } as unknown as RemovalDependencies);
   return {
     removal,
