@@ -15,7 +15,7 @@ import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
 import type { SessionsAnswer } from "../../shared/protocol/session-answers.ts";
 import { fleetIndex } from "../../worker/env.ts";
-import { problem } from "../../worker/http/problems.ts";
+import { problem } from "../../worker/problems.ts";
 import worker from "../../worker/index.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../worker/support/constants.ts";
 import {
