@@ -1,5 +1,5 @@
 // The problem documents (RFC 9457) of the description: which status a reason has, and which reasons a route may answer.
-// The statuses are the Worker's (worker/http/problems.ts), as a test compares.
+// The statuses are the Worker's (worker/problems.ts), as a test compares.
 import * as z from "zod/mini";
 import type { Problem, Reason } from "../../shared/protocol/answers.ts";
 import type { NamedSchema, Route } from "./route.ts";

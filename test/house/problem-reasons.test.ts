@@ -6,7 +6,7 @@ import { pages, root, tableRows } from "./markdown.ts";
 
 const page = pages().find(({ path }) => path === "docs/protocol.md")!;
 /** The table is of the Worker's own types, which the tests of the repository do not load. */
-const source = readFileSync(join(root, "worker/http/problems.ts"), "utf8");
+const source = readFileSync(join(root, "worker/problems.ts"), "utf8");
 const PROBLEM = /^ {2}"?([a-z-]+)"?: \[\s*(\d{3}),/gm;
 
 it("docs/protocol.md lists every reason with its status, and no other", () => {

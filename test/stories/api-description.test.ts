@@ -16,7 +16,7 @@ import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
 import type { SessionsAnswer } from "../../shared/protocol/session-answers.ts";
 import { fleetIndex } from "../../worker/env.ts";
 import { GatewayObject } from "../../worker/gateway/gateway-object.ts";
-import { problem } from "../../worker/http/problems.ts";
+import { problem } from "../../worker/problems.ts";
 import worker from "../../worker/index.ts";
 import { connecting, kidOf } from "../worker/support/connecting.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../worker/support/constants.ts";

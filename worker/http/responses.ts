@@ -1,12 +1,13 @@
 // What the Worker's routes share: the application's type, refusals, bodies, bearer tokens and MAC keys. Decides nothing.
 import type { Context } from "hono";
+import type { Problem } from "../../shared/protocol/answers.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import type { Environment } from "../env.ts";
 import type { Isolate } from "../isolate.ts";
 import { FORGOTTEN, type MachineAnswer } from "../machine/answers.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 import type { Operator } from "../identity/operator.ts";
-import { problem, problemOf, problemResponse } from "./problems.ts";
+import { problem, problemOf } from "../problems.ts";
 
 export interface App {
   Bindings: Environment;
@@ -15,6 +16,16 @@ export interface App {
 }
 
 export const refuse = (...args: Parameters<typeof problem>) => problemResponse(problem(...args));
+
+function problemResponse(body: Problem): Response {
+  const headers: Record<string, string> = {
+    "content-type": "application/problem+json",
+    "cache-control": "no-store",
+  };
+  if (body.status === 401) headers["www-authenticate"] = "Bearer";
+  if (body.retryAfterSeconds) headers["retry-after"] = String(body.retryAfterSeconds);
+  return new Response(JSON.stringify(body), { status: body.status, headers });
+}
 
 /** `allowed`: the methods of this path. */
 export function refuseMethod(allowed: readonly string[]): Response {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { afterEnrolment } from "../../../node-shim/worker-link/enrolment-wait.ts";
 import type { Reason } from "../../../shared/protocol/answers.ts";
-import { problem } from "../../../worker/http/problems.ts";
+import { problem } from "../../../worker/problems.ts";
 
 const refused = (reason: Reason, retryAfterMs?: number) => ({
   reason: "refused" as const,

@@ -5,7 +5,7 @@ import { namingOrigin } from "../../../node-shim/worker-link/named-origin.ts";
 import { leave } from "../../../node-shim/worker-link/requests.ts";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { failure, success } from "../../../shared/result.ts";
-import { problem } from "../../../worker/http/problems.ts";
+import { problem } from "../../../worker/problems.ts";
 
 const ORIGIN = "https://before.example.com";
 const refused = (...args: Parameters<typeof problem>) =>

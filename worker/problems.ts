@@ -1,8 +1,8 @@
 // Maps a reason to its HTTP status and to generic words for the machine's operator, without anything about the cluster.
-// No other folder of the Worker has HTTP statuses.
-import { LIMITS } from "../../shared/protocol/limits.ts";
-import type { Problem, Reason } from "../../shared/protocol/answers.ts";
-import type { Refusal } from "../machine/answers.ts";
+// For what answers machines: worker/http, and worker/gateway, whose frames have the same statuses. Sends nothing.
+import { LIMITS } from "../shared/protocol/limits.ts";
+import type { Problem, Reason } from "../shared/protocol/answers.ts";
+import type { Refusal } from "./machine/answers.ts";
 
 const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> = {
   "invalid-json": [400, "The body is not JSON", "Send the body as UTF-8 JSON."],
@@ -109,14 +109,4 @@ export function problemOf(refusal: Refusal): Problem {
   }
   const { reason, ...more } = refusal;
   return problem(reason, more);
-}
-
-export function problemResponse(body: Problem): Response {
-  const headers: Record<string, string> = {
-    "content-type": "application/problem+json",
-    "cache-control": "no-store",
-  };
-  if (body.status === 401) headers["www-authenticate"] = "Bearer";
-  if (body.retryAfterSeconds) headers["retry-after"] = String(body.retryAfterSeconds);
-  return new Response(JSON.stringify(body), { status: body.status, headers });
 }
