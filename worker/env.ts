@@ -5,6 +5,7 @@ import { NUMBER_RANGES, type NumberVariable } from "../shared/deployment/numbers
 import { PRIVATE_WEBHOOKS, REGISTER_AGAIN, VARIABLES } from "../shared/deployment/variables.ts";
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
 import type { NodeMarks } from "../shared/node/own-labels.ts";
+import { GATEWAY_LIMITS } from "../shared/protocol/limits.ts";
 
 /** Bounds of machines' settings. Absent or empty: the default, which is safe for an apiserver that others need as well. */
 const BOUND_DEFAULTS = {
@@ -30,6 +31,7 @@ export interface Environment
     Omit<
       Env,
       | "FAILURES"
+      | "GATEWAY_SIZE"
       | "MACHINE_METRICS"
       | "MACHINE_REQUESTS"
       | "NODE_ROLE"
@@ -40,6 +42,8 @@ export interface Environment
       | BoundVariable
     >,
     Partial<Record<BoundVariable, number | string>> {
+  /** How many machines' sockets a gateway holds; 0: no machine has a socket. Absent or empty: 500. */
+  GATEWAY_SIZE?: number | string;
   /** One of MACHINE_METRICS. Absent or empty: `on`. */
   MACHINE_METRICS?: string;
   /** Requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty: 20. */
@@ -83,6 +87,7 @@ export const LEAST_MACHINE_REQUESTS = NUMBER_RANGES.MACHINE_REQUESTS[0];
 /** What variables are that are absent or empty; the others are empty then. */
 export const DEFAULTS = {
   ...BOUND_DEFAULTS,
+  GATEWAY_SIZE: GATEWAY_LIMITS.machines,
   MACHINE_REQUESTS: LEAST_MACHINE_REQUESTS,
   REGISTER_AGAIN: "when-silent",
   NODE_WATCH: "on",
@@ -92,6 +97,11 @@ export const DEFAULTS = {
 /** How many requests to the apiserver one machine may cause at once, and in a minute. Throws where it is no such number. */
 export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE_REQUESTS">): number {
   return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, LEAST_MACHINE_REQUESTS);
+}
+
+/** How many machines' sockets a gateway holds; 0: there are none. Throws where it is no such number. */
+export function gatewaySize({ GATEWAY_SIZE }: Pick<Environment, "GATEWAY_SIZE">): number {
+  return wholeNumber("GATEWAY_SIZE", GATEWAY_SIZE, DEFAULTS.GATEWAY_SIZE);
 }
 
 /** Which deleted Nodes are registered again. Throws where it is none of the three words. */
@@ -162,5 +172,5 @@ export const fleetIndex = (env: Environment) => env.INDEX.getByName("index");
 /** The deployment's one object that keeps what is known of its cluster. */
 export const clusterObject = (env: Environment) => env.CLUSTER.getByName("cluster");
 
-/** The gateway of this number. */
+/** A gateway is known by its number, which the registry has given to its machines. */
 export const gateway = (env: Environment, number: number) => env.GATEWAYS.getByName(String(number));
