@@ -5,6 +5,7 @@ import { NUMBER_RANGES, type NumberVariable } from "../shared/deployment/numbers
 import { PRIVATE_WEBHOOKS, REGISTER_AGAIN, VARIABLES } from "../shared/deployment/variables.ts";
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
 import type { NodeMarks } from "../shared/node/own-labels.ts";
+import { GATEWAY_LIMITS } from "../shared/protocol/limits.ts";
 
 /** Bounds of machines' settings. Absent or empty: the default, which is safe for an apiserver that others need as well. */
 const BOUND_DEFAULTS = {
@@ -40,6 +41,8 @@ export interface Environment
       | BoundVariable
     >,
     Partial<Record<BoundVariable, number | string>> {
+  /** How many machines' sockets a gateway holds; 0: no machine has a socket. Absent or empty: 500. */
+  GATEWAY_SIZE?: number | string;
   /** One of MACHINE_METRICS. Absent or empty: `on`. */
   MACHINE_METRICS?: string;
   /** Requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty: 20. */
@@ -92,6 +95,11 @@ export const DEFAULTS = {
 /** How many requests to the apiserver one machine may cause at once, and in a minute. Throws where it is no such number. */
 export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE_REQUESTS">): number {
   return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, LEAST_MACHINE_REQUESTS);
+}
+
+/** How many machines' sockets a gateway holds; 0: there are none. */
+export function gatewaySize({ GATEWAY_SIZE }: Pick<Environment, "GATEWAY_SIZE">): number {
+  return Number(GATEWAY_SIZE ?? GATEWAY_LIMITS.machines);
 }
 
 /** Which deleted Nodes are registered again. Throws where it is none of the three words. */

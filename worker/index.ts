@@ -24,6 +24,7 @@ import { newIsolate } from "./isolate.ts";
 
 export { ClusterObject } from "./cluster/cluster-object.ts";
 export { IndexObject } from "./fleet/index-object.ts";
+export { GatewayObject } from "./gateway/gateway-object.ts";
 export { RegistryObject } from "./registry/registry-object.ts";
 export { NodeObject } from "./machine/node-object.ts";
 

@@ -113,6 +113,7 @@ const worker :Workerd.Worker = (
     (name = "REGISTRY", durableObjectNamespace = "RegistryObject"),
     (name = "CLUSTER", durableObjectNamespace = "ClusterObject"),
     (name = "INDEX", durableObjectNamespace = "IndexObject"),
+    (name = "GATEWAYS", durableObjectNamespace = "GatewayObject"),
     (name = "KUBE", service = "kube"),
     (name = "STATIC", service = "static"),
     ${bindings.join(",\n    ")},
@@ -123,6 +124,7 @@ const worker :Workerd.Worker = (
     (className = "RegistryObject", uniqueKey = "rollcall-fleet", enableSql = true),
     (className = "ClusterObject", uniqueKey = "rollcall-cluster", enableSql = true),
     (className = "IndexObject", uniqueKey = "rollcall-index", enableSql = true),
+    (className = "GatewayObject", uniqueKey = "rollcall-gateway", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "objects"),
 );

@@ -59,6 +59,9 @@ const UPWARDS: [from: string, to: string][] = [
   ["worker/tick", "worker/machine"],
   ["worker/tick", "worker/registry"],
   ["worker/machine", "worker/http"],
+  ["worker/machine", "worker/gateway"],
+  ["worker/gateway", "worker/http"],
+  ["worker/gateway", "worker/registry"],
   ["worker/storage", "worker/tick"],
   ["worker/kube", "worker/storage"],
   ["worker/identity", "worker/kube"],
@@ -87,6 +90,8 @@ const UPWARDS: [from: string, to: string][] = [
 
 const DOWNWARDS: [from: string, to: string][] = [
   ["worker/http", "worker/machine"],
+  ["worker/http", "worker/gateway"],
+  ["worker/gateway", "worker/machine"],
   ["worker/machine", "worker/tick"],
   ["worker/tick", "worker/storage"],
   ["worker/tick", "worker/kube"],

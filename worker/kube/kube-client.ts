@@ -225,10 +225,10 @@ async function request<T>(
 }
 
 /** Retry-After of an overloaded apiserver: at least one second. */
-function retryAfter({ status, headers }: Response): { retryAfterMs?: number } {
-  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
-  const isBusy = status === 429 || status >= 500;
-  return isBusy && seconds >= 0 ? { retryAfterMs: Math.max(1, seconds) * 1000 } : {};
+function retryAfter(response: Response): { retryAfterMs?: number } {
+  if (response.status !== 429 && response.status < 500) return {};
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+  return seconds >= 0 ? { retryAfterMs: Math.max(1, seconds) * 1000 } : {};
 }
 
 /** An object of the apiserver's, or its Status as the error; "unanswered" where something else than it answered. */

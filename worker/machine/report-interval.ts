@@ -5,7 +5,12 @@ type Timing = Parameters<typeof reportIntervalMs>[0];
 
 /** Two to six per cent before the interval ends, because an object is evicted 10 s after its last request. */
 export function nextReportInMs(timing: Timing, random: () => number): number {
-  return Math.round(reportIntervalMs(timing) * (0.94 + 0.04 * random()));
+  return nextBeatInMs(reportIntervalMs(timing), random);
+}
+
+/** The same for a heartbeat: the lease is renewed as often by either. */
+export function nextBeatInMs(intervalMs: number, random: () => number): number {
+  return Math.round(intervalMs * (0.94 + 0.04 * random()));
 }
 
 /** After a registration: spread over half an interval, for fleets that start together. */

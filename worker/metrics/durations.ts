@@ -24,7 +24,9 @@ export class Durations {
   timed(ask: Ask): Ask {
     return async (url, init) => {
       const startedMs = this.#nowMs();
-      const note = (code: string) => this.#note(verbOf(url, init), code, this.#nowMs() - startedMs);
+      const note = (code: string) => {
+        this.note(verbOf(url, init), code, startedMs);
+      };
       try {
         const response = await ask(url, init);
         note(String(response.status));
@@ -43,17 +45,23 @@ export class Durations {
     });
   }
 
-  #note(verb: string, code: string, ms: number): void {
+  /** A request that began then is answered; `code` is `none` where it is not. */
+  note(verb: string, code: string, startedMs: number): void {
+    const nowMs = this.#nowMs();
     const key = `${verb} ${code}`;
-    const none = { counts: [...DURATION_BUCKETS, 0].map(() => 0), sum: 0, sinceMs: this.#nowMs() };
-    const taken = this.#taken.get(key) ?? none;
-    this.#taken.set(key, taken);
+    const taken = this.#taken.get(key) ?? this.#begin(key, nowMs);
     // A clock that was put back.
-    const seconds = Math.max(0, ms) / 1000;
+    const seconds = Math.max(0, nowMs - startedMs) / 1000;
     const index = DURATION_BUCKETS.findIndex((bound) => seconds <= bound);
     const at = index === -1 ? DURATION_BUCKETS.length : index;
     taken.counts[at] = (taken.counts[at] ?? 0) + 1;
     taken.sum += seconds;
+  }
+
+  #begin(key: string, sinceMs: number): Taken {
+    const taken = { counts: [...DURATION_BUCKETS, 0].map(() => 0), sum: 0, sinceMs };
+    this.#taken.set(key, taken);
+    return taken;
   }
 }
 

@@ -29,6 +29,17 @@ export const METRICS = {
     "histogram",
     "What the cluster object asked of the apiserver, until the answer began.",
   ],
+  rollcall_gateway_machines: ["gauge", "Machines with a socket at the gateway."],
+  rollcall_gateway_suspended: ["gauge", "Whether the gateway renews no lease, since the apiserver fails."],
+  rollcall_gateway_heartbeats_total: ["counter", "Heartbeats that came by sockets."],
+  rollcall_gateway_quiet_heartbeats_total: ["counter", "Those of them that no object had to see."],
+  rollcall_gateway_again_total: ["counter", "Heartbeats in whose place a report was asked for."],
+  rollcall_gateway_renewals_total: ["counter", "Renewals of leases that the gateway tried."],
+  rollcall_gateway_closed_sockets_total: ["counter", "Sockets that the gateway closed."],
+  rollcall_gateway_request_duration_seconds: [
+    "histogram",
+    "What the gateway asked of the apiserver, until the answer began.",
+  ],
 } as const satisfies Record<string, readonly [MetricType, string]>;
 export type MetricName = keyof typeof METRICS;
 

@@ -29,5 +29,6 @@ it("objects are stored under the keys that they have always been stored under, w
     ["RegistryObject", "rollcall-fleet"],
     ["ClusterObject", "rollcall-cluster"],
     ["IndexObject", "rollcall-index"],
+    ["GatewayObject", "rollcall-gateway"],
   ]);
 });

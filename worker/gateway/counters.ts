@@ -1,0 +1,85 @@
+// What a gateway counts, in memory: a row for each would cost more than it tells. GET /metrics has it, with since when.
+import {
+  AGAIN_REASONS,
+  type AgainReason,
+  CLOSING_REASONS,
+  type ClosingReason,
+} from "../../shared/protocol/frames.ts";
+import type { Durations } from "../metrics/durations.ts";
+import type { Measured, Sample } from "../metrics/metrics.ts";
+
+/** Of a PUT of a lease. */
+const OUTCOMES = ["renewed", "lost", "failed"] as const;
+type RenewalOutcome = (typeof OUTCOMES)[number];
+/** Also what is no `closing`: a machine that has left. */
+const ENDS = [...CLOSING_REASONS, "left"] as const;
+type SocketEnd = ClosingReason | "left";
+
+/** Of gauges: what there is now. */
+export interface GatewayStanding {
+  gateway: number;
+  members: number;
+  isSuspended: boolean;
+}
+
+export class GatewayCounters {
+  readonly #sinceMs: number;
+  readonly #again = zeros<AgainReason>(AGAIN_REASONS);
+  readonly #ends = zeros<SocketEnd>(ENDS);
+  readonly #renewals = zeros<RenewalOutcome>(OUTCOMES);
+  #heartbeats = 0;
+  #quiet = 0;
+
+  constructor(sinceMs: number) {
+    this.#sinceMs = sinceMs;
+  }
+
+  heartbeat(): void {
+    this.#heartbeats++;
+  }
+
+  quiet(): void {
+    this.#quiet++;
+  }
+
+  again(reason: AgainReason): void {
+    this.#again[reason]++;
+  }
+
+  ended(how: SocketEnd): void {
+    this.#ends[how]++;
+  }
+
+  renewal(outcome: RenewalOutcome): void {
+    this.#renewals[outcome]++;
+  }
+
+  measure(
+    { gateway, members, isSuspended }: GatewayStanding,
+    durations: Pick<Durations, "samples">,
+  ): Measured {
+    const labels = { gateway: String(gateway) };
+    const count = (value: number): Sample[] => [{ labels, value, sinceMs: this.#sinceMs }];
+    const each = (counted: Record<string, number>, label: string) =>
+      Object.entries(counted).map(([key, value]): Sample => {
+        return { labels: { ...labels, [label]: key }, value, sinceMs: this.#sinceMs };
+      });
+    return {
+      rollcall_gateway_machines: [{ labels, value: members }],
+      rollcall_gateway_suspended: [{ labels, value: isSuspended ? 1 : 0 }],
+      rollcall_gateway_heartbeats_total: count(this.#heartbeats),
+      rollcall_gateway_quiet_heartbeats_total: count(this.#quiet),
+      rollcall_gateway_again_total: each(this.#again, "reason"),
+      rollcall_gateway_renewals_total: each(this.#renewals, "outcome"),
+      rollcall_gateway_closed_sockets_total: each(this.#ends, "reason"),
+      rollcall_gateway_request_duration_seconds: durations
+        .samples()
+        .map((sample) => ({ ...sample, labels: { ...labels, ...sample.labels } })),
+    };
+  }
+}
+
+function zeros<Key extends string>(keys: readonly Key[]): Record<Key, number> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it has each of them
+  return Object.fromEntries(keys.map((key) => [key, 0])) as Record<Key, number>;
+}

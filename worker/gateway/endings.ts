@@ -1,0 +1,111 @@
+// How a machine's socket ends here: it is closed, what its object had lent is given back, and its row goes. A machine that
+// was sent away stays away for a while.
+import type { ClosingReason } from "../../shared/protocol/frames.ts";
+import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
+import { inTime } from "../kube/deadline.ts";
+import type { ReturnedOrder } from "../machine/standing-order.ts";
+import { returnedOrder } from "./held-order.ts";
+import type { Member } from "./members.ts";
+import type { HeldSocket } from "./sockets.ts";
+import type { GatewayParts } from "./surroundings.ts";
+
+const TELL_WITHIN_MS = 5000;
+/** After a machine's object could not be told. */
+export const TELL_AGAIN_MS = 10_000;
+const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
+
+export class Endings {
+  readonly #in: GatewayParts;
+  /** By name: until when a machine is to stay away. An eviction may forget it. */
+  readonly #awayUntilMs = new Map<string, number>();
+  /** By name: when its object is told again. */
+  readonly #notBeforeMs = new Map<string, number>();
+
+  constructor(parts: GatewayParts) {
+    this.#in = parts;
+  }
+
+  /** For so many milliseconds yet; 0: it is not away. */
+  awayForMs(name: string): number {
+    const leftMs = (this.#awayUntilMs.get(name) ?? 0) - this.#in.nowMs();
+    // A clock that was put back keeps nobody away for longer.
+    return leftMs > 0 && leftMs <= AWAY_MS ? leftMs : 0;
+  }
+
+  /** It is on HTTP for a while. */
+  sendAway(socket: HeldSocket, reason: ClosingReason): Promise<void> {
+    this.#awayUntilMs.set(socket.attachment.name, this.#in.nowMs() + AWAY_MS);
+    return this.close(socket, reason, AWAY_MS);
+  }
+
+  /** Closes the socket, and tells the machine's object where it was the machine's. */
+  async close(socket: HeldSocket, reason: ClosingReason, comeBackInMs: number): Promise<void> {
+    this.hangUp(socket, reason, comeBackInMs);
+    if (socket.attachment.beatMs !== null) await this.end(socket.attachment.name);
+  }
+
+  /** Closes the socket alone. */
+  hangUp(socket: HeldSocket, reason: ClosingReason, comeBackInMs: number): void {
+    this.#in.counters.ended(reason);
+    this.#in.held.close(socket, reason, comeBackInMs);
+  }
+
+  /** The machine's socket is gone. Where it has another one, nothing has ended. */
+  end(name: string): Promise<void> {
+    return this.#in.members.inTurn(name, (member) => this.endInTurn(member));
+  }
+
+  async endInTurn(member: Member): Promise<void> {
+    const { held, members, alarm, nowMs } = this.#in;
+    const { name } = member;
+    if (held.accepted(name)) return;
+    const returned = await this.takeBack(member);
+    const gateway = members.gatewayOf(name);
+    if (gateway === undefined) return;
+    if (await this.#tell(name, gateway, returned)) {
+      this.#notBeforeMs.delete(name);
+      members.delete(name);
+      return;
+    }
+    this.#notBeforeMs.set(name, nowMs() + TELL_AGAIN_MS);
+    await alarm.atLatest(nowMs() + TELL_AGAIN_MS);
+  }
+
+  /** May its object be told now? */
+  isDue(name: string): boolean {
+    const leftMs = (this.#notBeforeMs.get(name) ?? 0) - this.#in.nowMs();
+    return leftMs <= 0 || leftMs > TELL_AGAIN_MS;
+  }
+
+  /**
+   * Ends the order, and gives it back once no PUT is under way; null: there is none, or somebody else took it meanwhile.
+   * `floor`: one of a later epoch stays.
+   */
+  async takeBack(member: Member, floor = Infinity): Promise<ReturnedOrder | null> {
+    const held = member.held && member.held.order.epoch <= floor ? member.held : null;
+    if (held) held.isEnded = true;
+    await member.renewing;
+    if (!held || member.held !== held) return null;
+    member.held = null;
+    return returnedOrder(held, this.#in.nowMs());
+  }
+
+  tidy(): void {
+    for (const name of this.#awayUntilMs.keys())
+      if (this.awayForMs(name) === 0) this.#awayUntilMs.delete(name);
+    for (const name of this.#notBeforeMs.keys())
+      if (!this.#in.members.has(name)) this.#notBeforeMs.delete(name);
+  }
+
+  /** Its last words go once: where it is not known whether they arrived, the object reads the lease. */
+  async #tell(name: string, gateway: number, returned: ReturnedOrder | null): Promise<boolean> {
+    const { node, log } = this.#in;
+    try {
+      await inTime(TELL_WITHIN_MS, () => node(name).socketEnded(gateway, returned));
+      return true;
+    } catch (error) {
+      log({ node: name, message: "not told that its socket ended", error: String(error) });
+      return false;
+    }
+  }
+}

@@ -1,0 +1,104 @@
+// The Durable Object of a gateway: the sockets of up to GATEWAY_SIZE machines. A thin shell around gateway.ts: sockets that
+// outlive an eviction, the alarm, and what machines' objects ask.
+import { DurableObject } from "cloudflare:workers";
+import { type Environment, gatewaySize } from "../env.ts";
+import { randomNonce } from "../identity/nonce.ts";
+import { heldToken } from "../kube/connect.ts";
+import type { LeaseHolder, ReturnedOrder } from "../machine/standing-order.ts";
+import { Durations } from "../metrics/durations.ts";
+import type { Measured } from "../metrics/metrics.ts";
+import { LazyAlarm } from "../storage/lazy-alarm.ts";
+import { migrate } from "../storage/migrations.ts";
+import { GatewayCounters } from "./counters.ts";
+import { Gateway } from "./gateway.ts";
+import { GATEWAY_MIGRATIONS } from "./members.ts";
+import { leasePutter } from "./put-lease.ts";
+import type { OpenedSocket } from "./sockets.ts";
+
+/** What a request to open a socket says, in the header of this name: the Worker has verified all of it. */
+export interface GatewayOpening extends OpenedSocket {
+  /** Good for one socket. */
+  ticket: string;
+}
+export const GATEWAY_OPENING = "x-rollcall-gateway";
+
+export class GatewayObject extends DurableObject<Environment> implements LeaseHolder {
+  readonly #durations = new Durations(() => Date.now());
+  readonly #counters = new GatewayCounters(Date.now());
+  readonly #gateway: Gateway;
+
+  constructor(ctx: DurableObjectState, env: Environment) {
+    super(ctx, env);
+    migrate(ctx.storage, GATEWAY_MIGRATIONS);
+    this.#gateway = new Gateway({
+      node: (name) => this.env.NODES.getByName(name),
+      putLease: leasePutter(env, heldToken(env), this.#durations),
+      sockets: (name) => ctx.getWebSockets(name),
+      sql: ctx.storage.sql,
+      alarm: new LazyAlarm(ctx.storage, () => Date.now()),
+      size: () => gatewaySize(env),
+      counters: this.#counters,
+      nowMs: () => Date.now(),
+      random: Math.random,
+      nonce: randomNonce,
+      log: (line) => {
+        console.error(JSON.stringify(line));
+      },
+    });
+  }
+
+  /** Opens a socket; the one thing that comes over HTTP. Else the answer is a GatewayRefusal. */
+  override async fetch(request: Request): Promise<Response> {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the Worker wrote
+    const { ticket, ...opened } = JSON.parse(request.headers.get(GATEWAY_OPENING) ?? "") as GatewayOpening;
+    const refusal = this.#gateway.refusal({ name: opened.name, ticket });
+    if (refusal) return new Response(refusal);
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.ctx.acceptWebSocket(server, [opened.name]);
+    await this.#gateway.open(server, opened);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
+    return this.#gateway.receive(socket, frame);
+  }
+
+  override webSocketClose(socket: WebSocket): Promise<void> {
+    return this.#gateway.closed(socket);
+  }
+
+  override webSocketError(socket: WebSocket): Promise<void> {
+    return this.#gateway.closed(socket);
+  }
+
+  override alarm(): Promise<void> {
+    return this.#gateway.ring();
+  }
+
+  /** At certain times: sees that the alarm is set. */
+  care(): Promise<void> {
+    return this.#gateway.care();
+  }
+
+  recall(name: string, floor: number): Promise<ReturnedOrder | null> {
+    return this.#gateway.recall(name, floor);
+  }
+
+  look(name: string): Promise<ReturnedOrder | null> {
+    return this.#gateway.look(name);
+  }
+
+  reportNow(name: string): Promise<boolean> {
+    return this.#gateway.reportNow(name);
+  }
+
+  dismiss(name: string, why: "left" | "moved" | "refused"): Promise<void> {
+    return this.#gateway.dismiss(name, why);
+  }
+
+  /** For GET /metrics: nothing, where it has no machine. */
+  metrics(): Measured {
+    const standing = this.#gateway.standing();
+    return standing ? this.#counters.measure(standing, this.#durations) : {};
+  }
+}

@@ -1,0 +1,147 @@
+// Passes a machine's reports on to its object, with what that had lent, and its answers back. With an order in the answer
+// heartbeats may follow. Reads nothing of a report: the object verifies it.
+import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
+import type { ReportFrame } from "../../shared/protocol/frames.ts";
+import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
+import { inTime } from "../kube/deadline.ts";
+import type { MachineAnswer } from "../machine/answers.ts";
+import type { SocketAnswer } from "../machine/standing-order.ts";
+import { problem, problemOf } from "../problems.ts";
+import { allowanceAt } from "../storage/allowance.ts";
+import type { Endings } from "./endings.ts";
+import { importHeartbeatKey } from "./heartbeat-mac.ts";
+import { holdOrder } from "./held-order.ts";
+import type { Member } from "./members.ts";
+import type { HeldSocket } from "./sockets.ts";
+import type { GatewayParts } from "./surroundings.ts";
+
+/** A machine waits for nine seconds; what is late is not sent any more. */
+export const REPORT_WITHIN_MS = 8800;
+const REPORTS = { atOnce: GATEWAY_LIMITS.reportsAtOnce, everyMs: 60_000 / GATEWAY_LIMITS.reportsAMinute };
+/** A machine without an order names the time of its next report, which may be sooner than it is then held to. */
+export const LEAST_BEAT_MS = 10_000;
+
+type Lent = NonNullable<SocketAnswer["lent"]>;
+type Begun = { session: NonNullable<HeldSocket["session"]>; key: string };
+
+export class Reports {
+  readonly #in: GatewayParts;
+  readonly #endings: Endings;
+  readonly #encoder = new TextEncoder();
+
+  constructor(parts: GatewayParts, endings: Endings) {
+    this.#in = parts;
+    this.#endings = endings;
+  }
+
+  async take(socket: HeldSocket, report: ReportFrame): Promise<void> {
+    const nowMs = this.#in.nowMs();
+    const left = allowanceAt(socket.reports, REPORTS, nowMs);
+    if (left < 1) return this.#endings.sendAway(socket, "too often");
+    socket.reports = { left: left - 1, atMs: nowMs };
+    socket.reporting++;
+    try {
+      await this.#in.members.inTurn(socket.attachment.name, (member) => this.#pass(socket, member, report));
+    } finally {
+      socket.reporting--;
+    }
+  }
+
+  async #pass(socket: HeldSocket, member: Member, { token, body }: ReportFrame): Promise<void> {
+    if (socket.closedMs !== null) return;
+    const { name, kid, session, address, gateway } = socket.attachment;
+    const returned = await this.#endings.takeBack(member);
+    const request = { name, kid, token, body: new Uint8Array(this.#encoder.encode(body)), address };
+    const asked = { request, gateway, session, returned, floor: member.floor };
+    const answered = await this.#ask(name, () => this.#in.node(name).reportBySocket(asked));
+    // What was lent all the same is lost to both sides: the object reads the lease.
+    if (!answered) return this.#send(socket, INTERNAL, null);
+    const { answer, lent } = answered;
+    const started = lent && (await this.#start(lent, answer));
+    // From here on nothing is awaited until the answer is sent. A recall may have overtaken the order.
+    const begun = started && started.session.held.order.epoch > member.floor ? started : null;
+    if (begun) member.held = begun.session.held;
+    if (socket.closedMs === null) return this.#finish(socket, answer, begun);
+    if (!begun) return undefined;
+    this.#in.members.put(name, gateway);
+    return this.#endings.endInTurn(member);
+  }
+
+  /** null: there is no answer in time. */
+  async #ask(name: string, ask: () => Promise<SocketAnswer>): Promise<SocketAnswer | null> {
+    try {
+      return await inTime(REPORT_WITHIN_MS, ask);
+    } catch (error) {
+      this.#in.log({ node: name, message: "a report has no answer", error: String(error) });
+      return null;
+    }
+  }
+
+  async #start({ order, key }: Lent, answer: MachineAnswer): Promise<Begun> {
+    const nowMs = this.#in.nowMs();
+    const mac = await importHeartbeatKey(order.sessionKey);
+    const nextInMs = reportInMs(answer) ?? order.intervalMs;
+    const held = holdOrder(order, nowMs);
+    return { key, session: { key: mac, n: 0, nonce: this.#in.nonce(), answeredMs: nowMs, nextInMs, held } };
+  }
+
+  async #finish(socket: HeldSocket, answer: MachineAnswer, begun: Begun | null): Promise<void> {
+    socket.isToldAgain = false;
+    if (answer.ok) {
+      const beatMs = begun?.session.held.order.intervalMs;
+      this.#accept(socket, beatMs ?? Math.max(LEAST_BEAT_MS, reportInMs(answer) ?? 0));
+    }
+    if (begun) socket.session = begun.session;
+    this.#send(socket, answer, begun);
+    if (answer.ok) await this.#in.alarm.atLatest(dueMs(socket));
+  }
+
+  /** The machine's other sockets are closed; one that it has opened since may be its next. */
+  #accept(socket: HeldSocket, beatMs: number): void {
+    const { held, members, nowMs } = this.#in;
+    const { name, gateway, openedMs } = socket.attachment;
+    for (const other of held.open(name)) {
+      const { attachment } = other;
+      if (other === socket || (attachment.beatMs === null && attachment.openedMs > openedMs)) continue;
+      other.replaced = { isNoted: false };
+      // Whoever still uses it is another process: two must not take turns.
+      this.#endings.hangUp(other, "replaced", 1000 * GATEWAY_LIMITS.awaySeconds);
+    }
+    held.accept(socket, beatMs);
+    socket.heardMs = nowMs();
+    members.put(name, gateway);
+  }
+
+  #send(socket: HeldSocket, answer: MachineAnswer | typeof INTERNAL, begun: Begun | null): void {
+    const { held, members } = this.#in;
+    const { comeBackMs, comeBackMsOfMachine } = GATEWAY_LIMITS;
+    held.send(socket, {
+      type: "report-answer",
+      ...wireOf(answer),
+      ...(begun && { session: { key: begun.key, nonce: begun.session.nonce } }),
+      comeBackWithinMs: Math.max(comeBackMs, comeBackMsOfMachine * members.count),
+    });
+  }
+}
+
+/** When three heartbeats of this machine's are missing. */
+export function dueMs({ heardMs, attachment: { beatMs } }: HeldSocket): number {
+  return heardMs + GATEWAY_LIMITS.missedBeats * (beatMs ?? LEAST_BEAT_MS);
+}
+
+const INTERNAL = { ok: false, error: { reason: "internal" } } as const;
+
+/** As over HTTP. */
+function wireOf(answer: MachineAnswer | typeof INTERNAL): { status: number; body: ReportAnswer | Problem } {
+  if (answer.ok && "phase" in answer.value) {
+    const { gateway: _, ...body } = answer.value;
+    return { status: 200, body };
+  }
+  const body =
+    answer.ok || answer.error.reason === "internal" ? problem("internal") : problemOf(answer.error);
+  return { status: body.status, body };
+}
+
+function reportInMs(answer: MachineAnswer): number | undefined {
+  return answer.ok && "phase" in answer.value ? answer.value.reportInMs : undefined;
+}

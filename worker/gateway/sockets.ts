@@ -1,0 +1,171 @@
+// The sockets of a gateway: what is known of each, in its attachment, which outlives an eviction, and beside it in memory.
+// Sends and closes; decides nothing.
+import type { CryptoKey } from "jose";
+import type { ClosingReason, GatewayFrame } from "../../shared/protocol/frames.ts";
+import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
+import type { Allowance } from "../storage/allowance.ts";
+import type { BeatSession } from "./decide-beat.ts";
+
+/** A WebSocket, as far as a gateway needs it. */
+export type GatewaySocket = Pick<
+  WebSocket,
+  "send" | "close" | "readyState" | "serializeAttachment" | "deserializeAttachment"
+>;
+
+/** Who opened a socket. */
+export interface OpenedSocket {
+  /** The gateway's own number. */
+  gateway: number;
+  name: string;
+  kid: string;
+  /** The X25519 public key that the machine has made for this socket, base64url. */
+  session: string;
+  /** From which it came; "" where the platform does not provide it. */
+  address: string;
+}
+
+/** An attachment: at most 2 KB. */
+export interface SocketAttachment extends OpenedSocket {
+  /** Milliseconds since 1970. */
+  openedMs: number;
+  /** How often its machine is to be heard of; null: no report of this socket was accepted yet. */
+  beatMs: number | null;
+}
+
+/** Times are milliseconds since 1970. An eviction loses all but `attachment`. */
+export interface HeldSocket {
+  readonly socket: GatewaySocket;
+  attachment: SocketAttachment;
+  /** When a heartbeat or a report was accepted last. */
+  heardMs: number;
+  session: (BeatSession & { key: CryptoKey }) | null;
+  /** A heartbeat is under way. */
+  isBeating: boolean;
+  /** Reports under way. */
+  reporting: number;
+  reports: Allowance | undefined;
+  earlyBeats: number;
+  refusedFrames: number;
+  /** It was told to report again, and has not since. */
+  isToldAgain: boolean;
+  closedMs: number | null;
+  /** A later socket of its machine has taken its place; `isNoted`: a heartbeat came by it all the same. */
+  replaced: { isNoted: boolean } | null;
+}
+
+/** Of a close frame: what there is to say was in the frame before. */
+const CLOSED_NORMALLY = 1000;
+/** WebSocket.OPEN */
+const OPEN = 1;
+
+export class HeldSockets {
+  readonly #open: (name?: string) => GatewaySocket[];
+  readonly #nowMs: () => number;
+  readonly #wokeMs: number;
+  readonly #known = new Map<GatewaySocket, HeldSocket>();
+
+  constructor(
+    open: (name?: string) => GatewaySocket[], // of one machine, or all: typically getWebSockets
+    nowMs: () => number, // typically Date.now
+  ) {
+    this.#open = open;
+    this.#nowMs = nowMs;
+    this.#wokeMs = nowMs();
+  }
+
+  /** A new one, which is one of `open` by now. */
+  add(socket: GatewaySocket, opened: OpenedSocket): HeldSocket {
+    const openedMs = this.#nowMs();
+    const attachment = { ...opened, openedMs, beatMs: null };
+    socket.serializeAttachment(attachment);
+    return this.#hold(socket, attachment, openedMs);
+  }
+
+  /** After an eviction its machine has as long as if it had been heard of when this gateway woke. */
+  of(socket: GatewaySocket): HeldSocket {
+    const known = this.#known.get(socket);
+    if (known) return known;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `add` and `accept` wrote
+    const attachment = socket.deserializeAttachment() as SocketAttachment;
+    return this.#hold(socket, attachment, this.#wokeMs);
+  }
+
+  #hold(socket: GatewaySocket, attachment: SocketAttachment, heardMs: number): HeldSocket {
+    const held: HeldSocket = {
+      socket,
+      attachment,
+      heardMs,
+      session: null,
+      isBeating: false,
+      reporting: 0,
+      reports: undefined,
+      earlyBeats: 0,
+      refusedFrames: 0,
+      isToldAgain: false,
+      closedMs: null,
+      replaced: null,
+    };
+    this.#known.set(socket, held);
+    return held;
+  }
+
+  /** Those that can be sent something: of one machine, or all. */
+  open(name?: string): HeldSocket[] {
+    return this.#open(name)
+      .filter(({ readyState }) => readyState === OPEN)
+      .map((socket) => this.of(socket))
+      .filter(({ closedMs }) => closedMs === null);
+  }
+
+  /** The machine's own: whose report was accepted last. */
+  accepted(name: string): HeldSocket | undefined {
+    return this.open(name).find(({ attachment }) => attachment.beatMs !== null);
+  }
+
+  accept(held: HeldSocket, beatMs: number): void {
+    if (held.attachment.beatMs === beatMs) return;
+    held.attachment = { ...held.attachment, beatMs };
+    held.socket.serializeAttachment(held.attachment);
+  }
+
+  send({ socket, closedMs }: HeldSocket, frame: GatewayFrame): void {
+    if (closedMs !== null) return;
+    try {
+      socket.send(JSON.stringify(frame));
+    } catch {
+      // It is closed, as its handler is about to be told.
+    }
+  }
+
+  /** The last frame, and the end. What still comes by it is not taken. */
+  close(held: HeldSocket, reason: ClosingReason, comeBackInMs: number): void {
+    this.end(held, { type: "closing", reason, comeBackInMs }, reason);
+  }
+
+  end(held: HeldSocket, frame: GatewayFrame, reason: string): void {
+    this.send(held, frame);
+    held.closedMs ??= this.#nowMs();
+    this.hangUp(held.socket, reason);
+  }
+
+  /** Also for one that its machine has closed. */
+  hangUp(socket: GatewaySocket, reason: string): void {
+    try {
+      socket.close(CLOSED_NORMALLY, reason);
+    } catch {
+      // It is closed.
+    }
+  }
+
+  /** The platform has told that it is closed. */
+  forget(socket: GatewaySocket): void {
+    this.#known.delete(socket);
+  }
+
+  /** Of some the platform never tells: by those nothing comes any more. */
+  tidy(): void {
+    const longAgoMs = this.#nowMs() - 1000 * GATEWAY_LIMITS.replacedSeconds;
+    for (const [socket, { closedMs }] of this.#known)
+      if (closedMs !== null && closedMs <= longAgoMs) this.#known.delete(socket);
+  }
+}

@@ -1,0 +1,35 @@
+// What a gateway has around it, as its parts are given it. Types alone.
+import type { LendingMachine } from "../machine/standing-order.ts";
+import type { LazyAlarm } from "../storage/lazy-alarm.ts";
+import type { GatewayCounters } from "./counters.ts";
+import type { Members } from "./members.ts";
+import type { PutLease } from "./put-lease.ts";
+import type { GatewaySocket, HeldSockets } from "./sockets.ts";
+
+/** What the platform has, and tests make up. */
+export interface GatewaySurroundings {
+  /** A machine's object. */
+  node: (name: string) => LendingMachine;
+  putLease: PutLease;
+  /** Those that are open or closing: of one machine, or all. */
+  sockets: (name?: string) => GatewaySocket[];
+  sql: SqlStorage;
+  alarm: Pick<LazyAlarm, "atLatest" | "rang">;
+  /** GATEWAY_SIZE */
+  size: () => number;
+  counters: GatewayCounters;
+  /** Typically Date.now. */
+  nowMs: () => number;
+  /** Typically Math.random. */
+  random: () => number;
+  /** 128 random bits, base64url. */
+  nonce: () => string;
+  /** Typically writes a line of JSON to the console. */
+  log: (line: object) => void;
+}
+
+/** With what a gateway knows. */
+export interface GatewayParts extends GatewaySurroundings {
+  held: HeldSockets;
+  members: Members;
+}
