@@ -1,0 +1,227 @@
+// The gateway's object with real sockets, real evictions and an apiserver: what the platform does with what gateway.ts is.
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { GatewayFrame } from "../../../shared/protocol/frames.ts";
+import type { Lease } from "../../../shared/kubernetes/types.ts";
+import { GATEWAY_OPENING, type GatewayObject } from "../../../worker/gateway/gateway-object.ts";
+import type { LendingMachine, ReturnedOrder } from "../../../worker/machine/standing-order.ts";
+import { KUBE_TOKEN, KUBE_URL } from "../support/constants.ts";
+import { leaseOf, MachineSocket, openedBy, orderOf } from "../support/made-up-gateway.ts";
+
+// wrangler.toml does not know of it: a deployment may or may not have one.
+const { KUBE } = env as unknown as { KUBE: Fetcher };
+const LEASES = `${KUBE_URL}/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases`;
+
+async function apiserver(method: string, url: string, body?: object): Promise<Lease> {
+  const headers = { authorization: `Bearer ${KUBE_TOKEN}`, "content-type": "application/json" };
+  const response = await KUBE.fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  return response.json();
+}
+
+let gateways = 0;
+
+/** A gateway whose machines' objects are of the test. */
+class RealGateway {
+  readonly stub = env.GATEWAYS.getByName(`real-${gateways++}`);
+  readonly woken: { what: string; returned?: ReturnedOrder | null }[] = [];
+  #lease: Lease | undefined;
+
+  readonly #node: LendingMachine = {
+    reportBySocket: async ({ request: { name }, returned }) => {
+      this.woken.push({ what: "report", returned });
+      this.#lease = await apiserver("GET", `${LEASES}/${name}`);
+      const order = orderOf(name, { epoch: this.woken.length, lease: this.#lease });
+      const value = { phase: "registered", ready: true, ticket: "t", reportInMs: 0 } as const;
+      return { answer: { ok: true, value }, lent: { order, key: "worker-key" } };
+    },
+    socketEnded: async (_, returned) => void this.woken.push({ what: "ended", returned }),
+    noteReplacedBeat: async () => void this.woken.push({ what: "replaced beat" }),
+  };
+
+  /** As often as the object wakes. */
+  async wake(): Promise<void> {
+    await runInDurableObject(this.stub, (instance: GatewayObject) => {
+      const own = { ...env, NODES: { getByName: () => this.#node } };
+      Object.assign(instance, { env: own });
+    });
+  }
+
+  ask(name: string, ticket: string): Promise<Response> {
+    const headers = {
+      upgrade: "websocket",
+      [GATEWAY_OPENING]: JSON.stringify({ ...openedBy(name), ticket }),
+    };
+    return this.stub.fetch(new Request("https://gateway.test/", { headers }));
+  }
+
+  async open(name: string): Promise<RealSocket> {
+    await this.wake();
+    const { webSocket } = await this.ask(name, crypto.randomUUID());
+    if (!webSocket) throw new Error("no socket");
+    return new RealSocket(name, webSocket);
+  }
+
+  /** With a lease, and an accepted report. */
+  async connected(name: string): Promise<RealSocket> {
+    const { metadata, spec } = leaseOf(name);
+    const { uid: _, resourceVersion: __, ...made } = metadata ?? {};
+    await apiserver("POST", LEASES, {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: made,
+      spec,
+    });
+    const socket = await this.open(name);
+    expect(await socket.report()).toMatchObject({ type: "report-answer", status: 200 });
+    return socket;
+  }
+
+  untilWoken(count: number): Promise<void> {
+    return until(() => this.woken.length >= count);
+  }
+}
+
+/** A machine's end of a real socket. */
+class RealSocket {
+  readonly socket: WebSocket;
+  readonly machine: MachineSocket;
+  readonly closed: Promise<CloseEvent>;
+  readonly #waiting: ((frame: GatewayFrame) => void)[] = [];
+
+  constructor(name: string, socket: WebSocket) {
+    this.machine = new MachineSocket(name);
+    this.socket = socket;
+    this.closed = new Promise((resolve) => socket.addEventListener("close", resolve));
+    socket.addEventListener("message", ({ data }) => {
+      this.machine.send(data);
+      this.#waiting.shift()?.(this.machine.last!);
+    });
+    socket.accept();
+  }
+
+  answered(frame: string): Promise<GatewayFrame> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.socket.send(frame);
+    });
+  }
+
+  report(): Promise<GatewayFrame> {
+    return this.answered(JSON.stringify({ type: "report", token: "jwt", body: "{}" }));
+  }
+
+  async beat(): Promise<GatewayFrame> {
+    return this.answered(await this.machine.beat(Date.now()));
+  }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((again) => void setTimeout(again));
+}
+
+const renewTime = async (name: string) => (await apiserver("GET", `${LEASES}/${name}`)).spec?.renewTime;
+
+describe("a machine's socket", () => {
+  it("a heartbeat renews the lease, and its machine's object is not asked", async () => {
+    const gateway = new RealGateway();
+    const socket = await gateway.connected("gw-beats");
+    const before = await renewTime("gw-beats");
+    expect(await socket.beat()).toMatchObject({ type: "answer", n: 1 });
+    expect(await renewTime("gw-beats")).not.toBe(before);
+    expect(await socket.beat()).toMatchObject({ type: "answer", n: 2 });
+    expect(gateway.woken.length).toBe(1);
+    expect(await gateway.stub.look("gw-beats")).toMatchObject({ epoch: 1, requests: 1 });
+  });
+
+  it("the order is recalled through the platform, and the machine is dismissed", async () => {
+    const gateway = new RealGateway();
+    const socket = await gateway.connected("gw-recall");
+    expect(await gateway.stub.recall("gw-recall", 1)).toMatchObject({ epoch: 1, requests: 0 });
+    expect(await socket.beat()).toEqual({ type: "again", reason: "over" });
+    expect(await gateway.stub.reportNow("gw-recall")).toBe(true);
+    await gateway.stub.dismiss("gw-recall", "left");
+    await socket.closed;
+    expect(socket.machine.said.slice(-2)).toEqual(["report-now", "left"]);
+    expect(gateway.woken.length).toBe(1);
+  });
+
+  it("it closes → the machine's object is told at once", async () => {
+    const gateway = new RealGateway();
+    const socket = await gateway.connected("gw-closes");
+    await socket.beat();
+    socket.socket.close(1000, "bye");
+    await gateway.untilWoken(2);
+    expect(gateway.woken[1]).toMatchObject({ what: "ended", returned: { epoch: 1, requests: 1 } });
+    await socket.closed;
+  });
+
+  it("a frame that is none → closed by the gateway", async () => {
+    const gateway = new RealGateway();
+    const socket = await gateway.connected("gw-bad");
+    expect(await socket.answered("hello")).toMatchObject({ type: "closing", reason: "bad frame" });
+    await socket.closed;
+    await gateway.untilWoken(2);
+    expect(gateway.woken[1]).toMatchObject({ what: "ended" });
+  });
+
+  it("a later one takes its place, and its end ends nothing", async () => {
+    const gateway = new RealGateway();
+    const socket = await gateway.connected("gw-two");
+    const next = await gateway.open("gw-two");
+    await next.report();
+    await socket.closed;
+    expect(socket.machine.last).toMatchObject({ type: "closing", reason: "replaced" });
+    expect(await next.beat()).toMatchObject({ type: "answer" });
+    expect(gateway.woken.map(({ what }) => what)).toEqual(["report", "report"]);
+  });
+});
+
+describe("an opening that is refused", () => {
+  it("is answered in words", async () => {
+    const gateway = new RealGateway();
+    await gateway.wake();
+    expect((await gateway.ask("gw-opens", "once")).status).toBe(101);
+    const again = await gateway.ask("gw-opens", "once");
+    expect([again.webSocket, await again.text()]).toEqual([null, "used ticket"]);
+  });
+});
+
+describe("an eviction", () => {
+  it("sockets stay; who sends a heartbeat is told to report, and goes on", async () => {
+    const gateway = new RealGateway();
+    const socket = await gateway.connected("gw-evicted");
+    await socket.beat();
+    await evictDurableObject(gateway.stub);
+    await gateway.wake();
+    expect(await socket.beat()).toEqual({ type: "again", reason: "no session" });
+    await socket.report();
+    expect(gateway.woken[1]).toEqual({ what: "report", returned: null });
+    expect(await socket.beat()).toMatchObject({ type: "answer" });
+  });
+
+  it("by which the sockets are closed: the alarm tells the machines' objects", async () => {
+    const gateway = new RealGateway();
+    await gateway.connected("gw-deployed");
+    await evictDurableObject(gateway.stub, { webSockets: "close" });
+    await gateway.wake();
+    expect(await runDurableObjectAlarm(gateway.stub)).toBe(true);
+    expect(gateway.woken.slice(1)).toEqual([{ what: "ended", returned: null }]);
+    expect(await runDurableObjectAlarm(gateway.stub)).toBe(false);
+  });
+});
+
+it("metrics are its own, by its number; care() sees to the alarm", async () => {
+  const gateway = new RealGateway();
+  const socket = await gateway.connected("gw-metrics");
+  await socket.beat();
+  expect(await gateway.stub.metrics()).toMatchObject({
+    rollcall_gateway_machines: [{ labels: { gateway: "7" }, value: 1 }],
+    rollcall_gateway_heartbeats_total: [{ value: 1 }],
+    rollcall_gateway_request_duration_seconds: [{ labels: { verb: "PUT", code: "200" } }],
+  });
+  await runInDurableObject(gateway.stub, (_, { storage }) => storage.deleteAlarm());
+  await evictDurableObject(gateway.stub);
+  await gateway.stub.care();
+  expect(await runInDurableObject(gateway.stub, (_, { storage }) => storage.getAlarm())).not.toBeNull();
+});

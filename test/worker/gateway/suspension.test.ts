@@ -1,0 +1,81 @@
+// When the apiserver is asked although it fails.
+import { describe, expect, it } from "vitest";
+import { Suspension, SUSPENSION_MS } from "../../../worker/gateway/suspension.ts";
+
+const { first, longest, longestAsked } = SUSPENSION_MS;
+
+function suspendedAt(nowMs: number, retryAfterMs?: number): Suspension {
+  const suspension = new Suspension();
+  suspension.failed(suspension.begin(), nowMs, retryAfterMs);
+  return suspension;
+}
+
+describe("while it answers", () => {
+  it("any number of requests may be under way", () => {
+    const suspension = new Suspension();
+    expect([suspension.begin(), suspension.begin(), suspension.mayAsk(0), suspension.isOn]).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe("once a request has failed", () => {
+  it("none begins for a second, then one at a time", () => {
+    const suspension = suspendedAt(0);
+    expect([suspension.mayAsk(first - 1), suspension.mayAsk(first)]).toEqual([false, true]);
+    expect(suspension.begin()).toBe(true);
+    expect([suspension.mayAsk(first), suspension.mayAsk(first + longest)]).toEqual([false, false]);
+  });
+
+  it("after each one that fails for twice as long, and ten seconds at most", () => {
+    const suspension = suspendedAt(0);
+    let nowMs = first;
+    const waits = Array.from({ length: 6 }, () => {
+      suspension.failed(suspension.begin(), nowMs);
+      let waitMs = 0;
+      while (!suspension.mayAsk(nowMs + waitMs)) waitMs += 500;
+      nowMs += waitMs;
+      return waitMs;
+    });
+    expect(waits).toEqual([2000, 4000, 8000, longest, longest, longest]);
+  });
+
+  it("of those that were under way as well each other failure changes nothing", () => {
+    const suspension = new Suspension();
+    const begun = [suspension.begin(), suspension.begin(), suspension.begin()];
+    begun.forEach((isProbe, at) => suspension.failed(isProbe, at * 100));
+    expect([suspension.mayAsk(first - 1), suspension.mayAsk(first)]).toEqual([false, true]);
+  });
+
+  it("the first success ends it, also of one that had begun before", () => {
+    const suspension = suspendedAt(0);
+    suspension.succeeded();
+    expect([suspension.isOn, suspension.mayAsk(0), suspension.begin()]).toEqual([false, true, false]);
+  });
+
+  it("after a success it begins anew", () => {
+    const suspension = suspendedAt(0);
+    suspension.failed(suspension.begin(), first);
+    suspension.succeeded();
+    suspension.failed(suspension.begin(), 10_000);
+    expect([suspension.mayAsk(10_000 + first - 1), suspension.mayAsk(10_000 + first)]).toEqual([false, true]);
+  });
+});
+
+describe("Retry-After", () => {
+  it.each([
+    ["is kept to", 5000, 5000],
+    ["of less than the wait lengthens nothing", 10, first],
+    ["is kept to for a minute at most", 3_600_000, longestAsked],
+  ])("%s", (_, retryAfterMs, waitMs) => {
+    const suspension = suspendedAt(0, retryAfterMs);
+    expect([suspension.mayAsk(waitMs - 1), suspension.mayAsk(waitMs)]).toEqual([false, true]);
+  });
+});
+
+it("a clock that was put back makes nobody wait", () => {
+  expect(suspendedAt(100_000).mayAsk(99_999)).toBe(true);
+});

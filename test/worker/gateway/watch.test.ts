@@ -1,0 +1,258 @@
+// Silence, as a gateway notices it: machines that miss heartbeats, sockets that no handler was called for, members that an
+// eviction has left without a socket. By a clock of the test, and the alarm that the gateway sets.
+import { describe, expect, it } from "vitest";
+import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
+import { WATCH_LIMITS } from "../../../worker/gateway/watch.ts";
+import { INTERVAL_MS, inGateway, type MadeUpGateway } from "../support/made-up-gateway.ts";
+
+const SILENT_MS = GATEWAY_LIMITS.missedBeats * INTERVAL_MS;
+const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
+
+describe("a machine that is not heard of", () => {
+  it("for three heartbeats, its socket half-open: its object is told, and the socket closed", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      await made.beat(socket);
+      await made.pass(SILENT_MS - 1);
+      expect(made.woken).toEqual(["edge-1 report"]);
+      await made.pass(1);
+      expect(made.asked[1]).toMatchObject({ what: "ended", returned: { epoch: 1, heardAgoMs: SILENT_MS } });
+      expect(socket.last).toEqual({ type: "closing", reason: "silent", comeBackInMs: 0 });
+      expect([made.members, made.alarmMs]).toEqual([[], null]);
+    }));
+
+  it("heartbeats and reports put it off, and the alarm rings once in a while", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      let rings = 0;
+      for (let beats = 0; beats < 30; beats++) {
+        if (beats % 15 === 14) await made.report(socket);
+        const before = made.alarmMs;
+        await made.pass(INTERVAL_MS);
+        if (made.alarmMs !== before) rings++;
+        expect(await made.beat(socket, { afterMs: 0 })).toBe("answer");
+      }
+      expect(made.woken).toEqual(["edge-1 report", "edge-1 report", "edge-1 report"]);
+      expect(rings).toBeLessThanOrEqual(15);
+    }));
+
+  it("a heartbeat that is refused puts nothing off", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      await made.pass(SILENT_MS - 1);
+      expect(await made.beat(socket, { afterMs: 0, n: 9 })).toBe("again not fresh");
+      await made.pass(1);
+      expect(made.woken.at(-1)).toBe("edge-1 ended");
+    }));
+
+  it("each by its own interval", () =>
+    inGateway(async (made) => {
+      made.order = { intervalMs: 60_000, leaseMs: 240_000 };
+      await made.connected("slow");
+      made.order = {};
+      await made.connected("quick");
+      await made.pass(SILENT_MS);
+      expect(made.woken.slice(2)).toEqual(["quick ended"]);
+      await made.pass(180_000 - SILENT_MS);
+      expect(made.woken.slice(3)).toEqual(["slow ended"]);
+    }));
+
+  it("without an order by the time of its next report, and by ten seconds where that is sooner", () =>
+    inGateway(async (made) => {
+      made.onReport = ({ request: { name } }) =>
+        Promise.resolve({
+          answer: {
+            ok: true,
+            value: {
+              phase: "registered",
+              ready: true,
+              ticket: "t",
+              reportInMs: name === "soon" ? 1000 : 20_000,
+            },
+          },
+          lent: null,
+        });
+      await made.connected("soon");
+      await made.connected("later");
+      await made.pass(30_000);
+      expect(made.woken.slice(2)).toEqual(["soon ended"]);
+      await made.pass(30_000);
+      expect(made.woken.slice(3)).toEqual(["later ended"]);
+    }));
+
+  it("a report that is under way is contact", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      const { promise, resolve } = Promise.withResolvers<void>();
+      made.onReport = async ({ request: { name } }) => {
+        await promise;
+        return made.lent(name);
+      };
+      await made.pass(SILENT_MS - 5000);
+      const reported = made.report(socket);
+      await made.untilWoken(2);
+      await made.pass(6000);
+      resolve();
+      await reported;
+      await made.pass(1000);
+      expect([socket.said.at(-1), made.woken.length]).toEqual(["report-answer 200", 2]);
+    }));
+
+  it("by a clock that was put back: as if it had been heard of then", () =>
+    inGateway(async (made) => {
+      await made.connected("edge-1");
+      made.nowMs -= 3_600_000;
+      made.alarmMs = made.nowMs;
+      await made.pass(SILENT_MS);
+      expect(made.woken.at(-1)).toBe("edge-1 ended");
+    }));
+});
+
+describe("a socket whose handler is not called", () => {
+  it("is closed for us, and by no handler: it is noticed as silence is", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      made.sockets.splice(made.sockets.indexOf(socket), 1);
+      await made.pass(WATCH_LIMITS.lookMs);
+      expect(made.asked[1]).toMatchObject({ what: "ended", returned: { epoch: 1 } });
+    }));
+
+  it("is replaced by the machine's next one meanwhile: nothing has ended", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      made.sockets.splice(made.sockets.indexOf(socket), 1);
+      const next = await made.connected("edge-1");
+      for (let beats = 0; beats < 6; beats++) {
+        await made.pass(INTERVAL_MS);
+        expect(await made.beat(next, { afterMs: 0 })).toBe("answer");
+      }
+      expect(made.woken).toEqual(["edge-1 report", "edge-1 report"]);
+    }));
+});
+
+describe("after an eviction", () => {
+  async function connected(made: MadeUpGateway, count: number) {
+    for (let index = 0; index < count; index++) await made.connected(`edge-${index}`);
+  }
+
+  it("members that never come back: all objects are told, fifty a second", () =>
+    inGateway(async (made) => {
+      await connected(made, 120);
+      made.sockets.length = 0;
+      made.evict();
+      made.asked.length = 0;
+      const ms = (made.alarmMs ?? Infinity) - made.nowMs;
+      expect(ms).toBeLessThanOrEqual(WATCH_LIMITS.lookMs);
+      await made.pass(ms);
+      expect(made.asked.length).toBe(50);
+      await made.pass(WATCH_LIMITS.turnMs);
+      expect(made.asked.length).toBe(100);
+      await made.pass(WATCH_LIMITS.turnMs);
+      expect(made.asked).toEqual(
+        Array.from({ length: 120 }, () => expect.objectContaining({ what: "ended", returned: null })),
+      );
+      expect(new Set(made.woken).size).toBe(120);
+      expect([made.members, made.alarmMs]).toEqual([[], null]);
+    }));
+
+  it("members whose sockets are open have three intervals from then on", () =>
+    inGateway(async (made) => {
+      await connected(made, 2);
+      made.nowMs += INTERVAL_MS;
+      made.evict();
+      made.asked.length = 0;
+      await made.pass(SILENT_MS - 1);
+      expect(made.asked).toEqual([]);
+      await made.pass(1);
+      expect(made.asked).toMatchObject([{ what: "ended", returned: null }, { returned: null }]);
+    }));
+
+  it("of those with longer intervals by those, and who reports again stays", () =>
+    inGateway(async (made) => {
+      made.order = { intervalMs: 60_000, leaseMs: 240_000 };
+      const [stays, goes] = [await made.connected("stays"), await made.connected("goes")];
+      made.evict();
+      await made.pass(100_000);
+      await made.report(stays);
+      await made.pass(80_000);
+      expect(made.woken.slice(2)).toEqual(["stays report", "goes ended"]);
+      expect(goes.said.at(-1)).toBe("closing silent");
+    }));
+
+  it("a lost alarm is set again by who cares for it, and only where there is a member", () =>
+    inGateway(async (made) => {
+      await made.gateway.care();
+      expect(made.alarmMs).toBeNull();
+      await connected(made, 1);
+      made.sockets.length = 0;
+      made.evict();
+      made.alarmMs = null;
+      await made.gateway.care();
+      await made.pass(WATCH_LIMITS.lookMs);
+      expect(made.woken.at(-1)).toBe("edge-0 ended");
+    }));
+});
+
+describe("objects that cannot be told", () => {
+  it("do not keep others from being told, and are told later", () =>
+    inGateway(async (made) => {
+      for (let index = 0; index < 60; index++) await made.connected(`edge-${index}`);
+      made.onEnded = (name) =>
+        Number(name.slice(5)) < 50 ? Promise.reject(new Error("reset")) : Promise.resolve();
+      made.sockets.length = 0;
+      made.evict();
+      made.alarmMs = made.nowMs;
+      await made.pass(WATCH_LIMITS.turnMs + 1);
+      expect(made.members.length).toBe(50);
+      made.onEnded = undefined;
+      await made.pass(WATCH_LIMITS.lookMs);
+      expect(made.members).toEqual([]);
+    }));
+});
+
+describe("a socket without an accepted report", () => {
+  it("is closed after ten seconds, and its machine is away", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      await made.pass(1000 * GATEWAY_LIMITS.unacceptedSeconds - 1);
+      expect(socket.said).toEqual([]);
+      await made.pass(1);
+      expect(socket.last).toEqual({ type: "closing", reason: "no report", comeBackInMs: AWAY_MS });
+      expect(await made.open("edge-1")).toBe(`sent away ${GATEWAY_LIMITS.awaySeconds}`);
+      expect([made.asked, made.members, made.alarmMs]).toEqual([[], [], null]);
+    }));
+
+  it("likewise where the alarm is late, with its next frame", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      made.nowMs += 1000 * GATEWAY_LIMITS.unacceptedSeconds;
+      await made.report(socket);
+      expect([socket.said, made.asked]).toEqual([["closing no report"], []]);
+    }));
+
+  it("its refused reports do not count; one that is under way may still be accepted", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      const { promise, resolve } = Promise.withResolvers<void>();
+      made.onReport = async ({ request: { name } }) => {
+        await promise;
+        return made.lent(name);
+      };
+      await made.pass(9000);
+      const reported = made.report(socket);
+      await made.untilWoken(1);
+      await made.pass(5000);
+      resolve();
+      await reported;
+      await made.pass(5000);
+      expect(socket.said).toEqual(["report-answer 200"]);
+    }));
+
+  it("after an eviction as well", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      made.evict();
+      await made.pass(1000 * GATEWAY_LIMITS.unacceptedSeconds);
+      expect(socket.said).toEqual(["closing no report"]);
+    }));
+});

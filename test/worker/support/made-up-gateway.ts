@@ -1,0 +1,332 @@
+// A gateway by a clock of the test, without a network: machines with real MACs on sockets in memory, their objects, which
+// lend a lease with each report, and an apiserver that knows versions.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { base64url } from "jose";
+import { type GatewayFrame, heartbeatText } from "../../../shared/protocol/frames.ts";
+import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
+import type { Lease } from "../../../shared/kubernetes/types.ts";
+import type { Quiet } from "../../../shared/quiet/quiet.ts";
+import { GatewayCounters } from "../../../worker/gateway/counters.ts";
+import { Gateway } from "../../../worker/gateway/gateway.ts";
+import type { LeasePut } from "../../../worker/gateway/put-lease.ts";
+import type { GatewaySocket, OpenedSocket } from "../../../worker/gateway/sockets.ts";
+import type { Baton } from "../../../worker/machine/baton.ts";
+import type {
+  LendingMachine,
+  ReturnedOrder,
+  SocketAnswer,
+  SocketReport,
+  StandingOrder,
+} from "../../../worker/machine/standing-order.ts";
+
+export const START_MS = Date.UTC(2026, 0, 1);
+export const INTERVAL_MS = 10_000;
+export const LEASE_MS = 40_000;
+export const GATEWAY = 7;
+const SESSION_KEY = new Uint8Array(32).fill(7);
+const CAPACITY = 16e9;
+/** Less is not quiet. */
+export const QUIET_FROM = 1e9;
+
+const bySignal = <T>(value: T) => Object.fromEntries(SIGNALS.map((name) => [name, value]));
+export const VITALS: Vitals = { signals: bySignal<[number, number]>([8e9, CAPACITY]) };
+export const QUIET: Quiet = {
+  signals: bySignal({ capacity: CAPACITY, from: QUIET_FROM, to: CAPACITY }),
+  same: {},
+  remaining: null,
+  expired: [],
+  skewMs: [-60_000, 60_000],
+};
+
+export function leaseOf(name: string, resourceVersion = "1"): Lease {
+  return {
+    metadata: { name, namespace: "kube-node-lease", uid: `uid-${name}`, resourceVersion },
+    spec: {
+      holderIdentity: name,
+      leaseDurationSeconds: LEASE_MS / 1000,
+      renewTime: "2026-01-01T00:00:00.000000Z",
+    },
+  };
+}
+
+export function orderOf(name: string, more: Partial<StandingOrder> = {}): StandingOrder {
+  return {
+    epoch: 1,
+    sessionKey: SESSION_KEY,
+    lease: leaseOf(name),
+    leaseMs: LEASE_MS,
+    intervalMs: INTERVAL_MS,
+    quietForMs: 300_000,
+    vitals: VITALS,
+    quiet: QUIET,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a gateway does not read it
+    baton: { of: name } as unknown as Baton,
+    ...more,
+  };
+}
+
+const APPLIED = { phase: "registered", ready: true, ticket: "t", reportInMs: INTERVAL_MS } as const;
+
+/** What a machine's object was asked. */
+export type Asked =
+  | { name: string; what: "report"; returned: ReturnedOrder | null; floor: number }
+  | { name: string; what: "ended"; returned: ReturnedOrder | null }
+  | { name: string; what: "replaced beat" };
+
+/** A machine, and its end of a socket. */
+export class MachineSocket implements GatewaySocket {
+  readonly name: string;
+  readyState = 1;
+  readonly frames: GatewayFrame[] = [];
+  n = 0;
+  nonce = "";
+  #attachment: unknown;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  send(text: string | ArrayBuffer | ArrayBufferView): void {
+    if (this.readyState !== 1) throw new Error("the socket is closed");
+    if (typeof text !== "string") throw new Error("frames are text");
+    const frame = JSON.parse(text) as GatewayFrame;
+    this.frames.push(frame);
+    if (frame.type === "report-answer" && frame.session) {
+      this.n = 0;
+      this.nonce = frame.session.nonce;
+    }
+    if (frame.type === "answer") this.nonce = frame.nonce;
+  }
+
+  close(): void {
+    this.readyState = 3;
+  }
+
+  /** As a socket does: what outlives an eviction is a copy. */
+  serializeAttachment(attachment: unknown): void {
+    this.#attachment = structuredClone(attachment);
+  }
+
+  deserializeAttachment(): unknown {
+    return structuredClone(this.#attachment);
+  }
+
+  get last(): GatewayFrame | undefined {
+    return this.frames.at(-1);
+  }
+
+  /** In short: `answer`, `again over`, `closing too often`, `report-answer 200`. */
+  get said(): string[] {
+    return this.frames.map((frame) => {
+      if (frame.type === "report-answer") return `${frame.type} ${frame.status}`;
+      return "reason" in frame ? `${frame.type} ${frame.reason}` : frame.type;
+    });
+  }
+
+  /** Signs the next heartbeat. */
+  async beat(atMs: number, { n = ++this.n, nonce = this.nonce, key = SESSION_KEY, available = 8e9 } = {}) {
+    const all = SIGNALS.map(() => available);
+    const payload = JSON.stringify({ type: "heartbeat", n, at: atMs, available: all });
+    const hmac = { name: "HMAC", hash: "SHA-256" };
+    const imported = await crypto.subtle.importKey("raw", key, hmac, false, ["sign"]);
+    const text = new TextEncoder().encode(heartbeatText(nonce, payload));
+    const mac = new Uint8Array(await crypto.subtle.sign(hmac, imported, text), 0, 16);
+    return `${payload}\n${base64url.encode(mac)}`;
+  }
+}
+
+export class MadeUpGateway {
+  nowMs = START_MS;
+  alarmMs: number | null = null;
+  size = 500;
+  readonly sockets: MachineSocket[] = [];
+  readonly asked: Asked[] = [];
+  /** Names, as their leases are written. */
+  readonly puts: string[] = [];
+  readonly leases = new Map<string, Lease>();
+  readonly log: object[] = [];
+  /** Of the orders that machines' objects give. */
+  order: Partial<StandingOrder> = {};
+  /** What a machine's object does in place of lending. */
+  onReport: ((report: SocketReport) => Promise<SocketAnswer>) | undefined;
+  onEnded: ((name: string) => Promise<void>) | undefined;
+  /** What comes of a PUT; undefined: the apiserver takes it, if the version is the last. */
+  onPut: ((lease: Lease) => Promise<LeasePut> | undefined) | undefined;
+  counters = new GatewayCounters(START_MS);
+  gateway: Gateway;
+  readonly #sql: SqlStorage;
+  #epochs = 0;
+  #nonces = 0;
+  #tickets = 0;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    this.gateway = this.#newGateway();
+  }
+
+  #newGateway(): Gateway {
+    return new Gateway({
+      node: (name) => this.#node(name),
+      putLease: async (lease, onRequest) => {
+        onRequest();
+        const name = lease.metadata?.name ?? "";
+        this.puts.push(name);
+        return (await this.onPut?.(lease)) ?? this.write(lease);
+      },
+      sockets: (name) => this.sockets.filter((each) => name === undefined || each.name === name),
+      sql: this.#sql,
+      alarm: {
+        atLatest: async (atMs) =>
+          void (this.alarmMs = Math.min(this.alarmMs ?? Infinity, Math.max(atMs, this.nowMs + 1))),
+        rang: () => void (this.alarmMs = null),
+      },
+      size: () => this.size,
+      counters: this.counters,
+      nowMs: () => this.nowMs,
+      random: () => 0.5,
+      nonce: () => `nonce-${String(++this.#nonces).padStart(16, "0")}`,
+      log: (line) => this.log.push(line),
+    });
+  }
+
+  #node(name: string): LendingMachine {
+    return {
+      reportBySocket: (report) => {
+        this.asked.push({ name, what: "report", returned: report.returned, floor: report.floor });
+        return this.onReport?.(report) ?? Promise.resolve(this.lent(name));
+      },
+      socketEnded: async (_, returned) => {
+        this.asked.push({ name, what: "ended", returned });
+        await this.onEnded?.(name);
+      },
+      noteReplacedBeat: async () => void this.asked.push({ name, what: "replaced beat" }),
+    };
+  }
+
+  /** What a machine's object answers that lends. */
+  lent(name: string, more: Partial<StandingOrder> = {}): SocketAnswer {
+    const lease = this.leases.get(name) ?? leaseOf(name);
+    this.leases.set(name, lease);
+    const order = orderOf(name, { epoch: ++this.#epochs, lease, ...this.order, ...more });
+    return { answer: { ok: true, value: { ...APPLIED } }, lent: { order, key: "worker-key" } };
+  }
+
+  /** As an apiserver does. */
+  write(lease: Lease): LeasePut {
+    const name = lease.metadata?.name ?? "";
+    const known = this.leases.get(name)?.metadata?.resourceVersion;
+    if (known === undefined || known !== lease.metadata?.resourceVersion) return { kind: "lost" };
+    const written = { ...lease, metadata: { ...lease.metadata, resourceVersion: String(Number(known) + 1) } };
+    this.leases.set(name, written);
+    return { kind: "renewed", lease: written };
+  }
+
+  /** The memory is gone; sockets and rows stay. */
+  evict(): void {
+    this.counters = new GatewayCounters(this.nowMs);
+    this.gateway = this.#newGateway();
+  }
+
+  /** What the route does, and what the platform does with it. Returns the refusal, if it is one. */
+  async open(name: string, ticket = `ticket-${++this.#tickets}`): Promise<MachineSocket | string> {
+    const refusal = this.gateway.refusal({ name, ticket });
+    if (refusal) return refusal;
+    const socket = new MachineSocket(name);
+    this.sockets.push(socket);
+    await this.gateway.open(socket, openedBy(name));
+    return socket;
+  }
+
+  /** One that has to be there. */
+  async opened(name: string): Promise<MachineSocket> {
+    const socket = await this.open(name);
+    if (typeof socket === "string") throw new Error(socket);
+    return socket;
+  }
+
+  /** A socket whose report was accepted. */
+  async connected(name: string): Promise<MachineSocket> {
+    const socket = await this.opened(name);
+    await this.report(socket);
+    return socket;
+  }
+
+  report(socket: MachineSocket): Promise<void> {
+    return this.receive(socket, JSON.stringify({ type: "report", token: "jwt", body: "{}" }));
+  }
+
+  receive(socket: MachineSocket, frame: string): Promise<void> {
+    return this.gateway.receive(socket, frame);
+  }
+
+  /** After an interval, unless another time is given; returns what is said to it, in short. */
+  async beat(
+    socket: MachineSocket,
+    { afterMs = INTERVAL_MS, ...how }: { afterMs?: number } & Parameters<MachineSocket["beat"]>[1] = {},
+  ): Promise<string | undefined> {
+    this.nowMs += afterMs;
+    const before = socket.frames.length;
+    await this.receive(socket, await socket.beat(this.nowMs, how));
+    return socket.said[before];
+  }
+
+  /** The other side is gone, and the platform tells. */
+  async lose(socket: MachineSocket): Promise<void> {
+    socket.readyState = 3;
+    this.sockets.splice(this.sockets.indexOf(socket), 1);
+    await this.gateway.closed(socket);
+  }
+
+  /** Time passes, and the alarm rings whenever it is due. */
+  async pass(ms: number): Promise<void> {
+    const untilMs = this.nowMs + ms;
+    while (this.alarmMs !== null && this.alarmMs <= untilMs) {
+      this.nowMs = Math.max(this.nowMs, this.alarmMs);
+      await this.gateway.ring();
+    }
+    this.nowMs = untilMs;
+  }
+
+  get members(): string[] {
+    return this.#sql
+      .exec<{ name: string }>("SELECT name FROM members")
+      .toArray()
+      .map(({ name }) => name);
+  }
+
+  /** A PUT is under way, or has been: of so many. */
+  untilPut(count: number): Promise<void> {
+    return until(() => this.puts.length >= count);
+  }
+
+  /** Machines' objects were asked so often. */
+  untilWoken(count: number): Promise<void> {
+    return until(() => this.asked.length >= count);
+  }
+
+  /** In short: `edge-1 report`, `edge-1 ended`. */
+  get woken(): string[] {
+    return this.asked.map(({ name, what }) => `${name} ${what}`);
+  }
+}
+
+/** What has begun goes on meanwhile. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((again) => void setTimeout(again));
+}
+
+export const openedBy = (name: string): OpenedSocket => ({
+  gateway: GATEWAY,
+  name,
+  kid: `kid of ${name}`,
+  session: `key of ${name}`,
+  address: "192.0.2.1",
+});
+
+let objects = 0;
+/** Over the storage of an object of its own. */
+export function inGateway(work: (made: MadeUpGateway) => Promise<void>): Promise<void> {
+  const stub = env.GATEWAYS.getByName(`made-up-${objects++}`);
+  return runInDurableObject(stub, (_, { storage }) => work(new MadeUpGateway(storage.sql)));
+}
