@@ -43,6 +43,11 @@ export interface ReportAnswer {
   reportInMs: number;
   /** The first fault of facts that were refused: a path and a text. */
   factsRefused?: { path: string; message: string };
+  /**
+   * For who reports by HTTP and would use a socket: where to open it, in this origin, at a random time within so many
+   * milliseconds. The path has a ticket, which is good once and for two minutes.
+   */
+  socket?: { path: string; withinMs: number };
 }
 
 /** The body of a 200 to a machine that leaves: its Node is gone, and its key is refused from now on. */
