@@ -166,6 +166,7 @@ export const BUDGETS: readonly Budget[] = [
   ...heartbeat("minute-bytes", "bytes to and from the apiserver, a minute", "bytes", []),
   ...heartbeat("cpu", "workerd's CPU", "µs", []),
   ...costs("http", "HTTP", null),
+  ...costs("socket", "sockets", 0.016),
   {
     name: "watch-cpu",
     what: "watching 1,000 steady Nodes: workerd's CPU",

@@ -1,5 +1,6 @@
 // The ways by which machines report, in the order of the output.
 import { httpMachines } from "./http-machines.ts";
+import { socketMachines } from "./socket-machines.ts";
 import type { CostTransport } from "./transport.ts";
 
-export const TRANSPORTS: readonly CostTransport[] = [httpMachines];
+export const TRANSPORTS: readonly CostTransport[] = [httpMachines, socketMachines];

@@ -3,6 +3,7 @@
 import type { Environment } from "../../../worker/env.ts";
 import worker, {
   ClusterObject as RealClusterObject,
+  GatewayObject as RealGatewayObject,
   IndexObject as RealIndexObject,
   NodeObject as RealNodeObject,
   RegistryObject as RealRegistryObject,
@@ -28,12 +29,14 @@ for (const level of ["log", "warn", "error"] as const) {
 export const NodeObject = billing.billed("NodeObject", RealNodeObject);
 export const RegistryObject = billing.billed("RegistryObject", RealRegistryObject);
 export const ClusterObject = billing.billed("ClusterObject", RealClusterObject);
+export const GatewayObject = billing.billed("GatewayObject", RealGatewayObject);
 export const IndexObject = billing.billed("IndexObject", RealIndexObject);
 
 const BINDINGS = {
   NodeObject: "NODES",
   RegistryObject: "REGISTRY",
   ClusterObject: "CLUSTER",
+  GatewayObject: "GATEWAYS",
   IndexObject: "INDEX",
 } as const satisfies Record<string, keyof Environment>;
 

@@ -1,0 +1,47 @@
+// Machines that report over sockets: the shim's own link, which begins by HTTP and opens the socket that the Worker offers.
+import { createSecureContext } from "node:tls";
+import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
+import { Link } from "../../../node-shim/worker-link/link.ts";
+import { reporter } from "../../../node-shim/worker-link/reporter.ts";
+import { machineVitals } from "../machine.ts";
+import type { CostTransport } from "./transport.ts";
+
+const WITHIN_MS = 9000;
+/** As wrangler.toml has it. */
+const GATEWAY_SIZE = 500;
+
+export const socketMachines: CostTransport = {
+  key: "socket",
+  name: "sockets",
+  gateway: { kind: "GatewayObject", size: GATEWAY_SIZE },
+  start({ name, origin, authority, facts, nowMs, after, ...enrolled }) {
+    const outbound = { proxy: null, trust: createSecureContext({ ca: authority }) };
+    const { send, close } = httpTransport(origin, WITHIN_MS, outbound);
+    const machineTime = () => new Date(nowMs()).toISOString();
+    const machine = { name, origin, startId: `start of ${name}`, machineTime, nowMs, ...enrolled };
+    const link = new Link({
+      machine,
+      outbound,
+      deadlineMs: WITHIN_MS,
+      clock: { nowMs, timer: after },
+      choice: "socket",
+      random: Math.random,
+      log: () => undefined,
+      dropHttp: close,
+      changed: () => undefined,
+    });
+    const report = reporter({ ...machine, send, link });
+    const beat = async (index: number) => {
+      const outcome = await report(facts, machineVitals(index));
+      if (!outcome.ok) throw new Error(`a report of ${name} was not taken: ${JSON.stringify(outcome)}`);
+      const { phase, ready, reportInMs } = outcome.value;
+      if (phase !== "registered" || !ready) throw new Error(`${name} is ${phase}`);
+      return reportInMs;
+    };
+    const stop = () => {
+      link.close();
+      close();
+    };
+    return { beat, stop };
+  },
+};
