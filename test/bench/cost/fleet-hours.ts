@@ -22,7 +22,7 @@ const FIRST_MS = 6 * 60_000;
 /** What the apiserver has sent to a watch arrives. */
 const ARRIVED_MS = 5;
 /** Of the computer's own time. */
-const STUCK_MS = 60_000;
+const STUCK_MS = 120_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export interface FleetHours {
