@@ -75,6 +75,8 @@ interface BeatingMachine {
   dueMs: number;
   beat: (index: number) => Promise<number>;
   beats: number;
+  /** It wants to beat again, once its answer is there. */
+  isAsked: boolean;
 }
 
 class Fleet {
@@ -93,9 +95,14 @@ class Fleet {
     this.#time = time;
     this.#cutAfterMs = cutAfterMs;
     const nowMs = time.nowMs();
-    this.#machines = place.machines.map(({ name, beat }, index) => {
+    this.#machines = place.machines.map(({ name, beat, listen }, index) => {
       const dueMs = nowMs + (index * SPREAD_MS) / place.machines.length;
-      return { name, beat, beats: 0, dueMs };
+      const machine = { name, beat, beats: 0, dueMs, isAsked: false };
+      listen?.(() => {
+        if (machine.dueMs === NEVER) machine.isAsked = true;
+        else machine.dueMs = this.#time.nowMs();
+      });
+      return machine;
     });
     this.#nextCronMs = nowMs + this.#cronEveryMs;
     this.#answeredMs = nowMs;
@@ -148,7 +155,8 @@ class Fleet {
       const waitMs = await machine.beat(machine.beats++);
       this.beats++;
       this.#answeredMs = this.#time.nowMs();
-      machine.dueMs = this.#answeredMs + waitMs;
+      machine.dueMs = this.#answeredMs + (machine.isAsked ? 0 : waitMs);
+      machine.isAsked = false;
     } catch (error) {
       this.#fault = error;
     }

@@ -82,9 +82,10 @@ export async function withFleetPlace<T>(
       const name = `m-${String(index).padStart(5, "0")}`;
       const { send, close } = httpTransport(origin, WITHIN_MS, { proxy: null, trust });
       const enrolled = await enrolledMachine({ ...worker, url: origin }, name, send).finally(close);
-      const { beat, stop } = transport.start({ name, ...enrolled, origin, authority, facts, nowMs, after });
-      stops.push(stop);
-      return { name, beat, stop };
+      const place = { name, ...enrolled, origin, authority, facts, nowMs, after };
+      const machine = transport.start(place);
+      stops.push(machine.stop);
+      return { ...machine, name };
     };
     const machines: Awaited<ReturnType<typeof start>>[] = [];
     for (let from = 0; from < count; from += AT_ONCE) {

@@ -22,6 +22,8 @@ export interface MachinePlace {
 export interface CostMachine {
   /** Sends a report or a heartbeat, and resolves with the time until the next one. Rejects where it was not taken. */
   beat: (index: number) => Promise<number>;
+  /** Calls back when it wants to beat before its time. Absent: it never does. */
+  listen?: (wake: () => void) => void;
   stop: () => void;
 }
 
