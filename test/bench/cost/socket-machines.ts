@@ -27,7 +27,7 @@ export const socketMachines: CostTransport = {
       random: Math.random,
       log: () => undefined,
       dropHttp: close,
-      changed: () => undefined,
+      changed: (t) => void (process.env["LINK_LOG"] && console.error(nowMs() % 1e8, JSON.stringify(t))),
     });
     const report = reporter({ ...machine, send, link });
     const beat = async (index: number) => {
@@ -41,6 +41,6 @@ export const socketMachines: CostTransport = {
       link.close();
       close();
     };
-    return { beat, stop };
+    return { beat, stop, listen: (wake) => link.listen(wake) };
   },
 };
