@@ -123,7 +123,8 @@ class Fleet {
 
   /** False: somebody is at work. */
   async #step(untilMs: number): Promise<boolean> {
-    const { control, kube } = this.#place;
+    const { control, kube, machines } = this.#place;
+    if (machines.some(({ isBusy }) => isBusy?.())) return false;
     const held = kube.held();
     const isHeld = (name: string) =>
       held.some(({ path, body }) => path.includes(name) || body.includes(name));

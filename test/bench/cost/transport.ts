@@ -24,6 +24,8 @@ export interface CostMachine {
   beat: (index: number) => Promise<number>;
   /** Calls back when it wants to beat before its time. Absent: it never does. */
   listen?: (wake: () => void) => void;
+  /** Something else of it is under way than a heartbeat: time stands still meanwhile. */
+  isBusy?: () => boolean;
   stop: () => void;
 }
 
