@@ -1,5 +1,6 @@
 // Machines that report over sockets: the shim's own link, which begins by HTTP and opens the socket that the Worker offers.
 import { createSecureContext } from "node:tls";
+import type { Clock } from "../../../node-shim/base/clock.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { Link } from "../../../node-shim/worker-link/link.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
@@ -18,16 +19,23 @@ export const socketMachines: CostTransport = {
     const { send, close } = httpTransport(origin, WITHIN_MS, outbound);
     const machineTime = () => new Date(nowMs()).toISOString();
     const machine = { name, origin, startId: `start of ${name}`, machineTime, nowMs, ...enrolled };
+    // When a wait of the link's is over, it opens a socket; then it asks for a report, or says what went wrong.
+    let isOpening = false;
+    const timer: Clock["timer"] = (ms, callback) =>
+      after(ms, () => {
+        isOpening = true;
+        callback();
+      });
     const link = new Link({
       machine,
       outbound,
       deadlineMs: WITHIN_MS,
-      clock: { nowMs, timer: after },
+      clock: { nowMs, timer },
       choice: "socket",
       random: Math.random,
       log: () => undefined,
       dropHttp: close,
-      changed: (t) => void (process.env["LINK_LOG"] && console.error(nowMs() % 1e8, JSON.stringify(t))),
+      changed: () => void (isOpening = false),
     });
     const report = reporter({ ...machine, send, link });
     const beat = async (index: number) => {
@@ -41,6 +49,11 @@ export const socketMachines: CostTransport = {
       link.close();
       close();
     };
-    return { beat, stop, listen: (wake) => link.listen(wake) };
+    const listen = (wake: () => void) =>
+      link.listen(() => {
+        isOpening = false;
+        wake();
+      });
+    return { beat, stop, listen, isBusy: () => isOpening };
   },
 };
