@@ -86,7 +86,6 @@ class Fleet {
   readonly #machines: BeatingMachine[];
   readonly #cronEveryMs = cronPeriodMs();
   #nextCronMs: number;
-  #answeredMs: number;
   #fault: unknown;
   beats = 0;
 
@@ -105,7 +104,6 @@ class Fleet {
       return machine;
     });
     this.#nextCronMs = nowMs + this.#cronEveryMs;
-    this.#answeredMs = nowMs;
   }
 
   async passUntil(untilMs: number, onStep: () => void = () => undefined): Promise<void> {
@@ -150,13 +148,12 @@ class Fleet {
   }
 
   async #beat(machine: BeatingMachine): Promise<void> {
-    if (this.#time.nowMs() - this.#answeredMs > this.#cutAfterMs) this.#place.wire.cut();
+    this.#place.wire.cutIdle(this.#cutAfterMs);
     machine.dueMs = NEVER;
     try {
       const waitMs = await machine.beat(machine.beats++);
       this.beats++;
-      this.#answeredMs = this.#time.nowMs();
-      machine.dueMs = this.#answeredMs + (machine.isAsked ? 0 : waitMs);
+      machine.dueMs = this.#time.nowMs() + (machine.isAsked ? 0 : waitMs);
       machine.isAsked = false;
     } catch (error) {
       this.#fault = error;

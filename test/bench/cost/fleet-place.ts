@@ -68,7 +68,7 @@ export async function withFleetPlace<T>(
     const choice = { after, answersAfterMs: ANSWERS_AFTER_MS, controllers: { every, graceMs } };
     const kube = await startCountingKube(nowMs, choice);
     stops.push(kube.stop);
-    const wire = await startWire();
+    const wire = await startWire(nowMs);
     stops.push(wire.stop);
     const { origin, authority } = wire;
     const variables = { ...VARIABLES, ORIGINS: origin };
