@@ -16,6 +16,13 @@ import {
 } from "../../worker/support/machine.ts";
 import { type OpenSocket, SocketMachine } from "../../worker/support/socket-machine.ts";
 
+/** A Node's name, of what happens to it. */
+export const slug = (...words: string[]): string =>
+  words
+    .join("-")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-");
+
 /** Between two beats: as late as a machine is with its next report, and a little more. */
 export const BEAT_MS = 9800;
 export const LEASE_MS = 40_000;
