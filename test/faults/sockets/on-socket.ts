@@ -5,6 +5,7 @@ import { expect, vi } from "vitest";
 import type { GatewayFrame } from "../../../shared/protocol/frames.ts";
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import type { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
 import {
   type EnrolledMachine,
@@ -100,6 +101,23 @@ export const nodeOf = (name: string): Promise<Node> => kube("GET", `/api/v1/node
 async function renewTimes(name: string): Promise<string[]> {
   const writes = await writesAbout(name, "Lease");
   return writes.map(({ object }) => (object as Lease).spec?.renewTime ?? "");
+}
+
+/**
+ * The machine's socket is half-open from now on: the gateway is not told of its end. Returns how frames reach the gateway
+ * by it all the same, as of a process that goes on, or by a network that delivers late.
+ */
+export async function halfOpen(gateway: number, name: string): Promise<(frame: string) => Promise<void>> {
+  const object = gatewayOf(gateway);
+  const [socket] = await runInDurableObject(object, (instance: GatewayObject, state) => {
+    const [open] = state.getWebSockets(name);
+    const told = instance.webSocketClose.bind(instance);
+    instance.webSocketClose = (closed) => (closed === open ? Promise.resolve() : told(closed));
+    return [open];
+  });
+  if (!socket) throw new Error(`${name} has no socket at gateway ${gateway}`);
+  return (frame) =>
+    runInDurableObject(object, (instance: GatewayObject) => instance.webSocketMessage(socket, frame));
 }
 
 /** How often that renews the lease. */
