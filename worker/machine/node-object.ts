@@ -117,7 +117,8 @@ export class NodeObject extends DurableObject<Environment> {
     const answer = await this.#handle(request, checked.value);
     this.#lending.noteHttp();
     const number = request.wantsSocket ? this.#standing.gateway() : null;
-    const mayConnect = number !== null && answer.ok && "phase" in answer.value && answer.value.phase === "registered";
+    const mayConnect =
+      number !== null && answer.ok && "phase" in answer.value && answer.value.phase === "registered";
     return mayConnect ? success({ ...answer.value, gateway: number }) : answer;
   }
 
@@ -129,7 +130,8 @@ export class NodeObject extends DurableObject<Environment> {
     if (!checked.ok) return { answer: checked, lent: null };
     const answer = await this.#handle(request, checked.value);
     if (!answer.ok) return { answer, lent: null };
-    const lent = await this.#lending.lend({ gateway: number, session, floor }, checked.value.report);
+    const { by, report } = checked.value;
+    const lent = await this.#lending.lend({ gateway: number, session, floor, by }, report);
     this.#teller.look();
     return { answer, lent };
   }
