@@ -64,7 +64,7 @@ export class Gateway implements LeaseHolder {
       case "report":
         return this.#reports.take(socket, read.report);
       default:
-        return this.#endings.close(socket, "bad frame", 1000 * GATEWAY_LIMITS.awaySeconds);
+        return this.#endings.sendAway(socket, "bad frame");
     }
   }
 
