@@ -192,6 +192,10 @@ export class OpenSocket {
     this.#socket.send(text);
   }
 
+  sendBytes(bytes: Uint8Array): void {
+    this.#socket.send(bytes);
+  }
+
   close(code = 1000): void {
     this.#socket.close(code);
   }
