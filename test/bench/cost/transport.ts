@@ -9,11 +9,9 @@ export interface MachinePlace {
   key: MachineKey;
   kid: string;
   ticket: string;
-  /** What its requests are signed for. */
+  /** Where the Worker is: something stands before it that counts. */
   origin: string;
-  /** Where its connections go: to something before the Worker, which counts. */
-  address: string;
-  /** PEM of the authority that vouches for that address. */
+  /** PEM of the authority that vouches for it. */
   authority: string;
   facts: Facts;
   /** In milliseconds since 1970; and timers by that clock. */

@@ -18,7 +18,8 @@ test.each([
 test("requests on one connection → their bytes, no handshake but the first; a cut → another connection", async () => {
   const server = createServer((incoming, outgoing) => void incoming.pipe(outgoing));
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const wire = await startWire((server.address() as AddressInfo).port);
+  const wire = await startWire();
+  wire.leadTo((server.address() as AddressInfo).port);
   const agent = new Agent({ keepAlive: true, ca: wire.authority });
   onTestFinished(() => {
     agent.destroy();
@@ -28,7 +29,7 @@ test("requests on one connection → their bytes, no handshake but the first; a 
   });
   const echo = (body: string) =>
     new Promise<void>((resolve, reject) => {
-      const outgoing = request(wire.address, { method: "POST", agent }, (response) => {
+      const outgoing = request(wire.origin, { method: "POST", agent }, (response) => {
         response.resume();
         response.once("end", resolve);
       });

@@ -13,10 +13,12 @@ export interface WireCount {
 }
 
 export interface Wire {
-  /** `https://…`, before the Worker. */
-  address: string;
+  /** `https://…`: the origin of the Worker, as machines know it. */
+  origin: string;
   /** PEM of the authority that vouches for it. */
   authority: string;
+  /** Has what comes go to this port from now on. */
+  leadTo: (port: number) => void;
   /** Since the last time. */
   take: () => WireCount;
   /** Ends all connections. */
@@ -36,7 +38,8 @@ export function segmentsOf(bytes: number): number {
   return carrying + Math.ceil(carrying / 2);
 }
 
-export async function startWire(workerPort: number): Promise<Wire> {
+export async function startWire(): Promise<Wire> {
+  let workerPort = 0;
   const { private: key, cert } = await generate([{ name: "commonName", value: "worker.test" }], {
     keyType: "ec",
     extensions: [
@@ -78,8 +81,9 @@ export async function startWire(workerPort: number): Promise<Wire> {
   const tlsPort = await listen(ended);
   const relay = createServer((socket) => join(socket, tlsPort, counter()));
   return {
-    address: `https://${HOST}:${await listen(relay)}`,
+    origin: `https://${HOST}:${await listen(relay)}`,
     authority: cert,
+    leadTo: (port) => void (workerPort = port),
     take: () => {
       const taken = count;
       count = { bytes: 0, headerBytes: 0, connections: 0 };
