@@ -28,7 +28,7 @@ type OfferedSession = NonNullable<Extract<GatewayFrame, { type: "report-answer" 
 /** Of a heartbeat all but what the session adds. */
 export type Beat = Omit<Heartbeat, "type" | "n">;
 
-export interface Session {
+export interface SocketSession {
   /** The next heartbeat's frame. */
   heartbeat: (beat: Beat) => string;
   /** True where the answer is to the last heartbeat, whose next one is made over its nonce. */
@@ -45,7 +45,7 @@ export function makeSessionKeys(): SessionKeys {
 }
 
 /** null: what is offered is no key. */
-export function startSession(name: string, keys: SessionKeys, offered: OfferedSession): Session | null {
+export function startSession(name: string, keys: SessionKeys, offered: OfferedSession): SocketSession | null {
   const hmacKey = sharedKey(name, keys, offered.key);
   if (hmacKey === null) return null;
   let { nonce } = offered;

@@ -9,7 +9,7 @@ import type { WebSocketConnection } from "../wire/websocket/websocket.ts";
 import { lateText } from "./agent.ts";
 import { CLOSING_TEXTS, gatewayFrame } from "./gateway-frames.ts";
 import type { SignedReport } from "./reporter.ts";
-import { type Session, type SessionKeys, startSession } from "./session.ts";
+import { type SessionKeys, type SocketSession, startSession } from "./session.ts";
 
 /** The end of a socket that this side did not close. */
 export interface SocketEnd {
@@ -59,7 +59,7 @@ export class GatewaySocket {
   readonly #listener: SocketListener;
   /** null: it is over. */
   #connection: WebSocketConnection | null;
-  #session: Session | null = null;
+  #session: SocketSession | null = null;
   /** Of the last accepted report: what heartbeats are short for. */
   #base: Vitals = { signals: {} };
   /** The Worker has asked for a report: a heartbeat is none. */
