@@ -31,6 +31,7 @@ export interface Environment
     Omit<
       Env,
       | "FAILURES"
+      | "GATEWAY_SIZE"
       | "MACHINE_METRICS"
       | "MACHINE_REQUESTS"
       | "NODE_ROLE"
@@ -86,6 +87,7 @@ export const LEAST_MACHINE_REQUESTS = NUMBER_RANGES.MACHINE_REQUESTS[0];
 /** What variables are that are absent or empty; the others are empty then. */
 export const DEFAULTS = {
   ...BOUND_DEFAULTS,
+  GATEWAY_SIZE: GATEWAY_LIMITS.machines,
   MACHINE_REQUESTS: LEAST_MACHINE_REQUESTS,
   REGISTER_AGAIN: "when-silent",
   NODE_WATCH: "on",
@@ -97,9 +99,9 @@ export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE
   return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, LEAST_MACHINE_REQUESTS);
 }
 
-/** How many machines' sockets a gateway holds; 0: there are none. */
+/** How many machines' sockets a gateway holds; 0: there are none. Throws where it is no such number. */
 export function gatewaySize({ GATEWAY_SIZE }: Pick<Environment, "GATEWAY_SIZE">): number {
-  return Number(GATEWAY_SIZE ?? GATEWAY_LIMITS.machines);
+  return wholeNumber("GATEWAY_SIZE", GATEWAY_SIZE, DEFAULTS.GATEWAY_SIZE);
 }
 
 /** Which deleted Nodes are registered again. Throws where it is none of the three words. */
@@ -170,5 +172,5 @@ export const fleetIndex = (env: Environment) => env.INDEX.getByName("index");
 /** The deployment's one object that keeps what is known of its cluster. */
 export const clusterObject = (env: Environment) => env.CLUSTER.getByName("cluster");
 
-/** The gateway of this number. */
+/** A gateway is known by its number, which the registry has given to its machines. */
 export const gateway = (env: Environment, number: number) => env.GATEWAYS.getByName(String(number));

@@ -1,15 +1,16 @@
 // The Worker's entry: puts all routes together, and exports the Durable Object classes.
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { createMiddleware } from "hono/factory";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
-import { clusterObject, type Environment, fleetIndex, registry, removeSilentNodesDays } from "./env.ts";
 import { administrationRoutes } from "./http/administration-routes.ts";
 import { bulkRoutes } from "./http/bulk-routes.ts";
 import { refuseUnconfigured } from "./http/configured.ts";
 import { fleetRoutes } from "./http/fleet-routes.ts";
 import { feedRoutes } from "./http/feed-routes.ts";
+import { gatewayRoutes } from "./http/gateway-routes.ts";
 import { indexRoutes } from "./http/index-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { metricsRoute } from "./http/metrics-route.ts";
@@ -21,6 +22,7 @@ import { readyRoute } from "./http/ready-route.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";
 import { sessionRoutes } from "./http/session-routes.ts";
 import { newIsolate } from "./isolate.ts";
+import { scheduled } from "./scheduled.ts";
 
 export { ClusterObject } from "./cluster/cluster-object.ts";
 export { IndexObject } from "./fleet/index-object.ts";
@@ -53,15 +55,18 @@ app.use("/v1/*", async (c, next) => {
   c.res.headers.set("x-content-type-options", "nosniff");
 });
 
-app.use("/v1/nodes/:name/*", async (c, next) => {
+const refuseNoName = createMiddleware<App, "/v1/nodes/:name/*">(async (c, next) => {
   // A name has one spelling in a path: a percent-encoded one is invalid.
   const isEncoded = new URL(c.req.url).pathname.includes("%");
   if (isEncoded || validateNodeName(c.req.param("name")).length > 0) return refuse("invalid-name");
   await next();
   return undefined;
 });
+app.use("/v1/nodes/:name/*", refuseNoName);
+app.use("/v1/gateways/:gateway/nodes/:name", refuseNoName);
 
 app.route("/", machineRoutes);
+app.route("/", gatewayRoutes);
 app.route("/", operatorRoutes);
 app.route("/", timelineRoute);
 app.route("/", fleetRoutes);
@@ -74,20 +79,6 @@ app.route("/", receiverRoutes);
 app.route("/", indexRoutes);
 app.route("/", readyRoute);
 app.route("/", metricsRoute);
-
-/** In the first minutes of this hour (UTC) Nodes of machines are removed that have been silent for long. */
-const REMOVAL_HOUR = 3;
-
-/** What makes sure that the Nodes are watched, and the fleet index whole, and what is done once a day; wrangler.toml says how often it is called. */
-const scheduled = async ({ scheduledTime }: ScheduledController, env: Environment) => {
-  const time = new Date(scheduledTime);
-  const isDaily = time.getUTCHours() === REMOVAL_HOUR && time.getUTCMinutes() < 5;
-  await Promise.all([
-    clusterObject(env).watchNodes(),
-    fleetIndex(env).care(),
-    isDaily && removeSilentNodesDays(env) !== null && registry(env).removeSilentNodes(),
-  ]);
-};
 
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default Object.assign(app, { scheduled });

@@ -78,7 +78,7 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
   "upgrade-required": [
     426,
     "This path is a WebSocket",
-    "Ask for it with `Upgrade: websocket`; see docs/feed.md.",
+    "Ask for it with `Upgrade: websocket`; see docs/feed.md, and docs/protocol.md for machines.",
   ],
   "rate-limited": [429, "These are too many requests", "Wait as long as Retry-After says, then try again."],
   "not-removed": [
@@ -86,6 +86,7 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
     "The Node could not be removed from the cluster",
     "Nothing is forgotten yet; try again.",
   ],
+  "try-another": [503, "This gateway has no room", "Report over HTTP; the answer names another one."],
   "not-configured": [
     503,
     "The Worker is not configured",

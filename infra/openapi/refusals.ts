@@ -27,6 +27,7 @@ export const REASON_STATUSES: Record<Reason, number> = {
   "rate-limited": 429,
   internal: 500,
   "not-removed": 503,
+  "try-another": 503,
   "not-configured": 503,
 };
 

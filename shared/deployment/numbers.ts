@@ -1,5 +1,5 @@
 // The Worker's variables that are whole numbers, and what each may be.
-import { BULK_LIMITS, DEPLOYMENT_LIMITS } from "../protocol/limits.ts";
+import { BULK_LIMITS, DEPLOYMENT_LIMITS, GATEWAY_LIMITS } from "../protocol/limits.ts";
 
 /** From, to. */
 export const NUMBER_RANGES = {
@@ -10,6 +10,7 @@ export const NUMBER_RANGES = {
   /** Fewer would not carry a registration and its events. */
   MACHINE_REQUESTS: [20, 1e9],
   REMOVE_SILENT_NODES_DAYS: [1, BULK_LIMITS.silentDays],
+  GATEWAY_SIZE: GATEWAY_LIMITS.size,
 } as const satisfies Record<string, readonly [least: number, most: number]>;
 export type NumberVariable = keyof typeof NUMBER_RANGES;
 

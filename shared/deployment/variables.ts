@@ -35,6 +35,7 @@ export const VARIABLES = {
   MIN_LEASE_SECONDS: (text) => checkNumber("MIN_LEASE_SECONDS", text),
   MAX_IMAGES: (text) => checkNumber("MAX_IMAGES", text),
   MACHINE_REQUESTS: (text) => checkNumber("MACHINE_REQUESTS", text),
+  GATEWAY_SIZE: (text) => checkNumber("GATEWAY_SIZE", text),
   REGISTER_AGAIN: (text) =>
     text === "" || REGISTER_AGAIN.some((each) => each === text)
       ? null

@@ -43,6 +43,8 @@ export interface ReportAnswer {
   reportInMs: number;
   /** The first fault of facts that were refused: a path and a text. */
   factsRefused?: { path: string; message: string };
+  /** To a machine that would use one: where its socket is, and within how many milliseconds, at random, it connects. */
+  socket?: { path: string; withinMs: number };
 }
 
 /** The body of a 200 to a machine that leaves: its Node is gone, and its key is refused from now on. */
@@ -74,7 +76,8 @@ export type Reason =
   | "rate-limited"
   | "internal"
   | "not-configured"
-  | "not-removed";
+  | "not-removed"
+  | "try-another";
 
 /** RFC 9457, served as application/problem+json. */
 export interface Problem {
@@ -92,6 +95,6 @@ export interface Problem {
   factsWanted?: boolean;
   /** With challenge-stale: repeat at once, signed over this one. */
   challenge?: string;
-  /** With rate-limited; also in the header Retry-After. */
+  /** With rate-limited and try-another; also in the header Retry-After. */
   retryAfterSeconds?: number;
 }

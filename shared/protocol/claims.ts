@@ -47,6 +47,11 @@ export interface ConnectClaims {
   session: string;
 }
 
+export const connectQuerySchema = z.strictObject({
+  /** The connect ticket, of the last answer to a report. */
+  t: z.string(),
+});
+
 /** The join JWT has the first six claims; the enrol JWT all of them. */
 export interface EnrolmentClaims {
   sub: string;

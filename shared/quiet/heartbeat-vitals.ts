@@ -1,17 +1,32 @@
-// What a heartbeat carries of the vitals: only what differs from those of the last accepted report. A stand-in.
+// What a heartbeat carries of the vitals: only what differs from those of the last accepted report. The shim shortens, the
+// gateway expands.
 import type { Heartbeat } from "../protocol/frames.ts";
 import { SIGNALS, type Vitals } from "../protocol/report.ts";
+import { isSameStanding } from "./standing-vitals.ts";
 
-/** A signal that `base` lacks gets a capacity of 0, so that it is not quiet. */
-export function expanded(
-  { available, remainingSeconds }: Pick<Heartbeat, "available" | "remainingSeconds">,
-  base: Vitals,
-): Vitals {
+export type HeartbeatVitals = Pick<Heartbeat, "available" | "remainingSeconds">;
+
+/** `base`: of the last accepted report. null: something else differs than amounts, so that a full report is needed. */
+export function shortened(vitals: Vitals, base: Vitals): HeartbeatVitals | null {
+  if (vitals.setupError !== undefined || base.setupError !== undefined) return null;
+  if (!isSameStanding(vitals, base)) return null;
+  const isSameSignal = (name: (typeof SIGNALS)[number]) =>
+    vitals.signals[name]?.[1] === base.signals[name]?.[1];
+  if (!SIGNALS.every(isSameSignal)) return null;
+  const { signals, remainingSeconds } = vitals;
+  return {
+    available: SIGNALS.map((name) => signals[name]?.[0] ?? null),
+    ...(remainingSeconds && { remainingSeconds }),
+  };
+}
+
+/** A signal that `base` lacks gets a capacity of 0, so that it is not quiet: a full report has to say more. */
+export function expanded({ available, remainingSeconds }: HeartbeatVitals, base: Vitals): Vitals {
   const signals: Vitals["signals"] = {};
-  for (const [at, name] of SIGNALS.entries()) {
+  SIGNALS.forEach((name, at) => {
     const amount = available[at] ?? null;
     if (amount !== null) signals[name] = [amount, base.signals[name]?.[1] ?? 0];
-  }
-  const { remainingSeconds: _, ...others } = base;
+  });
+  const { remainingSeconds: _left, ...others } = base;
   return { ...others, signals, ...(remainingSeconds && { remainingSeconds }) };
 }

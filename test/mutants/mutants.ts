@@ -2,6 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 import { cloneMutants } from "./table/clones.ts";
 import { clusterTokenMutants } from "./table/cluster-token.ts";
+import { connectMutants } from "./table/connect.ts";
 import { decisionMutants } from "./table/decisions.ts";
 import { enrolmentMutants } from "./table/enrolment.ts";
 import { feedMutants } from "./table/feed.ts";
@@ -28,6 +29,7 @@ export const mutants: readonly Mutant[] = [
   ...notificationMutants,
   ...packageMutants,
   ...pageMutants,
+  ...connectMutants,
   ...decisionMutants,
   ...clusterTokenMutants,
   ...proxyMutants,

@@ -15,8 +15,10 @@ import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
 import type { SessionsAnswer } from "../../shared/protocol/session-answers.ts";
 import { fleetIndex } from "../../worker/env.ts";
+import { GatewayObject } from "../../worker/gateway/gateway-object.ts";
 import { problem } from "../../worker/problems.ts";
 import worker from "../../worker/index.ts";
+import { connecting, kidOf } from "../worker/support/connecting.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../worker/support/constants.ts";
 import {
   enrolled,
@@ -258,7 +260,7 @@ it("reasons have the statuses that the Worker gives them", () => {
 });
 
 describe("a good request", () => {
-  it.each(ROUTES.filter(({ who }) => who === "machine").map(called))(
+  it.each(ROUTES.filter(({ id, who }) => who === "machine" && id !== "openSocket").map(called))(
     "%s → as described",
     async (_, route) => {
       const responses: Response[] = [];
@@ -272,6 +274,23 @@ describe("a good request", () => {
       for (const response of before) await expectRefusal(route, response, {});
     },
   );
+
+  it("for a socket → as described", async () => {
+    const name = "described-socket";
+    const key = await makeMachineKey();
+    const { path, headers } = await connecting({ name, key, kid: await kidOf(name, key) });
+    const taken = vi.spyOn(GatewayObject.prototype, "fetch").mockImplementation(() => {
+      const { 0: webSocket, 1: server } = new WebSocketPair();
+      server.accept();
+      return new Response(null, { status: 101, webSocket });
+    });
+    const route = ROUTES.find(({ id }) => id === "openSocket")!;
+    await expectAnswer(route, await send(path, { headers }));
+    taken.mockRestore();
+    await expectRefusal(route, await send(path, { headers: {} }), { reason: "upgrade-required" });
+    await expectRefusal(route, await send(path.replace("/7/", "/07/"), {}), { reason: "not-found" });
+    await expectRefusal(route, await send(`${path}&u=1`, { headers }), { reason: "invalid-query" });
+  });
 
   it.each(ROUTES.filter(({ who }) => who !== "machine").map(called))(
     "%s → as described",

@@ -2,6 +2,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import {
+  gateway,
+  gatewaySize,
   isMachineMetricsOn,
   isNodeWatchOn,
   privateWebhooks,
@@ -48,6 +50,26 @@ it.each(["19", "1000000001", "-20", "20.5", "many", " 20"])(
     );
   },
 );
+
+it("a gateway is the object of its number", () => {
+  expect(gateway(env, 7).id.equals(env.GATEWAYS.idFromName("7"))).toBe(true);
+});
+
+it.each<[string | number | undefined, number]>([
+  [undefined, 500],
+  ["", 500],
+  [env.GATEWAY_SIZE, 500],
+  [0, 0],
+  ["1000", 1000],
+])("GATEWAY_SIZE %j → %d", (configured, expected) => {
+  expect(gatewaySize(configured === undefined ? {} : { GATEWAY_SIZE: configured })).toBe(expected);
+});
+
+it.each(["-1", "1001", "0.5", "off"])("GATEWAY_SIZE %j → says what it has to be", (text) => {
+  expect(() => gatewaySize({ GATEWAY_SIZE: text })).toThrow(
+    `GATEWAY_SIZE: it is "${text}"; set it to a whole number from 0 to 1000`,
+  );
+});
 
 it.each<[string | number | undefined, number | null]>([
   [undefined, null],

@@ -1,8 +1,6 @@
 // Which methods a path takes, and what is answered to another one. Every route is in this table.
-import { env } from "cloudflare:workers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import worker from "../../worker/index.ts";
-import { RegistryObject } from "../../worker/registry/registry-object.ts";
 import { send } from "./support/machine.ts";
 
 const TAKEN: [path: string, allow: string][] = [
@@ -13,6 +11,7 @@ const TAKEN: [path: string, allow: string][] = [
   ["/v1/nodes/:name/rotate", "POST"],
   ["/v1/nodes/:name/leave", "POST"],
   ["/v1/nodes/:name/enrolment", "PUT"],
+  ["/v1/gateways/:gateway/nodes/:name", "GET, HEAD"],
   ["/v1/tokens", "POST, GET, HEAD"],
   ["/v1/tokens/:id", "DELETE"],
   ["/v1/pending", "GET, HEAD"],
@@ -103,26 +102,12 @@ it.each(["/v1/machines?format=csv", "/v1/session", "/v1/nobody's"])(
   },
 );
 
-it("a name that is none, by another method → 400, as by any", async () => {
-  const response = await send("/v1/nodes/Upper/report", { method: "GET" });
-  expect([response.status, await response.json()]).toMatchObject([400, { reason: "invalid-name" }]);
-});
-
-describe("a cron trigger", () => {
-  afterEach(() => {
-    vi.restoreAllMocks();
-  });
-
-  it.each([
-    ["at 03:00", "2026-01-02T03:00:00Z", { REMOVE_SILENT_NODES_DAYS: "30" }, 1],
-    ["at 03:04", "2026-01-02T03:04:59Z", { REMOVE_SILENT_NODES_DAYS: "30" }, 1],
-    ["at 03:05", "2026-01-02T03:05:00Z", { REMOVE_SILENT_NODES_DAYS: "30" }, 0],
-    ["at 04:00", "2026-01-02T04:00:00Z", { REMOVE_SILENT_NODES_DAYS: "30" }, 0],
-    ["at 03:00, where it is off", "2026-01-02T03:00:00Z", { REMOVE_SILENT_NODES_DAYS: "" }, 0],
-  ])("%s → Nodes of silent machines are looked for: %#", async (_, time, variables, times) => {
-    const removal = vi.spyOn(RegistryObject.prototype, "removeSilentNodes").mockResolvedValue();
-    const trigger = { scheduledTime: Date.parse(time), cron: "", noRetry: () => undefined };
-    await worker.scheduled(trigger, { ...env, ...variables });
-    expect(removal).toHaveBeenCalledTimes(times);
-  });
-});
+it.each(["/v1/nodes/Upper/report", "/v1/gateways/7/nodes/Upper", "/v1/gateways/7/nodes/%65dge-1"])(
+  "a name that is none, by another method → 400, as by any: %s",
+  async (path) => {
+    for (const method of ["GET", "PATCH"]) {
+      const response = await send(path, { method });
+      expect([response.status, await response.json()]).toMatchObject([400, { reason: "invalid-name" }]);
+    }
+  },
+);

@@ -3,11 +3,23 @@ import { type Context, Hono } from "hono";
 import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
 import { enrolmentSchema } from "../../shared/protocol/claims.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
+import { success } from "../../shared/result.ts";
 import { CHANGE_AGAIN_SECONDS, type MachineAnswer } from "../machine/answers.ts";
 import { origins, registry } from "../env.ts";
 import { refuseUnconfigured } from "./configured.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
-import { answered, type App, bearer, forget, invalidBody, json, refuse } from "./responses.ts";
+import { socketAt } from "./gateway-routes.ts";
+import {
+  answered,
+  type App,
+  bearer,
+  clientAddress,
+  forget,
+  invalidBody,
+  json,
+  macKeysOf,
+  refuse,
+} from "./responses.ts";
 import { type Challenged, challengeTime, newChallenge } from "../identity/challenge.ts";
 import { claimedEnrolment, claimedKid, type EnrolmentRequest, verifyProof } from "../identity/jwt.ts";
 import { isIssuedKid, newKid } from "../identity/kid.ts";
@@ -17,9 +29,8 @@ import type { NotPinned } from "../registry/pending.ts";
 
 export const machineRoutes = new Hono<App>();
 
-const macKeysOf = (c: Context<App>) => c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
-
-const addressOf = (c: Context<App>) => c.req.header("cf-connecting-ip") ?? "";
+/** A report's header, and what it says where the machine would go on over a socket. */
+const TRANSPORT = ["rollcall-transport", "socket"] as const;
 
 /** A machine's request whose kid this Worker issued, or the refusal. No object is woken for that. */
 async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<SignedRequest | Response> {
@@ -32,7 +43,9 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   const body = new Uint8Array(await c.req.raw.arrayBuffer());
   // bodyLimit relies on content-length.
   if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");
-  return { name, kid, token, body, address: addressOf(c) };
+  const [header, socket] = TRANSPORT;
+  const wantsSocket = c.req.header(header) === socket && { wantsSocket: true as const };
+  return { name, kid, token, body, address: clientAddress(c), ...wantsSocket };
 }
 
 /** A kid is no secret: whoever sends one without having the key counts as a failed attempt. */
@@ -45,8 +58,21 @@ async function answeredMachine(c: Context<App>, answer: MachineAnswer): Promise<
 machineRoutes.post("/v1/nodes/:name/report", async (c) => {
   const request = await signedRequest(c);
   if (request instanceof Response) return request;
-  return answeredMachine(c, await c.env.NODES.getByName(request.name).report(request));
+  const answer = await c.env.NODES.getByName(request.name).report(request);
+  return answeredMachine(c, await withPath(c, request, answer));
 });
+
+/** Names the path of the machine's gateway instead of its number. Only a machine that asks for it is told. */
+async function withPath(
+  c: Context<App>,
+  { name, kid, wantsSocket }: SignedRequest,
+  answer: MachineAnswer,
+): Promise<MachineAnswer> {
+  if (!answer.ok || !("gateway" in answer.value)) return answer;
+  const { gateway, ...body } = answer.value;
+  if (gateway === undefined || !wantsSocket) return success(body);
+  return success({ ...body, socket: await socketAt(c, { name, kid, gateway }) });
+}
 
 machineRoutes.post("/v1/nodes/:name/rotate", async (c) => {
   const request = await signedRequest(c);
@@ -115,7 +141,7 @@ machineRoutes.put("/v1/nodes/:name/enrolment", async (c) => {
   const { name } = request;
   const { thumbprint } = machine.value;
   const { origins: _, ...asking } = request;
-  const asked = { ...asking, machine: machine.value, address: addressOf(c) };
+  const asked = { ...asking, machine: machine.value, address: clientAddress(c) };
   const admitted = await registry(c.env).admit(asked);
   if (!admitted.ok) return notAdmitted(c, { name, thumbprint }, admitted.error);
   const enrolled = await c.env.NODES.getByName(name).enrol(admitted.value);

@@ -1,4 +1,4 @@
-// What the Worker's routes share: the application's type, refusals, bodies and bearer tokens. Decides nothing.
+// What the Worker's routes share: the application's type, refusals, bodies, bearer tokens and MAC keys. Decides nothing.
 import type { Context } from "hono";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
@@ -38,6 +38,11 @@ export function refuseMethod(allowed: readonly string[]): Response {
 export function answered(c: Context, answer: MachineAnswer): Response {
   return answer.ok ? c.json(answer.value) : problemResponse(problemOf(answer.error));
 }
+
+export const macKeysOf = (c: Context<App>) => c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
+
+/** From which a request came; "" where the platform does not provide it. */
+export const clientAddress = (c: Context<App>) => c.req.header("cf-connecting-ip") ?? "";
 
 export function bearer(header: string | undefined): string | null {
   return /^Bearer +([\w.~+/=-]+)$/i.exec(header ?? "")?.[1] ?? null;

@@ -11,6 +11,7 @@ import {
   type JWTPayload,
 } from "jose";
 import {
+  type ConnectClaims,
   type EnrolmentClaims,
   JWT_TYPES,
   type NextKeyClaims,
@@ -91,6 +92,27 @@ export async function verifyRequest(
   if (typeof claims.ticket !== "string" || !Number.isSafeInteger(claims.n) || (claims.n as number) < 1)
     return failure("signed without a ticket or a count");
   return success(claims as ReportClaims);
+}
+
+/**
+ * Verifies a request for a socket, of which the header has the key: it has to be the one with this thumbprint, which the
+ * caller takes from a kid that this Worker issued. So nobody has to be asked for the key.
+ */
+export async function verifyConnect(
+  jwt: string,
+  request: { thumbprint: string; name: string; path: string; origins: string[] },
+): Promise<Result<ConnectClaims>> {
+  const signer = await claimedSigner(jwt);
+  if (!signer) return WITHOUT_KEY;
+  if (signer.thumbprint !== request.thumbprint) return failure("signed by another key");
+  const payload = await verified(jwt, signer.imported, JWT_TYPES.connect, request.origins);
+  if (!payload.ok) return payload;
+  const claims = payload.value as Partial<ConnectClaims>;
+  if (claims.sub !== request.name || claims.method !== "GET" || claims.path !== request.path)
+    return OTHER_CLAIMS;
+  // jose also accepts a list of audiences that has one of the origins.
+  if (typeof claims.aud !== "string") return failure("signed for several origins");
+  return isKeyOf32Bytes(claims.session) ? success(claims as ConnectClaims) : failure("no X25519 key");
 }
 
 /** A machine that proved possession of its key. verifyBinding verifies its join token. */
@@ -228,11 +250,19 @@ async function claimedKey(jwt: string): Promise<{ key: string; thumbprint: strin
     const jwk: JWK | undefined = decodeProtectedHeader(jwt).jwk;
     if (jwk?.kty !== "OKP" || jwk.crv !== "Ed25519" || typeof jwk.x !== "string") return undefined;
     const { x: key } = jwk;
-    // Only one spelling of a key is valid, so that it has one thumbprint.
-    const bytes = base64url.decode(key);
-    if (bytes.length !== 32 || base64url.encode(bytes) !== key) return undefined;
-    return { key, thumbprint: await thumbprintOf(key) };
+    return isKeyOf32Bytes(key) ? { key, thumbprint: await thumbprintOf(key) } : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Only one spelling of a key is valid, so that it has one thumbprint, and is equal to itself. */
+function isKeyOf32Bytes(text: unknown): boolean {
+  if (typeof text !== "string") return false;
+  try {
+    const bytes = base64url.decode(text);
+    return bytes.length === 32 && base64url.encode(bytes) === text;
+  } catch {
+    return false;
   }
 }

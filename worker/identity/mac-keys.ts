@@ -1,10 +1,11 @@
-// The Worker's MAC keys. With them it recognises what it has issued (kids, challenges, sessions) without having stored it.
+// The Worker's MAC keys. With them it recognises what it has issued (kids, challenges, sessions, connect tickets) without
+// having stored it.
 // They prove no identity: the keys of machines and join tokens do, and the registry's row of a session.
 import { base64url, type CryptoKey } from "jose";
 
 /** What a MAC is made for. Each purpose has a key of its own, so that no MAC can be used for another purpose. */
 export type MacPurpose = "kid" | DerivedPurpose;
-type DerivedPurpose = "challenge" | "session";
+type DerivedPurpose = "challenge" | "connect" | "session";
 
 /** The first of the configured keys signs; all of them verify, for ever. */
 export interface MacKey {
@@ -17,6 +18,7 @@ const HMAC = { name: "HMAC", hash: "SHA-256" };
 /** The other keys are the MACs of these texts under the secret, which itself signs kids. */
 const DERIVED_KEYS: Record<DerivedPurpose, string> = {
   challenge: "rollcall-challenge-key",
+  connect: "rollcall-connect-key",
   session: "rollcall-session-key",
 };
 

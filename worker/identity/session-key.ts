@@ -20,7 +20,7 @@ export async function agreeSession(name: string, machineKey: string): Promise<Ag
   try {
     const bytes = new Uint8Array(base64url.decode(machineKey));
     const theirs = await crypto.subtle.importKey("raw", bytes, X25519, false, []);
-    const secret = await crypto.subtle.deriveBits({ name: "X25519", $public: theirs }, privateKey, BITS);
+    const secret = await crypto.subtle.deriveBits(withKey(theirs), privateKey, BITS);
     const exported = (await crypto.subtle.exportKey("raw", publicKey)) as ArrayBuffer;
     const key = base64url.encode(new Uint8Array(exported));
     const shared = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveBits"]);
@@ -30,4 +30,9 @@ export async function agreeSession(name: string, machineKey: string): Promise<Ag
   } catch {
     return null;
   }
+}
+
+/** The platform's types call the field `$public`; it takes the standard's name alone. */
+function withKey(theirs: CryptoKey): SubtleCryptoDeriveKeyAlgorithm {
+  return { ...X25519, public: theirs } as SubtleCryptoDeriveKeyAlgorithm;
 }

@@ -19,10 +19,10 @@ export type Refusal =
   | { reason: Extract<Reason, "rate-limited">; retryAfterSeconds: number }
   | { reason: Extract<Reason, "not-removed">; ticket: string };
 
-/** `gateway`: the number of the gateway that may hold the machine's socket; its transport makes a path of it. */
-type ReportOutcome = ReportAnswer & { gateway?: number };
+/** To a report; `gateway`: the number of the gateway whose socket it may use. A transport makes a path of it. */
+export type ReportReply = ReportAnswer & { gateway?: number };
 
-export type MachineAnswer = Result<ReportOutcome | RotationAnswer | LeaveAnswer, Refusal>;
+export type MachineAnswer = Result<ReportReply | RotationAnswer | LeaveAnswer, Refusal>;
 
 export const UNAUTHENTICATED = {
   ok: false,

@@ -28,3 +28,9 @@ export interface Baton {
   incumbent?: Incumbent;
   samples: UnstoredSamples;
 }
+
+/** They are stored, and long. */
+export function withoutFacts(whole: Report): Report {
+  const { facts: _, ...report } = whole;
+  return report;
+}

@@ -2,12 +2,11 @@
 // not set up. Adds a line of history when that changes, and no row when it does not.
 import { returnText, type BootAndProcess } from "../../shared/fleet/return.ts";
 import type { Report } from "../../shared/protocol/report.ts";
+import { isOtherSkew, MAX_SKEW_MS } from "../../shared/quiet/clock-skew.ts";
 import { noteLapse } from "../tick/own-node.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import type { Stored } from "../storage/journal.ts";
 
-/** A clock that is off by more than this is recorded. */
-const MAX_SKEW_MS = 60_000;
 const UNKNOWN: BootAndProcess = { boot: undefined, process: undefined };
 
 /** Call it for each fresh report that is applied: it ends a silence. `before`: what ran until then. */
@@ -24,10 +23,8 @@ export function recordContact(
 
 function recordClock({ records, journal }: Stored, skewMs: number, nowMs: number): void {
   const isSkewed = Math.abs(skewMs) > MAX_SKEW_MS;
-  const recordedMs = records.get("skewMs") ?? 0;
-  // One that drifts is recorded anew when that is another matter, so that it costs a few rows at most.
-  const isOther = Math.abs(skewMs - recordedMs) > Math.max(MAX_SKEW_MS, Math.abs(recordedMs) / 2);
-  if (isSkewed && isOther) records.put("skewMs", 1000 * Math.round(skewMs / 1000));
+  if (isSkewed && isOtherSkew(skewMs, records.get("skewMs") ?? 0))
+    records.put("skewMs", 1000 * Math.round(skewMs / 1000));
   if (isSkewed === (records.get("isSkewed") ?? false)) return;
   records.put("isSkewed", isSkewed);
   if (!isSkewed) records.remove("skewMs");

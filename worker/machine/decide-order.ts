@@ -5,6 +5,7 @@ import { isDisputed } from "../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { quietForMs, quietOf } from "../../shared/quiet/quiet.ts";
+import { customSetters } from "../../shared/setters/custom.ts";
 import { lastPhase } from "../tick/phase.ts";
 import { dueInMs } from "../tick/status.ts";
 import type { MachineState } from "./machine-state.ts";
@@ -34,12 +35,14 @@ export function lendable(situation: LendingSituation): Lendable | null {
     return null;
   const { memory, lease } = found;
   const intervalMs = reportIntervalMs(known.timing());
-  const statusInMs = dueInMs({ memory, records, facts }, nowMs);
-  const forMs = quietForMs({ statusInMs, intervalMs, vitals: report.vitals });
-  if (!memory.setters || forMs <= 0) return null;
+  const statusDueInMs = dueInMs({ memory, records, facts }, nowMs);
+  const { vitals } = report;
   const clock = { isSkewed: records.get("isSkewed") ?? false, skewMs: records.get("skewMs") ?? 0 };
-  const quiet = quietOf({ facts, vitals: report.vitals, memory: memory.setters, clock });
-  return quiet && { lease, leaseMs: known.leaseMs(), intervalMs, quietForMs: forMs, quiet };
+  const quiet =
+    memory.setters && quietOf({ facts, vitals, memory: memory.setters, clock, custom: customSetters });
+  if (!quiet) return null;
+  const forMs = quietForMs(quiet, vitals, { statusDueInMs, intervalMs });
+  return forMs > 0 ? { lease, leaseMs: known.leaseMs(), intervalMs, quietForMs: forMs, quiet } : null;
 }
 
 /** Is all done, and is there one sender alone? */

@@ -7,7 +7,7 @@ import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { noteFork } from "../../shared/node/duplicate-senders.ts";
-import { type Environment, fleetIndex, gateway, origins, registry } from "../env.ts";
+import { type Environment, fleetIndex, gateway, gatewaySize, origins, registry } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import type { MachineOrder } from "../registry/bulk.ts";
 import type { GrantedPin } from "../registry/pins.ts";
@@ -62,6 +62,8 @@ export class NodeObject extends DurableObject<Environment> {
       state,
       () => registry(env),
       () => Date.now(),
+      () => gatewaySize(env),
+      Math.random,
     );
     this.#upkeep = new Upkeep(env, state);
     const index = () => fleetIndex(env);
@@ -73,7 +75,7 @@ export class NodeObject extends DurableObject<Environment> {
       upkeep: this.#upkeep,
       requests: this.#requests,
       gateway: (number) => gateway(env, number),
-      assigned: () => state.records.get("settled")?.gateway ?? null,
+      assigned: () => this.#standing.gateway(),
       nowMs: () => Date.now(),
     });
     const offerTicket = () => this.#requests.offerTicket();
@@ -114,8 +116,8 @@ export class NodeObject extends DurableObject<Environment> {
     await this.#lending.recall();
     const answer = await this.#handle(request, checked.value);
     this.#lending.noteHttp();
-    const number = request.wantsSocket ? this.#state.records.get("settled")?.gateway : undefined;
-    const mayConnect = number && answer.ok && "phase" in answer.value && answer.value.phase === "registered";
+    const number = request.wantsSocket ? this.#standing.gateway() : null;
+    const mayConnect = number !== null && answer.ok && "phase" in answer.value && answer.value.phase === "registered";
     return mayConnect ? success({ ...answer.value, gateway: number }) : answer;
   }
 
@@ -328,6 +330,11 @@ export class NodeObject extends DurableObject<Environment> {
   /** For operators: does a container runtime that is gone keep the Node from being Ready? */
   setNeededRuntime(need: RuntimeNeed): boolean {
     return this.#atOnce(setNeededRuntime(this.#state, need, Date.now()));
+  }
+
+  /** For a transport: the registry has given the machine another gateway, since its own has no room. */
+  assignGateway(gateway: number): void {
+    this.#standing.assign(gateway);
   }
 
   /** For the registry: its part of an action on many machines. null: it is done; else why not. */

@@ -22,7 +22,7 @@ export interface SignedRequest {
   body: Uint8Array<ArrayBuffer>;
   /** From which it came; "" where the platform does not provide it. */
   address: string;
-  /** It came by HTTP, and the machine would use a socket. */
+  /** Its sender would go on over a socket. */
   wantsSocket?: true;
 }
 

@@ -1,11 +1,11 @@
 // Has the registry confirm a machine's key and note the origin in use: once after each enrolment and rotation, and once
-// a day for each origin.
+// a day for each origin. Its answer also says which gateway the machine has.
 import type { RegistryObject } from "../registry/registry-object.ts";
 import type { RotationAnswer } from "../../shared/protocol/answers.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { newKid } from "../identity/kid.ts";
 import { parseMacKeys } from "../identity/mac-keys.ts";
-import type { PublicKey } from "../storage/records.ts";
+import type { NodeRecords, PublicKey } from "../storage/records.ts";
 import { CHANGE_AGAIN_SECONDS, CHANGED_TOO_OFTEN, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import type { MachineState } from "./machine-state.ts";
 
@@ -15,6 +15,11 @@ const NOTED_EVERY_MS = 24 * 3600 * 1000;
 const BACK_AGAIN_MS = 3600 * 1000;
 /** How long a registry that fails is left alone, so that not all machines ask it again with each report. */
 const ASK_AGAIN_MS = 3600 * 1000;
+/**
+ * A machine that was confirmed before there were gateways asks for one with one of so many reports: a whole fleet may be
+ * without, and must not ask the one registry within ten seconds.
+ */
+const REPORTS_WITHOUT_GATEWAY = 30;
 
 export type Registry = Pick<DurableObjectStub<RegistryObject>, "confirm" | "rotate" | "unpin" | "leave">;
 
@@ -22,6 +27,8 @@ export class RegistryStanding {
   readonly #state: Pick<MachineState, "records" | "keys">;
   readonly #registry: () => Pick<Registry, "confirm" | "rotate">;
   readonly #nowMs: () => number;
+  readonly #gatewaySize: () => number;
+  readonly #random: () => number;
   #askAgainAtMs = 0;
   /** The registry has refused another rotation: it is not asked before this time. */
   #rotateAgainAtMs = 0;
@@ -32,10 +39,14 @@ export class RegistryStanding {
     state: Pick<MachineState, "records" | "keys">,
     registry: () => Pick<Registry, "confirm" | "rotate">, // the registry's object
     nowMs: () => number, // typically Date.now
+    gatewaySize: () => number, // typically GATEWAY_SIZE
+    random: () => number, // typically Math.random
   ) {
     this.#state = state;
     this.#nowMs = nowMs;
     this.#registry = registry;
+    this.#gatewaySize = gatewaySize;
+    this.#random = random;
   }
 
   /**
@@ -44,20 +55,29 @@ export class RegistryStanding {
    * day for each origin; a failure of these calls changes nothing.
    */
   confirm(origin: string, nowMs: number): Promise<boolean> {
-    const { records, keys } = this.#state;
-    const key = keys.pinInUse();
+    const key = this.#state.keys.pinInUse();
     if (key === null) return Promise.resolve(false);
     if (this.#asking?.key === key) return this.#asking.answer;
-    const settled = records.get("settled");
-    const isKnown = settled?.key === key;
-    if (isKnown && (isNoted(settled.toldAtMs, origin, nowMs) || nowMs < this.#askAgainAtMs))
-      return Promise.resolve(true);
-    const asked = isKnown ? this.#askAgain(key, origin, nowMs) : this.#ask(key, origin, nowMs);
+    const settled = this.#settled();
+    const isToAsk = !settled || !isNoted(settled.toldAtMs, origin, nowMs) || this.#asksForGateway(settled);
+    if (settled && (!isToAsk || nowMs < this.#askAgainAtMs)) return Promise.resolve(true);
+    const asked = settled ? this.#askAgain(key, origin, nowMs) : this.#ask(key, origin, nowMs);
     const answer = asked.finally(() => {
       if (this.#asking?.answer === answer) this.#asking = undefined;
     });
     this.#asking = { key, answer };
     return answer;
+  }
+
+  /** The number of the machine's gateway; null: it has none. Asks nobody. */
+  gateway(): number | null {
+    return this.#gatewaySize() === 0 ? null : (this.#settled()?.gateway ?? null);
+  }
+
+  /** The registry has given the machine this gateway in the other one's place. */
+  assign(gateway: number): void {
+    const settled = this.#settled();
+    if (settled) this.#state.records.put("settled", { ...settled, gateway });
   }
 
   /** Has the next key pinned, by the registry first. Returns its kid, or refuses what cannot be this machine's key. */
@@ -82,14 +102,24 @@ export class RegistryStanding {
     const enrolment = records.get("enrolment");
     if (!enrolment) return false;
     const { name, thumbprint, generation = 0 } = enrolment;
-    const stands = await this.#registry().confirm(name, generation, thumbprint, origin);
+    const confirmed = await this.#registry().confirm(name, generation, thumbprint, origin);
     // Another machine may have been pinned meanwhile: this answer is not about that one.
     if (keys.pinInUse() !== key) return false;
-    const settled = records.get("settled");
-    const before = settled?.key === key ? settled.toldAtMs : {};
-    if (stands) records.put("settled", { key, toldAtMs: { ...before, [origin]: nowMs } });
+    const toldAtMs = { ...this.#settled()?.toldAtMs, [origin]: nowMs };
+    if (confirmed) records.put("settled", { key, toldAtMs, gateway: confirmed.gateway });
     else records.put("enrolment", { ...enrolment, isRevoked: true });
-    return stands;
+    return Boolean(confirmed);
+  }
+
+  /** Of the pin and key in use. */
+  #settled(): NodeRecords["settled"] | undefined {
+    const { records, keys } = this.#state;
+    const settled = records.get("settled");
+    return settled?.key === keys.pinInUse() ? settled : undefined;
+  }
+
+  #asksForGateway({ gateway = null }: NodeRecords["settled"]): boolean {
+    return gateway === null && this.#gatewaySize() > 0 && this.#random() * REPORTS_WITHOUT_GATEWAY < 1;
   }
 
   async #askAgain(key: string, origin: string, nowMs: number): Promise<boolean> {

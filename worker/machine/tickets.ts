@@ -129,7 +129,10 @@ export function withoutAnswers<Answer>({
   contested,
   process,
 }: Tickets<Answer>): Tickets<never> {
-  const bare = ({ answer: _, ...ticket }: Ticket<Answer>): Ticket<never> => ticket;
+  const bare = (whole: Ticket<Answer>): Ticket<never> => {
+    const { answer: _, ...ticket } = whole;
+    return ticket;
+  };
   return {
     ...(used && { used: bare(used) }),
     ...(offered && { offered: offered.map(bare) }),

@@ -21,7 +21,7 @@ import { lentLease } from "../tick/lease.ts";
 import { registeredUid } from "../tick/own-node.ts";
 import { touchLease } from "../tick/touch-lease.ts";
 import { tick, tickOnNotice } from "../tick/tick.ts";
-import type { UpkeepMemory } from "./baton.ts";
+import { type UpkeepMemory, withoutFacts } from "./baton.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
 import { hasReported } from "./contact.ts";
@@ -376,9 +376,4 @@ export class Upkeep {
   #kube(): KubeClient {
     return this.connector((what) => this.#requests.take(what))(ALARM_WITHIN_MS);
   }
-}
-
-/** They are stored, and long. */
-function withoutFacts({ facts: _, ...report }: Report): Report {
-  return report;
 }

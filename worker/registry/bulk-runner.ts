@@ -41,7 +41,7 @@ export interface BulkSurroundings {
 }
 
 /** Those of the registry's object. */
-export function bulkSurroundings(
+function bulkSurroundings(
   storage: DurableObjectStorage,
   { NODES }: Pick<Environment, "NODES">,
 ): BulkSurroundings {
@@ -94,6 +94,19 @@ export async function bulkTurn(surroundings: BulkSurroundings): Promise<number |
   const [next] = waitingMachines(sql, bulk.id, 1);
   if (!next) endBulk(sql, bulk.id, nowMs());
   return nowMs() + (next && next.tries > 0 ? BULK_PACE.againMs : 0);
+}
+
+/** A turn of the registry's object. One that fails is due again. */
+export async function bulkTurnOf(
+  storage: DurableObjectStorage,
+  env: Pick<Environment, "NODES">,
+): Promise<number | null> {
+  try {
+    return await bulkTurn(bulkSurroundings(storage, env));
+  } catch (error) {
+    console.error(JSON.stringify({ message: "a turn of a bulk failed", error: String(error) }));
+    return Date.now() + BULK_PACE.againMs;
+  }
 }
 
 async function act(

@@ -3,6 +3,7 @@
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { logMachine, mayChange } from "./audit.ts";
+import { gatewayFor, leaveGateway } from "./gateways.ts";
 import { forgetOrigins } from "./origins.ts";
 
 /** What is known about a machine that asked for a name. */
@@ -45,6 +46,12 @@ export interface Pin {
   revokedAtMs: number | null;
 }
 
+/** A pin as the registry keeps it. */
+export interface HeldPin extends Pin {
+  /** The number of its gateway; null: it has none. */
+  gateway: number | null;
+}
+
 /** A pin with what its token allows: what a machine's object keeps. */
 export interface GrantedPin extends Pin {
   grant: Grant;
@@ -60,6 +67,7 @@ type PinRow = {
   pinned_at_ms: number;
   reported_at_ms: number | null;
   revoked_at_ms: number | null;
+  gateway: number | null;
 };
 
 /** A machine that does not report for this long after it was pinned loses the name to the next one that asks. */
@@ -100,7 +108,7 @@ export function countPinned(sql: SqlStorage): number {
   return sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM pins").one().count;
 }
 
-export function findPin(sql: SqlStorage, name: string): Pin | undefined {
+export function findPin(sql: SqlStorage, name: string): HeldPin | undefined {
   const [row] = sql.exec<PinRow>("SELECT * FROM pins WHERE name = ?", name);
   if (!row) return undefined;
   return {
@@ -113,6 +121,7 @@ export function findPin(sql: SqlStorage, name: string): Pin | undefined {
     pinnedAtMs: row.pinned_at_ms,
     reportedAtMs: row.reported_at_ms,
     revokedAtMs: row.revoked_at_ms,
+    gateway: row.gateway,
   };
 }
 
@@ -135,10 +144,11 @@ function nextGeneration(sql: SqlStorage): number {
   return sql.exec<{ value: number }>("UPDATE generation SET value = value + 1 RETURNING value").one().value;
 }
 
-/** Gives the name to this key, no matter which key had it. */
+/** Gives the name to this key, no matter which key had it. The name keeps its gateway. */
 export function pin(sql: SqlStorage, { name, thumbprint, token, machine }: Asking, nowMs: number): void {
   sql.exec(
-    "INSERT OR REPLACE INTO pins VALUES (?, ?, NULL, ?, ?, ?, ?, NULL, NULL)",
+    `INSERT OR REPLACE INTO pins VALUES (?1, ?2, NULL, ?3, ?4, ?5, ?6, NULL, NULL,
+     (SELECT gateway FROM pins WHERE name = ?1))`,
     name,
     thumbprint,
     nextGeneration(sql),
@@ -156,29 +166,38 @@ export interface PinnedKey {
   thumbprint: string;
 }
 
+/** The name is this key's. */
+export interface ConfirmedPin {
+  /** The number of the machine's gateway; null: there are none. */
+  gateway: number | null;
+}
+
 /**
  * Call it when the machine reports with this key: a next key takes over, and the old key is refused for ever. Returns
- * false, and changes nothing, where the name is no longer this key's.
+ * null, and changes nothing, where the name is no longer this key's. `gatewaySize`: GATEWAY_SIZE.
  */
 export function confirmPin(
   sql: SqlStorage,
   { name, generation, thumbprint }: PinnedKey,
+  gatewaySize: number,
   nowMs: number,
-): boolean {
+): ConfirmedPin | null {
   const held = findPin(sql, name);
-  if (held?.generation !== generation || held.revokedAtMs !== null) return false;
-  if (!isPinned(held, thumbprint)) return false;
-  if (held.thumbprint === thumbprint && held.reportedAtMs !== null) return true;
+  if (held?.generation !== generation || held.revokedAtMs !== null) return null;
+  if (!isPinned(held, thumbprint)) return null;
+  const gateway = gatewayFor(sql, held.gateway, gatewaySize);
+  const hasReported = held.thumbprint === thumbprint && held.reportedAtMs !== null;
+  if (hasReported && held.gateway === gateway) return { gateway };
   if (held.nextThumbprint === thumbprint) bury(sql, name, held.thumbprint, nowMs, "rotated");
   sql.exec(
-    `UPDATE pins SET thumbprint = ?, next_thumbprint = iif(next_thumbprint = ?, NULL, next_thumbprint),
-     reported_at_ms = IFNULL(reported_at_ms, ?) WHERE name = ?`,
-    thumbprint,
+    `UPDATE pins SET thumbprint = ?1, next_thumbprint = iif(next_thumbprint = ?1, NULL, next_thumbprint),
+     reported_at_ms = IFNULL(reported_at_ms, ?2), gateway = ?3 WHERE name = ?4`,
     thumbprint,
     nowMs,
+    gateway,
     name,
   );
-  return true;
+  return { gateway };
 }
 
 /** Why a next key is not pinned. `too often`: the machine has rotated often enough for one day. */
@@ -236,13 +255,18 @@ export function leavePin(
 
 /** The keys of this name are refused for ever, and the next machine that asks gets the name. */
 function revokePin(sql: SqlStorage, name: string, nowMs: number): void {
-  buryPin(sql, findPin(sql, name), nowMs, { why: "revoked" });
-  sql.exec("UPDATE pins SET revoked_at_ms = IFNULL(revoked_at_ms, ?) WHERE name = ?", nowMs, name);
+  const held = findPin(sql, name);
+  buryPin(sql, held, nowMs, { why: "revoked" });
+  leaveGateway(sql, held?.gateway ?? null);
+  const revoked = "revoked_at_ms = IFNULL(revoked_at_ms, ?), gateway = NULL";
+  sql.exec(`UPDATE pins SET ${revoked} WHERE name = ?`, nowMs, name);
 }
 
 /** Forgets the machine; only that its keys are refused for ever remains. */
 function forgetPin(sql: SqlStorage, name: string, nowMs: number): void {
-  buryPin(sql, findPin(sql, name), nowMs, { why: "forgotten" });
+  const held = findPin(sql, name);
+  buryPin(sql, held, nowMs, { why: "forgotten" });
+  leaveGateway(sql, held?.gateway ?? null);
   sql.exec("DELETE FROM pins WHERE name = ?", name);
 }
 

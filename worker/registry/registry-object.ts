@@ -20,7 +20,7 @@ import type {
   PendingMachine,
 } from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { type Environment, fleetIndex, origins, removeSilentNodesDays } from "../env.ts";
+import { type Environment, fleetIndex, gatewaySize, origins, removeSilentNodesDays } from "../env.ts";
 import { mintJoinToken } from "../identity/join-token.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import { mintOperatorSecret } from "../identity/operator.ts";
@@ -42,7 +42,8 @@ import {
   startRemovals,
   stopBulk,
 } from "./bulk.ts";
-import { BULK_PACE, bulkSurroundings, bulkTurn } from "./bulk-runner.ts";
+import { BULK_PACE, bulkTurnOf } from "./bulk-runner.ts";
+import { gatewaysInUse, reassignGateway, type RefusedByGateway } from "./gateways.ts";
 import {
   createOperator,
   listOperators,
@@ -54,6 +55,7 @@ import { listOriginMachines, listOrigins, noteOrigin, type OriginMachinesRequest
 import { countPending, listPending, type NotPinned, rejectPending } from "./pending.ts";
 import { PendingTeller } from "./pending-teller.ts";
 import {
+  type ConfirmedPin,
   confirmPin,
   countPinned,
   findPin,
@@ -101,7 +103,7 @@ export class RegistryObject extends DurableObject<Environment> {
   async mintToken(request: TokenRequest, who: string): Promise<MintedToken> {
     const { id, key, token } = await mintJoinToken();
     const nowMs = Date.now();
-    return this.ctx.storage.transactionSync(() => {
+    return this.#atomically(() => {
       insertToken(this.#sql, { id, key, request, createdBy: who, nowMs });
       audit(this.#sql, { who, what: "token.create", target: id, detail: request.names }, nowMs);
       return { ...listedToken(findToken(this.#sql, id, nowMs)!), token };
@@ -179,26 +181,35 @@ export class RegistryObject extends DurableObject<Environment> {
 
   /** Records what an operator does in another object in the audit log. */
   noteChange(record: AuditRecord): void {
-    this.ctx.storage.transactionSync(() => audit(this.#sql, record, Date.now()));
+    this.#atomically(() => audit(this.#sql, record, Date.now()));
   }
 
   /**
    * Call it when the machine reports with this key by this origin: for the first time since it was pinned or rotated,
-   * or for the first time in a day. False: the key has lost the name.
+   * or for the first time in a day. null: the key has lost the name.
    */
-  confirm(name: string, generation: number, thumbprint: string, origin: string): boolean {
-    return this.ctx.storage.transactionSync(() => {
-      const isConfirmed = confirmPin(this.#sql, { name, generation, thumbprint }, Date.now());
-      if (isConfirmed) noteOrigin(this.#sql, name, origin, Date.now());
-      return isConfirmed;
+  confirm(name: string, generation: number, thumbprint: string, origin: string): ConfirmedPin | null {
+    const key = { name, generation, thumbprint };
+    return this.#atomically(() => {
+      const confirmed = confirmPin(this.#sql, key, gatewaySize(this.env), Date.now());
+      if (confirmed) noteOrigin(this.#sql, name, origin, Date.now());
+      return confirmed;
     });
+  }
+
+  /** Another gateway for a machine that its own has no room for. null: there is none, or the key has lost the name. */
+  reassign(refused: RefusedByGateway): number | null {
+    return this.#atomically(() => reassignGateway(this.#sql, refused, gatewaySize(this.env)));
+  }
+
+  /** The numbers of the gateways that machines have. */
+  gatewaysInUse(): number[] {
+    return gatewaysInUse(this.#sql);
   }
 
   /** Notes the next key, which takes over with its first report. */
   rotate(name: string, generation: number, thumbprint: string): Result<null, RotationRefused> {
-    return this.ctx.storage.transactionSync(() =>
-      setNextKey(this.#sql, { name, generation, thumbprint }, Date.now()),
-    );
+    return this.#atomically(() => setNextKey(this.#sql, { name, generation, thumbprint }, Date.now()));
   }
 
   /**
@@ -212,9 +223,7 @@ export class RegistryObject extends DurableObject<Environment> {
 
   /** The same for a machine that leaves. The error also: another key has the name by now. */
   leave(name: string, generation: number, thumbprint: string): Result<number> {
-    return this.ctx.storage.transactionSync(() =>
-      leavePin(this.#sql, { name, generation, thumbprint }, Date.now()),
-    );
+    return this.#atomically(() => leavePin(this.#sql, { name, generation, thumbprint }, Date.now()));
   }
 
   /** The machines that wait for a name, oldest first. */
@@ -282,7 +291,7 @@ export class RegistryObject extends DurableObject<Environment> {
 
   /** An operator has signed in. The error: why there is no session. */
   startSession(request: SignInRequest) {
-    return this.ctx.storage.transactionSync(() => this.#sessions.start(request, Date.now()));
+    return this.#atomically(() => this.#sessions.start(request, Date.now()));
   }
 
   /** null: there is none with this ID (any more). Writes nothing. */
@@ -307,7 +316,7 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   noteRefusedChange(refused: RefusedChange): void {
-    this.ctx.storage.transactionSync(() => noteRefusedChange(this.#sql, refused, Date.now()));
+    this.#atomically(() => noteRefusedChange(this.#sql, refused, Date.now()));
   }
 
   listRevocations(query: RevocationsQuery): RevocationsAnswer {
@@ -316,14 +325,12 @@ export class RegistryObject extends DurableObject<Environment> {
 
   /** Changes nothing but what a confirmation is good for. */
   planBulk(plan: BulkToPlan): BulkPlan {
-    return this.ctx.storage.transactionSync(() =>
-      planBulk(this.#sql, plan, randomNonce() + randomNonce(), Date.now()),
-    );
+    return this.#atomically(() => planBulk(this.#sql, plan, randomNonce() + randomNonce(), Date.now()));
   }
 
   /** The error: why it does not begin. */
   async startBulk(confirmed: ConfirmedBulk): Promise<Result<BulkProgress>> {
-    const started = this.ctx.storage.transactionSync(() => startPlanned(this.#sql, confirmed, Date.now()));
+    const started = this.#atomically(() => startPlanned(this.#sql, confirmed, Date.now()));
     if (started.ok) await this.#alarm.atLatest(Date.now());
     return started;
   }
@@ -342,7 +349,7 @@ export class RegistryObject extends DurableObject<Environment> {
 
   /** The error: there is none. */
   stopBulk(id: number, who: string): Result<null> {
-    return this.ctx.storage.transactionSync(() => stopBulk(this.#sql, id, who, Date.now()));
+    return this.#atomically(() => stopBulk(this.#sql, id, who, Date.now()));
   }
 
   /** Once a day: the Nodes of machines that are silent for as long as the deployment says. */
@@ -350,19 +357,14 @@ export class RegistryObject extends DurableObject<Environment> {
     const days = removeSilentNodesDays(this.env);
     if (days === null) return;
     const names = (await fleetIndex(this.env).silentFor(days)).map(({ name }) => name);
-    const started = this.ctx.storage.transactionSync(() => startRemovals(this.#sql, names, Date.now()));
+    const started = this.#atomically(() => startRemovals(this.#sql, names, Date.now()));
     if (started) await this.#alarm.atLatest(Date.now());
   }
 
   /** Executes actions on many machines. */
   override async alarm(): Promise<void> {
     this.#alarm.rang();
-    let nextMs: number | null = Date.now() + BULK_PACE.againMs;
-    try {
-      nextMs = await bulkTurn(bulkSurroundings(this.ctx.storage, this.env));
-    } catch (error) {
-      console.error(JSON.stringify({ message: "a turn of a bulk failed", error: String(error) }));
-    }
+    const nextMs = await bulkTurnOf(this.ctx.storage, this.env);
     if (nextMs !== null) await this.#alarm.atLatest(nextMs);
   }
 
@@ -386,9 +388,14 @@ export class RegistryObject extends DurableObject<Environment> {
     return { apiserver, nowMs: Date.now() };
   }
 
+  /** All of it or nothing. */
+  #atomically<T>(act: () => T): T {
+    return this.ctx.storage.transactionSync(act);
+  }
+
   /** Makes a change and its entry in the audit log, both or neither. A change that fails gets no entry. */
   #changing<T>(record: AuditRecord, change: () => Result<T>): Result<T> {
-    return this.ctx.storage.transactionSync(() => {
+    return this.#atomically(() => {
       const result = change();
       if (result.ok) audit(this.#sql, record, Date.now());
       return result;

@@ -98,4 +98,7 @@ export const REGISTRY_MIGRATIONS: readonly string[] = [
    CREATE TABLE session_codes (
      code TEXT PRIMARY KEY, who TEXT NOT NULL, role TEXT NOT NULL, secret TEXT NOT NULL, expires_at_ms INTEGER NOT NULL
    ) WITHOUT ROWID;`,
+  // Which gateway each machine has. `is_full`: it has refused one.
+  `ALTER TABLE pins ADD COLUMN gateway INTEGER;
+   CREATE TABLE gateways (number INTEGER PRIMARY KEY, members INTEGER NOT NULL, is_full INTEGER NOT NULL);`,
 ];

@@ -101,7 +101,10 @@ export interface NodeRecords {
   formerKey: PublicKey;
   /** Pins of the registry up to this generation are out of date. */
   outdated: number;
-  /** The pin and key that the registry has confirmed, and when it last did so, by origin. */
+  /**
+   * The pin and key that the registry has confirmed, when it last did so, by origin, and the number of the gateway that it
+   * has given to the machine; null: there was none. An earlier version stored no `gateway`.
+   */
   settled: { key: string; toldAtMs: Record<string, number>; gateway?: number | null };
   facts: { digest: string; facts: Facts };
   /** Whether this machine has had a container runtime, and whether an operator says that it needs none. */

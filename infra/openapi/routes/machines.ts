@@ -7,9 +7,9 @@ import {
   type ReportAnswer,
   type RotationAnswer,
 } from "../../../shared/protocol/answers.ts";
-import { enrolmentSchema, rotationSchema } from "../../../shared/protocol/claims.ts";
+import { connectQuerySchema, enrolmentSchema, rotationSchema } from "../../../shared/protocol/claims.ts";
 import { reportSchema } from "../../../shared/protocol/report.ts";
-import { json, type Route } from "../route.ts";
+import { json, query, type Route } from "../route.ts";
 
 const reported: z.ZodMiniType<ReportAnswer> = z.object({
   phase: z.enum(PHASES),
@@ -18,6 +18,7 @@ const reported: z.ZodMiniType<ReportAnswer> = z.object({
   ticket: z.string(),
   reportInMs: z.number(),
   factsRefused: z.exactOptional(z.object({ path: z.string(), message: z.string() })),
+  socket: z.exactOptional(z.object({ path: z.string(), withinMs: z.number() })),
 });
 const enrolled: z.ZodMiniType<EnrolmentAnswer> = z.object({ kid: z.string(), ticket: z.string() });
 const rotated: z.ZodMiniType<RotationAnswer> = z.object({ kid: z.string() });
@@ -46,6 +47,7 @@ export const MACHINE_ROUTES: readonly Route[] = [
     group: "machines",
     who: "machine",
     what: "Report what a machine is and how it does",
+    more: "With the header `rollcall-transport: socket` the answer may name the path of a socket.",
     wakes: true,
     body: reportSchema,
     answers: { 200: json("It is taken, and when to report next.", "Report", reported) },
@@ -73,5 +75,17 @@ export const MACHINE_ROUTES: readonly Route[] = [
     wakes: true,
     answers: { 200: json("The Node is gone, and the key is refused from now on.", "Leave", left) },
     refusals: [...SIGNED, "not-removed"],
+  },
+  {
+    method: "GET",
+    path: "/v1/gateways/{gateway}/nodes/{name}",
+    id: "openSocket",
+    group: "machines",
+    who: "machine",
+    what: "Go on reporting over a WebSocket, by the path that the last answer has named",
+    more: "What goes over it, docs/protocol.md says.",
+    query: query(connectQuerySchema, { t: "The ticket of that path: good once, for two minutes." }),
+    answers: { 101: { what: "The WebSocket." } },
+    refusals: ["upgrade-required", "not-found", "try-another", "invalid-query"],
   },
 ];

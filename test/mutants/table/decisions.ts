@@ -49,7 +49,7 @@ export const decisionMutants = [
     [
       "a report is confirmed for a pinned key alone",
       PINS,
-      "if (!isPinned(held, thumbprint)) return false;",
+      "if (!isPinned(held, thumbprint)) return null;",
       "",
       PINS_TEST,
       "by a key that has no name",
@@ -75,8 +75,8 @@ export const decisionMutants = [
     [
       "a revoked pin is confirmed no more",
       PINS,
-      " || held.revokedAtMs !== null) return false;",
-      ") return false;",
+      " || held.revokedAtMs !== null) return null;",
+      ") return null;",
       PINS_TEST,
       "of a name that was revoked",
     ],

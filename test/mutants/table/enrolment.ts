@@ -14,7 +14,7 @@ const ENROLMENT_TEST = "stories/enrolment.test.ts";
 const TOKENS_TEST = "worker/registry/tokens.test.ts";
 const NAMES_TEST = "stories/pinned-names.test.ts";
 const ROTATION_TEST = "stories/rotation.test.ts";
-const bury = (why: string) => `buryPin(sql, findPin(sql, name), nowMs, { why: "${why}" });\n  `;
+const bury = (why: string) => `buryPin(sql, held, nowMs, { why: "${why}" });`;
 
 export const enrolmentMutants = [
   ...mutantsOf("somebody on the internet", [
@@ -182,14 +182,7 @@ export const enrolmentMutants = [
       NAMES_TEST,
       "403 for the machine",
     ],
-    [
-      "a revoked key is buried",
-      PINS,
-      `${bury("revoked")}sql.exec("UPDATE pins SET revoked`,
-      'sql.exec("UPDATE pins SET revoked',
-      NAMES_TEST,
-      "403 for the machine",
-    ],
+    ["a revoked key is buried", PINS, bury("revoked"), "", NAMES_TEST, "403 for the machine"],
     [
       "a rejected key is refused",
       ADMISSION,
@@ -259,8 +252,8 @@ export const enrolmentMutants = [
     [
       "a key that left is buried",
       PINS,
-      `${bury("forgotten")}sql.exec("DELETE FROM pins`,
-      'sql.exec("DELETE FROM pins',
+      bury("forgotten"),
+      "",
       "stories/leave.test.ts",
       "its key is refused for ever",
     ],
@@ -275,8 +268,8 @@ export const enrolmentMutants = [
     [
       "a late enrolment speaks for nobody",
       PINS,
-      "if (held?.generation !== generation || held.revokedAtMs !== null) return false;",
-      "if (held === undefined) return true;",
+      "if (held?.generation !== generation || held.revokedAtMs !== null) return null;",
+      "if (held === undefined) return { gateway: null };",
       DEFENCES,
       "a machine's object that missed",
     ],

@@ -15,6 +15,7 @@ const WELL = {
   MIN_STATUS_PERIOD_SECONDS: 60,
   MIN_LEASE_SECONDS: 20,
   MAX_IMAGES: 50,
+  GATEWAY_SIZE: 500,
   REGISTER_AGAIN: "never",
   NODE_WATCH: "on",
   MACHINE_METRICS: "off",
@@ -82,6 +83,9 @@ describe("without it machines cannot be served", () => {
       "REMOVE_SILENT_NODES_DAYS",
     ],
     ["too many images", { MAX_IMAGES: 1001 }, "MAX_IMAGES"],
+    ["too large gateways", { GATEWAY_SIZE: 1001 }, "GATEWAY_SIZE"],
+    ["gateways of less than nobody", { GATEWAY_SIZE: "-1" }, "GATEWAY_SIZE"],
+    ["gateways of a size that is a word", { GATEWAY_SIZE: "off" }, "GATEWAY_SIZE"],
   ])("%s", (_, more, check) => {
     expect(faults(more)).toEqual({ faults: [`failed ${check}`], stopsMachines: true });
   });
@@ -105,6 +109,9 @@ describe("machines are served all the same", () => {
     ["bounds at their limits", { MIN_LEASE_SECONDS: 3600, MAX_IMAGES: "0", MACHINE_REQUESTS: 1e9 }, []],
     ["Nodes that go after a day", { REMOVE_SILENT_NODES_DAYS: 1 }, []],
     ["Nodes that go after ten years", { REMOVE_SILENT_NODES_DAYS: "3650" }, []],
+    ["no gateways", { GATEWAY_SIZE: 0 }, []],
+    ["gateways as large as they may be", { GATEWAY_SIZE: "1000" }, []],
+    ["gateways of no size", { GATEWAY_SIZE: "" }, []],
     ["no apiserver", { KUBE_URL: "" }, ["failed KUBE_URL"]],
     ["an apiserver that is no URL", { KUBE_URL: "kube.test" }, ["failed KUBE_URL"]],
     ["an apiserver with a slash at its end", { KUBE_URL: "https://kube.test/" }, ["failed KUBE_URL"]],

@@ -5,8 +5,16 @@ import { base64url } from "jose";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
-import { LIMITS } from "../../../shared/protocol/limits.ts";
+import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Problem, ReportAnswer } from "../../../shared/protocol/answers.ts";
+import { success } from "../../../shared/result.ts";
+import type { Environment } from "../../../worker/env.ts";
+import { isConnectTicket } from "../../../worker/identity/connect-ticket.ts";
+import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";
+import worker from "../../../worker/index.ts";
+import { KEY_REVOKED, type MachineAnswer, type ReportReply } from "../../../worker/machine/answers.ts";
+import type { SignedRequest } from "../../../worker/machine/pinned-keys.ts";
+import { kidOf } from "../support/connecting.ts";
 import { ORIGIN } from "../support/constants.ts";
 import {
   type EnrolledMachine,
@@ -17,7 +25,7 @@ import {
   send,
   setFault,
 } from "../support/machine.ts";
-import { reportOf } from "../support/posting.ts";
+import { reportHeaders, reportOf } from "../support/posting.ts";
 
 interface Posting {
   body?: string;
@@ -301,5 +309,67 @@ describe("an enrolment", () => {
       key: await makeMachineKey(),
     });
     expect(outcome).toEqual({ reason: "token-refused", status: 401 });
+  });
+});
+
+describe("a socket", () => {
+  const ANSWERED: ReportReply = { phase: "registered", ready: true, ticket: "t", reportInMs: 1000 };
+  const NAME = "socket-told";
+
+  /** What a machine is told whose object answers so, and what its object was asked. */
+  async function told(answer: MachineAnswer, header: string | null, more: Partial<typeof env> = {}) {
+    const asked: SignedRequest[] = [];
+    const report = (request: SignedRequest) => {
+      asked.push(request);
+      return Promise.resolve(answer);
+    };
+    const NODES = { getByName: () => ({ report }) };
+    const key = await makeMachineKey();
+    const kid = await kidOf(NAME, key);
+    const body = JSON.stringify(reportOf(NAME));
+    const headers = {
+      ...(await reportHeaders({ name: NAME, key, kid }, body)),
+      ...(header !== null && { "rollcall-transport": header }),
+    };
+    const request = new Request(`${ORIGIN}/v1/nodes/${NAME}/report`, { method: "POST", headers, body });
+    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+    const environment = { ...env, ...more, NODES } as unknown as Environment;
+    const response = await worker.fetch(request, environment, context);
+    return { answer: await response.json<ReportAnswer & Problem>(), wants: asked[0]?.wantsSocket, kid };
+  }
+
+  it("that is asked for, and may be used → its path, with a ticket that is good there alone, and when to connect", async () => {
+    const { answer, wants, kid } = await told(success({ ...ANSWERED, gateway: 7 }), "socket");
+    const { socket, ...rest } = answer;
+    expect([rest, wants]).toEqual([ANSWERED, true]);
+    expect(socket?.withinMs).toBe(GATEWAY_LIMITS.comeBackMs);
+    const [path, ticket = ""] = socket?.path.split("?t=") ?? [];
+    expect(path).toBe(`/v1/gateways/7/nodes/${NAME}`);
+    const isGood = (gateway: number) =>
+      isConnectTicket(parseMacKeys(env.KID_MAC_KEYS), { name: NAME, kid, gateway }, ticket, Date.now());
+    expect([await isGood(7), await isGood(8)]).toEqual([true, false]);
+  });
+
+  it.each<[situation: string, header: string | null, value: ReportReply]>([
+    ["not asked for", null, { ...ANSWERED, gateway: 7 }],
+    ["asked for in another way", "Socket", { ...ANSWERED, gateway: 7 }],
+    ["asked for, where there is none", "socket", ANSWERED],
+  ])("that is %s → nothing is said of one, nor of a gateway", async (_, header, value) => {
+    const { answer, wants } = await told(success(value), header);
+    expect(answer).toEqual(ANSWERED);
+    expect(wants).toBe(header === "socket" ? true : undefined);
+  });
+
+  it("that is asked for with a refused report → the refusal", async () => {
+    expect((await told(KEY_REVOKED, "socket")).answer.reason).toBe("key-revoked");
+  });
+
+  it("whose MAC key has an ID with signs of a URL → the path is one all the same", async () => {
+    const KID_MAC_KEYS = `a&b#c:${"A".repeat(43)} ${env.KID_MAC_KEYS}`;
+    const { answer, kid } = await told(success({ ...ANSWERED, gateway: 7 }), "socket", { KID_MAC_KEYS });
+    const ticket = new URL(ORIGIN + answer.socket?.path).searchParams.get("t") ?? "";
+    expect(ticket).toContain(".a&b#c.");
+    const connecting = { name: NAME, kid, gateway: 7 };
+    expect(await isConnectTicket(parseMacKeys(KID_MAC_KEYS), connecting, ticket, Date.now())).toBe(true);
   });
 });

@@ -9,6 +9,7 @@ import {
   FOR_ANOTHER_ORIGIN,
   importPublicKey,
   verifyBinding,
+  verifyConnect,
   verifyNextKey,
   verifyProof,
   verifyRequest,
@@ -242,5 +243,76 @@ describe("a join token", () => {
   it("does not vouch where another key signs, or for something else", async () => {
     expect(await binds(BINDING, { by: machine })).toBe(false);
     expect(await binds(BINDING, { typ: JWT_TYPES.enrol })).toBe(false);
+  });
+});
+
+interface Connecting {
+  typ?: string;
+  by?: MachineKey;
+  /** Of the header; null: none. */
+  jwk?: object | null;
+}
+
+describe("a request for a socket", () => {
+  const PATH = "/v1/gateways/7/nodes/edge-1";
+  const session = base64url.encode(new Uint8Array(32).fill(9));
+  const CLAIMS = { sub: "edge-1", aud: ORIGINS[0], method: "GET", path: PATH, session };
+  const connecting = async (
+    claims: object,
+    { typ = JWT_TYPES.connect, by = machine, jwk = machine.publicJwk }: Connecting = {},
+  ) =>
+    verifyConnect(await sign(claims, { typ, kid: "k", ...(jwk && { jwk }) }, by.signing), {
+      thumbprint: machine.thumbprint,
+      name: "edge-1",
+      path: PATH,
+      origins: ORIGINS,
+    });
+
+  it("as it has to be, by either origin → its claims", async () => {
+    for (const aud of ORIGINS)
+      expect(await connecting({ ...CLAIMS, aud })).toEqual({ ok: true, value: { ...CLAIMS, aud } });
+  });
+
+  const encoded = (bytes: number) => base64url.encode(new Uint8Array(bytes));
+  it.each<[situation: string, claims: object]>([
+    ["another name", { sub: "edge-2" }],
+    ["no name", { sub: undefined }],
+    ["another method", { method: "POST" }],
+    ["no method", { method: undefined }],
+    ["another gateway's path", { path: "/v1/gateways/8/nodes/edge-1" }],
+    ["a path with its query", { path: `${PATH}?t=x` }],
+    ["no path", { path: undefined }],
+    ["several origins", { aud: ORIGINS }],
+    ["one origin, in a list", { aud: [ORIGINS[0]] }],
+    ["no origin", { aud: undefined }],
+    ["no session", { session: undefined }],
+    ["a session that is a number", { session: 7 }],
+    ["a session of 31 bytes", { session: encoded(31) }],
+    ["a session of 33 bytes", { session: encoded(33) }],
+    ["a session in another spelling", { session: `${session}=` }],
+    ["a session that is no base64url", { session: "?" }],
+  ])("with %s → not accepted", async (_, more) => {
+    const outcome = await connecting({ ...CLAIMS, ...more });
+    expect(outcome.ok).toBe(false);
+    expect(outcome).not.toEqual({ ok: false, error: FOR_ANOTHER_ORIGIN });
+  });
+
+  it("by the machine's key, for an origin that is none of ours → says so", async () => {
+    const outcome = await connecting({ ...CLAIMS, aud: "https://evil.test" });
+    expect(outcome).toEqual({ ok: false, error: FOR_ANOTHER_ORIGIN });
+  });
+
+  it.each<[situation: string, how: Connecting]>([
+    ["by another key, with the machine's in its header", { by: other }],
+    ["by another key, which is in its header", { by: other, jwk: other.publicJwk }],
+    ["without a key in its header", { jwk: null }],
+    ["with a key in another spelling", { jwk: { ...machine.publicJwk, x: `${machine.publicJwk.x}=` } }],
+    ["of another type", { typ: JWT_TYPES.report }],
+  ])("%s → not accepted, and nothing is said about the origin", async (_, how) => {
+    for (const aud of [ORIGINS[0], "https://evil.test"]) {
+      const outcome = await connecting({ ...CLAIMS, aud }, how);
+      expect(outcome.ok).toBe(false);
+      expect(outcome).not.toEqual({ ok: false, error: FOR_ANOTHER_ORIGIN });
+    }
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { failure, success } from "../../../shared/result.ts";
 import { CHANGED_TOO_OFTEN, UNAUTHENTICATED } from "../../../worker/machine/answers.ts";
 import { RegistryStanding } from "../../../worker/machine/registry-standing.ts";
+import type { ConfirmedPin } from "../../../worker/registry/pins.ts";
 
 const MAC_KEYS = `a:${"A".repeat(43)}=`;
 
@@ -19,7 +20,13 @@ it("a registry that says `too often` is asked again only after an hour", async (
     .mockResolvedValue(success(null));
   let nowMs = 1000;
   const registry = () => ({ rotate, confirm: vi.fn() });
-  const standing = new RegistryStanding(state as never, registry, () => nowMs);
+  const standing = new RegistryStanding(
+    state as never,
+    registry,
+    () => nowMs,
+    () => 0,
+    () => 0,
+  );
   const pinNext = () => standing.pinNext({ key: "x", thumbprint: "next" }, MAC_KEYS);
   expect(await pinNext()).toEqual(CHANGED_TOO_OFTEN);
   nowMs += 3_599_999;
@@ -35,13 +42,28 @@ const DAY_MS = 24 * 3600 * 1000;
 const HOUR_MS = 3600 * 1000;
 const NOW_MS = 1_000_000_000;
 
+interface StandingWish {
+  settledFor?: string;
+  /** What is kept of it; "unknown": nothing, as before there were any. */
+  gateway?: number | null | "unknown";
+  /** Of a gateway. */
+  size?: number;
+  random?: number;
+}
+
 /** The key a of edge-1, by its pin of the generation 1, and what its object keeps about the registry's answer. */
-function standingOf(toldAtMs: Record<string, number> | undefined, { settledFor = "1 a" } = {}) {
+function standingOf(
+  toldAtMs: Record<string, number> | undefined,
+  { settledFor = "1 a", gateway = 7, size = 500, random = 0 }: StandingWish = {},
+) {
   const enrolment = { id: "id", name: "edge-1", generation: 1, thumbprint: "a" };
   const kept = new Map<string, unknown>([["enrolment", enrolment]]);
-  if (toldAtMs) kept.set("settled", { key: settledFor, toldAtMs });
+  const had = gateway === "unknown" ? {} : { gateway };
+  if (toldAtMs) kept.set("settled", { key: settledFor, toldAtMs, ...had });
   const inUse = { key: "1 a" as string | null };
-  const confirm = vi.fn<(...asked: unknown[]) => Promise<boolean>>(() => Promise.resolve(true));
+  const confirm = vi.fn<(...asked: unknown[]) => Promise<ConfirmedPin | null>>(() =>
+    Promise.resolve({ gateway: 7 }),
+  );
   const rotate = vi.fn<(...asked: unknown[]) => Promise<unknown>>(() => Promise.resolve(success(null)));
   const prepare = vi.fn();
   const state = {
@@ -55,6 +77,8 @@ function standingOf(toldAtMs: Record<string, number> | undefined, { settledFor =
     state as never,
     () => ({ confirm, rotate }) as never,
     () => NOW_MS,
+    () => size,
+    () => random,
   );
   return { standing, kept, inUse, confirm, rotate, prepare };
 }
@@ -76,14 +100,14 @@ describe("a report", () => {
     expect(await standing.confirm("here", NOW_MS)).toBe(true);
     expect(confirm.mock.calls).toEqual(asks ? [["edge-1", 1, "a", "here"]] : []);
     const told = asks ? { ...toldAtMs, here: NOW_MS } : toldAtMs;
-    expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: told });
+    expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: told, gateway: 7 });
   });
 
   it("with a key that another one was confirmed before → asked, and what is known of the other is forgotten", async () => {
     const { standing, confirm, kept } = standingOf({ there: NOW_MS }, { settledFor: "0 b" });
     expect(await standing.confirm("here", NOW_MS)).toBe(true);
     expect(confirm).toHaveBeenCalledTimes(1);
-    expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: { here: NOW_MS } });
+    expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: { here: NOW_MS }, gateway: 7 });
   });
 
   it("where nobody is enrolled → not the name's, and nobody is asked", async () => {
@@ -95,7 +119,7 @@ describe("a report", () => {
 
   it("with a key that has lost the name → refused from now on", async () => {
     const { standing, confirm, kept } = standingOf(undefined);
-    confirm.mockResolvedValue(false);
+    confirm.mockResolvedValue(null);
     expect(await standing.confirm("here", NOW_MS)).toBe(false);
     expect(kept.get("enrolment")).toMatchObject({ thumbprint: "a", isRevoked: true });
     expect(kept.has("settled")).toBe(false);
@@ -105,7 +129,7 @@ describe("a report", () => {
     const { standing, inUse, confirm, kept } = standingOf(undefined);
     confirm.mockImplementation(() => {
       inUse.key = "2 b";
-      return Promise.resolve(false);
+      return Promise.resolve(null);
     });
     expect(await standing.confirm("here", NOW_MS)).toBe(false);
     expect(kept.get("enrolment")).not.toHaveProperty("isRevoked");
@@ -113,14 +137,14 @@ describe("a report", () => {
 
   it("beside another one with the same key → one question for both; of another key → one of its own", async () => {
     const { standing, inUse, confirm } = standingOf(undefined);
-    const { promise: answered, resolve: answer } = Promise.withResolvers<boolean>();
+    const { promise: answered, resolve: answer } = Promise.withResolvers<ConfirmedPin>();
     confirm.mockReturnValue(answered);
     const both = [standing.confirm("here", NOW_MS), standing.confirm("here", NOW_MS)];
     expect(confirm).toHaveBeenCalledTimes(1);
     inUse.key = "2 b";
     both.push(standing.confirm("here", NOW_MS));
     expect(confirm).toHaveBeenCalledTimes(2);
-    answer(true);
+    answer({ gateway: 7 });
     expect(await Promise.all(both)).toEqual([false, false, true]);
   });
 
@@ -143,6 +167,71 @@ describe("a report", () => {
     expect(confirm).toHaveBeenCalledTimes(1);
     expect(await at(HOUR_MS)).toBe(true);
     expect(confirm).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe("the machine's gateway", () => {
+  const SETTLED = { here: NOW_MS - 1 };
+
+  it.each<[situation: string, wish: StandingWish, expected: number | null]>([
+    ["of the pin in use", {}, 7],
+    ["none was given", { gateway: null }, null],
+    ["none was known yet", { gateway: "unknown" }, null],
+    ["of another pin", { settledFor: "0 b" }, null],
+    ["where there are none any more", { size: 0 }, null],
+  ])("%s (%j) → %j", (_, wish, expected) => {
+    expect(standingOf(SETTLED, wish).standing.gateway()).toBe(expected);
+  });
+
+  it("of nobody → none", () => {
+    const { standing, inUse } = standingOf(undefined);
+    inUse.key = null;
+    expect(standing.gateway()).toBeNull();
+  });
+
+  it.each<[situation: string, wish: StandingWish, asks: boolean]>([
+    ["who has one, in whatever case → not asked for", { random: 0 }, false],
+    ["none was given, in the first of 30 cases → asked for", { gateway: null, random: 0.0333 }, true],
+    ["none was given, in the others → not", { gateway: null, random: 0.0334 }, false],
+    [
+      "none was known yet, in the first of 30 cases → asked for",
+      { gateway: "unknown", random: 0.0333 },
+      true,
+    ],
+    ["none was known yet, in the others → not", { gateway: "unknown", random: 0.0334 }, false],
+    ["none was known yet, and there are none → not", { gateway: "unknown", size: 0 }, false],
+  ])("%s", async (_, wish, asks) => {
+    const { standing, confirm } = standingOf(SETTLED, wish);
+    expect(await standing.confirm("here", NOW_MS)).toBe(true);
+    expect(confirm).toHaveBeenCalledTimes(asks ? 1 : 0);
+    if (asks) expect(standing.gateway()).toBe(7);
+  });
+
+  it("that was asked for in vain → is asked for again after an hour", async () => {
+    const { standing, confirm } = standingOf(SETTLED, { gateway: "unknown" });
+    confirm.mockRejectedValue(new Error("overloaded"));
+    expect([
+      await standing.confirm("here", NOW_MS),
+      await standing.confirm("here", NOW_MS + HOUR_MS - 1),
+    ]).toEqual([true, true]);
+    expect(confirm).toHaveBeenCalledTimes(1);
+    await standing.confirm("here", NOW_MS + HOUR_MS);
+    expect(confirm).toHaveBeenCalledTimes(2);
+  });
+
+  it("after another one was assigned → that one, and nothing else is changed", () => {
+    const { standing, kept } = standingOf(SETTLED);
+    standing.assign(8);
+    expect(standing.gateway()).toBe(8);
+    expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: SETTLED, gateway: 8 });
+  });
+
+  it("assigned where this pin was not confirmed → not kept", () => {
+    for (const standing of [standingOf(undefined), standingOf(SETTLED, { settledFor: "0 b" })]) {
+      const before = standing.kept.get("settled");
+      standing.standing.assign(8);
+      expect(standing.kept.get("settled")).toBe(before);
+    }
   });
 });
 

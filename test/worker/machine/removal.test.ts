@@ -130,6 +130,7 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
     },
     registry: () => registry,
     offerTicket: () => "a ticket",
+    lending: { recall: vi.fn(), end: vi.fn() },
   } as unknown as RemovalDependencies);
   return {
     removal,
@@ -379,6 +380,7 @@ it.each<[string, RemovedBy, boolean, Result<unknown, unknown>, number]>([
     upkeep: { finish: vi.fn(), flush: vi.fn(), mayRemove: () => mayRemove, spend, connector } as never,
     registry: () => ({ leave: async () => success(1), unpin: async () => success(1) }) as never,
     offerTicket: () => "t",
+    lending: { recall: vi.fn(), end: vi.fn() },
   });
   expect(await removal.remove("edge-1", by)).toEqual(outcome);
   expect([fetch.mock.calls.length, spend.mock.calls.length]).toEqual([requests, requests]);

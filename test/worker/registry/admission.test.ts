@@ -23,7 +23,8 @@ type Step = (sql: SqlStorage) => unknown;
 const aHasIt: Step = (sql) => {
   addToken(sql, "t0");
   admit(sql, asking("a", { token: "t0" }), 5);
-  confirmPin(sql, { name: "edge-1", generation: findPin(sql, "edge-1")!.generation, thumbprint: "a" }, 6);
+  const { generation } = findPin(sql, "edge-1")!;
+  confirmPin(sql, { name: "edge-1", generation, thumbprint: "a" }, 0, 6);
 };
 
 describe("a machine that asks for a name", () => {

@@ -19,6 +19,8 @@ import {
 import { asking, withinRegistry } from "../support/registry-storage.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
+/** Of a gateway. */
+const SIZE = 2;
 
 /** A registry in which edge-1 is the key a's, with the next key b. */
 const pinned = <Outcome>(name: string, act: (sql: SqlStorage, generation: number) => Outcome) =>
@@ -54,7 +56,7 @@ describe("a report is confirmed", () => {
     ["for another name", key("a", 0, "edge-2"), false, A_AND_B, []],
   ])("%s", async (situation, { generation: off, ...asked }, stands, left, buried) => {
     const found = await pinned(`confirm-${situation}`, (sql, generation) => ({
-      stands: confirmPin(sql, { ...asked, generation: generation + off }, 200),
+      stands: confirmPin(sql, { ...asked, generation: generation + off }, SIZE, 200) !== null,
       left: findPin(sql, "edge-1"),
       buried: buriedOf(sql),
     }));
@@ -63,27 +65,37 @@ describe("a report is confirmed", () => {
 
   it("again → the time of the first one stays, and so does the next key", async () => {
     const found = await pinned("confirm-again", (sql, generation) => [
-      confirmPin(sql, key("a", generation), 200),
-      confirmPin(sql, key("a", generation), 300),
+      confirmPin(sql, key("a", generation), SIZE, 200),
+      confirmPin(sql, key("a", generation), SIZE, 300),
       findPin(sql, "edge-1"),
     ]);
-    expect(found).toEqual([true, true, expect.objectContaining({ reportedAtMs: 200, nextThumbprint: "b" })]);
+    expect(found).toEqual([
+      { gateway: 1 },
+      { gateway: 1 },
+      expect.objectContaining({ reportedAtMs: 200, nextThumbprint: "b" }),
+    ]);
   });
 
   it("by the next key after the first had reported → the time of that first report stays", async () => {
     const found = await pinned("confirm-next", (sql, generation) => {
-      confirmPin(sql, key("a", generation), 200);
-      return [confirmPin(sql, key("b", generation), 300), findPin(sql, "edge-1")];
+      confirmPin(sql, key("a", generation), SIZE, 200);
+      return [confirmPin(sql, key("b", generation), SIZE, 300), findPin(sql, "edge-1")];
     });
-    expect(found).toEqual([true, expect.objectContaining({ thumbprint: "b", reportedAtMs: 200 })]);
+    expect(found).toEqual([
+      { gateway: 1 },
+      expect.objectContaining({ thumbprint: "b", reportedAtMs: 200, gateway: 1 }),
+    ]);
   });
 
   it("of a name that was revoked → not, by any of its keys", async () => {
     const found = await pinned("confirm-revoked", (sql, generation) => {
       unpin(sql, "edge-1", "machine.revoke", 150);
-      return [confirmPin(sql, key("a", generation), 200), confirmPin(sql, key("b", generation), 200)];
+      return [
+        confirmPin(sql, key("a", generation), SIZE, 200),
+        confirmPin(sql, key("b", generation), SIZE, 200),
+      ];
     });
-    expect(found).toEqual([false, false]);
+    expect(found).toEqual([null, null]);
   });
 });
 

@@ -6,7 +6,7 @@ import { type Environment, fleetIndex } from "../../../worker/env.ts";
 import worker, { IndexObject as RealIndexObject } from "../../../worker/index.ts";
 import { createdMsOf, machineName, stateEntry, summaryOf } from "./made-up-fleet.ts";
 
-export { ClusterObject, NodeObject, RegistryObject } from "../../../worker/index.ts";
+export { ClusterObject, GatewayObject, NodeObject, RegistryObject } from "../../../worker/index.ts";
 
 /** Each machine has as many labels as a Node of a managed cluster. */
 const MORE_LABELS = Object.fromEntries(

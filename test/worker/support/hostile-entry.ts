@@ -9,7 +9,7 @@ import measured, {
 import { MAC_KEYS, ORIGIN, PLANT_PATH, type Planted } from "../../hostile/agreed.ts";
 import { randomOf } from "../../hostile/random.ts";
 
-export { IndexObject } from "./measured.ts";
+export { GatewayObject, IndexObject } from "./measured.ts";
 
 /** Outlives the objects: all run in this one isolate. */
 const random = { of: randomOf(0, 0) };

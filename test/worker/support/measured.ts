@@ -10,6 +10,8 @@ import worker, {
   NodeObject as RealNodeObject,
 } from "../../../worker/index.ts";
 
+export { GatewayObject } from "../../../worker/index.ts";
+
 // Outlives the objects, which are evicted: all run in this one isolate.
 const clock: { ms: number | undefined } = { ms: undefined };
 type Cursors = SqlStorageCursor<Record<string, SqlStorageValue>>[];

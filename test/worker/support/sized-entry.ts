@@ -3,7 +3,7 @@
 import type { Environment } from "../../../worker/env.ts";
 import worker, { NodeObject as RealNodeObject } from "../../../worker/index.ts";
 
-export { ClusterObject, IndexObject, RegistryObject } from "../../../worker/index.ts";
+export { ClusterObject, GatewayObject, IndexObject, RegistryObject } from "../../../worker/index.ts";
 
 export class NodeObject extends RealNodeObject {
   databaseBytes(): number {

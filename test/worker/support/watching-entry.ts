@@ -2,7 +2,13 @@
 import { clusterObject, type Environment } from "../../../worker/env.ts";
 import worker from "../../../worker/index.ts";
 
-export { ClusterObject, IndexObject, NodeObject, RegistryObject } from "../../../worker/index.ts";
+export {
+  ClusterObject,
+  GatewayObject,
+  IndexObject,
+  NodeObject,
+  RegistryObject,
+} from "../../../worker/index.ts";
 
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default {

@@ -1,0 +1,106 @@
+// Writes the days beside it, once: node test/shared/quiet/days/make.ts. Each is a machine with 8 GiB of memory, a disk of
+// 252 GiB and one of 100 GiB for images. Its memory goes back to where it belongs, with random steps for what programs
+// allocate and free; logs are written to its disk, files and processes come and go. The random numbers are of a seed, so that
+// the days stay the same. recorded.txt is none of them: node-shim/machine/vitals.ts has gathered it, every 9.6 s.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Day, dayText } from "./day.ts";
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+const EVERY_MS = 9600;
+const BEATS = (24 * 3600 * 1000) / EVERY_MS;
+/** Pages of 64 KiB and blocks of 32 KiB: finer ones would make the texts longer, and nothing else. */
+const PAGE = 65_536;
+const BLOCK = 32_768;
+
+/** Of a seed, in [0, 1): mulberry32. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Where the memory that is available belongs at each heartbeat, and between which amounts it stays, in bytes. */
+interface MemoryOfDay {
+  aim: (beat: number) => number;
+  least: number;
+  most: number;
+  /** A step, at most, in pages. */
+  step: number;
+  /** It comes back by this part of the way with each heartbeat. */
+  back: number;
+}
+
+/** `blocks`: what is written to disk with a heartbeat, on average. */
+function day(seed: number, memory: MemoryOfDay, blocks: number): Day {
+  const random = randomOf(seed);
+  const within = (least: number, most: number) => least + Math.floor(random() * (most - least + 1));
+  const first = PAGE * Math.round(memory.aim(0) / PAGE);
+  let [available, pids] = [first, 32_500];
+  const changes: number[][] = [];
+  for (let beat = 0; beat < BEATS; beat++) {
+    const before = available;
+    const pull = Math.round((memory.back * (memory.aim(beat) - available)) / PAGE);
+    const wanted = available + PAGE * (pull + within(-memory.step, memory.step));
+    available = Math.min(memory.most, Math.max(memory.least, wanted));
+    // Logs are flushed once a minute.
+    const written = beat % 6 === 0 ? within(0, 12 * blocks) : 0;
+    const started = random() < 0.2 ? Math.sign(32_500 - pids) * within(0, 2) + within(-2, 2) : 0;
+    pids += started;
+    const file = random() < 0.02 ? within(-1, 1) : 0;
+    changes.push([(available - before) / PAGE, -written, file, 0, 0, started]);
+  }
+  const signals = [
+    [8 * GIB, first, PAGE],
+    [252 * GIB, 180 * GIB, BLOCK],
+    [16_777_216, 15_960_783, 1],
+    [100 * GIB, 61 * GIB, BLOCK],
+    [6_553_600, 6_100_000, 1],
+    [32_768, 32_500, 1],
+  ] as const;
+  return { everyMs: EVERY_MS, signals, changes };
+}
+
+const THRESHOLD = 100 * MIB;
+/** Below the threshold for half a minute, three times within ten minutes, every three hours. */
+const isDip = (beat: number) => beat % 1125 >= 900 && beat % 1125 < 963 && beat % 30 < 3;
+
+const days: Record<string, Day> = {
+  steady: day(1, { aim: () => 5 * GIB, least: 4 * GIB, most: 6 * GIB, step: 400, back: 1 / 8 }, 2),
+  // A leak, and logs that nobody rotates: memory from 6 GiB to 1 GiB, the disk from 180 GiB to some 36 GiB.
+  drifting: day(
+    2,
+    {
+      aim: (beat) => 6 * GIB - (5 * GIB * beat) / BEATS,
+      least: GIB / 2,
+      most: 7 * GIB,
+      step: 400,
+      back: 1 / 8,
+    },
+    520,
+  ),
+  "near-threshold": day(
+    3,
+    { aim: () => THRESHOLD + 2 * MIB, least: THRESHOLD, most: THRESHOLD + 8 * MIB, step: 30, back: 1 / 8 },
+    2,
+  ),
+  flapping: day(
+    4,
+    {
+      aim: (beat) => (isDip(beat) ? THRESHOLD - 2 * MIB : THRESHOLD + 300 * MIB),
+      least: THRESHOLD - 3 * PAGE,
+      most: THRESHOLD + 400 * MIB,
+      step: 40,
+      back: 1,
+    },
+    2,
+  ),
+};
+
+for (const [name, made] of Object.entries(days))
+  writeFileSync(join(import.meta.dirname, `${name}.txt`), dayText(made));

@@ -1,0 +1,269 @@
+// Which gateway each machine has, through all that may become of a machine and of GATEWAY_SIZE, and what that costs.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { registry } from "../../../worker/env.ts";
+import { admit } from "../../../worker/registry/admission.ts";
+import { gatewaysInUse, reassignGateway } from "../../../worker/registry/gateways.ts";
+import { confirmPin, findPin, leavePin, pin, setNextKey, unpin } from "../../../worker/registry/pins.ts";
+import { enrolled, facts, HEALTHY, shimOf } from "../support/machine.ts";
+import { addToken, asking, withinRegistry } from "../support/registry-storage.ts";
+
+const SIZE = 2;
+
+/** A registry, and what is done in it, in short. Each machine's key is called as the machine. */
+function steps(sql: SqlStorage) {
+  const keyOf = (name: string, thumbprint: string) => ({
+    name,
+    thumbprint,
+    generation: findPin(sql, name)?.generation ?? -1,
+  });
+  const enrol = (name: string, thumbprint = name) => pin(sql, asking(thumbprint, { name }), 100);
+  const report = (name: string, { size = SIZE, by = name } = {}) =>
+    confirmPin(sql, keyOf(name, by), size, 200)?.gateway;
+  return {
+    sql,
+    enrol,
+    report,
+    /** Machines of these names that have reported, in this order. */
+    add: (...names: string[]) =>
+      names.map((name) => {
+        enrol(name);
+        return report(name);
+      }),
+    rotate: (name: string, next: string) => setNextKey(sql, keyOf(name, next), 200),
+    forget: (name: string) => unpin(sql, name, "machine.forget", 300),
+    leave: (name: string) => leavePin(sql, keyOf(name, name), 300),
+    revoke: (name: string) => unpin(sql, name, "machine.revoke", 300),
+    moved: (name: string, from: number, { size = SIZE, by = name } = {}) =>
+      reassignGateway(sql, { name, thumbprint: by, from }, size),
+    /** Machines that each gateway has, by the pins and by the count: they have to be the same. */
+    members: () => {
+      const counted = "SELECT number, members FROM gateways WHERE members > 0 ORDER BY number";
+      const pinned =
+        "SELECT gateway AS number, COUNT(*) AS members FROM pins WHERE gateway IS NOT NULL GROUP BY gateway";
+      const rows = [...sql.exec<{ number: number; members: number }>(counted)];
+      expect([...sql.exec(pinned)]).toEqual(rows);
+      expect(gatewaysInUse(sql)).toEqual(rows.map(({ number }) => number));
+      return Object.fromEntries(rows.map(({ number, members }) => [number, members]));
+    },
+  };
+}
+type Steps = ReturnType<typeof steps>;
+
+const within = <Outcome>(name: string, act: (on: Steps) => Outcome) =>
+  withinRegistry(`gateways-${name}`, (sql) => act(steps(sql)));
+
+it("machines fill one gateway after the other, from 1", async () => {
+  const found = await within("fill", (on) => [on.add("a", "b", "c", "d", "e"), on.members()]);
+  expect(found).toEqual([[1, 1, 2, 2, 3], { 1: 2, 2: 2, 3: 1 }]);
+});
+
+it("a machine that has not reported has none", async () => {
+  const found = await within("unreported", (on) => {
+    on.enrol("a");
+    return [on.members(), on.add("b", "c"), on.report("a")];
+  });
+  expect(found).toEqual([{}, [1, 1], 2]);
+});
+
+describe("where gateways 1 and 2 are full, and something happens to a of the first, the next machine gets", () => {
+  it.each<[situation: string, happens: (on: Steps) => unknown, number, members: Record<number, number>]>([
+    ["it reports again → another", (on) => on.report("a"), 3, { 1: 2, 2: 2, 3: 1 }],
+    ["it is forgotten → its place", (on) => on.forget("a"), 1, { 1: 2, 2: 2 }],
+    ["it leaves → its place", (on) => on.leave("a"), 1, { 1: 2, 2: 2 }],
+    ["it is revoked → its place", (on) => on.revoke("a"), 1, { 1: 2, 2: 2 }],
+    [
+      "it is revoked, twice, then forgotten → its place, which counts once",
+      (on) => [on.revoke("a"), on.revoke("a"), on.forget("a"), on.forget("a")],
+      1,
+      { 1: 2, 2: 2 },
+    ],
+    [
+      "it rotates, and reports by its next key → another",
+      (on) => [on.rotate("a", "a2"), on.report("a", { by: "a2" })],
+      3,
+      { 1: 2, 2: 2, 3: 1 },
+    ],
+    ["another machine takes it over → another", (on) => on.enrol("a", "a2"), 3, { 1: 2, 2: 2, 3: 1 }],
+    [
+      "another machine takes it over, and reports → another",
+      (on) => [on.enrol("a", "a2"), on.report("a", { by: "a2" })],
+      3,
+      { 1: 2, 2: 2, 3: 1 },
+    ],
+    [
+      "it is revoked, another machine enrols and reports → another",
+      (on) => [on.revoke("a"), on.enrol("a", "a2"), on.report("a", { by: "a2" })],
+      3,
+      { 1: 2, 2: 2, 3: 1 },
+    ],
+    [
+      "a key without the name reports → another",
+      (on) => on.report("a", { by: "z" }),
+      3,
+      { 1: 2, 2: 2, 3: 1 },
+    ],
+    ["the first gateway refuses it → another", (on) => on.moved("a", 1), 3, { 1: 1, 2: 2, 3: 2 }],
+  ])("%s", async (situation, happens, number, members) => {
+    const found = await within(situation, (on) => {
+      on.add("a", "b", "c", "d");
+      happens(on);
+      return [on.add("next"), on.members()];
+    });
+    expect(found).toEqual([[number], members]);
+  });
+});
+
+it("whoever rotates, or takes the name over, has the name's gateway", async () => {
+  const found = await within("same", (on) => {
+    on.add("a", "b", "c");
+    on.rotate("c", "c2");
+    const rotated = on.report("c", { by: "c2" });
+    on.enrol("c", "c3");
+    return [rotated, findPin(on.sql, "c")?.gateway, on.report("c", { by: "c3" })];
+  });
+  expect(found).toEqual([2, 2, 2]);
+});
+
+it("a rejoin token → the machine that takes the name over has the name's gateway", async () => {
+  const found = await within("rejoin", (on) => {
+    addToken(on.sql, "t0");
+    addToken(on.sql, "t1", { rejoin: true });
+    const report = (by: string) => on.report("edge-1", { by });
+    const first = [admit(on.sql, asking("x", { token: "t0" }), 5).ok, report("x")];
+    return [first, [admit(on.sql, asking("y"), 6).ok, report("y")], on.members()];
+  });
+  expect(found).toEqual([[true, 1], [true, 1], { 1: 1 }]);
+});
+
+describe("a machine that its gateway has refused", () => {
+  it("→ gets the lowest other one with room; asked again, the same", async () => {
+    const found = await within("refused", (on) => {
+      on.add("a", "b", "c");
+      return [on.moved("a", 1), on.moved("a", 1), on.report("a"), on.members()];
+    });
+    expect(found).toEqual([2, 2, 2, { 1: 1, 2: 2 }]);
+  });
+
+  it("→ nobody gets the full one until somebody leaves it", async () => {
+    const found = await within("full", (on) => {
+      on.add("a", "b", "c");
+      const before = [on.moved("a", 1), on.add("d", "e")];
+      on.forget("b");
+      return [before, on.add("f", "g")];
+    });
+    expect(found).toEqual([
+      [2, [3, 3]],
+      [1, 1],
+    ]);
+  });
+
+  it("→ and by the other one as well → a third", async () => {
+    const found = await within("again", (on) => {
+      on.add("a");
+      return [on.moved("a", 1), on.moved("a", 2), on.members()];
+    });
+    expect(found).toEqual([2, 3, { 3: 1 }]);
+  });
+
+  it.each<[situation: string, asked: (on: Steps) => unknown]>([
+    ["a name that nobody has", (on) => on.moved("z", 1)],
+    ["by a key that has not the name", (on) => on.moved("a", 1, { by: "b" })],
+    ["by a key that has lost the name", (on) => [on.enrol("a", "a2"), on.moved("a", 1)][1]],
+    ["by a revoked key", (on) => [on.revoke("a"), on.moved("a", 1)][1]],
+    ["that has none", (on) => [on.enrol("z"), on.moved("z", 1)][1]],
+    ["where there are no gateways any more", (on) => on.moved("a", 1, { size: 0 })],
+  ])("%s → none, and no gateway counts as full", async (situation, asked) => {
+    const found = await within(`refused-${situation}`, (on) => {
+      on.add("a");
+      return [asked(on), [...on.sql.exec("SELECT is_full FROM gateways")]];
+    });
+    expect(found).toEqual([null, [{ is_full: 0 }]]);
+  });
+
+  it("by its next key → gets another", async () => {
+    const found = await within("next-key", (on) => {
+      on.add("a");
+      on.rotate("a", "a2");
+      return on.moved("a", 1, { by: "a2" });
+    });
+    expect(found).toBe(2);
+  });
+});
+
+describe("GATEWAY_SIZE", () => {
+  it.each([
+    ["lowered → who has a place keeps it, others get another", 1, [1, 1, 2], { 1: 2, 2: 1, 3: 1 }],
+    ["raised → the first has room again", 3, [1, 1, 2], { 1: 3, 2: 1 }],
+  ])("%s", async (situation, size, again, members) => {
+    const found = await within(`size-${situation}`, (on) => {
+      on.add("a", "b", "c");
+      on.enrol("next");
+      const reported = ["a", "b", "c"].map((name) => on.report(name, { size }));
+      on.report("next", { size });
+      return [reported, on.members()];
+    });
+    expect(found).toEqual([again, members]);
+  });
+
+  it("0 → nobody gets one, who has one loses it with the next confirmation; then 2 → all get one", async () => {
+    const found = await within("size-0", (on) => {
+      on.add("a", "b", "c");
+      on.enrol("next");
+      const names = ["a", "b", "c", "next"];
+      const off = names.map((name) => on.report(name, { size: 0 }));
+      return [off, on.members(), names.map((name) => on.report(name)), on.members()];
+    });
+    expect(found).toEqual([[null, null, null, null], {}, [1, 1, 2, 2], { 1: 2, 2: 2 }]);
+  });
+});
+
+describe("what it costs, in rows written", () => {
+  it.each<[situation: string, prepare: (on: Steps) => unknown, act: (on: Steps) => unknown, rows: number]>([
+    ["a first report: the pin and the count", (on) => on.enrol("a"), (on) => on.report("a"), 2],
+    ["the same without gateways", (on) => on.enrol("a"), (on) => on.report("a", { size: 0 }), 1],
+    ["a later report", (on) => on.add("a"), (on) => on.report("a"), 0],
+    [
+      "a later report without gateways",
+      (on) => [on.enrol("a"), on.report("a", { size: 0 })],
+      (on) => on.report("a", { size: 0 }),
+      0,
+    ],
+    ["another gateway: the pin and both counts", (on) => on.add("a"), (on) => on.moved("a", 1), 3],
+    ["another gateway, asked again", (on) => [on.add("a"), on.moved("a", 1)], (on) => on.moved("a", 1), 0],
+  ])("%s", async (situation, prepare, act, rows) => {
+    const written = await within(`rows-${situation}`, (on) => {
+      prepare(on);
+      const exec = vi.spyOn(on.sql, "exec");
+      act(on);
+      const cursors = exec.mock.results.map(({ value }) => value as SqlStorageCursor<never>);
+      exec.mockRestore();
+      return cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
+    });
+    expect(written).toBe(rows);
+  });
+});
+
+it("a registry from before → its machines get their gateways with their next confirmation", async () => {
+  const found = await within("before", (on) => {
+    on.enrol("a");
+    on.sql.exec("UPDATE pins SET reported_at_ms = 150, gateway = NULL");
+    return [on.report("a"), findPin(on.sql, "a")];
+  });
+  expect(found).toMatchObject([1, { gateway: 1, reportedAtMs: 150 }]);
+});
+
+it("over the whole Worker: a first report brings a gateway, which the object knows, and the registry says is in use", async () => {
+  const machine = await enrolled("gateways-whole");
+  await shimOf(machine)(facts(machine.name), HEALTHY);
+  const held = await runInDurableObject(registry(env), (_, { storage }) =>
+    findPin(storage.sql, machine.name),
+  );
+  expect(held?.gateway).toBeGreaterThan(0);
+  expect(await registry(env).gatewaysInUse()).toContain(held?.gateway);
+  const settled = await runInDurableObject(env.NODES.getByName(machine.name), (_, { storage }) =>
+    storage.sql.exec<{ value: string }>("SELECT value FROM records WHERE key = 'settled'").one(),
+  );
+  expect(JSON.parse(settled.value)).toMatchObject({ gateway: held?.gateway });
+});

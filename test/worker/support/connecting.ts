@@ -1,0 +1,48 @@
+// A request for a socket as it goes over the wire, whoever signs it, with whatever ticket.
+import { env } from "cloudflare:workers";
+import { SignJWT } from "jose";
+import type { MachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { JWT_TYPES } from "../../../shared/protocol/claims.ts";
+import { connectTicket } from "../../../worker/identity/connect-ticket.ts";
+import { newKid } from "../../../worker/identity/kid.ts";
+import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";
+import { ORIGIN } from "./constants.ts";
+import type { EnrolledMachine } from "./machine.ts";
+
+/** X25519, base64url: nobody has the private one. */
+export const SESSION = "CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk";
+
+export type ConnectingMachine = Omit<EnrolledMachine, "ticket">;
+
+/** With a kid that the Worker issued, also where nobody enrolled it. */
+export async function kidOf(name: string, { thumbprint }: MachineKey): Promise<string> {
+  return newKid(parseMacKeys(env.KID_MAC_KEYS), name, { thumbprint, id: "e" });
+}
+
+/** What differs from a request that is good. */
+export interface ConnectingWish {
+  /** Its number. */
+  gateway?: number;
+  ticket?: string;
+  path?: string;
+  claims?: Record<string, unknown>;
+  header?: Record<string, unknown>;
+  by?: MachineKey;
+  /** When the ticket was made. */
+  madeMs?: number;
+}
+
+export async function connecting(
+  { name, key, kid }: ConnectingMachine,
+  wish: ConnectingWish = {},
+): Promise<{ path: string; headers: Record<string, string>; ticket: string }> {
+  const { gateway = 7, by = key, madeMs = Date.now() } = wish;
+  const path = wish.path ?? `/v1/gateways/${gateway}/nodes/${name}`;
+  const ticket =
+    wish.ticket ?? (await connectTicket(parseMacKeys(env.KID_MAC_KEYS), { name, kid, gateway }, madeMs));
+  const claims = { sub: name, aud: ORIGIN, method: "GET", path, session: SESSION, ...wish.claims };
+  const header = { alg: "EdDSA", typ: JWT_TYPES.connect, kid, jwk: key.publicJwk, ...wish.header };
+  const jwt = await new SignJWT(claims).setProtectedHeader(header).sign(by.signing);
+  const headers = { upgrade: "websocket", authorization: `Bearer ${jwt}` };
+  return { path: `${path}?t=${encodeURIComponent(ticket)}`, headers, ticket };
+}

@@ -1,0 +1,149 @@
+// A machine's object without identity, over the real storage of one, and the gateway that it lends the lease to: what a
+// report and a quiet heartbeat do in each. Decides nothing by itself.
+import { env } from "cloudflare:workers";
+import { customSetters } from "../../../shared/setters/custom.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import type { Report, Vitals } from "../../../shared/protocol/report.ts";
+import { reportIntervalMs } from "../../../shared/protocol/settings.ts";
+import { nextRenewTime } from "../../../shared/node/lease.ts";
+import { expanded, shortened } from "../../../shared/quiet/heartbeat-vitals.ts";
+import { isQuiet, type Quiet, quietForMs, quietOf } from "../../../shared/quiet/quiet.ts";
+import { recordContact, runningOf } from "../../../worker/machine/contact.ts";
+import { type MachineState, openMachineState } from "../../../worker/machine/machine-state.ts";
+import { recordOutage } from "../../../worker/machine/outage.ts";
+import type { TickMemory, TickOutcome } from "../../../worker/tick/context.ts";
+import { recordPhase } from "../../../worker/tick/phase.ts";
+import { RequestBudget } from "../../../worker/tick/request-budget.ts";
+import { tick } from "../../../worker/tick/tick.ts";
+import { SmallApiserver } from "./small-apiserver.ts";
+
+/** What a machine says with one heartbeat: all of it, for a full report. */
+export interface Said {
+  atMs: number;
+  facts: Facts;
+  /** Of the facts. */
+  digest: string;
+  vitals: Vitals;
+  /** How far its clock is ahead. */
+  skewMs: number;
+  startId: string;
+}
+
+/** What a gateway holds. */
+interface Order {
+  base: Said;
+  quiet: Quiet;
+  untilMs: number;
+}
+
+const NAME = "edge-1";
+
+export class LentMachine {
+  readonly apiserver = new SmallApiserver();
+  readonly #sql: SqlStorage;
+  readonly #state: MachineState;
+  readonly #memory: TickMemory = {};
+  #order: Order | null = null;
+
+  /** The storage is empty. */
+  constructor(storage: DurableObjectStorage) {
+    this.#sql = storage.sql;
+    this.#state = openMachineState(storage, env);
+  }
+
+  /** By a full report, as the object applies one; then its lease is lent, where that may be. */
+  async report(said: Said): Promise<void> {
+    const { records, facts, samples } = this.#state;
+    const { atMs, vitals, skewMs, startId, digest } = said;
+    const machineTime = new Date(atMs + skewMs).toISOString();
+    const report: Report = { protocol: 1, startId, machineTime, vitals, factsDigest: digest };
+    const before = runningOf(records);
+    facts.take(report, { ok: true, value: said.facts }, atMs);
+    samples.observe(vitals, atMs);
+    recordContact(this.#state, report, atMs, before);
+    recordOutage(this.#state, report, atMs);
+    const outcome = await this.#tick(report, atMs);
+    recordPhase(this.#state, outcome.phase, atMs);
+    this.#order = outcome.phase === "registered" ? this.#orderOf(said) : null;
+  }
+
+  /** By a heartbeat, as the gateway answers one. False: a full report is needed. */
+  async heartbeat({ atMs, vitals, digest, startId, skewMs }: Said): Promise<boolean> {
+    const { base, quiet, untilMs } = this.#order ?? {};
+    if (!base || !quiet || untilMs === undefined) return false;
+    if (digest !== base.digest || startId !== base.startId || atMs >= untilMs) return false;
+    const short = shortened(vitals, base.vitals);
+    if (!short || !isQuiet(quiet, expanded(short, base.vitals), skewMs)) return false;
+    const lease = this.#memory.lease!;
+    const renewTime = nextRenewTime(atMs * 1000, lease);
+    this.#memory.lease = await this.apiserver.putLease({ ...lease, spec: { ...lease.spec, renewTime } });
+    this.#memory.renewedAtMs = atMs;
+    return true;
+  }
+
+  /** All that is stored, and all that the next decision starts from. */
+  known(): Record<string, unknown> {
+    // What a lease carries is as old as its last renewal by the object. `written` forgets what has stood for ten minutes when
+    // the next report comes: until then it counts for nothing (shared/node/put-back.ts), unless it has a row.
+    const { lease: _lease, renewedAtMs: _at, budget: _budget, written: _written, ...memory } = this.#memory;
+    const rows = (table: string) => this.#sql.exec(`SELECT * FROM ${table} ORDER BY 1`).toArray();
+    const records = this.#sql.exec("SELECT key, value FROM records ORDER BY key").toArray();
+    return {
+      node: this.apiserver.node,
+      renewTime: this.apiserver.lease?.spec?.renewTime,
+      memory,
+      records,
+      history: rows("history"),
+      outbox: rows("outbox"),
+      writes: this.#state.tables.writes(),
+    };
+  }
+
+  #orderOf(base: Said): Order | null {
+    const { records, facts } = this.#state;
+    const { lease, setters, status, withheld } = this.#memory;
+    const inForce = facts.current();
+    const lastMs = status?.lastStatusReportTimeMs ?? null;
+    if (!lease || !setters || !inForce || !status || lastMs === null || withheld !== undefined) return null;
+    // Time alone forgets that somebody has undone something.
+    if (records.get("putBack")) return null;
+    const { vitals, atMs } = base;
+    const clock = { isSkewed: records.get("isSkewed") ?? false, skewMs: records.get("skewMs") ?? 0 };
+    const quiet = quietOf({ vitals, facts: inForce, memory: setters, clock, custom: customSetters });
+    if (!quiet) return null;
+    const { nodeStatusReportFrequencyMs } = facts.timing();
+    const statusDueInMs = lastMs + nodeStatusReportFrequencyMs + status.delayAfterNodeStatusChangeMs - atMs;
+    const forMs = quietForMs(quiet, vitals, { statusDueInMs, intervalMs: reportIntervalMs(facts.timing()) });
+    return { base, quiet, untilMs: atMs + forMs };
+  }
+
+  #tick(report: Report, nowMs: number): Promise<TickOutcome> {
+    const { records, journal, facts } = this.#state;
+    const fetch = (url: string, init: RequestInit) => this.apiserver.fetch(url, init);
+    return tick({
+      env: { ...env, KUBE: { fetch } as unknown as Fetcher },
+      marks: { deployment: env.DEPLOYMENT, roles: [] },
+      token: { current: () => env.KUBE_TOKEN, instead: () => Promise.resolve(null) },
+      enrolment: {
+        id: "e",
+        name: NAME,
+        key: "k",
+        thumbprint: "t",
+        machineID: "m-1",
+        systemUUID: "s-1",
+        token: "j",
+        withoutFactsOnlyTaint: false,
+        pinnedAtMs: 0,
+      },
+      report,
+      facts: facts.current(),
+      records,
+      journal,
+      memory: this.#memory,
+      requests: new RequestBudget(records, 1_000_000, () => nowMs),
+      isWatched: () => Promise.resolve(true),
+      nowMs: () => nowMs,
+      random: () => 0.5,
+    });
+  }
+}

@@ -1,0 +1,65 @@
+// An apiserver with one Node and its lease, in memory: for ticks by the thousand. Checks nothing but versions; the
+// embedded one (environment.ts) is for everything else.
+import { applyStrategicMergePatch } from "../../../infra/local/apiserver/patch/strategic-merge-patch.ts";
+import type { Json, JsonObject } from "../../../shared/kubernetes/json.ts";
+import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
+import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
+
+type Stored = (Node | Lease) & JsonObject;
+
+export class SmallApiserver {
+  node: Node | undefined;
+  lease: Lease | undefined;
+
+  /** As the KUBE binding has it. */
+  fetch(url: string, { method = "GET", body }: RequestInit): Promise<Response> {
+    const kind = new URL(url).pathname.includes("/leases") ? "lease" : "node";
+    const sent = typeof body === "string" ? (JSON.parse(body) as Stored) : undefined;
+    if (!sent || method === "GET") return Promise.resolve(this.#answer(this[kind] as Stored | undefined));
+    const before = this[kind] as Stored | undefined;
+    if (method === "POST")
+      return Promise.resolve(before ? refusal(409, "AlreadyExists") : this.#keep(kind, sent));
+    if (!before) return Promise.resolve(refusal(404, "NotFound"));
+    if (method === "PUT" && sent.metadata?.resourceVersion !== before.metadata?.resourceVersion)
+      return Promise.resolve(refusal(409, "Conflict"));
+    return Promise.resolve(this.#keep(kind, method === "PUT" ? sent : patched(before, sent)));
+  }
+
+  /** A gateway's PUT of a lease, which gives back what was stored. */
+  async putLease(lease: Lease): Promise<Lease> {
+    const url = `https://kube.test/leases/${lease.metadata?.name}`;
+    const answer = await this.fetch(url, { method: "PUT", body: JSON.stringify(lease) });
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer.json<Lease>();
+  }
+
+  #keep(kind: "node" | "lease", object: Stored): Response {
+    const version = Number(this[kind]?.metadata?.resourceVersion ?? 0) + 1;
+    const metadata = { uid: `${kind}-1`, ...object.metadata, resourceVersion: String(version) };
+    const kept = { ...object, metadata };
+    this[kind] = kept;
+    return this.#answer(kept);
+  }
+
+  #answer(object: Stored | undefined): Response {
+    return object ? Response.json(object) : refusal(404, "NotFound");
+  }
+}
+
+function patched(before: Stored, patch: JsonObject): Stored {
+  const after = applyStrategicMergePatch(before, patch, nodeSchema);
+  if (!after.ok) throw new Error(after.error);
+  return after.value as Json as Stored;
+}
+
+function refusal(code: number, reason: string): Response {
+  const status = {
+    kind: "Status",
+    apiVersion: "v1",
+    status: "Failure",
+    code,
+    reason,
+    details: { kind: "nodes" },
+  };
+  return Response.json(status, { status: code });
+}
