@@ -64,7 +64,7 @@ export class Gateway implements LeaseHolder {
       case "report":
         return this.#reports.take(socket, read.report);
       default:
-        return this.#endings.close(socket, "bad frame", 1000 * GATEWAY_LIMITS.awaySeconds);
+        return this.#endings.sendAway(socket, "bad frame");
     }
   }
 
@@ -75,7 +75,7 @@ export class Gateway implements LeaseHolder {
     known.closedMs ??= this.#in.nowMs();
     held.hangUp(socket, "");
     held.forget(socket);
-    if (known.attachment.beatMs !== null) await this.#endings.end(known.attachment.name);
+    await this.#endings.end(known.attachment.name);
   }
 
   ring(): Promise<void> {
