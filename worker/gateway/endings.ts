@@ -33,10 +33,13 @@ export class Endings {
     return leftMs > 0 && leftMs <= AWAY_MS ? leftMs : 0;
   }
 
-  /** It is on HTTP for a while. */
+  /**
+   * It is on HTTP for a while. Without an accepted report the socket alone is closed: who has but recorded an upgrade must not
+   * keep the machine away.
+   */
   sendAway(socket: HeldSocket, reason: ClosingReason): Promise<void> {
-    const { name } = socket.attachment;
-    this.#awayUntilMs.set(name, this.#in.nowMs() + AWAY_MS);
+    const { name, beatMs } = socket.attachment;
+    if (beatMs !== null) this.#awayUntilMs.set(name, this.#in.nowMs() + AWAY_MS);
     this.hangUp(socket, reason, AWAY_MS);
     return this.end(name);
   }

@@ -90,6 +90,9 @@ export class Reports {
   async #finish(socket: HeldSocket, answer: MachineAnswer, begun: Begun | null): Promise<void> {
     socket.isToldAgain = false;
     if (answer.ok) {
+      // Else what a machine has on its account would add up over weeks.
+      socket.earlyBeats = 0;
+      socket.refusedFrames = 0;
       const beatMs = begun?.session.held.order.intervalMs;
       this.#accept(socket, beatMs ?? Math.max(LEAST_BEAT_MS, reportInMs(answer) ?? 0));
     }

@@ -48,10 +48,15 @@ test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, bea
   ["at half of its time", RENEW, { session: session({ answeredMs: NOW - 4800 }) }],
   ["before that", { kind: "early" }, { session: session({ answeredMs: NOW - 4799 }) }],
   [
-    "before that, and not quiet",
-    { kind: "early" },
+    "before that, and not quiet: a value has flipped",
+    again("not quiet"),
     { session: session({ answeredMs: NOW - 1 }) },
     { available: [0, 0, 0, 0, 0, 0] },
+  ],
+  [
+    "before that, under an order that is ended",
+    again("over"),
+    { session: session({ answeredMs: NOW - 1, held: heldWith({ isEnded: true }) }) },
   ],
   [
     "the clock is put back behind the answer",

@@ -161,6 +161,28 @@ describe("a heartbeat that is not fresh", () => {
       expect(await made.open("edge-1")).not.toBeTypeOf("string");
     }));
 
+  it("on a socket without an accepted report: it is closed, and the machine is not away", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      for (let beats = 0; beats < 4; beats++) await made.beat(socket, { afterMs: 100 });
+      expect(socket.said.at(-1)).toBe("closing too often");
+      expect(await made.open("edge-1")).not.toBeTypeOf("string");
+    }));
+
+  it("two of them, and two early heartbeats, between any two reports → it goes on", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      for (let reports = 0; reports < 5; reports++) {
+        await made.beat(socket);
+        await made.beat(socket, { afterMs: 100 });
+        await made.beat(socket, { afterMs: 100 });
+        await made.beat(socket, { n: 99 });
+        await made.beat(socket, { n: 99 });
+        await made.report(socket);
+      }
+      expect(socket.said.filter((what) => what.startsWith("closing"))).toEqual([]);
+    }));
+
   it("who sends heartbeats in place of the report that was asked for is closed", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
