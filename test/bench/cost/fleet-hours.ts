@@ -43,17 +43,19 @@ export interface FleetWish {
   facts: Facts;
   /** A connection on which nothing happens for so long is cut; absent: none is. */
   cutAfterMs?: number | undefined;
+  /** Before the hours begin; absent: minutes. */
+  firstMs?: number;
 }
 
 export async function fleetHours(wish: FleetWish, progress: Progress): Promise<FleetHours> {
-  const { transport, machines, hours, cutAfterMs = NEVER } = wish;
+  const { transport, machines, hours, cutAfterMs = NEVER, firstMs = FIRST_MS } = wish;
   const time = steppedTime(START_MS);
   return withFleetPlace({ ...wish, time }, async (place) => {
     const { control, wire } = place;
     const fleet = new Fleet(place, time, cutAfterMs);
     await fleet.passUntil(START_MS + (machines === 1 ? SPREAD_MS / 4 : SPREAD_MS));
     const start = wire.take();
-    await fleet.passUntil(START_MS + FIRST_MS);
+    await fleet.passUntil(START_MS + firstMs);
     await control.counts();
     wire.take();
     const beatsBefore = fleet.beats;

@@ -30,8 +30,8 @@ export interface CostTransport {
   key: string;
   /** As in the output: `HTTP`. */
   name: string;
-  /** Where an object holds the connections of many machines: its class, and of how many at most. */
-  gateway?: { kind: string; size: number };
+  /** The class of the objects that hold the connections of many machines; absent: there are none. */
+  gateway?: string;
   /** Sends nothing yet: time stands still. */
   start: (place: MachinePlace) => CostMachine;
 }
