@@ -181,7 +181,7 @@ export class Lending {
     const isKnown = this.#out === null;
     this.#out = null;
     if (!isLast || !isOfThisMachine) {
-      if (!isKnown) upkeep.forgetLease();
+      if (!isKnown) upkeep.forgetLent();
       return;
     }
     const { baton, lease, renewedAgoMs, heardAgoMs, vitals, samples } = returned;

@@ -169,9 +169,11 @@ export class Upkeep {
     this.#between = between;
   }
 
-  /** Somebody else may have written the lease. */
-  forgetLease(): void {
+  /** What the lease and the machine have been since it was lent, nobody remembers: the lease tells, as after an eviction. */
+  forgetLent(): void {
     this.#memory.lease = null;
+    delete this.#memory.renewedAtMs;
+    this.#lastReportMs = undefined;
   }
 
   /** Whoever has the lease's last version cannot write it after this. It does not renew. */
