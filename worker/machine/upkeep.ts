@@ -101,9 +101,9 @@ export class Upkeep {
     return this.#singleTick();
   }
 
-  /** The machine reported, although its report is not applied. */
-  noteContact(nowMs: number): void {
-    this.#lastReportMs = nowMs;
+  /** The machine reported, although its report is not applied. undefined: nobody knows when; the lease tells. */
+  noteContact(atMs: number | undefined): void {
+    this.#lastReportMs = atMs;
   }
 
   /** Once it resolves, no tick is left that could write for a machine that is not enrolled any more. */
