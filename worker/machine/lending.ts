@@ -121,6 +121,17 @@ export class Lending {
     return (await this.#ask(lent.gateway, (holder, name) => holder.look(name))) ?? null;
   }
 
+  /** Before it is asked whether the machine is silent: while an order is out, its heartbeats are the gateway's to know of. */
+  async learnContact(): Promise<void> {
+    const out = this.#out;
+    if (!this.#lent() || out === null) return;
+    const held = await this.look();
+    // A report may have taken it back meanwhile.
+    if (this.#out !== out) return;
+    const { upkeep, nowMs } = this.#with;
+    upkeep.noteContact(held ? (heardAtMs(held, nowMs()) ?? held.baton.upkeep.lastReportMs) : undefined);
+  }
+
   /** A report came by HTTP: the machine has no socket, or not any more. */
   noteHttp(): void {
     const { state, nowMs } = this.#with;
@@ -181,11 +192,11 @@ export class Lending {
     const isKnown = this.#out === null;
     this.#out = null;
     if (!isLast || !isOfThisMachine) {
-      if (!isKnown) upkeep.forgetLease();
+      if (!isKnown) upkeep.forgetLent();
       return;
     }
-    const { baton, lease, renewedAgoMs, heardAgoMs, vitals, samples } = returned;
-    const heardMs = heardAgoMs === null ? undefined : nowMs() - heardAgoMs;
+    const { baton, lease, renewedAgoMs, vitals, samples } = returned;
+    const heardMs = heardAtMs(returned, nowMs());
     const { tick, latest, ...kept } = baton.upkeep;
     upkeep.takeBack(
       {
@@ -213,4 +224,9 @@ export class Lending {
     const asked = () => ask(this.#with.gateway(number), name);
     return withDeadline<T | null>(ASK_WITHIN_MS, asked, null).catch(() => null);
   }
+}
+
+/** When its last heartbeat came, by this clock; undefined: none has. */
+function heardAtMs({ heardAgoMs }: ReturnedOrder, nowMs: number): number | undefined {
+  return heardAgoMs === null ? undefined : nowMs - heardAgoMs;
 }

@@ -101,9 +101,9 @@ export class Upkeep {
     return this.#singleTick();
   }
 
-  /** The machine reported, although its report is not applied. */
-  noteContact(nowMs: number): void {
-    this.#lastReportMs = nowMs;
+  /** The machine reported, although its report is not applied. undefined: nobody knows when; the lease tells. */
+  noteContact(atMs: number | undefined): void {
+    this.#lastReportMs = atMs;
   }
 
   /** Once it resolves, no tick is left that could write for a machine that is not enrolled any more. */
@@ -169,9 +169,11 @@ export class Upkeep {
     this.#between = between;
   }
 
-  /** Somebody else may have written the lease. */
-  forgetLease(): void {
+  /** What the lease and the machine have been since it was lent, nobody remembers: the lease tells, as after an eviction. */
+  forgetLent(): void {
     this.#memory.lease = null;
+    delete this.#memory.renewedAtMs;
+    this.#lastReportMs = undefined;
   }
 
   /** Whoever has the lease's last version cannot write it after this. It does not renew. */
