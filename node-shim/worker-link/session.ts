@@ -10,7 +10,7 @@ import {
 } from "node:crypto";
 import {
   type GatewayFrame,
-  type Heartbeat,
+  type HeartbeatFrame,
   heartbeatText,
   sessionInfo,
 } from "../../shared/protocol/frames.ts";
@@ -26,7 +26,7 @@ export interface SessionKeys {
 type OfferedSession = NonNullable<Extract<GatewayFrame, { type: "report-answer" }>["session"]>;
 
 /** Of a heartbeat all but what the session adds. */
-export type Beat = Omit<Heartbeat, "type" | "n">;
+export type Beat = Omit<HeartbeatFrame, "type" | "n">;
 
 export interface SocketSession {
   /** The next heartbeat's frame. */
@@ -53,7 +53,7 @@ export function startSession(name: string, keys: SessionKeys, offered: OfferedSe
   return {
     heartbeat({ at, available, remainingSeconds }) {
       n++;
-      const heartbeat: Heartbeat = {
+      const heartbeat: HeartbeatFrame = {
         type: "heartbeat",
         n,
         at,

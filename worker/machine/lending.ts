@@ -31,7 +31,7 @@ export interface LendingDependencies {
 }
 
 /** The connection that a report came over. */
-export interface Connection {
+interface Connection {
   gateway: number;
   /** Its X25519 public key. */
   session: string;

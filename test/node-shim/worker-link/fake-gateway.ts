@@ -17,7 +17,7 @@ import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
 import type { ConnectClaims, ReportClaims } from "../../../shared/protocol/claims.ts";
 import {
   type GatewayFrame,
-  type Heartbeat,
+  type HeartbeatFrame,
   heartbeatText,
   reportFrameSchema,
   sessionInfo,
@@ -88,7 +88,7 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
   /** "http wanted", "upgrade", "report", "report +facts", "beat 1", "closed 1000" … */
   const log: string[] = [];
   const reports: { claims: ReportClaims; report: Report }[] = [];
-  const beats: Heartbeat[] = [];
+  const beats: HeartbeatFrame[] = [];
   const sockets: WebSocket[] = [];
   const underWay = { now: 0, most: 0 };
   let tickets = 0;
@@ -180,7 +180,7 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
       });
     }
     async function onBeat(frame: string): Promise<void> {
-      const heartbeat = JSON.parse(frame.split("\n")[0] ?? "") as Heartbeat;
+      const heartbeat = JSON.parse(frame.split("\n")[0] ?? "") as HeartbeatFrame;
       log.push(`beat ${heartbeat.n}`);
       beats.push(heartbeat);
       if (session === null || heartbeat.n !== ++session.n) throw new Error("no beat of this session");
