@@ -123,6 +123,9 @@ describe("HTTP first", () => {
     expect(await edge.report()).toMatchObject({ ok: true });
     await edge.clock.pass(60_000);
     expect(gateway.log).toEqual(["http wanted +facts"]);
+    // Nothing was tried elsewhere either.
+    expect(edge.seen).toHaveLength(1);
+    expect(edge.link.headers()).toEqual({ "rollcall-transport": "socket" });
   });
 
   it("--transport http → none is asked for", async () => {
