@@ -16,6 +16,7 @@ import { readinessMutants } from "./table/readiness.ts";
 import { requestMutants } from "./table/requests.ts";
 import { rightsMutants } from "./table/rights.ts";
 import { sessionMutants } from "./table/sessions.ts";
+import { shimSocketMutants } from "./table/shim-sockets.ts";
 
 export const mutants: readonly Mutant[] = [
   ...requestMutants,
@@ -33,5 +34,6 @@ export const mutants: readonly Mutant[] = [
   ...decisionMutants,
   ...clusterTokenMutants,
   ...proxyMutants,
+  ...shimSocketMutants,
   ...readinessMutants,
 ];
