@@ -6,7 +6,7 @@ import { nextRenewTime } from "../../shared/node/lease.ts";
 import { inTime } from "../kube/deadline.ts";
 import { nextBeatInMs } from "../machine/report-interval.ts";
 import { type BeatStep, decideBeat } from "./decide-beat.ts";
-import type { Endings } from "./endings.ts";
+import { type Endings, TELL_WITHIN_MS } from "./endings.ts";
 import { isHeartbeatMac } from "./heartbeat-mac.ts";
 import { type HeldOrder, noteBeat } from "./held-order.ts";
 import type { SignedHeartbeat } from "./read-frame.ts";
@@ -14,7 +14,6 @@ import type { HeldSocket } from "./sockets.ts";
 import { Suspension } from "./suspension.ts";
 import type { GatewayParts } from "./surroundings.ts";
 
-const TELL_WITHIN_MS = 5000;
 const NO_ANSWER = { kind: "failed", isAnswered: false, retryAfterMs: 0 } as const;
 
 type HeldSession = NonNullable<HeldSocket["session"]>;

@@ -4,6 +4,8 @@ import type { LeaseHolder, ReturnedOrder, StandingOrder } from "./standing-order
 import type { Report } from "../../shared/protocol/report.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { agreeSession } from "../identity/session-key.ts";
+import { registeredUid } from "../tick/own-node.ts";
+import { touchLease } from "../tick/touch-lease.ts";
 import type { Baton } from "./baton.ts";
 import { lendable } from "./decide-order.ts";
 import type { FreshRequests } from "./fresh-requests.ts";
@@ -12,6 +14,7 @@ import type { Upkeep } from "./upkeep.ts";
 
 /** A gateway that does not answer within this time holds nobody up: its next PUT conflicts. */
 const RECALL_WITHIN_MS = 3000;
+const TOUCH_WITHIN_MS = 2000;
 const ASK_WITHIN_MS = 1000;
 /** A machine whose socket closed is back within minutes: until then it still counts as one with a socket. */
 const TRANSPORT_KEPT_MS = 120_000;
@@ -31,7 +34,7 @@ export interface LendingDependencies {
 }
 
 /** The connection that a report came over. */
-export interface Connection {
+interface Connection {
   gateway: number;
   /** Its X25519 public key. */
   session: string;
@@ -65,7 +68,7 @@ export class Lending {
    * renews any more. Costs nothing where nothing is lent.
    */
   async recall(): Promise<void> {
-    const { state, gateway, upkeep, nowMs } = this.#with;
+    const { state, gateway, nowMs } = this.#with;
     const { records } = state;
     const lent = this.#lent();
     if (!lent) return;
@@ -84,7 +87,17 @@ export class Lending {
     this.#out = null;
     this.#withoutSocketMs = nowMs();
     // The order's next PUT conflicts with this one.
-    if (returned === undefined) await upkeep.touchLease(name);
+    if (returned === undefined) await this.#touchLease(name);
+  }
+
+  /** It has to be done, whatever the machine has left of its requests. */
+  async #touchLease(name: string): Promise<void> {
+    const { state, upkeep, nowMs } = this.#with;
+    const connect = upkeep.connector((what) => {
+      upkeep.spend(what);
+      return true;
+    });
+    await touchLease(connect(TOUCH_WITHIN_MS), name, registeredUid(state.records), nowMs());
   }
 
   /** The same for good: the machine's sockets are closed as well. */

@@ -117,7 +117,8 @@ export class NodeObject extends DurableObject<Environment> {
     const answer = await this.#handle(request, checked.value);
     this.#lending.noteHttp();
     const number = request.wantsSocket ? this.#standing.gateway() : null;
-    const mayConnect = number !== null && answer.ok && "phase" in answer.value && answer.value.phase === "registered";
+    const mayConnect =
+      number !== null && answer.ok && "phase" in answer.value && answer.value.phase === "registered";
     return mayConnect ? success({ ...answer.value, gateway: number }) : answer;
   }
 

@@ -18,8 +18,6 @@ import type { TickInput, TickMemory, TickOutcome } from "../tick/context.ts";
 import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/request-budget.ts";
 import { lentLease } from "../tick/lease.ts";
-import { registeredUid } from "../tick/own-node.ts";
-import { touchLease } from "../tick/touch-lease.ts";
 import { tick, tickOnNotice } from "../tick/tick.ts";
 import { type UpkeepMemory, withoutFacts } from "./baton.ts";
 import type { MachineState } from "./machine-state.ts";
@@ -174,16 +172,6 @@ export class Upkeep {
     this.#memory.lease = null;
     delete this.#memory.renewedAtMs;
     this.#lastReportMs = undefined;
-  }
-
-  /** Whoever has the lease's last version cannot write it after this. It does not renew. */
-  async touchLease(name: string): Promise<void> {
-    if (!this.#env.KUBE_URL) return;
-    const client = this.connector((what) => {
-      this.spend(what);
-      return true;
-    })(ALARM_WITHIN_MS);
-    await touchLease(client, name, registeredUid(this.#state.records), Date.now());
   }
 
   /** What an order depends on, and what the lease is to be; null: the lease would have to be read first. */

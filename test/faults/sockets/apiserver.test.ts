@@ -5,17 +5,9 @@ import { NodeObject } from "../../../worker/machine/node-object.ts";
 import type { Fault, Wrong } from "../../worker/support/fault.ts";
 import { setFault, writesAbout } from "../../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
-import {
-  allOnSockets,
-  BEAT_MS,
-  LEASE_MS,
-  type MachineOnSocket,
-  type PutClock,
-  putsOf,
-  standingClock,
-} from "./on-socket.ts";
+import { lentMachines, type MachineOnSocket, type PutClock, putsOf, standingClock } from "./members.ts";
+import { BEAT_MS, LEASE_MS, slug } from "./on-socket.ts";
 
-let gateways = 24_000;
 const PUT = "^PUT /apis/coordination";
 const refused = (code: number, reason: string, more: object = {}): Wrong => ({
   kind: "status",
@@ -60,10 +52,8 @@ const RENEWED_BEFORE = 3;
 const all = (machines: readonly unknown[], what: string) => machines.map(() => what);
 
 /** For half an interval, so that none of them comes early. */
-async function lentSince(
-  ...[names, clock, wish]: Parameters<typeof allOnSockets>
-): Promise<MachineOnSocket[]> {
-  const machines = await allOnSockets(names, clock, wish);
+async function lentSince<const Names extends readonly string[]>(names: Names, clock: PutClock) {
+  const machines = await lentMachines(names, clock);
   clock.shift(BEAT_MS / 2);
   return machines;
 }
@@ -83,7 +73,7 @@ async function expectSound(machines: readonly MachineOnSocket[]): Promise<void> 
 it("many PUTs fail at once → all are answered, one probe at a time, no object wakes; back → all renewed in an interval", async () => {
   const clock = standingClock();
   const names = Array.from({ length: 50 }, (_, at) => `at-once-${at}`);
-  const machines = await allOnSockets(names, clock, { gateway: ++gateways });
+  const machines = await lentMachines(names, clock);
   const woken = countWakes();
   await setFaults(machines, refused(500, "InternalError"));
   clock.shift(BEAT_MS);
@@ -117,9 +107,8 @@ describe("PUTs that fail for a while", () => {
     ["are answered with half of an object", { kind: "truncated" }],
   ])("%s → all are answered, and renewed once it is over", async (situation, wrong) => {
     const clock = standingClock();
-    const number = ++gateways;
-    const names = [1, 2, 3].map((at) => `while-${number}-${at}`);
-    const machines = await lentSince(names, clock, { gateway: number });
+    const names = [1, 2, 3].map((at) => slug("while", situation, String(at)));
+    const machines = await lentSince(names, clock);
     const woken = countWakes();
     await setFaults(machines, { ...wrong, of: PUT });
     for (let rounds = 0; rounds < 2; rounds++)
@@ -139,7 +128,7 @@ describe("PUTs that fail for a while", () => {
 
   it("are answered 429 with a time → until then nobody asks, not once", async () => {
     const clock = standingClock();
-    const machines = await lentSince(["asked-1", "asked-2"], clock, { gateway: ++gateways });
+    const machines = await lentSince(["asked-1", "asked-2"], clock);
     const wrong = refused(429, "TooManyRequests", { retryAfterSeconds: 20 });
     await setFaults(machines.slice(0, 1), { ...wrong, of: PUT, times: 1 });
     expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
@@ -148,7 +137,7 @@ describe("PUTs that fail for a while", () => {
     expect(await askedOf(machines)).toEqual([]);
     // The second one comes 24 s after the failure.
     expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
-    expect(await askedOf(machines)).toEqual(putsOf(machines[1]!.name, 1));
+    expect(await askedOf(machines)).toEqual(putsOf(machines[1].name, 1));
     expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
     expect((await askedOf(machines)).length).toBe(2);
     await expectSound(machines);
@@ -156,17 +145,17 @@ describe("PUTs that fail for a while", () => {
 
   it("is never answered → that machine is answered after its deadline, its neighbour at once", async () => {
     const clock = standingClock();
-    const machines = await lentSince(["hangs-1", "hangs-2"], clock, { gateway: ++gateways });
+    const machines = await lentSince(["hangs-1", "hangs-2"], clock);
     const [hanging, neighbour] = machines;
-    await setFaults([hanging!], { kind: "hangs", of: PUT, times: 1 });
+    await setFaults([hanging], { kind: "hangs", of: PUT, times: 1 });
     clock.shift(BEAT_MS / 2);
     let isAnswered = false;
-    const beating = hanging!.beat().then((frame) => {
+    const beating = hanging.beat().then((frame) => {
       isAnswered = true;
       return frame;
     });
-    await vi.waitFor(async () => expect(await hanging!.asked()).toEqual(putsOf(hanging!.name, 1)));
-    expect(await neighbour!.beat()).toMatchObject({ type: "answer" });
+    await vi.waitFor(async () => expect(await hanging.asked()).toEqual(putsOf(hanging.name, 1)));
+    expect(await neighbour.beat()).toMatchObject({ type: "answer" });
     expect(isAnswered).toBe(false);
     expect(await beating).toMatchObject({ type: "answer" });
     expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
@@ -177,7 +166,7 @@ describe("PUTs that fail for a while", () => {
 
   it("take effect all the same → the next one conflicts, and the machine's object reads the lease", async () => {
     const clock = standingClock();
-    const machine = (await lentSince(["effect"], clock, { gateway: ++gateways }))[0]!;
+    const [machine] = await lentSince(["effect"], clock);
     await setFaults([machine], { kind: "answer lost", of: PUT, times: 1 });
     const before = (await machine.renewals()).length;
     expect(await beatInTurn([machine], clock)).toEqual(["answer"]);
@@ -197,9 +186,8 @@ describe("an apiserver that is away for longer than a lease lasts", () => {
     ["does not answer itself", { kind: "html" }, "apiserver unreachable"],
   ])("it %s → the phase says so, as over HTTP; back → renewed, and lent again", async (_, wrong, phase) => {
     const clock = standingClock();
-    const number = ++gateways;
-    const names = [1, 2, 3].map((at) => `away-${number}-${at}`);
-    const machines = await lentSince(names, clock, { gateway: number });
+    const names = [1, 2, 3].map((at) => slug("away", phase, String(at)));
+    const machines = await lentSince(names, clock);
     await setFaults(machines, wrong);
     const rounds: string[][] = [];
     while (rounds.length < 8) rounds.push(await beatInTurn(machines, clock));
@@ -224,14 +212,14 @@ describe("an apiserver that is away for longer than a lease lasts", () => {
 
 it("one machine's lease alone is refused → its neighbours' leases are in time all the same", async () => {
   const clock = standingClock();
-  const names = Array.from({ length: 12 }, (_, at) => `alone-${at}`);
-  const machines = await lentSince(names, clock, { gateway: ++gateways });
+  const names = ["alone", ...Array.from({ length: 11 }, (_, at) => `alone-not-${at}`)] as const;
+  const machines = await lentSince(names, clock);
   const [alone, ...others] = machines;
-  await setFaults([alone!], { ...refused(403, "Forbidden"), of: PUT });
+  await setFaults([alone], { ...refused(403, "Forbidden"), of: PUT });
   for (let rounds = 0; rounds < 10; rounds++) await beatInTurn(machines, clock);
   for (const machine of others) expect(longestGap(await machine.renewals())).toBeLessThan(LEASE_MS);
-  expect((await alone!.shown()).phase).toBe("apiserver refuses");
-  await setFaults([alone!], "");
+  expect((await alone.shown()).phase).toBe("apiserver refuses");
+  await setFaults([alone], "");
   await beatInTurn(machines, clock);
   await beatInTurn(machines, clock);
   await expectSound(machines);

@@ -1,268 +1,169 @@
-// Machines on sockets of the real Worker: how one gets there, what it and its neighbours do in time, and what the
-// apiserver and an operator see of that. Decides nothing.
+// A machine whose lease is lent to a gateway of its own, by a clock of the test, and what the apiserver has seen of it.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
-import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
-import { parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
-import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { GatewayFrame } from "../../../shared/protocol/frames.ts";
-import { enrolled, kube, operator, requestsAbout, writesAbout } from "../../worker/support/machine.ts";
+import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import type { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
+import { expectNoTimeMovedBack } from "../invariants.ts";
 import {
-  type BeatWish,
-  type OpenSocket,
-  type ReportWish,
-  SocketMachine,
-} from "../../worker/support/socket-machine.ts";
+  type EnrolledMachine,
+  enrolled,
+  kube,
+  operator,
+  requestsAbout,
+  writesAbout,
+} from "../../worker/support/machine.ts";
+import { type OpenSocket, SocketMachine } from "../../worker/support/socket-machine.ts";
 
-export const BEAT_MS = 9600;
+/** A Node's name, of what happens to it. */
+export const slug = (...words: string[]): string =>
+  words
+    .join("-")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-");
+
+/** Between two beats: as late as a machine is with its next report, and a little more. */
+export const BEAT_MS = 9800;
 export const LEASE_MS = 40_000;
 
-export interface PutClock {
-  shift: (byMs: number) => void;
-}
+export const PUT_LEASE = "^PUT /apis/coordination";
+export const GET_LEASE = /^GET \/apis\/coordination/;
 
-/** A clock that stands still but for what it is shifted by: `afterEach(vi.restoreAllMocks)` sets it right. */
-export function standingClock(): PutClock {
-  let nowMs = Date.now();
-  vi.spyOn(Date, "now").mockImplementation(() => nowMs);
-  return { shift: (byMs) => void (nowMs += Math.round(byMs)) };
-}
+export const gatewayOf = (number: number) => env.GATEWAYS.getByName(String(number));
+export const objectOf = (name: string) => env.NODES.getByName(name);
 
-export const nodeObject = (name: string) => env.NODES.getByName(name);
-export const gatewayObject = (number: number) => env.GATEWAYS.getByName(String(number));
-type AnyStub = ReturnType<typeof nodeObject> | ReturnType<typeof gatewayObject>;
+/** Call it before each test: time stands still but for `pass`. */
+export const stopClock = (): void => void vi.useFakeTimers({ toFake: ["Date"] });
+export const startClock = (): void => void vi.useRealTimers();
 
-export const leasePath = (name: string) =>
-  `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
-export const nodePath = (name: string) => `/api/v1/nodes/${name}`;
-export const putsOf = (name: string, count: number) =>
-  Array.from({ length: count }, () => `PUT ${leasePath(name)}`);
+export const pass = (ms: number): void => void vi.setSystemTime(Date.now() + ms);
 
-/** Ends the object where it stands: what is in progress ends, and so do its sockets; no handler of theirs is called. */
-export const crash = (stub: AnyStub): Promise<unknown> =>
-  runInDurableObject(stub as ReturnType<typeof nodeObject>, (_, state) => state.abort("crash")).catch(
-    () => undefined,
-  );
+/** No two tests share one: what one of them breaks is broken for all of its machines. */
+let gateways = 1000;
+export const ownGateway = (): number => ++gateways;
 
-export const evict = (stub: AnyStub) => evictDurableObject(stub as ReturnType<typeof nodeObject>);
-
-/** When its alarm is to ring; null: it is not set. */
-export const alarmOf = (stub: AnyStub): Promise<number | null> =>
-  runInDurableObject(stub as ReturnType<typeof nodeObject>, (_, { storage }) => storage.getAlarm());
-
-/** Alarms that are due so shortly one after the other ring at once here. */
-const AT_ONCE_MS = 250;
-
-/** Time passes, and the alarms of these objects ring when they are due. Returns how often each did. */
-export async function pass(clock: PutClock, ms: number, stubs: readonly AnyStub[]): Promise<number[]> {
-  const untilMs = Date.now() + ms;
-  const rang = stubs.map(() => 0);
-  for (;;) {
-    const alarms = await together(stubs, alarmOf);
-    const nextMs = Math.min(...alarms.map((atMs) => atMs ?? Infinity));
-    if (nextMs > untilMs) break;
-    clock.shift(Math.max(0, Math.min(nextMs + AT_ONCE_MS, untilMs) - Date.now()));
-    const nowMs = Date.now();
-    const ring = async (stub: AnyStub, at: number) => {
-      if ((alarms[at] ?? Infinity) > nowMs) return;
-      rang[at] = (rang[at] ?? 0) + 1;
-      await runDurableObjectAlarm(stub as ReturnType<typeof nodeObject>);
-    };
-    await Promise.all(stubs.map(ring));
-  }
-  clock.shift(Math.max(0, untilMs - Date.now()));
-  return rang;
-}
-
-/** Of each one's object, and of their gateways. */
-export function stubsOf(machines: readonly MachineOnSocket[]): AnyStub[] {
-  const gateways = new Set(machines.map(({ gateway }) => gateway));
-  return [...machines.map(({ name }) => nodeObject(name)), ...[...gateways].map(gatewayObject)];
-}
-
-/** Each says what it has to, at its time; alarms ring when they are due. Returns how often those of the first one's object did. */
-export async function live(
-  machines: readonly MachineOnSocket[],
-  clock: PutClock,
-  ms: number,
-  onSaid: (said: string, machine: MachineOnSocket) => unknown = () => undefined,
-): Promise<number> {
-  const stubs = stubsOf(machines);
-  const untilMs = Date.now() + ms;
-  let rang = 0;
-  while (Date.now() + BEAT_MS <= untilMs) {
-    const [ofFirst = 0] = await pass(clock, BEAT_MS, stubs);
-    rang += ofFirst;
-    await Promise.all(machines.map(async (machine) => onSaid(await machine.say(), machine)));
-  }
-  return rang;
-}
-
-export class MachineOnSocket {
-  readonly name: string;
-  readonly gateway: number;
-  readonly shim: SocketMachine;
-  readonly #facts: Facts | undefined;
-  readonly #vitals: ReportWish["vitals"];
-  socket!: OpenSocket;
-
-  constructor(shim: SocketMachine, { gateway, facts, vitals }: OnSocketWish) {
-    this.name = shim.machine.name;
-    this.gateway = gateway;
-    this.shim = shim;
-    this.#facts = facts;
-    this.#vitals = vitals;
-  }
-
-  #with<Wish extends ReportWish | BeatWish>(wish: Wish): Wish {
-    return {
-      ...(this.#facts && { facts: this.#facts }),
-      ...(this.#vitals && { vitals: this.#vitals }),
-      ...wish,
-    };
-  }
-
-  /** By HTTP. */
-  http(wish: ReportWish = {}) {
-    return this.shim.http(this.#with(wish));
-  }
-
-  /** Over its socket. */
-  report(wish: ReportWish = {}) {
-    return this.socket.report(this.#with(wish));
-  }
-
-  beat(wish: BeatWish = {}): Promise<GatewayFrame | "closed"> {
-    return this.socket.beat(this.#with(wish));
-  }
-
-  /**
-   * As a shim does: a heartbeat where there is a session; a report where there is none, or one is asked for; by HTTP, and
-   * with another socket, where this one is gone. Returns the frame's type, or the phase.
-   */
-  async say(wish: BeatWish = {}): Promise<string> {
-    const told = wish.vitals ? { vitals: wish.vitals } : {};
-    const frame = this.socket.session ? await this.beat(wish) : undefined;
-    if (frame === "closed" || this.socket.closed) {
-      await this.http(told);
-      await this.connect(told);
-      return "connected";
-    }
-    if (frame && frame.type !== "again") return frame.type;
-    const { status, body } = await this.report(told);
-    return "phase" in body ? body.phase : String(status);
-  }
-
-  /** Another socket, with an accepted report. */
-  async connect(wish: ReportWish = {}): Promise<void> {
-    this.socket = await this.shim.connect();
-    expect((await this.report(wish)).status).toBe(200);
-  }
-
-  node(): Promise<Node> {
-    return kube("GET", nodePath(this.name));
-  }
-
-  lease(): Promise<Lease> {
-    return kube<Lease>("GET", leasePath(this.name));
-  }
-
-  /** Of each write of the lease that took effect, in milliseconds since 1970, oldest first. */
-  async renewals(): Promise<number[]> {
-    const writes = await writesAbout(this.name, "Lease");
-    return writes.map(({ object }) => parseMicroTime((object as Lease).spec?.renewTime ?? "") / 1000);
-  }
-
-  /** What the Worker has asked the apiserver about it since the last time. */
-  asked(): Promise<string[]> {
-    return requestsAbout(this.name);
-  }
-
-  /** As an operator sees it. */
-  async shown(): Promise<ShownMachine> {
-    return (await operator<ShownMachine>("GET", `/v1/nodes/${this.name}`)).body;
-  }
-
-  /** The lines of this kind, newest first. */
-  async history(kind: string): Promise<string[]> {
-    const path = `/v1/nodes/${this.name}/history?kind=${kind}&limit=1000`;
-    return (await operator<{ entries: { text: string }[] }>("GET", path)).body.entries.map(
-      ({ text }) => text,
-    );
-  }
-
-  /** The fleet index has been told. */
-  async state(): Promise<string> {
-    await vi.waitFor(async () => expect(await nodeObject(this.name).toldSummary()).not.toBeNull(), {
-      timeout: 60_000,
-      interval: 5,
-    });
-    return (await this.shown()).summary.state;
-  }
-
-  condition(wanted: string): Promise<string | undefined> {
-    return this.node().then(({ status }) => status?.conditions?.find(({ type }) => type === wanted)?.status);
-  }
-}
-
-interface ShownMachine {
-  phase: string;
-  isReady: boolean;
-  transport: string;
-  silentSince: string | null;
-  lastReportAt: string | null;
-  deadlines: { lease: string | null };
-  summary: { state: string };
-}
-
-interface OnSocketWish {
-  /** The number of its gateway: a file has some of its own. */
+export interface OnSocket {
+  name: string;
+  enrolled: EnrolledMachine;
+  machine: SocketMachine;
+  socket: OpenSocket;
   gateway: number;
-  facts?: Facts;
-  vitals?: ReportWish["vitals"];
 }
 
-/** Registered, its events sent, on a socket of this gateway; its lease is lent. */
-export async function onSocket(name: string, clock: PutClock, wish: OnSocketWish): Promise<MachineOnSocket> {
-  const [machine] = await allOnSockets([name], clock, wish);
-  return machine!;
+/** Registered, its first events sent; the path of its socket is known, and nobody has opened it. */
+export async function onHttp(
+  name: string,
+  gateway = ownGateway(),
+  tokenWish: Record<string, unknown> = {},
+): Promise<Omit<OnSocket, "socket">> {
+  const of = await enrolled(name, tokenWish);
+  const machine = new SocketMachine(of);
+  expect(await machine.http()).toMatchObject({ status: 200, answer: { phase: "registered" } });
+  await objectOf(name).assignGateway(gateway);
+  await ringNode(name);
+  pass(BEAT_MS);
+  expect(await machine.http()).toMatchObject({ status: 200, answer: { phase: "registered", ready: true } });
+  return { name, enrolled: of, machine, gateway };
 }
 
-/** So many do what takes seconds on a busy computer: the Worker's deadlines are by the real clock. */
-const TOGETHER = 10;
-
-export async function together<T, R>(all: readonly T[], act: (each: T) => Promise<R>): Promise<R[]> {
-  const done: R[] = [];
-  for (let from = 0; from < all.length; from += TOGETHER)
-    done.push(...(await Promise.all(all.slice(from, from + TOGETHER).map(act))));
-  return done;
+/** Its lease is lent. */
+export async function onSocket(...how: Parameters<typeof onHttp>): Promise<OnSocket> {
+  const known = await onHttp(...how);
+  const socket = await known.machine.connect();
+  pass(BEAT_MS);
+  await lentBy(socket);
+  return { ...known, socket };
 }
 
-/** Each of them. */
-export async function allOnSockets(
-  names: readonly string[],
-  clock: PutClock,
-  wish: OnSocketWish,
-): Promise<MachineOnSocket[]> {
-  const machines = await together(
-    names,
-    async (name) => new MachineOnSocket(new SocketMachine(await enrolled(name)), wish),
+/** By a report, after which heartbeats may follow. */
+export async function lentBy(socket: OpenSocket): Promise<void> {
+  expect(await socket.report()).toMatchObject({
+    status: 200,
+    body: { phase: "registered", ready: true },
+    session: {},
+  });
+}
+
+/** A beat at its time. */
+export function nextBeat(
+  socket: OpenSocket,
+  ...how: Parameters<OpenSocket["beat"]>
+): Promise<GatewayFrame | "closed"> {
+  pass(BEAT_MS);
+  return socket.beat(...how);
+}
+
+export const nodeOf = (name: string): Promise<Node> => kube("GET", `/api/v1/nodes/${name}`);
+
+/** Each renewTime that was written, oldest first. */
+async function renewTimes(name: string): Promise<string[]> {
+  const writes = await writesAbout(name, "Lease");
+  return writes.map(({ object }) => (object as Lease).spec?.renewTime ?? "");
+}
+
+/**
+ * The machine's socket is half-open from now on: the gateway is not told of its end. Returns how frames reach the gateway
+ * by it all the same, as of a process that goes on, or by a network that delivers late.
+ */
+export async function halfOpen(gateway: number, name: string): Promise<(frame: string) => Promise<void>> {
+  const object = gatewayOf(gateway);
+  const [socket] = await runInDurableObject(object, (instance: GatewayObject, state) => {
+    const [open] = state.getWebSockets(name);
+    const told = instance.webSocketClose.bind(instance);
+    instance.webSocketClose = (closed) => (closed === open ? Promise.resolve() : told(closed));
+    return [open];
+  });
+  if (!socket) throw new Error(`${name} has no socket at gateway ${gateway}`);
+  return (frame) =>
+    runInDurableObject(object, (instance: GatewayObject) => instance.webSocketMessage(socket, frame));
+}
+
+/** How often that renews the lease. */
+export async function renewedBy(name: string, doing: () => Promise<unknown>): Promise<number> {
+  const before = await renewTimes(name);
+  await doing();
+  return (await renewTimes(name)).length - before.length;
+}
+
+/** No renewal was late by more than a beat, and no time moved back. */
+export async function expectInTime(name: string): Promise<void> {
+  expectNoTimeMovedBack(await writesAbout(name));
+  const times = (await renewTimes(name)).map((time) => Date.parse(time));
+  const gaps = times.map((atMs, index) => (times[index + 1] ?? Date.now()) - atMs);
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(2 * BEAT_MS);
+}
+
+/** Its memory is gone; the sockets of a gateway stay. What is under way ends before. */
+export const evictGateway = (number: number): Promise<void> => evictDurableObject(gatewayOf(number));
+export const evictNode = (name: string): Promise<void> => evictDurableObject(objectOf(name));
+/** The same where it stands, and with its sockets. */
+export const crashGateway = (number: number): Promise<void> =>
+  runInDurableObject(gatewayOf(number), (_, state) => state.abort("crash")).catch(() => undefined);
+export const ringGateway = (number: number): Promise<boolean> => runDurableObjectAlarm(gatewayOf(number));
+export const ringNode = (name: string): Promise<boolean> => runDurableObjectAlarm(objectOf(name));
+
+/** Until the apiserver was asked this about the machine, since anybody looked. */
+export async function asked(name: string, request: RegExp): Promise<void> {
+  for (const requests: string[] = []; !request.test(requests.join("\n"));) {
+    // vi.waitFor would move the clock.
+    await new Promise((again) => void setTimeout(again, 2));
+    requests.push(...(await requestsAbout(name)));
+  }
+}
+
+export async function shown(name: string): Promise<WholeNode> {
+  const { status, body } = await operator<WholeNode>("GET", `/v1/nodes/${name}`);
+  expect(status).toBe(200);
+  return body;
+}
+
+/** Newest first. */
+export async function historyOf(name: string, kind: string): Promise<string[]> {
+  const { body } = await operator<{ entries: { text: string }[] }>(
+    "GET",
+    `/v1/nodes/${name}/history?kind=${kind}`,
   );
-  const each = (act: (machine: MachineOnSocket) => Promise<unknown>) => together(machines, act);
-  await each(async (machine) => {
-    expect(await machine.http()).toMatchObject({ status: 200, answer: { phase: "registered" } });
-    // Its events are sent, also those that wait for the alarm.
-    await runDurableObjectAlarm(nodeObject(machine.name));
-    await nodeObject(machine.name).assignGateway(wish.gateway);
-  });
-  clock.shift(BEAT_MS);
-  await each(async (machine) => machine.http());
-  clock.shift(1000);
-  await each(async (machine) => {
-    await machine.connect();
-    expect(machine.socket.session, `${machine.name} is lent nothing`).not.toBeNull();
-    await machine.asked();
-  });
-  return machines;
+  return body.entries.map(({ text }) => text);
 }

@@ -9,17 +9,16 @@ import { clusterObject } from "../../../worker/env.ts";
 import { facts, kube } from "../../worker/support/machine.ts";
 import { eventsAbout, putClock } from "../watched.ts";
 import {
-  BEAT_MS,
   leasePath,
   live,
   type MachineOnSocket,
   nodePath,
-  onSocket,
+  lentMachine,
   type PutClock,
   putsOf,
-} from "./on-socket.ts";
+} from "./members.ts";
+import { BEAT_MS } from "./on-socket.ts";
 
-const GATEWAY = 23_000;
 const DEPLOYMENT = { before: env.DEPLOYMENT, watched: "lent" };
 const AGAIN = { type: "again", reason: "lease" };
 
@@ -33,7 +32,7 @@ async function putLease({ name }: MachineOnSocket, by: string, how: (lease: Leas
 describe("a lease that is lent", () => {
   it("is labelled by somebody → back to the machine's object, which renews it over what is there", async () => {
     const clock = putClock();
-    const machine = await onSocket("lease-labelled", clock, { gateway: GATEWAY });
+    const machine = await lentMachine("lease-labelled", clock);
     const labels = { "example.com/shop": "north" };
     await putLease(machine, "kubectl", (lease) => ({ ...lease, metadata: { ...lease.metadata, labels } }));
     clock.shift(BEAT_MS);
@@ -50,7 +49,7 @@ describe("a lease that is lent", () => {
 
   it("is renewed by somebody else → name taken, and nothing is written any more", async () => {
     const clock = putClock();
-    const machine = await onSocket("lease-taken", clock, { gateway: GATEWAY });
+    const machine = await lentMachine("lease-taken", clock);
     clock.shift(BEAT_MS);
     const renewTime = formatMicroTime(Date.now() * 1000);
     await putLease(machine, "kubelet", (lease) => ({ ...lease, spec: { ...lease.spec, renewTime } }));
@@ -65,7 +64,7 @@ describe("a lease that is lent", () => {
 
   it("is deleted → its gateway does not bring it back; the machine's object makes one for our Node", async () => {
     const clock = putClock();
-    const machine = await onSocket("lease-deleted", clock, { gateway: GATEWAY });
+    const machine = await lentMachine("lease-deleted", clock);
     const { metadata: old } = await machine.lease();
     await kube("DELETE", leasePath(machine.name));
     clock.shift(BEAT_MS);
@@ -143,7 +142,10 @@ const CHANGES: Change[] = [
     (machine) =>
       putNode(
         machine,
-        withMetadata(({ labels: { [OWN_LABEL]: _, ...labels } = {} }) => ({ labels })),
+        withMetadata(({ labels }) => {
+          const { [OWN_LABEL]: _, ...left } = labels ?? {};
+          return { labels: left };
+        }),
       ),
     "registered",
   ],
@@ -179,8 +181,7 @@ describe("a Node of a machine whose heartbeats are quiet, and which nobody watch
     const clock = putClock();
     const name = nameOf("quiet-node", what);
     const told = facts(name);
-    const machine = await onSocket(name, clock, {
-      gateway: GATEWAY,
+    const machine = await lentMachine(name, clock, {
       facts: { ...told, settings: { ...told.settings, nodeStatusReportFrequencyMs: 60_000 } },
     });
     await change(machine);
@@ -206,7 +207,7 @@ describe("a Node of a machine whose heartbeats are quiet, and which is watched",
 
   it.each(CHANGES)("%s → noticed at once", async (what, change, phase) => {
     const clock = putClock();
-    const machine = await onSocket(nameOf("watched-node", what), clock, { gateway: GATEWAY });
+    const machine = await lentMachine(nameOf("watched-node", what), clock);
     await eventually(async () =>
       expect((await clusterObject(env).standing(machine.name)).isWatched).toBe(true),
     );

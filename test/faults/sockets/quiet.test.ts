@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
 import { facts } from "../../worker/support/machine.ts";
 import { eventsAbout } from "../watched.ts";
-import { BEAT_MS, onSocket, putsOf, standingClock } from "./on-socket.ts";
+import { lentMachine, putsOf, standingClock } from "./members.ts";
+import { BEAT_MS } from "./on-socket.ts";
 
-const GATEWAY = 21_000;
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
@@ -48,8 +48,7 @@ describe("pressure that begins", () => {
       const clock = standingClock();
       const name = `edge-${signal.replace(".", "-")}`.toLowerCase();
       const told = facts(name);
-      const machine = await onSocket(name, clock, {
-        gateway: GATEWAY,
+      const machine = await lentMachine(name, clock, {
         facts: { ...told, settings: { ...told.settings, evictionHard: HARD } },
         vitals: { signals: WELL },
       });

@@ -211,15 +211,15 @@ describe("objects that cannot be told", () => {
 });
 
 describe("a socket without an accepted report", () => {
-  it("is closed after ten seconds, and its machine is away", () =>
+  it("is closed after ten seconds, and the next one of its machine is taken: the upgrade may be a thief's", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       await made.pass(1000 * GATEWAY_LIMITS.unacceptedSeconds - 1);
       expect(socket.said).toEqual([]);
       await made.pass(1);
       expect(socket.last).toEqual({ type: "closing", reason: "no report", comeBackInMs: AWAY_MS });
-      expect(await made.open("edge-1")).toBe(`sent away ${GATEWAY_LIMITS.awaySeconds}`);
       expect([made.asked, made.members, made.alarmMs]).toEqual([[], [], null]);
+      expect(await made.open("edge-1")).not.toBeTypeOf("string");
     }));
 
   it("likewise where the alarm is late, with its next frame", () =>
