@@ -120,7 +120,9 @@ export class Heartbeats {
     const put = await putLease(renewed, () => order.requests++).catch(() => NO_ANSWER);
     counters.renewal(put.kind);
     if (put.kind === "failed") {
-      this.#suspension.failed(isProbe, nowMs(), put.retryAfterMs);
+      // One that fails again, while others' have succeeded since, fails alone: nobody is to wait for it.
+      if (isProbe || !order.isFailing) this.#suspension.failed(isProbe, nowMs(), put.retryAfterMs);
+      order.isFailing = true;
       // A later PUT over the same version shows what became of this one.
       order.isLeaseInDoubt ||= !put.isAnswered;
       return true;
@@ -129,6 +131,7 @@ export class Heartbeats {
     if (put.kind === "renewed") {
       order.lease = put.lease;
       order.isLeaseInDoubt = false;
+      order.isFailing = false;
       order.renewedMs = beganMs;
     } else order.isLeaseInDoubt = true;
     return put.kind === "renewed";
