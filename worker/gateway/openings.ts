@@ -43,13 +43,14 @@ export class Openings {
   /** `socket` is one of the gateway's by now, and new. */
   async begin(socket: GatewaySocket, opened: OpenedSocket): Promise<void> {
     const { held, alarm } = this.#in;
+    const added = held.add(socket, opened);
     const unaccepted = held
       .open(opened.name)
-      .filter((each) => each.socket !== socket && each.attachment.beatMs === null)
+      .filter((each) => each !== added && each.attachment.beatMs === null)
       .sort((a, b) => a.attachment.openedMs - b.attachment.openedMs);
     const tooMany = Math.max(0, unaccepted.length - GATEWAY_LIMITS.unacceptedOfName + 1);
     for (const oldest of unaccepted.slice(0, tooMany)) this.#endings.hangUp(oldest, "replaced", 0);
-    await alarm.atLatest(acceptedByMs(held.add(socket, opened)));
+    await alarm.atLatest(acceptedByMs(added));
   }
 
   /** Forgets tickets that nobody's check would take any more. */
