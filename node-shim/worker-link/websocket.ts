@@ -126,7 +126,10 @@ function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConne
   socket.pause();
   socket.on("message", (data: Buffer, isBinary) => {
     if (end !== null) return;
-    if (!isBinary) return void listener?.received(data.toString());
+    if (!isBinary) {
+      listener?.received(data.toString());
+      return;
+    }
     over(NOT_TEXT);
     close(CLOSE.unsupported, NOT_TEXT);
   });

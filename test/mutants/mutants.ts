@@ -7,6 +7,7 @@ import { decisionMutants } from "./table/decisions.ts";
 import { enrolmentMutants } from "./table/enrolment.ts";
 import { feedMutants } from "./table/feed.ts";
 import { freshnessMutants } from "./table/freshness.ts";
+import { gatewayMutants } from "./table/gateways.ts";
 import { limitMutants } from "./table/limits.ts";
 import { notificationMutants } from "./table/notifications.ts";
 import { packageMutants } from "./table/packages.ts";
@@ -27,6 +28,7 @@ export const mutants: readonly Mutant[] = [
   ...rightsMutants,
   ...sessionMutants,
   ...feedMutants,
+  ...gatewayMutants,
   ...notificationMutants,
   ...packageMutants,
   ...pageMutants,

@@ -134,6 +134,9 @@ export class Lending {
   async ended(gateway: number, returned: ReturnedOrder | null): Promise<void> {
     const { state, nowMs } = this.#with;
     if (this.#lent()?.gateway !== gateway) return;
+    // It may come late, when the next order is out.
+    const isEarlier = returned !== null && typeof this.#out === "number" && returned.epoch < this.#out;
+    if (isEarlier) return;
     this.#restore(returned);
     state.records.remove("lent");
     this.#out = null;
