@@ -2,11 +2,7 @@
 // was sent away, and none above the gateway's size. That the ticket is good, the Worker has verified.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Endings } from "./endings.ts";
-<<<<<<< HEAD
-import type { HeldWebSocket, HeldSocket, OpenedSocket } from "./sockets.ts";
-=======
 import type { ServerSocket, HeldSocket, OpenedSocket } from "./sockets.ts";
->>>>>>> h-g
 import type { GatewayParts } from "./surroundings.ts";
 
 /** The body of an answer that is no socket. */
@@ -45,11 +41,7 @@ export class Openings {
   }
 
   /** `socket` is one of the gateway's by now, and new. */
-<<<<<<< HEAD
-  async begin(socket: HeldWebSocket, opened: OpenedSocket): Promise<void> {
-=======
   async begin(socket: ServerSocket, opened: OpenedSocket): Promise<void> {
->>>>>>> h-g
     const { held, alarm } = this.#in;
     const added = held.add(socket, opened);
     const unaccepted = held

@@ -7,11 +7,7 @@ import type { Allowance } from "../storage/allowance.ts";
 import type { BeatSession } from "./decide-beat.ts";
 
 /** A WebSocket, as far as a gateway needs it. */
-<<<<<<< HEAD
-export type HeldWebSocket = Pick<
-=======
 export type ServerSocket = Pick<
->>>>>>> h-g
   WebSocket,
   "send" | "close" | "readyState" | "serializeAttachment" | "deserializeAttachment"
 >;
@@ -38,11 +34,7 @@ export interface SocketAttachment extends OpenedSocket {
 
 /** Times are milliseconds since 1970. An eviction loses all but `attachment`. */
 export interface HeldSocket {
-<<<<<<< HEAD
-  readonly socket: HeldWebSocket;
-=======
   readonly socket: ServerSocket;
->>>>>>> h-g
   attachment: SocketAttachment;
   /** When a heartbeat or a report was accepted last. */
   heardMs: number;
@@ -67,15 +59,6 @@ const CLOSED_NORMALLY = 1000;
 const OPEN = 1;
 
 export class HeldSockets {
-<<<<<<< HEAD
-  readonly #open: (name?: string) => HeldWebSocket[];
-  readonly #nowMs: () => number;
-  readonly #wokeMs: number;
-  readonly #known = new Map<HeldWebSocket, HeldSocket>();
-
-  constructor(
-    open: (name?: string) => HeldWebSocket[], // of one machine, or all: typically getWebSockets
-=======
   readonly #open: (name?: string) => ServerSocket[];
   readonly #nowMs: () => number;
   readonly #wokeMs: number;
@@ -83,7 +66,6 @@ export class HeldSockets {
 
   constructor(
     open: (name?: string) => ServerSocket[], // of one machine, or all: typically getWebSockets
->>>>>>> h-g
     nowMs: () => number, // typically Date.now
   ) {
     this.#open = open;
@@ -92,11 +74,7 @@ export class HeldSockets {
   }
 
   /** A new one, which is one of `open` by now. */
-<<<<<<< HEAD
-  add(socket: HeldWebSocket, opened: OpenedSocket): HeldSocket {
-=======
   add(socket: ServerSocket, opened: OpenedSocket): HeldSocket {
->>>>>>> h-g
     const openedMs = this.#nowMs();
     const attachment = { ...opened, openedMs, beatMs: null };
     socket.serializeAttachment(attachment);
@@ -104,11 +82,7 @@ export class HeldSockets {
   }
 
   /** After an eviction its machine has as long as if it had been heard of when this gateway woke. */
-<<<<<<< HEAD
-  of(socket: HeldWebSocket): HeldSocket {
-=======
   of(socket: ServerSocket): HeldSocket {
->>>>>>> h-g
     const known = this.#known.get(socket);
     if (known) return known;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `add` and `accept` wrote
@@ -116,11 +90,7 @@ export class HeldSockets {
     return this.#hold(socket, attachment, this.#wokeMs);
   }
 
-<<<<<<< HEAD
-  #hold(socket: HeldWebSocket, attachment: SocketAttachment, heardMs: number): HeldSocket {
-=======
   #hold(socket: ServerSocket, attachment: SocketAttachment, heardMs: number): HeldSocket {
->>>>>>> h-g
     const held: HeldSocket = {
       socket,
       attachment,
@@ -179,11 +149,7 @@ export class HeldSockets {
   }
 
   /** Also for one that its machine has closed. */
-<<<<<<< HEAD
-  hangUp(socket: HeldWebSocket, reason: string): void {
-=======
   hangUp(socket: ServerSocket, reason: string): void {
->>>>>>> h-g
     try {
       socket.close(CLOSED_NORMALLY, reason);
     } catch {
@@ -192,11 +158,7 @@ export class HeldSockets {
   }
 
   /** The platform has told that it is closed. */
-<<<<<<< HEAD
-  forget(socket: HeldWebSocket): void {
-=======
   forget(socket: ServerSocket): void {
->>>>>>> h-g
     this.#known.delete(socket);
   }
 
