@@ -33,6 +33,8 @@ export interface LoopDependencies {
   random: () => number;
   /** Drops the connection to the Worker, and what is under way on it. */
   reconnect: () => void;
+  /** Gets what is to be called when the Worker wants a report now. Absent: it has no way to say so. */
+  listen?: (asked: () => void) => void;
   log: Log;
   /** Called after each report, before the wait. Never throws. Typically the status file's; absent: nobody asks. */
   reported?: (report: Reported) => void;
@@ -67,6 +69,7 @@ export function startLoop(dependencies: LoopDependencies): Loop {
   const isNews = () => flips.isNews(!isStarting());
   const rests = resting(clock, stop, isNews);
   const noteReady = (isReady: boolean) => void (wasReady ||= isReady);
+  dependencies.listen?.(rests.hurry);
 
   return {
     done: reportUntilStopped(dependencies, flips, rests, noteReady),

@@ -13,7 +13,7 @@ const LAST_REPORT_MS = 600;
 
 export async function reportUntilAsked(
   { gather, settings, shutdownGracePeriodMs, probes, listen }: Machine,
-  worker: Pick<LoopDependencies, "report" | "reconnect" | "log" | "reported">,
+  worker: Pick<LoopDependencies, "report" | "reconnect" | "listen" | "log" | "reported">,
   asked: Promise<void>,
 ): Promise<void> {
   const { log } = worker;

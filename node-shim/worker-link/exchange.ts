@@ -20,6 +20,18 @@ export interface TransportResponse {
 /** Sends one request; rejects when there was no whole answer within the deadline. */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
+/** More than any answer of the protocol. */
+export const MAX_ANSWER_BYTES = 64 * 1024;
+
+/** The longest Retry-After that is honoured: a machine must come back without being restarted. */
+const MAX_RETRY_AFTER_SECONDS = 3600;
+
+/** undefined: there is none, or one that is no number of seconds. */
+export function retryAfterMs(seconds: unknown): number | undefined {
+  const retryAfter = Number(seconds);
+  return retryAfter > 0 ? Math.min(retryAfter, MAX_RETRY_AFTER_SECONDS) * 1000 : undefined;
+}
+
 /** Why there is no answer: the Worker refused, with a problem document, or nothing usable came back. */
 export type RequestFault = (
   { reason: "refused"; problem: Problem } | { reason: "failed"; message: string }
@@ -57,16 +69,25 @@ export async function exchange<Answer>(
   } catch {
     return notRollcall(`HTTP ${response.status} without JSON`, retry);
   }
-  if (response.status >= 200 && response.status < 300) {
+  return outcomeOf(response.status, body, isAnswer, retry);
+}
+
+/** What an answer comes to, whatever brought it. */
+export function outcomeOf<Answer>(
+  status: number,
+  body: unknown,
+  isAnswer: IsAnswer<Answer>,
+  retry: { retryAfterMs?: number },
+): Result<Answer, RequestFault> {
+  if (status >= 200 && status < 300) {
     const answer = body as Partial<Answer> | null;
     return isAnswer(answer) ? success(answer) : notRollcall("an answer of another kind", retry);
   }
   const problem = body as Partial<Problem> | null;
-  if (typeof problem?.reason !== "string")
-    return notRollcall(`HTTP ${response.status} without a reason`, retry);
+  if (typeof problem?.reason !== "string") return notRollcall(`HTTP ${status} without a reason`, retry);
   return failure({
     reason: "refused",
-    problem: { ...(problem as Problem), status: response.status },
+    problem: { ...(problem as Problem), status },
     ...retry,
   });
 }

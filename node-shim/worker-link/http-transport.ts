@@ -1,16 +1,12 @@
 // HTTP to the Worker: node:http(s) over one kept-alive connection, which weighs a fifth less than fetch does. Through a
 // proxy where there is one.
-import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { faultOf } from "../base/fault.ts";
-import type { Transport, TransportRequest, TransportResponse } from "./exchange.ts";
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { agentTo, connectionFault, lateText } from "./agent.ts";
+import { MAX_ANSWER_BYTES, retryAfterMs, type Transport } from "./exchange.ts";
+import type { TransportRequest, TransportResponse } from "./exchange.ts";
 import { DIRECTLY, type Outbound } from "./outbound.ts";
-import { lateProxy, ProxyFault, TunnelAgent } from "./tunnel.ts";
-
-/** More than any answer of the protocol. */
-const MAX_ANSWER_BYTES = 64 * 1024;
-/** The longest Retry-After that is honoured: a machine must come back without being restarted. */
-const MAX_RETRY_AFTER_SECONDS = 3600;
+import { lateProxy } from "./tunnel.ts";
 
 /** `wasIdle`: a kept-alive connection turned out to be closed before anything came back on it. */
 type Attempt = { answer: TransportResponse } | { failed: string; wasIdle: boolean };
@@ -19,14 +15,11 @@ type Attempt = { answer: TransportResponse } | { failed: string; wasIdle: boolea
 export function httpTransport(
   origin: string,
   deadlineMs: number,
-  { proxy, trust }: Outbound = DIRECTLY,
+  outbound: Outbound = DIRECTLY,
 ): { send: Transport; close: () => void } {
   const secure = origin.startsWith("https:");
-  const makeAgent = () => {
-    if (proxy) return new TunnelAgent(proxy, trust, deadlineMs);
-    const kept = { keepAlive: true, maxSockets: 2 };
-    return secure ? new HttpsAgent({ ...kept, ...(trust && { secureContext: trust }) }) : new HttpAgent(kept);
-  };
+  const { proxy } = outbound;
+  const makeAgent = () => agentTo(origin, outbound, deadlineMs);
   let agent = makeAgent();
 
   const attempt = ({ method, path, headers, body }: TransportRequest) =>
@@ -43,7 +36,7 @@ export function httpTransport(
       const failed = (error: Error, wasIdle: boolean) => {
         const late =
           proxy && !request.socket ? lateProxy(proxy, deadlineMs) : new Error(lateText(deadlineMs));
-        resolve({ failed: failureText(signal.aborted ? late : error, proxy), wasIdle });
+        resolve({ failed: connectionFault(signal.aborted ? late : error, proxy), wasIdle });
       };
       const request = start(new URL(path, origin), options, (response) => {
         void readAnswer(response).then(
@@ -70,13 +63,6 @@ export function httpTransport(
   return { send, close };
 }
 
-const lateText = (deadlineMs: number) => `no answer within ${deadlineMs / 1000} s`;
-
-function failureText(error: Error, proxy: Outbound["proxy"]): string {
-  const isOfWorker = proxy && !(error instanceof ProxyFault);
-  return isOfWorker ? `${faultOf(error)} (through the proxy ${proxy.origin})` : faultOf(error);
-}
-
 const isReset = (error: Error) =>
   ["ECONNRESET", "EPIPE"].includes((error as NodeJS.ErrnoException).code ?? "");
 
@@ -92,11 +78,11 @@ function readAnswer(response: IncomingMessage): Promise<TransportResponse> {
     });
     response.on("error", reject);
     response.on("end", () => {
-      const retryAfter = Number(response.headers["retry-after"]);
+      const waitMs = retryAfterMs(response.headers["retry-after"]);
       resolve({
         status: response.statusCode ?? 0,
         body: Buffer.concat(chunks).toString(),
-        ...(retryAfter > 0 ? { retryAfterMs: Math.min(retryAfter, MAX_RETRY_AFTER_SECONDS) * 1000 } : {}),
+        ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
       });
     });
   });

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { SignJWT } from "jose";
 import {
+  type ConnectClaims,
   type EnrolmentClaims,
   JWT_TYPES,
   type NextKeyClaims,
@@ -64,4 +65,11 @@ export function signReport(
   typ: string = JWT_TYPES.report,
 ): Promise<string> {
   return new SignJWT({ ...claims }).setProtectedHeader({ alg: "EdDSA", typ, kid }).sign(key.signing);
+}
+
+/** The upgrade to a socket. It has the public key beside the kid, so that the Worker can verify it without asking anybody. */
+export function signConnect(key: MachineKey, kid: string, claims: ConnectClaims): Promise<string> {
+  return new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: "EdDSA", typ: JWT_TYPES.connect, kid, jwk: key.publicJwk })
+    .sign(key.signing);
 }

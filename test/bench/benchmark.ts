@@ -6,6 +6,8 @@ export interface Benchmark extends Budget {
   lacks?: string;
   /** A long one says how far it is. `minutes` is for what is watched while nothing happens. */
   measure: (progress: Progress, minutes: number) => Promise<Round[]>;
+  /** What else was found, as lines after the table. Several benchmarks may say the same. */
+  details?: () => string;
 }
 
 export type Progress = (message: string) => void;

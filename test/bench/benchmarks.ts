@@ -3,6 +3,7 @@ import { apiserverLeases } from "./apiserver-leases.ts";
 import { apiserverStatus } from "./apiserver-status.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { bundleSize } from "./bundle-size.ts";
+import { costs } from "./cost/costs.ts";
 import { decisionChanged } from "./decision-changed.ts";
 import { decisionUnchanged } from "./decision-unchanged.ts";
 import { enrolmentBenchmarks } from "./enrolment.ts";
@@ -35,6 +36,7 @@ export const benchmarks: readonly Benchmark[] = [
   apiserverLeases,
   apiserverStatus,
   ...heartbeatCosts,
+  ...costs,
   ...nodeWatches,
   ...metricsScrapes,
   ...heartbeatRates,

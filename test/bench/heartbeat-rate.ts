@@ -26,7 +26,7 @@ export async function heartbeatsBeside(
 ): Promise<HeartbeatRounds> {
   const stops: (() => unknown)[] = [];
   const start = async (startWorker: typeof startOurs, prefix: string) => {
-    const kube = await startCountingKube(Date.now, renewed);
+    const kube = await startCountingKube(Date.now, { shortcut: renewed });
     stops.push(kube.stop);
     const worker = await startWorker(kube);
     stops.push(worker.stop);

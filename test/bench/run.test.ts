@@ -103,6 +103,13 @@ test("what this machine lacks the means for → a line, and no failure", async (
   expect(out).toMatch(/\nnot measured: one, other: no browser here\n$/);
 });
 
+test("what else was found → after the table, and once", async () => {
+  const details = () => "found: much\n";
+  const some = ["one", "other"].map((name) => ({ ...within, name, what: name, details }));
+  expect((await run([], some)).out).toMatch(/ ok\nfound: much\n$/);
+  expect((await run([], [{ ...broken, details }])).out).not.toContain("found");
+});
+
 test("on a terminal → says which one is at work, and wipes that", async () => {
   const { err } = await run([], [within, over], true);
   expect(err).toBe("\r\u001B[K1/2 within\r\u001B[K2/2 over\r\u001B[K");

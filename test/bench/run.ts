@@ -29,9 +29,10 @@ export async function runBenchmarks(
     err.write(`bench: ${chosen.error}\n${helpText(benchmarks)}`);
     return 2;
   }
-  const { all, failures, notMeasured } = await measureAll(chosen, err);
+  const { all, details, failures, notMeasured } = await measureAll(chosen, err);
   out.write(tableText(all, out.isTTY === true && !process.env["NO_COLOR"]));
   for (const [why, names] of notMeasured) out.write(`not measured: ${names.join(", ")}: ${why}\n`);
+  for (const text of details) out.write(text);
   if (chosen.jsonFile !== undefined) {
     try {
       writeFileSync(chosen.jsonFile, figuresJson(all));
@@ -47,11 +48,12 @@ export async function runBenchmarks(
 async function measureAll(
   { benchmarks, minutes }: Pick<Choice, "benchmarks" | "minutes">,
   progress: Streams["err"],
-): Promise<{ all: Figures[]; failures: string[]; notMeasured: Map<string, string[]> }> {
+): Promise<{ all: Figures[]; details: Set<string>; failures: string[]; notMeasured: Map<string, string[]> }> {
   const all: Figures[] = [];
+  const details = new Set<string>();
   const failures: string[] = [];
   const notMeasured = new Map<string, string[]>();
-  for (const [index, { measure, lacks, ...budget }] of benchmarks.entries()) {
+  for (const [index, { measure, lacks, details: detailsOf, ...budget }] of benchmarks.entries()) {
     if (lacks !== undefined) {
       notMeasured.set(lacks, [...(notMeasured.get(lacks) ?? []), budget.name]);
       continue;
@@ -63,12 +65,13 @@ async function measureAll(
     say("");
     try {
       all.push(figuresOf(budget, await measure((message) => say(`: ${message}`), minutes)));
+      if (detailsOf) details.add(detailsOf());
     } catch (error) {
       failures.push(`${budget.name}: ${(error as Error).message}`);
     }
   }
   if (progress.isTTY) progress.write("\r\u001B[K");
-  return { all, failures, notMeasured };
+  return { all, details, failures, notMeasured };
 }
 
 /** How long what is steady is watched, unless --minutes says otherwise. */

@@ -12,6 +12,7 @@ import { NOTHING_REMEMBERED, reportedSources } from "../../shared/from-report/re
 import { MACHINE_LABEL } from "../../shared/node/ownership.ts";
 import { draftOf } from "../../shared/node/update-node.ts";
 import { factsSchema } from "../../shared/protocol/facts.ts";
+import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { nodeStatusSetters } from "../../shared/setters/pipeline.ts";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
 
@@ -95,6 +96,18 @@ test("the configuration → every field of it means something", () => {
     evictionHard: { "memory.available": "200Mi" },
     registerWithTaints: [{ key: "example.com/appliance", effect: "NoSchedule" }],
   });
+});
+
+test("the configuration for a metered link → its lease lasts for four reports, and there is no runtime", () => {
+  const { ignored, configuration, inForce } = readConfiguration(join(examples, "low-traffic.yaml"), {});
+  expect(ignored).toEqual([]);
+  expect(reportIntervalMs(configuration)).toBe(300_000);
+  expect(configuration).toMatchObject({
+    nodeStatusUpdateFrequencyMs: 300_000,
+    nodeStatusReportFrequencyMs: 3_600_000,
+    nodeLeaseDurationSeconds: 1200,
+  });
+  expect(inForce.containerRuntimeEndpoint).toBe("");
 });
 
 test.each(readdirSync(join(examples, "daemonsets")))(

@@ -12,6 +12,8 @@ import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
 import { polledChanges } from "../../infra/operator/fleet/fleet-changes.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
+import { countRows, dollarRows, priceRows, trafficRows } from "../bench/cost/cost-text.ts";
+import { recordedCosts } from "../bench/cost/recorded.ts";
 import { DISAGREEMENTS } from "../kubelet/disagreements.ts";
 import { root } from "./markdown.ts";
 
@@ -19,6 +21,7 @@ import { root } from "./markdown.ts";
 const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>>> = {
   "docs/cluster.md": { parts },
   "docs/configuration.md": { fields, flags, disagreements },
+  "docs/costs.md": { dollars, counted, prices: priceRows, traffic },
   "docs/facts.md": { facts },
   "docs/rollcall.md": { commands, commandFlags, explanations },
   "docs/shim.md": { diagnoses },
@@ -106,6 +109,27 @@ function parts(): string[][] {
   ]);
   const head = ["part", "key", "owner", "said by", "somebody removes it", "somebody sets another value"];
   return [[...head, "no longer said"], ...lines];
+}
+
+/** What was measured last (npm run costs), at the prices of today's table. */
+function dollars(): string[][] {
+  return dollarRows(Object.entries(recordedCosts().counted));
+}
+
+/** A column for what each machine adds, and one for what there is once, of each way by which machines report. */
+function counted(): string[][] {
+  const [first = [], ...others] = Object.entries(recordedCosts().counted).map(([name, of]) =>
+    countRows(name, of),
+  );
+  const [head = [], ...rows] = first.map((row, index) => [
+    ...row,
+    ...others.flatMap((other) => other[index]!.slice(1)),
+  ]);
+  return [["an hour", ...head.slice(1)], ...rows];
+}
+
+function traffic(): string[][] {
+  return trafficRows(recordedCosts().traffic);
 }
 
 function diagnoses(): string[][] {

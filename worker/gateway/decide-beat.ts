@@ -1,5 +1,5 @@
 // Decides what becomes of a heartbeat: one step, which the gateway executes. Pure: what the gateway knows is an argument.
-import type { AgainReason, Heartbeat } from "../../shared/protocol/frames.ts";
+import type { AgainReason, HeartbeatFrame } from "../../shared/protocol/frames.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { expanded } from "../../shared/quiet/heartbeat-vitals.ts";
 import { isQuiet } from "../../shared/quiet/quiet.ts";
@@ -40,7 +40,7 @@ export type BeatStep =
   | { kind: "take"; vitals: Vitals; skewMs: number; isRenewal: boolean };
 
 /** First match wins. */
-export function decideBeat(heartbeat: Heartbeat, situation: BeatSituation): BeatStep {
+export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation): BeatStep {
   const { session, nowMs, mayAsk } = situation;
   if (!session) return again("no session");
   const { held } = session;

@@ -1,8 +1,15 @@
-// GET /metrics, for Prometheus: what the fleet index, the registry and the cluster object say of the fleet. No machine's
-// object is woken.
+// GET /metrics, for Prometheus: what the fleet index, the registry, the cluster object and the gateways say of the fleet. No
+// machine's object is woken.
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { VERSION } from "../../shared/version.ts";
-import { clusterObject, fleetIndex, isMachineMetricsOn, registry } from "../env.ts";
+import {
+  clusterObject,
+  type Environment,
+  fleetIndex,
+  gateway,
+  isMachineMetricsOn,
+  registry,
+} from "../env.ts";
 import { isScrapeSecret } from "../identity/operator.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { CONTENT_TYPES, exposition, formatFor } from "../metrics/exposition.ts";
@@ -15,6 +22,8 @@ export const metricsRoute = new Hono<App>();
 
 /** Prometheus waits for ten seconds; the cluster object waits for the apiserver for three. */
 const SOURCES_WITHIN_MS = 5000;
+/** The registry is asked first which gateways there are. */
+const GATEWAYS_WITHIN_MS = SOURCES_WITHIN_MS / 2;
 
 /** Lets those through who have the secret for this route, besides operators. */
 const scraper: MiddlewareHandler<App> = async (c, next) => {
@@ -35,13 +44,33 @@ async function measured({ env }: Context<App>): Promise<Measured[]> {
     said("index", () => fleetIndex(env).metrics(isMachineMetricsOn(env))),
     said("registry", () => registry(env).metrics()),
     said("cluster", () => clusterObject(env).metrics()),
+    saidByGateways(env),
   ]);
   const labels = { version: VERSION, deployment: env.DEPLOYMENT };
   return [{ rollcall_build_info: [{ labels, value: 1 }] }, ...asked.flat()];
 }
 
 async function said(source: string, ask: () => Promise<Measured>): Promise<Measured[]> {
-  const found = await withDeadline<Measured | null>(SOURCES_WITHIN_MS, ask, null).catch(() => null);
-  const up = { rollcall_source_up: [{ labels: { source }, value: found ? 1 : 0 }] };
-  return found ? [up, found] : [up];
+  const found = await inTime(SOURCES_WITHIN_MS, ask);
+  return found ? [up(source, true), found] : [up(source, false)];
 }
+
+/** One source: it is down where one of them does not answer, and what the others say is there. */
+async function saidByGateways(env: Environment): Promise<Measured[]> {
+  const numbers = await inTime(GATEWAYS_WITHIN_MS, async () => registry(env).gatewaysInUse());
+  const asked = (numbers ?? []).map((number) =>
+    inTime(GATEWAYS_WITHIN_MS, async () => gateway(env, number).metrics()),
+  );
+  const found = await Promise.all(asked);
+  const all = found.filter((each) => each !== null);
+  return [up("gateways", numbers !== null && all.length === found.length), ...all];
+}
+
+/** null: there is no answer. */
+function inTime<T>(withinMs: number, ask: () => Promise<T>): Promise<T | null> {
+  return withDeadline<T | null>(withinMs, ask, null).catch(() => null);
+}
+
+const up = (source: string, isUp: boolean): Measured => ({
+  rollcall_source_up: [{ labels: { source }, value: isUp ? 1 : 0 }],
+});

@@ -4,6 +4,8 @@ import type { LeaseHolder, ReturnedOrder, StandingOrder } from "./standing-order
 import type { Report } from "../../shared/protocol/report.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { agreeSession } from "../identity/session-key.ts";
+import { registeredUid } from "../tick/own-node.ts";
+import { touchLease } from "../tick/touch-lease.ts";
 import type { Baton } from "./baton.ts";
 import { lendable } from "./decide-order.ts";
 import type { FreshRequests } from "./fresh-requests.ts";
@@ -12,6 +14,7 @@ import type { Upkeep } from "./upkeep.ts";
 
 /** A gateway that does not answer within this time holds nobody up: its next PUT conflicts. */
 const RECALL_WITHIN_MS = 3000;
+const TOUCH_WITHIN_MS = 2000;
 const ASK_WITHIN_MS = 1000;
 /** A machine whose socket closed is back within minutes: until then it still counts as one with a socket. */
 const TRANSPORT_KEPT_MS = 120_000;
@@ -31,7 +34,7 @@ export interface LendingDependencies {
 }
 
 /** The connection that a report came over. */
-export interface Connection {
+interface Connection {
   gateway: number;
   /** Its X25519 public key. */
   session: string;
@@ -80,7 +83,7 @@ export class Lending {
   }
 
   async #recallFrom(number: number): Promise<void> {
-    const { state, gateway, upkeep, nowMs } = this.#with;
+    const { state, gateway, nowMs } = this.#with;
     const { records } = state;
     const floor = this.#nextEpoch();
     const name = records.get("enrolment")?.name ?? "";
@@ -97,7 +100,17 @@ export class Lending {
     this.#out = null;
     this.#withoutSocketMs = nowMs();
     // The order's next PUT conflicts with this one.
-    if (returned === undefined) await upkeep.touchLease(name);
+    if (returned === undefined) await this.#touchLease(name);
+  }
+
+  /** It has to be done, whatever the machine has left of its requests. */
+  async #touchLease(name: string): Promise<void> {
+    const { state, upkeep, nowMs } = this.#with;
+    const connect = upkeep.connector((what) => {
+      upkeep.spend(what);
+      return true;
+    });
+    await touchLease(connect(TOUCH_WITHIN_MS), name, registeredUid(state.records), nowMs());
   }
 
   /** The same for good: the machine's sockets are closed as well. */
@@ -121,6 +134,9 @@ export class Lending {
   async ended(gateway: number, returned: ReturnedOrder | null): Promise<void> {
     const { state, nowMs } = this.#with;
     if (this.#lent()?.gateway !== gateway) return;
+    // It may come late, when the next order is out.
+    const isEarlier = returned !== null && typeof this.#out === "number" && returned.epoch < this.#out;
+    if (isEarlier) return;
     this.#restore(returned);
     state.records.remove("lent");
     this.#out = null;
@@ -132,6 +148,17 @@ export class Lending {
     const lent = this.#lent();
     if (!lent) return null;
     return (await this.#ask(lent.gateway, (holder, name) => holder.look(name))) ?? null;
+  }
+
+  /** Before it is asked whether the machine is silent: while an order is out, its heartbeats are the gateway's to know of. */
+  async learnContact(): Promise<void> {
+    const out = this.#out;
+    if (!this.#lent() || out === null) return;
+    const held = await this.look();
+    // A report may have taken it back meanwhile.
+    if (this.#out !== out) return;
+    const { upkeep, nowMs } = this.#with;
+    upkeep.noteContact(held ? (heardAtMs(held, nowMs()) ?? held.baton.upkeep.lastReportMs) : undefined);
   }
 
   /** A report came by HTTP: the machine has no socket, or not any more. */
@@ -196,11 +223,11 @@ export class Lending {
     const isKnown = this.#out === null;
     this.#out = null;
     if (!isLast || !isOfThisMachine) {
-      if (!isKnown) upkeep.forgetLease();
+      if (!isKnown) upkeep.forgetLent();
       return;
     }
-    const { baton, lease, renewedAgoMs, heardAgoMs, vitals, samples } = returned;
-    const heardMs = heardAgoMs === null ? undefined : nowMs() - heardAgoMs;
+    const { baton, lease, renewedAgoMs, vitals, samples } = returned;
+    const heardMs = heardAtMs(returned, nowMs());
     const { tick, latest, ...kept } = baton.upkeep;
     upkeep.takeBack(
       {
@@ -228,4 +255,9 @@ export class Lending {
     const asked = () => ask(this.#with.gateway(number), name);
     return withDeadline<T | null>(ASK_WITHIN_MS, asked, null).catch(() => null);
   }
+}
+
+/** When its last heartbeat came, by this clock; undefined: none has. */
+function heardAtMs({ heardAgoMs }: ReturnedOrder, nowMs: number): number | undefined {
+  return heardAgoMs === null ? undefined : nowMs - heardAgoMs;
 }

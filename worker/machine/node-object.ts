@@ -290,7 +290,10 @@ export class NodeObject extends DurableObject<Environment> {
     const name = records.get("enrolment")?.name;
     if (name === undefined) return;
     if (records.get("isLeaving")) return this.#removal.resume(name, () => this.#eraseOnceTold());
-    if (keys.enrolled()) await this.#upkeep.betweenReports(name);
+    if (keys.enrolled()) {
+      await this.#lending.learnContact();
+      await this.#upkeep.betweenReports(name);
+    }
     return this.#teller.finish();
   }
 

@@ -1,5 +1,5 @@
 // A gateway that is evicted has lost its orders, and says so: a full report follows, and no machine's lease is late.
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { requestsAbout, setFault } from "../../worker/support/machine.ts";
 import {
   asked,

@@ -10,7 +10,6 @@ import {
   BEAT_MS,
   evictNode,
   halfOpen,
-  lentBy,
   nextBeat,
   type OnSocket,
   onSocket,

@@ -112,6 +112,36 @@ describe("a suspended machine", () => {
   });
 });
 
+describe("the Worker asks for a report", () => {
+  it("between two → at once, and the next one an interval later", async () => {
+    const { clock, asks, times } = start();
+    await clock.pass(3000);
+    await asks();
+    await clock.pass(9600);
+    expect(times()).toEqual([0, 3000, 12_600]);
+  });
+
+  it("during one → right after it", async () => {
+    const { clock, asks, times, hold } = start();
+    await clock.pass(1000);
+    const answer = hold();
+    await clock.pass(8600);
+    await asks();
+    await clock.pass(500);
+    await answer();
+    expect(times()).toEqual([0, 9600, 10_100]);
+  });
+
+  it("while it backs off → at once, though not before Retry-After", async () => {
+    const { clock, asks, times } = start({ answers: [failed("busy", 5000), ok()], random: 0 });
+    await asks();
+    await clock.pass(4999);
+    expect(times()).toEqual([0]);
+    await clock.pass(1);
+    expect(times()).toEqual([0, 5000]);
+  });
+});
+
 describe("what it says", () => {
   it("the same again → nothing; a change → one line; back again → one line", async () => {
     const { clock, lines } = start({ answers: [ok(), ok(), failed("no answer"), failed("no answer"), ok()] });

@@ -51,6 +51,7 @@ export function machineWithLoop(situation: Situation = {}) {
   let vitals: Vitals = situation.vitals ?? { signals: ROOMY };
   let runtime: Facts["runtime"] = null;
   let reconnects = 0;
+  let ask = () => {};
   let holding: Promise<void> | null = null;
   let underWay = 0;
   const dependencies: LoopDependencies = {
@@ -68,6 +69,7 @@ export function machineWithLoop(situation: Situation = {}) {
     stop: stop.signal,
     random: () => random,
     reconnect: () => reconnects++,
+    listen: (asked) => void (ask = asked),
     log: (level, message) => lines.push(`${level} ${message}`),
   };
   const loop: Loop = startLoop(dependencies);
@@ -84,6 +86,11 @@ export function machineWithLoop(situation: Situation = {}) {
     is: (now: Vitals, hasRuntime = false) => {
       vitals = now;
       runtime = hasRuntime ? { name: "containerd", version: "2.1.0" } : null;
+    },
+    /** The Worker wants a report now. */
+    asks: async () => {
+      ask();
+      await settle();
     },
     /** Something looked, and saw this. */
     sees: async (seen: Seen) => {

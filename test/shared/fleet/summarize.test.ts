@@ -25,6 +25,7 @@ const known = (more: Partial<KnownMachine> = {}): KnownMachine => ({
   withheld: "",
   address: "",
   process: "",
+  transport: "http",
   key: { thumbprint: "t", token: "token", pinnedAtMs: SINCE_MS, isUsed: true },
   ...more,
 });

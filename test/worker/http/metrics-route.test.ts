@@ -60,7 +60,7 @@ describe("who may ask", () => {
 });
 
 describe("the answer", () => {
-  it("is OpenMetrics, and has what all three sources say", async () => {
+  it("is OpenMetrics, and has what all sources say", async () => {
     const { headers, text } = await ask();
     expect([headers.get("content-type"), headers.get("cache-control")]).toEqual([
       "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -72,6 +72,7 @@ describe("the answer", () => {
       'rollcall_source_up{source="index"}': 1,
       'rollcall_source_up{source="registry"}': 1,
       'rollcall_source_up{source="cluster"}': 1,
+      'rollcall_source_up{source="gateways"}': 1,
       'rollcall_machines{state="ready"}': 1,
       'rollcall_machines{state="silent"}': 1,
       'rollcall_machines{state="pending"}': 0,
@@ -115,15 +116,33 @@ describe("the answer", () => {
 
 describe("a source that does not answer → is down, and what it would have said is absent", () => {
   const fails = { getByName: () => ({ metrics: () => Promise.reject(new Error("overloaded")) }) };
-  test.each<[source: string, binding: string, absent: string]>([
-    ["index", "INDEX", "rollcall_machine_state"],
-    ["registry", "REGISTRY", "rollcall_refusals"],
-    ["cluster", "CLUSTER", "rollcall_cluster_reachable"],
-  ])("%s", async (source, binding, absent) => {
+  test.each<[source: string, binding: string, absent: string, down: number]>([
+    ["index", "INDEX", "rollcall_machine_state", 1],
+    ["registry, which knows the gateways", "REGISTRY", "rollcall_refusals", 2],
+    ["cluster", "CLUSTER", "rollcall_cluster_reachable", 1],
+  ])("%s", async (source, binding, absent, down) => {
     const { status, text } = await ask({ [binding]: fails });
     expect(status).toBe(200);
-    expect(text).toContain(`rollcall_source_up{source="${source}"} 0\n`);
-    expect(text.match(/^rollcall_source_up.* 1$/gm)).toHaveLength(2);
+    expect(text).toContain(`rollcall_source_up{source="${source.split(",")[0]}"} 0\n`);
+    expect(text.match(/^rollcall_source_up.* 1$/gm)).toHaveLength(4 - down);
     expect(text).not.toContain(absent);
+  });
+
+  test("one gateway of three → the gateways are down, and what the others say is there", async () => {
+    const registry = { gatewaysInUse: () => Promise.resolve([1, 2, 3]), metrics: () => Promise.resolve({}) };
+    const sayingOf = (number: string) =>
+      number === "2"
+        ? Promise.reject(new Error("overloaded"))
+        : Promise.resolve({ rollcall_gateway_machines: [{ labels: { gateway: number }, value: 500 }] });
+    const { text } = await ask({
+      REGISTRY: { getByName: () => registry },
+      GATEWAYS: { getByName: (number: string) => ({ metrics: () => sayingOf(number) }) },
+    });
+    expect(samplesOf(text)).toMatchObject({
+      'rollcall_source_up{source="gateways"}': 0,
+      'rollcall_gateway_machines{gateway="1"}': 500,
+      'rollcall_gateway_machines{gateway="3"}': 500,
+    });
+    expect(text).not.toContain('gateway="2"');
   });
 });

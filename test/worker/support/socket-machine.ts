@@ -223,7 +223,7 @@ export class OpenSocket {
     const frame = await this.next();
     if (frame === "closed" || frame.type !== "report-answer")
       throw new Error(`no answer to a report: ${JSON.stringify(frame)}`);
-    this.#of.took(frame.body as ReportAnswer);
+    this.#of.took(frame.body);
     this.session = frame.session ? await this.#agreed(frame.session) : null;
     return frame;
   }

@@ -1,0 +1,190 @@
+// The way of a machine's reports to its Worker: a socket where there is one, else HTTP. Opens the socket that the Worker
+// offers, beside the reports and without delaying them; link-state.ts decides when.
+import type { ReportAnswer } from "../../shared/protocol/answers.ts";
+import type { Log } from "../base/log.ts";
+import type { TransportChoice } from "../machine/transport.ts";
+import {
+  afterAcceptance,
+  afterDrop,
+  afterLoss,
+  afterOffer,
+  afterOpening,
+  isSocketWanted,
+  type LinkState,
+  NO_SOCKET,
+  type SocketLoss,
+  whenDue,
+} from "./link-state.ts";
+import type { ReportLink } from "./reporter.ts";
+import type { GatewaySocket } from "./socket-transport.ts";
+import { openSocket, type Upgrading } from "./upgrade.ts";
+
+export interface LinkOptions extends Upgrading {
+  /** --transport */
+  choice: TransportChoice;
+  /** Typically Math.random. */
+  random: () => number;
+  log: Log;
+  /** Called once reports go over a socket: the connection of HTTP is not needed meanwhile. */
+  dropHttp: () => void;
+  /** Called when what is in use has changed, or when a socket is tried again. */
+  changed: (transport: TransportInUse) => void;
+}
+
+export interface TransportInUse {
+  via: "socket" | "http";
+  choice: TransportChoice;
+  /** Why there is no socket; null: nothing is wrong. */
+  fault: string | null;
+  /** A socket is tried again then at the earliest, in milliseconds; null: with what the Worker answers next. */
+  againInMs: number | null;
+}
+
+/** Asks the Worker to offer a socket. */
+const WANTED = { "rollcall-transport": "socket" };
+
+export class Link implements ReportLink {
+  readonly #options: LinkOptions;
+  #state: LinkState = NO_SOCKET;
+  #socket: GatewaySocket | null = null;
+  /** The socket's, from its upgrade on: what another one says does not count. */
+  #attempt: AbortController | null = null;
+  #asked: () => void = () => undefined;
+  #disarm: () => void = () => undefined;
+  #isOver = false;
+  #shown = "";
+  #logged = describe({ via: "http", fault: null });
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#show();
+  }
+
+  /** `asked` is called when the Worker wants a report now. Only the last listener counts. */
+  listen(asked: () => void): void {
+    this.#asked = asked;
+  }
+
+  /** Of a report by HTTP. */
+  headers(): Record<string, string> {
+    return this.#mayOpen() && isSocketWanted(this.#state, this.#nowMs()) ? WANTED : {};
+  }
+
+  /** Call it with each answer to a report by HTTP. */
+  offered(offer: ReportAnswer["socket"]): void {
+    if (!this.#mayOpen()) return;
+    const usable = isUsable(offer, this.#options.machine.origin) ? offer : undefined;
+    this.#to(afterOffer(this.#state, usable, this.#nowMs(), this.#options.random()));
+  }
+
+  /** null: reports go by HTTP. */
+  socket(): GatewaySocket | null {
+    return this.#socket;
+  }
+
+  /** The connection may be stuck: the next report goes by HTTP, and its answer offers another socket. */
+  drop(): void {
+    this.#socket?.drop();
+    this.#forget();
+    this.#to(afterDrop(this.#state));
+  }
+
+  isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Nothing is opened or sent afterwards. */
+  close(): void {
+    this.#isOver = true;
+    this.#disarm();
+    this.#socket?.close();
+    this.#forget();
+  }
+
+  async #open(path: string): Promise<void> {
+    const attempt = new AbortController();
+    this.#attempt = attempt;
+    const isMine = () => this.#attempt === attempt;
+    const listener = {
+      asked: () => this.#asked(),
+      accepted: (comeBackWithinMs: number) => {
+        if (!isMine()) return;
+        this.#to(afterAcceptance(this.#state, comeBackWithinMs));
+        this.#options.dropHttp();
+      },
+      ended: (end: SocketLoss) => void (isMine() && this.#lose(end)),
+    };
+    const opened = await openSocket(this.#options, path, listener, attempt.signal);
+    if (!isMine()) return opened.ok ? opened.value.close() : undefined;
+    if (!opened.ok) {
+      const { why, retryAfterMs } = opened.error;
+      return this.#lose({ why, comeBackInMs: retryAfterMs, isPlanned: false });
+    }
+    this.#socket = opened.value;
+    this.#to(afterOpening(this.#state, this.#nowMs()));
+    // A socket without an accepted report does not live for long.
+    this.#asked();
+  }
+
+  #lose(loss: SocketLoss): void {
+    this.#forget();
+    this.#to(afterLoss(this.#state, loss, this.#nowMs(), this.#options.random()));
+  }
+
+  #forget(): void {
+    this.#attempt?.abort();
+    this.#attempt = null;
+    this.#socket = null;
+  }
+
+  #to(state: LinkState): void {
+    this.#state = state;
+    this.#disarm();
+    if (state.due !== null) {
+      const inMs = Math.max(0, state.due.atMs - this.#nowMs());
+      this.#disarm = this.#options.clock.timer(inMs, () => this.#due());
+    }
+    this.#show();
+  }
+
+  #due(): void {
+    const path = this.#state.due?.path ?? "";
+    this.#to(whenDue(this.#state, this.#nowMs()));
+    if (this.#state.socket === "opening") void this.#open(path);
+  }
+
+  #show(): void {
+    const { choice, log, changed } = this.#options;
+    const { socket, fault, notBeforeMs } = this.#state;
+    const via = socket === "accepted" ? "socket" : "http";
+    const text = describe({ via, fault });
+    const shown = `${text} ${notBeforeMs}`;
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    const leftMs = notBeforeMs - this.#nowMs();
+    changed({ via, choice, fault, againInMs: via === "http" && leftMs > 0 ? leftMs : null });
+    if (text === this.#logged) return;
+    this.#logged = text;
+    log(choice === "socket" && fault !== null ? "warn" : "info", text);
+  }
+
+  #mayOpen(): boolean {
+    return !this.#isOver && this.#options.choice !== "http";
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.nowMs();
+  }
+}
+
+function describe({ via, fault }: Pick<TransportInUse, "via" | "fault">): string {
+  if (via === "socket") return "reports go over a socket";
+  return `reports go by HTTP${fault === null ? "" : `; no socket: ${fault}`}`;
+}
+
+/** The signature that opens a socket goes to the Worker alone, whatever an answer says. */
+function isUsable(offer: Partial<NonNullable<ReportAnswer["socket"]>> | undefined, origin: string): boolean {
+  const { path, withinMs = -1 } = offer ?? {};
+  if (typeof path !== "string" || !(withinMs >= 0)) return false;
+  return path.startsWith("/") && URL.canParse(path, origin) && new URL(path, origin).origin === origin;
+}

@@ -1,0 +1,84 @@
+// The session of a socket: the secret that this machine shares with its gateway, and heartbeats signed with it. Its keys
+// are made for one socket and are never stored.
+import {
+  createHmac,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  hkdfSync,
+  type KeyObject,
+} from "node:crypto";
+import {
+  type GatewayFrame,
+  type HeartbeatFrame,
+  heartbeatText,
+  sessionInfo,
+} from "../../shared/protocol/frames.ts";
+
+/** The X25519 keys of one socket. */
+export interface SessionKeys {
+  /** base64url */
+  publicKey: string;
+  privateKey: KeyObject;
+}
+
+/** What the Worker offers with its answer to a report. */
+type OfferedSession = NonNullable<Extract<GatewayFrame, { type: "report-answer" }>["session"]>;
+
+/** Of a heartbeat all but what the session adds. */
+export type Beat = Omit<HeartbeatFrame, "type" | "n">;
+
+export interface SocketSession {
+  /** The next heartbeat's frame. */
+  heartbeat: (beat: Beat) => string;
+  /** True where the answer is to the last heartbeat, whose next one is made over its nonce. */
+  answered: (answer: { n: number; nonce: string }) => boolean;
+}
+
+const KEY_BYTES = 32;
+/** HEARTBEAT_MAC_LENGTH characters. */
+const MAC_BYTES = 16;
+
+export function makeSessionKeys(): SessionKeys {
+  const { publicKey, privateKey } = generateKeyPairSync("x25519");
+  return { publicKey: publicKey.export({ format: "jwk" }).x ?? "", privateKey };
+}
+
+/** null: what is offered is no key. */
+export function startSession(name: string, keys: SessionKeys, offered: OfferedSession): SocketSession | null {
+  const hmacKey = sharedKey(name, keys, offered.key);
+  if (hmacKey === null) return null;
+  let { nonce } = offered;
+  let n = 0;
+  return {
+    heartbeat({ at, available, remainingSeconds }) {
+      n++;
+      const heartbeat: HeartbeatFrame = {
+        type: "heartbeat",
+        n,
+        at,
+        available,
+        ...(remainingSeconds && { remainingSeconds }),
+      };
+      const payload = JSON.stringify(heartbeat);
+      const mac = createHmac("sha256", hmacKey).update(heartbeatText(nonce, payload)).digest();
+      return `${payload}\n${mac.toString("base64url", 0, MAC_BYTES)}`;
+    },
+    answered(answer) {
+      if (answer.n !== n) return false;
+      nonce = answer.nonce;
+      return true;
+    },
+  };
+}
+
+function sharedKey(name: string, { publicKey, privateKey }: SessionKeys, workerKey: string): Buffer | null {
+  try {
+    const worker = createPublicKey({ key: { kty: "OKP", crv: "X25519", x: workerKey }, format: "jwk" });
+    const secret = diffieHellman({ privateKey, publicKey: worker });
+    return Buffer.from(hkdfSync("sha256", secret, "", sessionInfo(name, publicKey, workerKey), KEY_BYTES));
+  } catch {
+    // No point of the curve, or one that makes every secret the same.
+    return null;
+  }
+}

@@ -1,0 +1,93 @@
+// Opens a socket to this machine's gateway, and says in plain words why there is none. Repeats nothing.
+import type { Problem } from "../../shared/protocol/answers.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+import type { Clock } from "../base/clock.ts";
+import { openWebSocket, type UpgradeFault } from "./websocket.ts";
+import { agentTo, connectionFault, lateText } from "./agent.ts";
+import { MAX_ANSWER_BYTES, retryAfterMs } from "./exchange.ts";
+import type { Outbound } from "./outbound.ts";
+import type { EnrolledMachine } from "./requests.ts";
+import { makeSessionKeys } from "./session.ts";
+import { signConnect } from "./sign.ts";
+import { GatewaySocket, type SocketListener } from "./socket-transport.ts";
+
+export interface Upgrading {
+  machine: EnrolledMachine;
+  outbound: Outbound;
+  /** Of the upgrade, and of each frame that is answered. */
+  deadlineMs: number;
+  clock: Clock;
+}
+
+export interface UpgradeRefusal {
+  why: string;
+  /** The problem's, where it is the Worker that has answered. */
+  reason: string | null;
+  /** The Worker's or a proxy's Retry-After; 0: there is none. */
+  retryAfterMs: number;
+}
+
+/** `path`: as the Worker named it, with its ticket. Never rejects. */
+export async function openSocket(
+  { machine, outbound, deadlineMs, clock }: Upgrading,
+  path: string,
+  listener: SocketListener,
+  signal: AbortSignal,
+): Promise<Result<GatewaySocket, UpgradeRefusal>> {
+  const { name, origin, key, kid } = machine;
+  const keys = makeSessionKeys();
+  const url = new URL(path, origin);
+  const claims = {
+    sub: name,
+    aud: origin,
+    method: "GET",
+    path: url.pathname,
+    session: keys.publicKey,
+  } as const;
+  const agent = agentTo(origin, outbound, deadlineMs);
+  const opened = await openWebSocket({
+    url,
+    headers: { authorization: `Bearer ${await signConnect(key, kid, claims)}` },
+    agent,
+    deadlineMs,
+    signal,
+    maxBytes: MAX_ANSWER_BYTES,
+  });
+  // It lets go of a connection that is a WebSocket.
+  agent.destroy();
+  if (!opened.ok) return failure(refusalOf(opened.error, outbound, deadlineMs));
+  return success(new GatewaySocket(opened.value, { name, keys, clock, deadlineMs }, listener));
+}
+
+const BLOCKED = "a proxy on the way does not pass WebSockets on";
+
+/** What the Worker answers, by its reason. */
+const REFUSALS = new Map([
+  ["upgrade-required", `${BLOCKED}: it takes the upgrade out of the request`],
+  ["try-another", "its gateway has no room: the next answer names another one"],
+  ["rate-limited", "the Worker asks this machine to wait"],
+]);
+
+function refusalOf(fault: UpgradeFault, { proxy }: Outbound, deadlineMs: number): UpgradeRefusal {
+  const refusal = (why: string) => ({ why, reason: null, retryAfterMs: 0 });
+  if (fault.reason === "late")
+    return refusal(`${lateText(deadlineMs)} to the upgrade: a proxy on the way may hold it back`);
+  if (fault.reason === "failed") return refusal(`the upgrade failed: ${connectionFault(fault.error, proxy)}`);
+  const { status, body, headers } = fault;
+  const retry = { retryAfterMs: retryAfterMs(headers["retry-after"]) ?? 0 };
+  const problem = problemOf(body);
+  if (problem === null) return { ...refusal(`${BLOCKED}: it answers HTTP ${status}`), ...retry };
+  const { reason, title } = problem;
+  return { why: REFUSALS.get(reason) ?? `the Worker refuses it: ${title} (${reason})`, reason, ...retry };
+}
+
+/** null: not the Worker's answer. */
+function problemOf(body: string): Pick<Problem, "reason" | "title"> | null {
+  try {
+    const problem = JSON.parse(body) as Partial<Problem> | null;
+    const { reason, title } = problem ?? {};
+    return typeof reason === "string" && typeof title === "string" ? { reason, title } : null;
+  } catch {
+    return null;
+  }
+}

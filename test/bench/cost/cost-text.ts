@@ -1,0 +1,123 @@
+// What was measured of costs and traffic, as tables: for a terminal of 80 columns, and for docs/costs.md. Measures nothing.
+import {
+  billOf,
+  type CountedTransport,
+  linearUsage,
+  MONTH_HOURS,
+  shareOf,
+  sumOf,
+  type Used,
+} from "./bill.ts";
+import { type CostRecord, FLEETS, LARGE, SMALL, type Traffic } from "./measure-costs.ts";
+import { PRICES, PRICES_OF } from "./prices.ts";
+
+type Rows = string[][];
+
+/** `4.25`, `0.149`, `0.0082`: three digits, and none below a hundred-thousandth. */
+export function dollarsText(dollars: number): string {
+  if (dollars === 0) return "0";
+  if (dollars < 0.000005) return "<0.00001";
+  const places = Math.min(5, Math.max(2, 2 - Math.floor(Math.log10(dollars))));
+  return dollars.toFixed(places);
+}
+
+/** Per machine and month, by fleet; the sum at the end. Lines that are of none are left out. */
+export function dollarRows(transports: readonly [name: string, counted: CountedTransport][]): Rows {
+  const fleets = transports.flatMap(([name, counted]) =>
+    FLEETS.map((machines) => ({ name, machines, bill: billOf(counted, machines) })),
+  );
+  const lines = (fleets[0]?.bill ?? []).map(({ what }, index) => [
+    what,
+    ...fleets.map(({ bill }) => dollarsText(bill[index]?.dollars ?? 0)),
+  ]);
+  const heads = fleets.map(({ name, machines }) => `${name}, ${machines.toLocaleString("en")}`);
+  const sums = fleets.map(({ bill }) => dollarsText(sumOf(bill)));
+  const isThere = (row: string[]) => row.slice(1).some((text) => text !== "0");
+  return [["machines", ...heads], ...lines.filter(isThere), ["in all", ...sums]];
+}
+
+const COUNTED: [used: Used, what: string][] = [
+  ["workerRequests", "Worker requests"],
+  ["objectRequests", "requests to objects"],
+  ["alarmsRung", "alarms that ring"],
+  ["messages", "messages of sockets"],
+  ["awakeSeconds", "seconds awake"],
+  ["rowsWritten", "rows written"],
+  ["alarmsSet", "alarms that are set"],
+  ["rowsRead", "rows read"],
+  ["logLines", "lines of the log"],
+  ["storedBytes", "bytes stored"],
+  ["subrequests", "requests to the apiserver (not billed)"],
+];
+
+/** In an hour: what each machine adds, and what there is once, however many there are. */
+export function countRows(name: string, counted: CountedTransport): Rows {
+  const kinds = Object.entries(linearUsage(counted));
+  const rows = COUNTED.map(([used, what]) => {
+    const each = kinds.reduce((sum, [, usage]) => sum + usage.each[used], 0);
+    const shared = kinds.filter(([kind]) => shareOf(kind) !== "machines");
+    const once = shared.reduce((sum, [, { fixed }]) => sum + fixed[used], 0);
+    return [what, countText(each), countText(once)];
+  });
+  return [[`${name}, an hour`, "each machine", "once"], ...rows];
+}
+
+function countText(count: number): string {
+  return count >= 100 ? Math.round(count).toLocaleString("en") : String(Number(count.toPrecision(3)));
+}
+
+export function trafficRows(traffic: readonly Traffic[]): Rows {
+  const rows = traffic.map(({ transport, profile, hours, wire, start }) => {
+    const aMonth = (bytes: number) => `${Number(megabytesIn(bytes, hours).toPrecision(3))} MB`;
+    const all = wire.bytes + wire.headerBytes;
+    const begin = `${Math.round((start.bytes + start.headerBytes) / 1000)} KB`;
+    return [`${transport}, ${profile}`, ...[wire.bytes, wire.headerBytes, all].map(aMonth), begin];
+  });
+  return [["a month", "TLS", "TCP, IP", "in all", "start"], ...rows];
+}
+
+/** Both ways, all headers included. */
+export function megabytesAMonth({ wire, hours }: Traffic): number {
+  return megabytesIn(wire.bytes + wire.headerBytes, hours);
+}
+
+function megabytesIn(bytes: number, hours: number): number {
+  return (bytes * MONTH_HOURS) / hours / 1e6;
+}
+
+export function priceRows(): Rows {
+  const rows = Object.values(PRICES).map(({ what, dollars, forWhat, included, source }) => {
+    const price = dollars < 0.01 ? String(dollars) : dollars.toFixed(2);
+    return [what, `$${price} for ${forWhat}`, included, source];
+  });
+  return [["what", `price on ${PRICES_OF}`, "a plan includes", "page"], ...rows];
+}
+
+/** Of what is printed, and what is not counted but computed, or left out. */
+const CAVEATS = `Computed, not counted: all fleets, from those of ${SMALL} and of ${LARGE} machines; CPU,
+as all of workerd's per heartbeat under load; headers of TCP and IP. Left out:
+what is done once a day, operators and their pages, what the platform adds to an
+answer over HTTP (some hundred bytes), storage that grows, name resolution.`;
+
+export function costText({ counted, traffic }: CostRecord): string {
+  const transports = Object.entries(counted);
+  const blocks = [
+    `Dollars per machine and month of 30.4 days: heartbeats every 10 s, an apiserver
+that takes 50 ms, prices of ${PRICES_OF} without what a plan includes`,
+    ...transports.map((each) => columns(dollarRows([each]))),
+    `Counted in hours of ${SMALL} and of ${LARGE} machines`,
+    ...transports.map(([name, of]) => columns(countRows(name, of))),
+    "Between a machine and the Worker, both ways",
+    columns(trafficRows(traffic)),
+    CAVEATS,
+  ];
+  return `\n${blocks.join("\n\n")}\n`;
+}
+
+/** The first column from the left, the others from the right. */
+function columns(rows: Rows): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const cell = (text: string, column: number) =>
+    column === 0 ? text.padEnd(widths[0] ?? 0) : text.padStart(widths[column] ?? 0);
+  return rows.map((row) => row.map(cell).join("  ").trimEnd()).join("\n");
+}

@@ -1,0 +1,130 @@
+// Measures all that the bill and the traffic of machines are made of. docs/costs.md says what was found when it was recorded
+// last (record.ts).
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Progress } from "../benchmark.ts";
+import { startCountingKube } from "../counting-kube.ts";
+import { renewed, startLoad } from "../heartbeat-load.ts";
+import { machineFacts } from "../machine.ts";
+import { median } from "../rounds.ts";
+import { ROOT, startBenchWorker } from "../workerd.ts";
+import type { CountedFleet, CountedTransport } from "./bill.ts";
+import { type FleetHours, fleetHours } from "./fleet-hours.ts";
+import { DEFAULT_PROFILE, PROFILES } from "./profiles.ts";
+import { TRANSPORTS } from "./transports.ts";
+import type { CostTransport } from "./transport.ts";
+import type { WireCount } from "./wire.ts";
+
+/** The rarest thing that a machine does by itself: once an hour its object's alarm rings. */
+const HOURS = 1;
+export const SMALL = 1;
+export const LARGE = 5;
+/** As wrangler.toml has it. */
+const GATEWAY_SIZE = 500;
+/** How long gateways of many machines are measured: heartbeats overlap in each half minute alike. */
+const GATEWAY_TIMES = { firstMs: 30_000, hours: 1 / 120 };
+/** Fleets whose bill is printed. */
+export const FLEETS = [1, 100, 10_000] as const;
+
+export interface Traffic {
+  transport: string;
+  profile: string;
+  hours: number;
+  beats: number;
+  wire: WireCount;
+  /** For the enrolment and the first report. */
+  start: WireCount;
+}
+
+export interface CostRecord {
+  /** By the name of the transport. */
+  counted: Record<string, CountedTransport>;
+  traffic: Traffic[];
+}
+
+export async function measureCosts(progress: Progress): Promise<CostRecord> {
+  const record: CostRecord = { counted: {}, traffic: [] };
+  const cpuMs = await cpuOfHeartbeat(progress);
+  for (const transport of TRANSPORTS) {
+    const { name } = transport;
+    const count = (machines: number) =>
+      fleetHours({ transport, machines, hours: HOURS, facts: machineFacts() }, progress);
+    const [small, large] = [await count(SMALL), await count(LARGE)];
+    const fleets = { small: fleetOf(small), large: fleetOf(large) };
+    const gatewayAwake = await awakeOfGateways(transport, small, progress);
+    const counted = { ...fleets, gatewaySize: GATEWAY_SIZE, hasInvocationLogs: hasInvocationLogs(), cpuMs };
+    record.counted[name] = { ...counted, ...(gatewayAwake && { gatewayAwake }) };
+    record.traffic.push(trafficOf(name, DEFAULT_PROFILE, small));
+    for (const { name: profile, facts, hours, cutAfterMs } of PROFILES) {
+      const fleet = await fleetHours({ transport, machines: 1, hours, facts: facts(), cutAfterMs }, progress);
+      record.traffic.push(trafficOf(name, profile, fleet));
+    }
+  }
+  return record;
+}
+
+/**
+ * For how much of the time a gateway is awake that holds so many machines: their heartbeats overlap, and what overlaps is
+ * billed once, so that it is not what one machine takes times their number.
+ */
+async function awakeOfGateways(
+  transport: CostTransport,
+  small: FleetHours,
+  progress: Progress,
+): Promise<CountedTransport["gatewayAwake"]> {
+  const { gateway } = transport;
+  if (gateway === undefined) return undefined;
+  const awakeIn = ({ counts, hours }: FleetHours) =>
+    (counts.objects[gateway]?.awakeMs ?? 0) / (hours * 3600_000);
+  const awake: Record<number, number> = { [SMALL]: awakeIn(small) };
+  for (const fleet of FLEETS) {
+    const machines = fleet / Math.ceil(fleet / GATEWAY_SIZE);
+    const wish = { transport, machines, facts: machineFacts(), ...GATEWAY_TIMES };
+    awake[machines] ??= awakeIn(await fleetHours(wish, progress));
+  }
+  return awake;
+}
+
+const trafficOf = (
+  transport: string,
+  profile: string,
+  { hours, beats, wire, start }: FleetHours,
+): Traffic => ({
+  transport,
+  profile,
+  hours,
+  beats,
+  wire,
+  start,
+});
+
+const fleetOf = ({ machines, hours, counts }: FleetHours): CountedFleet => ({ machines, hours, counts });
+
+/** CPU of all of workerd per heartbeat under load, the objects' and the kernel's included: the Worker's own is less. */
+async function cpuOfHeartbeat(progress: Progress): Promise<number> {
+  const kube = await startCountingKube(Date.now, { shortcut: renewed });
+  const worker = await startBenchWorker(kube, "m-*");
+  const load = await startLoad(worker, "m", progress);
+  try {
+    const rounds: number[] = [];
+    for (let round = 1 - WARM_UP_ROUNDS; round <= ROUNDS; round++) {
+      progress(round < 1 ? "warming up" : `CPU, round ${round} of ${ROUNDS}`);
+      const { cpuMicroseconds } = await load.round(REPORTS_EACH);
+      if (round >= 1) rounds.push(cpuMicroseconds);
+    }
+    return median(rounds) / 1000;
+  } finally {
+    load.stop();
+    await worker.stop();
+    await kube.stop();
+  }
+}
+
+const WARM_UP_ROUNDS = 12;
+const ROUNDS = 11;
+const REPORTS_EACH = 4;
+
+/** The platform's default, unless wrangler.toml says otherwise. */
+function hasInvocationLogs(): boolean {
+  return !/^invocation_logs = false$/m.test(readFileSync(join(ROOT, "wrangler.toml"), "utf8"));
+}

@@ -1,0 +1,103 @@
+// What the platform takes for what: the public prices of Cloudflare's Workers Paid plan, in dollars, before taxes. The one
+// place where they stand. They were read in copies of the pages below on the day of PRICES_OF.
+
+export const PRICES_OF = "2026-11-23";
+
+const WORKERS = "https://developers.cloudflare.com/workers/platform/pricing/";
+const OBJECTS = "https://developers.cloudflare.com/durable-objects/platform/pricing/";
+const LOGS = "https://developers.cloudflare.com/workers/observability/logs/workers-logs/#pricing";
+
+interface Price {
+  /** What is billed, and how it is counted. */
+  what: string;
+  dollars: number;
+  /** For so many; and in words. */
+  per: number;
+  forWhat: string;
+  /** What a plan of $5 a month has of it. Not applied: other Workers of the account may use it up. */
+  included: string;
+  source: string;
+}
+
+export const PRICES = {
+  workerRequest: {
+    what: "requests to the Worker, upgrades to sockets and cron included; not those that it makes itself",
+    dollars: 0.3,
+    per: 1e6,
+    forWhat: "a million",
+    included: "10 million",
+    source: WORKERS,
+  },
+  workerCpuMs: {
+    what: "CPU of the Worker; of objects it is not billed",
+    dollars: 0.02,
+    per: 1e6,
+    forWhat: "a million ms",
+    included: "30 million ms",
+    source: WORKERS,
+  },
+  objectRequest: {
+    what: "requests to an object: each call of a method, each upgrade, each alarm that rings",
+    dollars: 0.15,
+    per: 1e6,
+    forWhat: "a million",
+    included: "1 million",
+    source: OBJECTS,
+  },
+  message: {
+    what: "messages that come by a socket: twenty are one request to an object; those that go out are free",
+    dollars: 0.15,
+    per: 20e6,
+    forWhat: "20 million",
+    included: "with the requests",
+    source: OBJECTS,
+  },
+  awakeSecond: {
+    what: "time in which something is in progress in an object: $12.50 for a million GB-s, at 0.128 GB whatever it uses",
+    dollars: 12.5 * 0.128,
+    per: 1e6,
+    forWhat: "a million s",
+    included: "400,000 GB-s, 3.1 million s",
+    source: OBJECTS,
+  },
+  rowRead: {
+    what: "rows read",
+    dollars: 0.001,
+    per: 1e6,
+    forWhat: "a million",
+    included: "25 billion",
+    source: OBJECTS,
+  },
+  rowWritten: {
+    what: "rows written, and each alarm that is set",
+    dollars: 1,
+    per: 1e6,
+    forWhat: "a million",
+    included: "50 million",
+    source: OBJECTS,
+  },
+  storedByteMonth: {
+    what: "storage of objects, for a month",
+    dollars: 0.2,
+    per: 1e9,
+    forWhat: "a GB",
+    included: "5 GB",
+    source: OBJECTS,
+  },
+  /** The page announces other prices from 2026-12-01 on, and did not name them. */
+  logEvent: {
+    what: "lines of Workers Logs: what is logged, and one for each invocation where that is on",
+    dollars: 0.6,
+    per: 1e6,
+    forWhat: "a million",
+    included: "20 million",
+    source: LOGS,
+  },
+} as const satisfies Record<string, Price>;
+
+export type Billable = keyof typeof PRICES;
+
+export function dollarsOf(billable: Billable, count: number): number {
+  const { dollars, per } = PRICES[billable];
+  return (count * dollars) / per;
+}

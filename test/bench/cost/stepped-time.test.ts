@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { steppedTime } from "./stepped-time.ts";
+
+test("a clock stands still until it goes on, and never goes back", () => {
+  const time = steppedTime(1000);
+  expect(time.nowMs()).toBe(1000);
+  time.goTo(1500);
+  expect(time.nowMs()).toBe(1500);
+  time.goTo(1200);
+  expect(time.nowMs()).toBe(1500);
+});
+
+test("timers run once, in their order, at the step that passes them; one that was ended does not", () => {
+  const time = steppedTime(0);
+  const rung: string[] = [];
+  for (const [name, delayMs] of Object.entries({ late: 30, early: 10, later: 31 }))
+    time.after(delayMs, () => rung.push(name));
+  time.after(20, () => rung.push("ended"))();
+  expect(time.nextMs()).toBe(10);
+  time.goTo(30);
+  expect(rung).toEqual(["early", "late"]);
+  expect(time.nextMs()).toBe(31);
+  time.goTo(31);
+  expect(rung).toEqual(["early", "late", "later"]);
+  expect(time.nextMs()).toBe(Number.POSITIVE_INFINITY);
+});
+
+test("what is periodic runs once in a step that is long enough, however long that is", () => {
+  const time = steppedTime(0);
+  let runs = 0;
+  const end = time.every(10, () => runs++);
+  time.goTo(9);
+  expect(runs).toBe(0);
+  time.goTo(95);
+  expect(runs).toBe(1);
+  end();
+  time.goTo(500);
+  expect(runs).toBe(1);
+});

@@ -1,0 +1,5 @@
+// The ways by which machines report, in the order of the output.
+import { httpMachines } from "./http-machines.ts";
+import type { CostTransport } from "./transport.ts";
+
+export const TRANSPORTS: readonly CostTransport[] = [httpMachines];

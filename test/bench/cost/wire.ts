@@ -1,0 +1,117 @@
+// What stands between machines and the Worker: TLS as on the internet, and a relay that counts the bytes of it. What carries
+// them, the headers of TCP and IP, nobody sees on loopback: they are computed.
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import { generate } from "selfsigned";
+
+export interface WireCount {
+  /** Both ways, TLS included. */
+  bytes: number;
+  /** Of TCP and IP, computed. */
+  headerBytes: number;
+  connections: number;
+}
+
+export interface Wire {
+  /** `https://…`: the origin of the Worker, as machines know it. */
+  origin: string;
+  /** PEM of the authority that vouches for it. */
+  authority: string;
+  /** Has what comes go to this port from now on. */
+  leadTo: (port: number) => void;
+  /** Since the last time. */
+  take: () => WireCount;
+  /** Ends the connections over which nothing went for longer. */
+  cutIdle: (afterMs: number) => void;
+  stop: () => void;
+}
+
+const HOST = "127.0.0.1";
+/** What a segment carries on an Ethernet, and its headers: IPv4, TCP, timestamps. */
+export const SEGMENT = { payloadBytes: 1448, headerBytes: 52 } as const;
+/** A connection opens with three segments and ends with four that carry nothing. */
+const HANDSHAKE_SEGMENTS = 7;
+
+/** The segments of so many bytes in one direction, and the acknowledgements of them: one for two. */
+export function segmentsOf(bytes: number): number {
+  const carrying = Math.ceil(bytes / SEGMENT.payloadBytes);
+  return carrying + Math.ceil(carrying / 2);
+}
+
+/** `nowMs`: the clock by which connections are idle. */
+export async function startWire(nowMs: () => number): Promise<Wire> {
+  let workerPort = 0;
+  const { private: key, cert } = await generate([{ name: "commonName", value: "worker.test" }], {
+    keyType: "ec",
+    extensions: [
+      { name: "basicConstraints", cA: true },
+      { name: "subjectAltName", altNames: [{ type: 7, ip: HOST }] },
+    ],
+  });
+  const sockets = new Set<Socket>();
+  const opened = (socket: Socket): Socket => {
+    sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+    return socket.once("close", () => sockets.delete(socket));
+  };
+  const join = (from: Socket, port: number, onData: (direction: string, bytes: number) => void) => {
+    const to = opened(connect(port, HOST));
+    opened(from);
+    from.setNoDelay();
+    to.setNoDelay();
+    from.on("data", ({ length }: Buffer) => onData("up", length));
+    to.on("data", ({ length }: Buffer) => onData("down", length));
+    from.once("close", () => to.destroy());
+    from.pipe(to).pipe(from);
+  };
+  let count: WireCount = { bytes: 0, headerBytes: 0, connections: 0 };
+  const carried = (segments: number) => void (count.headerBytes += segments * SEGMENT.headerBytes);
+
+  /** What goes one way without an answer in between is one flight: its segments are full but for the last. */
+  const counter = () => {
+    let flight = { direction: "", bytes: 0 };
+    carried(HANDSHAKE_SEGMENTS);
+    count.connections++;
+    return (direction: string, bytes: number) => {
+      const before = flight.direction === direction ? flight.bytes : 0;
+      flight = { direction, bytes: before + bytes };
+      count.bytes += bytes;
+      carried(segmentsOf(flight.bytes) - segmentsOf(before));
+    };
+  };
+  const ended = createTlsServer({ key, cert }, (socket) => join(socket, workerPort, () => undefined));
+  const tlsPort = await listen(ended);
+  /** When something went over each connection last. */
+  const usedMs = new Map<Socket, number>();
+  const relay = createServer((socket) => {
+    const counted = counter();
+    usedMs.set(socket, nowMs());
+    socket.once("close", () => usedMs.delete(socket));
+    join(socket, tlsPort, (direction, bytes) => {
+      usedMs.set(socket, nowMs());
+      counted(direction, bytes);
+    });
+  });
+  return {
+    origin: `https://${HOST}:${await listen(relay)}`,
+    authority: cert,
+    leadTo: (port) => void (workerPort = port),
+    take: () => {
+      const taken = count;
+      count = { bytes: 0, headerBytes: 0, connections: 0 };
+      return taken;
+    },
+    cutIdle: (afterMs) => {
+      for (const [socket, atMs] of usedMs) if (nowMs() - atMs > afterMs) socket.destroy();
+    },
+    stop: () => {
+      for (const server of [relay, ended]) server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => void server.listen(0, HOST, resolve));
+  return (server.address() as AddressInfo).port;
+}

@@ -1,0 +1,68 @@
+// A machine whose reports go by its link, by a clock that is the test's: reporter, link and HTTP, and what they say.
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import type { TransportChoice } from "../../../node-shim/machine/transport.ts";
+import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
+import { Link, type TransportInUse } from "../../../node-shim/worker-link/link.ts";
+import { DIRECTLY, type Outbound } from "../../../node-shim/worker-link/outbound.ts";
+import { reporter } from "../../../node-shim/worker-link/reporter.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import { fakeClock } from "../base/fake-clock.ts";
+
+export const FACTS = { platform: { os: "linux", architecture: "amd64" } } as Facts;
+export const vitals = (available: number): Vitals => ({ signals: { "memory.available": [available, 1000] } });
+
+export interface LinkSituation {
+  choice?: TransportChoice;
+  random?: number;
+  outbound?: Outbound;
+  /** The Worker's, where it is not at http://127.0.0.1. */
+  origin?: string;
+  /** Of the upgrade, by the clock on the wall. */
+  deadlineMs?: number;
+}
+
+export type LinkedMachine = Awaited<ReturnType<typeof linkedMachine>>;
+
+/** `report` reports once; `asked`: how often the Worker or a new socket has asked for that. */
+export async function linkedMachine(
+  worker: { port: number },
+  { choice = "auto", random = 0, ...more }: LinkSituation = {},
+) {
+  const { outbound = DIRECTLY, origin = `http://127.0.0.1:${worker.port}`, deadlineMs = 9000 } = more;
+  const clock = fakeClock();
+  const lines: string[] = [];
+  const seen: TransportInUse[] = [];
+  const key = await makeMachineKey();
+  const own = { name: "edge-1", origin, key, kid: `1.${key.thumbprint}.e.m` };
+  const { send, close } = httpTransport(origin, 9000, outbound);
+  let asked = 0;
+  const link = new Link({
+    machine: own,
+    outbound,
+    deadlineMs,
+    clock,
+    choice,
+    random: () => random,
+    log: (level, message) => lines.push(`${level} ${message}`),
+    dropHttp: close,
+    changed: (transport) => seen.push(transport),
+  });
+  link.listen(() => asked++);
+  const machineTime = () => "2026-01-01T00:00:00.000Z";
+  const report = reporter({ ...own, link, startId: "start", send, machineTime, nowMs: clock.nowMs });
+  return {
+    clock,
+    link,
+    lines,
+    seen,
+    reportNow: report,
+    asked: () => asked,
+    report: (amount = 100, facts = FACTS) => report(facts, vitals(amount)),
+    reportVitals: (vitals: Vitals) => report(FACTS, vitals),
+    close: () => {
+      link.close();
+      close();
+    },
+  };
+}

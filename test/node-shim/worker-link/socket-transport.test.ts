@@ -1,0 +1,289 @@
+// One socket: what goes over it and what comes of each frame, by a connection and a clock that are the test's.
+import { beforeEach, describe, expect, it, test } from "vitest";
+import { makeSessionKeys } from "../../../node-shim/worker-link/session.ts";
+import { GatewaySocket, type SocketEnd } from "../../../node-shim/worker-link/socket-transport.ts";
+import type { ConnectionListener } from "../../../node-shim/worker-link/websocket.ts";
+import type { GatewayFrame, HeartbeatFrame } from "../../../shared/protocol/frames.ts";
+import { LIMITS } from "../../../shared/protocol/limits.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import { fakeClock, settle } from "../base/fake-clock.ts";
+
+const DEADLINE_MS = 9000;
+const VITALS: Vitals = { signals: { "memory.available": [100, 200] } };
+const OTHER: Vitals = { signals: { "memory.available": [90, 200] } };
+const REPORT = { token: "token", body: "{}", vitals: VITALS };
+const KEY = makeSessionKeys().publicKey;
+const ACCEPTED = {
+  type: "report-answer",
+  status: 200,
+  body: {} as never,
+  session: { key: KEY, nonce: "n".repeat(22) },
+  comeBackWithinMs: 30_000,
+} as const satisfies GatewayFrame;
+
+/** A socket on a connection of the test's; `events`: what happened on either side, in order. */
+function socketOnTest() {
+  const clock = fakeClock();
+  const events: string[] = [];
+  const sent: string[] = [];
+  const ends: SocketEnd[] = [];
+  let listener: ConnectionListener | undefined;
+  const connection = {
+    listen: (listens: ConnectionListener) => void (listener = listens),
+    send: (text: string) => sent.push(text),
+    close: () => void events.push("closed"),
+    terminate: () => void events.push("terminated"),
+  };
+  const socket = new GatewaySocket(
+    connection,
+    { name: "edge-1", keys: makeSessionKeys(), clock, deadlineMs: DEADLINE_MS },
+    {
+      asked: () => events.push("asked"),
+      accepted: (ms) => events.push(`accepted ${ms}`),
+      ended: (end) => {
+        events.push("ended");
+        ends.push(end);
+      },
+    },
+  );
+  const receives = (frame: unknown) =>
+    listener?.received(typeof frame === "string" ? frame : JSON.stringify(frame));
+  const beats = () =>
+    sent
+      .filter((text) => text.includes("\n"))
+      .map((text) => JSON.parse(text.split("\n")[0] ?? "") as HeartbeatFrame);
+  return {
+    socket,
+    clock,
+    events,
+    sent,
+    ends,
+    receives,
+    beats,
+    isLost: (why: string) => listener?.ended(why),
+  };
+}
+
+let test_: ReturnType<typeof socketOnTest>;
+beforeEach(() => {
+  test_ = socketOnTest();
+});
+
+async function withSession() {
+  const { socket, receives, events } = test_;
+  const answer = socket.report(REPORT);
+  receives(ACCEPTED);
+  await answer;
+  events.length = 0;
+  return test_;
+}
+
+describe("a report", () => {
+  it("goes as a frame, and its answer comes back; accepted is said once", async () => {
+    const { socket, sent, receives, events } = test_;
+    const answer = socket.report(REPORT);
+    expect(sent).toEqual(['{"type":"report","token":"token","body":"{}"}']);
+    receives(ACCEPTED);
+    expect(await answer).toEqual(ACCEPTED);
+    expect(events).toEqual(["accepted 30000"]);
+  });
+
+  it("refused → its answer comes back, the socket stays, and no heartbeat follows", async () => {
+    const { socket, receives, events } = test_;
+    const answer = socket.report(REPORT);
+    receives({ ...ACCEPTED, status: 409, body: { reason: "ticket-stale" } });
+    expect(await answer).toMatchObject({ status: 409 });
+    expect(await socket.heartbeat(OTHER, 0)).toBeNull();
+    expect(events).toEqual([]);
+  });
+
+  it("in a frame of the most bytes → sent; one more → not, and the socket stays", async () => {
+    const { socket, sent, receives, events } = test_;
+    const around = JSON.stringify({ type: "report", token: "token", body: "" }).length;
+    const body = "é".repeat(1000) + "x".repeat(LIMITS.bodyBytes - around - 2000);
+    const answer = socket.report({ ...REPORT, body });
+    expect(Buffer.byteLength(sent[0] ?? "")).toBe(LIMITS.bodyBytes);
+    receives(ACCEPTED);
+    await answer;
+    expect(await socket.report({ ...REPORT, body: `${body}x` })).toBeNull();
+    expect(sent).toHaveLength(1);
+    expect(events).toEqual(["accepted 30000"]);
+    // The report goes by HTTP, which ends what was lent.
+    expect(await socket.heartbeat(OTHER, 0)).toBeNull();
+  });
+
+  it("no answer within the deadline → given up, without a word", async () => {
+    const { socket, clock, events, ends } = test_;
+    const answer = socket.report(REPORT);
+    await clock.pass(DEADLINE_MS - 1);
+    expect(events).toEqual([]);
+    await clock.pass(1);
+    expect(await answer).toBeNull();
+    expect(events.filter((event) => event !== "closed")).toEqual(["terminated", "ended"]);
+    expect(ends).toEqual([{ why: "no answer within 9 s", comeBackInMs: 0, isPlanned: false }]);
+    expect(await socket.report(REPORT)).toBeNull();
+  });
+
+  it("the connection ends meanwhile → no answer, at once", async () => {
+    const { socket, isLost, ends } = test_;
+    const answer = socket.report(REPORT);
+    isLost("it was closed (1012)");
+    expect(await answer).toBeNull();
+    expect(ends).toEqual([{ why: "it was closed (1012)", comeBackInMs: 0, isPlanned: false }]);
+  });
+});
+
+describe("a heartbeat", () => {
+  it("has the amounts alone; its answer says when the next one is due, and that one counts on", async () => {
+    const { socket, receives, beats } = await withSession();
+    const first = socket.heartbeat(OTHER, 1_767_225_600_000);
+    receives({ type: "answer", n: 1, nonce: "m".repeat(22), nextInMs: 9500 });
+    expect(await first).toBe(9500);
+    void socket.heartbeat(VITALS, 1_767_225_609_500);
+    expect(beats()).toEqual([
+      { type: "heartbeat", n: 1, at: 1_767_225_600_000, available: [90, null, null, null, null, null] },
+      { type: "heartbeat", n: 2, at: 1_767_225_609_500, available: [100, null, null, null, null, null] },
+    ]);
+  });
+
+  it("at most 220 bytes, with every signal of a large machine", async () => {
+    const { socket, sent, receives } = test_;
+    const amount = 10 ** 13;
+    const vitals: Vitals = {
+      signals: {
+        "memory.available": [amount, amount],
+        "nodefs.available": [amount, amount],
+        "nodefs.inodesFree": [10 ** 9, 10 ** 9],
+        "imagefs.available": [amount, amount],
+        "imagefs.inodesFree": [10 ** 9, 10 ** 9],
+        "pid.available": [4_000_000, 4_194_304],
+      },
+    };
+    const answer = socket.report({ ...REPORT, vitals });
+    receives(ACCEPTED);
+    await answer;
+    void socket.heartbeat(vitals, Date.UTC(2026, 0, 1));
+    expect(Buffer.byteLength(sent[1] ?? "")).toBeLessThanOrEqual(220);
+  });
+
+  test.each<[string, Vitals]>([
+    ["an error has come", { ...VITALS, errors: { network: ["no CNI"] } }],
+    ["a shutdown has begun", { ...VITALS, shuttingDown: true }],
+    ["a signal is missing", { signals: {} }],
+    ["a capacity is another one", { signals: { "memory.available": [100, 300] } }],
+  ])("%s → none is sent: a report is needed", async (_, vitals) => {
+    const { socket, beats } = await withSession();
+    expect(await socket.heartbeat(vitals, 0)).toBeNull();
+    expect(beats()).toEqual([]);
+  });
+
+  it("before any report, and where nothing was lent → none is sent", async () => {
+    const { socket, receives, sent } = test_;
+    expect(await socket.heartbeat(VITALS, 0)).toBeNull();
+    const answer = socket.report(REPORT);
+    receives({ ...ACCEPTED, session: undefined });
+    await answer;
+    expect(await socket.heartbeat(VITALS, 0)).toBeNull();
+    expect(sent).toHaveLength(1);
+  });
+
+  it("again → a report is needed, and no heartbeat goes before one is accepted", async () => {
+    const { socket, receives, beats, ends } = await withSession();
+    const beat = socket.heartbeat(OTHER, 0);
+    receives({ type: "again", reason: "not quiet" });
+    expect(await beat).toBeNull();
+    expect(await socket.heartbeat(OTHER, 0)).toBeNull();
+    expect(beats()).toHaveLength(1);
+    expect(ends).toEqual([]);
+  });
+
+  it("an answer to another heartbeat → passed over, until the deadline ends the socket", async () => {
+    const { socket, receives, clock, ends } = await withSession();
+    const beat = socket.heartbeat(OTHER, 0);
+    for (const n of [0, 2]) receives({ type: "answer", n, nonce: "x".repeat(22), nextInMs: 1 });
+    await settle();
+    expect(ends).toEqual([]);
+    await clock.pass(DEADLINE_MS);
+    expect(await beat).toBeNull();
+    expect(ends).toMatchObject([{ why: "no answer within 9 s" }]);
+  });
+});
+
+describe("what the gateway says by itself", () => {
+  it("report-now → asked, and a heartbeat is no report; even where a report is under way", async () => {
+    const { socket, receives, events } = await withSession();
+    receives({ type: "report-now" });
+    expect(events).toEqual(["asked"]);
+    expect(await socket.heartbeat(OTHER, 0)).toBeNull();
+    const answer = socket.report(REPORT);
+    receives({ type: "report-now" });
+    receives(ACCEPTED);
+    await answer;
+    expect(await socket.heartbeat(OTHER, 0)).toBeNull();
+    expect(events).toEqual(["asked", "asked", "accepted 30000"]);
+  });
+
+  test.each<[frame: object, end: SocketEnd]>([
+    [
+      { type: "closing", reason: "too often", comeBackInMs: 600_000 },
+      { why: "the gateway has closed it: frames came too often", comeBackInMs: 600_000, isPlanned: false },
+    ],
+    [
+      { type: "closing", reason: "moved", comeBackInMs: 0 },
+      {
+        why: "the gateway has closed it: another gateway is this machine's now",
+        comeBackInMs: 0,
+        isPlanned: true,
+      },
+    ],
+    [{ type: "left" }, { why: "this machine has left, or was forgotten", comeBackInMs: 0, isPlanned: false }],
+  ])("%j → the end, and what is under way has no answer", async (frame, end) => {
+    const { socket, receives, events, ends } = await withSession();
+    const beat = socket.heartbeat(OTHER, 0);
+    receives(frame);
+    expect(await beat).toBeNull();
+    expect(events).toEqual(["closed", "ended"]);
+    expect(ends).toEqual([end]);
+  });
+
+  test.each<[string, unknown]>([
+    ["no JSON", "{"],
+    ["null", "null"],
+    ["a number", "7"],
+    ["no type", {}],
+    ["a wait of more than an hour", { type: "answer", n: 1, nonce: "n", nextInMs: 3_600_001 }],
+    ["a wait below nothing", { type: "closing", reason: "moved", comeBackInMs: -1 }],
+    ["a reason that is none", { type: "again", reason: "because" }],
+    ["an answer without a status", { ...ACCEPTED, status: undefined }],
+  ])("%s → the end", async (_, frame) => {
+    const { receives, ends } = await withSession();
+    receives(frame);
+    expect(ends).toMatchObject([{ why: expect.stringMatching(/^the gateway sent a frame /) as string }]);
+  });
+
+  test.each<[string, unknown]>([
+    ["a frame of a later Worker", { type: "news" }],
+    ["of an Object's own name", { type: "constructor" }],
+    ["an answer that nobody waits for", { type: "answer", n: 1, nonce: "n", nextInMs: 1 }],
+    ["a report's answer that nobody waits for", ACCEPTED],
+  ])("%s → passed over", async (_, frame) => {
+    const { receives, events } = await withSession();
+    receives(frame);
+    expect(events).toEqual([]);
+  });
+});
+
+test("closed or dropped by this side → nobody is told, and what is under way has no answer", async () => {
+  for (const [how, said] of [
+    ["close", "closed"],
+    ["drop", "terminated"],
+  ] as const) {
+    test_ = socketOnTest();
+    const { socket, events, isLost } = await withSession();
+    const beat = socket.heartbeat(OTHER, 0);
+    socket[how]();
+    isLost("the connection was closed");
+    expect(await beat).toBeNull();
+    expect(events).toEqual([said]);
+  }
+});

@@ -1,0 +1,240 @@
+// A WebSocket to a server, and to what is none.
+import { createServer, type IncomingMessage } from "node:http";
+import { Agent } from "node:http";
+import { createServer as createTcpServer, type Socket } from "node:net";
+import { afterEach, describe, expect, it, test } from "vitest";
+import { WebSocketServer, type WebSocket as ServerSocket } from "ws";
+import {
+  openWebSocket,
+  type UpgradeFault,
+  type WebSocketConnection,
+} from "../../../node-shim/worker-link/websocket.ts";
+import { eventually } from "../base/eventually.ts";
+import { listening } from "./connect-proxy.ts";
+
+const MAX_BYTES = 1000;
+let closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.toReversed()) close();
+  closing = [];
+});
+
+/** A server of ws, and what it got. */
+async function server() {
+  const wss = new WebSocketServer({ noServer: true, perMessageDeflate: true });
+  const http = createServer();
+  const upgrades: IncomingMessage[] = [];
+  const sockets: ServerSocket[] = [];
+  const got: string[] = [];
+  const ends: [code: number, reason: string][] = [];
+  http.on("upgrade", (request, socket, head) =>
+    wss.handleUpgrade(request, socket, head, (socket, request) => {
+      upgrades.push(request);
+      sockets.push(socket);
+      socket.on("message", (data: Buffer) => got.push(data.toString()));
+      socket.on("pong", (data: Buffer) => got.push(`pong ${data.toString()}`));
+      socket.on("close", (code: number, reason: Buffer) => ends.push([code, reason.toString()]));
+    }),
+  );
+  const { port, close } = await listening(http);
+  closing.push(close);
+  return { port, upgrades, sockets, got, ends };
+}
+
+/** What listens on a port, as plain as that. */
+async function plain(onData: (socket: Socket, head: string) => void): Promise<number> {
+  const { port, close } = await listening(
+    createTcpServer((socket) => socket.on("data", (data) => onData(socket, data.toString()))),
+  );
+  closing.push(close);
+  return port;
+}
+
+function open(port: number, { deadlineMs = 10_000, signal = new AbortController().signal } = {}) {
+  const agent = new Agent({ keepAlive: true });
+  closing.push(() => agent.destroy());
+  const url = new URL(`http://127.0.0.1:${port}/v1/x?t=1`);
+  const headers = { authorization: "Bearer token" };
+  return openWebSocket({ url, headers, agent, deadlineMs, signal, maxBytes: MAX_BYTES });
+}
+
+async function opened(port: number) {
+  const outcome = await open(port);
+  if (!outcome.ok) throw new Error(outcome.error.reason);
+  const connection: WebSocketConnection = outcome.value;
+  closing.push(connection.terminate);
+  const received: string[] = [];
+  const ended: string[] = [];
+  connection.listen({ received: (text) => received.push(text), ended: (why) => ended.push(why) });
+  return { connection, received, ended };
+}
+
+describe("with a server of WebSockets", () => {
+  it("the upgrade has path, query and headers, and asks for no extension", async () => {
+    const { port, upgrades } = await server();
+    await opened(port);
+    const [{ url, headers } = {}] = upgrades;
+    expect(url).toBe("/v1/x?t=1");
+    expect(headers).toMatchObject({ authorization: "Bearer token", host: `127.0.0.1:${port}` });
+    expect(headers?.["sec-websocket-extensions"]).toBeUndefined();
+  });
+
+  it("texts go both ways, short and long, and a ping is answered", async () => {
+    const { port, sockets, got } = await server();
+    const { connection, received } = await opened(port);
+    const texts = ["a", "é".repeat(100), "x".repeat(MAX_BYTES)];
+    for (const text of [...texts, "x".repeat(100_000)]) connection.send(text);
+    for (const text of texts) sockets[0]?.send(text);
+    sockets[0]?.ping("1");
+    await eventually(() => got).toEqual([...texts, "x".repeat(100_000), "pong 1"]);
+    expect(received).toEqual(texts);
+  });
+
+  it("a message in fragments → one text", async () => {
+    const { port, sockets } = await server();
+    const { received } = await opened(port);
+    sockets[0]?.send("a", { fin: false });
+    sockets[0]?.send("b", { fin: true });
+    await eventually(() => received).toEqual(["ab"]);
+  });
+
+  it("close() → the server gets 1000, and nobody is told twice", async () => {
+    const { port, ends } = await server();
+    const { connection, ended } = await opened(port);
+    connection.send("last");
+    connection.close();
+    connection.close();
+    connection.send("too late");
+    await eventually(() => ends).toEqual([[1000, ""]]);
+    expect(ended).toEqual([]);
+  });
+
+  it("terminate() → gone without a word", async () => {
+    const { port, ends } = await server();
+    const { connection, ended } = await opened(port);
+    connection.terminate();
+    await eventually(() => ends).toEqual([[1006, ""]]);
+    expect(ended).toEqual([]);
+  });
+
+  test.each<[string, (socket: ServerSocket) => void, why: string, end: [number, string]]>([
+    [
+      "closes with a reason",
+      (socket) => socket.close(1012, "restart"),
+      "it was closed (1012: restart)",
+      [1012, "restart"],
+    ],
+    ["closes without one", (socket) => socket.close(), "it was closed", [1005, ""]],
+    ["is gone", (socket) => socket.terminate(), "the connection was closed", [1006, ""]],
+    [
+      "sends more than is wanted",
+      (socket) => socket.send("x".repeat(MAX_BYTES + 1)),
+      "Max payload size exceeded",
+      [1009, ""],
+    ],
+    [
+      "sends bytes",
+      (socket) => socket.send(Buffer.from("x")),
+      "messages are text",
+      [1003, "messages are text"],
+    ],
+  ])("it %s → said once, and the connection ends", async (_, act, why, end) => {
+    const { port, sockets, ends } = await server();
+    const { ended, connection } = await opened(port);
+    act(sockets[0] as ServerSocket);
+    await eventually(() => ended).toEqual([why]);
+    await eventually(() => ends).toEqual([end]);
+    connection.send("nobody reads this");
+    expect(ended).toEqual([why]);
+  });
+
+  it("what it sends with the upgrade waits for whoever listens; so does its end", async () => {
+    const { port, sockets } = await server();
+    const outcome = open(port);
+    await eventually(() => sockets).toHaveLength(1);
+    sockets[0]?.send("early");
+    sockets[0]?.close(1001);
+    const connection = await outcome;
+    await new Promise((resolve) => void setImmediate(resolve));
+    const heard: string[] = [];
+    const listener = {
+      received: (text: string) => heard.push(text),
+      ended: (why: string) => heard.push(why),
+    };
+    if (connection.ok) connection.value.listen(listener);
+    await eventually(() => heard).toEqual(["early", "it was closed (1001)"]);
+  });
+});
+
+describe("with something else → no WebSocket, and why", () => {
+  const answering = (text: string) => (socket: Socket) => void socket.write(text.replaceAll("\n", "\r\n"));
+  const refused = (status: number, body: string): Partial<UpgradeFault> => ({
+    reason: "answered",
+    status,
+    body,
+  });
+  test.each<[string, (socket: Socket, head: string) => void, Partial<UpgradeFault>]>([
+    ["a refusal", answering("HTTP/1.1 403 X\ncontent-length: 2\n\nno"), refused(403, "no")],
+    ["a page", answering("HTTP/1.1 200 OK\ncontent-length: 2\n\nhi"), refused(200, "hi")],
+    [
+      "a body of more than is wanted",
+      answering(`HTTP/1.1 200 OK\ncontent-length: 5000\n\n${"x".repeat(2000)}`),
+      refused(200, ""),
+    ],
+    [
+      "a 101 that has not read the key",
+      answering("HTTP/1.1 101 X\nconnection: upgrade\nupgrade: websocket\nsec-websocket-accept: x\n\n"),
+      refused(101, ""),
+    ],
+    ["an end", (socket) => void socket.end(), { reason: "failed" }],
+    ["no HTTP", answering("SSH-2.0\n"), { reason: "failed" }],
+  ])("%s", async (_, onData, fault) => {
+    const outcome = await open(await plain(onData));
+    expect(outcome).toMatchObject({ ok: false, error: fault });
+  });
+
+  it("a 101 with an extension that nobody has asked for → none", async () => {
+    const { createHash } = await import("node:crypto");
+    const port = await plain((socket, head) => {
+      const key = /sec-websocket-key: (\S+)/i.exec(head)?.[1] ?? "";
+      const accept = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+      answering(
+        `HTTP/1.1 101 X\nconnection: upgrade\nupgrade: websocket\nsec-websocket-accept: ${accept}\n` +
+          "sec-websocket-extensions: permessage-deflate\n\n",
+      )(socket);
+    });
+    expect(await open(port)).toMatchObject({ ok: false, error: refused(101, "") });
+  });
+
+  test.each<[string, (socket: Socket) => void]>([
+    ["nothing", () => undefined],
+    ["a head without its body", answering("HTTP/1.1 200 OK\ncontent-length: 5\n\nx")],
+  ])("%s within the deadline → late, and the connection ends", async (_, onData) => {
+    let gone = false;
+    const port = await plain((socket) => {
+      socket.once("close", () => (gone = true));
+      onData(socket);
+    });
+    expect(await open(port, { deadlineMs: 100 })).toEqual({ ok: false, error: { reason: "late" } });
+    await eventually(() => gone).toBe(true);
+  });
+
+  it("given up meanwhile → failed, at once", async () => {
+    const given = new AbortController();
+    const port = await plain(() => given.abort());
+    expect(await open(port, { signal: given.signal })).toMatchObject({ error: { reason: "failed" } });
+  });
+});
+
+test("an agent that ends its connections lets a WebSocket live", async () => {
+  const { port, sockets } = await server();
+  const agent = new Agent({ keepAlive: true });
+  const url = new URL(`http://127.0.0.1:${port}/`);
+  const { signal } = new AbortController();
+  const outcome = await openWebSocket({ url, headers: {}, agent, deadlineMs: 10_000, signal, maxBytes: 10 });
+  agent.destroy();
+  const received: string[] = [];
+  if (outcome.ok) outcome.value.listen({ received: (text) => received.push(text), ended: () => undefined });
+  sockets[0]?.send("still");
+  await eventually(() => received).toEqual(["still"]);
+});

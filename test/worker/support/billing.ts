@@ -1,0 +1,284 @@
+// Counts what the platform bills of an object: requests, messages, alarms, rows, storage, and the time in which something is
+// in progress. The alarms and the clock are the benchmark's. No test of its own.
+import { DurableObject } from "cloudflare:workers";
+import type { Environment } from "../../../worker/env.ts";
+import type { BilledCounts, ObjectCounts } from "./billed-counts.ts";
+
+type Cursor = SqlStorageCursor<Record<string, SqlStorageValue>>;
+type ObjectClass = new (ctx: DurableObjectState, env: Environment) => DurableObject<Environment>;
+
+/** What is in progress: what was asked of it, what it has asked of other objects and of the apiserver, and all else. */
+type Work = "requests" | "calls" | "fetches" | "others";
+
+/** What is known of one object, or of the Worker. It outlives evictions: all run in this one isolate. */
+interface Standing {
+  kind: string;
+  id: string;
+  open: Record<Work, number>;
+  /** Since when anything is in progress, and when nothing was any more. */
+  sinceMs: number;
+  lastMs: number;
+  isInMemory: boolean;
+  alarmMs: number | null;
+  /** Its alarm is at work: the next one waits. */
+  isRinging: boolean;
+  storedBytes: number;
+}
+
+/** What the benchmark may ask of an object. */
+export interface Billed extends Rpc.DurableObjectBranded {
+  ring: () => void;
+  evict: () => Promise<void>;
+}
+
+/** The platform takes an object out of memory after so long without anything in progress. */
+const IDLE_MS = 10_000;
+const MESSAGES = new Set(["webSocketMessage", "webSocketClose", "webSocketError"]);
+const WORKER = "Worker";
+
+const openOf = ({ open }: Standing) => open.requests + open.calls + open.fetches + open.others;
+
+export class Billing {
+  readonly #nowMs: () => number;
+  /** Their alarms are at work for minutes, and they are never idle. */
+  readonly #restless: ReadonlySet<string>;
+  readonly #standings = new Map<string, Standing>();
+  readonly #worker = this.#standingOf(WORKER, WORKER);
+  #counts = new Map<string, ObjectCounts>();
+  #cursors: { kind: string; cursor: Cursor }[] = [];
+  #total = { workerRequests: 0, crons: 0, logLines: 0 };
+
+  /** `nowMs`: the clock by which the Worker runs. */
+  constructor(nowMs: () => number, restless: ReadonlySet<string>) {
+    this.#nowMs = nowMs;
+    this.#restless = restless;
+  }
+
+  noteLogLine(): void {
+    this.#total.logLines++;
+  }
+
+  /** What the Worker does for one request, or because the clock says so. */
+  ofWorker<T>(what: "workerRequests" | "crons", env: Environment, work: (env: Environment) => T): T {
+    this.#total[what]++;
+    return this.#during(this.#worker, "others", () => work(this.#watchedEnvironment(this.#worker, env)));
+  }
+
+  /** The same class: each call from outside is counted, and what it calls of itself is not. */
+  billed<T extends ObjectClass>(kind: string, Real: T): T {
+    // oxlint-disable-next-line typescript/no-this-alias -- the class below has a `this` of its own
+    const billing = this;
+    const measure = this.#measure.bind(this);
+    class BilledObject extends DurableObject<Environment> {
+      readonly #inner: Record<string, (...args: unknown[]) => unknown>;
+      readonly #own: Standing;
+
+      constructor(ctx: DurableObjectState, env: Environment) {
+        super(ctx, env);
+        this.#own = billing.#standingOf(kind, ctx.id.toString());
+        measure(this.#own, ctx);
+        const real = new Real(ctx, billing.#watchedEnvironment(this.#own, env));
+        this.#inner = real as unknown as Record<string, (...args: unknown[]) => unknown>;
+      }
+
+      call(what: Work, name: string, args: unknown[]): unknown {
+        const { sql } = this.ctx.storage;
+        const atEnd = () => (this.#own.storedBytes = sql.databaseSize);
+        return billing.#during(this.#own, what, () => this.#inner[name]?.(...args), atEnd);
+      }
+
+      /** Returns at once: some ring for minutes. */
+      ring(): void {
+        billing.#of(kind).alarmsRung++;
+        this.#own.isRinging = true;
+        const end = () => void (this.#own.isRinging = false);
+        void Promise.resolve(this.call("others", "alarm", [])).then(end, end);
+      }
+
+      async evict(): Promise<void> {
+        // Sockets would be cut: the platform keeps them.
+        if (this.ctx.getWebSockets().length > 0) return;
+        await this.ctx.storage.sync();
+        this.#own.isInMemory = false;
+        this.ctx.abort("evicted");
+      }
+    }
+    for (const name of Object.getOwnPropertyNames(Real.prototype)) {
+      if (name === "constructor" || name === "alarm") continue;
+      Object.defineProperty(BilledObject.prototype, name, {
+        value(this: BilledObject, ...args: unknown[]) {
+          const counts = billing.#of(kind);
+          if (MESSAGES.has(name)) counts.messages++;
+          else counts.requests[name] = (counts.requests[name] ?? 0) + 1;
+          return this.call(MESSAGES.has(name) ? "others" : "requests", name, args);
+        },
+      });
+    }
+    return BilledObject as unknown as T;
+  }
+
+  /**
+   * Is there nothing left to do but to wait for the apiserver? `held`: requests that it has. Whoever is at work has asked
+   * for something, and all that was asked for has arrived.
+   */
+  isQuiet(held: number): boolean {
+    const all = [...this.#standings.values()];
+    const sum = (what: Work) => all.reduce((total, { open }) => total + open[what], 0);
+    const isAtWork = (standing: Standing) => {
+      const { requests, calls, fetches, others } = standing.open;
+      return requests + (this.#restless.has(standing.kind) ? 0 : others) > 0 && calls + fetches === 0;
+    };
+    return sum("fetches") === held && sum("calls") === sum("requests") && !all.some(isAtWork);
+  }
+
+  /** Those that the platform has taken out of memory by this time. */
+  idle(atMs: number): { kind: string; id: string }[] {
+    const isIdle = (standing: Standing) =>
+      standing.isInMemory && openOf(standing) === 0 && atMs - standing.lastMs >= IDLE_MS;
+    const mayBe = ({ kind }: Standing) => kind !== WORKER && !this.#restless.has(kind);
+    return [...this.#standings.values()].filter((standing) => mayBe(standing) && isIdle(standing));
+  }
+
+  /** When the first alarm is due; null: none is set. */
+  dueMs(): number | null {
+    const times = [...this.#standings.values()].flatMap(({ alarmMs, isRinging }) =>
+      alarmMs === null || isRinging ? [] : alarmMs,
+    );
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** Takes the alarms away whose time has come: they have to ring. */
+  takeDue(): { kind: string; id: string }[] {
+    const isDue = ({ alarmMs, isRinging }: Standing) =>
+      alarmMs !== null && !isRinging && alarmMs <= this.#nowMs();
+    const due = [...this.#standings.values()].filter(isDue);
+    for (const standing of due) standing.alarmMs = null;
+    return due;
+  }
+
+  /** All since the last time. */
+  take(): BilledCounts {
+    const nowMs = this.#nowMs();
+    this.fold();
+    for (const standing of this.#standings.values()) {
+      if (standing.kind === WORKER) continue;
+      const counts = this.#of(standing.kind);
+      counts.objects++;
+      counts.storedBytes += standing.storedBytes;
+      if (openOf(standing) === 0) continue;
+      counts.awakeMs += nowMs - standing.sinceMs;
+      standing.sinceMs = nowMs;
+    }
+    this.#counts.delete(WORKER);
+    const taken = { ...this.#total, objects: Object.fromEntries(this.#counts) };
+    this.#counts = new Map();
+    this.#total = { workerRequests: 0, crons: 0, logLines: 0 };
+    return taken;
+  }
+
+  /** While it is quiet: what statements have cost, so that none has to be kept. One that is not read to its end does not know. */
+  fold(): void {
+    for (const { kind, cursor } of this.#cursors.splice(0)) {
+      this.#of(kind).rowsRead += cursor.rowsRead;
+      this.#of(kind).rowsWritten += cursor.rowsWritten;
+    }
+  }
+
+  #of(kind: string): ObjectCounts {
+    const none = { messages: 0, alarmsSet: 0, alarmsRung: 0, rowsRead: 0, rowsWritten: 0, awakeMs: 0 };
+    const fresh = { ...none, requests: {}, subrequests: 0, objects: 0, storedBytes: 0 };
+    const known = this.#counts.get(kind) ?? fresh;
+    this.#counts.set(kind, known);
+    return known;
+  }
+
+  #standingOf(kind: string, id: string): Standing {
+    const { alarmMs = null, storedBytes = 0 } = this.#standings.get(id) ?? {};
+    // What an instance had in progress ended with it.
+    const open = { requests: 0, calls: 0, fetches: 0, others: 0 };
+    const lastMs = Date.now();
+    const now = { open, sinceMs: 0, lastMs, isInMemory: true, isRinging: false };
+    const standing: Standing = { kind, id, alarmMs, storedBytes, ...now };
+    this.#standings.set(id, standing);
+    return standing;
+  }
+
+  #during<T>(standing: Standing, what: Work, work: () => T, atEnd: () => void = () => undefined): T {
+    if (openOf(standing) === 0) standing.sinceMs = this.#nowMs();
+    standing.open[what]++;
+    const end = () => {
+      atEnd();
+      standing.open[what]--;
+      if (openOf(standing) > 0) return;
+      standing.lastMs = this.#nowMs();
+      this.#of(standing.kind).awakeMs += standing.lastMs - standing.sinceMs;
+    };
+    let outcome: T | undefined;
+    try {
+      outcome = work();
+      return outcome;
+    } finally {
+      void Promise.resolve(outcome).then(end, end);
+    }
+  }
+
+  #measure(standing: Standing, ctx: DurableObjectState): void {
+    const { storage } = ctx;
+    const exec = storage.sql.exec.bind(storage.sql);
+    const counted = (...args: Parameters<typeof exec>) => {
+      const cursor = exec(...args);
+      this.#cursors.push({ kind: standing.kind, cursor });
+      return cursor;
+    };
+    Object.defineProperty(storage.sql, "exec", { value: counted });
+    const setAlarm = (atMs: number | Date) => {
+      standing.alarmMs = Number(atMs);
+      this.#of(standing.kind).alarmsSet++;
+      return Promise.resolve();
+    };
+    const deleteAlarm = () => Promise.resolve(void (standing.alarmMs = null));
+    Object.defineProperty(storage, "setAlarm", { value: setAlarm });
+    Object.defineProperty(storage, "deleteAlarm", { value: deleteAlarm });
+    Object.defineProperty(storage, "getAlarm", { value: () => Promise.resolve(standing.alarmMs) });
+    const waitUntil = (work: Promise<unknown>) => void this.#during(standing, "others", () => work);
+    Object.defineProperty(ctx, "waitUntil", { value: waitUntil });
+  }
+
+  /** What is asked of others keeps an object awake as well. */
+  #watchedEnvironment(standing: Standing, env: Environment): Environment {
+    const asking = <T extends object>(target: T): T =>
+      new Proxy(target, {
+        get: (of, key) => {
+          const value: unknown = Reflect.get(of, key);
+          if (typeof value !== "function") return value;
+          return (...args: unknown[]) =>
+            this.#during(
+              standing,
+              "calls",
+              () => (of as Record<PropertyKey, typeof value>)[key]?.(...args) as unknown,
+            );
+        },
+      });
+    const namespace = (of: DurableObjectNamespace) => ({
+      getByName: (name: string) => asking(of.getByName(name)),
+      get: (id: DurableObjectId) => asking(of.get(id)),
+      idFromName: (name: string) => of.idFromName(name),
+      idFromString: (id: string) => of.idFromString(id),
+    });
+    const kube: Pick<Fetcher, "fetch"> | undefined = env.KUBE && {
+      fetch: (...args: Parameters<Fetcher["fetch"]>) => {
+        this.#of(standing.kind).subrequests++;
+        return this.#during(standing, "fetches", () => env.KUBE!.fetch(...args));
+      },
+    };
+    const watched = Object.entries(env).map(([key, value]) => [
+      key,
+      key === "KUBE" ? kube : isNamespace(value) ? namespace(value) : value,
+    ]);
+    return Object.fromEntries(watched) as Environment;
+  }
+}
+
+function isNamespace(value: unknown): value is DurableObjectNamespace {
+  return typeof value === "object" && value !== null && "getByName" in value;
+}
