@@ -5,7 +5,7 @@ import type { GatewayFrame, ReportFrame } from "../../shared/protocol/frames.ts"
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { shortened } from "../../shared/quiet/heartbeat-vitals.ts";
-import type { WebSocketConnection } from "../wire/websocket/websocket.ts";
+import type { WebSocketConnection } from "./websocket.ts";
 import { lateText } from "./agent.ts";
 import { CLOSING_TEXTS, gatewayFrame } from "./gateway-frames.ts";
 import type { SignedReport } from "./reporter.ts";

@@ -10,7 +10,7 @@ import { Members } from "./members.ts";
 import { type GatewayRefusal, isUnacceptedTooLong, Openings } from "./openings.ts";
 import { readFrame } from "./read-frame.ts";
 import { Reports } from "./reports.ts";
-import { type HeldWebSocket, type HeldSocket, HeldSockets, type OpenedSocket } from "./sockets.ts";
+import { type ServerSocket, type HeldSocket, HeldSockets, type OpenedSocket } from "./sockets.ts";
 import type { GatewayParts, GatewaySurroundings } from "./surroundings.ts";
 import { Watch } from "./watch.ts";
 
@@ -37,12 +37,12 @@ export class Gateway implements LeaseHolder {
     return this.#openings.refusal(name, ticket);
   }
 
-  open(socket: HeldWebSocket, opened: OpenedSocket): Promise<void> {
+  open(socket: ServerSocket, opened: OpenedSocket): Promise<void> {
     return this.#openings.begin(socket, opened);
   }
 
   /** Never fails. */
-  async receive(socket: HeldWebSocket, frame: string | ArrayBuffer): Promise<void> {
+  async receive(socket: ServerSocket, frame: string | ArrayBuffer): Promise<void> {
     const held = this.#in.held.of(socket);
     try {
       await this.#take(held, frame);
@@ -69,7 +69,7 @@ export class Gateway implements LeaseHolder {
   }
 
   /** The platform has told that it is closed. */
-  async closed(socket: HeldWebSocket): Promise<void> {
+  async closed(socket: ServerSocket): Promise<void> {
     const { held } = this.#in;
     const known = held.of(socket);
     known.closedMs ??= this.#in.nowMs();

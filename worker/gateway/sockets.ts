@@ -7,7 +7,7 @@ import type { Allowance } from "../storage/allowance.ts";
 import type { BeatSession } from "./decide-beat.ts";
 
 /** A WebSocket, as far as a gateway needs it. */
-export type HeldWebSocket = Pick<
+export type ServerSocket = Pick<
   WebSocket,
   "send" | "close" | "readyState" | "serializeAttachment" | "deserializeAttachment"
 >;
@@ -34,7 +34,7 @@ export interface SocketAttachment extends OpenedSocket {
 
 /** Times are milliseconds since 1970. An eviction loses all but `attachment`. */
 export interface HeldSocket {
-  readonly socket: HeldWebSocket;
+  readonly socket: ServerSocket;
   attachment: SocketAttachment;
   /** When a heartbeat or a report was accepted last. */
   heardMs: number;
@@ -59,13 +59,13 @@ const CLOSED_NORMALLY = 1000;
 const OPEN = 1;
 
 export class HeldSockets {
-  readonly #open: (name?: string) => HeldWebSocket[];
+  readonly #open: (name?: string) => ServerSocket[];
   readonly #nowMs: () => number;
   readonly #wokeMs: number;
-  readonly #known = new Map<HeldWebSocket, HeldSocket>();
+  readonly #known = new Map<ServerSocket, HeldSocket>();
 
   constructor(
-    open: (name?: string) => HeldWebSocket[], // of one machine, or all: typically getWebSockets
+    open: (name?: string) => ServerSocket[], // of one machine, or all: typically getWebSockets
     nowMs: () => number, // typically Date.now
   ) {
     this.#open = open;
@@ -74,7 +74,7 @@ export class HeldSockets {
   }
 
   /** A new one, which is one of `open` by now. */
-  add(socket: HeldWebSocket, opened: OpenedSocket): HeldSocket {
+  add(socket: ServerSocket, opened: OpenedSocket): HeldSocket {
     const openedMs = this.#nowMs();
     const attachment = { ...opened, openedMs, beatMs: null };
     socket.serializeAttachment(attachment);
@@ -82,7 +82,7 @@ export class HeldSockets {
   }
 
   /** After an eviction its machine has as long as if it had been heard of when this gateway woke. */
-  of(socket: HeldWebSocket): HeldSocket {
+  of(socket: ServerSocket): HeldSocket {
     const known = this.#known.get(socket);
     if (known) return known;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `add` and `accept` wrote
@@ -90,7 +90,7 @@ export class HeldSockets {
     return this.#hold(socket, attachment, this.#wokeMs);
   }
 
-  #hold(socket: HeldWebSocket, attachment: SocketAttachment, heardMs: number): HeldSocket {
+  #hold(socket: ServerSocket, attachment: SocketAttachment, heardMs: number): HeldSocket {
     const held: HeldSocket = {
       socket,
       attachment,
@@ -149,7 +149,7 @@ export class HeldSockets {
   }
 
   /** Also for one that its machine has closed. */
-  hangUp(socket: HeldWebSocket, reason: string): void {
+  hangUp(socket: ServerSocket, reason: string): void {
     try {
       socket.close(CLOSED_NORMALLY, reason);
     } catch {
@@ -158,7 +158,7 @@ export class HeldSockets {
   }
 
   /** The platform has told that it is closed. */
-  forget(socket: HeldWebSocket): void {
+  forget(socket: ServerSocket): void {
     this.#known.delete(socket);
   }
 

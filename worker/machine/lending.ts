@@ -39,6 +39,8 @@ interface Connection {
   /** Its X25519 public key. */
   session: string;
   floor: number;
+  /** Thumbprint of the key that signed the report. */
+  by: string;
 }
 
 type Lent = { order: StandingOrder; key: string };
@@ -48,6 +50,8 @@ export class Lending {
   /** The epoch of the order that is out; null: none is. undefined: after an eviction it is not known. */
   #out: number | null | undefined;
   #lastEpoch = 0;
+  /** Recalls under way. They are about what was lent before: nothing is lent meanwhile. */
+  #recalls = 0;
   /** Since when the machine reports without a socket, as far as is known. */
   #withoutSocketMs: number | undefined;
 
@@ -68,13 +72,22 @@ export class Lending {
    * renews any more. Costs nothing where nothing is lent.
    */
   async recall(): Promise<void> {
-    const { state, gateway, nowMs } = this.#with;
-    const { records } = state;
     const lent = this.#lent();
     if (!lent) return;
+    this.#recalls++;
+    try {
+      await this.#recallFrom(lent.gateway);
+    } finally {
+      this.#recalls--;
+    }
+  }
+
+  async #recallFrom(number: number): Promise<void> {
+    const { state, gateway, nowMs } = this.#with;
+    const { records } = state;
     const floor = this.#nextEpoch();
     const name = records.get("enrolment")?.name ?? "";
-    const asked = () => gateway(lent.gateway).recall(name, floor);
+    const asked = () => gateway(number).recall(name, floor);
     const returned = await withDeadline<ReturnedOrder | null | undefined>(
       RECALL_WITHIN_MS,
       asked,
@@ -121,6 +134,9 @@ export class Lending {
   async ended(gateway: number, returned: ReturnedOrder | null): Promise<void> {
     const { state, nowMs } = this.#with;
     if (this.#lent()?.gateway !== gateway) return;
+    // It may come late, when the next order is out.
+    const isEarlier = returned !== null && typeof this.#out === "number" && returned.epoch < this.#out;
+    if (isEarlier) return;
     this.#restore(returned);
     state.records.remove("lent");
     this.#out = null;
@@ -158,10 +174,10 @@ export class Lending {
     const { state, upkeep, requests } = this.#with;
     const { records, facts, samples } = state;
     const name = records.get("enrolment")?.name ?? "";
-    if (!this.#lendable(report)) return null;
+    if (!this.#lendable(report, connection)) return null;
     const agreed = await agreeSession(name, connection.session);
     // From here on nothing is awaited: what is lent is as it is now.
-    const lendable = this.#lendable(report);
+    const lendable = this.#lendable(report, connection);
     const enrolment = records.get("enrolment");
     if (!agreed || !lendable || !enrolment) return null;
     const epoch = this.#nextEpoch(connection.floor);
@@ -181,8 +197,10 @@ export class Lending {
     return { order, key: agreed.key };
   }
 
-  #lendable(report: Report) {
+  #lendable(report: Report, { by }: Connection) {
     const { state, upkeep, nowMs } = this.#with;
+    // While the report ran its key may have lost the name: to the machine's next one, or to another machine's.
+    if (this.#recalls > 0 || !state.keys.enrolled()?.thumbprints.includes(by)) return null;
     return lendable({ ...state, upkeep, report, nowMs: nowMs() });
   }
 

@@ -130,7 +130,8 @@ export class NodeObject extends DurableObject<Environment> {
     if (!checked.ok) return { answer: checked, lent: null };
     const answer = await this.#handle(request, checked.value);
     if (!answer.ok) return { answer, lent: null };
-    const lent = await this.#lending.lend({ gateway: number, session, floor }, checked.value.report);
+    const { by, report } = checked.value;
+    const lent = await this.#lending.lend({ gateway: number, session, floor, by }, report);
     this.#teller.look();
     return { answer, lent };
   }

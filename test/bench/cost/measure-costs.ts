@@ -18,7 +18,7 @@ import type { WireCount } from "./wire.ts";
 /** The rarest thing that a machine does by itself: once an hour its object's alarm rings. */
 const HOURS = 1;
 export const SMALL = 1;
-export const LARGE = 10;
+export const LARGE = 5;
 /** As wrangler.toml has it. */
 const GATEWAY_SIZE = 500;
 /** How long gateways of many machines are measured: heartbeats overlap in each half minute alike. */

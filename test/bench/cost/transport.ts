@@ -22,6 +22,10 @@ export interface MachinePlace {
 export interface CostMachine {
   /** Sends a report or a heartbeat, and resolves with the time until the next one. Rejects where it was not taken. */
   beat: (index: number) => Promise<number>;
+  /** Calls back when it wants to beat before its time. Absent: it never does. */
+  listen?: (wake: () => void) => void;
+  /** Something else of it is under way than a heartbeat: time stands still meanwhile. */
+  isBusy?: () => boolean;
   stop: () => void;
 }
 

@@ -21,8 +21,8 @@ export interface Wire {
   leadTo: (port: number) => void;
   /** Since the last time. */
   take: () => WireCount;
-  /** Ends all connections. */
-  cut: () => void;
+  /** Ends the connections over which nothing went for longer. */
+  cutIdle: (afterMs: number) => void;
   stop: () => void;
 }
 
@@ -38,7 +38,8 @@ export function segmentsOf(bytes: number): number {
   return carrying + Math.ceil(carrying / 2);
 }
 
-export async function startWire(): Promise<Wire> {
+/** `nowMs`: the clock by which connections are idle. */
+export async function startWire(nowMs: () => number): Promise<Wire> {
   let workerPort = 0;
   const { private: key, cert } = await generate([{ name: "commonName", value: "worker.test" }], {
     keyType: "ec",
@@ -60,6 +61,7 @@ export async function startWire(): Promise<Wire> {
     to.setNoDelay();
     from.on("data", ({ length }: Buffer) => onData("up", length));
     to.on("data", ({ length }: Buffer) => onData("down", length));
+    from.once("close", () => to.destroy());
     from.pipe(to).pipe(from);
   };
   let count: WireCount = { bytes: 0, headerBytes: 0, connections: 0 };
@@ -79,7 +81,17 @@ export async function startWire(): Promise<Wire> {
   };
   const ended = createTlsServer({ key, cert }, (socket) => join(socket, workerPort, () => undefined));
   const tlsPort = await listen(ended);
-  const relay = createServer((socket) => join(socket, tlsPort, counter()));
+  /** When something went over each connection last. */
+  const usedMs = new Map<Socket, number>();
+  const relay = createServer((socket) => {
+    const counted = counter();
+    usedMs.set(socket, nowMs());
+    socket.once("close", () => usedMs.delete(socket));
+    join(socket, tlsPort, (direction, bytes) => {
+      usedMs.set(socket, nowMs());
+      counted(direction, bytes);
+    });
+  });
   return {
     origin: `https://${HOST}:${await listen(relay)}`,
     authority: cert,
@@ -89,8 +101,8 @@ export async function startWire(): Promise<Wire> {
       count = { bytes: 0, headerBytes: 0, connections: 0 };
       return taken;
     },
-    cut: () => {
-      for (const socket of sockets) socket.destroy();
+    cutIdle: (afterMs) => {
+      for (const [socket, atMs] of usedMs) if (nowMs() - atMs > afterMs) socket.destroy();
     },
     stop: () => {
       for (const server of [relay, ended]) server.close();

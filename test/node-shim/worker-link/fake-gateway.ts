@@ -67,6 +67,7 @@ export interface Behaviour {
   lends: boolean;
   comeBackWithinMs: number;
   nextInMs: number;
+  reportInMs: number;
   /** Of a report by HTTP and over a socket, instead of 200. */
   problem: { status: number; reason: string } | null;
 }
@@ -82,6 +83,7 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
     lends: true,
     comeBackWithinMs: 5000,
     nextInMs: 9600,
+    reportInMs: 9600,
     problem: null,
     ...more,
   };
@@ -97,7 +99,7 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
     phase: "registered",
     ready: true,
     ticket: `t${++tickets}`,
-    reportInMs: 9600,
+    reportInMs: behaviour.reportInMs,
   });
   const problem = () =>
     behaviour.problem && { type: "about:blank", title: "Refused", detail: "Do this.", ...behaviour.problem };

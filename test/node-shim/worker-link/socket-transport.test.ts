@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { makeSessionKeys } from "../../../node-shim/worker-link/session.ts";
 import { GatewaySocket, type SocketEnd } from "../../../node-shim/worker-link/socket-transport.ts";
-import type { ConnectionListener } from "../../../node-shim/wire/websocket/websocket.ts";
+import type { ConnectionListener } from "../../../node-shim/worker-link/websocket.ts";
 import type { GatewayFrame, HeartbeatFrame } from "../../../shared/protocol/frames.ts";
 import { LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";

@@ -582,6 +582,18 @@ describe("a dismissal", () => {
   );
 });
 
+describe("a heartbeat that has come when its machine is dismissed", () => {
+  it("renews nothing", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      made.nowMs += INTERVAL_MS;
+      const beaten = made.receive(socket, await socket.beat(made.nowMs));
+      await made.gateway.dismiss("edge-1", "refused");
+      await beaten;
+      expect(made.puts).toEqual([]);
+    }));
+});
+
 describe("reportNow", () => {
   it("reaches the socket whose report was accepted", () =>
     inGateway(async (made) => {

@@ -62,6 +62,14 @@ export class SocketMachine {
     this.ticket = machine.ticket;
   }
 
+  /** As of a copy of the machine's memory. */
+  copy(): SocketMachine {
+    const { machine, startId, ticket, n, path } = this;
+    const copy = new SocketMachine(machine, startId);
+    for (const digest of this.#known) copy.#known.add(digest);
+    return Object.assign(copy, { ticket, n, path });
+  }
+
   /** The JWT and the body of its next report. */
   async signed(wish: ReportWish = {}, session?: string): Promise<{ token: string; body: string }> {
     const { name, key, kid } = this.machine;
@@ -182,6 +190,10 @@ export class OpenSocket {
 
   sendText(text: string): void {
     this.#socket.send(text);
+  }
+
+  sendBytes(bytes: Uint8Array): void {
+    this.#socket.send(bytes);
   }
 
   close(code = 1000): void {
