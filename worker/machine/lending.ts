@@ -10,6 +10,7 @@ import type { Baton } from "./baton.ts";
 import { lendable } from "./decide-order.ts";
 import type { FreshRequests } from "./fresh-requests.ts";
 import type { MachineState } from "./machine-state.ts";
+import { SILENCE_CHECK_MS } from "./silence.ts";
 import type { Upkeep } from "./upkeep.ts";
 
 /** A gateway that does not answer within this time holds nobody up: its next PUT conflicts. */
@@ -19,7 +20,7 @@ const ASK_WITHIN_MS = 1000;
 /** A machine whose socket closed is back within minutes: until then it still counts as one with a socket. */
 const TRANSPORT_KEPT_MS = 120_000;
 
-type State = Pick<MachineState, "records" | "keys" | "facts" | "senders" | "outbox" | "samples">;
+type State = Pick<MachineState, "records" | "keys" | "facts" | "senders" | "outbox" | "samples" | "alarm">;
 
 export interface LendingDependencies {
   state: State;
@@ -99,6 +100,8 @@ export class Lending {
     records.remove("lent");
     this.#out = null;
     this.#withoutSocketMs = nowMs();
+    // While it was lent the alarm was an hour ahead. A gateway that was evicted tells no silence any more.
+    await state.alarm.atLatest(nowMs() + SILENCE_CHECK_MS);
     // The order's next PUT conflicts with this one.
     if (returned === undefined) await this.#touchLease(name);
   }
