@@ -116,11 +116,10 @@ export class Lending {
     await touchLease(connect(TOUCH_WITHIN_MS), name, registeredUid(state.records), nowMs());
   }
 
-  /** The same for good: the machine's sockets are closed as well. */
-  async end(why: "left" | "refused"): Promise<void> {
-    const { state, assigned } = this.#with;
-    const { records } = state;
-    const number = this.#lent()?.gateway ?? (records.get("transport") === undefined ? null : assigned());
+  /** The same for good: the machine's sockets are closed as well. `from`: the number that it had. */
+  async end(why: "left" | "refused" | "moved", from = this.#with.assigned()): Promise<void> {
+    const { records } = this.#with.state;
+    const number = this.#lent()?.gateway ?? (records.get("transport") === undefined ? null : from);
     await this.recall();
     await this.#ask(number, (holder, name) => holder.dismiss(name, why));
   }
@@ -178,6 +177,12 @@ export class Lending {
     const { records, facts, samples } = state;
     const name = records.get("enrolment")?.name ?? "";
     if (!this.#lendable(report, connection)) return null;
+    // The machine has another gateway by now, or none: it was told so before it had opened this socket, or could not be.
+    if (this.#with.assigned() !== connection.gateway) {
+      await this.recall();
+      await this.#ask(connection.gateway, (holder) => holder.dismiss(name, "moved"));
+      return null;
+    }
     const agreed = await agreeSession(name, connection.session);
     // From here on nothing is awaited: what is lent is as it is now.
     const lendable = this.#lendable(report, connection);
