@@ -14,17 +14,14 @@ import {
   nextBeat,
   objectOf,
   type OnSocket,
-  onHttp,
   onSocket,
   pass,
   PUT_LEASE,
   renewedBy,
-  slug,
   startClock,
   stopClock,
 } from "./on-socket.ts";
 
-const ANSWER = { type: "answer" };
 const REFUSED = { type: "closing", reason: "refused", comeBackInMs: 600_000 };
 
 beforeEach(stopClock);
@@ -100,14 +97,17 @@ describe("while an order is on its way", () => {
 
 describe("while a recall is under way", () => {
   it("a report of the socket ends → it brings no order, which the recall would not be about", async () => {
-    const { name, machine, socket } = await onSocket("recall-under-way");
+    const { name, socket } = await onSocket("recall-under-way");
     pass(BEAT_MS);
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
     socket.sendText(await socket.reportFrame());
     await asked(name, /^PUT/m);
     const [begun, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const { recall } = GatewayObject.prototype;
-    vi.spyOn(GatewayObject.prototype, "recall").mockImplementation(async function slowly(...how) {
+    const recall = Reflect.get(GatewayObject.prototype, "recall");
+    vi.spyOn(GatewayObject.prototype, "recall").mockImplementation(async function slowly(
+      this: GatewayObject,
+      ...how
+    ) {
       begun.resolve();
       await answered.promise;
       return recall.apply(this, how);
