@@ -139,7 +139,8 @@ describe.each(states)(
       const lowest = async () => {
         const since = new Date(beganMs).toISOString();
         const { body } = await operator<TimelineAnswer>("GET", `/v1/nodes/${name}/timeline?since=${since}`);
-        return Math.min(...(body.samples.values["memory.available"] ?? []).filter((value) => value !== null));
+        const { "memory.available": values = [] } = body.samples.values;
+        return Math.min(...values.filter((value) => value !== null));
       };
       expect(await lowest()).toBe(4 * GIB - 24 * 2 ** 20);
       pass(BEAT_MS);
