@@ -6,12 +6,21 @@ declare module "ws" {
 
   export interface Sending {
     fin?: boolean;
+    binary?: boolean;
+  }
+
+  export interface Opening {
+    headers: Record<string, string>;
+    perMessageDeflate: boolean;
+    handshakeTimeout: number;
   }
 
   export class WebSocket extends EventEmitter {
+    static readonly OPEN: number;
     readonly readyState: number;
-    send: (data: string | Buffer, options?: Sending) => void;
-    ping: (data?: string) => void;
+    constructor(url: URL, options: Opening);
+    send: (data: string | Uint8Array, options?: Sending) => void;
+    ping: (data?: string | Uint8Array) => void;
     close: (code?: number, reason?: string) => void;
     terminate: () => void;
   }
