@@ -60,12 +60,12 @@ export class Heartbeats {
   }
 
   async #execute(socket: HeldSocket, session: HeldSession, step: BeatStep): Promise<void> {
-    const { counters, nowMs } = this.#in;
+    const { counters, held, nowMs } = this.#in;
     if (step.kind === "again" && step.reason === "not fresh") return this.#again(socket, step.reason);
     // Nothing was awaited since it was found fresh: of two equal heartbeats one is.
     session.n++;
     if (step.kind === "again") return this.#again(socket, step.reason);
-    socket.heardMs = nowMs();
+    held.hear(socket);
     if (step.kind === "early") {
       if (++socket.earlyBeats >= GATEWAY_LIMITS.earlyBeats)
         return this.#endings.sendAway(socket, "too often");

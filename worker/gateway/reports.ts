@@ -103,7 +103,7 @@ export class Reports {
 
   /** The machine's other sockets are closed; one that it has opened since may be its next. */
   #accept(socket: HeldSocket, beatMs: number): void {
-    const { held, nowMs } = this.#in;
+    const { held } = this.#in;
     const { name, openedMs } = socket.attachment;
     for (const other of held.open(name)) {
       const { attachment } = other;
@@ -112,8 +112,7 @@ export class Reports {
       // Whoever still uses it is another process: two must not take turns.
       this.#endings.hangUp(other, "replaced", 1000 * GATEWAY_LIMITS.awaySeconds);
     }
-    held.accept(socket, beatMs);
-    socket.heardMs = nowMs();
+    held.hear(socket, beatMs);
   }
 
   #send(socket: HeldSocket, answer: MachineAnswer | typeof INTERNAL, begun: Begun | null): void {
@@ -129,7 +128,7 @@ export class Reports {
 }
 
 /** When three heartbeats of this machine's are missing. */
-export function dueMs({ heardMs, attachment: { beatMs } }: HeldSocket): number {
+export function dueMs({ attachment: { heardMs, beatMs } }: HeldSocket): number {
   return heardMs + GATEWAY_LIMITS.missedBeats * (beatMs ?? LEAST_BEAT_MS);
 }
 

@@ -120,6 +120,14 @@ export const gatewayMutants = [
       "members that never come back",
     ],
     [
+      "when a machine was heard of last outlives an eviction",
+      "worker/gateway/sockets.ts",
+      "held.attachment = { ...held.attachment, beatMs, heardMs: this.#nowMs() };\n    held.socket.serializeAttachment(held.attachment);",
+      "held.attachment = { ...held.attachment, beatMs, heardMs: this.#nowMs() };",
+      WATCH_TEST,
+      "however often it comes",
+    ],
+    [
       "a member is stored before its report is passed on",
       REPORTS,
       "// An eviction may come between what is lent and its receipt: then too somebody has to notice the machine's silence.\n    this.#in.members.put(name, gateway);",
