@@ -10,6 +10,7 @@ import type { Baton } from "./baton.ts";
 import { lendable } from "./decide-order.ts";
 import type { FreshRequests } from "./fresh-requests.ts";
 import type { MachineState } from "./machine-state.ts";
+import { SILENCE_CHECK_MS } from "./silence.ts";
 import type { Upkeep } from "./upkeep.ts";
 
 /** A gateway that does not answer within this time holds nobody up: its next PUT conflicts. */
@@ -19,7 +20,7 @@ const ASK_WITHIN_MS = 1000;
 /** A machine whose socket closed is back within minutes: until then it still counts as one with a socket. */
 const TRANSPORT_KEPT_MS = 120_000;
 
-type State = Pick<MachineState, "records" | "keys" | "facts" | "senders" | "outbox" | "samples">;
+type State = Pick<MachineState, "records" | "keys" | "facts" | "senders" | "outbox" | "samples" | "alarm">;
 
 export interface LendingDependencies {
   state: State;
@@ -99,6 +100,8 @@ export class Lending {
     records.remove("lent");
     this.#out = null;
     this.#withoutSocketMs = nowMs();
+    // While it was lent the alarm was an hour ahead. A gateway that was evicted tells no silence any more.
+    await state.alarm.atLatest(nowMs() + SILENCE_CHECK_MS);
     // The order's next PUT conflicts with this one.
     if (returned === undefined) await this.#touchLease(name);
   }
@@ -113,11 +116,10 @@ export class Lending {
     await touchLease(connect(TOUCH_WITHIN_MS), name, registeredUid(state.records), nowMs());
   }
 
-  /** The same for good: the machine's sockets are closed as well. */
-  async end(why: "left" | "refused"): Promise<void> {
-    const { state, assigned } = this.#with;
-    const { records } = state;
-    const number = this.#lent()?.gateway ?? (records.get("transport") === undefined ? null : assigned());
+  /** The same for good: the machine's sockets are closed as well. `from`: the number that it had. */
+  async end(why: "left" | "refused" | "moved", from = this.#with.assigned()): Promise<void> {
+    const { records } = this.#with.state;
+    const number = this.#lent()?.gateway ?? (records.get("transport") === undefined ? null : from);
     await this.recall();
     await this.#ask(number, (holder, name) => holder.dismiss(name, why));
   }
@@ -175,6 +177,12 @@ export class Lending {
     const { records, facts, samples } = state;
     const name = records.get("enrolment")?.name ?? "";
     if (!this.#lendable(report, connection)) return null;
+    // The machine has another gateway by now, or none: it was told so before it had opened this socket, or could not be.
+    if (this.#with.assigned() !== connection.gateway) {
+      await this.recall();
+      await this.#ask(connection.gateway, (holder) => holder.dismiss(name, "moved"));
+      return null;
+    }
     const agreed = await agreeSession(name, connection.session);
     // From here on nothing is awaited: what is lent is as it is now.
     const lendable = this.#lendable(report, connection);

@@ -337,9 +337,14 @@ export class NodeObject extends DurableObject<Environment> {
     return this.#atOnce(setNeededRuntime(this.#state, need, Date.now()));
   }
 
-  /** For a transport: the registry has given the machine another gateway, since its own has no room. */
-  assignGateway(gateway: number): void {
-    this.#standing.assign(gateway);
+  /**
+   * For a transport: the registry has given the machine another gateway, since its own has no room. Once this resolves, the
+   * one that it had renews no more.
+   */
+  async assignGateway(number: number): Promise<void> {
+    const from = this.#standing.gateway();
+    this.#standing.assign(number);
+    if (from !== number) await this.#lending.end("moved", from);
   }
 
   /** For the registry: its part of an action on many machines. null: it is done; else why not. */

@@ -129,7 +129,8 @@ class Fleet {
     // A request of a machine's may be on its way: none is before the apiserver has one about that machine.
     if (this.#machines.some(({ name, dueMs }) => dueMs === NEVER && !isHeld(name))) return false;
     const timerMs = this.#time.nextMs();
-    const toMs = Math.min(this.#nextMachineMs(), this.#nextCronMs, timerMs, untilMs);
+    // Date.now() has no fractions.
+    const toMs = Math.ceil(Math.min(this.#nextMachineMs(), this.#nextCronMs, timerMs, untilMs));
     const { isQuiet, nowMs, dueMs } = await control.step({ toMs, held: held.length });
     if (!isQuiet) return false;
     this.#time.goTo(nowMs);

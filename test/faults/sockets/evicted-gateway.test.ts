@@ -53,7 +53,7 @@ describe("a gateway that is evicted", () => {
   });
 
   it("after each beat and each report, until the status is due → every lease in time, and no event", async () => {
-    const { name, socket, gateway } = await onSocket("evicted-always");
+    const { name, socket, gateway } = await onSocket("gateway-evicted-always");
     const before = await nodeOf(name);
     await requestsAbout(name);
     const renewed = await renewedBy(name, async () => {

@@ -81,7 +81,8 @@ describe("a gateway's members that never come back", () => {
     await Promise.all(machines.map((machine) => machine.beat()));
     const heardMs = Date.now();
     await evictDurableObject(gatewayOf(gateway), { webSockets: "close" });
-    await passRinging(clock, heardMs + NOTICED_MS - Date.now(), stubsOf(machines));
+    // On a busy computer some objects do not answer in time, and are told again ten seconds later.
+    await passRinging(clock, heardMs + NOTICED_MS + 12_000 - Date.now(), stubsOf(machines));
     for (const machine of machines.slice(-2)) await expectSilent(machine, heardMs);
     const shown = await Promise.all(machines.map((machine) => machine.shown()));
     expect(shown.filter(({ silentSince }) => silentSince === null)).toEqual([]);

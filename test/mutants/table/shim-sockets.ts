@@ -1,15 +1,13 @@
 // What keeps a machine's socket to its own gateway, and what lets nobody on the way hold a machine up.
 import { mutantsOf } from "../mutant.ts";
 
-const WEBSOCKET = "node-shim/wire/websocket/websocket.ts";
-const FRAMES = "node-shim/wire/websocket/frames.ts";
+const WEBSOCKET = "node-shim/worker-link/websocket.ts";
 const SESSION = "node-shim/worker-link/session.ts";
 const SOCKET = "node-shim/worker-link/socket-transport.ts";
 const STATE = "node-shim/worker-link/link-state.ts";
 const LINK = "node-shim/worker-link/link.ts";
 const REPORTER = "node-shim/worker-link/reporter.ts";
-const WEBSOCKET_TEST = "node-shim/wire/websocket/websocket.test.ts";
-const FRAMES_TEST = "node-shim/wire/websocket/frames.test.ts";
+const WEBSOCKET_TEST = "node-shim/worker-link/websocket.test.ts";
 const SESSION_TEST = "node-shim/worker-link/session.test.ts";
 const SOCKET_TEST = "node-shim/worker-link/socket-transport.test.ts";
 const STATE_TEST = "node-shim/worker-link/link-state.test.ts";
@@ -25,44 +23,20 @@ export const shimSocketMutants = mutantsOf("a proxy on the way", [
     "an offer of another origin",
   ],
   [
-    "who answers an upgrade has read its key",
-    WEBSOCKET,
-    'headers["sec-websocket-accept"] === accept',
-    "accept !== undefined",
-    WEBSOCKET_TEST,
-    "a 101 that has not read the key",
-  ],
-  [
-    "no extension is taken that was not asked for",
-    WEBSOCKET,
-    ' && headers["sec-websocket-extensions"] === undefined',
-    "",
-    WEBSOCKET_TEST,
-    "a 101 with an extension",
-  ],
-  [
     "an upgrade's deadline",
     WEBSOCKET,
-    "      request.destroy();\n    }, deadlineMs);",
+    "      socket.terminate();\n    }, deadlineMs);",
     "    }, 2 ** 30);",
     WEBSOCKET_TEST,
     "within the deadline",
   ],
   [
     "a message's size",
-    FRAMES,
-    "if (heldBytes + header.length > maxBytes)",
-    "if (header.length > 2 ** 40)",
-    FRAMES_TEST,
-    "too large",
-  ],
-  [
-    "a message's size, over its fragments",
-    FRAMES,
-    "heldBytes + header.length > maxBytes",
-    "header.length > maxBytes",
-    FRAMES_TEST,
-    "too large",
+    WEBSOCKET,
+    "maxPayload: maxBytes",
+    "maxPayload: 2 ** 30",
+    WEBSOCKET_TEST,
+    "more than is wanted",
   ],
   [
     "a heartbeat is made over the last answer's nonce",
