@@ -17,12 +17,14 @@ import {
 } from "../../worker/support/machine.ts";
 import { type OpenSocket, SocketMachine } from "../../worker/support/socket-machine.ts";
 
-/** A Node's name, of what happens to it. */
+/** A Node's name, of what happens to it: no longer than a label's value may be, with what is added to it. */
 export const slug = (...words: string[]): string =>
   words
     .join("-")
     .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "-");
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, 55)
+    .replace(/-$/, "");
 
 /** Between two beats: as late as a machine is with its next report, and a little more. */
 export const BEAT_MS = 9800;

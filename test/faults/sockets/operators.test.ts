@@ -133,7 +133,7 @@ describe.each(states)(
     it("its timeline has what the beats have told, and keeps it once the order has come back", async () => {
       const { name, socket } = await onSocket(slug("timeline-lent", state));
       const beganMs = Date.now();
-      for (let beats = 1; beats <= 24; beats++)
+      for (let beats = 1; beats <= 10; beats++)
         await nextBeat(socket, { vitals: withMemory(4 * GIB - beats * 2 ** 20) });
       if (isEvicted) await evictNode(name);
       const lowest = async () => {
@@ -142,13 +142,13 @@ describe.each(states)(
         const { "memory.available": values = [] } = body.samples.values;
         return Math.min(...values.filter((value) => value !== null));
       };
-      expect(await lowest()).toBe(4 * GIB - 24 * 2 ** 20);
+      expect(await lowest()).toBe(4 * GIB - 10 * 2 ** 20);
       pass(BEAT_MS);
       await lentBy(socket);
-      expect(await lowest()).toBe(4 * GIB - 24 * 2 ** 20);
+      expect(await lowest()).toBe(4 * GIB - 10 * 2 ** 20);
       if (isEvicted) await evictNode(name);
       await nextBeat(socket);
-      expect(await lowest()).toBe(4 * GIB - 24 * 2 ** 20);
+      expect(await lowest()).toBe(4 * GIB - 10 * 2 ** 20);
     });
   },
 );
