@@ -7,6 +7,7 @@ import { decisionMutants } from "./table/decisions.ts";
 import { enrolmentMutants } from "./table/enrolment.ts";
 import { feedMutants } from "./table/feed.ts";
 import { freshnessMutants } from "./table/freshness.ts";
+import { gatewayMutants } from "./table/gateways.ts";
 import { limitMutants } from "./table/limits.ts";
 import { notificationMutants } from "./table/notifications.ts";
 import { packageMutants } from "./table/packages.ts";
@@ -16,6 +17,7 @@ import { readinessMutants } from "./table/readiness.ts";
 import { requestMutants } from "./table/requests.ts";
 import { rightsMutants } from "./table/rights.ts";
 import { sessionMutants } from "./table/sessions.ts";
+import { shimSocketMutants } from "./table/shim-sockets.ts";
 
 export const mutants: readonly Mutant[] = [
   ...requestMutants,
@@ -26,6 +28,7 @@ export const mutants: readonly Mutant[] = [
   ...rightsMutants,
   ...sessionMutants,
   ...feedMutants,
+  ...gatewayMutants,
   ...notificationMutants,
   ...packageMutants,
   ...pageMutants,
@@ -33,5 +36,6 @@ export const mutants: readonly Mutant[] = [
   ...decisionMutants,
   ...clusterTokenMutants,
   ...proxyMutants,
+  ...shimSocketMutants,
   ...readinessMutants,
 ];

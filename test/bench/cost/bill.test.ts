@@ -46,6 +46,7 @@ const fleet = (machines: number, more?: Record<string, Partial<ObjectCounts>>) =
 const overHttp: CountedTransport = {
   small: fleet(1),
   large: fleet(11),
+  gatewaySize: 500,
   hasInvocationLogs: false,
   cpuMs: 0,
 };
@@ -77,7 +78,7 @@ describe("gateways", () => {
     ...overHttp,
     small: fleet(1, beats(1)),
     large: fleet(11, beats(11)),
-    gateway: { size: 500, awake: { 1: 0.004, 100: 0.4, 500: 0.9 } },
+    gatewayAwake: { 1: 0.004, 100: 0.4, 500: 0.9 },
   };
 
   it.each([
@@ -92,10 +93,10 @@ describe("gateways", () => {
     expect(() => usageAt(bySocket, 250)).toThrow("not measured: how long a gateway of 250 machines is awake");
   });
 
-  it("counted, and nobody says how many machines one holds → refused", () => {
-    const { gateway, ...unsized } = bySocket;
-    expect(() => usageAt(unsized, 1)).toThrow(/how many machines one holds/);
-    expect(gateway).toBeDefined();
+  it("with machines that report by HTTP → cared for all the same, as many as would hold them", () => {
+    const cared = { GatewayObject: { requests: { care: 60 } } };
+    const usage = usageAt({ ...overHttp, small: fleet(1, cared), large: fleet(11, cared), cpuMs: 1 }, 10_000);
+    expect(usage["GatewayObject"]).toMatchObject({ objectRequests: 1200, awakeSeconds: 1.2 });
   });
 });
 

@@ -71,8 +71,10 @@ export interface CountedTransport {
   /** Two sizes: what grows with the machines is told from what does not. */
   small: CountedFleet;
   large: CountedFleet;
-  /** How many machines a gateway holds; and the share of the time in which it is awake, by how many it holds. */
-  gateway?: { size: number; awake: Readonly<Record<number, number>> };
+  /** How many machines have one gateway. */
+  gatewaySize: number;
+  /** The share of the time in which a gateway is awake, by how many machines beat there; absent: none does. */
+  gatewayAwake?: Readonly<Record<number, number>>;
   /** The platform logs a line for each invocation. */
   hasInvocationLogs: boolean;
   /** What a request takes to compute, at most: of the Worker's CPU, and of its object's time. */
@@ -150,12 +152,11 @@ export function usageAt(counted: CountedTransport, machines: number): UsageByKin
   const kinds = Object.entries(linearUsage(counted)).map(([kind, { fixed, each }]) => {
     const share = shareOf(kind);
     // What a gateway does whoever is there (its alarm) each of them does.
-    const times = share === "gateways" ? gatewaysOf(counted, machines) : 1;
+    const times = share === "gateways" ? Math.ceil(machines / counted.gatewaySize) : 1;
     const usage = mapped(fixed, (used, once) => once * times + each[used] * machines);
-    // The clock stood still while they computed. What a gateway computes is no more than a hundredth of what it waits.
-    const computed = (usage.objectRequests + usage.alarmsRung) * (counted.cpuMs / 1000);
-    usage.awakeSeconds =
-      share === "gateways" ? gatewaysAwake(counted, machines) : usage.awakeSeconds + computed;
+    // The clock stood still while they computed.
+    usage.awakeSeconds += (usage.objectRequests + usage.alarmsRung) * (counted.cpuMs / 1000);
+    if (share === "gateways" && counted.gatewayAwake) usage.awakeSeconds = gatewaysAwake(counted, machines);
     // There is one object of each class: it is awake all the time at most.
     if (share === "deployment") usage.awakeSeconds = Math.min(usage.awakeSeconds, HOUR_SECONDS);
     return [kind, usage];
@@ -163,15 +164,11 @@ export function usageAt(counted: CountedTransport, machines: number): UsageByKin
   return Object.fromEntries(kinds) as UsageByKind;
 }
 
-function gatewaysOf({ gateway }: CountedTransport, machines: number): number {
-  if (!gateway) throw new Error("gateways were counted, and nobody says how many machines one holds");
-  return Math.ceil(machines / gateway.size);
-}
-
-function gatewaysAwake(counted: CountedTransport, machines: number): number {
-  const gateways = gatewaysOf(counted, machines);
+/** What a gateway computes is not in it: a hundredth of what it waits, and mostly while it waits for another machine's. */
+function gatewaysAwake({ gatewaySize, gatewayAwake }: CountedTransport, machines: number): number {
+  const gateways = Math.ceil(machines / gatewaySize);
   const each = machines / gateways;
-  const share = counted.gateway?.awake[each];
+  const share = gatewayAwake?.[each];
   if (share === undefined) throw new Error(`not measured: how long a gateway of ${each} machines is awake`);
   return share * gateways * HOUR_SECONDS;
 }

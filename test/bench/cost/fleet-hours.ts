@@ -22,7 +22,7 @@ const FIRST_MS = 6 * 60_000;
 /** What the apiserver has sent to a watch arrives. */
 const ARRIVED_MS = 5;
 /** Of the computer's own time. */
-const STUCK_MS = 60_000;
+const STUCK_MS = 120_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export interface FleetHours {
@@ -43,17 +43,19 @@ export interface FleetWish {
   facts: Facts;
   /** A connection on which nothing happens for so long is cut; absent: none is. */
   cutAfterMs?: number | undefined;
+  /** Before the hours begin; absent: minutes. */
+  firstMs?: number;
 }
 
 export async function fleetHours(wish: FleetWish, progress: Progress): Promise<FleetHours> {
-  const { transport, machines, hours, cutAfterMs = NEVER } = wish;
+  const { transport, machines, hours, cutAfterMs = NEVER, firstMs = FIRST_MS } = wish;
   const time = steppedTime(START_MS);
   return withFleetPlace({ ...wish, time }, async (place) => {
     const { control, wire } = place;
     const fleet = new Fleet(place, time, cutAfterMs);
     await fleet.passUntil(START_MS + (machines === 1 ? SPREAD_MS / 4 : SPREAD_MS));
     const start = wire.take();
-    await fleet.passUntil(START_MS + FIRST_MS);
+    await fleet.passUntil(START_MS + firstMs);
     await control.counts();
     wire.take();
     const beatsBefore = fleet.beats;
@@ -73,6 +75,8 @@ interface BeatingMachine {
   dueMs: number;
   beat: (index: number) => Promise<number>;
   beats: number;
+  /** It wants to beat again, once its answer is there. */
+  isAsked: boolean;
 }
 
 class Fleet {
@@ -82,7 +86,6 @@ class Fleet {
   readonly #machines: BeatingMachine[];
   readonly #cronEveryMs = cronPeriodMs();
   #nextCronMs: number;
-  #answeredMs: number;
   #fault: unknown;
   beats = 0;
 
@@ -91,12 +94,16 @@ class Fleet {
     this.#time = time;
     this.#cutAfterMs = cutAfterMs;
     const nowMs = time.nowMs();
-    this.#machines = place.machines.map(({ name, beat }, index) => {
+    this.#machines = place.machines.map(({ name, beat, listen }, index) => {
       const dueMs = nowMs + (index * SPREAD_MS) / place.machines.length;
-      return { name, beat, beats: 0, dueMs };
+      const machine = { name, beat, beats: 0, dueMs, isAsked: false };
+      listen?.(() => {
+        if (machine.dueMs === NEVER) machine.isAsked = true;
+        else machine.dueMs = this.#time.nowMs();
+      });
+      return machine;
     });
     this.#nextCronMs = nowMs + this.#cronEveryMs;
-    this.#answeredMs = nowMs;
   }
 
   async passUntil(untilMs: number, onStep: () => void = () => undefined): Promise<void> {
@@ -114,14 +121,16 @@ class Fleet {
 
   /** False: somebody is at work. */
   async #step(untilMs: number): Promise<boolean> {
-    const { control, kube } = this.#place;
+    const { control, kube, machines } = this.#place;
+    if (machines.some(({ isBusy }) => isBusy?.())) return false;
     const held = kube.held();
     const isHeld = (name: string) =>
       held.some(({ path, body }) => path.includes(name) || body.includes(name));
     // A request of a machine's may be on its way: none is before the apiserver has one about that machine.
     if (this.#machines.some(({ name, dueMs }) => dueMs === NEVER && !isHeld(name))) return false;
     const timerMs = this.#time.nextMs();
-    const toMs = Math.min(this.#nextMachineMs(), this.#nextCronMs, timerMs, untilMs);
+    // Date.now() has no fractions.
+    const toMs = Math.ceil(Math.min(this.#nextMachineMs(), this.#nextCronMs, timerMs, untilMs));
     const { isQuiet, nowMs, dueMs } = await control.step({ toMs, held: held.length });
     if (!isQuiet) return false;
     this.#time.goTo(nowMs);
@@ -140,13 +149,13 @@ class Fleet {
   }
 
   async #beat(machine: BeatingMachine): Promise<void> {
-    if (this.#time.nowMs() - this.#answeredMs > this.#cutAfterMs) this.#place.wire.cut();
+    this.#place.wire.cutIdle(this.#cutAfterMs);
     machine.dueMs = NEVER;
     try {
       const waitMs = await machine.beat(machine.beats++);
       this.beats++;
-      this.#answeredMs = this.#time.nowMs();
-      machine.dueMs = this.#answeredMs + waitMs;
+      machine.dueMs = this.#time.nowMs() + (machine.isAsked ? 0 : waitMs);
+      machine.isAsked = false;
     } catch (error) {
       this.#fault = error;
     }

@@ -18,9 +18,11 @@ import type { WireCount } from "./wire.ts";
 /** The rarest thing that a machine does by itself: once an hour its object's alarm rings. */
 const HOURS = 1;
 export const SMALL = 1;
-export const LARGE = 10;
-/** How long gateways of many machines are measured: heartbeats overlap in each minute alike. */
-const GATEWAY_HOURS = 1 / 60;
+export const LARGE = 5;
+/** As wrangler.toml has it. */
+const GATEWAY_SIZE = 500;
+/** How long gateways of many machines are measured: heartbeats overlap in each half minute alike. */
+const GATEWAY_TIMES = { firstMs: 30_000, hours: 1 / 120 };
 /** Fleets whose bill is printed. */
 export const FLEETS = [1, 100, 10_000] as const;
 
@@ -49,9 +51,9 @@ export async function measureCosts(progress: Progress): Promise<CostRecord> {
       fleetHours({ transport, machines, hours: HOURS, facts: machineFacts() }, progress);
     const [small, large] = [await count(SMALL), await count(LARGE)];
     const fleets = { small: fleetOf(small), large: fleetOf(large) };
-    const counted = { ...fleets, hasInvocationLogs: hasInvocationLogs(), cpuMs };
-    const gateway = await gatewaysOf(transport, small, progress);
-    record.counted[name] = { ...counted, ...(gateway && { gateway }) };
+    const gatewayAwake = await awakeOfGateways(transport, small, progress);
+    const counted = { ...fleets, gatewaySize: GATEWAY_SIZE, hasInvocationLogs: hasInvocationLogs(), cpuMs };
+    record.counted[name] = { ...counted, ...(gatewayAwake && { gatewayAwake }) };
     record.traffic.push(trafficOf(name, DEFAULT_PROFILE, small));
     for (const { name: profile, facts, hours, cutAfterMs } of PROFILES) {
       const fleet = await fleetHours({ transport, machines: 1, hours, facts: facts(), cutAfterMs }, progress);
@@ -65,23 +67,22 @@ export async function measureCosts(progress: Progress): Promise<CostRecord> {
  * For how much of the time a gateway is awake that holds so many machines: their heartbeats overlap, and what overlaps is
  * billed once, so that it is not what one machine takes times their number.
  */
-async function gatewaysOf(
+async function awakeOfGateways(
   transport: CostTransport,
   small: FleetHours,
   progress: Progress,
-): Promise<CountedTransport["gateway"]> {
+): Promise<CountedTransport["gatewayAwake"]> {
   const { gateway } = transport;
-  if (!gateway) return undefined;
-  const { kind, size } = gateway;
+  if (gateway === undefined) return undefined;
   const awakeIn = ({ counts, hours }: FleetHours) =>
-    (counts.objects[kind]?.awakeMs ?? 0) / (hours * 3600_000);
+    (counts.objects[gateway]?.awakeMs ?? 0) / (hours * 3600_000);
   const awake: Record<number, number> = { [SMALL]: awakeIn(small) };
   for (const fleet of FLEETS) {
-    const machines = fleet / Math.ceil(fleet / size);
-    const wish = { transport, machines, hours: GATEWAY_HOURS, facts: machineFacts() };
+    const machines = fleet / Math.ceil(fleet / GATEWAY_SIZE);
+    const wish = { transport, machines, facts: machineFacts(), ...GATEWAY_TIMES };
     awake[machines] ??= awakeIn(await fleetHours(wish, progress));
   }
-  return { size, awake };
+  return awake;
 }
 
 const trafficOf = (

@@ -9,11 +9,9 @@ export interface MachinePlace {
   key: MachineKey;
   kid: string;
   ticket: string;
-  /** What its requests are signed for. */
+  /** Where the Worker is: something stands before it that counts. */
   origin: string;
-  /** Where its connections go: to something before the Worker, which counts. */
-  address: string;
-  /** PEM of the authority that vouches for that address. */
+  /** PEM of the authority that vouches for it. */
   authority: string;
   facts: Facts;
   /** In milliseconds since 1970; and timers by that clock. */
@@ -24,6 +22,10 @@ export interface MachinePlace {
 export interface CostMachine {
   /** Sends a report or a heartbeat, and resolves with the time until the next one. Rejects where it was not taken. */
   beat: (index: number) => Promise<number>;
+  /** Calls back when it wants to beat before its time. Absent: it never does. */
+  listen?: (wake: () => void) => void;
+  /** Something else of it is under way than a heartbeat: time stands still meanwhile. */
+  isBusy?: () => boolean;
   stop: () => void;
 }
 
@@ -32,8 +34,8 @@ export interface CostTransport {
   key: string;
   /** As in the output: `HTTP`. */
   name: string;
-  /** Where an object holds the connections of many machines: its class, and of how many at most. */
-  gateway?: { kind: string; size: number };
+  /** The class of the objects that hold the connections of many machines; absent: there are none. */
+  gateway?: string;
   /** Sends nothing yet: time stands still. */
   start: (place: MachinePlace) => CostMachine;
 }

@@ -15,10 +15,12 @@ test.each([
   expect(segmentsOf(bytes)).toBe(segments);
 });
 
-test("requests on one connection → their bytes, no handshake but the first; a cut → another connection", async () => {
+test("requests on one connection → their bytes, no handshake but the first; one that is idle for long is cut → another connection", async () => {
   const server = createServer((incoming, outgoing) => void incoming.pipe(outgoing));
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const wire = await startWire((server.address() as AddressInfo).port);
+  let nowMs = 0;
+  const wire = await startWire(() => nowMs);
+  wire.leadTo((server.address() as AddressInfo).port);
   const agent = new Agent({ keepAlive: true, ca: wire.authority });
   onTestFinished(() => {
     agent.destroy();
@@ -28,7 +30,7 @@ test("requests on one connection → their bytes, no handshake but the first; a 
   });
   const echo = (body: string) =>
     new Promise<void>((resolve, reject) => {
-      const outgoing = request(wire.address, { method: "POST", agent }, (response) => {
+      const outgoing = request(wire.origin, { method: "POST", agent }, (response) => {
         response.resume();
         response.once("end", resolve);
       });
@@ -48,8 +50,14 @@ test("requests on one connection → their bytes, no handshake but the first; a 
   expect(more.bytes - least.bytes).toBeLessThan(2100);
   expect([least.headerBytes, more.headerBytes]).toEqual([4 * SEGMENT.headerBytes, 4 * SEGMENT.headerBytes]);
 
+  nowMs += 1000;
+  wire.cutIdle(1000);
+  await echo("x");
+  expect(wire.take().connections).toBe(0);
+
   const isClosed = new Promise((resolve) => Object.values(agent.freeSockets)[0]?.[0]?.once("close", resolve));
-  wire.cut();
+  nowMs += 1001;
+  wire.cutIdle(1000);
   await isClosed;
   await echo("x");
   expect(wire.take().connections).toBe(1);

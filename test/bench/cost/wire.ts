@@ -13,14 +13,16 @@ export interface WireCount {
 }
 
 export interface Wire {
-  /** `https://…`, before the Worker. */
-  address: string;
+  /** `https://…`: the origin of the Worker, as machines know it. */
+  origin: string;
   /** PEM of the authority that vouches for it. */
   authority: string;
+  /** Has what comes go to this port from now on. */
+  leadTo: (port: number) => void;
   /** Since the last time. */
   take: () => WireCount;
-  /** Ends all connections. */
-  cut: () => void;
+  /** Ends the connections over which nothing went for longer. */
+  cutIdle: (afterMs: number) => void;
   stop: () => void;
 }
 
@@ -36,7 +38,9 @@ export function segmentsOf(bytes: number): number {
   return carrying + Math.ceil(carrying / 2);
 }
 
-export async function startWire(workerPort: number): Promise<Wire> {
+/** `nowMs`: the clock by which connections are idle. */
+export async function startWire(nowMs: () => number): Promise<Wire> {
+  let workerPort = 0;
   const { private: key, cert } = await generate([{ name: "commonName", value: "worker.test" }], {
     keyType: "ec",
     extensions: [
@@ -57,6 +61,7 @@ export async function startWire(workerPort: number): Promise<Wire> {
     to.setNoDelay();
     from.on("data", ({ length }: Buffer) => onData("up", length));
     to.on("data", ({ length }: Buffer) => onData("down", length));
+    from.once("close", () => to.destroy());
     from.pipe(to).pipe(from);
   };
   let count: WireCount = { bytes: 0, headerBytes: 0, connections: 0 };
@@ -76,17 +81,28 @@ export async function startWire(workerPort: number): Promise<Wire> {
   };
   const ended = createTlsServer({ key, cert }, (socket) => join(socket, workerPort, () => undefined));
   const tlsPort = await listen(ended);
-  const relay = createServer((socket) => join(socket, tlsPort, counter()));
+  /** When something went over each connection last. */
+  const usedMs = new Map<Socket, number>();
+  const relay = createServer((socket) => {
+    const counted = counter();
+    usedMs.set(socket, nowMs());
+    socket.once("close", () => usedMs.delete(socket));
+    join(socket, tlsPort, (direction, bytes) => {
+      usedMs.set(socket, nowMs());
+      counted(direction, bytes);
+    });
+  });
   return {
-    address: `https://${HOST}:${await listen(relay)}`,
+    origin: `https://${HOST}:${await listen(relay)}`,
     authority: cert,
+    leadTo: (port) => void (workerPort = port),
     take: () => {
       const taken = count;
       count = { bytes: 0, headerBytes: 0, connections: 0 };
       return taken;
     },
-    cut: () => {
-      for (const socket of sockets) socket.destroy();
+    cutIdle: (afterMs) => {
+      for (const [socket, atMs] of usedMs) if (nowMs() - atMs > afterMs) socket.destroy();
     },
     stop: () => {
       for (const server of [relay, ended]) server.close();
