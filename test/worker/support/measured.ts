@@ -5,11 +5,12 @@ import type { Measured } from "./measured-rows.ts";
 import type { WatchStanding } from "../../../worker/cluster/watch-standing.ts";
 import worker, {
   ClusterObject as RealClusterObject,
-  GatewayObject as RealGatewayObject,
   IndexObject as RealIndexObject,
   RegistryObject as RealRegistryObject,
   NodeObject as RealNodeObject,
 } from "../../../worker/index.ts";
+
+export { GatewayObject } from "../../../worker/index.ts";
 
 // Outlives the objects, which are evicted: all run in this one isolate.
 const clock: { ms: number | undefined } = { ms: undefined };
@@ -17,12 +18,7 @@ type Cursors = SqlStorageCursor<Record<string, SqlStorageValue>>[];
 const cursors: Cursors = [];
 const refusals = { logged: 0 };
 /** By the object's ID, in milliseconds since 1970. The registry's never rings. */
-const alarms = {
-  ofNodes: new Map<string, number>(),
-  ofGateways: new Map<string, number>(),
-  ofRegistry: new Map<string, number>(),
-  set: 0,
-};
+const alarms = { ofNodes: new Map<string, number>(), ofRegistry: new Map<string, number>(), set: 0 };
 const index = { cursors: [] as Cursors, asked: 0 };
 const realNow = Date.now.bind(Date);
 Date.now = () => clock.ms ?? realNow();
@@ -86,18 +82,6 @@ export class NodeObject extends RealNodeObject {
   async evict(): Promise<void> {
     await this.ctx.storage.sync();
     this.ctx.abort("evicted");
-  }
-}
-
-export class GatewayObject extends RealGatewayObject {
-  constructor(ctx: DurableObjectState, env: Environment) {
-    measure(ctx, alarms.ofGateways);
-    super(ctx, env);
-  }
-
-  async ring(): Promise<void> {
-    alarms.ofGateways.delete(this.ctx.id.toString());
-    await this.alarm();
   }
 }
 
