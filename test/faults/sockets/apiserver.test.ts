@@ -1,12 +1,11 @@
 // An apiserver that fails while a gateway renews leases: everybody is answered, nobody's object is woken for it, the apiserver
 // is asked by one at a time, and once it is back each lease is renewed with the next heartbeat.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { NodeObject } from "../../../worker/machine/node-object.ts";
 import type { Fault, Wrong } from "../../worker/support/fault.ts";
 import { setFault, writesAbout } from "../../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
 import { lentMachines, type MachineOnSocket, type PutClock, putsOf, standingClock } from "./members.ts";
-import { BEAT_MS, callsAbout, LEASE_MS, slug } from "./on-socket.ts";
+import { BEAT_MS, evictNode, LEASE_MS, slug } from "./on-socket.ts";
 
 const PUT = "^PUT /apis/coordination";
 const refused = (code: number, reason: string, more: object = {}): Wrong => ({
@@ -25,13 +24,14 @@ const setFaults = (machines: readonly MachineOnSocket[], fault: Fault | "") =>
 const askedOf = async (machines: readonly MachineOnSocket[]) =>
   (await Promise.all(machines.map((machine) => machine.asked()))).flat();
 
-/** How often these machines' objects are asked for something from now on, as the platform counts it. */
-function countWakes(machines: readonly MachineOnSocket[]): () => number {
-  const names = machines.map(({ name }) => name);
-  const spies = (["reportBySocket", "socketEnded", "noteReplacedBeat", "alarm"] as const).map((call) =>
-    vi.spyOn(NodeObject.prototype, call),
-  );
-  return () => spies.reduce((sum, spy) => sum + callsAbout(spy, names), 0);
+/** Machines' objects are asleep from here on. */
+const sendToSleep = (machines: readonly MachineOnSocket[]) =>
+  Promise.all(machines.map(({ name }) => evictNode(name)));
+
+/** None has been woken since. */
+async function expectAsleep(machines: readonly MachineOnSocket[]): Promise<void> {
+  for (const { name } of machines)
+    await expect(evictNode(name), name).rejects.toThrow(/not currently running/);
 }
 
 /** All send a heartbeat at the same moment. */
@@ -75,7 +75,7 @@ it("many PUTs fail at once → all are answered, one probe at a time, no object 
   const clock = standingClock();
   const names = Array.from({ length: 50 }, (_, at) => `at-once-${at}`);
   const machines = await lentMachines(names, clock);
-  const woken = countWakes(machines);
+  await sendToSleep(machines);
   await setFaults(machines, refused(500, "InternalError"));
   clock.shift(BEAT_MS);
   for (const frame of await beatAtOnce(machines)) expect(frame).toMatchObject({ type: "answer", n: 1 });
@@ -89,7 +89,7 @@ it("many PUTs fail at once → all are answered, one probe at a time, no object 
   await setFaults(machines, "");
   for (let rounds = 0; rounds < 2; rounds++)
     expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
-  expect(woken()).toBe(0);
+  await expectAsleep(machines);
   const backMs = await Promise.all(
     machines.map(async (machine) => (await machine.renewals())[RENEWED_BEFORE] ?? Infinity),
   );
@@ -110,11 +110,11 @@ describe("PUTs that fail for a while", () => {
     const clock = standingClock();
     const names = [1, 2, 3].map((at) => slug("while", situation, String(at)));
     const machines = await lentSince(names, clock);
-    const woken = countWakes(machines);
+    await sendToSleep(machines);
     await setFaults(machines, { ...wrong, of: PUT });
     for (let rounds = 0; rounds < 2; rounds++)
       expect(await beatInTurn(machines, clock), situation).toEqual(all(machines, "answer"));
-    expect(woken()).toBe(0);
+    await expectAsleep(machines);
     await setFaults(machines, "");
     await askedOf(machines);
     // Up to ten seconds until the next probe, and an interval after it.
