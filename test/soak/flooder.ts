@@ -6,7 +6,6 @@ import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
-import { encodeFrame, OPCODE } from "../../node-shim/wire/websocket/frames.ts";
 import { requestFaultText } from "../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
@@ -44,6 +43,7 @@ const link = {
   headers: () => ({ "rollcall-transport": "socket" }),
   offered: (offer: { path: string } | undefined) => void (offered = offer?.path ?? ""),
   socket: () => null,
+  isOver: () => false,
 };
 const reporting = { ...own, ticket: enrolled.value.ticket, link, startId, send: http.send, machineTime: now };
 const postReport = reporter(reporting);
@@ -103,7 +103,12 @@ async function open(): Promise<OpenedSocket | null> {
   return null;
 }
 
-const frameOf = (text: string) => encodeFrame(OPCODE.text, Buffer.from(text), randomBytes(4));
+/** A text in one frame, masked with zeros. */
+function frameOf(text: string): Buffer {
+  const payload = Buffer.from(text);
+  const header = Buffer.from([0x81, 0x80 | 126, payload.length >> 8, payload.length & 0xff, 0, 0, 0, 0]);
+  return Buffer.concat([header, payload]);
+}
 
 let n = 0;
 let ticket = "";
