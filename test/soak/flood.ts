@@ -6,10 +6,10 @@ import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import { type MachinesReport, type SoakFleet, startFleet } from "./fleet.ts";
 import type { FloodObserved, Flooded } from "./flood-verdict.ts";
 import { LeaseWatch } from "./lease-watch.ts";
-import { startMadeUpApiserver } from "./made-up-apiserver.ts";
+import { inMadeUpPlace } from "./made-up-place.ts";
 import { minuteOf } from "./minutes.ts";
-import { ANSWERS_AFTER_MS, type SoakOutput, untilAllOnSockets } from "./soak.ts";
-import { type SoakWorker, startSoakWorker } from "./soak-worker.ts";
+import { type SoakOutput, untilAllOnSockets } from "./soak.ts";
+import type { SoakWorker } from "./place.ts";
 
 /** What one does, each as fast as it can. */
 const FLOODS = ["heartbeats", "reports", "reconnects", "upgrades"] as const;
@@ -44,29 +44,26 @@ export async function runFlood(
 ): Promise<FloodObserved> {
   const secondsEach = (60 * minutes) / (FLOODS.length + 1);
   const leases = new LeaseWatch();
-  const stops: (() => unknown)[] = [];
-  try {
-    const kube = await startMadeUpApiserver(ANSWERS_AFTER_MS, (name, atMs) => {
-      if (NAMES.has(name)) leases.renewed(name, atMs);
-    });
-    stops.push(kube.stop);
-    const worker = await startSoakWorker(kube, GATEWAY_LIMITS.machines);
-    stops.push(worker.stop);
+  const neighbours: Pick<LeaseWatch, "renewed"> = {
+    renewed: (name, atMs) => void (NAMES.has(name) && leases.renewed(name, atMs)),
+  };
+  return inMadeUpPlace(GATEWAY_LIMITS.machines, neighbours, async ({ worker }) => {
     const failed = new AbortController();
     const wish = { url: worker.url, joinToken: worker.joinToken, from: 1, to: NEIGHBOURS };
     const fleet = startFleet([wish], (why) => failed.abort(new Error(why)));
-    stops.push(fleet.stop);
-    const place = { worker, fleet, output, signal: AbortSignal.any([stop, failed.signal]) };
-    await untilAllOnSockets(place, NEIGHBOURS);
-    await wait(SETTLE_MS, undefined, { signal: place.signal });
-    leases.begin(Date.now());
-    const floods = [await watched(place, "calm", secondsEach)];
-    for (const [at, kind] of FLOODS.entries())
-      floods.push(await flooded(place, NEIGHBOURS + 1 + at, kind, secondsEach));
-    return { floods, leases: leases.end(Date.now()) };
-  } finally {
-    for (const end of stops.toReversed()) await end();
-  }
+    try {
+      const place = { worker, fleet, output, signal: AbortSignal.any([stop, failed.signal]) };
+      await untilAllOnSockets(place, NEIGHBOURS);
+      await wait(SETTLE_MS, undefined, { signal: place.signal });
+      leases.begin(Date.now());
+      const floods = [await watched(place, "calm", secondsEach)];
+      for (const [at, kind] of FLOODS.entries())
+        floods.push(await flooded(place, NEIGHBOURS + 1 + at, kind, secondsEach));
+      return { floods, leases: leases.end(Date.now()) };
+    } finally {
+      fleet.stop();
+    }
+  });
 }
 
 interface FloodPlace {

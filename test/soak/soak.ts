@@ -3,9 +3,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type MachinesReport, type SoakFleet, startFleet } from "./fleet.ts";
 import { LeaseWatch } from "./lease-watch.ts";
-import { startMadeUpApiserver } from "./made-up-apiserver.ts";
+import { inMadeUpPlace } from "./made-up-place.ts";
 import { minuteOf, minuteText, type Usage } from "./minutes.ts";
-import { type SoakWorker, startSoakWorker } from "./soak-worker.ts";
+import type { SoakPlace, SoakWorker } from "./place.ts";
+import { inRealPlace } from "./real-place.ts";
 import type { MemorySample, Return, SoakObserved } from "./verdict.ts";
 
 export interface SoakPlan {
@@ -13,6 +14,8 @@ export interface SoakPlan {
   minutes: number;
   /** At half time workerd is killed and started again. */
   reconnect: boolean;
+  /** With a real etcd and kube-apiserver. */
+  real: boolean;
 }
 
 /** Where the words go. */
@@ -23,8 +26,6 @@ export interface SoakOutput {
   show: (text: string) => void;
 }
 
-/** What the apiserver takes for an answer. */
-export const ANSWERS_AFTER_MS = 50;
 /** One process would be busy with ten thousand machines. */
 const MACHINES_OF_PROCESS = 5000;
 const TICK_MS = 1000;
@@ -34,20 +35,13 @@ const MINUTE_MS = 60_000;
 
 export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSignal): Promise<SoakObserved> {
   const leases = new LeaseWatch();
-  const stops: (() => unknown)[] = [];
-  try {
-    const kube = await startMadeUpApiserver(ANSWERS_AFTER_MS, (name, atMs) => leases.renewed(name, atMs));
-    stops.push(kube.stop);
-    const worker = await startSoakWorker(kube, plan.machines);
-    stops.push(worker.stop);
+  const inPlace = plan.real ? inRealPlace : inMadeUpPlace;
+  return inPlace(plan.machines, leases, async (place) => {
     const failed = new AbortController();
-    const fleet = startFleet(wishesOf(plan.machines, worker), (why) => failed.abort(new Error(why)));
-    stops.push(fleet.stop);
+    const fleet = startFleet(wishesOf(plan.machines, place.worker), (why) => failed.abort(new Error(why)));
     const signal = AbortSignal.any([stop, failed.signal]);
-    return await new Soak({ plan, output, signal, leases, worker, fleet }).run();
-  } finally {
-    for (const end of stops.toReversed()) await end();
-  }
+    return new Soak({ ...place, plan, output, signal, leases, fleet }).run().finally(fleet.stop);
+  });
 }
 
 function wishesOf(machines: number, { url, joinToken }: SoakWorker) {
@@ -61,12 +55,11 @@ function wishesOf(machines: number, { url, joinToken }: SoakWorker) {
   }));
 }
 
-interface SoakParts {
+interface SoakParts extends SoakPlace {
   plan: SoakPlan;
   output: SoakOutput;
   signal: AbortSignal;
   leases: LeaseWatch;
-  worker: SoakWorker;
   fleet: SoakFleet;
 }
 
@@ -100,7 +93,7 @@ class Soak {
     }
     return {
       machines,
-      minutes,
+      isReal: plan.real,
       leases: leases.end(Date.now()),
       lostSockets: this.#lost,
       memory: this.#memory,
@@ -155,12 +148,11 @@ class Soak {
   }
 
   #usage(): Usage {
-    const { user, system } = process.cpuUsage();
-    const { worker, fleet } = this.#in;
+    const { worker, fleet, apiserverCpuSeconds } = this.#in;
     return {
       worker: worker.cpuSeconds(),
       machines: fleet.cpuSeconds(),
-      apiserver: (user + system) / 1e6,
+      apiserver: apiserverCpuSeconds(),
     };
   }
 

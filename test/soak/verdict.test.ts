@@ -11,7 +11,7 @@ const memory = (...mib: number[]) =>
 
 const CLEAN: SoakObserved = {
   machines: 2,
-  minutes: 20,
+  isReal: false,
   leases: { leases: 2, renewals: 240, longestMs: 10_000, late: [] },
   lostSockets: [],
   memory: [memory(100, 100, 100)],
@@ -39,6 +39,16 @@ test.each<[situation: string, observed: Partial<SoakObserved>, verdicts: (boolea
     "one is late",
     { returned: { afterMs: [1000, SOAK_BOUNDS.returnedMs + 1], machines: 2 } },
     [true, true, true, false, null],
+  ],
+  [
+    "on a real apiserver 0.026 % of a core are allowed",
+    { isReal: true, steady: { answers: 1, seconds: 1000, workerCpuSeconds: 0.26 } },
+    [true, true, true, true],
+  ],
+  [
+    "and no more",
+    { isReal: true, steady: { answers: 1, seconds: 1000, workerCpuSeconds: 0.27 } },
+    [true, true, true, false],
   ],
   ["one does not", { returned: { afterMs: [1000], machines: 2 } }, [true, true, true, false, null]],
 ])("%s", (_, observed, verdicts) => {
