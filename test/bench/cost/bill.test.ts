@@ -72,25 +72,32 @@ describe("a fleet of another size", () => {
 
 describe("gateways", () => {
   const beats = (machines: number) => ({
-    GatewayObject: { messages: 300 * machines, alarmsRung: 2, awakeMs: 15_000 * machines },
+    GatewayObject: { messages: 300 * machines, alarmsRung: 100 + 10 * machines, awakeMs: 15_000 * machines },
   });
   const bySocket: CountedTransport = {
     ...overHttp,
     small: fleet(1, beats(1)),
     large: fleet(11, beats(11)),
-    gatewayAwake: { 1: 0.004, 100: 0.4, 500: 0.9 },
+    gateways: {
+      1: { awake: 0.004, alarmsAnHour: 110 },
+      100: { awake: 0.4, alarmsAnHour: 120 },
+      500: { awake: 0.9, alarmsAnHour: 120 },
+    },
   };
 
   it.each([
-    [1, { messages: 300, alarmsRung: 2, awakeSeconds: 0.004 * 3600 }],
-    [100, { messages: 30_000, alarmsRung: 2, awakeSeconds: 0.4 * 3600 }],
-    [10_000, { messages: 3_000_000, alarmsRung: 40, awakeSeconds: 20 * 0.9 * 3600 }],
-  ])("%i machines → as many as hold them, each awake as one that is as full", (machines, usage) => {
-    expect(usageAt(bySocket, machines)["GatewayObject"]).toMatchObject(usage);
-  });
+    [1, { messages: 300, alarmsRung: 110, awakeSeconds: 0.004 * 3600 }],
+    [100, { messages: 30_000, alarmsRung: 120, awakeSeconds: 0.4 * 3600 }],
+    [10_000, { messages: 3_000_000, alarmsRung: 20 * 120, awakeSeconds: 20 * 0.9 * 3600 }],
+  ])(
+    "%i machines → as many as hold them, each with the time and the alarms of one that is as full",
+    (machines, usage) => {
+      expect(usageAt(bySocket, machines)["GatewayObject"]).toMatchObject(usage);
+    },
+  );
 
   it("one of a size that nobody has measured → refused, and not guessed", () => {
-    expect(() => usageAt(bySocket, 250)).toThrow("not measured: how long a gateway of 250 machines is awake");
+    expect(() => usageAt(bySocket, 250)).toThrow("not measured: what a gateway of 250 machines does");
   });
 
   it("with machines that report by HTTP → cared for all the same, as many as would hold them", () => {

@@ -66,6 +66,13 @@ export interface CountedFleet {
   counts: BilledCounts;
 }
 
+/** Of one gateway. Heartbeats overlap, and one alarm serves all. */
+export interface GatewayRates {
+  /** The share of the time in which it is awake. */
+  awake: number;
+  alarmsAnHour: number;
+}
+
 /** Of one way by which machines report. */
 export interface CountedTransport {
   /** Two sizes: what grows with the machines is told from what does not. */
@@ -73,8 +80,8 @@ export interface CountedTransport {
   large: CountedFleet;
   /** How many machines have one gateway. */
   gatewaySize: number;
-  /** The share of the time in which a gateway is awake, by how many machines beat there; absent: none does. */
-  gatewayAwake?: Readonly<Record<number, number>>;
+  /** What of a gateway does not grow with its machines, by how many beat there; absent: none does. */
+  gateways?: Readonly<Record<number, GatewayRates>>;
   /** The platform logs a line for each invocation. */
   hasInvocationLogs: boolean;
   /** What a request takes to compute, at most: of the Worker's CPU, and of its object's time. */
@@ -156,7 +163,7 @@ export function usageAt(counted: CountedTransport, machines: number): UsageByKin
     const usage = mapped(fixed, (used, once) => once * times + each[used] * machines);
     // The clock stood still while they computed.
     usage.awakeSeconds += (usage.objectRequests + usage.alarmsRung) * (counted.cpuMs / 1000);
-    if (share === "gateways" && counted.gatewayAwake) usage.awakeSeconds = gatewaysAwake(counted, machines);
+    if (share === "gateways" && counted.gateways) Object.assign(usage, ofGateways(counted, machines));
     // There is one object of each class: it is awake all the time at most.
     if (share === "deployment") usage.awakeSeconds = Math.min(usage.awakeSeconds, HOUR_SECONDS);
     return [kind, usage];
@@ -165,12 +172,13 @@ export function usageAt(counted: CountedTransport, machines: number): UsageByKin
 }
 
 /** What a gateway computes is not in it: a hundredth of what it waits, and mostly while it waits for another machine's. */
-function gatewaysAwake({ gatewaySize, gatewayAwake }: CountedTransport, machines: number): number {
-  const gateways = Math.ceil(machines / gatewaySize);
+function ofGateways(counted: CountedTransport, machines: number): Partial<HourlyUsage> {
+  const gateways = Math.ceil(machines / counted.gatewaySize);
   const each = machines / gateways;
-  const share = gatewayAwake?.[each];
-  if (share === undefined) throw new Error(`not measured: how long a gateway of ${each} machines is awake`);
-  return share * gateways * HOUR_SECONDS;
+  const rates = counted.gateways?.[each];
+  if (!rates) throw new Error(`not measured: what a gateway of ${each} machines does`);
+  const alarms = rates.alarmsAnHour * gateways;
+  return { awakeSeconds: rates.awake * gateways * HOUR_SECONDS, alarmsSet: alarms, alarmsRung: alarms };
 }
 
 /** A line of the bill. */

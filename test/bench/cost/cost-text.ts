@@ -94,10 +94,11 @@ export function priceRows(): Rows {
 }
 
 /** Of what is printed, and what is not counted but computed, or left out. */
-const CAVEATS = `Computed, not counted: all fleets, from those of ${SMALL} and of ${LARGE} machines; CPU,
-as all of workerd's per heartbeat under load; headers of TCP and IP. Left out:
-what is done once a day, operators and their pages, what the platform adds to an
-answer over HTTP (some hundred bytes), storage that grows, name resolution.`;
+const CAVEATS = `Computed, not counted: all fleets, from those of ${SMALL} and of ${LARGE} machines (but a
+gateway's time and alarms, which are counted of one as full); CPU, as all of
+workerd's per heartbeat under load; headers of TCP and IP. Left out: what is
+done once a day, operators and their pages, what the platform adds to an answer
+over HTTP (some hundred bytes), storage that grows, name resolution.`;
 
 export function costText({ counted, traffic }: CostRecord): string {
   const transports = Object.entries(counted);

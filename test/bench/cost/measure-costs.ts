@@ -8,7 +8,7 @@ import { renewed, startLoad } from "../heartbeat-load.ts";
 import { machineFacts } from "../machine.ts";
 import { median } from "../rounds.ts";
 import { ROOT, startBenchWorker } from "../workerd.ts";
-import type { CountedFleet, CountedTransport } from "./bill.ts";
+import type { CountedFleet, CountedTransport, GatewayRates } from "./bill.ts";
 import { type FleetHours, fleetHours } from "./fleet-hours.ts";
 import { DEFAULT_PROFILE, PROFILES } from "./profiles.ts";
 import { TRANSPORTS } from "./transports.ts";
@@ -21,8 +21,8 @@ export const SMALL = 1;
 export const LARGE = 5;
 /** As wrangler.toml has it. */
 const GATEWAY_SIZE = 500;
-/** How long gateways of many machines are measured: heartbeats overlap in each half minute alike. */
-const GATEWAY_TIMES = { firstMs: 30_000, hours: 1 / 120 };
+/** Heartbeats overlap in each minute alike. */
+const GATEWAY_TIMES = { firstMs: 30_000, hours: 1 / 60 };
 /** Fleets whose bill is printed. */
 export const FLEETS = [1, 100, 10_000] as const;
 
@@ -51,9 +51,9 @@ export async function measureCosts(progress: Progress): Promise<CostRecord> {
       fleetHours({ transport, machines, hours: HOURS, facts: machineFacts() }, progress);
     const [small, large] = [await count(SMALL), await count(LARGE)];
     const fleets = { small: fleetOf(small), large: fleetOf(large) };
-    const gatewayAwake = await awakeOfGateways(transport, small, progress);
+    const gateways = await gatewayRates(transport, small, progress);
     const counted = { ...fleets, gatewaySize: GATEWAY_SIZE, hasInvocationLogs: hasInvocationLogs(), cpuMs };
-    record.counted[name] = { ...counted, ...(gatewayAwake && { gatewayAwake }) };
+    record.counted[name] = { ...counted, ...(gateways && { gateways }) };
     record.traffic.push(trafficOf(name, DEFAULT_PROFILE, small));
     for (const { name: profile, facts, hours, cutAfterMs } of PROFILES) {
       const fleet = await fleetHours({ transport, machines: 1, hours, facts: facts(), cutAfterMs }, progress);
@@ -63,26 +63,25 @@ export async function measureCosts(progress: Progress): Promise<CostRecord> {
   return record;
 }
 
-/**
- * For how much of the time a gateway is awake that holds so many machines: their heartbeats overlap, and what overlaps is
- * billed once, so that it is not what one machine takes times their number.
- */
-async function awakeOfGateways(
+/** A gateway of one machine is as it was in that machine's hour; those of many machines are watched for a minute. */
+async function gatewayRates(
   transport: CostTransport,
   small: FleetHours,
   progress: Progress,
-): Promise<CountedTransport["gatewayAwake"]> {
+): Promise<CountedTransport["gateways"]> {
   const { gateway } = transport;
   if (gateway === undefined) return undefined;
-  const awakeIn = ({ counts, hours }: FleetHours) =>
-    (counts.objects[gateway]?.awakeMs ?? 0) / (hours * 3600_000);
-  const awake: Record<number, number> = { [SMALL]: awakeIn(small) };
+  const ratesIn = ({ counts, hours }: FleetHours): GatewayRates => {
+    const { awakeMs = 0, alarmsRung = 0 } = counts.objects[gateway] ?? {};
+    return { awake: awakeMs / (hours * 3600_000), alarmsAnHour: alarmsRung / hours };
+  };
+  const rates: Record<number, GatewayRates> = { [SMALL]: ratesIn(small) };
   for (const fleet of FLEETS) {
     const machines = fleet / Math.ceil(fleet / GATEWAY_SIZE);
     const wish = { transport, machines, facts: machineFacts(), ...GATEWAY_TIMES };
-    awake[machines] ??= awakeIn(await fleetHours(wish, progress));
+    rates[machines] ??= ratesIn(await fleetHours(wish, progress));
   }
-  return awake;
+  return rates;
 }
 
 const trafficOf = (
