@@ -20,7 +20,12 @@ async function testKube(request: Request): Promise<Response> {
 }
 
 const e2e = ["test/e2e/**/*.test.ts", "test/faults/real/**/*.test.ts"];
-const worker = ["test/worker/**/*.test.ts", "test/stories/**/*.test.ts", "test/faults/*.test.ts", "test/faults/sockets/*.test.ts"];
+const worker = [
+  "test/worker/**/*.test.ts",
+  "test/stories/**/*.test.ts",
+  "test/faults/*.test.ts",
+  "test/faults/sockets/*.test.ts",
+];
 
 /** A defence that this run has to do without (npm run mutants). */
 const mutants = () => mutantPlugins(process.env[MUTANT_VARIABLE]);

@@ -150,6 +150,7 @@ async function startShim(
   const command = [process.execPath, join(root, "node-shim/bin/node-shim.cjs"), "run", "--url", workerUrl];
   command.push("--state", stateFolder, "--join-token-file", token);
   if (flags.config !== undefined) command.push("--config", resolve(flags.config));
+  if (flags.transport !== undefined) command.push("--transport", flags.transport);
   parts.start("shim", command, join(folder, "logs/shim.log"));
 }
 
@@ -171,5 +172,6 @@ async function startSimulation(
     stateFolder,
   ];
   command.push("--join-token-file", token, "--nodes", String(flags.nodes));
+  if (flags.transport !== undefined) command.push("--transport", flags.transport);
   parts.start("simulated", command, join(folder, "logs/simulated.log"));
 }

@@ -12,6 +12,8 @@ export interface StartFlags {
   remove?: boolean;
   config?: string;
   nodes: number;
+  /** The shim's --transport, of this machine and of the simulated ones. */
+  transport?: string;
   apiserverPort?: number;
   workerPort?: number;
 }

@@ -7,9 +7,13 @@ import * as z from "zod/mini";
 import { defaultConfiguration, loadConfiguration } from "../../node-shim/config/config.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { systemClock } from "../../node-shim/base/clock.ts";
+import type { Log } from "../../node-shim/base/log.ts";
 import { startLoop } from "../../node-shim/loop/loop.ts";
+import { transportOf } from "../../node-shim/machine/transport.ts";
+import { Link } from "../../node-shim/worker-link/link.ts";
+import { DIRECTLY } from "../../node-shim/worker-link/outbound.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
-import { enrol } from "../../node-shim/worker-link/requests.ts";
+import { enrol, type EnrolledMachine } from "../../node-shim/worker-link/requests.ts";
 import { requestFaultText, type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { machineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
@@ -19,9 +23,9 @@ import { SIMULATED_FAULTS, type SimulatedFault, simulatedFaults } from "./simula
 const stored = z.record(z.string(), z.object({ jwk: z.looseObject({}), kid: z.string() }));
 type Stored = z.infer<typeof stored>;
 
-const HELP = `Usage: simulate --url ORIGIN --state DIR --join-token-file FILE --nodes N [--config FILE]
+const HELP = `Usage: simulate --url ORIGIN --state DIR --join-token-file FILE --nodes N [--config FILE] [--transport NAME]
 N machines named sim-1 … sim-N report through the same protocol as real ones, until SIGTERM. --config has their
-KubeletConfiguration. DIR/faults.json says what is wrong with which of them, and may change at any time:
+KubeletConfiguration; --transport is the shim's: auto, or http for no sockets. DIR/faults.json says what is wrong with which of them, and may change at any time:
   {"sim-1": "down", "sim-2": "cut off"}
 One of: ${SIMULATED_FAULTS.join(", ")}.`;
 
@@ -32,6 +36,7 @@ const { values } = parseArgs({
     "join-token-file": { type: "string" },
     nodes: { type: "string" },
     config: { type: "string" },
+    transport: { type: "string", default: "auto" },
     help: { type: "boolean" },
   },
 });
@@ -40,6 +45,7 @@ if (values.help || !values.url || !values.state || !values["join-token-file"] ||
   process.exit(values.help ? 0 : 2);
 }
 const origin = values.url;
+const transport = transportOf(values);
 const file = join(values.state, "machines.json");
 mkdirSync(values.state, { recursive: true, mode: 0o700 });
 const machines: Stored = existsSync(file) ? stored.parse(JSON.parse(readFileSync(file, "utf8"))) : {};
@@ -50,6 +56,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => 
 const configuration = values.config === undefined ? defaultConfiguration() : loadConfiguration(values.config);
 const faults = simulatedFaults(join(values.state, "faults.json"), stop.signal, (line) => console.log(line));
 
+const DEADLINE_MS = 9000;
 /** As many machines enrol and register at a time: enough to keep a Worker busy, few enough that none is late. */
 const ENROLMENTS_AT_ONCE = 32;
 
@@ -63,7 +70,7 @@ async function makeKeys(): Promise<void> {
 /** A machine reports as soon as it is enrolled, and goes on by itself; the next one begins after its first report. */
 async function enrolAndRun(waiting: number[]): Promise<void> {
   const running: Promise<void>[] = [];
-  const { send, close } = httpTransport(origin, 9000);
+  const { send, close } = httpTransport(origin, DEADLINE_MS);
   for (let index = waiting.shift(); index !== undefined; index = waiting.shift()) {
     const ticket = await enrolOne(index, send);
     const reported = Promise.withResolvers<void>();
@@ -145,7 +152,7 @@ async function runCopies(index: number, up: AbortSignal): Promise<void> {
 
 /** Another key and another machine, with the same join token. */
 async function askForName(index: number): Promise<void> {
-  const { send, close } = httpTransport(origin, 9000);
+  const { send, close } = httpTransport(origin, DEADLINE_MS);
   const key = await makeMachineKey();
   const outcome = await enrol(send, key, {
     name: `sim-${index}`,
@@ -166,32 +173,63 @@ interface Process {
   reported: () => void;
 }
 
+/** The way of one machine to the Worker, while nothing cuts it off. */
+function linkOf(machine: EnrolledMachine, log: Log) {
+  const http = httpTransport(origin, DEADLINE_MS);
+  const link = new Link({
+    machine,
+    outbound: DIRECTLY,
+    deadlineMs: DEADLINE_MS,
+    clock: systemClock,
+    choice: transport,
+    random: Math.random,
+    log,
+    dropHttp: http.close,
+    changed: () => undefined,
+  });
+  const send: Transport = (request) => {
+    if (faults.of(machine.name) !== "cut off") return http.send(request);
+    return Promise.reject(new Error("no route to host"));
+  };
+  const reconnect = () => {
+    http.close();
+    link.drop();
+  };
+  const close = () => {
+    link.close();
+    http.close();
+  };
+  return { link, send, reconnect, close };
+}
+
 async function report(index: number, { boots, ticket, stop: ends, reported }: Process): Promise<void> {
   const name = `sim-${index}`;
   const { jwk, kid } = machines[name] as Stored[string];
-  const { send, close } = httpTransport(origin, 9000);
-  const cut: Transport = (request) =>
-    faults.of(name) === "cut off" ? Promise.reject(new Error("no route to host")) : send(request);
+  const log: Log = (level, message) => console.log(`${name} ${level} ${message}`);
+  const machine = { name, origin, key: await machineKey(jwk), kid };
+  const { link, send, reconnect, close } = linkOf(machine, log);
   const post = reporter({
-    name,
-    origin,
-    key: await machineKey(jwk),
-    kid,
+    ...machine,
     ticket,
     startId: randomBytes(16).toString("base64url"),
-    send: cut,
+    send,
+    link,
     machineTime: () => new Date().toISOString(),
   });
   const facts = () => simulatedFacts(index, configuration, { boots, fault: faults.of(name) });
   const loop = startLoop({
     gather: async () => ({ facts: facts(), vitals: simulatedVitals(index, faults.of(name)) }),
-    report: (said, vitals) => post(said, vitals).finally(reported),
+    report: (said, vitals) => {
+      if (faults.of(name) === "cut off") link.drop();
+      return post(said, vitals).finally(reported);
+    },
     settings: facts().settings,
     clock: systemClock,
     stop: ends,
     random: Math.random,
-    reconnect: close,
-    log: (level, message) => console.log(`${name} ${level} ${message}`),
+    reconnect,
+    listen: (asked) => link.listen(asked),
+    log,
   });
   await loop.done;
   close();

@@ -4,10 +4,11 @@ import { Console } from "node:console";
 import { existsSync, rmSync, statfsSync } from "node:fs";
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { lockFolder } from "../../node-shim/identity/lock.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
+import { TRANSPORTS } from "../../node-shim/machine/transport.ts";
 import { confirmed, type Terminal } from "../operator/confirm.ts";
 import { apiFault } from "./api-fault.ts";
 import { afterwards, nextSteps } from "./hints.ts";
@@ -166,6 +167,9 @@ function startProgram(action: (flags: StartFlags) => Promise<void>): Command {
     .option("--fresh", "begin anew: empty the state folder first")
     .option("--config <file>", "KubeletConfiguration (YAML) for this machine's shim")
     .option("--nodes <n>", "add n simulated machines", wholeNumber(0, 5000), 0)
+    .addOption(
+      new Option("--transport <name>", "how reports go: as node-shim's --transport").choices([...TRANSPORTS]),
+    )
     .option("--kubeconfig <file>", "use the cluster of this kubeconfig instead of a local apiserver")
     .option("--remove", "take away from that cluster what a start has put there, and start nothing")
     .option("--yes", "do not ask before that cluster is changed")

@@ -71,16 +71,20 @@ async function reportOnce(flags: AnswerFlags, progress: (text: string) => void):
   const log: Log = () => undefined;
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
   try {
-    await reportUntilStopped(flags, {
-      log,
-      warn,
-      stop: stopping.signal,
-      watch: (file) => {
-        last = diagnose({ file, isRunning: true }, file.name, Date.now());
-        if (last.passes) progress(last.text);
-        else stop();
+    // One answer needs no socket.
+    await reportUntilStopped(
+      { ...flags, transport: "http" },
+      {
+        log,
+        warn,
+        stop: stopping.signal,
+        watch: (file) => {
+          last = diagnose({ file, isRunning: true }, file.name, Date.now());
+          if (last.passes) progress(last.text);
+          else stop();
+        },
       },
-    });
+    );
   } finally {
     clearTimeout(timer);
     process.off("SIGINT", stop);

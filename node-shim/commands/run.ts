@@ -20,8 +20,10 @@ import { type Machine, thisMachine } from "../machine/machine.ts";
 import { type MachineFlags } from "../machine/settings.ts";
 import { adoptNextKey, pinnedNextKey } from "../identity/next-key.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
-import { outboundTo } from "../worker-link/outbound.ts";
+import { Link } from "../worker-link/link.ts";
+import { type Outbound, outboundTo } from "../worker-link/outbound.ts";
 import { reporter } from "../worker-link/reporter.ts";
+import type { EnrolledMachine } from "../worker-link/requests.ts";
 import { requestFaultText, type Transport } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 
@@ -86,11 +88,13 @@ export async function reportUntilStopped(
     watch?.(board.file());
   };
   try {
-    const beginning = { flags, machine, origin, send, stop, log, board, closings };
+    const beginning = { flags, machine, origin, outbound, send, close, stop, log, board, closings };
     // A shim that is asked to end does not wait for what is still under way.
     const begun = await Promise.race([begin(beginning), asked]);
-    if (begun)
-      await reportUntilAsked({ ...machine, ...begun }, { ...begun, reconnect: close, log, reported }, asked);
+    if (begun) {
+      const { gather, ...worker } = begun;
+      await reportUntilAsked({ ...machine, gather }, { ...worker, log, reported }, asked);
+    }
   } catch (error) {
     board.note({ ended: { at: now(), fault: faultOf(error) } });
     throw error;
@@ -111,7 +115,11 @@ interface Beginning {
   flags: RunFlags;
   machine: Machine;
   origin: string;
+  outbound: Outbound;
+  /** By HTTP. */
   send: Transport;
+  /** Drops its connection. */
+  close: () => void;
   stop: AbortSignal;
   log: Log;
   board: StatusBoard;
@@ -119,20 +127,23 @@ interface Beginning {
   closings: (() => Promise<void>)[];
 }
 
-/** What posts the machine's reports, and what gathers them. */
-type Begun = Pick<LoopDependencies, "report" | "gather">;
+/** What sends the machine's reports, and what gathers them. */
+type Begun = Pick<LoopDependencies, "report" | "gather" | "reconnect" | "listen">;
 
 /** All steps before the first report; null: stopped before. A setup that fails is reported, and thrown. */
 async function begin(beginning: Beginning): Promise<Begun | null> {
-  const { flags, machine, origin, send, stop, log, board, closings } = beginning;
+  const { flags, machine, origin, send, close, stop, log, board, closings } = beginning;
   const { name } = machine;
   const next = await pinnedNextKey(flags.state, name);
   const key = next?.key ?? (await loadOrMakeKey(flags.state));
   board.note({ thumbprint: key.thumbprint });
+  let link: Link | undefined;
   const reporterFor = (enrolment: { kid: string; ticket?: string }) => {
     const { nowMs } = systemClock;
     const startId = randomBytes(16).toString("base64url");
-    const report = reporter({ ...enrolment, name, origin, key, startId, send, machineTime: now, nowMs });
+    const own = { ...enrolment, name, origin, key };
+    link = linkOf(beginning, own);
+    const report = reporter({ ...own, link, startId, send, machineTime: now, nowMs });
     return next ? onceAccepted(report, () => adoptNextKey(flags.state, next)) : report;
   };
   const known = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
@@ -157,7 +168,32 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
     log,
   });
   closings.push(devices.close);
-  return { report, gather: await devices.gathering.catch(failed) };
+  return {
+    report,
+    gather: await devices.gathering.catch(failed),
+    reconnect: () => {
+      close();
+      link?.drop();
+    },
+    listen: (asked) => link?.listen(asked),
+  };
+}
+
+/** Beside HTTP. It is closed at the end. */
+function linkOf({ machine, outbound, close, log, board, closings }: Beginning, own: EnrolledMachine): Link {
+  const link = new Link({
+    machine: own,
+    outbound,
+    deadlineMs: DEADLINE_MS,
+    clock: systemClock,
+    choice: machine.transport,
+    random: Math.random,
+    log,
+    dropHttp: close,
+    changed: board.transport,
+  });
+  closings.push(async () => link.close());
+  return link;
 }
 
 /** Calls `accepted` after the first report that the Worker has accepted. */

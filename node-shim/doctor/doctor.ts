@@ -50,7 +50,8 @@ async function checkUrl(
   const { origin, source } = found;
   const url = ok("URL", `${origin} (${source})`);
   const { outbound, findings } = findOutbound(origin, flags, environment);
-  return [url, ...findings, ...(outbound ? await checkWorker(origin, probes, outbound) : [])];
+  if (outbound === null) return [url, ...findings];
+  return [url, ...findings, ...(await checkWorker(origin, probes, outbound, flags.transport !== "http"))];
 }
 
 /** What is printed, and the exit code: 1 where something has to be done before the shim can work. */

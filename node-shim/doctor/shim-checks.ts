@@ -3,6 +3,7 @@
 import type { Kind } from "../status/diagnoses.ts";
 import { statusOf } from "../status/status.ts";
 import { type Finding, ok } from "./finding.ts";
+import { transportFindings } from "./socket-checks.ts";
 
 /** The Worker takes nothing from this machine any more, or its Node is gone; all else may end without anybody's doing. */
 const NEEDS_SOMEBODY: ReadonlySet<Kind> = new Set(["refused", "wrong origin", "node deleted"]);
@@ -19,7 +20,9 @@ export function checkShim(state: string, nowMs: number): Finding[] {
   if (kind === "not enrolled") return [];
   const pid = found.seen?.file.process.split(" ")[0];
   const message = found.seen?.isRunning ? `process ${pid}: ${text}` : text;
-  if (cure === undefined) return [ok("shim", message)];
+  const isShown = found.seen?.isRunning === true && kind !== "no socket";
+  const transport = isShown && found.seen ? transportFindings(found.seen.file) : [];
+  if (cure === undefined) return [ok("shim", message), ...transport];
   const level = NEEDS_SOMEBODY.has(kind) ? "fail" : "warn";
-  return [{ check: "shim", level, message, todo: cure }];
+  return [{ check: "shim", level, message, todo: cure }, ...transport];
 }

@@ -5,6 +5,7 @@ import { fail, type Finding, ok, warn } from "./finding.ts";
 import { hostOf } from "../worker-link/origin.ts";
 import { DIRECTLY, type Outbound } from "../worker-link/outbound.ts";
 import { checkProxy } from "./proxy-checks.ts";
+import { checkSocket } from "./socket-checks.ts";
 import type { Livez, SeenCertificate, WorkerProbes } from "./worker-probes.ts";
 
 /** A certificate that ends sooner should have been renewed. */
@@ -18,13 +19,16 @@ export async function checkWorker(
   origin: string,
   probes: WorkerProbes,
   outbound: Outbound = DIRECTLY,
+  wantsSockets = true,
 ): Promise<Finding[]> {
   const url = new URL(origin);
   const findings = [await (outbound.proxy ? checkProxy(url, probes, outbound) : checkName(url, probes))];
   if (findings[0]?.level === "fail") return findings;
   if (url.protocol === "https:") findings.push(await checkCertificate(url, probes, outbound));
   if (findings.some(({ level }) => level === "fail")) return findings;
-  return [...findings, ...(await checkAnswer(url, probes, outbound))];
+  findings.push(...(await checkAnswer(url, probes, outbound)));
+  if (!wantsSockets || findings.some(({ level }) => level === "fail")) return findings;
+  return [...findings, await checkSocket(url, probes, outbound)];
 }
 
 async function checkName(url: URL, { lookup }: WorkerProbes): Promise<Finding> {

@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { connect, type PeerCertificate } from "node:tls";
 import { randomBytes } from "node:crypto";
 import { PROTOCOL } from "../../shared/protocol/report.ts";
+import { systemClock } from "../base/clock.ts";
 import { codeOf } from "../base/fault.ts";
 import { hostOf, servernameOf } from "../worker-link/origin.ts";
 import type { Outbound } from "../worker-link/outbound.ts";
@@ -14,6 +15,7 @@ import { makeMachineKey } from "../identity/machine-key.ts";
 import { exchange, requestFaultText } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 import { signEnrolment } from "../worker-link/sign.ts";
+import { openSocket, type UpgradeRefusal } from "../worker-link/upgrade.ts";
 
 const DEADLINE_MS = 5000;
 
@@ -28,6 +30,8 @@ export interface WorkerProbes {
   livez: (url: URL, outbound: Outbound) => Promise<Livez>;
   /** The reason for which the Worker refuses an enrolment by nobody that is signed for this origin; rejects without one. */
   refusal: (url: URL, outbound: Outbound) => Promise<string>;
+  /** Why the Worker opens no socket for nobody, and whether it was the Worker that said so. */
+  upgrade: (url: URL, outbound: Outbound) => Promise<UpgradeRefusal>;
   /** Milliseconds since 1970, by the machine's clock. */
   now: () => number;
 }
@@ -56,6 +60,7 @@ export function workerProbes(): WorkerProbes {
     certificate: readCertificate,
     livez: readLivez,
     refusal: refusalOf,
+    upgrade: refusedUpgrade,
     now: Date.now,
   };
 }
@@ -154,6 +159,19 @@ async function refusalOf({ origin }: URL, outbound: Outbound): Promise<string> {
   } finally {
     close();
   }
+}
+
+const NO_LISTENER = { asked: () => undefined, accepted: () => undefined, ended: () => undefined };
+
+/** By a key of this moment, whose kid no Worker has given. */
+async function refusedUpgrade({ origin }: URL, outbound: Outbound): Promise<UpgradeRefusal> {
+  const machine = { name: "doctor", origin, key: await makeMachineKey(), kid: "doctor" };
+  const upgrading = { machine, outbound, deadlineMs: DEADLINE_MS, clock: systemClock };
+  const path = `/v1/gateways/1/nodes/${machine.name}`;
+  const opened = await openSocket(upgrading, path, NO_LISTENER, new AbortController().signal);
+  if (!opened.ok) return opened.error;
+  opened.value.close();
+  return { why: "something else than the Worker has opened one for nobody", reason: null, retryAfterMs: 0 };
 }
 
 function dateOf(response: IncomingMessage): number | null {

@@ -185,4 +185,12 @@ export const MACHINE_FLAGS: { readonly [Name in keyof Omit<Required<MachineFlags
     of: "rollcall",
     inForce: (_, { caFile }) => (caFile ? set(caFile, "ca-file") : none("public authorities")),
   },
+  transport: {
+    name: "transport",
+    value: "<name>",
+    help: "auto (default): a socket where one can be had; http: none; socket: a fault where none can be had",
+    of: "rollcall",
+    inForce: ({ transport }, flags) =>
+      flags.transport === undefined ? byDefault(transport) : set(transport, "transport"),
+  },
 };

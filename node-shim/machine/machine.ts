@@ -16,6 +16,7 @@ import { gatherVitals } from "./vitals.ts";
 import { volumeScanner } from "../sources/kernel/volumes.ts";
 import { requireReservations } from "./reservations.ts";
 import { configurationNotes, type MachineFlags, machineSettings } from "./settings.ts";
+import type { TransportChoice } from "./transport.ts";
 import { sayOnce, type Warn, withoutEcho } from "../base/warn.ts";
 import type { Probe, Seen } from "./probe.ts";
 import { valueOr } from "../../shared/result.ts";
@@ -30,6 +31,8 @@ export interface Machine {
   /** Where each field of the configuration came from. */
   sources: LoadedConfiguration["sources"];
   settings: Settings;
+  /** Which ways its reports may go. */
+  transport: TransportChoice;
   /** 0: a shutdown is not watched for. */
   shutdownGracePeriodMs: number;
   /** Throws where this machine has less than its configuration reserves. */
@@ -46,7 +49,7 @@ export interface Machine {
 /** Throws as machineSettings does. */
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
   const own = machineSettings(flags);
-  const { name, configuration, inForce, sources, nodeIPs, rootDir, docker, settings } = own;
+  const { name, configuration, inForce, sources, nodeIPs, rootDir, docker, transport, settings } = own;
   for (const note of configurationNotes(own)) warn("configuration", note);
   const runtime = runtimeOnDemand(inForce, docker, warn);
   const once = sayOnce(warn);
@@ -81,6 +84,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     configuration,
     sources,
     settings,
+    transport,
     shutdownGracePeriodMs: valueOr(parseDuration(shutdownGracePeriod), 0),
     setUp: () => requireReservations(options),
     gather,

@@ -13,6 +13,7 @@ import { cloudProviderOf } from "../sources/cloud/provider.ts";
 import { hostname } from "../sources/kernel/hostname.ts";
 import { CRI_ENDPOINT, dockerSocket, type RuntimeFlags } from "./container-runtime.ts";
 import type { ExtraFlags } from "./extras.ts";
+import { type TransportChoice, transportOf } from "./transport.ts";
 
 /** The kubelet's default --root-dir: the folder of its volumes, whose file system is nodefs. */
 export const ROOT_DIR = "/var/lib/kubelet";
@@ -44,6 +45,8 @@ export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   volumeLimits?: string;
   /** --ca-file FILE */
   caFile?: string;
+  /** --transport NAME */
+  transport?: string;
   /** --device-plugins [FOLDER] */
   devicePlugins?: string;
   /** The flags that are fields of the configuration. */
@@ -59,6 +62,7 @@ export interface MachineSettings extends LoadedConfiguration {
   rootDir: string;
   /** The path of Docker's socket; null: Docker is not used. */
   docker: string | null;
+  transport: TransportChoice;
   settings: Settings;
 }
 
@@ -103,6 +107,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     nodeIPs: nodeIPs(flags),
     rootDir: folderOf(flags.rootDir ?? ROOT_DIR),
     docker,
+    transport: transportOf(flags),
     settings,
   };
 }

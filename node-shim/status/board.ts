@@ -11,6 +11,7 @@ import type { Log } from "../base/log.ts";
 import { thisProcess } from "../base/process-id.ts";
 import { requireTrusted } from "../base/state-file.ts";
 import type { Reported } from "../loop/loop.ts";
+import type { TransportInUse } from "../worker-link/link.ts";
 import { notReadyOf } from "./not-ready.ts";
 import { type StatusFile, statusPath } from "./status-file.ts";
 
@@ -26,6 +27,8 @@ export interface StatusBoard {
   note: (noted: Noted) => void;
   /** Call it after each report. */
   reported: (report: Reported) => void;
+  /** Call it when that has changed. */
+  transport: (transport: TransportInUse) => void;
   /** Resolves once what was noted is written, or could not be. Never rejects. */
   written: () => Promise<void>;
 }
@@ -72,8 +75,19 @@ export function statusBoard({
     file: () => file,
     note: put,
     reported: (report) => put(notedOf(report, file, nowMs())),
+    transport: (transport) => put({ transport: transportOf(transport, file.transport, nowMs()) }),
     written: write.done,
   };
+}
+
+function transportOf(
+  { via, choice, fault, againInMs }: TransportInUse,
+  before: StatusFile["transport"],
+  nowMs: number,
+): StatusFile["transport"] {
+  const since = before?.via === via ? before.since : new Date(nowMs).toISOString();
+  const againAt = againInMs === null ? undefined : new Date(nowMs + againInMs).toISOString();
+  return { via, since, choice, ...(fault !== null && { fault }), ...(againAt !== undefined && { againAt }) };
 }
 
 /** What a report changes of the status. Exported for its test. */

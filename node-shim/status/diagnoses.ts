@@ -7,6 +7,7 @@ import { UNIT_NAME } from "../service/unit.ts";
 export type Kind =
   | Exclude<Phase, "registered">
   | "Ready"
+  | "no socket"
   | "not Ready"
   | "unreachable"
   | "refused"
@@ -39,6 +40,11 @@ const NOT_HERE = "nothing to do on this machine, which reports on:";
 
 export const DIAGNOSES: Readonly<Record<Kind, Entry>> = {
   Ready: { says: "is Ready", cure: "", exitCode: EXIT.ready },
+  "no socket": {
+    says: "is Ready, and reports by HTTP although --transport socket asks for a socket",
+    cure: "let WebSockets to the Worker through, or pass --transport auto: HTTP does all that a socket does",
+    exitCode: EXIT.fault,
+  },
   "not Ready": {
     says: "is not Ready",
     cure: "see to what the message names; `node-shim doctor` looks at all of it",

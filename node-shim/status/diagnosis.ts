@@ -58,13 +58,18 @@ function answered(file: StatusFile, answer: NonNullable<StatusFile["answer"]>): 
   const refused = factsRefused && `its facts are refused at ${factsRefused.path}: ${factsRefused.message}`;
   const said = [message, refused].filter((text) => text !== undefined).join("; ");
   if (phase !== "registered") return diagnosis(phase, name, said);
-  if (ready)
-    return refused === undefined
-      ? diagnosis("Ready", name, said)
-      : { ...diagnosis("Ready", name, said), cure: DIAGNOSES["facts refused"].cure };
+  if (ready) return isReady(file, said, refused !== undefined);
   if (notReady === undefined) return diagnosis("not Ready", name, said || "the cluster does not say so yet");
   const { cure, passes } = NOT_READY_CURES[notReady.source] ?? DIAGNOSES["not Ready"];
   return { ...diagnosis("not Ready", name, notReady.message), cure, passes: passes === true };
+}
+
+function isReady({ name, transport }: StatusFile, said: string, hasRefusedFacts: boolean): Diagnosis {
+  if (hasRefusedFacts) return { ...diagnosis("Ready", name, said), cure: DIAGNOSES["facts refused"].cure };
+  const { via, choice, fault } = transport ?? {};
+  if (via === "http" && choice === "socket" && fault !== undefined)
+    return diagnosis("no socket", name, fault);
+  return diagnosis("Ready", name, said);
 }
 
 function diagnosis(kind: Kind, name: string, message: string): Diagnosis {

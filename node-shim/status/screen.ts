@@ -1,7 +1,7 @@
 // The status of a machine on one screen: lines that fit the terminal, colours where it is one. Pure.
 import type { Diagnosis } from "./diagnosis.ts";
 import { EXIT } from "./diagnoses.ts";
-import type { SeenStatus } from "./status-file.ts";
+import type { SeenStatus, StatusFile } from "./status-file.ts";
 
 export interface Screen {
   /** null: no terminal; nothing is wrapped. */
@@ -52,6 +52,7 @@ function rowsOf({ file, isRunning }: SeenStatus, nowMs: number): Row[] {
     ["phase", answer && `${answer.phase}, node ${answer.ready ? "Ready" : "not Ready"}`],
     ["last report", report && `${at(report.at)}, ${report.fault ? "not taken" : "taken"}`],
     ["last answer", answer && answer.at !== report?.at && at(answer.at)],
+    ["transport", file.transport && transportText(file.transport, at)],
     ["next report", isRunning && file.nextReportAt !== undefined && at(file.nextReportAt)],
     ["key", file.thumbprint],
     ["runtime", file.runtime === null ? "none" : file.runtime],
@@ -60,6 +61,17 @@ function rowsOf({ file, isRunning }: SeenStatus, nowMs: number): Row[] {
     ["state folder", file.state],
   ];
   return rows.flatMap(([label, value]): Row[] => (value ? [[label, value]] : []));
+}
+
+function transportText(
+  { via, since, choice, fault, againAt }: NonNullable<StatusFile["transport"]>,
+  at: (time: string) => string,
+): string {
+  if (via === "socket") return `socket, since ${at(since)}`;
+  if (choice === "http") return "HTTP (--transport http)";
+  if (fault === undefined) return `HTTP, since ${at(since)}`;
+  const again = againAt === undefined ? "" : `; tried again ${at(againAt)}`;
+  return `HTTP, since ${at(since)}: ${fault}${again}`;
 }
 
 function dropInsText({ working, failures }: NonNullable<SeenStatus["file"]["dropIns"]>): string {

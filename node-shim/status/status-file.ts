@@ -6,6 +6,7 @@ import * as z from "zod/mini";
 import type { Phase } from "../../shared/protocol/answers.ts";
 import { isAlive } from "../base/process-id.ts";
 import { parseJson, readIfThere } from "../base/state-file.ts";
+import { TRANSPORTS } from "../machine/transport.ts";
 
 const FILE = "status.json";
 /** The unit's RuntimeDirectory=. */
@@ -50,6 +51,19 @@ const schema = z.object({
     }),
   ),
   nextReportAt: z.optional(z.string()),
+  /** Which way reports go; absent: not known yet. */
+  transport: z.optional(
+    z.object({
+      via: z.enum(["socket", "http"]),
+      since: z.string(),
+      /** --transport */
+      choice: z.enum(TRANSPORTS),
+      /** Why there is no socket, where something is wrong. */
+      fault: z.optional(z.string()),
+      /** When a socket is tried again at the earliest; absent: with what the Worker answers next. */
+      againAt: z.optional(z.string()),
+    }),
+  ),
   /** By this machine's own facts: what its Ready condition says, and which source it comes from, where it is not True. */
   notReady: z.optional(z.object({ source: z.string(), message: z.string() })),
   /** null: none is used. Absent: not known. */

@@ -51,13 +51,12 @@ export class Link implements ReportLink {
   #attempt: AbortController | null = null;
   #asked: () => void = () => undefined;
   #disarm: () => void = () => undefined;
-  #isClosed = false;
+  #isOver = false;
   #shown = "";
   #logged = describe({ via: "http", fault: null });
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    this.#isClosed = options.choice === "http";
     this.#show();
   }
 
@@ -68,12 +67,12 @@ export class Link implements ReportLink {
 
   /** Of a report by HTTP. */
   headers(): Record<string, string> {
-    return !this.#isClosed && isSocketWanted(this.#state, this.#nowMs()) ? WANTED : {};
+    return this.#mayOpen() && isSocketWanted(this.#state, this.#nowMs()) ? WANTED : {};
   }
 
   /** Call it with each answer to a report by HTTP. */
   offered(offer: ReportAnswer["socket"]): void {
-    if (this.#isClosed) return;
+    if (!this.#mayOpen()) return;
     const usable = isUsable(offer, this.#options.machine.origin) ? offer : undefined;
     this.#to(afterOffer(this.#state, usable, this.#nowMs(), this.#options.random()));
   }
@@ -90,9 +89,13 @@ export class Link implements ReportLink {
     this.#to(afterDrop(this.#state));
   }
 
-  /** Nothing is opened afterwards. */
+  isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Nothing is opened or sent afterwards. */
   close(): void {
-    this.#isClosed = true;
+    this.#isOver = true;
     this.#disarm();
     this.#socket?.close();
     this.#forget();
@@ -163,6 +166,10 @@ export class Link implements ReportLink {
     if (text === this.#logged) return;
     this.#logged = text;
     log(choice === "socket" && fault !== null ? "warn" : "info", text);
+  }
+
+  #mayOpen(): boolean {
+    return !this.#isOver && this.#options.choice !== "http";
   }
 
   #nowMs(): number {

@@ -5,7 +5,7 @@ import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { PROTOCOL, type Report, type Vitals } from "../../shared/protocol/report.ts";
 import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
-import { type Result, success } from "../../shared/result.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
 import {
   exchange,
   MAX_CHALLENGES,
@@ -41,6 +41,8 @@ export interface ReportLink {
   offered: (offer: ReportAnswer["socket"]) => void;
   /** null: reports go by HTTP. */
   socket: () => ReportSocket | null;
+  /** The process ends: what its socket has not answered is not repeated. */
+  isOver: () => boolean;
 }
 
 interface ReportSocket {
@@ -168,7 +170,11 @@ function sender(
     return outcome;
   }
 
-  return async (body, vitals) => (await bySocket(body, vitals)) ?? byHttp(body);
+  return async (body, vitals) => {
+    const answered = await bySocket(body, vitals);
+    if (answered !== null) return answered;
+    return link?.isOver() ? failure({ reason: "failed", message: "the link is closed" }) : byHttp(body);
+  };
 }
 
 /** For how long there has been no answer. */

@@ -10,7 +10,7 @@ import {
 } from "node:crypto";
 import {
   type GatewayFrame,
-  type Heartbeat,
+  type HeartbeatFrame,
   heartbeatText,
   sessionInfo,
 } from "../../shared/protocol/frames.ts";
@@ -26,9 +26,9 @@ export interface SessionKeys {
 type OfferedSession = NonNullable<Extract<GatewayFrame, { type: "report-answer" }>["session"]>;
 
 /** Of a heartbeat all but what the session adds. */
-export type Beat = Omit<Heartbeat, "type" | "n">;
+export type Beat = Omit<HeartbeatFrame, "type" | "n">;
 
-export interface Session {
+export interface SocketSession {
   /** The next heartbeat's frame. */
   heartbeat: (beat: Beat) => string;
   /** True where the answer is to the last heartbeat, whose next one is made over its nonce. */
@@ -45,7 +45,7 @@ export function makeSessionKeys(): SessionKeys {
 }
 
 /** null: what is offered is no key. */
-export function startSession(name: string, keys: SessionKeys, offered: OfferedSession): Session | null {
+export function startSession(name: string, keys: SessionKeys, offered: OfferedSession): SocketSession | null {
   const hmacKey = sharedKey(name, keys, offered.key);
   if (hmacKey === null) return null;
   let { nonce } = offered;
@@ -53,7 +53,7 @@ export function startSession(name: string, keys: SessionKeys, offered: OfferedSe
   return {
     heartbeat({ at, available, remainingSeconds }) {
       n++;
-      const heartbeat: Heartbeat = {
+      const heartbeat: HeartbeatFrame = {
         type: "heartbeat",
         n,
         at,

@@ -5,11 +5,11 @@ import type { GatewayFrame, ReportFrame } from "../../shared/protocol/frames.ts"
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { shortened } from "../../shared/quiet/heartbeat-vitals.ts";
-import type { WebSocketConnection } from "../wire/websocket/websocket.ts";
+import type { WebSocketConnection } from "./websocket.ts";
 import { lateText } from "./agent.ts";
 import { CLOSING_TEXTS, gatewayFrame } from "./gateway-frames.ts";
 import type { SignedReport } from "./reporter.ts";
-import { type Session, type SessionKeys, startSession } from "./session.ts";
+import { type SessionKeys, type SocketSession, startSession } from "./session.ts";
 
 /** The end of a socket that this side did not close. */
 export interface SocketEnd {
@@ -59,7 +59,7 @@ export class GatewaySocket {
   readonly #listener: SocketListener;
   /** null: it is over. */
   #connection: WebSocketConnection | null;
-  #session: Session | null = null;
+  #session: SocketSession | null = null;
   /** Of the last accepted report: what heartbeats are short for. */
   #base: Vitals = { signals: {} };
   /** The Worker has asked for a report: a heartbeat is none. */

@@ -2,7 +2,7 @@
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Clock } from "../base/clock.ts";
-import { openWebSocket, type UpgradeFault } from "../wire/websocket/websocket.ts";
+import { openWebSocket, type UpgradeFault } from "./websocket.ts";
 import { agentTo, connectionFault, lateText } from "./agent.ts";
 import { MAX_ANSWER_BYTES, retryAfterMs } from "./exchange.ts";
 import type { Outbound } from "./outbound.ts";

@@ -26,11 +26,10 @@ export function overDecisions(
     const conditions = node.status.conditions ?? [];
     const pending = decided.filter((decision) => {
       const status = statusOf(conditions, decision.type);
-      if (decision.status === status) return false;
-      return (
-        status === statusOf(lastKnown?.status?.conditions ?? [], decision.type) ||
-        sent.some((condition) => condition.type === decision.type && condition.status === status)
-      );
+      const sentStatus = statusOf(sent, decision.type);
+      // Since then it has changed and changed back: the apiserver may have what came between, and so the later time counts.
+      if (decision.status === status) return sentStatus !== undefined && sentStatus !== status;
+      return status === statusOf(lastKnown?.status?.conditions ?? [], decision.type) || status === sentStatus;
     });
     if (pending.length === 0) return null;
     const kept = conditions.map(

@@ -30,7 +30,7 @@ export const heartbeatSchema = z.strictObject({
   /** As in the vitals. */
   remainingSeconds: z.optional(remainingSecondsSchema),
 });
-export type Heartbeat = z.infer<typeof heartbeatSchema>;
+export type HeartbeatFrame = z.infer<typeof heartbeatSchema>;
 
 /** Characters of a heartbeat's MAC: base64url of the first 16 bytes of HMAC-SHA-256. */
 export const HEARTBEAT_MAC_LENGTH = 22;

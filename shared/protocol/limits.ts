@@ -261,7 +261,7 @@ export const GATEWAY_LIMITS = {
   quietSeconds: 300,
   /** Heartbeats that may be missing. */
   missedBeats: 3,
-  /** Heartbeats before half of their time, and frames that are refused, of one socket: the last of them ends it. */
+  /** Heartbeats before half of their time, and refused ones, since the last accepted report: the last of them ends it. */
   earlyBeats: 3,
   refusedFrames: 3,
   /** Reports over one socket: at once, and then in a minute. */

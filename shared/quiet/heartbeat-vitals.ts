@@ -1,10 +1,10 @@
 // What a heartbeat carries of the vitals: only what differs from those of the last accepted report. The shim shortens, the
 // gateway expands.
-import type { Heartbeat } from "../protocol/frames.ts";
+import type { HeartbeatFrame } from "../protocol/frames.ts";
 import { SIGNALS, type Vitals } from "../protocol/report.ts";
 import { isSameStanding } from "./standing-vitals.ts";
 
-export type HeartbeatVitals = Pick<Heartbeat, "available" | "remainingSeconds">;
+export type HeartbeatVitals = Pick<HeartbeatFrame, "available" | "remainingSeconds">;
 
 /** `base`: of the last accepted report. null: something else differs than amounts, so that a full report is needed. */
 export function shortened(vitals: Vitals, base: Vitals): HeartbeatVitals | null {

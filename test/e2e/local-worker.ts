@@ -17,6 +17,8 @@ export interface LocalWorker {
   url: string;
   /** Ends the one that runs; its objects stay. `meanwhile`: what is done while none runs. */
   deploy: (settings: Deployed, meanwhile?: () => void) => Promise<void>;
+  /** As a crash ends it; `deploy` starts it again. */
+  kill: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
@@ -43,6 +45,12 @@ export async function localWorker(folder: string): Promise<LocalWorker> {
       const [, ...command] = await prepareWorker(worker);
       const part = parts.start("worker", [workerd, ...command], join(folder, "worker.log"));
       await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
+    },
+    async kill() {
+      for (const { process: running, ended } of parts?.running() ?? []) {
+        running.kill("SIGKILL");
+        await ended;
+      }
     },
     stop: async () => parts?.stop(),
   };

@@ -26,6 +26,8 @@ export interface OwnWorker {
   rollcall: Rollcall;
   /** The same as a process of its own, which takes many times as long. */
   rollcallProcess: Rollcall;
+  /** Ends it, and starts it again; `killed`: as after a crash. */
+  startAgain: (how: "deployed" | "killed") => Promise<void>;
   /** Ends it, loses all that the fleet index has, and starts it again. */
   loseIndex: () => Promise<void>;
   stop: () => Promise<void>;
@@ -45,16 +47,26 @@ const NO_CLUSTER: Cluster = {
 
 const INDEX_FILES = "worker/objects/rollcall-index";
 
-/** `folder` holds all that it keeps. `more`: another entry than the Worker's own, variables that are not the default. */
+interface OwnChoice extends Pick<WorkerSettings, "entry" | "variables"> {
+  /** Beside its URL: of what stands before it. */
+  origins?: readonly string[];
+}
+
+/** `folder` holds all that it keeps. `choice`: another entry than the Worker's own, variables that are not the default. */
 export async function startOwnWorker(
   folder: string,
   cluster: Cluster = NO_CLUSTER,
-  more: Pick<WorkerSettings, "entry" | "variables"> = {},
+  { entry, variables, origins = [] }: OwnChoice = {},
 ): Promise<OwnWorker> {
   const adminSecret = randomSecret();
-  const { url, deploy, stop } = await localWorker(folder);
-  const macKeys = `1:${randomSecret()}`;
-  const settings = { ...cluster, ...more, macKeys, adminSecretSha256: sha256(adminSecret) };
+  const { url, deploy, kill, stop } = await localWorker(folder);
+  const settings = {
+    ...cluster,
+    ...(entry !== undefined && { entry }),
+    variables: { ORIGINS: [url, ...origins].join(" "), ...variables },
+    macKeys: `1:${randomSecret()}`,
+    adminSecretSha256: sha256(adminSecret),
+  };
   await deploy(settings);
   const command =
     (run: typeof inOwnProcess): Rollcall =>
@@ -72,6 +84,10 @@ export async function startOwnWorker(
     adminSecret,
     rollcall: command(inThisProcess),
     rollcallProcess: command(inOwnProcess),
+    async startAgain(how) {
+      if (how === "killed") await kill();
+      await deploy(settings);
+    },
     loseIndex: () => deploy(settings, () => rmSync(join(folder, INDEX_FILES), { recursive: true })),
     stop,
   };

@@ -127,6 +127,20 @@ describe("an object that wakes where the clock is", () => {
   });
 });
 
+describe("an apiserver that takes what it does not answer", () => {
+  it("a flip, flipped back, and said again before it answers → the transition that is written is the last one", async () => {
+    const clock = putClock();
+    const machine = await steady("flips-unanswered");
+    await machine.wrong({ kind: "answer lost" });
+    for (const vitals of [DOWN, UP, UP]) {
+      clock.shift(10_000);
+      await machine.report(vitals);
+    }
+    clock.shift(10_000);
+    await expectSound(machine);
+  });
+});
+
 describe("an apiserver that is away", () => {
   it("while the machine dies → the machine does not appear Ready afterwards, and no alarm renews or writes", async () => {
     const clock = putClock();

@@ -7,6 +7,8 @@ import { decisionMutants } from "./table/decisions.ts";
 import { enrolmentMutants } from "./table/enrolment.ts";
 import { feedMutants } from "./table/feed.ts";
 import { freshnessMutants } from "./table/freshness.ts";
+import { gatewayMutants } from "./table/gateways.ts";
+import { lendingMutants } from "./table/lending.ts";
 import { limitMutants } from "./table/limits.ts";
 import { notificationMutants } from "./table/notifications.ts";
 import { packageMutants } from "./table/packages.ts";
@@ -16,6 +18,7 @@ import { readinessMutants } from "./table/readiness.ts";
 import { requestMutants } from "./table/requests.ts";
 import { rightsMutants } from "./table/rights.ts";
 import { sessionMutants } from "./table/sessions.ts";
+import { shimSocketMutants } from "./table/shim-sockets.ts";
 
 export const mutants: readonly Mutant[] = [
   ...requestMutants,
@@ -26,6 +29,8 @@ export const mutants: readonly Mutant[] = [
   ...rightsMutants,
   ...sessionMutants,
   ...feedMutants,
+  ...gatewayMutants,
+  ...lendingMutants,
   ...notificationMutants,
   ...packageMutants,
   ...pageMutants,
@@ -33,5 +38,6 @@ export const mutants: readonly Mutant[] = [
   ...decisionMutants,
   ...clusterTokenMutants,
   ...proxyMutants,
+  ...shimSocketMutants,
   ...readinessMutants,
 ];

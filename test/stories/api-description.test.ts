@@ -279,7 +279,7 @@ describe("a good request", () => {
     const name = "described-socket";
     const key = await makeMachineKey();
     const { path, headers } = await connecting({ name, key, kid: await kidOf(name, key) });
-    const taken = vi.spyOn(GatewayObject.prototype, "fetch").mockImplementation(() => {
+    const taken = vi.spyOn(GatewayObject.prototype, "fetch").mockImplementation(async () => {
       const { 0: webSocket, 1: server } = new WebSocketPair();
       server.accept();
       return new Response(null, { status: 101, webSocket });

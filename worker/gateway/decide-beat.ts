@@ -1,5 +1,5 @@
 // Decides what becomes of a heartbeat: one step, which the gateway executes. Pure: what the gateway knows is an argument.
-import type { AgainReason, Heartbeat } from "../../shared/protocol/frames.ts";
+import type { AgainReason, HeartbeatFrame } from "../../shared/protocol/frames.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { expanded } from "../../shared/quiet/heartbeat-vitals.ts";
 import { isQuiet } from "../../shared/quiet/quiet.ts";
@@ -40,7 +40,7 @@ export type BeatStep =
   | { kind: "take"; vitals: Vitals; skewMs: number; isRenewal: boolean };
 
 /** First match wins. */
-export function decideBeat(heartbeat: Heartbeat, situation: BeatSituation): BeatStep {
+export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation): BeatStep {
   const { session, nowMs, mayAsk } = situation;
   if (!session) return again("no session");
   const { held } = session;
@@ -48,11 +48,12 @@ export function decideBeat(heartbeat: Heartbeat, situation: BeatSituation): Beat
   const isLate = sinceAnswerMs > held.order.leaseMs;
   if (!situation.isAuthentic || heartbeat.n !== session.n + 1 || isLate) return again("not fresh");
   if (situation.isReporting) return again("over");
-  if (sinceAnswerMs >= 0 && sinceAnswerMs < session.nextInMs / 2) return { kind: "early" };
   if (isOver(held, nowMs)) return again("over");
   const vitals = expanded(heartbeat, held.order.vitals);
   const skewMs = heartbeat.at - nowMs;
+  // A value that flips is said early, and must not be swallowed.
   if (!isQuiet(held.order.quiet, vitals, skewMs)) return again("not quiet");
+  if (sinceAnswerMs >= 0 && sinceAnswerMs < session.nextInMs / 2) return { kind: "early" };
   const isTooSoon = held.askedMs !== null && nowMs - held.askedMs < LEAST_RENEWAL_MS;
   return { kind: "take", vitals, skewMs, isRenewal: mayAsk && !isTooSoon };
 }

@@ -9,9 +9,10 @@ import type { Member } from "./members.ts";
 import type { HeldSocket } from "./sockets.ts";
 import type { GatewayParts } from "./surroundings.ts";
 
-const TELL_WITHIN_MS = 5000;
+/** How long a machine's object may take to note something. */
+export const TELL_WITHIN_MS = 5000;
 /** After a machine's object could not be told. */
-export const TELL_AGAIN_MS = 10_000;
+const TELL_AGAIN_MS = 10_000;
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 
 export class Endings {
@@ -32,16 +33,15 @@ export class Endings {
     return leftMs > 0 && leftMs <= AWAY_MS ? leftMs : 0;
   }
 
-  /** It is on HTTP for a while. */
+  /**
+   * It is on HTTP for a while. Without an accepted report the socket alone is closed: who has but recorded an upgrade must not
+   * keep the machine away.
+   */
   sendAway(socket: HeldSocket, reason: ClosingReason): Promise<void> {
-    this.#awayUntilMs.set(socket.attachment.name, this.#in.nowMs() + AWAY_MS);
-    return this.close(socket, reason, AWAY_MS);
-  }
-
-  /** Closes the socket, and tells the machine's object where it was the machine's. */
-  async close(socket: HeldSocket, reason: ClosingReason, comeBackInMs: number): Promise<void> {
-    this.hangUp(socket, reason, comeBackInMs);
-    if (socket.attachment.beatMs !== null) await this.end(socket.attachment.name);
+    const { name, beatMs } = socket.attachment;
+    if (beatMs !== null) this.#awayUntilMs.set(name, this.#in.nowMs() + AWAY_MS);
+    this.hangUp(socket, reason, AWAY_MS);
+    return this.end(name);
   }
 
   /** Closes the socket alone. */
@@ -50,9 +50,10 @@ export class Endings {
     this.#in.held.close(socket, reason, comeBackInMs);
   }
 
-  /** The machine's socket is gone. Where it has another one, nothing has ended. */
-  end(name: string): Promise<void> {
-    return this.#in.members.inTurn(name, (member) => this.endInTurn(member));
+  /** A socket of this machine is gone. Where it has an accepted one, nothing has ended. */
+  async end(name: string): Promise<void> {
+    const { members } = this.#in;
+    if (members.has(name)) await members.inTurn(name, (member) => this.endInTurn(member));
   }
 
   async endInTurn(member: Member): Promise<void> {

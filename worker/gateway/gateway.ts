@@ -10,7 +10,7 @@ import { Members } from "./members.ts";
 import { type GatewayRefusal, isUnacceptedTooLong, Openings } from "./openings.ts";
 import { readFrame } from "./read-frame.ts";
 import { Reports } from "./reports.ts";
-import { type GatewaySocket, type HeldSocket, HeldSockets, type OpenedSocket } from "./sockets.ts";
+import { type ServerSocket, type HeldSocket, HeldSockets, type OpenedSocket } from "./sockets.ts";
 import type { GatewayParts, GatewaySurroundings } from "./surroundings.ts";
 import { Watch } from "./watch.ts";
 
@@ -37,12 +37,12 @@ export class Gateway implements LeaseHolder {
     return this.#openings.refusal(name, ticket);
   }
 
-  open(socket: GatewaySocket, opened: OpenedSocket): Promise<void> {
+  open(socket: ServerSocket, opened: OpenedSocket): Promise<void> {
     return this.#openings.begin(socket, opened);
   }
 
   /** Never fails. */
-  async receive(socket: GatewaySocket, frame: string | ArrayBuffer): Promise<void> {
+  async receive(socket: ServerSocket, frame: string | ArrayBuffer): Promise<void> {
     const held = this.#in.held.of(socket);
     try {
       await this.#take(held, frame);
@@ -64,18 +64,18 @@ export class Gateway implements LeaseHolder {
       case "report":
         return this.#reports.take(socket, read.report);
       default:
-        return this.#endings.close(socket, "bad frame", 1000 * GATEWAY_LIMITS.awaySeconds);
+        return this.#endings.sendAway(socket, "bad frame");
     }
   }
 
   /** The platform has told that it is closed. */
-  async closed(socket: GatewaySocket): Promise<void> {
+  async closed(socket: ServerSocket): Promise<void> {
     const { held } = this.#in;
     const known = held.of(socket);
     known.closedMs ??= this.#in.nowMs();
     held.hangUp(socket, "");
     held.forget(socket);
-    if (known.attachment.beatMs !== null) await this.#endings.end(known.attachment.name);
+    await this.#endings.end(known.attachment.name);
   }
 
   ring(): Promise<void> {

@@ -6,7 +6,7 @@ import { nextRenewTime } from "../../shared/node/lease.ts";
 import { inTime } from "../kube/deadline.ts";
 import { nextBeatInMs } from "../machine/report-interval.ts";
 import { type BeatStep, decideBeat } from "./decide-beat.ts";
-import type { Endings } from "./endings.ts";
+import { type Endings, TELL_WITHIN_MS } from "./endings.ts";
 import { isHeartbeatMac } from "./heartbeat-mac.ts";
 import { type HeldOrder, noteBeat } from "./held-order.ts";
 import type { SignedHeartbeat } from "./read-frame.ts";
@@ -14,7 +14,6 @@ import type { HeldSocket } from "./sockets.ts";
 import { Suspension } from "./suspension.ts";
 import type { GatewayParts } from "./surroundings.ts";
 
-const TELL_WITHIN_MS = 5000;
 const NO_ANSWER = { kind: "failed", isAnswered: false, retryAfterMs: 0 } as const;
 
 type HeldSession = NonNullable<HeldSocket["session"]>;
@@ -61,12 +60,12 @@ export class Heartbeats {
   }
 
   async #execute(socket: HeldSocket, session: HeldSession, step: BeatStep): Promise<void> {
-    const { counters, nowMs } = this.#in;
+    const { counters, held, nowMs } = this.#in;
     if (step.kind === "again" && step.reason === "not fresh") return this.#again(socket, step.reason);
     // Nothing was awaited since it was found fresh: of two equal heartbeats one is.
     session.n++;
     if (step.kind === "again") return this.#again(socket, step.reason);
-    socket.heardMs = nowMs();
+    held.hear(socket);
     if (step.kind === "early") {
       if (++socket.earlyBeats >= GATEWAY_LIMITS.earlyBeats)
         return this.#endings.sendAway(socket, "too often");
@@ -121,7 +120,9 @@ export class Heartbeats {
     const put = await putLease(renewed, () => order.requests++).catch(() => NO_ANSWER);
     counters.renewal(put.kind);
     if (put.kind === "failed") {
-      this.#suspension.failed(isProbe, nowMs(), put.retryAfterMs);
+      // One that fails again, while others' have succeeded since, fails alone: nobody is to wait for it.
+      if (isProbe || !order.isFailing) this.#suspension.failed(isProbe, nowMs(), put.retryAfterMs);
+      order.isFailing = true;
       // A later PUT over the same version shows what became of this one.
       order.isLeaseInDoubt ||= !put.isAnswered;
       return true;
@@ -130,6 +131,7 @@ export class Heartbeats {
     if (put.kind === "renewed") {
       order.lease = put.lease;
       order.isLeaseInDoubt = false;
+      order.isFailing = false;
       order.renewedMs = beganMs;
     } else order.isLeaseInDoubt = true;
     return put.kind === "renewed";

@@ -19,6 +19,8 @@ export interface HeldOrder {
   lease: Lease;
   /** A PUT has no answer: nobody knows whether `lease` is the last version. The next PUT shows it. */
   isLeaseInDoubt: boolean;
+  /** The last PUT has failed. */
+  isFailing: boolean;
   /** When the last PUT began; null: none has. */
   askedMs: number | null;
   /** When the last PUT that succeeded began. */
@@ -40,6 +42,7 @@ export function holdOrder(order: StandingOrder, nowMs: number): HeldOrder {
     receivedMs: nowMs,
     lease: order.lease,
     isLeaseInDoubt: false,
+    isFailing: false,
     askedMs: null,
     renewedMs: null,
     heardMs: null,

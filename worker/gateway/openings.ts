@@ -2,7 +2,7 @@
 // was sent away, and none above the gateway's size. That the ticket is good, the Worker has verified.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Endings } from "./endings.ts";
-import type { GatewaySocket, HeldSocket, OpenedSocket } from "./sockets.ts";
+import type { ServerSocket, HeldSocket, OpenedSocket } from "./sockets.ts";
 import type { GatewayParts } from "./surroundings.ts";
 
 /** The body of an answer that is no socket. */
@@ -41,15 +41,16 @@ export class Openings {
   }
 
   /** `socket` is one of the gateway's by now, and new. */
-  async begin(socket: GatewaySocket, opened: OpenedSocket): Promise<void> {
+  async begin(socket: ServerSocket, opened: OpenedSocket): Promise<void> {
     const { held, alarm } = this.#in;
+    const added = held.add(socket, opened);
     const unaccepted = held
       .open(opened.name)
-      .filter((each) => each.socket !== socket && each.attachment.beatMs === null)
+      .filter((each) => each !== added && each.attachment.beatMs === null)
       .sort((a, b) => a.attachment.openedMs - b.attachment.openedMs);
     const tooMany = Math.max(0, unaccepted.length - GATEWAY_LIMITS.unacceptedOfName + 1);
     for (const oldest of unaccepted.slice(0, tooMany)) this.#endings.hangUp(oldest, "replaced", 0);
-    await alarm.atLatest(acceptedByMs(held.add(socket, opened)));
+    await alarm.atLatest(acceptedByMs(added));
   }
 
   /** Forgets tickets that nobody's check would take any more. */

@@ -8,7 +8,7 @@ import type { HeldToken } from "../kube/held-token.ts";
 import type { Durations } from "../metrics/durations.ts";
 
 /** A machine waits for the answer to its heartbeat meanwhile. */
-export const PUT_WITHIN_MS = 3000;
+const PUT_WITHIN_MS = 3000;
 
 export type LeasePut =
   | { kind: "renewed"; lease: Lease }

@@ -1,6 +1,6 @@
 // Reads a frame that a machine has sent: its size first, then its form. Verifies nothing.
 import {
-  type Heartbeat,
+  type HeartbeatFrame,
   HEARTBEAT_MAC_LENGTH,
   heartbeatSchema,
   type ReportFrame,
@@ -11,7 +11,7 @@ import { SIGNALS } from "../../shared/protocol/report.ts";
 
 /** `mac`: over `payload`, which is the heartbeat's text. */
 export interface SignedHeartbeat {
-  heartbeat: Heartbeat;
+  heartbeat: HeartbeatFrame;
   payload: string;
   mac: string;
 }
@@ -45,11 +45,11 @@ function readHeartbeat(payload: string, mac: string): MachineFrame {
  * What the schema says of a heartbeat without conditions of drop-ins, which is nearly each of them: by the schema this would
  * be the dearest part of a heartbeat, beside its MAC and its PUT. What is none may still be one by the schema.
  */
-export function isPlainHeartbeat(value: unknown): value is Heartbeat {
+export function isPlainHeartbeat(value: unknown): value is HeartbeatFrame {
   if (typeof value !== "object" || value === null) return false;
   let fields = 0;
   for (const _ in value) fields++;
-  const { type, n, at, available } = value as Partial<Heartbeat>;
+  const { type, n, at, available } = value as Partial<HeartbeatFrame>;
   return (
     fields === 4 &&
     type === "heartbeat" &&

@@ -19,7 +19,7 @@ import type { GatewayParts } from "./surroundings.ts";
 export const REPORT_WITHIN_MS = 8800;
 const REPORTS = { atOnce: GATEWAY_LIMITS.reportsAtOnce, everyMs: 60_000 / GATEWAY_LIMITS.reportsAMinute };
 /** A machine without an order names the time of its next report, which may be sooner than it is then held to. */
-export const LEAST_BEAT_MS = 10_000;
+const LEAST_BEAT_MS = 10_000;
 
 type Lent = NonNullable<SocketAnswer["lent"]>;
 type Begun = { session: NonNullable<HeldSocket["session"]>; key: string };
@@ -53,6 +53,8 @@ export class Reports {
     const returned = await this.#endings.takeBack(member);
     const request = { name, kid, token, body: new Uint8Array(this.#encoder.encode(body)), address };
     const asked = { request, gateway, session, returned, floor: member.floor };
+    // An eviction may come between what is lent and its receipt: then too somebody has to notice the machine's silence.
+    this.#in.members.put(name, gateway);
     const answered = await this.#ask(name, () => this.#in.node(name).reportBySocket(asked));
     // What was lent all the same is lost to both sides: the object reads the lease.
     if (!answered) return this.#send(socket, INTERNAL, null);
@@ -62,8 +64,8 @@ export class Reports {
     const begun = started && started.session.held.order.epoch > member.floor ? started : null;
     if (begun) member.held = begun.session.held;
     if (socket.closedMs === null) return this.#finish(socket, answer, begun);
-    if (!begun) return undefined;
-    this.#in.members.put(name, gateway);
+    // It may have been dismissed meanwhile.
+    if (begun) this.#in.members.put(name, gateway);
     return this.#endings.endInTurn(member);
   }
 
@@ -88,6 +90,9 @@ export class Reports {
   async #finish(socket: HeldSocket, answer: MachineAnswer, begun: Begun | null): Promise<void> {
     socket.isToldAgain = false;
     if (answer.ok) {
+      // Else what a machine has on its account would add up over weeks.
+      socket.earlyBeats = 0;
+      socket.refusedFrames = 0;
       const beatMs = begun?.session.held.order.intervalMs;
       this.#accept(socket, beatMs ?? Math.max(LEAST_BEAT_MS, reportInMs(answer) ?? 0));
     }
@@ -98,8 +103,8 @@ export class Reports {
 
   /** The machine's other sockets are closed; one that it has opened since may be its next. */
   #accept(socket: HeldSocket, beatMs: number): void {
-    const { held, members, nowMs } = this.#in;
-    const { name, gateway, openedMs } = socket.attachment;
+    const { held } = this.#in;
+    const { name, openedMs } = socket.attachment;
     for (const other of held.open(name)) {
       const { attachment } = other;
       if (other === socket || (attachment.beatMs === null && attachment.openedMs > openedMs)) continue;
@@ -107,9 +112,7 @@ export class Reports {
       // Whoever still uses it is another process: two must not take turns.
       this.#endings.hangUp(other, "replaced", 1000 * GATEWAY_LIMITS.awaySeconds);
     }
-    held.accept(socket, beatMs);
-    socket.heardMs = nowMs();
-    members.put(name, gateway);
+    held.hear(socket, beatMs);
   }
 
   #send(socket: HeldSocket, answer: MachineAnswer | typeof INTERNAL, begun: Begun | null): void {
@@ -125,7 +128,7 @@ export class Reports {
 }
 
 /** When three heartbeats of this machine's are missing. */
-export function dueMs({ heardMs, attachment: { beatMs } }: HeldSocket): number {
+export function dueMs({ attachment: { heardMs, beatMs } }: HeldSocket): number {
   return heardMs + GATEWAY_LIMITS.missedBeats * (beatMs ?? LEAST_BEAT_MS);
 }
 

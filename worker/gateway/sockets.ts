@@ -7,7 +7,7 @@ import type { Allowance } from "../storage/allowance.ts";
 import type { BeatSession } from "./decide-beat.ts";
 
 /** A WebSocket, as far as a gateway needs it. */
-export type GatewaySocket = Pick<
+export type ServerSocket = Pick<
   WebSocket,
   "send" | "close" | "readyState" | "serializeAttachment" | "deserializeAttachment"
 >;
@@ -30,14 +30,14 @@ export interface SocketAttachment extends OpenedSocket {
   openedMs: number;
   /** How often its machine is to be heard of; null: no report of this socket was accepted yet. */
   beatMs: number | null;
+  /** When a heartbeat or a report was accepted last. */
+  heardMs: number;
 }
 
 /** Times are milliseconds since 1970. An eviction loses all but `attachment`. */
 export interface HeldSocket {
-  readonly socket: GatewaySocket;
+  readonly socket: ServerSocket;
   attachment: SocketAttachment;
-  /** When a heartbeat or a report was accepted last. */
-  heardMs: number;
   session: (BeatSession & { key: CryptoKey }) | null;
   /** A heartbeat is under way. */
   isBeating: boolean;
@@ -59,42 +59,38 @@ const CLOSED_NORMALLY = 1000;
 const OPEN = 1;
 
 export class HeldSockets {
-  readonly #open: (name?: string) => GatewaySocket[];
+  readonly #open: (name?: string) => ServerSocket[];
   readonly #nowMs: () => number;
-  readonly #wokeMs: number;
-  readonly #known = new Map<GatewaySocket, HeldSocket>();
+  readonly #known = new Map<ServerSocket, HeldSocket>();
 
   constructor(
-    open: (name?: string) => GatewaySocket[], // of one machine, or all: typically getWebSockets
+    open: (name?: string) => ServerSocket[], // of one machine, or all: typically getWebSockets
     nowMs: () => number, // typically Date.now
   ) {
     this.#open = open;
     this.#nowMs = nowMs;
-    this.#wokeMs = nowMs();
   }
 
   /** A new one, which is one of `open` by now. */
-  add(socket: GatewaySocket, opened: OpenedSocket): HeldSocket {
+  add(socket: ServerSocket, opened: OpenedSocket): HeldSocket {
     const openedMs = this.#nowMs();
-    const attachment = { ...opened, openedMs, beatMs: null };
+    const attachment = { ...opened, openedMs, beatMs: null, heardMs: openedMs };
     socket.serializeAttachment(attachment);
-    return this.#hold(socket, attachment, openedMs);
+    return this.#hold(socket, attachment);
   }
 
-  /** After an eviction its machine has as long as if it had been heard of when this gateway woke. */
-  of(socket: GatewaySocket): HeldSocket {
+  of(socket: ServerSocket): HeldSocket {
     const known = this.#known.get(socket);
     if (known) return known;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `add` and `accept` wrote
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `add` and `hear` wrote
     const attachment = socket.deserializeAttachment() as SocketAttachment;
-    return this.#hold(socket, attachment, this.#wokeMs);
+    return this.#hold(socket, attachment);
   }
 
-  #hold(socket: GatewaySocket, attachment: SocketAttachment, heardMs: number): HeldSocket {
+  #hold(socket: ServerSocket, attachment: SocketAttachment): HeldSocket {
     const held: HeldSocket = {
       socket,
       attachment,
-      heardMs,
       session: null,
       isBeating: false,
       reporting: 0,
@@ -122,9 +118,12 @@ export class HeldSockets {
     return this.open(name).find(({ attachment }) => attachment.beatMs !== null);
   }
 
-  accept(held: HeldSocket, beatMs: number): void {
-    if (held.attachment.beatMs === beatMs) return;
-    held.attachment = { ...held.attachment, beatMs };
+  /**
+   * Its machine was heard of now. That outlives an eviction as well, which comes ten seconds after the last message: once all
+   * machines of a gateway are silent, each alarm finds it without a memory.
+   */
+  hear(held: HeldSocket, beatMs = held.attachment.beatMs): void {
+    held.attachment = { ...held.attachment, beatMs, heardMs: this.#nowMs() };
     held.socket.serializeAttachment(held.attachment);
   }
 
@@ -149,7 +148,7 @@ export class HeldSockets {
   }
 
   /** Also for one that its machine has closed. */
-  hangUp(socket: GatewaySocket, reason: string): void {
+  hangUp(socket: ServerSocket, reason: string): void {
     try {
       socket.close(CLOSED_NORMALLY, reason);
     } catch {
@@ -158,7 +157,7 @@ export class HeldSockets {
   }
 
   /** The platform has told that it is closed. */
-  forget(socket: GatewaySocket): void {
+  forget(socket: ServerSocket): void {
     this.#known.delete(socket);
   }
 

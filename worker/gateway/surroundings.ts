@@ -4,7 +4,7 @@ import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { GatewayCounters } from "./counters.ts";
 import type { Members } from "./members.ts";
 import type { PutLease } from "./put-lease.ts";
-import type { GatewaySocket, HeldSockets } from "./sockets.ts";
+import type { ServerSocket, HeldSockets } from "./sockets.ts";
 
 /** What the platform has, and tests make up. */
 export interface GatewaySurroundings {
@@ -12,7 +12,7 @@ export interface GatewaySurroundings {
   node: (name: string) => LendingMachine;
   putLease: PutLease;
   /** Those that are open or closing: of one machine, or all. */
-  sockets: (name?: string) => GatewaySocket[];
+  sockets: (name?: string) => ServerSocket[];
   sql: SqlStorage;
   alarm: Pick<LazyAlarm, "atLatest" | "rang">;
   /** GATEWAY_SIZE */

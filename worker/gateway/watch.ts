@@ -57,7 +57,7 @@ export class Watch {
   async #closeLate(socket: HeldSocket): Promise<void> {
     const nowMs = this.#in.nowMs();
     // By a clock that was put back nobody has been heard of later than now.
-    socket.heardMs = Math.min(socket.heardMs, nowMs);
+    if (socket.attachment.heardMs > nowMs) this.#in.held.hear(socket);
     if (isUnacceptedTooLong(socket, nowMs)) return this.#endings.sendAway(socket, "no report");
     const isSilent = socket.attachment.beatMs !== null && socket.reporting === 0 && dueMs(socket) <= nowMs;
     if (isSilent) this.#endings.hangUp(socket, "silent", 0);

@@ -4,19 +4,23 @@ import type { LeaseHolder, ReturnedOrder, StandingOrder } from "./standing-order
 import type { Report } from "../../shared/protocol/report.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { agreeSession } from "../identity/session-key.ts";
+import { registeredUid } from "../tick/own-node.ts";
+import { touchLease } from "../tick/touch-lease.ts";
 import type { Baton } from "./baton.ts";
 import { lendable } from "./decide-order.ts";
 import type { FreshRequests } from "./fresh-requests.ts";
 import type { MachineState } from "./machine-state.ts";
+import { SILENCE_CHECK_MS } from "./silence.ts";
 import type { Upkeep } from "./upkeep.ts";
 
 /** A gateway that does not answer within this time holds nobody up: its next PUT conflicts. */
 const RECALL_WITHIN_MS = 3000;
+const TOUCH_WITHIN_MS = 2000;
 const ASK_WITHIN_MS = 1000;
 /** A machine whose socket closed is back within minutes: until then it still counts as one with a socket. */
 const TRANSPORT_KEPT_MS = 120_000;
 
-type State = Pick<MachineState, "records" | "keys" | "facts" | "senders" | "outbox" | "samples">;
+type State = Pick<MachineState, "records" | "keys" | "facts" | "senders" | "outbox" | "samples" | "alarm">;
 
 export interface LendingDependencies {
   state: State;
@@ -31,11 +35,13 @@ export interface LendingDependencies {
 }
 
 /** The connection that a report came over. */
-export interface Connection {
+interface Connection {
   gateway: number;
   /** Its X25519 public key. */
   session: string;
   floor: number;
+  /** Thumbprint of the key that signed the report. */
+  by: string;
 }
 
 type Lent = { order: StandingOrder; key: string };
@@ -45,6 +51,8 @@ export class Lending {
   /** The epoch of the order that is out; null: none is. undefined: after an eviction it is not known. */
   #out: number | null | undefined;
   #lastEpoch = 0;
+  /** Recalls under way. They are about what was lent before: nothing is lent meanwhile. */
+  #recalls = 0;
   /** Since when the machine reports without a socket, as far as is known. */
   #withoutSocketMs: number | undefined;
 
@@ -65,13 +73,22 @@ export class Lending {
    * renews any more. Costs nothing where nothing is lent.
    */
   async recall(): Promise<void> {
-    const { state, gateway, upkeep, nowMs } = this.#with;
-    const { records } = state;
     const lent = this.#lent();
     if (!lent) return;
+    this.#recalls++;
+    try {
+      await this.#recallFrom(lent.gateway);
+    } finally {
+      this.#recalls--;
+    }
+  }
+
+  async #recallFrom(number: number): Promise<void> {
+    const { state, gateway, nowMs } = this.#with;
+    const { records } = state;
     const floor = this.#nextEpoch();
     const name = records.get("enrolment")?.name ?? "";
-    const asked = () => gateway(lent.gateway).recall(name, floor);
+    const asked = () => gateway(number).recall(name, floor);
     const returned = await withDeadline<ReturnedOrder | null | undefined>(
       RECALL_WITHIN_MS,
       asked,
@@ -83,15 +100,26 @@ export class Lending {
     records.remove("lent");
     this.#out = null;
     this.#withoutSocketMs = nowMs();
+    // While it was lent the alarm was an hour ahead. A gateway that was evicted tells no silence any more.
+    await state.alarm.atLatest(nowMs() + SILENCE_CHECK_MS);
     // The order's next PUT conflicts with this one.
-    if (returned === undefined) await upkeep.touchLease(name);
+    if (returned === undefined) await this.#touchLease(name);
   }
 
-  /** The same for good: the machine's sockets are closed as well. */
-  async end(why: "left" | "refused"): Promise<void> {
-    const { state, assigned } = this.#with;
-    const { records } = state;
-    const number = this.#lent()?.gateway ?? (records.get("transport") === undefined ? null : assigned());
+  /** It has to be done, whatever the machine has left of its requests. */
+  async #touchLease(name: string): Promise<void> {
+    const { state, upkeep, nowMs } = this.#with;
+    const connect = upkeep.connector((what) => {
+      upkeep.spend(what);
+      return true;
+    });
+    await touchLease(connect(TOUCH_WITHIN_MS), name, registeredUid(state.records), nowMs());
+  }
+
+  /** The same for good: the machine's sockets are closed as well. `from`: the number that it had. */
+  async end(why: "left" | "refused" | "moved", from = this.#with.assigned()): Promise<void> {
+    const { records } = this.#with.state;
+    const number = this.#lent()?.gateway ?? (records.get("transport") === undefined ? null : from);
     await this.recall();
     await this.#ask(number, (holder, name) => holder.dismiss(name, why));
   }
@@ -108,6 +136,9 @@ export class Lending {
   async ended(gateway: number, returned: ReturnedOrder | null): Promise<void> {
     const { state, nowMs } = this.#with;
     if (this.#lent()?.gateway !== gateway) return;
+    // It may come late, when the next order is out.
+    const isEarlier = returned !== null && typeof this.#out === "number" && returned.epoch < this.#out;
+    if (isEarlier) return;
     this.#restore(returned);
     state.records.remove("lent");
     this.#out = null;
@@ -119,6 +150,17 @@ export class Lending {
     const lent = this.#lent();
     if (!lent) return null;
     return (await this.#ask(lent.gateway, (holder, name) => holder.look(name))) ?? null;
+  }
+
+  /** Before it is asked whether the machine is silent: while an order is out, its heartbeats are the gateway's to know of. */
+  async learnContact(): Promise<void> {
+    const out = this.#out;
+    if (!this.#lent() || out === null) return;
+    const held = await this.look();
+    // A report may have taken it back meanwhile.
+    if (this.#out !== out) return;
+    const { upkeep, nowMs } = this.#with;
+    upkeep.noteContact(held ? (heardAtMs(held, nowMs()) ?? held.baton.upkeep.lastReportMs) : undefined);
   }
 
   /** A report came by HTTP: the machine has no socket, or not any more. */
@@ -134,10 +176,16 @@ export class Lending {
     const { state, upkeep, requests } = this.#with;
     const { records, facts, samples } = state;
     const name = records.get("enrolment")?.name ?? "";
-    if (!this.#lendable(report)) return null;
+    if (!this.#lendable(report, connection)) return null;
+    // The machine has another gateway by now, or none: it was told so before it had opened this socket, or could not be.
+    if (this.#with.assigned() !== connection.gateway) {
+      await this.recall();
+      await this.#ask(connection.gateway, (holder) => holder.dismiss(name, "moved"));
+      return null;
+    }
     const agreed = await agreeSession(name, connection.session);
     // From here on nothing is awaited: what is lent is as it is now.
-    const lendable = this.#lendable(report);
+    const lendable = this.#lendable(report, connection);
     const enrolment = records.get("enrolment");
     if (!agreed || !lendable || !enrolment) return null;
     const epoch = this.#nextEpoch(connection.floor);
@@ -157,8 +205,10 @@ export class Lending {
     return { order, key: agreed.key };
   }
 
-  #lendable(report: Report) {
+  #lendable(report: Report, { by }: Connection) {
     const { state, upkeep, nowMs } = this.#with;
+    // While the report ran its key may have lost the name: to the machine's next one, or to another machine's.
+    if (this.#recalls > 0 || !state.keys.enrolled()?.thumbprints.includes(by)) return null;
     return lendable({ ...state, upkeep, report, nowMs: nowMs() });
   }
 
@@ -181,11 +231,11 @@ export class Lending {
     const isKnown = this.#out === null;
     this.#out = null;
     if (!isLast || !isOfThisMachine) {
-      if (!isKnown) upkeep.forgetLease();
+      if (!isKnown) upkeep.forgetLent();
       return;
     }
-    const { baton, lease, renewedAgoMs, heardAgoMs, vitals, samples } = returned;
-    const heardMs = heardAgoMs === null ? undefined : nowMs() - heardAgoMs;
+    const { baton, lease, renewedAgoMs, vitals, samples } = returned;
+    const heardMs = heardAtMs(returned, nowMs());
     const { tick, latest, ...kept } = baton.upkeep;
     upkeep.takeBack(
       {
@@ -196,7 +246,7 @@ export class Lending {
       },
       lease,
     );
-    upkeep.spendMeanwhile(returned.requests);
+    upkeep.spendMeanwhile(returned.requests, baton.upkeep.requests);
     requests.takeBack(baton.tickets, heardMs);
     const { incumbent } = baton;
     state.facts.incumbent =
@@ -213,4 +263,9 @@ export class Lending {
     const asked = () => ask(this.#with.gateway(number), name);
     return withDeadline<T | null>(ASK_WITHIN_MS, asked, null).catch(() => null);
   }
+}
+
+/** When its last heartbeat came, by this clock; undefined: none has. */
+function heardAtMs({ heardAgoMs }: ReturnedOrder, nowMs: number): number | undefined {
+  return heardAgoMs === null ? undefined : nowMs - heardAgoMs;
 }

@@ -117,7 +117,8 @@ export class NodeObject extends DurableObject<Environment> {
     const answer = await this.#handle(request, checked.value);
     this.#lending.noteHttp();
     const number = request.wantsSocket ? this.#standing.gateway() : null;
-    const mayConnect = number !== null && answer.ok && "phase" in answer.value && answer.value.phase === "registered";
+    const mayConnect =
+      number !== null && answer.ok && "phase" in answer.value && answer.value.phase === "registered";
     return mayConnect ? success({ ...answer.value, gateway: number }) : answer;
   }
 
@@ -129,7 +130,8 @@ export class NodeObject extends DurableObject<Environment> {
     if (!checked.ok) return { answer: checked, lent: null };
     const answer = await this.#handle(request, checked.value);
     if (!answer.ok) return { answer, lent: null };
-    const lent = await this.#lending.lend({ gateway: number, session, floor }, checked.value.report);
+    const { by, report } = checked.value;
+    const lent = await this.#lending.lend({ gateway: number, session, floor, by }, report);
     this.#teller.look();
     return { answer, lent };
   }
@@ -288,7 +290,10 @@ export class NodeObject extends DurableObject<Environment> {
     const name = records.get("enrolment")?.name;
     if (name === undefined) return;
     if (records.get("isLeaving")) return this.#removal.resume(name, () => this.#eraseOnceTold());
-    if (keys.enrolled()) await this.#upkeep.betweenReports(name);
+    if (keys.enrolled()) {
+      await this.#lending.learnContact();
+      await this.#upkeep.betweenReports(name);
+    }
     return this.#teller.finish();
   }
 
@@ -332,9 +337,14 @@ export class NodeObject extends DurableObject<Environment> {
     return this.#atOnce(setNeededRuntime(this.#state, need, Date.now()));
   }
 
-  /** For a transport: the registry has given the machine another gateway, since its own has no room. */
-  assignGateway(gateway: number): void {
-    this.#standing.assign(gateway);
+  /**
+   * For a transport: the registry has given the machine another gateway, since its own has no room. Once this resolves, the
+   * one that it had renews no more.
+   */
+  async assignGateway(number: number): Promise<void> {
+    const from = this.#standing.gateway();
+    this.#standing.assign(number);
+    if (from !== number) await this.#lending.end("moved", from);
   }
 
   /** For the registry: its part of an action on many machines. null: it is done; else why not. */

@@ -13,13 +13,11 @@ import { withDeadline } from "../kube/deadline.ts";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { type Allowance, allowanceAt } from "../storage/allowance.ts";
-import type { Enrolment } from "../storage/records.ts";
+import type { Enrolment, RequestsLeft } from "../storage/records.ts";
 import type { TickInput, TickMemory, TickOutcome } from "../tick/context.ts";
 import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/request-budget.ts";
 import { lentLease } from "../tick/lease.ts";
-import { registeredUid } from "../tick/own-node.ts";
-import { touchLease } from "../tick/touch-lease.ts";
 import { tick, tickOnNotice } from "../tick/tick.ts";
 import { type UpkeepMemory, withoutFacts } from "./baton.ts";
 import type { MachineState } from "./machine-state.ts";
@@ -101,9 +99,9 @@ export class Upkeep {
     return this.#singleTick();
   }
 
-  /** The machine reported, although its report is not applied. */
-  noteContact(nowMs: number): void {
-    this.#lastReportMs = nowMs;
+  /** The machine reported, although its report is not applied. undefined: nobody knows when; the lease tells. */
+  noteContact(atMs: number | undefined): void {
+    this.#lastReportMs = atMs;
   }
 
   /** Once it resolves, no tick is left that could write for a machine that is not enrolled any more. */
@@ -147,6 +145,7 @@ export class Upkeep {
     return {
       tick,
       latestMs: this.#latestMs,
+      requests: this.#requests.left,
       ...(this.#latest && { latest: withoutFacts(this.#latest) }),
       ...(this.#lastReportMs !== undefined && { lastReportMs: this.#lastReportMs }),
       ...(this.#standing && { standing: this.#standing }),
@@ -169,19 +168,11 @@ export class Upkeep {
     this.#between = between;
   }
 
-  /** Somebody else may have written the lease. */
-  forgetLease(): void {
+  /** What the lease and the machine have been since it was lent, nobody remembers: the lease tells, as after an eviction. */
+  forgetLent(): void {
     this.#memory.lease = null;
-  }
-
-  /** Whoever has the lease's last version cannot write it after this. It does not renew. */
-  async touchLease(name: string): Promise<void> {
-    if (!this.#env.KUBE_URL) return;
-    const client = this.connector((what) => {
-      this.spend(what);
-      return true;
-    })(ALARM_WITHIN_MS);
-    await touchLease(client, name, registeredUid(this.#state.records), Date.now());
+    delete this.#memory.renewedAtMs;
+    this.#lastReportMs = undefined;
   }
 
   /** What an order depends on, and what the lease is to be; null: the lease would have to be read first. */
@@ -191,9 +182,9 @@ export class Upkeep {
     return lease && { memory: this.#memory, lease, standing: this.#standing };
   }
 
-  /** Renewals that a gateway has made. */
-  spendMeanwhile(renewals: number): void {
-    this.#requests.spendMeanwhile(renewals);
+  /** Renewals that a gateway has made since so much was left. */
+  spendMeanwhile(renewals: number, before: RequestsLeft): void {
+    this.#requests.spendMeanwhile(renewals, before);
   }
 
   /** For whoever looks: what an eviction would lose. */

@@ -27,14 +27,6 @@ export const connectMutants = [
       "no object is made for them",
     ],
     [
-      "a gateway's number in one spelling",
-      ROUTES,
-      'if (!NUMBER.test(c.req.param("gateway"))) return refuse("not-found");',
-      "",
-      ROUTES_TEST,
-      "the number 07",
-    ],
-    [
       "a connect ticket's MAC",
       TICKET,
       'key !== undefined && isMacOf(key, "connect", { text: macText(connecting, end), mac })',
@@ -99,6 +91,16 @@ export const connectMutants = [
       "success(claims as ConnectClaims)",
       JWT_TEST,
       "a session in another spelling",
+    ],
+  ]),
+  ...mutantsOf("whoever makes up paths of gateways", [
+    [
+      "a gateway's number in one spelling",
+      ROUTES,
+      'if (!NUMBER.test(c.req.param("gateway"))) return refuse("not-found");',
+      "",
+      ROUTES_TEST,
+      "the number 07",
     ],
   ]),
   ...mutantsOf("a thief of traffic, TLS or not", [

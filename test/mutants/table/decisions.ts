@@ -91,8 +91,8 @@ export const decisionMutants = [
     [
       "no alarm asks for the revoked",
       "worker/machine/node-object.ts",
-      "if (keys.enrolled()) await this.#upkeep.between",
-      "await this.#upkeep.between",
+      "if (keys.enrolled()) {\n      await this.#lending.learn",
+      "{\n      await this.#lending.learn",
       "worker/machine/node-object.test.ts",
       "an alarm of a machine that was revoked",
     ],

@@ -31,6 +31,7 @@ const WELL: WorkerProbes = {
   certificate: async () => TRUSTED,
   livez: async () => ({ status: 200, body: "ok", dateMs: NOW - 500 }),
   refusal: async () => "challenge-stale",
+  upgrade: async () => ({ why: "", reason: "unauthenticated", retryAfterMs: 0 }),
   now: () => NOW,
 };
 
@@ -162,6 +163,7 @@ describe("the way to the Worker", () => {
       "Worker",
       "clock",
       "origin",
+      "WebSocket",
     ]);
   });
 

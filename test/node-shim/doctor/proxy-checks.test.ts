@@ -14,6 +14,7 @@ const WELL: WorkerProbes = {
   certificate: async () => ({ endsMs: 90 * 86_400_000, names: "", distrust: null }),
   livez: async () => ({ status: 200, body: "ok", dateMs: null }),
   refusal: async () => "challenge-stale",
+  upgrade: async () => ({ why: "", reason: "unauthenticated", retryAfterMs: 0 }),
   now: () => 0,
 };
 const PROXY = { HTTPS_PROXY: "http://edge:Secret@proxy:3128" };

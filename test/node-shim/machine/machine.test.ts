@@ -319,6 +319,7 @@ describe("node-shim config, with a proxy in the environment", () => {
         "# https_proxy http://proxy:3128 # environment",
         "# NO_PROXY a.example, b.example # environment",
         "# --ca-file # default: public authorities",
+        "# --transport auto # default",
       ]),
     );
     expect(lines.join()).not.toContain("Secret");

@@ -50,6 +50,20 @@ function board(environment: NodeJS.ProcessEnv = {}) {
   return { ...made, lines, read };
 }
 
+it("which way reports go → noted, since when, and when a socket is tried again", () => {
+  const { transport, file } = board();
+  transport({ via: "http", choice: "auto", fault: null, againInMs: null });
+  expect(file().transport).toEqual({ via: "http", since: at(0), choice: "auto" });
+  transport({ via: "http", choice: "auto", fault: "HTTP 403", againInMs: 600_000 });
+  expect(file().transport).toEqual({
+    via: "http",
+    since: at(0),
+    choice: "auto",
+    fault: "HTTP 403",
+    againAt: at(600),
+  });
+});
+
 describe("a report → what is noted of it", () => {
   const BEFORE = { name: "edge-7", answer: undefined };
   test.each<[situation: string, report: Partial<Reported>, noted: object]>([

@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from "vitest";
 import { diagnose } from "../../../node-shim/status/diagnosis.ts";
 import { distance, statusScreen, screenOf } from "../../../node-shim/status/screen.ts";
-import type { SeenStatus } from "../../../node-shim/status/status-file.ts";
+import type { SeenStatus, StatusFile } from "../../../node-shim/status/status-file.ts";
 import { at, NOW_MS, running } from "./status.ts";
 
 const FILE = { columns: null, hasColours: false };
@@ -50,6 +50,36 @@ state folder  /var/lib/rollcall
 
   it("nothing was ever left → the verdict and what to do alone", () => {
     expect(screen(null)).toMatch(/^edge-7 has no shim that runs: nothing is reported\n→ .*\n$/);
+  });
+
+  test.each<[string, StatusFile["transport"], RegExp]>([
+    [
+      "reports go over a socket",
+      { via: "socket", since: at(-300), choice: "auto" },
+      /^transport {5}socket, since 2026-01-01T09:55:00Z \(5 min ago\)$/m,
+    ],
+    [
+      "reports go by HTTP, and nothing is wrong",
+      { via: "http", since: at(-300), choice: "auto" },
+      /^transport {5}HTTP, since .* \(5 min ago\)$/m,
+    ],
+    [
+      "reports go by HTTP, as asked for",
+      { via: "http", since: at(-300), choice: "http" },
+      /^transport {5}HTTP \(--transport http\)$/m,
+    ],
+    [
+      "no socket can be had",
+      { via: "http", since: at(-300), choice: "auto", fault: "a proxy", againAt: at(600) },
+      /^transport {5}HTTP, since .* \(5 min ago\): a proxy; tried again .* \(in 10 min\)$/m,
+    ],
+    [
+      "a socket was lost",
+      { via: "http", since: at(-3), choice: "auto", fault: "it was closed" },
+      /^transport {5}HTTP, since .* \(3 s ago\): it was closed$/m,
+    ],
+  ])("%s", (_situation, transport, line) => {
+    expect(screen(running({ transport }))).toMatch(line);
   });
 
   test.each([

@@ -17,7 +17,7 @@ import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
 import type { ConnectClaims, ReportClaims } from "../../../shared/protocol/claims.ts";
 import {
   type GatewayFrame,
-  type Heartbeat,
+  type HeartbeatFrame,
   heartbeatText,
   reportFrameSchema,
   sessionInfo,
@@ -67,6 +67,7 @@ export interface Behaviour {
   lends: boolean;
   comeBackWithinMs: number;
   nextInMs: number;
+  reportInMs: number;
   /** Of a report by HTTP and over a socket, instead of 200. */
   problem: { status: number; reason: string } | null;
 }
@@ -82,13 +83,14 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
     lends: true,
     comeBackWithinMs: 5000,
     nextInMs: 9600,
+    reportInMs: 9600,
     problem: null,
     ...more,
   };
   /** "http wanted", "upgrade", "report", "report +facts", "beat 1", "closed 1000" … */
   const log: string[] = [];
   const reports: { claims: ReportClaims; report: Report }[] = [];
-  const beats: Heartbeat[] = [];
+  const beats: HeartbeatFrame[] = [];
   const sockets: WebSocket[] = [];
   const underWay = { now: 0, most: 0 };
   let tickets = 0;
@@ -97,7 +99,7 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
     phase: "registered",
     ready: true,
     ticket: `t${++tickets}`,
-    reportInMs: 9600,
+    reportInMs: behaviour.reportInMs,
   });
   const problem = () =>
     behaviour.problem && { type: "about:blank", title: "Refused", detail: "Do this.", ...behaviour.problem };
@@ -180,7 +182,7 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
       });
     }
     async function onBeat(frame: string): Promise<void> {
-      const heartbeat = JSON.parse(frame.split("\n")[0] ?? "") as Heartbeat;
+      const heartbeat = JSON.parse(frame.split("\n")[0] ?? "") as HeartbeatFrame;
       log.push(`beat ${heartbeat.n}`);
       beats.push(heartbeat);
       if (session === null || heartbeat.n !== ++session.n) throw new Error("no beat of this session");

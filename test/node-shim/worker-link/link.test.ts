@@ -123,6 +123,9 @@ describe("HTTP first", () => {
     expect(await edge.report()).toMatchObject({ ok: true });
     await edge.clock.pass(60_000);
     expect(gateway.log).toEqual(["http wanted +facts"]);
+    // Nothing was tried elsewhere either.
+    expect(edge.seen).toHaveLength(1);
+    expect(edge.link.headers()).toEqual({ "rollcall-transport": "socket" });
   });
 
   it("--transport http → none is asked for", async () => {
@@ -325,9 +328,19 @@ describe("the loss of a socket", () => {
     await edge.report();
     edge.link.close();
     await eventually(() => gateway.log).toEqual(["beat 1", "closed 1000"]);
-    await edge.report();
+    expect(await edge.report()).toMatchObject({ ok: false, error: { reason: "failed" } });
     await edge.clock.pass(60_000);
-    expect(gateway.log.at(-1)).toBe("http");
+    expect(gateway.log).toEqual(["beat 1", "closed 1000"]);
+  });
+
+  it("closed at the end while a heartbeat is under way → not repeated by HTTP", async () => {
+    const gateway = await worker({ beat: "nothing" });
+    const edge = await onSocket(gateway);
+    const report = edge.report();
+    await eventually(() => gateway.log).toEqual(["beat 1"]);
+    edge.link.close();
+    expect(await report).toMatchObject({ ok: false, error: { reason: "failed" } });
+    await eventually(() => gateway.log).toEqual(["beat 1", "closed 1000"]);
   });
 });
 

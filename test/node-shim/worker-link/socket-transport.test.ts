@@ -2,8 +2,8 @@
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { makeSessionKeys } from "../../../node-shim/worker-link/session.ts";
 import { GatewaySocket, type SocketEnd } from "../../../node-shim/worker-link/socket-transport.ts";
-import type { ConnectionListener } from "../../../node-shim/wire/websocket/websocket.ts";
-import type { GatewayFrame, Heartbeat } from "../../../shared/protocol/frames.ts";
+import type { ConnectionListener } from "../../../node-shim/worker-link/websocket.ts";
+import type { GatewayFrame, HeartbeatFrame } from "../../../shared/protocol/frames.ts";
 import { LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { fakeClock, settle } from "../base/fake-clock.ts";
@@ -51,7 +51,7 @@ function socketOnTest() {
   const beats = () =>
     sent
       .filter((text) => text.includes("\n"))
-      .map((text) => JSON.parse(text.split("\n")[0] ?? "") as Heartbeat);
+      .map((text) => JSON.parse(text.split("\n")[0] ?? "") as HeartbeatFrame);
   return {
     socket,
     clock,

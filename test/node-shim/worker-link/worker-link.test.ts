@@ -1,11 +1,14 @@
 // The shim as it is installed, on each Node, with a proxy and an authority of its own between it and the Worker.
 import { spawn, type ChildProcess } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import { eventually } from "../base/eventually.ts";
 import { nodes } from "../nodes.ts";
 import { connectProxy, type Listening, selfSigned, tlsWorker, WORKER_NAME } from "./connect-proxy.ts";
+import { fakeGateway } from "./fake-gateway.ts";
 
 const BIN = join(ROOT, "node-shim/bin/node-shim.cjs");
 const JOIN_TOKEN = `rcj1_${"A".repeat(43)}`;
@@ -87,5 +90,37 @@ describe.each(nodes())("node-shim on Node %s", (_version, node) => {
     expect(said + refusal.said).not.toMatch(/p(@|%40)ssword/);
     const tunnels = proxy.asked.filter(({ head }) => head.includes(btoa("edge:p@ssword")));
     expect(tunnels.map(({ target }) => target)).toEqual([`${WORKER_NAME}:${worker.port}`]);
+  });
+
+  it("opens a socket through proxy and authority, sends heartbeats over it, says so, and closes it with 1000 at the end", async () => {
+    const pems = await selfSigned(WORKER_NAME);
+    const gateway = await fakeGateway({ nextInMs: 20, reportInMs: 20 }, pems);
+    const proxy = await connectProxy(({ join }) => join());
+    listening.push({ ...proxy, close: gateway.close }, proxy);
+    const ca = join(folder.path, "ca.pem");
+    writeFileSync(ca, pems.cert);
+    const origin = `https://${WORKER_NAME}:${gateway.port}`;
+    const state = join(folder.path, "state");
+    mkdirSync(state, { mode: 0o700 });
+    const { jwk, thumbprint } = await makeMachineKey();
+    const enrolment = { name: "edge-1", thumbprint, kid: `1.${thumbprint}.e.m`, origin };
+    writeFileSync(join(state, "key.json"), JSON.stringify(jwk), { mode: 0o600 });
+    writeFileSync(join(state, "enrolment.json"), JSON.stringify(enrolment), { mode: 0o600 });
+    const flags = [`--state=${state}`, "--hostname-override=edge-1", "--inventory=off", `--ca-file=${ca}`];
+    const environment = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+
+    const running = start(["run", ...flags, "--container-runtime-endpoint="], environment);
+    await eventually(() => gateway.log).toContain("beat 3");
+    const status = await start(["status", `--state=${state}`, "--json"], {}).ended;
+    expect(JSON.parse(status.said)).toMatchObject({
+      status: { transport: { via: "socket", choice: "auto" } },
+    });
+    running.child.kill("SIGTERM");
+    const { code, said } = await running.ended;
+    expect(code).toBe(0);
+    expect(said).toContain('"message":"reports go over a socket"');
+    await eventually(() => gateway.log.at(-1)).toBe("closed 1000");
+    const target = `${WORKER_NAME}:${gateway.port}`;
+    expect(proxy.asked.map(({ target }) => target)).toEqual([target, target]);
   });
 });

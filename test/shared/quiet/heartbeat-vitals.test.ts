@@ -1,14 +1,14 @@
 // What a heartbeat carries: the shim's vitals come out at the gateway as they went in, or a full report is needed.
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { type Heartbeat, heartbeatSchema } from "../../../shared/protocol/frames.ts";
+import { type HeartbeatFrame, heartbeatSchema } from "../../../shared/protocol/frames.ts";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
 import { expanded, type HeartbeatVitals, shortened } from "../../../shared/quiet/heartbeat-vitals.ts";
 import { isQuiet, quietOf } from "../../../shared/quiet/quiet.ts";
 import { basis, CALM, GIB } from "./machine.ts";
 
 /** As it travels. */
-function sent(vitals: HeartbeatVitals): Heartbeat {
+function sent(vitals: HeartbeatVitals): HeartbeatFrame {
   return heartbeatSchema.parse(JSON.parse(JSON.stringify({ type: "heartbeat", n: 1, at: 0, ...vitals })));
 }
 

@@ -1,6 +1,6 @@
 // What becomes of a heartbeat, by situation.
 import { describe, expect, it, test } from "vitest";
-import type { Heartbeat } from "../../../shared/protocol/frames.ts";
+import type { HeartbeatFrame } from "../../../shared/protocol/frames.ts";
 import {
   type BeatSession,
   type BeatSituation,
@@ -11,7 +11,7 @@ import { type HeldOrder, holdOrder } from "../../../worker/gateway/held-order.ts
 import { LEASE_MS, orderOf, QUIET_FROM, START_MS, VITALS } from "../support/made-up-gateway.ts";
 
 const NOW = START_MS + 10_000;
-const BEAT: Heartbeat = { type: "heartbeat", n: 5, at: NOW, available: [8e9, 8e9, 8e9, 8e9, 8e9, 8e9] };
+const BEAT: HeartbeatFrame = { type: "heartbeat", n: 5, at: NOW, available: [8e9, 8e9, 8e9, 8e9, 8e9, 8e9] };
 
 const heldWith = (more: Partial<HeldOrder> = {}, order: Parameters<typeof orderOf>[1] = {}): HeldOrder => ({
   ...holdOrder(orderOf("edge-1", order), START_MS),
@@ -35,58 +35,79 @@ const SITUATION: BeatSituation = {
 const RENEW = { kind: "take", vitals: VITALS, skewMs: 0, isRenewal: true };
 const again = (reason: string) => ({ kind: "again", reason });
 
-test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, beat?: Partial<Heartbeat>]>([
-  ["quiet, under an order", RENEW, {}],
-  ["no session", again("no session"), { session: null }],
-  ["another MAC", again("not fresh"), { isAuthentic: false }],
-  ["the n before", again("not fresh"), {}, { n: 4 }],
-  ["an n that leaves one out", again("not fresh"), {}, { n: 6 }],
-  ["a lease duration after the answer", RENEW, { session: session({ answeredMs: NOW - LEASE_MS }) }],
-  ["later than that", again("not fresh"), { session: session({ answeredMs: NOW - LEASE_MS - 1 }) }],
-  ["another MAC, while a report is under way", again("not fresh"), { isAuthentic: false, isReporting: true }],
-  ["a report is under way", again("over"), { isReporting: true }],
-  ["at half of its time", RENEW, { session: session({ answeredMs: NOW - 4800 }) }],
-  ["before that", { kind: "early" }, { session: session({ answeredMs: NOW - 4799 }) }],
+test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, beat?: Partial<HeartbeatFrame>]>(
   [
-    "before that, and not quiet",
-    { kind: "early" },
-    { session: session({ answeredMs: NOW - 1 }) },
-    { available: [0, 0, 0, 0, 0, 0] },
+    ["quiet, under an order", RENEW, {}],
+    ["no session", again("no session"), { session: null }],
+    ["another MAC", again("not fresh"), { isAuthentic: false }],
+    ["the n before", again("not fresh"), {}, { n: 4 }],
+    ["an n that leaves one out", again("not fresh"), {}, { n: 6 }],
+    ["a lease duration after the answer", RENEW, { session: session({ answeredMs: NOW - LEASE_MS }) }],
+    ["later than that", again("not fresh"), { session: session({ answeredMs: NOW - LEASE_MS - 1 }) }],
+    [
+      "another MAC, while a report is under way",
+      again("not fresh"),
+      { isAuthentic: false, isReporting: true },
+    ],
+    ["a report is under way", again("over"), { isReporting: true }],
+    ["at half of its time", RENEW, { session: session({ answeredMs: NOW - 4800 }) }],
+    ["before that", { kind: "early" }, { session: session({ answeredMs: NOW - 4799 }) }],
+    [
+      "before that, and not quiet: a value has flipped",
+      again("not quiet"),
+      { session: session({ answeredMs: NOW - 1 }) },
+      { available: [0, 0, 0, 0, 0, 0] },
+    ],
+    [
+      "before that, under an order that is ended",
+      again("over"),
+      { session: session({ answeredMs: NOW - 1, held: heldWith({ isEnded: true }) }) },
+    ],
+    [
+      "the clock is put back behind the answer",
+      again("over"),
+      { session: session({ answeredMs: NOW + 1, held: heldWith({ heardMs: NOW + 1 }) }) },
+    ],
+    ["an order that is ended", again("over"), { session: session({ held: heldWith({ isEnded: true }) }) }],
+    [
+      "just quiet",
+      { kind: "take", isRenewal: true },
+      {},
+      { available: [QUIET_FROM, 8e9, 8e9, 8e9, 8e9, 8e9] },
+    ],
+    ["not quiet", again("not quiet"), {}, { available: [QUIET_FROM - 1, 8e9, 8e9, 8e9, 8e9, 8e9] }],
+    [
+      "a signal that is not observed any more",
+      again("not quiet"),
+      {},
+      { available: [null, 8e9, 8e9, 8e9, 8e9, 8e9] },
+    ],
+    [
+      "the machine's clock as far off as it may be",
+      { kind: "take", skewMs: 60_000 },
+      {},
+      { at: NOW + 60_000 },
+    ],
+    ["further off", again("not quiet"), {}, { at: NOW + 60_001 }],
+    ["the apiserver is not to be asked", { ...RENEW, isRenewal: false }, { mayAsk: false }],
+    [
+      "not quiet, and the apiserver is not to be asked",
+      again("not quiet"),
+      { mayAsk: false },
+      { at: NOW + 60_001 },
+    ],
+    [
+      "the last PUT was just now",
+      { ...RENEW, isRenewal: false },
+      { session: session({ held: heldWith({ askedMs: NOW - LEAST_RENEWAL_MS + 1 }) }) },
+    ],
+    [
+      "the last PUT was long enough ago",
+      RENEW,
+      { session: session({ held: heldWith({ askedMs: NOW - LEAST_RENEWAL_MS }) }) },
+    ],
   ],
-  [
-    "the clock is put back behind the answer",
-    again("over"),
-    { session: session({ answeredMs: NOW + 1, held: heldWith({ heardMs: NOW + 1 }) }) },
-  ],
-  ["an order that is ended", again("over"), { session: session({ held: heldWith({ isEnded: true }) }) }],
-  ["just quiet", { kind: "take", isRenewal: true }, {}, { available: [QUIET_FROM, 8e9, 8e9, 8e9, 8e9, 8e9] }],
-  ["not quiet", again("not quiet"), {}, { available: [QUIET_FROM - 1, 8e9, 8e9, 8e9, 8e9, 8e9] }],
-  [
-    "a signal that is not observed any more",
-    again("not quiet"),
-    {},
-    { available: [null, 8e9, 8e9, 8e9, 8e9, 8e9] },
-  ],
-  ["the machine's clock as far off as it may be", { kind: "take", skewMs: 60_000 }, {}, { at: NOW + 60_000 }],
-  ["further off", again("not quiet"), {}, { at: NOW + 60_001 }],
-  ["the apiserver is not to be asked", { ...RENEW, isRenewal: false }, { mayAsk: false }],
-  [
-    "not quiet, and the apiserver is not to be asked",
-    again("not quiet"),
-    { mayAsk: false },
-    { at: NOW + 60_001 },
-  ],
-  [
-    "the last PUT was just now",
-    { ...RENEW, isRenewal: false },
-    { session: session({ held: heldWith({ askedMs: NOW - LEAST_RENEWAL_MS + 1 }) }) },
-  ],
-  [
-    "the last PUT was long enough ago",
-    RENEW,
-    { session: session({ held: heldWith({ askedMs: NOW - LEAST_RENEWAL_MS }) }) },
-  ],
-])("%s", (_, outcome, more, beat = {}) => {
+)("%s", (_, outcome, more, beat = {}) => {
   expect(decideBeat({ ...BEAT, ...beat }, { ...SITUATION, ...more })).toMatchObject(outcome);
 });
 

@@ -1,14 +1,19 @@
 // What a gateway does with frames, and with what machines' objects ask of it: by a clock of the test, with an apiserver and
 // objects in memory. Each fault that it has to bear has a test by its name.
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import { LEAST_RENEWAL_MS } from "../../../worker/gateway/decide-beat.ts";
 import type { LeasePut } from "../../../worker/gateway/put-lease.ts";
+import { REPORT_WITHIN_MS } from "../../../worker/gateway/reports.ts";
 import { INTERVAL_MS, inGateway, LEASE_MS, QUIET_FROM } from "../support/made-up-gateway.ts";
 
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 const FAILED: LeasePut = { kind: "failed", isAnswered: true, retryAfterMs: 0 };
 const NO_ANSWER: LeasePut = { kind: "failed", isAnswered: false, retryAfterMs: 0 };
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe("heartbeats under an order", () => {
   it("each renews the lease, by one PUT, and wakes no machine's object", () =>
@@ -156,6 +161,28 @@ describe("a heartbeat that is not fresh", () => {
       expect(await made.open("edge-1")).not.toBeTypeOf("string");
     }));
 
+  it("on a socket without an accepted report: it is closed, and the machine is not away", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      for (let beats = 0; beats < 4; beats++) await made.beat(socket, { afterMs: 100 });
+      expect(socket.said.at(-1)).toBe("closing too often");
+      expect(await made.open("edge-1")).not.toBeTypeOf("string");
+    }));
+
+  it("two of them, and two early heartbeats, between any two reports → it goes on", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      for (let reports = 0; reports < 5; reports++) {
+        await made.beat(socket);
+        await made.beat(socket, { afterMs: 100 });
+        await made.beat(socket, { afterMs: 100 });
+        await made.beat(socket, { n: 99 });
+        await made.beat(socket, { n: 99 });
+        await made.report(socket);
+      }
+      expect(socket.said.filter((what) => what.startsWith("closing"))).toEqual([]);
+    }));
+
   it("who sends heartbeats in place of the report that was asked for is closed", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
@@ -254,7 +281,9 @@ describe("reports", () => {
         });
       const socket = await made.connected("edge-1");
       expect(socket.last).toMatchObject({ status: 409, body: { reason: "ticket-stale", ticket: "next" } });
-      expect(made.members).toEqual([]);
+      expect(await made.gateway.reportNow("edge-1")).toBe(false);
+      await made.lose(socket);
+      expect([made.woken.at(-1), made.members]).toEqual(["edge-1 ended", []]);
     }));
 
   it("the gateway's number does not reach the machine", () =>
@@ -277,6 +306,19 @@ describe("reports", () => {
       made.onReport = undefined;
       await made.report(socket);
       expect(made.asked.at(-1)).toMatchObject({ what: "report", returned: null });
+    }));
+
+  it("the machine's object does not answer in time → 500", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      made.onReport = () => new Promise(() => undefined);
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      const reported = made.report(socket);
+      await vi.advanceTimersByTimeAsync(REPORT_WITHIN_MS - 1);
+      expect(socket.said).toEqual([]);
+      await vi.advanceTimersByTimeAsync(1);
+      await reported;
+      expect(socket.said).toEqual(["report-answer 500"]);
     }));
 
   it("a flood of them: as many as are allowed at once reach the object, and then one a second", () =>
@@ -423,6 +465,18 @@ describe("an eviction", () => {
       expect(made.puts.length).toBe(1);
     }));
 
+  it("while the first report is under way, and the machine does not come back: its object is told", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      made.onReport = () => new Promise(() => undefined);
+      void made.report(socket);
+      await made.untilWoken(1);
+      made.sockets.length = 0;
+      made.evict();
+      await made.pass(30_000);
+      expect(made.asked[1]).toMatchObject({ what: "ended", returned: null });
+    }));
+
   it("the accepted socket stays the machine's: it is asked to report, and dismissed", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
@@ -526,6 +580,18 @@ describe("a dismissal", () => {
       expect([made.puts, made.members, made.woken]).toEqual([[], [], ["edge-1 report"]]);
     }),
   );
+});
+
+describe("a heartbeat that has come when its machine is dismissed", () => {
+  it("renews nothing", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      made.nowMs += INTERVAL_MS;
+      const beaten = made.receive(socket, await socket.beat(made.nowMs));
+      await made.gateway.dismiss("edge-1", "refused");
+      await beaten;
+      expect(made.puts).toEqual([]);
+    }));
 });
 
 describe("reportNow", () => {

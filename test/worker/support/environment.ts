@@ -142,6 +142,11 @@ async function faulty({ fault, over }: ActiveFault, ask: () => Promise<Response>
       await ask();
       await over;
       return gatewayTimeout();
+    case "answers late": {
+      const answer = await ask();
+      await over;
+      return answer;
+    }
     case "answer lost":
       await ask();
       return gatewayTimeout();

@@ -5,6 +5,8 @@ export type Wrong =
   | { kind: "hangs" }
   /** It takes effect, and nobody is told. */
   | { kind: "hangs after its effect" }
+  /** It takes effect, and is answered once the fault is over. */
+  | { kind: "answers late" }
   /** It takes effect, and the answer is a gateway's. */
   | { kind: "answer lost" }
   /** A gateway answers, and it takes effect once the next GET about the Node has been answered. */

@@ -10,7 +10,7 @@ import type { Quiet } from "../../../shared/quiet/quiet.ts";
 import { GatewayCounters } from "../../../worker/gateway/counters.ts";
 import { Gateway } from "../../../worker/gateway/gateway.ts";
 import type { LeasePut } from "../../../worker/gateway/put-lease.ts";
-import type { GatewaySocket, OpenedSocket } from "../../../worker/gateway/sockets.ts";
+import type { ServerSocket, OpenedSocket } from "../../../worker/gateway/sockets.ts";
 import type { Baton } from "../../../worker/machine/baton.ts";
 import type {
   LendingMachine,
@@ -75,7 +75,7 @@ export type Asked =
   | { name: string; what: "replaced beat" };
 
 /** A machine, and its end of a socket. */
-export class MachineSocket implements GatewaySocket {
+export class MachineSocket implements ServerSocket {
   readonly name: string;
   readyState = 1;
   readonly frames: GatewayFrame[] = [];

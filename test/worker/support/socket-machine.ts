@@ -41,6 +41,11 @@ export interface ReportWish {
   startId?: string;
 }
 
+interface AnsweredReport {
+  status: number;
+  answer: ReportAnswer & { reason?: string };
+}
+
 /** Reports under tickets, by whatever transport; its tickets are those of one process. */
 export class SocketMachine {
   readonly machine: EnrolledMachine;
@@ -55,6 +60,14 @@ export class SocketMachine {
     this.machine = machine;
     this.startId = startId;
     this.ticket = machine.ticket;
+  }
+
+  /** As of a copy of the machine's memory. */
+  copy(): SocketMachine {
+    const { machine, startId, ticket, n, path } = this;
+    const copy = new SocketMachine(machine, startId);
+    for (const digest of this.#known) copy.#known.add(digest);
+    return Object.assign(copy, { ticket, n, path });
   }
 
   /** The JWT and the body of its next report. */
@@ -96,17 +109,22 @@ export class SocketMachine {
   }
 
   /** By HTTP; challenges are answered. */
-  async http(wish: ReportWish = {}): Promise<{ status: number; answer: ReportAnswer & { reason?: string } }> {
-    const { token, body } = await this.signed(wish);
+  async http(wish: ReportWish = {}): Promise<AnsweredReport> {
+    const answered = await this.post(await this.signed(wish));
+    const isChallenged = answered.status === 409 || answered.status === 412;
+    return isChallenged ? this.http({ ...wish, withFacts: true }) : answered;
+  }
+
+  /** What was signed, by HTTP. */
+  async post({ token, body }: { token: string; body: string }): Promise<AnsweredReport> {
     const headers = {
       authorization: `Bearer ${token}`,
       "content-type": "application/json",
       "rollcall-transport": "socket",
     };
     const response = await send(`/v1/nodes/${this.machine.name}/report`, { method: "POST", headers, body });
-    const answer = await response.json<ReportAnswer & { reason?: string }>();
+    const answer = await response.json<AnsweredReport["answer"]>();
     this.took(answer);
-    if (response.status === 409 || response.status === 412) return this.http({ ...wish, withFacts: true });
     return { status: response.status, answer };
   }
 
@@ -134,6 +152,8 @@ export class OpenSocket {
   readonly #keys: { session: string; privateKey: CryptoKey };
   readonly frames: GatewayFrame[] = [];
   closed: { code: number; reason: string } | null = null;
+  /** Frames that the test does not look for. */
+  passesOver: GatewayFrame["type"] | null = null;
   session: SocketSession | null = null;
   #waiting: (() => void)[] = [];
   #read = 0;
@@ -163,6 +183,7 @@ export class OpenSocket {
       const frame = this.frames[this.#read];
       if (frame) {
         this.#read++;
+        if (frame.type === this.passesOver) continue;
         return frame;
       }
       if (this.closed) return "closed";
@@ -174,19 +195,38 @@ export class OpenSocket {
     this.#socket.send(text);
   }
 
+  sendBytes(bytes: Uint8Array): void {
+    this.#socket.send(bytes);
+  }
+
   close(code = 1000): void {
     this.#socket.close(code);
   }
 
   /** A full report, and its answer; a challenge is answered. */
   async report(wish: ReportWish = {}): Promise<ReportAnswerFrame> {
-    const { token, body } = await this.#of.signed(wish, this.#keys.session);
-    this.sendText(JSON.stringify({ type: "report", token, body }));
+    this.sendText(await this.reportFrame(wish));
+    const frame = await this.answered();
+    const isChallenged = frame.status === 409 || frame.status === 412;
+    return isChallenged ? this.report({ ...wish, withFacts: true }) : frame;
+  }
+
+  /** The frame of a report. */
+  async reportFrame(wish: ReportWish = {}): Promise<string> {
+    return JSON.stringify({ type: "report", ...(await this.signed(wish)) });
+  }
+
+  /** The JWT and the body of a report by this socket. */
+  signed(wish: ReportWish = {}): ReturnType<SocketMachine["signed"]> {
+    return this.#of.signed(wish, this.#keys.session);
+  }
+
+  /** Takes the answer to a report, and begins its session. */
+  async answered(): Promise<ReportAnswerFrame> {
     const frame = await this.next();
     if (frame === "closed" || frame.type !== "report-answer")
       throw new Error(`no answer to a report: ${JSON.stringify(frame)}`);
-    this.#of.took(frame.body as ReportAnswer);
-    if (frame.status === 409 || frame.status === 412) return this.report({ ...wish, withFacts: true });
+    this.#of.took(frame.body);
     this.session = frame.session ? await this.#agreed(frame.session) : null;
     return frame;
   }

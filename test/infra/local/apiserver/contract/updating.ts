@@ -1,4 +1,6 @@
 // Updates by PUT: preconditions, what a path may write.
+import { expect } from "vitest";
+import { type Received, send, type TestServer } from "../test-server.ts";
 import {
   type Case,
   created,
@@ -11,6 +13,23 @@ import {
   nodes,
   patched,
 } from "./case.ts";
+
+/** As it was made. */
+async function deletedLease(server: TestServer, name: string): Promise<Received> {
+  const made = await send(server, {
+    method: "POST",
+    path: leases,
+    body: lease(name, { holderIdentity: name }),
+  });
+  expect(made.code, made.text).toBe(201);
+  expect(await send(server, { method: "DELETE", path: `${leases}/${name}` })).toMatchObject({ code: 200 });
+  return made;
+}
+
+function renewed(server: TestServer, name: string, { body }: Received): Promise<Received> {
+  const spec = { holderIdentity: name, renewTime: "2026-01-01T00:00:00.000001Z" };
+  return send(server, { method: "PUT", path: `${leases}/${name}`, body: { ...body, spec } });
+}
 
 export const updating: Case[] = [
   {
@@ -90,6 +109,34 @@ export const updating: Case[] = [
           "Precondition failed: UID in precondition: u, UID in object meta: ",
         { name, group: "coordination.k8s.io", kind: "leases" },
       ),
+  },
+  {
+    situation: "a PUT of a lease that was deleted, with its uid and resourceVersion, does not bring it back",
+    run: async (server, name) => {
+      const old = await deletedLease(server, name);
+      expect(await renewed(server, name, old)).toMatchObject(
+        failure(
+          409,
+          "Conflict",
+          `Operation cannot be fulfilled on leases.coordination.k8s.io "${name}": StorageError: invalid object, ` +
+            `Code: 4, Key: /registry/leases/kube-node-lease/${name}, ResourceVersion: 0, AdditionalErrorMsg: ` +
+            `Precondition failed: UID in precondition: ${old.body.metadata.uid}, UID in object meta: `,
+        ),
+      );
+      expect(await send(server, { path: `${leases}/${name}` })).toMatchObject({ code: 404 });
+    },
+  },
+  {
+    situation: "a PUT of a lease that was deleted and made again, with its old uid, leaves the new one alone",
+    run: async (server, name) => {
+      const old = await deletedLease(server, name);
+      const { body } = await send(server, { method: "POST", path: leases, body: lease(name, {}) });
+      expect(await renewed(server, name, old)).toMatchObject({ code: 409, body: { reason: "Conflict" } });
+      expect(await send(server, { path: `${leases}/${name}` })).toMatchObject({
+        code: 200,
+        body: { metadata: { uid: body.metadata.uid, resourceVersion: body.metadata.resourceVersion } },
+      });
+    },
   },
   {
     situation: "a PUT of a lease needs its resourceVersion",

@@ -1,0 +1,166 @@
+// A WebSocket to the Worker, by ws: as much of it as a machine needs, and plain words for its end. When there is to be one
+// is link.ts's to say.
+import type { Agent, IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { WebSocket } from "ws";
+import { failure, type Result, success } from "../../shared/result.ts";
+import { faultOf } from "../base/fault.ts";
+
+export interface Opening {
+  /** http: or https: */
+  url: URL;
+  headers: Record<string, string>;
+  /** Makes the connection. */
+  agent: Agent;
+  deadlineMs: number;
+  /** Ends what is under way until it is open. */
+  signal: AbortSignal;
+  /** Of a message, and of a refusal's body. */
+  maxBytes: number;
+}
+
+export interface ConnectionListener {
+  received: (text: string) => void;
+  /** Called once, unless this side has ended it. */
+  ended: (why: string) => void;
+}
+
+/** Why there is no WebSocket: something else answered the upgrade, or nothing did. */
+export type UpgradeFault =
+  | { reason: "answered"; status: number; body: string; headers: IncomingMessage["headers"] }
+  | { reason: "failed"; error: Error }
+  | { reason: "late" };
+
+export interface WebSocketConnection {
+  /** Call it once: nothing is read before. */
+  listen: (listener: ConnectionListener) => void;
+  send: (text: string) => void;
+  /** Says so, and ends. */
+  close: () => void;
+  /** Ends at once, for a connection that is stuck. */
+  terminate: () => void;
+}
+
+const CLOSE = { normal: 1000, unsupported: 1003, noStatus: 1005, abnormal: 1006 } as const;
+/** How long the other side may take to end what this side has closed. */
+const END_WITHIN_MS = 1000;
+
+type Opened = Result<WebSocketConnection, UpgradeFault>;
+
+/** Never rejects. */
+export function openWebSocket({
+  url,
+  headers,
+  agent,
+  deadlineMs,
+  signal,
+  maxBytes,
+}: Opening): Promise<Opened> {
+  return new Promise((resolve) => {
+    const socket = new WebSocket(url, {
+      agent,
+      headers,
+      signal,
+      maxPayload: maxBytes,
+      perMessageDeflate: false,
+    });
+    let answer: IncomingMessage | null = null;
+    const settle = (outcome: Opened) => {
+      clearTimeout(late);
+      resolve(outcome);
+    };
+    const late = setTimeout(() => {
+      settle(failure({ reason: "late" }));
+      socket.terminate();
+    }, deadlineMs);
+    socket.once("upgrade", (response) => void (answer = response));
+    // Also where ws does not take what answers 101 for a WebSocket.
+    socket.on("error", (error) => settle(failure(faultAfter(answer, error))));
+    socket.once("unexpected-response", (_, response) => {
+      void readRefusal(response, maxBytes).then((refusal) => {
+        settle(refusal);
+        socket.terminate();
+      });
+    });
+    socket.once("open", () => settle(success(connectionOn(socket, answer?.socket ?? null))));
+  });
+}
+
+function faultAfter(answer: IncomingMessage | null, error: Error): UpgradeFault {
+  if (answer === null) return { reason: "failed", error };
+  return { reason: "answered", status: answer.statusCode ?? 0, body: "", headers: answer.headers };
+}
+
+async function readRefusal(response: IncomingMessage, maxBytes: number): Promise<Opened> {
+  const { statusCode: status = 0, headers } = response;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    // The status says enough.
+  }
+  response.destroy();
+  return failure({ reason: "answered", status, body: Buffer.concat(chunks).toString(), headers });
+}
+
+function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConnection {
+  let listener: ConnectionListener | null = null;
+  /** Why it is over; null: it is not. */
+  let end: string | null = null;
+  const over = (why: string) => {
+    if (end !== null) return;
+    end = why;
+    listener?.ended(why);
+  };
+  const close = (code: number, reason = "") => {
+    socket.close(code, reason);
+    // A process that ends does not wait for the other side.
+    carrier?.unref();
+    setTimeout(() => socket.terminate(), END_WITHIN_MS).unref();
+  };
+  socket.pause();
+  socket.on("message", (data: Buffer, isBinary) => {
+    if (end !== null) return;
+    if (!isBinary) {
+      listener?.received(data.toString());
+      return;
+    }
+    over(NOT_TEXT);
+    close(CLOSE.unsupported, NOT_TEXT);
+  });
+  socket.on("error", (error) => over(faultOf(error)));
+  socket.on("close", (code, reason) => over(closedText(code, reason.toString())));
+  return {
+    listen(listens) {
+      if (end !== null) return listens.ended(end);
+      listener = listens;
+      socket.resume();
+    },
+    send(text) {
+      // What cannot be sent shows by its answer, which does not come.
+      if (end === null && socket.readyState === WebSocket.OPEN) socket.send(text, () => undefined);
+    },
+    close() {
+      if (end !== null) return;
+      end = "closed";
+      close(CLOSE.normal);
+    },
+    terminate() {
+      end ??= "closed";
+      socket.terminate();
+    },
+  };
+}
+
+const NOT_TEXT = "messages are text";
+
+function closedText(code: number, reason: string): string {
+  if (code === CLOSE.abnormal) return "the connection was closed";
+  const why = reason === "" ? "" : `: ${reason}`;
+  return code === CLOSE.noStatus ? "it was closed" : `it was closed (${code}${why})`;
+}

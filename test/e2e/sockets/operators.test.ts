@@ -1,0 +1,88 @@
+// What an operator does reaches a machine with a socket at once, and not with its next heartbeat.
+import { CoreV1Api } from "@kubernetes/client-node";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Reported } from "../../../node-shim/loop/loop.ts";
+import { eventually } from "../local-cluster.ts";
+import { type PlacedMachine, type SocketPlace, startSocketPlace } from "./socket-place.ts";
+
+/** Long beside the time that anything takes here: a report before it is over was asked for. */
+const INTERVAL_MS = 4000;
+
+let place: SocketPlace;
+beforeAll(async () => {
+  place = await startSocketPlace();
+});
+afterAll(() => place.stop());
+
+/** A machine, and what happens to it, in order. */
+function watch(machine: PlacedMachine) {
+  const events: string[] = [];
+  const happened = (event: string) => void events.push(event);
+  const shim = machine.run({
+    asked: () => happened("asked"),
+    reported: ({ outcome }) => happened(outcomeText(outcome)),
+    changed: ({ via, fault }) => happened(fault === null ? via : `${via}: ${fault}`),
+  });
+  /** Resolves once that has happened; with what has before, since this was called. */
+  const until = async (event: string) => {
+    const from = events.length;
+    await eventually(() => Promise.resolve(events.includes(event, from)));
+    return events.slice(from, events.indexOf(event, from) + 1);
+  };
+  /** Right after a report, so that the next one is an interval away. */
+  const act = async (words: string[], last: string) => {
+    const { length } = events;
+    await eventually(() => Promise.resolve(events.length > length));
+    const [beganMs, reached] = [performance.now(), until(last)];
+    expect(await place.worker.rollcall([...words, shim.name])).toMatchObject({ code: 0, stderr: "" });
+    const followed = await reached;
+    console.log(`${words.join(" ")} → ${followed.join(", ")}: ${Math.round(performance.now() - beganMs)} ms`);
+    return followed;
+  };
+  return { shim, until, act, onSocket: eventually(() => Promise.resolve(shim.transport().via === "socket")) };
+}
+
+function outcomeText(outcome: Reported["outcome"]): string {
+  if (outcome.ok) return outcome.value.phase;
+  return outcome.error.reason === "refused" ? outcome.error.problem.reason : outcome.error.reason;
+}
+
+const machineOf = (index: number) => place.machine({ index, intervalMs: INTERVAL_MS });
+
+it.concurrent(
+  "register, after its Node was deleted → it reports at once, and its Node is there",
+  async () => {
+    const { shim, until, act, onSocket } = watch(await machineOf(1));
+    await onSocket;
+    await until("registered");
+    await place.admin.makeApiClient(CoreV1Api).deleteNode({ name: shim.name });
+    await until("node deleted");
+    expect(await act(["node", "register"], "registered")).toEqual(["asked", "registered"]);
+    expect((await place.ready()).get(shim.name)).toBe("True");
+  },
+);
+
+it.concurrent(
+  "believe, after another process of it has ended → it reports at once, and goes on",
+  async () => {
+    const machine = await machineOf(2);
+    const other = watch(machine);
+    await other.onSocket;
+    // Of two the later one has the socket.
+    const { until, act, onSocket } = watch(machine);
+    await onSocket;
+    await until("two shims");
+    await other.shim.stop();
+    expect(await act(["node", "believe"], "registered")).toEqual(["asked", "registered"]);
+  },
+);
+
+it.concurrent("revoke → its socket is closed at once, and nothing of it is renewed any more", async () => {
+  const { shim, until, act, onSocket } = watch(await machineOf(3));
+  await onSocket;
+  const closed = "http: the gateway has closed it: this machine's key is not accepted any more";
+  expect(await act(["node", "revoke", "--yes"], closed)).toEqual([closed]);
+  const renewedMs = (await place.renewals()).get(shim.name);
+  await until("key-revoked");
+  expect((await place.renewals()).get(shim.name)).toBe(renewedMs);
+});

@@ -1,0 +1,227 @@
+// An apiserver that fails while a gateway renews leases: everybody is answered, nobody's object is woken for it, the apiserver
+// is asked by one at a time, and once it is back each lease is renewed with the next heartbeat.
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Fault, Wrong } from "../../worker/support/fault.ts";
+import { setFault, writesAbout } from "../../worker/support/machine.ts";
+import { expectNoTimeMovedBack } from "../invariants.ts";
+import { lentMachines, type MachineOnSocket, type PutClock, putsOf, standingClock } from "./members.ts";
+import { BEAT_MS, evictNode, LEASE_MS, slug } from "./on-socket.ts";
+
+const PUT = "^PUT /apis/coordination";
+const refused = (code: number, reason: string, more: object = {}): Wrong => ({
+  kind: "status",
+  code,
+  reason,
+  ...more,
+});
+
+afterEach(() => void vi.restoreAllMocks());
+
+const setFaults = (machines: readonly MachineOnSocket[], fault: Fault | "") =>
+  Promise.all(machines.map(({ name }) => setFault(name, fault)));
+
+/** All that was asked since the last time. */
+const askedOf = async (machines: readonly MachineOnSocket[]) =>
+  (await Promise.all(machines.map((machine) => machine.asked()))).flat();
+
+/** Machines' objects are asleep from here on. */
+const sendToSleep = (machines: readonly MachineOnSocket[]) =>
+  Promise.all(machines.map(({ name }) => evictNode(name)));
+
+/** None has been woken since. */
+async function expectAsleep(machines: readonly MachineOnSocket[]): Promise<void> {
+  for (const { name } of machines)
+    await expect(evictNode(name), name).rejects.toThrow(/not currently running/);
+}
+
+/** All send a heartbeat at the same moment. */
+const beatAtOnce = (machines: readonly MachineOnSocket[]) =>
+  Promise.all(machines.map((machine) => machine.beat()));
+
+/** Each says what it has to, spread over an interval. */
+async function beatInTurn(machines: readonly MachineOnSocket[], clock: PutClock): Promise<string[]> {
+  const said: string[] = [];
+  for (const machine of machines) {
+    clock.shift(BEAT_MS / machines.length);
+    said.push(await machine.say());
+  }
+  return said;
+}
+
+/** Writes of a lease until it is lent. */
+const RENEWED_BEFORE = 3;
+const all = (machines: readonly unknown[], what: string) => machines.map(() => what);
+
+/** For half an interval, so that none of them comes early. */
+async function lentSince<const Names extends readonly string[]>(names: Names, clock: PutClock) {
+  const machines = await lentMachines(names, clock);
+  clock.shift(BEAT_MS / 2);
+  return machines;
+}
+
+/** The longest time without a renewal. */
+const longestGap = (renewals: readonly number[]) =>
+  Math.max(...renewals.slice(1).map((atMs, at) => atMs - (renewals[at] ?? 0)));
+
+async function expectSound(machines: readonly MachineOnSocket[]): Promise<void> {
+  for (const machine of machines) {
+    expectNoTimeMovedBack(await writesAbout(machine.name));
+    expect(await machine.shown()).toMatchObject({ phase: "registered", isReady: true, silentSince: null });
+    expect(await machine.history("silence")).toEqual([]);
+  }
+}
+
+it("many PUTs fail at once → all are answered, one probe at a time, no object wakes; back → all renewed in an interval", async () => {
+  const clock = standingClock();
+  const names = Array.from({ length: 50 }, (_, at) => `at-once-${at}`);
+  const machines = await lentMachines(names, clock);
+  await sendToSleep(machines);
+  await setFaults(machines, refused(500, "InternalError"));
+  clock.shift(BEAT_MS);
+  for (const frame of await beatAtOnce(machines)) expect(frame).toMatchObject({ type: "answer", n: 1 });
+  const atOnce = await askedOf(machines);
+  expect(atOnce.filter((line) => !line.startsWith("PUT"))).toEqual([]);
+  expect(atOnce.length).toBeLessThanOrEqual(machines.length);
+  // Of heartbeats all the time, one after a second at the earliest, then after two, then after four.
+  clock.shift(BEAT_MS / 2);
+  expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
+  expect((await askedOf(machines)).length).toBe(3);
+  await setFaults(machines, "");
+  for (let rounds = 0; rounds < 2; rounds++)
+    expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
+  await expectAsleep(machines);
+  const backMs = await Promise.all(
+    machines.map(async (machine) => (await machine.renewals())[RENEWED_BEFORE] ?? Infinity),
+  );
+  expect(Math.max(...backMs) - Math.min(...backMs)).toBeLessThanOrEqual(BEAT_MS);
+  await expectSound(machines.slice(0, 5));
+});
+
+describe("PUTs that fail for a while", () => {
+  it.each<[situation: string, wrong: Wrong]>([
+    ["are answered 500", refused(500, "InternalError")],
+    ["are answered 503 by a tunnel", { kind: "effect comes late" }],
+    ["are answered 429 without a time", refused(429, "TooManyRequests")],
+    ["are answered 401", refused(401, "Unauthorized")],
+    ["are answered 403", refused(403, "Forbidden")],
+    ["are answered with a tunnel's page, as 200", { kind: "html" }],
+    ["are answered with half of an object", { kind: "truncated" }],
+  ])("%s → all are answered, and renewed once it is over", async (situation, wrong) => {
+    const clock = standingClock();
+    const names = [1, 2, 3].map((at) => slug("while", situation, String(at)));
+    const machines = await lentSince(names, clock);
+    await sendToSleep(machines);
+    await setFaults(machines, { ...wrong, of: PUT });
+    for (let rounds = 0; rounds < 2; rounds++)
+      expect(await beatInTurn(machines, clock), situation).toEqual(all(machines, "answer"));
+    await expectAsleep(machines);
+    await setFaults(machines, "");
+    await askedOf(machines);
+    // Up to ten seconds until the next probe, and an interval after it.
+    for (let rounds = 0; rounds < 2; rounds++) await beatInTurn(machines, clock);
+    for (const machine of machines) {
+      const renewals = await machine.renewals();
+      expect(Date.now() - (renewals.at(-1) ?? 0)).toBeLessThan(BEAT_MS);
+      expect(longestGap(renewals)).toBeLessThan(LEASE_MS);
+    }
+    await expectSound(machines);
+  });
+
+  it("are answered 429 with a time → until then nobody asks, not once", async () => {
+    const clock = standingClock();
+    const machines = await lentSince(["asked-1", "asked-2"], clock);
+    const wrong = refused(429, "TooManyRequests", { retryAfterSeconds: 20 });
+    await setFaults(machines.slice(0, 1), { ...wrong, of: PUT, times: 1 });
+    expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
+    expect((await askedOf(machines)).length).toBe(1);
+    expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
+    expect(await askedOf(machines)).toEqual([]);
+    // The second one comes 24 s after the failure.
+    expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
+    expect(await askedOf(machines)).toEqual(putsOf(machines[1].name, 1));
+    expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
+    expect((await askedOf(machines)).length).toBe(2);
+    await expectSound(machines);
+  });
+
+  it("is never answered → that machine is answered after its deadline, its neighbour at once", async () => {
+    const clock = standingClock();
+    const machines = await lentSince(["hangs-1", "hangs-2"], clock);
+    const [hanging, neighbour] = machines;
+    await setFaults([hanging], { kind: "hangs", of: PUT, times: 1 });
+    clock.shift(BEAT_MS / 2);
+    let isAnswered = false;
+    const beating = hanging.beat().then((frame) => {
+      isAnswered = true;
+      return frame;
+    });
+    await vi.waitFor(async () => expect(await hanging.asked()).toEqual(putsOf(hanging.name, 1)));
+    expect(await neighbour.beat()).toMatchObject({ type: "answer" });
+    expect(isAnswered).toBe(false);
+    expect(await beating).toMatchObject({ type: "answer" });
+    expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
+    expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
+    for (const machine of machines) expect(longestGap(await machine.renewals())).toBeLessThan(LEASE_MS);
+    await expectSound(machines);
+  });
+
+  it("take effect all the same → the next one conflicts, and the machine's object reads the lease", async () => {
+    const clock = standingClock();
+    const [machine] = await lentSince(["effect"], clock);
+    await setFaults([machine], { kind: "answer lost", of: PUT, times: 1 });
+    const before = (await machine.renewals()).length;
+    expect(await beatInTurn([machine], clock)).toEqual(["answer"]);
+    expect((await machine.renewals()).length).toBe(before + 1);
+    clock.shift(BEAT_MS);
+    expect(await machine.beat()).toEqual({ type: "again", reason: "lease" });
+    expect(await machine.report()).toMatchObject({ status: 200, body: { phase: "registered" } });
+    expect(await beatInTurn([machine], clock)).toEqual(["answer"]);
+    expect(longestGap(await machine.renewals())).toBeLessThan(LEASE_MS);
+    await expectSound([machine]);
+  });
+});
+
+describe("an apiserver that is away for longer than a lease lasts", () => {
+  it.each<[situation: string, wrong: Wrong, phase: string]>([
+    ["refuses", refused(500, "InternalError"), "apiserver refuses"],
+    ["does not answer itself", { kind: "html" }, "apiserver unreachable"],
+  ])("it %s → the phase says so, as over HTTP; back → renewed, and lent again", async (_, wrong, phase) => {
+    const clock = standingClock();
+    const names = [1, 2, 3].map((at) => slug("away", phase, String(at)));
+    const machines = await lentSince(names, clock);
+    await setFaults(machines, wrong);
+    const rounds: string[][] = [];
+    while (rounds.length < 8) rounds.push(await beatInTurn(machines, clock));
+    expect(rounds.slice(0, 3)).toEqual(rounds.slice(0, 3).map(() => all(machines, "answer")));
+    expect(rounds.slice(5)).toEqual(rounds.slice(5).map(() => all(machines, phase)));
+    for (const machine of machines) {
+      expect((await machine.shown()).phase).toBe(phase);
+      expect(await machine.state()).toBe("cluster-unreachable");
+    }
+    await setFaults(machines, "");
+    const wellMs = Date.now();
+    for (let back = 0; back < 3; back++) await beatInTurn(machines, clock);
+    expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
+    for (const machine of machines) {
+      const firstMs = (await machine.renewals()).find((atMs) => atMs > wellMs) ?? Infinity;
+      expect(firstMs - wellMs).toBeLessThan(2 * BEAT_MS);
+      expect(await machine.condition("Ready")).toBe("True");
+    }
+    await expectSound(machines);
+  });
+});
+
+it("one machine's lease alone is refused → its neighbours' leases are in time all the same", async () => {
+  const clock = standingClock();
+  const names = ["alone", ...Array.from({ length: 11 }, (_, at) => `alone-not-${at}`)] as const;
+  const machines = await lentSince(names, clock);
+  const [alone, ...others] = machines;
+  await setFaults([alone], { ...refused(403, "Forbidden"), of: PUT });
+  for (let rounds = 0; rounds < 10; rounds++) await beatInTurn(machines, clock);
+  for (const machine of others) expect(longestGap(await machine.renewals())).toBeLessThan(LEASE_MS);
+  expect((await alone.shown()).phase).toBe("apiserver refuses");
+  await setFaults([alone], "");
+  await beatInTurn(machines, clock);
+  await beatInTurn(machines, clock);
+  await expectSound(machines);
+});

@@ -1,0 +1,87 @@
+// The Worker's clock is put while a lease is lent: no renewal says an earlier time than the one before, and no order
+// outlives what its clock cannot tell.
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { writesAbout } from "../../worker/support/machine.ts";
+import { expectNoTimeMovedBack } from "../invariants.ts";
+import { lentMachine, live, type MachineOnSocket, passRinging, standingClock, stubsOf } from "./members.ts";
+import { BEAT_MS, evictGateway, evictNode, gatewayOf, LEASE_MS } from "./on-socket.ts";
+
+const HOUR_MS = 3_600_000;
+
+afterEach(() => void vi.restoreAllMocks());
+
+async function expectSound(machine: MachineOnSocket): Promise<void> {
+  expectNoTimeMovedBack(await writesAbout(machine.name));
+  expect(await machine.shown()).toMatchObject({ phase: "registered", isReady: true, silentSince: null });
+}
+
+/** Of the last write of its lease, and how many there were. */
+async function renewed(machine: MachineOnSocket): Promise<{ count: number; lastMs: number }> {
+  const renewals = await machine.renewals();
+  return { count: renewals.length, lastMs: renewals.at(-1) ?? 0 };
+}
+
+describe.each([
+  ["put back by a second", -1000],
+  ["put back by an hour", -HOUR_MS],
+  ["put forward by half of a lease duration", LEASE_MS / 2],
+  ["put forward by a lease duration", LEASE_MS + 1000],
+  ["put forward by an hour", HOUR_MS],
+])("a clock that is %s", (_, byMs) => {
+  it("between two heartbeats → the order is over or goes on, and each report or heartbeat renews", async () => {
+    const clock = standingClock();
+    const machine = await lentMachine(`clock-between-${byMs}`, clock);
+    await live([machine], clock, 2 * BEAT_MS);
+    const before = await renewed(machine);
+    clock.shift(byMs);
+    clock.shift(BEAT_MS);
+    const said = [await machine.say()];
+    expect((await renewed(machine)).count).toBe(before.count + 1);
+    await live([machine], clock, 6 * BEAT_MS + 1000, (each) => said.push(each));
+    // What is said comes with the right time again once there is a new order.
+    expect(said.slice(2)).toEqual(said.slice(2).map(() => "answer"));
+    await expectSound(machine);
+  });
+
+  // One that went ahead has a gateway that was evicted take its machines for silent: they report by HTTP.
+  const onlyBack = byMs < 0 ? it : it.skip;
+  onlyBack("while neither object is in memory → the same", async () => {
+    const clock = standingClock();
+    const machine = await lentMachine(`clock-evicted-${byMs}`, clock);
+    await live([machine], clock, 2 * BEAT_MS);
+    await evictGateway(machine.gateway);
+    await evictNode(machine.name);
+    clock.shift(byMs);
+    const before = await renewed(machine);
+    const said: string[] = [];
+    await live([machine], clock, 6 * BEAT_MS + 1000, (each) => said.push(each));
+    expect((await renewed(machine)).count).toBe(before.count + said.length);
+    expect(said.slice(2)).toEqual(said.slice(2).map(() => "answer"));
+    await expectSound(machine);
+  });
+});
+
+it("a heartbeat whose clock went back since the order → again, and nothing is renewed by it", async () => {
+  const clock = standingClock();
+  const machine = await lentMachine("clock-order", clock);
+  clock.shift(-1);
+  expect(await machine.beat({ at: Date.now() })).toEqual({ type: "again", reason: "over" });
+  expect(await machine.asked()).toEqual([]);
+  clock.shift(BEAT_MS);
+  // An order that is over stays over.
+  expect(await machine.beat({ n: 2 })).toEqual({ type: "again", reason: "over" });
+  expect(await machine.asked()).toEqual([]);
+});
+
+it("a clock that was ahead, and is right again → who falls silent then is known to be in time, once the cron trigger rang", async () => {
+  const clock = standingClock();
+  clock.shift(HOUR_MS);
+  const machine = await lentMachine("clock-ahead", clock);
+  await live([machine], clock, 2 * BEAT_MS);
+  clock.shift(BEAT_MS - HOUR_MS);
+  expect(await machine.say()).toBe("registered");
+  const heardMs = Date.now();
+  await gatewayOf(machine.gateway).care();
+  await passRinging(clock, 45_000, stubsOf([machine]));
+  expect(Date.parse((await machine.shown()).silentSince ?? "")).toBe(heardMs);
+});

@@ -1,0 +1,77 @@
+// What an hour of one steady machine on a socket costs, as the platform counts it: rows, requests to the apiserver, and calls
+// of objects.
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, expect, it, vi } from "vitest";
+import { NodeObject } from "../../../worker/machine/node-object.ts";
+import { RegistryObject } from "../../../worker/registry/registry-object.ts";
+import { lentMachine, live, leasePath, nodePath, standingClock } from "./members.ts";
+import { BEAT_MS, callsAbout, gatewayOf, objectOf } from "./on-socket.ts";
+
+const MINUTES = 60;
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** Rows that this object writes from now on; setting its alarm is one, as it is billed. */
+async function countRows(stub: DurableObjectStub): Promise<() => Promise<number>> {
+  const cursors: { readonly rowsWritten: number }[] = [];
+  let alarms = 0;
+  await runInDurableObject(stub, (_, { storage }) => {
+    const { sql } = storage;
+    const [exec, setAlarm] = [sql.exec.bind(sql), storage.setAlarm.bind(storage)];
+    const counted = (...args: Parameters<typeof exec>) => {
+      const cursor = exec(...args);
+      cursors.push(cursor);
+      return cursor;
+    };
+    const countedAlarm = (...args: Parameters<typeof setAlarm>) => {
+      alarms++;
+      return setAlarm(...args);
+    };
+    Object.defineProperty(sql, "exec", { value: counted });
+    Object.defineProperty(storage, "setAlarm", { value: countedAlarm });
+  });
+  // A cursor belongs to its object.
+  return () =>
+    runInDurableObject(stub, () => cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, alarms));
+}
+
+/** How often this machine's object is asked for something from now on, by what. */
+function countCalls(name: string): () => Record<string, number> {
+  const spies = {
+    report: vi.spyOn(NodeObject.prototype, "reportBySocket"),
+    ended: vi.spyOn(NodeObject.prototype, "socketEnded"),
+  };
+  return () =>
+    Object.fromEntries(Object.entries(spies).map(([call, spy]) => [call, callsAbout(spy, [name])]));
+}
+
+it("an hour of a steady machine → a row or two, one PUT for each heartbeat, and reports for the status alone", async () => {
+  const clock = standingClock();
+  const machine = await lentMachine("cost", clock);
+  // Until its own alarm is an hour ahead.
+  await live([machine], clock, 330_000);
+  await machine.asked();
+  const stubs = [objectOf(machine.name), gatewayOf(machine.gateway)];
+  const counters = await Promise.all(stubs.map(countRows));
+  const calls = countCalls(machine.name);
+  const confirm = vi.spyOn(RegistryObject.prototype, "confirm");
+  const said = { answer: 0, registered: 0 };
+  await live([machine], clock, MINUTES * 60_000, (each) => said[each as keyof typeof said]++);
+
+  const [ofNode = NaN, ofGateway = NaN] = await Promise.all(counters.map((each) => each()));
+  expect(ofNode / MINUTES).toBeLessThanOrEqual(0.05);
+  // Its alarm, for all of its machines.
+  expect(ofGateway / MINUTES).toBeLessThanOrEqual(2.2);
+
+  // Each five minutes, or sooner after a change.
+  expect(said.registered).toBeLessThanOrEqual(MINUTES / 5 + 1);
+  expect(said.answer + said.registered).toBe(Math.floor((MINUTES * 60_000) / BEAT_MS));
+  const asked = Map.groupBy(await machine.asked(), (line) => line);
+  expect(Object.fromEntries([...asked].map(([line, { length }]) => [line, length]))).toEqual({
+    [`PUT ${leasePath(machine.name)}`]: said.answer,
+    [`GET ${nodePath(machine.name)}`]: said.registered,
+    [`PATCH ${nodePath(machine.name)}/status`]: said.registered,
+  });
+  expect(calls()).toEqual({ report: said.registered, ended: 0 });
+  expect(confirm.mock.calls.filter(([name]) => name === machine.name)).toEqual([]);
+});

@@ -1,0 +1,133 @@
+// A machine that sends too much, too often or nonsense: it is closed and stays on HTTP for a while; its neighbours on the
+// same gateway do not notice.
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
+import type { OpenSocket } from "../../worker/support/socket-machine.ts";
+import { requestsAbout } from "../../worker/support/machine.ts";
+import {
+  lentBy,
+  nextBeat,
+  onSocket,
+  pass,
+  renewedBy,
+  slug,
+  startClock,
+  stopClock,
+  BEAT_MS,
+} from "./on-socket.ts";
+
+const ANSWER = { type: "answer" };
+const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+/** A machine, and a neighbour on the same gateway, whose lease is lent as well. */
+async function neighbours(name: string) {
+  const machine = await onSocket(name);
+  const neighbour = await onSocket(`${name}-n`, machine.gateway);
+  pass(BEAT_MS);
+  await lentBy(machine.socket);
+  return { ...machine, neighbour };
+}
+
+const closing = (reason: string) => ({ type: "closing", reason, comeBackInMs: AWAY_MS });
+
+describe("a machine that", () => {
+  it.each<[situation: string, reason: string, flood: (socket: OpenSocket) => Promise<void>]>([
+    [
+      "beats ten times a second",
+      "too often",
+      async (socket) => {
+        for (let beats = 0; beats < 10 && !socket.closed; beats++) {
+          pass(100);
+          await socket.beat();
+        }
+      },
+    ],
+    [
+      "beats ten times a second, and waits for no answer",
+      "too often",
+      async (socket) => {
+        for (let beats = 0; beats < 10; beats++) socket.sendText(await socket.heartbeat({ n: 1 + beats }));
+      },
+    ],
+    [
+      "sends beats under another MAC",
+      "too often",
+      async (socket) => {
+        for (let beats = 0; beats < 3; beats++) await socket.beat({ nonce: "another" });
+      },
+    ],
+    [
+      "beats where it is asked for a report",
+      "too often",
+      async (socket) => {
+        for (let beats = 0; beats < 4; beats++) await socket.beat({ at: Date.now() + 3_600_000 });
+      },
+    ],
+    [
+      "reports more often than once a second",
+      "too often",
+      async (socket) => {
+        for (let reports = 0; reports <= GATEWAY_LIMITS.reportsAtOnce; reports++)
+          socket.sendText(await socket.reportFrame());
+      },
+    ],
+    ["sends what is none of the frames", "bad frame", async (socket) => socket.sendText('{"type":"hello"}')],
+    ["sends what is no JSON", "bad frame", async (socket) => socket.sendText("\n".repeat(100))],
+    ["sends bytes", "bad frame", async (socket) => socket.sendBytes(new Uint8Array(100))],
+    [
+      "sends a frame of a byte too much",
+      "bad frame",
+      async (socket) => socket.sendText(await sized(socket, 1)),
+    ],
+  ])(
+    "%s → closed, and on HTTP for ten minutes; its neighbour is answered and renewed",
+    async (situation, reason, flood) => {
+      const { name, machine, socket, neighbour } = await neighbours(slug("floods", situation));
+      await requestsAbout(name);
+      await flood(socket);
+      while ((await socket.next()) !== "closed");
+      expect(socket.frames.at(-1)).toEqual(closing(reason));
+      expect(
+        await renewedBy(neighbour.name, async () =>
+          expect(await nextBeat(neighbour.socket)).toMatchObject(ANSWER),
+        ),
+      ).toBe(1);
+      // HTTP is open to it, and says where a socket would be.
+      expect(await renewedBy(name, () => machine.http())).toBe(1);
+      await expect(machine.connect()).rejects.toThrow(/^no socket: 429 .*"retryAfterSeconds":59\d}/);
+      pass(AWAY_MS);
+      await machine.http();
+      const next = await machine.connect();
+      await next.report();
+      expect(next.closed).toBeNull();
+    },
+  );
+
+  it("sends a frame of as many bytes as there may be → its report is answered, and the socket stays", async () => {
+    const { socket } = await onSocket("floods-as-much");
+    socket.sendText(await sized(socket, 0));
+    expect(await socket.next()).toMatchObject({ type: "report-answer", status: 401 });
+    await lentBy(socket);
+  });
+
+  it("has ten beats a second answered by nothing but their answers: one PUT at most", async () => {
+    const { name, socket } = await onSocket("floods-without-a-put");
+    await nextBeat(socket);
+    await requestsAbout(name);
+    for (let beats = 0; beats < 10 && !socket.closed; beats++) {
+      pass(100);
+      await socket.beat();
+    }
+    expect(await requestsAbout(name)).toEqual([]);
+  });
+});
+
+/** A report of so many bytes more than there may be. */
+async function sized(socket: OpenSocket, more: number): Promise<string> {
+  const { token } = await socket.signed();
+  const frame = (body: string) => JSON.stringify({ type: "report", token, body });
+  return frame("x".repeat(LIMITS.bodyBytes + more - frame("").length));
+}

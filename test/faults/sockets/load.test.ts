@@ -1,0 +1,191 @@
+// Gateways that lose all of their sockets at once, as with a deployment, and such as have no room: no lease is lost, and one
+// gateway alone renews a lease.
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { enrolled, operator } from "../../worker/support/machine.ts";
+import { SocketMachine } from "../../worker/support/socket-machine.ts";
+import {
+  crash,
+  lentMachine,
+  lentMachines,
+  live,
+  type MachineOnSocket,
+  passRinging,
+  putsOf,
+  standingClock,
+  stubsOf,
+} from "./members.ts";
+import { BEAT_MS, gatewayOf, LEASE_MS, objectOf, ownGateway } from "./on-socket.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+const transportsOf = (machines: readonly MachineOnSocket[]) =>
+  Promise.all(machines.map(async (machine) => (await machine.shown()).transport));
+const gapsOf = async (machine: MachineOnSocket) => {
+  const renewals = await machine.renewals();
+  return [...renewals.slice(1), Date.now()].map((atMs, at) => atMs - (renewals[at] ?? 0));
+};
+
+describe("a deployment closes all sockets of a gateway", () => {
+  it("→ reports by HTTP, no lease is lost, all are back; `transport` stays socket", async () => {
+    const clock = standingClock();
+    const names = Array.from({ length: 12 }, (_, at) => `deployed-${at}`);
+    const gateway = ownGateway();
+    const machines = await lentMachines(names, clock, { gateway });
+    await live(machines, clock, 2 * BEAT_MS + 1000);
+    await evictDurableObject(gatewayOf(gateway), { webSockets: "close" });
+    // The next beat of each.
+    for (const machine of machines) {
+      clock.shift(BEAT_MS / machines.length);
+      expect(await machine.beat()).toBe("closed");
+      expect(await machine.http()).toMatchObject({
+        status: 200,
+        answer: { phase: "registered", ready: true },
+      });
+    }
+    expect(new Set(await transportsOf(machines))).toEqual(new Set(["socket"]));
+    for (const machine of machines) {
+      clock.shift(5000 / machines.length);
+      await machine.connect();
+    }
+    const said = new Set<string>();
+    await live(machines, clock, 4 * BEAT_MS, (each) => said.add(each));
+    expect(said).toEqual(new Set(["answer"]));
+    for (const machine of machines) {
+      expect(Math.max(...(await gapsOf(machine)))).toBeLessThan(LEASE_MS);
+      expect(await machine.shown()).toMatchObject({
+        phase: "registered",
+        silentSince: null,
+        transport: "socket",
+      });
+      expect(await machine.history("silence")).toEqual([]);
+    }
+  });
+
+  it("→ a machine that stays on HTTP counts as on a socket for two minutes", async () => {
+    const clock = standingClock();
+    const machine = await lentMachine("deployed-http", clock);
+    await crash(gatewayOf(machine.gateway));
+    const seen: string[] = [];
+    for (let reports = 0; reports < 14; reports++) {
+      clock.shift(BEAT_MS);
+      await machine.http();
+      seen.push((await machine.shown()).transport);
+    }
+    const kept = Math.floor(120_000 / BEAT_MS) + 1;
+    expect(seen).toEqual(seen.map((_, at) => (at < kept ? "socket" : "http")));
+  });
+
+  it("→ who then falls silent is known to be by the next look, though its own alarm was an hour ahead", async () => {
+    const clock = standingClock();
+    const machine = await lentMachine("deployed-dies", clock);
+    await live([machine], clock, 400_000);
+    await crash(gatewayOf(machine.gateway));
+    clock.shift(BEAT_MS);
+    await machine.http();
+    const heardMs = Date.now();
+    // As of a machine that never had a socket.
+    await passRinging(clock, 300_000 + 45_000, stubsOf([machine]));
+    expect(Date.parse((await machine.shown()).silentSince ?? "")).toBe(heardMs);
+  });
+});
+
+describe("a gateway that has no room", () => {
+  const SIZE = env.GATEWAY_SIZE;
+  const setSize = (size: number) => Object.assign(env, { GATEWAY_SIZE: size });
+  afterEach(() => setSize(SIZE));
+
+  /** Registered, at the gateway that the registry has given it; what its last answer says. */
+  async function registered(name: string) {
+    const shim = new SocketMachine(await enrolled(name));
+    expect(await shim.http()).toMatchObject({ status: 200, answer: { phase: "registered" } });
+    return shim;
+  }
+  const gatewayIn = (path: string) => Number(path.split("/")[3]);
+
+  it("refuses with `try another`; the registry assigns one, and the next answer names it", async () => {
+    const clock = standingClock();
+    const first = await registered("full-first");
+    const full = gatewayIn(first.path);
+    // Others have filled it meanwhile.
+    const others = await lentMachines(["full-other-1", "full-other-2"], clock, { gateway: full });
+    setSize(others.length);
+    await expect(first.connect()).rejects.toThrow(/503 .*try-another/);
+    clock.shift(BEAT_MS);
+    await first.http();
+    const other = gatewayIn(first.path);
+    expect(other).toBeGreaterThan(full);
+    const socket = await first.connect();
+    expect(await socket.report()).toMatchObject({ status: 200, body: { phase: "registered" } });
+    clock.shift(BEAT_MS);
+    const before = await operator("GET", "/v1/nodes/full-first");
+    expect(before.body).toMatchObject({ transport: "socket" });
+    expect(await socket.beat()).toMatchObject({ type: "answer" });
+    // Nobody else has to go.
+    await live(others, clock, BEAT_MS, (said) => expect(said).toBe("answer"));
+  });
+});
+
+describe("a machine that is given another gateway", () => {
+  it("while its lease is lent → the old one closes its socket, and renews nothing any more; the new one does", async () => {
+    const clock = standingClock();
+    const machine = await lentMachine("moved", clock);
+    await live([machine], clock, BEAT_MS);
+    const [old, other] = [machine.gateway, ownGateway()];
+    clock.shift(BEAT_MS);
+    const late = await machine.socket.heartbeat();
+    await objectOf(machine.name).assignGateway(other);
+    expect(await machine.socket.next()).toEqual({ type: "closing", reason: "moved", comeBackInMs: 0 });
+    expect(await gatewayOf(old).look(machine.name)).toBeNull();
+    await machine.asked();
+    expect(() => machine.socket.sendText(late)).toThrow();
+    expect(await machine.asked()).toEqual([]);
+    await machine.http();
+    expect(machine.shim.path).toContain(`/v1/gateways/${other}/`);
+    await machine.connect();
+    await machine.asked();
+    clock.shift(BEAT_MS);
+    expect(await machine.beat()).toMatchObject({ type: "answer" });
+    expect(await machine.asked()).toEqual(putsOf(machine.name, 1));
+    expect(await gatewayOf(other).look(machine.name)).toMatchObject({ requests: 1 });
+    // Its old gateway forgets it, and calls nobody silent.
+    await passRinging(clock, 60_000, [gatewayOf(old)]);
+    expect(await machine.shown()).toMatchObject({ silentSince: null, transport: "socket" });
+  });
+
+  it("between its path and its socket → nothing is lent at the old one, which sends it on", async () => {
+    const clock = standingClock();
+    const machine = await lentMachine("moved-early", clock);
+    clock.shift(BEAT_MS);
+    await machine.http();
+    const stale = machine.shim.path;
+    const other = ownGateway();
+    await objectOf(machine.name).assignGateway(other);
+    const socket = await machine.shim.connect(stale);
+    socket.sendText(await socket.reportFrame());
+    expect(await socket.next()).toEqual({ type: "closing", reason: "moved", comeBackInMs: 0 });
+    expect(await gatewayOf(machine.gateway).look(machine.name)).toBeNull();
+    clock.shift(BEAT_MS);
+    await machine.http();
+    await machine.connect();
+    expect(await gatewayOf(other).look(machine.name)).not.toBeNull();
+  });
+
+  it("whose gateway is turned off → it goes on by HTTP, and is told of none", async () => {
+    const clock = standingClock();
+    const machine = await lentMachine("turned-off", clock);
+    const size = env.GATEWAY_SIZE;
+    Object.assign(env, { GATEWAY_SIZE: 0 });
+    clock.shift(BEAT_MS);
+    try {
+      machine.socket.sendText(await machine.socket.reportFrame());
+      expect(await machine.socket.next()).toMatchObject({ type: "closing", reason: "moved" });
+      machine.shim.path = "";
+      await machine.http();
+      expect(machine.shim.path).toBe("");
+    } finally {
+      Object.assign(env, { GATEWAY_SIZE: size });
+    }
+  });
+});

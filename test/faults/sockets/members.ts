@@ -1,0 +1,257 @@
+// Machines that have a gateway together: how they get there, what each says at its time while alarms ring, and what the
+// apiserver and an operator see of that. Decides nothing.
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { expect, vi } from "vitest";
+import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
+import { parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import type { GatewayFrame } from "../../../shared/protocol/frames.ts";
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import { enrolled, kube, requestsAbout, writesAbout } from "../../worker/support/machine.ts";
+import {
+  type BeatWish,
+  type OpenSocket,
+  type ReportWish,
+  SocketMachine,
+} from "../../worker/support/socket-machine.ts";
+import { BEAT_MS, gatewayOf, historyOf, objectOf, ownGateway, shown } from "./on-socket.ts";
+
+/** As `putClock` of watched.ts returns it. */
+export interface PutClock {
+  shift: (byMs: number) => void;
+}
+
+/** A clock that stands still but for what it is shifted by: `afterEach(vi.restoreAllMocks)` sets it right. */
+export function standingClock(): PutClock {
+  let nowMs = Date.now();
+  vi.spyOn(Date, "now").mockImplementation(() => nowMs);
+  return { shift: (byMs) => void (nowMs += Math.round(byMs)) };
+}
+
+export const leasePath = (name: string) =>
+  `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
+export const nodePath = (name: string) => `/api/v1/nodes/${name}`;
+export const putsOf = (name: string, count: number) =>
+  Array.from({ length: count }, () => `PUT ${leasePath(name)}`);
+
+/** Ends the object where it stands: what is in progress ends, and so do its sockets; no handler of theirs is called. */
+export const crash = (stub: DurableObjectStub): Promise<unknown> =>
+  runInDurableObject(stub, (_, state) => state.abort("crash")).catch(() => undefined);
+
+/** When its alarm is to ring; null: it is not set. */
+export const alarmOf = (stub: DurableObjectStub): Promise<number | null> =>
+  runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
+
+/** So many do what takes seconds on a busy computer: the Worker's deadlines are by the real clock. */
+const TOGETHER = 10;
+
+async function together<T, R>(all: readonly T[], act: (each: T) => Promise<R>): Promise<R[]> {
+  const done: R[] = [];
+  for (let from = 0; from < all.length; from += TOGETHER)
+    done.push(...(await Promise.all(all.slice(from, from + TOGETHER).map(act))));
+  return done;
+}
+
+/** Alarms that are due so shortly one after the other ring at once here. */
+const AT_ONCE_MS = 250;
+
+/** Time passes, and the alarms of these objects ring when they are due. Returns how often each did. */
+export async function passRinging(
+  clock: PutClock,
+  ms: number,
+  stubs: readonly DurableObjectStub[],
+): Promise<number[]> {
+  const untilMs = Date.now() + ms;
+  const rang = stubs.map(() => 0);
+  for (;;) {
+    const alarms = await together(stubs, alarmOf);
+    const nextMs = Math.min(...alarms.map((atMs) => atMs ?? Infinity));
+    if (nextMs > untilMs) break;
+    clock.shift(Math.max(0, Math.min(nextMs + AT_ONCE_MS, untilMs) - Date.now()));
+    const nowMs = Date.now();
+    const ring = async (stub: DurableObjectStub, at: number) => {
+      if ((alarms[at] ?? Infinity) > nowMs) return;
+      rang[at] = (rang[at] ?? 0) + 1;
+      await runDurableObjectAlarm(stub);
+    };
+    await Promise.all(stubs.map(ring));
+  }
+  clock.shift(Math.max(0, untilMs - Date.now()));
+  return rang;
+}
+
+/** Of each one's object, and of their gateways. */
+export function stubsOf(machines: readonly MachineOnSocket[]): DurableObjectStub[] {
+  const gateways = new Set(machines.map(({ gateway }) => gateway));
+  return [...machines.map(({ name }) => objectOf(name)), ...[...gateways].map(gatewayOf)];
+}
+
+/** Each says what it has to, at its time; alarms ring when they are due. Returns how often those of the first one's object did. */
+export async function live(
+  machines: readonly MachineOnSocket[],
+  clock: PutClock,
+  ms: number,
+  onSaid: (said: string, machine: MachineOnSocket) => unknown = () => undefined,
+): Promise<number> {
+  const stubs = stubsOf(machines);
+  const untilMs = Date.now() + ms;
+  let rang = 0;
+  while (Date.now() + BEAT_MS <= untilMs) {
+    const [ofFirst = 0] = await passRinging(clock, BEAT_MS, stubs);
+    rang += ofFirst;
+    await Promise.all(machines.map(async (machine) => onSaid(await machine.say(), machine)));
+  }
+  return rang;
+}
+
+export class MachineOnSocket {
+  readonly name: string;
+  readonly gateway: number;
+  readonly shim: SocketMachine;
+  readonly #facts: Facts | undefined;
+  readonly #vitals: ReportWish["vitals"];
+  socket!: OpenSocket;
+
+  constructor(shim: SocketMachine, gateway: number, { facts, vitals }: MemberWish) {
+    this.name = shim.machine.name;
+    this.gateway = gateway;
+    this.shim = shim;
+    this.#facts = facts;
+    this.#vitals = vitals;
+  }
+
+  #with<Wish extends ReportWish | BeatWish>(wish: Wish): Wish {
+    return {
+      ...(this.#facts && { facts: this.#facts }),
+      ...(this.#vitals && { vitals: this.#vitals }),
+      ...wish,
+    };
+  }
+
+  /** By HTTP. */
+  http(wish: ReportWish = {}) {
+    return this.shim.http(this.#with(wish));
+  }
+
+  /** Over its socket. */
+  report(wish: ReportWish = {}) {
+    return this.socket.report(this.#with(wish));
+  }
+
+  beat(wish: BeatWish = {}): Promise<GatewayFrame | "closed"> {
+    return this.socket.beat(this.#with(wish));
+  }
+
+  /**
+   * As a shim does: a heartbeat where there is a session; a report where there is none, or one is asked for; by HTTP, and
+   * with another socket, where this one is gone. Returns the frame's type, or the phase.
+   */
+  async say(wish: BeatWish = {}): Promise<string> {
+    const told = wish.vitals ? { vitals: wish.vitals } : {};
+    const frame = this.socket.session ? await this.beat(wish) : undefined;
+    if (frame === "closed" || this.socket.closed) {
+      await this.http(told);
+      await this.connect(told);
+      return "connected";
+    }
+    if (frame && frame.type !== "again") return frame.type;
+    const { status, body } = await this.report(told);
+    return "phase" in body ? body.phase : String(status);
+  }
+
+  /** Another socket, with an accepted report. */
+  async connect(wish: ReportWish = {}): Promise<void> {
+    this.socket = await this.shim.connect();
+    expect((await this.report(wish)).status).toBe(200);
+  }
+
+  node(): Promise<Node> {
+    return kube("GET", nodePath(this.name));
+  }
+
+  lease(): Promise<Lease> {
+    return kube<Lease>("GET", leasePath(this.name));
+  }
+
+  /** Of each write of the lease that took effect, in milliseconds since 1970, oldest first. */
+  async renewals(): Promise<number[]> {
+    const writes = await writesAbout(this.name, "Lease");
+    return writes.map(({ object }) => parseMicroTime((object as Lease).spec?.renewTime ?? "") / 1000);
+  }
+
+  /** What the Worker has asked the apiserver about it since the last time. */
+  asked(): Promise<string[]> {
+    return requestsAbout(this.name);
+  }
+
+  /** As an operator sees it. */
+  shown(): Promise<WholeNode> {
+    return shown(this.name);
+  }
+
+  /** The lines of this kind, newest first. */
+  history(kind: string): Promise<string[]> {
+    return historyOf(this.name, kind);
+  }
+
+  /** The fleet index has been told. */
+  async state(): Promise<string> {
+    while ((await objectOf(this.name).toldSummary()) === null)
+      await new Promise((again) => void setTimeout(again, 2));
+    return (await this.shown()).summary?.state ?? "";
+  }
+
+  async condition(wanted: string): Promise<string | undefined> {
+    const { status } = await this.node();
+    return status?.conditions?.find(({ type }) => type === wanted)?.status;
+  }
+}
+
+interface MemberWish {
+  /** Absent: of their own. */
+  gateway?: number;
+  facts?: Facts;
+  vitals?: ReportWish["vitals"];
+}
+
+/** Registered, its events sent, on a socket; its lease is lent. */
+export async function lentMachine(
+  name: string,
+  clock: PutClock,
+  wish: MemberWish = {},
+): Promise<MachineOnSocket> {
+  const [machine] = await lentMachines([name], clock, wish);
+  return machine;
+}
+
+type LentMachines<Names extends readonly string[]> = { readonly [At in keyof Names]: MachineOnSocket };
+
+/** Each of them, at one gateway. */
+export async function lentMachines<const Names extends readonly string[]>(
+  names: Names,
+  clock: PutClock,
+  wish: MemberWish = {},
+): Promise<LentMachines<Names>> {
+  const { gateway = ownGateway() } = wish;
+  const machines = await together(
+    names,
+    async (name) => new MachineOnSocket(new SocketMachine(await enrolled(name)), gateway, wish),
+  );
+  const each = (act: (machine: MachineOnSocket) => Promise<unknown>) => together(machines, act);
+  await each(async (machine) => {
+    expect(await machine.http()).toMatchObject({ status: 200, answer: { phase: "registered" } });
+    // Its events are sent, also those that wait for the alarm.
+    await runDurableObjectAlarm(objectOf(machine.name));
+    await objectOf(machine.name).assignGateway(gateway);
+  });
+  clock.shift(BEAT_MS);
+  await each(async (machine) => machine.http());
+  clock.shift(1000);
+  await each(async (machine) => {
+    await machine.connect();
+    expect(machine.socket.session, `${machine.name} is lent nothing`).not.toBeNull();
+    await machine.asked();
+  });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as many as names
+  return machines as unknown as LentMachines<Names>;
+}

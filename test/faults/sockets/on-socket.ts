@@ -1,0 +1,179 @@
+// A machine whose lease is lent to a gateway of its own, by a clock of the test, and what the apiserver has seen of it.
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, vi } from "vitest";
+import type { GatewayFrame } from "../../../shared/protocol/frames.ts";
+import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
+import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import type { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
+import { expectNoTimeMovedBack } from "../invariants.ts";
+import {
+  type EnrolledMachine,
+  enrolled,
+  kube,
+  operator,
+  requestsAbout,
+  writesAbout,
+} from "../../worker/support/machine.ts";
+import { type OpenSocket, SocketMachine } from "../../worker/support/socket-machine.ts";
+
+/** A Node's name, of what happens to it: no longer than a label's value may be, with what is added to it. */
+export const slug = (...words: string[]): string =>
+  words
+    .join("-")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, 55)
+    .replace(/-$/, "");
+
+/** Between two beats: as late as a machine is with its next report, and a little more. */
+export const BEAT_MS = 9800;
+export const LEASE_MS = 40_000;
+
+export const PUT_LEASE = "^PUT /apis/coordination";
+export const GET_LEASE = /^GET \/apis\/coordination/;
+
+export const gatewayOf = (number: number) => env.GATEWAYS.getByName(String(number));
+export const objectOf = (name: string) => env.NODES.getByName(name);
+
+/** The calls that a spy on the machine object's prototype saw of these machines: earlier tests' machines live on. */
+export function callsAbout(spy: { mock: { contexts: unknown[] } }, names: readonly string[]): number {
+  const ids = new Set(names.map((name) => objectOf(name).id.toString()));
+  // `ctx` is protected, and a spy's context is the object all the same.
+  const idOf = (object: unknown) => (object as { ctx: DurableObjectState }).ctx.id.toString();
+  return spy.mock.contexts.filter((object) => ids.has(idOf(object))).length;
+}
+
+/** Call it before each test: time stands still but for `pass`. */
+export const stopClock = (): void => void vi.useFakeTimers({ toFake: ["Date"] });
+export const startClock = (): void => void vi.useRealTimers();
+
+export const pass = (ms: number): void => void vi.setSystemTime(Date.now() + ms);
+
+/** No two tests share one: what one of them breaks is broken for all of its machines. */
+let gateways = 1000;
+export const ownGateway = (): number => ++gateways;
+
+export interface OnSocket {
+  name: string;
+  enrolled: EnrolledMachine;
+  machine: SocketMachine;
+  socket: OpenSocket;
+  gateway: number;
+}
+
+/** Registered, its first events sent; the path of its socket is known, and nobody has opened it. */
+export async function onHttp(
+  name: string,
+  gateway = ownGateway(),
+  tokenWish: Record<string, unknown> = {},
+): Promise<Omit<OnSocket, "socket">> {
+  const of = await enrolled(name, tokenWish);
+  const machine = new SocketMachine(of);
+  expect(await machine.http()).toMatchObject({ status: 200, answer: { phase: "registered" } });
+  await objectOf(name).assignGateway(gateway);
+  await ringNode(name);
+  pass(BEAT_MS);
+  expect(await machine.http()).toMatchObject({ status: 200, answer: { phase: "registered", ready: true } });
+  return { name, enrolled: of, machine, gateway };
+}
+
+/** Its lease is lent. */
+export async function onSocket(...how: Parameters<typeof onHttp>): Promise<OnSocket> {
+  const known = await onHttp(...how);
+  const socket = await known.machine.connect();
+  pass(BEAT_MS);
+  await lentBy(socket);
+  return { ...known, socket };
+}
+
+/** By a report, after which heartbeats may follow. */
+export async function lentBy(socket: OpenSocket): Promise<void> {
+  expect(await socket.report()).toMatchObject({
+    status: 200,
+    body: { phase: "registered", ready: true },
+    session: {},
+  });
+}
+
+/** A beat at its time. */
+export function nextBeat(
+  socket: OpenSocket,
+  ...how: Parameters<OpenSocket["beat"]>
+): Promise<GatewayFrame | "closed"> {
+  pass(BEAT_MS);
+  return socket.beat(...how);
+}
+
+export const nodeOf = (name: string): Promise<Node> => kube("GET", `/api/v1/nodes/${name}`);
+
+/** Each renewTime that was written, oldest first. */
+async function renewTimes(name: string): Promise<string[]> {
+  const writes = await writesAbout(name, "Lease");
+  return writes.map(({ object }) => (object as Lease).spec?.renewTime ?? "");
+}
+
+/**
+ * The machine's socket is half-open from now on: the gateway is not told of its end. Returns how frames reach the gateway
+ * by it all the same, as of a process that goes on, or by a network that delivers late.
+ */
+export async function halfOpen(gateway: number, name: string): Promise<(frame: string) => Promise<void>> {
+  const object = gatewayOf(gateway);
+  const [socket] = await runInDurableObject(object, (instance: GatewayObject, state) => {
+    const [open] = state.getWebSockets(name);
+    const told = instance.webSocketClose.bind(instance);
+    instance.webSocketClose = (closed) => (closed === open ? Promise.resolve() : told(closed));
+    return [open];
+  });
+  if (!socket) throw new Error(`${name} has no socket at gateway ${gateway}`);
+  return (frame) =>
+    runInDurableObject(object, (instance: GatewayObject) => instance.webSocketMessage(socket, frame));
+}
+
+/** How often that renews the lease. */
+export async function renewedBy(name: string, doing: () => Promise<unknown>): Promise<number> {
+  const before = await renewTimes(name);
+  await doing();
+  return (await renewTimes(name)).length - before.length;
+}
+
+/** No renewal was late by more than a beat, and no time moved back. */
+export async function expectInTime(name: string): Promise<void> {
+  expectNoTimeMovedBack(await writesAbout(name));
+  const times = (await renewTimes(name)).map((time) => Date.parse(time));
+  const gaps = times.map((atMs, index) => (times[index + 1] ?? Date.now()) - atMs);
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(2 * BEAT_MS);
+}
+
+/** Its memory is gone; the sockets of a gateway stay. What is under way ends before. */
+export const evictGateway = (number: number): Promise<void> => evictDurableObject(gatewayOf(number));
+export const evictNode = (name: string): Promise<void> => evictDurableObject(objectOf(name));
+/** The same where it stands, and with its sockets. */
+export const crashGateway = (number: number): Promise<void> =>
+  runInDurableObject(gatewayOf(number), (_, state) => state.abort("crash")).catch(() => undefined);
+export const ringGateway = (number: number): Promise<boolean> => runDurableObjectAlarm(gatewayOf(number));
+export const ringNode = (name: string): Promise<boolean> => runDurableObjectAlarm(objectOf(name));
+
+/** Until the apiserver was asked this about the machine, since anybody looked. */
+export async function asked(name: string, request: RegExp): Promise<void> {
+  for (const requests: string[] = []; !request.test(requests.join("\n"));) {
+    // vi.waitFor would move the clock.
+    await new Promise((again) => void setTimeout(again, 2));
+    requests.push(...(await requestsAbout(name)));
+  }
+}
+
+export async function shown(name: string): Promise<WholeNode> {
+  const { status, body } = await operator<WholeNode>("GET", `/v1/nodes/${name}`);
+  expect(status).toBe(200);
+  return body;
+}
+
+/** Newest first. */
+export async function historyOf(name: string, kind: string): Promise<string[]> {
+  const { body } = await operator<{ entries: { text: string }[] }>(
+    "GET",
+    `/v1/nodes/${name}/history?kind=${kind}`,
+  );
+  return body.entries.map(({ text }) => text);
+}

@@ -1,0 +1,171 @@
+// An operator and a machine on a socket: what is done to it reaches it at once, and what is shown of it is as it is now,
+// though its object sleeps.
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
+import { facts, HEALTHY, kube, operator } from "../../worker/support/machine.ts";
+import { SocketMachine } from "../../worker/support/socket-machine.ts";
+import {
+  BEAT_MS,
+  evictNode,
+  LEASE_MS,
+  lentBy,
+  nextBeat,
+  nodeOf,
+  objectOf,
+  onSocket,
+  pass,
+  renewedBy,
+  shown,
+  slug,
+  startClock,
+  stopClock,
+} from "./on-socket.ts";
+
+const GIB = 2 ** 30;
+const REPORT_NOW = { type: "report-now" };
+const ANSWER = { type: "answer" };
+const OVER = { type: "again", reason: "over" };
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const withMemory = (free: number): Vitals => ({
+  signals: { ...HEALTHY.signals, "memory.available": [free, 8 * GIB] },
+});
+
+const states = [
+  ["awake", false],
+  ["evicted", true],
+] as const;
+
+describe.each(states)("what an operator does, the machine's object %s:", (state, isEvicted) => {
+  it("registers a Node that was deleted → the machine is asked at once, and its Node is there", async () => {
+    const { name, socket } = await onSocket(slug("operator-registers", state));
+    await kube("DELETE", `/api/v1/nodes/${name}`);
+    await objectOf(name).noticeNode(null);
+    expect(await renewedBy(name, async () => expect(await nextBeat(socket)).toEqual(OVER))).toBe(0);
+    expect(await socket.report()).toMatchObject({ status: 200, body: { phase: "node deleted" } });
+    expect(socket.session).toBeNull();
+    if (isEvicted) await evictNode(name);
+    expect((await operator("POST", `/v1/nodes/${name}/register`)).status).toBe(204);
+    expect(await socket.next()).toEqual(REPORT_NOW);
+    expect(await socket.report()).toMatchObject({ body: { phase: "registered", ready: true } });
+    expect(await nodeOf(name)).toMatchObject({ metadata: { name } });
+    pass(BEAT_MS);
+    await lentBy(socket);
+    expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+  });
+
+  it("has it registered again while its lease is lent → the same, and the report counts", async () => {
+    const { name, socket } = await onSocket(slug("operator-registers-lent", state));
+    await nextBeat(socket);
+    if (isEvicted) await evictNode(name);
+    expect((await operator("POST", `/v1/nodes/${name}/register`)).status).toBe(204);
+    expect(await socket.next()).toEqual(REPORT_NOW);
+    expect(await renewedBy(name, async () => expect(await nextBeat(socket)).toEqual(OVER))).toBe(0);
+    expect(await renewedBy(name, () => socket.report())).toBe(1);
+  });
+
+  it("says that it needs no runtime → the machine is asked at once", async () => {
+    const { name, socket } = await onSocket(slug("operator-runtime", state));
+    if (isEvicted) await evictNode(name);
+    expect((await operator("PATCH", `/v1/nodes/${name}`, { runtime: "none" })).status).toBe(204);
+    expect(await socket.next()).toEqual(REPORT_NOW);
+    expect(await renewedBy(name, () => lentBy(socket))).toBe(1);
+    expect(await shown(name)).toMatchObject({ runtime: "none" });
+  });
+});
+
+describe("a cloned machine that an operator believes", () => {
+  it("→ it is asked at once by its socket, and its lease is lent again", async () => {
+    const { name, enrolled, socket } = await onSocket("operator-believes");
+    const ids = { ...facts(name).machine!, machineID: "m-2", bootID: "b-2" };
+    const copy = new SocketMachine(enrolled, "start-2");
+    for (let turn = 0; turn < 2; turn++) {
+      pass(BEAT_MS);
+      await copy.http({ facts: facts(name, { machine: ids }) });
+      pass(BEAT_MS);
+      await socket.report();
+    }
+    expect(await socket.report()).toMatchObject({ body: { phase: "cloned" } });
+    expect((await operator("POST", `/v1/nodes/${name}/believe`)).status).toBe(204);
+    expect(await socket.next()).toEqual(REPORT_NOW);
+    expect(await renewedBy(name, () => lentBy(socket))).toBe(1);
+    expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+  });
+});
+
+describe.each(states)(
+  "what is shown of a machine whose lease is lent, its object %s:",
+  (state, isEvicted) => {
+    it("transport, vitals, last report and deadlines are those of its last beat", async () => {
+      const { name, socket } = await onSocket(slug("shown-lent", state));
+      const before = await shown(name);
+      for (const free of [3, 2])
+        expect(await nextBeat(socket, { vitals: withMemory(free * GIB) })).toMatchObject(ANSWER);
+      const heardMs = Date.now();
+      pass(1000);
+      if (isEvicted) await evictNode(name);
+      expect(await shown(name)).toMatchObject({
+        ...before,
+        transport: "socket",
+        phase: "registered",
+        isReady: true,
+        vitals: withMemory(2 * GIB),
+        lastReportAt: new Date(heardMs).toISOString(),
+        skewMs: 0,
+        deadlines: { lease: new Date(heardMs + LEASE_MS).toISOString(), status: before.deadlines.status },
+        summary: { ...before.summary },
+      });
+      // Who looks takes nothing away.
+      expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+    });
+
+    it("a machine's clock that is off is seen in its beats", async () => {
+      const { name, socket } = await onSocket(slug("shown-skew", state));
+      pass(BEAT_MS);
+      expect(await socket.beat({ at: Date.now() + 20_000 })).toMatchObject(ANSWER);
+      if (isEvicted) await evictNode(name);
+      expect(await shown(name)).toMatchObject({ skewMs: 20_000, isSkewed: false });
+    });
+
+    it("its timeline has what the beats have told, and keeps it once the order has come back", async () => {
+      const { name, socket } = await onSocket(slug("timeline-lent", state));
+      const beganMs = Date.now();
+      for (let beats = 1; beats <= 10; beats++)
+        await nextBeat(socket, { vitals: withMemory(4 * GIB - beats * 2 ** 20) });
+      if (isEvicted) await evictNode(name);
+      const lowest = async () => {
+        const since = new Date(beganMs).toISOString();
+        const { body } = await operator<TimelineAnswer>("GET", `/v1/nodes/${name}/timeline?since=${since}`);
+        const { "memory.available": values = [] } = body.samples.values;
+        return Math.min(...values.filter((value) => value !== null));
+      };
+      expect(await lowest()).toBe(4 * GIB - 10 * 2 ** 20);
+      pass(BEAT_MS);
+      await lentBy(socket);
+      expect(await lowest()).toBe(4 * GIB - 10 * 2 ** 20);
+      if (isEvicted) await evictNode(name);
+      await nextBeat(socket);
+      expect(await lowest()).toBe(4 * GIB - 10 * 2 ** 20);
+    });
+  },
+);
+
+describe("the way that a machine reports", () => {
+  it("is its socket's until it has reported by HTTP alone for two minutes", async () => {
+    const { name, machine, socket } = await onSocket("transport-shown");
+    // The fleet index is told in the background.
+    while ((await shown(name)).summary?.transport !== "socket");
+    socket.close();
+    const seen: string[] = [];
+    for (let reports = 0; reports <= 13; reports++) {
+      pass(BEAT_MS);
+      await machine.http();
+      seen.push((await shown(name)).transport);
+    }
+    // The first of them shows that there is no socket any more.
+    expect(seen.join(" ")).toMatch(/^(socket ){13}http$/);
+  });
+});

@@ -1,0 +1,168 @@
+// A recall that overtakes the order that it is about: while the report runs that would bring one, or while the order is on
+// its way to the gateway. It is dropped when it arrives.
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { rotate } from "../../../node-shim/worker-link/requests.ts";
+import { ORIGIN } from "../../worker/support/constants.ts";
+import { facts, kube, operator, setFault, transport } from "../../worker/support/machine.ts";
+import { SocketMachine } from "../../worker/support/socket-machine.ts";
+import { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
+import {
+  asked,
+  BEAT_MS,
+  lentBy,
+  nextBeat,
+  objectOf,
+  type OnSocket,
+  onSocket,
+  pass,
+  PUT_LEASE,
+  renewedBy,
+  startClock,
+  stopClock,
+} from "./on-socket.ts";
+
+const REFUSED = { type: "closing", reason: "refused", comeBackInMs: 600_000 };
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const revoke = async ({ name }: OnSocket) =>
+  expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
+
+/** The next order stays on its way to the gateway, until it may arrive. */
+function orderOnItsWay(): { sent: Promise<void>; arrives: () => void } {
+  const [sent, arrival] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const importKey = crypto.subtle.importKey.bind(crypto.subtle);
+  // The first thing that a gateway does with an order is to import the key of its session.
+  const held = async (...how: Parameters<typeof importKey>) => {
+    const { name } = how[2] as { name?: string };
+    if (name !== "HMAC") return importKey(...how);
+    sent.resolve();
+    await arrival.promise;
+    return importKey(...how);
+  };
+  vi.spyOn(crypto.subtle, "importKey").mockImplementation(held as typeof importKey);
+  return { sent: sent.promise, arrives: () => void (vi.restoreAllMocks(), arrival.resolve()) };
+}
+
+describe("while an order is on its way", () => {
+  it("an operator revokes the machine's keys → it is dropped, and its session renews nothing", async () => {
+    const known = await onSocket("overtaken-revoked");
+    const { name, socket } = known;
+    pass(BEAT_MS);
+    const { sent, arrives } = orderOnItsWay();
+    socket.sendText(await socket.reportFrame());
+    await sent;
+    await revoke(known);
+    const renewed = await renewedBy(name, async () => {
+      arrives();
+      expect(await socket.next()).toEqual(REFUSED);
+      expect(await socket.next()).toBe("closed");
+    });
+    expect(renewed).toBe(0);
+    expect(socket.frames.filter(({ type }) => type === "report-answer")).toHaveLength(1);
+  });
+
+  it("the machine reports by HTTP → it is dropped: no session, and the HTTP report's renewal is the last", async () => {
+    const { name, machine, socket } = await onSocket("overtaken-http");
+    pass(BEAT_MS);
+    const { sent, arrives } = orderOnItsWay();
+    socket.sendText(await socket.reportFrame());
+    await sent;
+    expect(await renewedBy(name, () => machine.http({ withFacts: true }))).toBe(1);
+    arrives();
+    expect(await socket.answered()).not.toHaveProperty("session");
+    await lentBy(socket);
+    expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+  });
+
+  it("somebody else changes the Node → it is dropped, and the change is seen", async () => {
+    const { name, socket } = await onSocket("overtaken-noticed");
+    pass(BEAT_MS);
+    const { sent, arrives } = orderOnItsWay();
+    socket.sendText(await socket.reportFrame());
+    await sent;
+    await kube("DELETE", `/api/v1/nodes/${name}`);
+    await objectOf(name).noticeNode(null);
+    arrives();
+    expect(await socket.answered()).not.toHaveProperty("session");
+    expect(await renewedBy(name, () => socket.report())).toBe(0);
+    expect(await socket.report()).toMatchObject({ body: { phase: "node deleted" } });
+  });
+});
+
+describe("while a recall is under way", () => {
+  it("a report of the socket ends → it brings no order, which the recall would not be about", async () => {
+    const { name, socket } = await onSocket("recall-under-way");
+    pass(BEAT_MS);
+    await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
+    socket.sendText(await socket.reportFrame());
+    await asked(name, /^PUT/m);
+    const [begun, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const recall = Reflect.get(GatewayObject.prototype, "recall");
+    vi.spyOn(GatewayObject.prototype, "recall").mockImplementation(async function slowly(
+      this: GatewayObject,
+      ...how
+    ) {
+      begun.resolve();
+      await answered.promise;
+      return recall.apply(this, how);
+    });
+    const recalled = objectOf(name).noticeNode(null);
+    await begun.promise;
+    await setFault(name, "");
+    expect(await socket.answered()).not.toHaveProperty("session");
+    answered.resolve();
+    await recalled;
+    pass(BEAT_MS);
+    await lentBy(socket);
+    expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+  });
+});
+
+describe("while a report of the socket runs", () => {
+  async function reporting(name: string) {
+    const known = await onSocket(name);
+    pass(BEAT_MS);
+    await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
+    known.socket.sendText(await known.socket.reportFrame());
+    await asked(name, /^PUT/m);
+    return known;
+  }
+
+  it("an operator revokes the machine's keys → no session, and nothing more is renewed", async () => {
+    const known = await reporting("overtaken-in-a-tick");
+    const { name, socket } = known;
+    const revoked = revoke(known);
+    expect(await socket.next()).toEqual(REFUSED);
+    const renewed = await renewedBy(name, async () => {
+      await setFault(name, "");
+      await revoked;
+      expect(await socket.next()).toBe("closed");
+    });
+    expect(renewed).toBe(0);
+    expect(socket.frames.filter(({ type }) => type === "report-answer")).toHaveLength(1);
+  });
+
+  it("the machine's next key reports by HTTP → nothing is lent to the one before", async () => {
+    const { name, socket, enrolled: machine } = await onSocket("overtaken-rotated");
+    const key = await makeMachineKey();
+    const rotated = await rotate(transport, { ...machine, origin: ORIGIN }, key);
+    if (!rotated.ok) throw new Error(JSON.stringify(rotated));
+    pass(BEAT_MS);
+    const next = new SocketMachine({ ...machine, key, kid: rotated.value.kid, ticket: "" }, "start-2");
+    await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
+    socket.sendText(await socket.reportFrame());
+    await asked(name, /^PUT/m);
+    // Of a new process, and so they wait: no tick is made for them.
+    const changed = facts(name, { versions: { kernel: "6.2.0", osImage: "Test Linux" } });
+    expect(await next.http({ facts: changed })).toMatchObject({ answer: { phase: "registering" } });
+    await setFault(name, "");
+    expect(await socket.answered()).not.toHaveProperty("session");
+    expect(await socket.report()).toMatchObject({ status: 403, body: { reason: "key-revoked" } });
+  });
+});

@@ -1,0 +1,114 @@
+// Requests for a socket that are not good: no object is made for them, and nobody gets a socket.
+import { listDurableObjectIds } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
+import {
+  lentBy,
+  nextBeat,
+  onHttp,
+  onSocket,
+  ownGateway,
+  pass,
+  renewedBy,
+  slug,
+  startClock,
+  stopClock,
+} from "./on-socket.ts";
+
+const TICKET_MS = 1000 * GATEWAY_LIMITS.ticketSeconds;
+const UNAUTHENTICATED = /^no socket: 401 .*"unauthenticated"/;
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const objects = async () => [
+  ...(await listDurableObjectIds(env.GATEWAYS)),
+  ...(await listDurableObjectIds(env.NODES)),
+];
+
+type Known = Awaited<ReturnType<typeof onHttp>>;
+
+describe("a request for a socket", () => {
+  it.each<[situation: string, path: (known: Known) => Promise<string> | string, refusal: RegExp]>([
+    [
+      "of a gateway that nobody was given",
+      ({ machine }) => machine.path.replace(/gateways\/\d+/, "gateways/424242"),
+      UNAUTHENTICATED,
+    ],
+    [
+      "of a number in another spelling",
+      ({ machine }) => machine.path.replace("gateways/", "gateways/0"),
+      /^no socket: 404/,
+    ],
+    [
+      "with a ticket of another gateway",
+      async ({ name, gateway }) => {
+        const neighbour = await onHttp(`${name}-other`, gateway + 1);
+        return neighbour.machine.path.replace(neighbour.name, name);
+      },
+      UNAUTHENTICATED,
+    ],
+    [
+      "with a neighbour's ticket",
+      async ({ name, gateway }) => {
+        const neighbour = await onHttp(`${name}-other`, gateway);
+        return neighbour.machine.path.replace(neighbour.name, name);
+      },
+      UNAUTHENTICATED,
+    ],
+    [
+      "with its ticket, and a neighbour's name",
+      async ({ name, gateway, machine }) => {
+        const neighbour = await onHttp(`${name}-other`, gateway);
+        return machine.path.replace(name, neighbour.name);
+      },
+      UNAUTHENTICATED,
+    ],
+    ["with a later end in its ticket", ({ machine }) => machine.path.replace("t=", "t=1"), UNAUTHENTICATED],
+    ["without a ticket", ({ machine }) => machine.path.replace(/\?.*/, ""), /^no socket: 400/],
+    [
+      "just after its ticket's end",
+      ({ machine }) => {
+        pass(TICKET_MS + 1);
+        return machine.path;
+      },
+      UNAUTHENTICATED,
+    ],
+  ])("%s → no socket, and no object is made for it", async (situation, pathFor, refusal) => {
+    const known = await onHttp(slug("upgrade", situation), ownGateway());
+    const path = await pathFor(known);
+    const before = await objects();
+    await expect(known.machine.connect(path)).rejects.toThrow(refusal);
+    expect(await objects()).toEqual(before);
+  });
+
+  it("at its ticket's end → a socket", async () => {
+    const { name, machine } = await onHttp("upgrade-at-the-end");
+    pass(TICKET_MS);
+    const socket = await machine.connect();
+    expect(await renewedBy(name, () => lentBy(socket))).toBe(1);
+  });
+
+  it("with a ticket that was used → no socket, and the one that it opened goes on", async () => {
+    const { name, machine, socket } = await onSocket("upgrade-used");
+    await expect(machine.connect()).rejects.toThrow(UNAUTHENTICATED);
+    expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+  });
+});
+
+describe("an upgrade that a thief has recorded and delivers first", () => {
+  it("→ its socket has no report that is accepted, and the machine's next one is opened and lent", async () => {
+    const { name, machine } = await onHttp("upgrade-stolen");
+    const stolen = await machine.connect();
+    stolen.sendText(JSON.stringify({ type: "report", ...(await machine.signed()) }));
+    expect(await stolen.next()).toMatchObject({ type: "report-answer", status: 401 });
+    pass(1000 * GATEWAY_LIMITS.unacceptedSeconds);
+    stolen.sendText("whatever");
+    expect(await stolen.next()).toMatchObject({ type: "closing", reason: "no report" });
+    expect(await renewedBy(name, () => machine.http())).toBe(1);
+    const socket = await machine.connect();
+    await lentBy(socket);
+    expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+  });
+});

@@ -1,0 +1,169 @@
+// Two sockets of one machine: one of them is the machine's, and what comes by another one renews nothing.
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { requestsAbout, setFault } from "../../worker/support/machine.ts";
+import {
+  asked,
+  BEAT_MS,
+  GET_LEASE,
+  halfOpen,
+  historyOf,
+  lentBy,
+  nextBeat,
+  onSocket,
+  pass,
+  PUT_LEASE,
+  renewedBy,
+  ringGateway,
+  shown,
+  startClock,
+  stopClock,
+} from "./on-socket.ts";
+
+const ANSWER = { type: "answer" };
+const REPLACED = { type: "closing", reason: "replaced", comeBackInMs: 600_000 };
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+/** Its lease is lent by the first; it may open another one. */
+async function mayOpenAnother(name: string) {
+  const known = await onSocket(name);
+  pass(BEAT_MS);
+  await known.machine.http();
+  pass(BEAT_MS);
+  await lentBy(known.socket);
+  return known;
+}
+
+/** The second is open, and has not reported. */
+async function onTwoSockets(name: string) {
+  const known = await mayOpenAnother(name);
+  pass(BEAT_MS / 2);
+  return { ...known, second: await known.machine.connect() };
+}
+
+describe("a second socket of a machine", () => {
+  it("that has not reported → the first one's beats go on renewing", async () => {
+    const { name, socket, second } = await onTwoSockets("second-is-open");
+    expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+    second.close();
+    expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+  });
+
+  it("whose report is accepted → the first one is closed, and the order has come with it: the lease is not read", async () => {
+    const { name, socket, second } = await onTwoSockets("second-is-accepted");
+    expect(await socket.beat()).toMatchObject(ANSWER);
+    await requestsAbout(name);
+    await lentBy(second);
+    expect(await socket.next()).toEqual(REPLACED);
+    expect(await socket.next()).toBe("closed");
+    expect(await renewedBy(name, () => nextBeat(second))).toBe(1);
+    expect((await requestsAbout(name)).filter((request) => GET_LEASE.test(request))).toEqual([]);
+  });
+
+  it("that is refused → the first one stays the machine's", async () => {
+    const { name, socket, second } = await onTwoSockets("second-is-refused");
+    // What was lent has come back with it, whatever it is.
+    second.sendText(JSON.stringify({ type: "report", token: "none", body: "{}" }));
+    expect(await second.next()).toMatchObject({ type: "report-answer", status: 401 });
+    expect(await socket.beat()).toEqual({ type: "again", reason: "over" });
+    expect(await renewedBy(name, () => lentBy(socket))).toBe(1);
+    expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+  });
+
+  it("whose report runs at the same time as the first one's → the last that was accepted is the machine's", async () => {
+    const { name, socket, second } = await onTwoSockets("second-at-once");
+    const renewed = await renewedBy(name, async () => {
+      await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
+      socket.sendText(await socket.reportFrame());
+      await asked(name, /^PUT/m);
+      second.sendText(await second.reportFrame());
+      await setFault(name, "");
+      expect(await second.answered()).toMatchObject({ status: 200, session: {} });
+    });
+    expect(renewed).toBe(2);
+    expect(await socket.answered()).toMatchObject({ status: 200, session: {} });
+    expect(await socket.next()).toEqual(REPLACED);
+    expect(await renewedBy(name, () => nextBeat(second))).toBe(1);
+  });
+});
+
+describe("a socket that another one has replaced", () => {
+  async function replaced(name: string) {
+    const known = await mayOpenAnother(name);
+    const { machine, gateway, socket } = known;
+    const late = await halfOpen(gateway, name);
+    expect(await nextBeat(socket)).toMatchObject(ANSWER);
+    pass(BEAT_MS);
+    const before = await socket.heartbeat();
+    const second = await machine.connect();
+    pass(BEAT_MS / 2);
+    await lentBy(second);
+    return { ...known, late, second, before };
+  }
+
+  it("→ its own beats renew nothing, nor do its reports", async () => {
+    const { name, socket, late, before } = await replaced("replaced-renews-nothing");
+    pass(BEAT_MS);
+    const frames = [before, await socket.heartbeat(), await socket.reportFrame(), "nothing"];
+    const renewed = await renewedBy(name, async () => {
+      for (const frame of frames) await late(frame);
+    });
+    expect(renewed).toBe(0);
+  });
+
+  it("by which a beat comes late that was made before → nothing follows", async () => {
+    const { name, second, late, before } = await replaced("replaced-and-late");
+    await late(before);
+    expect(await renewedBy(name, () => nextBeat(second))).toBe(1);
+    await lentBy(second);
+  });
+
+  it("by which a beat comes that was made since → the process runs twice: nothing is lent for an hour", async () => {
+    const { name, socket, second, late } = await replaced("replaced-and-used");
+    pass(BEAT_MS);
+    await late(await socket.heartbeat());
+    expect(await renewedBy(name, () => second.beat())).toBe(0);
+    expect(second.frames.at(-1)).toEqual({ type: "again", reason: "over" });
+    expect(await second.report()).not.toHaveProperty("session");
+    // Once for a socket.
+    await late(await socket.heartbeat({ n: socket.session!.n + 2 }));
+    pass(3_600_001);
+    expect(await second.report()).toMatchObject({ status: 200, body: { phase: "registered" } });
+    pass(BEAT_MS);
+    await lentBy(second);
+    expect(await historyOf(name, "identity")).toEqual([]);
+  });
+
+  it("closes afterwards → the second one's order stays", async () => {
+    const { name, socket, second } = await onTwoSockets("replaced-and-closed");
+    await lentBy(second);
+    expect(await socket.next()).toEqual(REPLACED);
+    expect(await socket.next()).toBe("closed");
+    await requestsAbout(name);
+    for (let beats = 0; beats < 3; beats++) expect(await nextBeat(second)).toMatchObject(ANSWER);
+    expect(await requestsAbout(name)).toHaveLength(3);
+  });
+});
+
+describe("a half-open socket", () => {
+  it("of a machine that has come back by another one → nobody is silent, and nothing of its own order is left", async () => {
+    const { name, machine, gateway, socket } = await onSocket("half-open");
+    expect(await nextBeat(socket)).toMatchObject(ANSWER);
+    const late = await halfOpen(gateway, name);
+    const unsent = await socket.heartbeat();
+    // The machine knows after nine seconds without an answer, and the gateway does not.
+    pass(2 * BEAT_MS);
+    expect(await renewedBy(name, () => machine.http())).toBe(1);
+    const next = await machine.connect();
+    pass(BEAT_MS);
+    expect(await renewedBy(name, () => lentBy(next))).toBe(1);
+    expect(await renewedBy(name, () => late(unsent))).toBe(0);
+    for (let beats = 0; beats < 5; beats++) {
+      expect(await nextBeat(next)).toMatchObject(ANSWER);
+      await ringGateway(gateway);
+    }
+    expect(await shown(name)).toMatchObject({ transport: "socket", silentSince: null });
+    expect(await historyOf(name, "silence")).toEqual([]);
+  });
+});

@@ -1,0 +1,174 @@
+// Machines that are not heard of any more, however their sockets end: each is silent in time, and nobody else is.
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { WATCH_LIMITS } from "../../../worker/gateway/watch.ts";
+import {
+  alarmOf,
+  lentMachines,
+  crash,
+  live,
+  type MachineOnSocket,
+  lentMachine,
+  passRinging,
+  stubsOf,
+  standingClock,
+} from "./members.ts";
+import { BEAT_MS, gatewayOf, LEASE_MS, objectOf, ownGateway, evictGateway, evictNode } from "./on-socket.ts";
+
+/** From the last heartbeat. */
+const NOTICED_MS = 45_000;
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** Its last heartbeat was at this time: in `withinMs` from there it is known to be silent since then, and not before. */
+async function expectSilent(machine: MachineOnSocket, heardMs: number): Promise<void> {
+  const { silentSince } = await machine.shown();
+  expect(Math.abs(Date.parse(silentSince ?? "") - heardMs), silentSince ?? "not silent").toBeLessThan(2000);
+  expect(await machine.state()).toBe("silent");
+  const [line] = await machine.history("silence");
+  expect(line).toMatch(/^silent since .*; last said: Ready True: /);
+}
+
+const expectHeardOf = async (machine: MachineOnSocket) =>
+  expect(await machine.shown()).toMatchObject({ silentSince: null, phase: "registered" });
+
+describe("a machine whose last words were a quiet heartbeat", () => {
+  const ends: [situation: string, end: (machine: MachineOnSocket) => unknown][] = [
+    ["its socket closes", ({ socket }) => socket.close()],
+    ["its network is cut, and its socket stays half-open", () => undefined],
+    ["its gateway crashes", ({ gateway }) => crash(gatewayOf(gateway))],
+    [
+      "its gateway and its object crash",
+      ({ gateway, name }) => Promise.all([crash(gatewayOf(gateway)), crash(objectOf(name))]),
+    ],
+    [
+      "a deployment closes its socket",
+      ({ gateway }) => evictDurableObject(gatewayOf(gateway), { webSockets: "close" }),
+    ],
+    ["its gateway is evicted, and its socket stays half-open", ({ gateway }) => evictGateway(gateway)],
+    ["its object is evicted, and its socket stays half-open", ({ name }) => evictNode(name)],
+  ];
+
+  it.each(ends)("%s → silent within 45 s of them", async (situation, end) => {
+    const clock = standingClock();
+    const machine = await lentMachine(`silent-${ends.findIndex(([name]) => name === situation)}`, clock);
+    for (let beats = 0; beats < 5; beats++) {
+      clock.shift(BEAT_MS);
+      expect(await machine.beat()).toMatchObject({ type: "answer" });
+    }
+    const heardMs = Date.now();
+    await end(machine);
+    await passRinging(clock, LEASE_MS - 1000, stubsOf([machine]));
+    await expectHeardOf(machine);
+    await passRinging(clock, heardMs + NOTICED_MS - Date.now(), stubsOf([machine]));
+    await expectSilent(machine, heardMs);
+    // Nothing was renewed for it.
+    expect((await machine.renewals()).at(-1)).toBeLessThanOrEqual(heardMs);
+  });
+});
+
+/** One by which nothing was ever said. */
+const lostAlarm = (gateway: number) =>
+  runInDurableObject(gatewayOf(gateway), (_, { storage }) => storage.deleteAlarm());
+
+describe("a gateway's members that never come back", () => {
+  it("more of them than are told at once, after an eviction → all are silent in time", async () => {
+    const clock = standingClock();
+    const names = Array.from({ length: WATCH_LIMITS.toldAtOnce + 5 }, (_, at) => `gone-${at}`);
+    const gateway = ownGateway();
+    const machines = await lentMachines(names, clock, { gateway });
+    clock.shift(BEAT_MS);
+    await Promise.all(machines.map((machine) => machine.beat()));
+    const heardMs = Date.now();
+    await evictDurableObject(gatewayOf(gateway), { webSockets: "close" });
+    // On a busy computer some objects do not answer in time, and are told again ten seconds later.
+    await passRinging(clock, heardMs + NOTICED_MS + 12_000 - Date.now(), stubsOf(machines));
+    for (const machine of machines.slice(-2)) await expectSilent(machine, heardMs);
+    const shown = await Promise.all(machines.map((machine) => machine.shown()));
+    expect(shown.filter(({ silentSince }) => silentSince === null)).toEqual([]);
+    expect(await alarmOf(gatewayOf(gateway))).toBeNull();
+  });
+
+  it("and its alarm was lost → the next look after it sets another one", async () => {
+    const clock = standingClock();
+    const machine = await lentMachine("gone-alarm", clock);
+    const { gateway } = machine;
+    const heardMs = Date.now();
+    await lostAlarm(gateway);
+    await crash(gatewayOf(gateway));
+    await passRinging(clock, 60_000, stubsOf([machine]));
+    await expectHeardOf(machine);
+    // As the cron trigger does each minute.
+    await gatewayOf(gateway).care();
+    await passRinging(clock, WATCH_LIMITS.lookMs + 1000, stubsOf([machine]));
+    await expectSilent(machine, heardMs);
+  });
+
+  it("but one does → it alone is not silent", async () => {
+    const clock = standingClock();
+    const machines = await lentMachines(["back-1", "back-2", "back-3"], clock);
+    const [back, ...gone] = machines;
+    const heardMs = Date.now();
+    await crash(gatewayOf(back.gateway));
+    await live([back], clock, NOTICED_MS);
+    await passRinging(clock, heardMs + NOTICED_MS - Date.now(), stubsOf(machines));
+    await expectHeardOf(back);
+    for (const machine of gone) await expectSilent(machine, heardMs);
+  });
+});
+
+describe("nobody is called silent", () => {
+  it("who sends heartbeats, while its own object's alarm rings: once after five minutes, then each hour", async () => {
+    const clock = standingClock();
+    const machine = await lentMachine("heard-alarms", clock);
+    expect(await live([machine], clock, 900_000)).toBe(1);
+    const leftMs = ((await alarmOf(objectOf(machine.name))) ?? 0) - Date.now();
+    expect(leftMs).toBeGreaterThan(2_900_000);
+    await expectHeardOf(machine);
+    expect(await machine.history("silence")).toEqual([]);
+  });
+
+  it("whose gateway was evicted with its socket → told to report once, and lent to again", async () => {
+    const clock = standingClock();
+    const machines = await lentMachines(["heard-evicted-1", "heard-evicted-2"], clock);
+    await evictGateway(machines[0].gateway);
+    clock.shift(BEAT_MS);
+    for (const machine of machines) {
+      expect(await machine.beat()).toEqual({ type: "again", reason: "no session" });
+      expect(await machine.report()).toMatchObject({ status: 200, body: { phase: "registered" } });
+    }
+    const said: string[] = [];
+    await live(machines, clock, 120_000, (each) => said.push(each));
+    expect(new Set(said)).toEqual(new Set(["answer"]));
+    for (const machine of machines) await expectHeardOf(machine);
+  });
+
+  it.each<[situation: string, end: (machine: MachineOnSocket) => unknown]>([
+    ["closed", ({ socket }) => socket.close()],
+    ["was lost with its gateway", ({ gateway }) => crash(gatewayOf(gateway))],
+    ["is half-open", () => undefined],
+  ])("whose socket %s, and who reports by HTTP", async (situation, end) => {
+    const clock = standingClock();
+    const name = `heard-http-${situation.replaceAll(" ", "-")}`;
+    const machine = await lentMachine(name, clock);
+    await end(machine);
+    for (let reports = 0; reports < 12; reports++) {
+      await passRinging(clock, BEAT_MS, stubsOf([machine]));
+      expect(await machine.http()).toMatchObject({ status: 200 });
+    }
+    await expectHeardOf(machine);
+    expect(await machine.history("silence")).toEqual([]);
+  });
+
+  it("whose half-open socket is followed by another one", async () => {
+    const clock = standingClock();
+    const machine = await lentMachine("heard-half-open", clock);
+    const { socket } = machine;
+    await passRinging(clock, BEAT_MS, stubsOf([machine]));
+    await machine.http();
+    await machine.connect();
+    await live([machine], clock, 120_000, (said) => expect(said).toBe("answer"));
+    expect(socket.frames.at(-1)).toMatchObject({ type: "closing", reason: "replaced" });
+    await expectHeardOf(machine);
+  });
+});

@@ -1,0 +1,103 @@
+// A soak's place with an apiserver that is made up. The Worker has the limits of a deployment, and workerd as many open files
+// as it may have.
+import { createHash, randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { mintToken } from "../../infra/local/admin.ts";
+import { localParts, type Part, type Parts, untilReady } from "../../infra/local/parts.ts";
+import { freePort } from "../../infra/local/ports.ts";
+import { prepareWorker } from "../../infra/local/workerd.ts";
+import { cpuSecondsOf } from "../bench/process-weight.ts";
+import { type KubeAddress, residentBytes, ROOT } from "../bench/workerd.ts";
+import { startMadeUpApiserver } from "./made-up-apiserver.ts";
+import type { InPlace, SoakWorker } from "./place.ts";
+
+/** As wrangler.toml has them: the local cluster lets machines report more often. */
+const VARIABLES = {
+  MACHINE_REQUESTS: "20",
+  NODE_WATCH: "on",
+  MIN_REPORT_INTERVAL_SECONDS: "5",
+  MIN_STATUS_PERIOD_SECONDS: "60",
+  MIN_LEASE_SECONDS: "20",
+};
+/** Connections of machines, and three files of each object that is awake. */
+const OPEN_FILES = 200_000;
+const RAISED = `ulimit -n ${OPEN_FILES} 2>/dev/null || ulimit -n "$(ulimit -Hn)"; exec "$@"`;
+
+/** What the apiserver takes for an answer. */
+const ANSWERS_AFTER_MS = 50;
+
+export const inMadeUpPlace: InPlace = async (machines, leases, work) => {
+  const kube = await startMadeUpApiserver(ANSWERS_AFTER_MS, (name, atMs) => leases.renewed(name, atMs));
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-soak-"));
+  const parts = localParts(() => undefined, false);
+  try {
+    const worker = await startWorker({ folder, parts, kube, machines });
+    const apiserverCpuSeconds = () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    };
+    return await work({ worker, apiserverCpuSeconds });
+  } finally {
+    await parts.stop();
+    await kube.stop();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+};
+
+interface Surroundings {
+  folder: string;
+  parts: Parts;
+  kube: KubeAddress;
+  machines: number;
+}
+
+async function startWorker({ folder, parts, kube, machines }: Surroundings): Promise<SoakWorker> {
+  const port = await freePort("", undefined, undefined);
+  const secret = randomBytes(32).toString("base64url");
+  const command = await prepareWorker({
+    folder,
+    root: ROOT,
+    port,
+    deployment: "rollcall",
+    kubeUrl: kube.url,
+    kubeCa: undefined,
+    kubeToken: kube.token,
+    variables: VARIABLES,
+    macKeys: `1:${randomBytes(32).toString("base64url")}`,
+    adminSecretSha256: createHash("sha256").update(secret).digest("base64url"),
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const part = parts.start("worker", ["sh", "-c", RAISED, "sh", ...command], join(folder, "log"));
+  const joinToken = async () => {
+    const wish = { names: "sim-*", uses: 2 * machines, withoutFactsOnlyTaint: false };
+    return mintToken(url, secret, wish);
+  };
+  return workerOf(parts, part, url, joinToken);
+}
+
+/** One that was started just now. */
+export async function workerOf(
+  parts: Parts,
+  started: Part,
+  url: string,
+  mint: () => Promise<string>,
+): Promise<SoakWorker> {
+  let part = started;
+  const ready = () => untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
+  const pid = () => part.process.pid ?? 0;
+  await ready();
+  return {
+    url,
+    joinToken: await mint(),
+    cpuSeconds: () => cpuSecondsOf(pid()),
+    residentBytes: () => residentBytes(pid()),
+    async killAndStart() {
+      part.process.kill("SIGKILL");
+      await part.ended;
+      part = parts.start(part.name, part.command, part.logFile);
+      await ready();
+    },
+  };
+}
