@@ -35,7 +35,7 @@ export const socketMachines: CostTransport = {
       random: Math.random,
       log: () => undefined,
       dropHttp: close,
-      changed: (t) => { isOpening = false; if (process.env["LINK_LOG"]) console.error(nowMs() - Date.UTC(2026,0,1,12), JSON.stringify(t)); },
+      changed: () => void (isOpening = false),
     });
     const report = reporter({ ...machine, send, link });
     const beat = async (index: number) => {
