@@ -161,7 +161,12 @@ async function refusalOf({ origin }: URL, outbound: Outbound): Promise<string> {
   }
 }
 
-const NO_LISTENER = { asked: () => undefined, accepted: () => undefined, ended: () => undefined };
+const NO_LISTENER = {
+  asked: () => undefined,
+  answered: () => undefined,
+  accepted: () => undefined,
+  ended: () => undefined,
+};
 
 /** By a key of this moment, whose kid no Worker has given. */
 async function refusedUpgrade({ origin }: URL, outbound: Outbound): Promise<UpgradeRefusal> {

@@ -6,8 +6,9 @@ import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 export interface LinkState {
   /** "opening": from the upgrade on. "open": it is there. "accepted": a report was accepted on it. */
   socket: "none" | "opening" | "open" | "accepted";
-  /** Since when it is open. */
+  /** Since when it is open, and when it had its last answer. */
   openedAtMs: number;
+  answeredAtMs: number;
   /** Where and when to open one; null: nowhere yet. */
   due: Due | null;
   /** None is opened before. */
@@ -38,6 +39,7 @@ export interface SocketLoss {
 export const NO_SOCKET: LinkState = {
   socket: "none",
   openedAtMs: 0,
+  answeredAtMs: 0,
   due: null,
   notBeforeMs: 0,
   failures: 0,
@@ -49,7 +51,10 @@ export const NO_SOCKET: LinkState = {
 const LEAST_WINDOW_MS = GATEWAY_LIMITS.comeBackMs;
 /** The path's ticket has to last until the upgrade is through. */
 const TICKET_MS = (GATEWAY_LIMITS.ticketSeconds - 20) * 1000;
-/** A socket that ends sooner counts as a failure: what cuts it would cut each that follows. */
+/**
+ * A socket that has served for less counts as a failure: what cuts it would cut each that follows. One that is cut while nothing
+ * is said on it has served until its last answer.
+ */
 const LASTING_MS = 60_000;
 const AWAY_MS = GATEWAY_LIMITS.awaySeconds * 1000;
 /** Of AWAY_MS: so much more, at random. */
@@ -86,7 +91,12 @@ export function whenDue(state: LinkState, nowMs: number): LinkState {
 }
 
 export function afterOpening(state: LinkState, nowMs: number): LinkState {
-  return { ...state, socket: "open", openedAtMs: nowMs };
+  return { ...state, socket: "open", openedAtMs: nowMs, answeredAtMs: nowMs };
+}
+
+/** A report or a heartbeat was answered over it. */
+export function afterAnswer(state: LinkState, nowMs: number): LinkState {
+  return { ...state, answeredAtMs: nowMs };
 }
 
 /** A report was accepted over it. */
@@ -101,7 +111,7 @@ export function afterLoss(
   nowMs: number,
   random: number,
 ): LinkState {
-  const isLasting = state.socket === "accepted" && nowMs - state.openedAtMs >= LASTING_MS;
+  const isLasting = state.socket === "accepted" && state.answeredAtMs - state.openedAtMs >= LASTING_MS;
   const before = isLasting ? 0 : state.failures;
   const failures = isLasting || isPlanned ? before : before + 1;
   const isGivenUp = !isPlanned && failures >= GATEWAY_LIMITS.failures;

@@ -5,6 +5,7 @@ import type { Log } from "../base/log.ts";
 import type { TransportChoice } from "../machine/transport.ts";
 import {
   afterAcceptance,
+  afterAnswer,
   afterDrop,
   afterLoss,
   afterOffer,
@@ -107,6 +108,7 @@ export class Link implements ReportLink {
     const isMine = () => this.#attempt === attempt;
     const listener = {
       asked: () => this.#asked(),
+      answered: () => void (isMine() && this.#to(afterAnswer(this.#state, this.#nowMs()))),
       accepted: (comeBackWithinMs: number) => {
         if (!isMine()) return;
         this.#to(afterAcceptance(this.#state, comeBackWithinMs));

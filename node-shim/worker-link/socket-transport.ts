@@ -23,6 +23,8 @@ export interface SocketEnd {
 export interface SocketListener {
   /** The Worker wants a report now. */
   asked: () => void;
+  /** What was sent has its answer. */
+  answered: () => void;
   /** It has accepted a report. After the loss of this socket the next one is opened within so many milliseconds. */
   accepted: (comeBackWithinMs: number) => void;
   /** Called once. */
@@ -177,6 +179,7 @@ export class GatewaySocket {
       const take = (frame: GatewayFrame) => {
         const answer = answerOf(frame);
         if (answer === undefined) return false;
+        this.#listener.answered();
         settle(answer);
         return true;
       };

@@ -105,7 +105,7 @@ export const shimSocketMutants = mutantsOf("a proxy on the way", [
   [
     "sockets that end soon are failures",
     STATE,
-    'state.socket === "accepted" && nowMs - state.openedAtMs >= LASTING_MS',
+    'state.socket === "accepted" && state.answeredAtMs - state.openedAtMs >= LASTING_MS',
     'state.socket === "accepted"',
     STATE_TEST,
     "for less than a minute",

@@ -2,6 +2,7 @@
 import { describe, expect, it, test } from "vitest";
 import {
   afterAcceptance,
+  afterAnswer,
   afterDrop,
   afterLoss,
   afterOffer,
@@ -27,6 +28,8 @@ const TRIED: LinkState = { ...NO_SOCKET, comeBackWithinMs: 0 };
 const opening: LinkState = { ...TRIED, socket: "opening" };
 const open = afterOpening(opening, NOW);
 const accepted = afterAcceptance(open, 30_000);
+/** Its last answer came so long after it was opened. */
+const servedFor = (ms: number) => afterAnswer(accepted, NOW + ms);
 
 describe("an offer → when to open a socket", () => {
   test.each<[situation: string, state: LinkState, withinMs: number, random: number, inMs: number]>([
@@ -101,8 +104,21 @@ describe("a loss → how many failed in a row, and when one may be opened again"
     ["refused, the third time → 10 to 15 minutes", failing(2), loss(), 0, [3, 600_000, 900_000]],
     ["and each time after that", failing(7), loss(), 0, [8, 600_000, 900_000]],
     ["open, no report accepted", failing(2, open), loss(), 9 * MINUTE, [3, 600_000, 900_000]],
-    ["accepted, for less than a minute", failing(2, accepted), loss(), MINUTE - 1, [3, 600_000, 900_000]],
-    ["accepted, for a minute → none has failed", failing(2, accepted), loss(), MINUTE, [0, 0, 0]],
+    [
+      "answered for less than a minute",
+      failing(2, servedFor(MINUTE - 1)),
+      loss(),
+      9 * MINUTE,
+      [3, 600_000, 900_000],
+    ],
+    ["answered for a minute → none has failed", failing(2, servedFor(MINUTE)), loss(), MINUTE, [0, 0, 0]],
+    [
+      "accepted, and cut before the next one was due, five minutes later",
+      failing(2, accepted),
+      loss(),
+      4 * MINUTE,
+      [3, 600_000, 900_000],
+    ],
     ["Retry-After → no sooner", failing(0), loss({ comeBackInMs: 30_000 }), 0, [1, 30_000, 30_000]],
     [
       "Retry-After beyond 10 minutes",
@@ -113,7 +129,7 @@ describe("a loss → how many failed in a row, and when one may be opened again"
     ],
     [
       "sent away after a day",
-      accepted,
+      servedFor(1440 * MINUTE),
       loss({ comeBackInMs: 600_000 }),
       1440 * MINUTE,
       [0, 600_000, 600_000],

@@ -39,6 +39,7 @@ function socketOnTest() {
     { name: "edge-1", keys: makeSessionKeys(), clock, deadlineMs: DEADLINE_MS },
     {
       asked: () => events.push("asked"),
+      answered: () => undefined,
       accepted: (ms) => events.push(`accepted ${ms}`),
       ended: (end) => {
         events.push("ended");

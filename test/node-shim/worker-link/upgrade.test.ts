@@ -98,7 +98,12 @@ describe("a proxy that opens the way", () => {
         clock: edge.clock,
       },
       "/v1/gateways/7/nodes/edge-1?t=1",
-      { asked: () => undefined, accepted: () => undefined, ended: () => undefined },
+      {
+        asked: () => undefined,
+        answered: () => undefined,
+        accepted: () => undefined,
+        ended: () => undefined,
+      },
       new AbortController().signal,
     );
     if (opened.ok) throw new Error("it was opened");
