@@ -118,14 +118,12 @@ function dollars(): string[][] {
 
 /** A column for what each machine adds, and one for what there is once, of each way by which machines report. */
 function counted(): string[][] {
-  const [first = [], ...others] = Object.entries(recordedCosts().counted).map(([name, of]) =>
-    countRows(name, of),
-  );
-  const [head = [], ...rows] = first.map((row, index) => [
-    ...row,
-    ...others.flatMap((other) => other[index]!.slice(1)),
-  ]);
-  return [["an hour", ...head.slice(1)], ...rows];
+  const tables = Object.entries(recordedCosts().counted).map(([name, of]) => {
+    const [[, ...head] = [], ...rows] = countRows(name, of);
+    return [["an hour", ...head.map((column) => `${name}: ${column}`)], ...rows];
+  });
+  const [first = [], ...others] = tables;
+  return first.map((row, index) => [...row, ...others.flatMap((other) => other[index]!.slice(1))]);
 }
 
 function traffic(): string[][] {
