@@ -1,4 +1,4 @@
-// bare-worker.ts in a workerd of its own, configured as ours is: the yardstick of heartbeats and enrolments.
+// bare-worker.ts in a workerd of its own, configured as ours is: the yardstick of heartbeats, over HTTP and over sockets, and of enrolments.
 // oxlint-disable-next-line typescript/triple-slash-reference -- an ambient declaration is no module to import
 /// <reference path="../../infra/local/workerd-package.d.ts" />
 import { randomBytes } from "node:crypto";
@@ -52,9 +52,13 @@ const worker :Workerd.Worker = (
   compatibilityDate = ${text(compatibilityDate())},
   bindings = [
     ${bindings.join("")}(name = "ROWS", durableObjectNamespace = "RowObject"),
+    (name = "GATEWAYS", durableObjectNamespace = "BareGatewayObject"),
     (name = "KUBE", service = "kube"),
   ],
-  durableObjectNamespaces = [(className = "RowObject", uniqueKey = "bare-row", enableSql = true)],
+  durableObjectNamespaces = [
+    (className = "RowObject", uniqueKey = "bare-row", enableSql = true),
+    (className = "BareGatewayObject", uniqueKey = "bare-gateway", enableSql = true),
+  ],
   durableObjectStorage = (localDisk = "objects"),
 );
 `;
