@@ -1,2 +1,0 @@
-import { socketSilence as c } from "./test/bench/silence.ts";
-console.log(c.name, await c.measure((m) => {}, 1));
