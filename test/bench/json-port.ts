@@ -23,6 +23,9 @@ export interface PortAnswer {
   text: string | ReadableStream<Uint8Array>;
 }
 
+/** Node closes idle connections after 5 s, perhaps as a request comes on one; an apiserver keeps them for minutes. */
+const KEPT_IDLE_MS = 300_000;
+
 /** Where `answer` fails, the connection is cut. */
 export async function openJsonPort(answer: (request: PortRequest) => Promise<PortAnswer>): Promise<JsonPort> {
   const server = createServer((incoming, outgoing) => {
@@ -37,6 +40,7 @@ export async function openJsonPort(answer: (request: PortRequest) => Promise<Por
       })
       .catch(() => outgoing.destroy());
   });
+  server.keepAliveTimeout = KEPT_IDLE_MS;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("no port");

@@ -127,7 +127,8 @@ export async function bundle(entry: string, outfile: string): Promise<void> {
   });
 }
 
-function residentBytes(pid: number): number {
+/** Of a process. */
+export function residentBytes(pid: number): number {
   const [, kiB] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kiB) * 1024;
 }

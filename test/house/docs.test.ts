@@ -167,6 +167,7 @@ describe("commands", () => {
     bench: "test/bench/*.ts",
     hostile: "test/hostile/*.ts",
     mutation: "test/mutation/*.ts",
+    soak: "test/soak/*.ts",
   };
   const helpOf = new Map(
     Object.entries(sourcesOf).map(([script, pattern]) => [

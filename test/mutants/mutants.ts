@@ -8,6 +8,7 @@ import { enrolmentMutants } from "./table/enrolment.ts";
 import { feedMutants } from "./table/feed.ts";
 import { freshnessMutants } from "./table/freshness.ts";
 import { gatewayMutants } from "./table/gateways.ts";
+import { lendingMutants } from "./table/lending.ts";
 import { limitMutants } from "./table/limits.ts";
 import { notificationMutants } from "./table/notifications.ts";
 import { packageMutants } from "./table/packages.ts";
@@ -29,6 +30,7 @@ export const mutants: readonly Mutant[] = [
   ...sessionMutants,
   ...feedMutants,
   ...gatewayMutants,
+  ...lendingMutants,
   ...notificationMutants,
   ...packageMutants,
   ...pageMutants,

@@ -3,6 +3,7 @@
 import type { Report } from "../../shared/protocol/report.ts";
 import type { WatchStanding } from "../cluster/watch-standing.ts";
 import type { Allowance } from "../storage/allowance.ts";
+import type { RequestsLeft } from "../storage/records.ts";
 import type { UnstoredSamples } from "../storage/samples.ts";
 import type { TickMemory } from "../tick/context.ts";
 import type { Incumbent } from "./changed-facts.ts";
@@ -18,6 +19,8 @@ export interface UpkeepMemory {
   lastReportMs?: number;
   standing?: WatchStanding;
   between?: Allowance;
+  /** To the apiserver, as the lease was lent. */
+  requests: RequestsLeft;
 }
 
 export interface Baton {

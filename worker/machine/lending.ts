@@ -246,7 +246,7 @@ export class Lending {
       },
       lease,
     );
-    upkeep.spendMeanwhile(returned.requests);
+    upkeep.spendMeanwhile(returned.requests, baton.upkeep.requests);
     requests.takeBack(baton.tickets, heardMs);
     const { incumbent } = baton;
     state.facts.incumbent =

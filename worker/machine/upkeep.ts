@@ -13,7 +13,7 @@ import { withDeadline } from "../kube/deadline.ts";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { type Allowance, allowanceAt } from "../storage/allowance.ts";
-import type { Enrolment } from "../storage/records.ts";
+import type { Enrolment, RequestsLeft } from "../storage/records.ts";
 import type { TickInput, TickMemory, TickOutcome } from "../tick/context.ts";
 import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/request-budget.ts";
@@ -145,6 +145,7 @@ export class Upkeep {
     return {
       tick,
       latestMs: this.#latestMs,
+      requests: this.#requests.left,
       ...(this.#latest && { latest: withoutFacts(this.#latest) }),
       ...(this.#lastReportMs !== undefined && { lastReportMs: this.#lastReportMs }),
       ...(this.#standing && { standing: this.#standing }),
@@ -181,9 +182,9 @@ export class Upkeep {
     return lease && { memory: this.#memory, lease, standing: this.#standing };
   }
 
-  /** Renewals that a gateway has made. */
-  spendMeanwhile(renewals: number): void {
-    this.#requests.spendMeanwhile(renewals);
+  /** Renewals that a gateway has made since so much was left. */
+  spendMeanwhile(renewals: number, before: RequestsLeft): void {
+    this.#requests.spendMeanwhile(renewals, before);
   }
 
   /** For whoever looks: what an eviction would lose. */

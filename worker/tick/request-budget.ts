@@ -103,10 +103,20 @@ export class RequestBudget {
     this.#left = { ...left, renewals: bounded(renewals), others: bounded(others) };
   }
 
-  /** Counts renewals that somebody else has made since this budget was looked at last. */
-  spendMeanwhile(renewals: number): void {
-    const left = this.#left ?? requestsAt(undefined, this.aMinute, this.#nowMs());
-    this.#left = { ...left, renewals: Math.max(-this.aMinute, left.renewals - renewals) };
+  /** What is left now: for whoever renews meanwhile. */
+  get left(): RequestsLeft {
+    return this.#now();
+  }
+
+  /** Counts renewals that somebody else has made since so much was left: what comes back counts from then on. */
+  spendMeanwhile(renewals: number, before: RequestsLeft): void {
+    const spent = requestsAt(
+      { ...before, renewals: before.renewals - renewals },
+      this.aMinute,
+      this.#nowMs(),
+    );
+    const known = this.#left && this.#left.atMs > before.atMs ? this.#now() : spent;
+    this.#left = { ...known, renewals: Math.max(-this.aMinute, spent.renewals) };
   }
 
   /** May so many requests of this kind be made now? */

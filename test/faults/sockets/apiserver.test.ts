@@ -6,7 +6,7 @@ import type { Fault, Wrong } from "../../worker/support/fault.ts";
 import { setFault, writesAbout } from "../../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
 import { lentMachines, type MachineOnSocket, type PutClock, putsOf, standingClock } from "./members.ts";
-import { BEAT_MS, LEASE_MS, slug } from "./on-socket.ts";
+import { BEAT_MS, callsAbout, LEASE_MS, slug } from "./on-socket.ts";
 
 const PUT = "^PUT /apis/coordination";
 const refused = (code: number, reason: string, more: object = {}): Wrong => ({
@@ -25,12 +25,13 @@ const setFaults = (machines: readonly MachineOnSocket[], fault: Fault | "") =>
 const askedOf = async (machines: readonly MachineOnSocket[]) =>
   (await Promise.all(machines.map((machine) => machine.asked()))).flat();
 
-/** How often machines' objects are asked for something from now on, as the platform counts it. */
-function countWakes(): () => number {
-  const calls = (["reportBySocket", "socketEnded", "noteReplacedBeat", "alarm"] as const).map((call) =>
+/** How often these machines' objects are asked for something from now on, as the platform counts it. */
+function countWakes(machines: readonly MachineOnSocket[]): () => number {
+  const names = machines.map(({ name }) => name);
+  const spies = (["reportBySocket", "socketEnded", "noteReplacedBeat", "alarm"] as const).map((call) =>
     vi.spyOn(NodeObject.prototype, call),
   );
-  return () => calls.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+  return () => spies.reduce((sum, spy) => sum + callsAbout(spy, names), 0);
 }
 
 /** All send a heartbeat at the same moment. */
@@ -74,7 +75,7 @@ it("many PUTs fail at once → all are answered, one probe at a time, no object 
   const clock = standingClock();
   const names = Array.from({ length: 50 }, (_, at) => `at-once-${at}`);
   const machines = await lentMachines(names, clock);
-  const woken = countWakes();
+  const woken = countWakes(machines);
   await setFaults(machines, refused(500, "InternalError"));
   clock.shift(BEAT_MS);
   for (const frame of await beatAtOnce(machines)) expect(frame).toMatchObject({ type: "answer", n: 1 });
@@ -109,7 +110,7 @@ describe("PUTs that fail for a while", () => {
     const clock = standingClock();
     const names = [1, 2, 3].map((at) => slug("while", situation, String(at)));
     const machines = await lentSince(names, clock);
-    const woken = countWakes();
+    const woken = countWakes(machines);
     await setFaults(machines, { ...wrong, of: PUT });
     for (let rounds = 0; rounds < 2; rounds++)
       expect(await beatInTurn(machines, clock), situation).toEqual(all(machines, "answer"));

@@ -17,12 +17,14 @@ import {
 } from "../../worker/support/machine.ts";
 import { type OpenSocket, SocketMachine } from "../../worker/support/socket-machine.ts";
 
-/** A Node's name, of what happens to it. */
+/** A Node's name, of what happens to it: no longer than a label's value may be, with what is added to it. */
 export const slug = (...words: string[]): string =>
   words
     .join("-")
     .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "-");
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, 55)
+    .replace(/-$/, "");
 
 /** Between two beats: as late as a machine is with its next report, and a little more. */
 export const BEAT_MS = 9800;
@@ -33,6 +35,14 @@ export const GET_LEASE = /^GET \/apis\/coordination/;
 
 export const gatewayOf = (number: number) => env.GATEWAYS.getByName(String(number));
 export const objectOf = (name: string) => env.NODES.getByName(name);
+
+/** The calls that a spy on the machine object's prototype saw of these machines: earlier tests' machines live on. */
+export function callsAbout(spy: { mock: { contexts: unknown[] } }, names: readonly string[]): number {
+  const ids = new Set(names.map((name) => objectOf(name).id.toString()));
+  // `ctx` is protected, and a spy's context is the object all the same.
+  const idOf = (object: unknown) => (object as { ctx: DurableObjectState }).ctx.id.toString();
+  return spy.mock.contexts.filter((object) => ids.has(idOf(object))).length;
+}
 
 /** Call it before each test: time stands still but for `pass`. */
 export const stopClock = (): void => void vi.useFakeTimers({ toFake: ["Date"] });

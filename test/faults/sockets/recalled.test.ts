@@ -4,16 +4,26 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { leave, rotate } from "../../../node-shim/worker-link/requests.ts";
 import { ORIGIN } from "../../worker/support/constants.ts";
-import { enrolled, operator, transport } from "../../worker/support/machine.ts";
+import {
+  enrolled,
+  enrolling,
+  facts,
+  mintToken,
+  operator,
+  requestsAbout,
+  transport,
+} from "../../worker/support/machine.ts";
 import { SocketMachine } from "../../worker/support/socket-machine.ts";
 import {
   BEAT_MS,
   evictNode,
   halfOpen,
+  lentBy,
   nextBeat,
   type OnSocket,
   onSocket,
   pass,
+  PUT_LEASE,
   renewedBy,
   slug,
   startClock,
@@ -30,12 +40,11 @@ const leaves = async ({ enrolled: machine }: OnSocket) =>
   expect(await leave(transport, { ...machine, origin: ORIGIN })).toMatchObject({ ok: true });
 
 /** Its next key takes over with its first report. */
-async function rotates({ enrolled: machine }: OnSocket): Promise<void> {
+async function rotates({ enrolled: machine }: OnSocket): Promise<SocketMachine> {
   const key = await makeMachineKey();
   const rotated = await rotate(transport, { ...machine, origin: ORIGIN }, key);
   if (!rotated.ok) throw new Error(JSON.stringify(rotated));
-  const next = new SocketMachine({ ...machine, key, kid: rotated.value.kid, ticket: "" });
-  expect(await next.http()).toMatchObject(REGISTERED);
+  return new SocketMachine({ ...machine, key, kid: rotated.value.kid, ticket: "" }, "start-2");
 }
 
 /** Another machine has the name from now on. */
@@ -58,7 +67,31 @@ const ENDINGS: [situation: string, end: (of: OnSocket) => Promise<unknown>, told
     [{ type: "left" }],
   ],
   ["it leaves", leaves, [{ type: "left" }]],
-  ["it gives itself another key, which reports by HTTP", rotates, []],
+  [
+    "it gives itself another key, which reports by HTTP",
+    async (of) => expect(await (await rotates(of)).http()).toMatchObject(REGISTERED),
+    [],
+  ],
+  [
+    "its next key reports by HTTP, and has to wait: the apiserver is not asked",
+    async (of) => {
+      const changed = facts(of.name, { versions: { kernel: "6.2.0", osImage: "Test Linux" } });
+      const next = await rotates(of);
+      expect(await next.http({ facts: changed })).toMatchObject({ answer: { phase: "registering" } });
+    },
+    [],
+  ],
+  [
+    "an operator approves another machine, which has not reported",
+    async ({ name }) => {
+      const key = await makeMachineKey();
+      const asked = await enrolling(name, { joinToken: await mintToken({ names: name }), key });
+      expect(asked).toMatchObject({ reason: "name-pinned" });
+      const approval = { thumbprint: key.thumbprint };
+      expect((await operator("POST", `/v1/nodes/${name}/approve`, approval)).status).toBe(204);
+    },
+    [],
+  ],
   ["another machine rejoins with its name", isSucceeded, []],
   [
     "it leaves, and a machine joins with the same name",
@@ -77,7 +110,7 @@ describe.each([
   it.each(ENDINGS)(
     "%s → no beat and no report of the socket renews any more",
     async (situation, end, told) => {
-      const known = await onSocket(slug("ended", situation, state));
+      const known = await onSocket(slug("ended", state, situation));
       const { name, gateway, socket } = known;
       expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
       const late = await halfOpen(gateway, name);
@@ -94,6 +127,28 @@ describe.each([
       expect(renewed).toBe(0);
       const statuses = socket.frames.flatMap((frame) => (frame.type === "report-answer" ? frame.status : []));
       expect(statuses.slice(1).every((status) => status >= 400)).toBe(true);
+    },
+  );
+});
+
+describe("HTTP beside a socket", () => {
+  it.each([
+    ["awake", false],
+    ["evicted", true],
+  ])(
+    "a report, the object %s → it has the lease back, and renews it over the last version",
+    async (state, isEvicted) => {
+      const { name, machine, socket } = await onSocket(slug("beside-a-socket", state));
+      expect(await nextBeat(socket)).toMatchObject(ANSWER);
+      if (isEvicted) await evictNode(name);
+      await requestsAbout(name);
+      pass(BEAT_MS);
+      expect(await machine.http()).toMatchObject(REGISTERED);
+      expect(await requestsAbout(name)).toEqual([expect.stringMatching(PUT_LEASE)]);
+      expect(await renewedBy(name, () => nextBeat(socket))).toBe(0);
+      expect(socket.frames.at(-1)).toEqual({ type: "again", reason: "over" });
+      await lentBy(socket);
+      expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
     },
   );
 });

@@ -190,6 +190,31 @@ describe("a budget", () => {
     expect(takes(budget, "lease", 100)).toBe(8);
   });
 
+  it.each<[string, made: number, afterMs: number, left: number]>([
+    ["as many as come back", 60, 5 * MINUTE_MS, 8],
+    ["fewer", 30, 5 * MINUTE_MS, 8],
+    ["more", 66, 5 * MINUTE_MS, 2],
+    ["some at once", 5, 0, 3],
+    ["all at once", 8, 0, 0],
+    ["more than there are", 10, 0, -2],
+    ["many more: a minute's worth is missing", 100, 0, -20],
+  ])(
+    "of which a gateway makes renewals, %s → evicted meanwhile or not, so many are left",
+    (_, made, afterMs, left) => {
+      for (const isEvicted of [false, true]) {
+        const { clock, start } = budgeted();
+        const lending = start();
+        const before = lending.left;
+        clock.nowMs += afterMs;
+        const budget = isEvicted ? start() : lending;
+        // Whoever looks at it meanwhile changes nothing.
+        if (!isEvicted) budget.allows("event");
+        budget.spendMeanwhile(made, before);
+        expect(budget.left).toMatchObject({ renewals: left, others: 12 });
+      }
+    },
+  );
+
   it("may be overdrawn by a removal while a minute has room for it, and not again", () => {
     const budget = budgeted().start();
     takes(budget, "node", 12);

@@ -1,0 +1,182 @@
+// A machine's object that is evicted while its lease is lent: its memory comes back with the order, and it goes on as if it
+// had not slept.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Event, Node } from "../../../shared/kubernetes/types.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import type { NodeObject } from "../../../worker/machine/node-object.ts";
+import { HEALTHY, kube, requestsAbout, writesAbout } from "../../worker/support/machine.ts";
+import type { OpenSocket } from "../../worker/support/socket-machine.ts";
+import {
+  BEAT_MS,
+  evictNode,
+  expectInTime,
+  GET_LEASE,
+  historyOf,
+  lentBy,
+  nextBeat,
+  nodeOf,
+  objectOf,
+  type OnSocket,
+  onSocket,
+  pass,
+  ringNode,
+  startClock,
+  stopClock,
+} from "./on-socket.ts";
+
+const MINUTE_MS = 60_000;
+const OVER = { type: "again", reason: "over" };
+const LOW: Vitals = { signals: { ...HEALTHY.signals, "memory.available": [2 ** 20, 8 * 2 ** 30] } };
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const statusesOf = ({ frames }: OpenSocket) =>
+  frames.flatMap((frame) => (frame.type === "report-answer" ? frame.status : []));
+
+/** When the status was written, in milliseconds since 1970. */
+async function statusTimes(name: string): Promise<number[]> {
+  const writes = (await writesAbout(name)).filter(({ request }) => request.endsWith("/status"));
+  return writes.map(({ object }) => {
+    const { conditions = [] } = (object as Node).status ?? {};
+    return Date.parse(conditions.find(({ type }) => type === "Ready")?.lastHeartbeatTime ?? "");
+  });
+}
+
+const conditionOf = ({ status }: Node, wanted: string) =>
+  status?.conditions?.find(({ type }) => type === wanted);
+
+async function eventsOf(name: string): Promise<string[]> {
+  const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
+  const { items } = await kube<{ items: Event[] }>("GET", path);
+  return items.map(({ reason, count = 1 }) => `${reason} ${count}`).toSorted();
+}
+
+/** The machine's object, which has asked nothing yet, may ask so much in a minute. */
+const mayAsk = (name: string, requests: unknown) =>
+  runInDurableObject(objectOf(name), (instance: NodeObject) => {
+    Object.assign(Reflect.get(instance, "env") as object, { MACHINE_REQUESTS: requests });
+  });
+
+/** Beats for so long, and a report where one is asked for, after which `then` is done; says how many there were. */
+async function goOn({ socket }: OnSocket, forMs: number, then: () => Promise<unknown>): Promise<number> {
+  let reports = 0;
+  for (const untilMs = Date.now() + forMs; Date.now() < untilMs;) {
+    const frame = await nextBeat(socket);
+    if (frame !== "closed" && frame.type === "answer") continue;
+    expect(frame).toEqual(OVER);
+    await lentBy(socket);
+    await then();
+    reports++;
+  }
+  return reports;
+}
+
+describe("a machine's object that is evicted after each report", () => {
+  it("for half an hour → no challenge, no lease is read, a status each five minutes, and no event twice", async () => {
+    const machine = await onSocket("asleep-for-long");
+    const { name, socket } = machine;
+    const [before, events] = [await nodeOf(name), await eventsOf(name)];
+    await requestsAbout(name);
+    // Beats do not wake it: what does not run cannot be evicted.
+    await evictNode(name);
+    const reports = await goOn(machine, 30 * MINUTE_MS, () => evictNode(name));
+    // One where the status is due, and one at most in the five minutes after the first status, which is spread.
+    expect(reports).toBeGreaterThanOrEqual(5);
+    expect(reports).toBeLessThanOrEqual(7);
+    expect(new Set(statusesOf(socket))).toEqual(new Set([200]));
+    const requests = await requestsAbout(name);
+    expect(requests.filter((request) => GET_LEASE.test(request))).toEqual([]);
+    expect(requests.filter((request) => request.startsWith("POST"))).toEqual([]);
+    const times = await statusTimes(name);
+    for (const [index, atMs] of times.slice(2).entries()) {
+      const sinceMs = atMs - (times[index + 1] ?? 0);
+      expect(sinceMs).toBeGreaterThanOrEqual(5 * MINUTE_MS);
+      expect(sinceMs).toBeLessThanOrEqual(5 * MINUTE_MS + BEAT_MS);
+    }
+    expect(await eventsOf(name)).toEqual(events);
+    expect((await nodeOf(name)).metadata?.uid).toBe(before.metadata?.uid);
+    await expectInTime(name);
+  });
+
+  it("→ it asks the apiserver for the same as one that is awake", async () => {
+    // When the first status is due is spread at random.
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const asked: string[][] = [];
+    for (const isEvicted of [false, true]) {
+      const machine = await onSocket(`asleep-${isEvicted}`);
+      await requestsAbout(machine.name);
+      await goOn(machine, 11 * MINUTE_MS, async () => {
+        if (isEvicted) await evictNode(machine.name);
+      });
+      const requests = await requestsAbout(machine.name);
+      asked.push(requests.map((request) => request.replace(machine.name, "")).toSorted());
+    }
+    expect(asked[1]).toEqual(asked[0]);
+  });
+
+  it("and whose machine comes under pressure, and out of it → each is one event and one line of history", async () => {
+    const { name, socket } = await onSocket("asleep-under-pressure");
+    const events = await eventsOf(name);
+    await evictNode(name);
+    expect(await nextBeat(socket, { vitals: LOW })).toEqual({ type: "again", reason: "not quiet" });
+    await socket.report({ vitals: LOW });
+    expect(conditionOf(await nodeOf(name), "MemoryPressure")?.status).toBe("True");
+    // While it lasts nothing is lent, and for the time that it is held on for after.
+    for (let reports = 0; reports < 3; reports++) {
+      await evictNode(name);
+      pass(BEAT_MS);
+      expect(await socket.report({ vitals: LOW })).not.toHaveProperty("session");
+    }
+    pass(5 * MINUTE_MS);
+    await socket.report();
+    for (let reports = 0; conditionOf(await nodeOf(name), "MemoryPressure")?.status === "True"; reports++) {
+      expect(reports).toBeLessThan(40);
+      pass(BEAT_MS);
+      await socket.report();
+    }
+    await ringNode(name);
+    pass(BEAT_MS);
+    await lentBy(socket);
+    expect((await eventsOf(name)).filter((event) => !events.includes(event))).toEqual([
+      "EvictionThresholdMet 1",
+      "NodeHasInsufficientMemory 1",
+      // The first is of the start.
+      "NodeHasSufficientMemory 2",
+    ]);
+    const flips = (await historyOf(name, "condition")).filter((text) => text.includes("→"));
+    expect(flips).toEqual([
+      expect.stringMatching(/^MemoryPressure: True → False/),
+      expect.stringMatching(/^MemoryPressure: False → True/),
+    ]);
+  });
+
+  it("and whose socket then closes → its reports by HTTP are renewed, by what a machine may ask in a minute", async () => {
+    const { name, machine, socket } = await onSocket("asleep-then-http");
+    for (let renewals = 0; renewals < 20; renewals++) {
+      const frame = await nextBeat(socket);
+      if (frame !== "closed" && frame.type === "answer") continue;
+      await lentBy(socket);
+      renewals = 0;
+    }
+    await evictNode(name);
+    // As a deployment has it; these tests allow for more.
+    const { MACHINE_REQUESTS: before } = env;
+    await mayAsk(name, 20);
+    try {
+      socket.close();
+      for (let reports = 0; reports < 6; reports++) {
+        pass(BEAT_MS);
+        await machine.http();
+      }
+    } finally {
+      await mayAsk(name, before);
+    }
+    await expectInTime(name);
+  });
+});

@@ -1,0 +1,62 @@
+// The cluster token that a gateway has is refused: it goes on with the next one of the chain, within the same heartbeat.
+import { env } from "cloudflare:workers";
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { clusterObject } from "../../../worker/env.ts";
+import { kube, setFault } from "../../worker/support/machine.ts";
+import { crash, lentMachine, live, putsOf, standingClock } from "./members.ts";
+import { BEAT_MS, PUT_LEASE } from "./on-socket.ts";
+
+const before = env.KUBE_TOKEN;
+const [NAMESPACE, ACCOUNT] = ["rollcall-system", "rollcall"];
+
+/** The account that docs/deploy.md has operators make, and a token of it. */
+async function accountToken(): Promise<string> {
+  const make = (path: string, object: { metadata: { name: string } } & Record<string, unknown>) =>
+    kube("POST", path, object);
+  const ofNamespace = `/api/v1/namespaces/${NAMESPACE}`;
+  const metadata = { name: ACCOUNT };
+  await make("/api/v1/namespaces", { metadata: { name: NAMESPACE } });
+  await make(`${ofNamespace}/serviceaccounts`, { metadata });
+  await make(`${ofNamespace}/secrets`, { metadata });
+  await make("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+    metadata,
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+    subjects: [{ kind: "ServiceAccount", name: ACCOUNT, namespace: NAMESPACE }],
+  });
+  const boundObjectRef = { apiVersion: "v1", kind: "Secret", name: ACCOUNT };
+  const issued = await kube<{ status: { token: string } }>(
+    "POST",
+    `${ofNamespace}/serviceaccounts/${ACCOUNT}/token`,
+    { spec: { boundObjectRef, expirationSeconds: 3600 } },
+  );
+  return issued.status.token;
+}
+
+/** With this secret from now on. */
+async function deploy(token: string): Promise<void> {
+  Object.assign(env, { KUBE_TOKEN: token });
+  await crash(clusterObject(env));
+}
+
+beforeAll(async () => deploy(await accountToken()));
+afterAll(() => deploy(before));
+afterEach(() => void vi.restoreAllMocks());
+
+it("once → another token is asked for, and the lease renewed by the same heartbeat; then by that token", async () => {
+  const clock = standingClock();
+  const machine = await lentMachine("token-refused", clock);
+  // A gateway asks for a token as it begins, and once a minute at most.
+  await live([machine], clock, 80_000);
+  await machine.asked();
+  const renewals = (await machine.renewals()).length;
+  const refused = { kind: "status", code: 401, reason: "Unauthorized" } as const;
+  await setFault(machine.name, { ...refused, of: PUT_LEASE, times: 1 });
+  clock.shift(BEAT_MS);
+  expect(await machine.beat()).toMatchObject({ type: "answer" });
+  expect(await machine.asked()).toEqual(putsOf(machine.name, 2));
+  expect((await machine.renewals()).length).toBe(renewals + 1);
+  clock.shift(BEAT_MS);
+  expect(await machine.beat()).toMatchObject({ type: "answer" });
+  expect(await machine.asked()).toEqual(putsOf(machine.name, 1));
+  expect(await clusterObject(env).tokenStatus()).toMatchObject({ source: "renewed" });
+});

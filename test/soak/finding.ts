@@ -1,0 +1,28 @@
+// A limit and what came of it, in words: kept, broken, or not judged. Pure.
+
+export interface Finding {
+  text: string;
+  /** null: it cannot be told. */
+  isKept: boolean | null;
+  /** What to look at where it is not kept. */
+  faults?: readonly string[];
+}
+
+const SHOWN = 20;
+
+export const areKept = (findings: readonly Finding[]): boolean =>
+  findings.every(({ isKept }) => isKept !== false);
+
+/** A line for each; the last one is the verdict. */
+export function findingsText(findings: readonly Finding[]): string {
+  const broken = findings.filter(({ isKept }) => isKept === false).length;
+  const judged = findings.filter(({ isKept }) => isKept !== null).length;
+  const verdict = broken > 0 ? `${broken} of ${judged} limits BROKEN` : `clean: ${judged} limits kept`;
+  return [...findings.flatMap(lines), verdict, ""].join("\n");
+}
+
+function lines({ text, isKept, faults = [] }: Finding): string[] {
+  const word = isKept === null ? "not judged" : isKept ? "kept" : "BROKEN";
+  const more = faults.length > SHOWN ? [`  … and ${faults.length - SHOWN} more`] : [];
+  return [`${word}: ${text}`, ...faults.slice(0, SHOWN).map((fault) => `  ${fault}`), ...more];
+}

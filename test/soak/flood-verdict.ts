@@ -1,0 +1,47 @@
+// What came of floods, held against what is promised: a line for each, the last one is the verdict. Pure.
+import type { Finding } from "./finding.ts";
+import type { LeaseSummary } from "./lease-watch.ts";
+import type { Minute } from "./minutes.ts";
+
+/** Of one way to flood, or of none. */
+export interface Flooded {
+  kind: string;
+  /** By the one that floods: frames, reconnects or upgrades. */
+  sent: number;
+  /** How often it got each answer. */
+  answers: Record<string, number>;
+  neighbours: Minute;
+  /** Their sockets. */
+  lost: string[];
+}
+
+export interface FloodObserved {
+  /** The first one is the calm before. */
+  floods: readonly Flooded[];
+  leases: LeaseSummary;
+}
+
+/** Of the neighbours' answers, 99 of 100. */
+export const MOST_P99_MS = 1000;
+
+export function floodFindings({ floods, leases }: FloodObserved): Finding[] {
+  return [
+    ...floods.map(floodFinding),
+    {
+      text: `leases of neighbours late by more than a beat: ${leases.late.length}`,
+      isKept: leases.late.length === 0,
+      faults: leases.late.map(({ name, gapMs }) => `${name}: ${Math.round(gapMs)} ms`),
+    },
+  ];
+}
+
+function floodFinding({ kind, sent, answers, neighbours, lost }: Flooded): Finding {
+  const { p50Ms, p99Ms, longestMs, cpu } = neighbours;
+  const got = Object.entries(answers).map(([answer, count]) => `${answer} × ${count}`);
+  const did = sent === 0 ? "" : `, ${sent} sent (${got.join(", ") || "no answer"})`;
+  return {
+    text: `${kind}${did}: neighbours' answers median ${p50Ms} ms, p99 ${p99Ms} ms, longest ${longestMs} ms of ${neighbours.answers}; sockets lost ${lost.length}; workerd ${Math.round(cpu.worker)} % of a core`,
+    isKept: p99Ms <= MOST_P99_MS && lost.length === 0,
+    faults: lost,
+  };
+}

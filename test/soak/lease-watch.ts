@@ -1,0 +1,65 @@
+// How late leases were renewed: the longest time between two renewals of one, and which were late. Pure.
+
+/** A machine sends a heartbeat so often, and a lease may be late by one. */
+export const BEAT_MS = 10_000;
+export const LATE_MS = 2 * BEAT_MS;
+
+export interface LateLease {
+  name: string;
+  /** From one renewal to the next. */
+  gapMs: number;
+  /** When that began, in milliseconds since 1970. */
+  sinceMs: number;
+}
+
+export interface LeaseSummary {
+  leases: number;
+  renewals: number;
+  longestMs: number;
+  late: LateLease[];
+}
+
+export class LeaseWatch {
+  readonly #renewedMs = new Map<string, number>();
+  #beganMs = Infinity;
+  #renewals = 0;
+  #longestMs = 0;
+  #late: LateLease[] = [];
+
+  renewed(name: string, atMs: number): void {
+    this.#look(name, atMs);
+    this.#renewedMs.set(name, atMs);
+    this.#renewals++;
+  }
+
+  /** What was before does not count. */
+  begin(nowMs: number): void {
+    this.#beganMs = nowMs;
+    this.#renewals = 0;
+  }
+
+  /** With those that were not renewed again. */
+  end(nowMs: number): LeaseSummary {
+    for (const name of this.#renewedMs.keys()) this.#look(name, nowMs);
+    this.#beganMs = Infinity;
+    return {
+      leases: this.#renewedMs.size,
+      renewals: this.#renewals,
+      longestMs: this.#longestMs,
+      late: this.#late,
+    };
+  }
+
+  /** Since it began. */
+  get lateCount(): number {
+    return this.#late.length;
+  }
+
+  #look(name: string, atMs: number): void {
+    const sinceMs = this.#renewedMs.get(name);
+    if (sinceMs === undefined || atMs < this.#beganMs) return;
+    const gapMs = atMs - sinceMs;
+    this.#longestMs = Math.max(this.#longestMs, gapMs);
+    if (gapMs > LATE_MS) this.#late.push({ name, gapMs, sinceMs });
+  }
+}

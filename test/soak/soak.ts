@@ -1,0 +1,207 @@
+// A soak: many machines over sockets for a long time, against an apiserver that is made up. Real: workerd, the Worker, the
+// shim's reporter and sockets, TCP. Simulated: the machines' facts, that a process holds thousands of them, the apiserver.
+import { setTimeout as wait } from "node:timers/promises";
+import { type MachinesReport, type SoakFleet, startFleet } from "./fleet.ts";
+import { LeaseWatch } from "./lease-watch.ts";
+import { startMadeUpApiserver } from "./made-up-apiserver.ts";
+import { minuteOf, minuteText, type Usage } from "./minutes.ts";
+import { type SoakWorker, startSoakWorker } from "./soak-worker.ts";
+import type { MemorySample, Return, SoakObserved } from "./verdict.ts";
+
+export interface SoakPlan {
+  machines: number;
+  minutes: number;
+  /** At half time workerd is killed and started again. */
+  reconnect: boolean;
+}
+
+/** Where the words go. */
+export interface SoakOutput {
+  /** A line that stays. */
+  say: (line: string) => void;
+  /** One that is written over. */
+  show: (text: string) => void;
+}
+
+/** What the apiserver takes for an answer. */
+export const ANSWERS_AFTER_MS = 50;
+/** One process would be busy with ten thousand machines. */
+const MACHINES_OF_PROCESS = 5000;
+const TICK_MS = 1000;
+/** After all have a socket: until their first orders are out. */
+const SETTLE_MS = 20_000;
+const MINUTE_MS = 60_000;
+
+export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSignal): Promise<SoakObserved> {
+  const leases = new LeaseWatch();
+  const stops: (() => unknown)[] = [];
+  try {
+    const kube = await startMadeUpApiserver(ANSWERS_AFTER_MS, (name, atMs) => leases.renewed(name, atMs));
+    stops.push(kube.stop);
+    const worker = await startSoakWorker(kube, plan.machines);
+    stops.push(worker.stop);
+    const failed = new AbortController();
+    const fleet = startFleet(wishesOf(plan.machines, worker), (why) => failed.abort(new Error(why)));
+    stops.push(fleet.stop);
+    const signal = AbortSignal.any([stop, failed.signal]);
+    return await new Soak({ plan, output, signal, leases, worker, fleet }).run();
+  } finally {
+    for (const end of stops.toReversed()) await end();
+  }
+}
+
+function wishesOf(machines: number, { url, joinToken }: SoakWorker) {
+  const processes = Math.ceil(machines / MACHINES_OF_PROCESS);
+  const share = Math.ceil(machines / processes);
+  return Array.from({ length: processes }, (_, at) => ({
+    url,
+    joinToken,
+    from: at * share + 1,
+    to: Math.min(machines, (at + 1) * share),
+  }));
+}
+
+interface SoakParts {
+  plan: SoakPlan;
+  output: SoakOutput;
+  signal: AbortSignal;
+  leases: LeaseWatch;
+  worker: SoakWorker;
+  fleet: SoakFleet;
+}
+
+class Soak {
+  readonly #in: SoakParts;
+  readonly #memory: MemorySample[][] = [];
+  readonly #lost: string[] = [];
+  readonly #steady = { answers: 0, seconds: 0, workerCpuSeconds: 0 };
+  #returned: Return | null = null;
+  #minute = 0;
+  #late = 0;
+
+  constructor(parts: SoakParts) {
+    this.#in = parts;
+  }
+
+  async run(): Promise<SoakObserved> {
+    const { plan, output, leases, signal } = this.#in;
+    const { machines, minutes, reconnect } = plan;
+    const beganMs = performance.now();
+    await untilAllOnSockets(this.#in, machines);
+    output.say(`${machines} machines on sockets after ${elapsed(beganMs)} s`);
+    await wait(SETTLE_MS, undefined, { signal });
+    this.#in.fleet.take();
+    leases.begin(Date.now());
+    const half = reconnect ? minutes / 2 : minutes;
+    await this.#watch(half * MINUTE_MS);
+    if (reconnect) {
+      await this.#reconnect();
+      await this.#watch((minutes - half) * MINUTE_MS);
+    }
+    return {
+      machines,
+      minutes,
+      leases: leases.end(Date.now()),
+      lostSockets: this.#lost,
+      memory: this.#memory,
+      returned: this.#returned,
+      steady: this.#steady,
+    };
+  }
+
+  /** Steady: no process starts. */
+  async #watch(forMs: number): Promise<void> {
+    const memory: MemorySample[] = [];
+    this.#memory.push(memory);
+    const beganMs = performance.now();
+    while (performance.now() - beganMs < forMs) {
+      const leftMs = forMs - (performance.now() - beganMs);
+      const reports = await this.#oneMinute(Math.min(MINUTE_MS, leftMs), () => {
+        memory.push({ ageMs: performance.now() - beganMs, residentBytes: this.#in.worker.residentBytes() });
+      });
+      this.#lost.push(...reports.flatMap(({ ends }) => ends));
+    }
+  }
+
+  /** Says what it was like. */
+  async #oneMinute(forMs: number, tick: () => void): Promise<MachinesReport[]> {
+    const { output, fleet, leases, worker, signal } = this.#in;
+    const [beganMs, before] = [performance.now(), this.#usage()];
+    const reports: MachinesReport[] = [];
+    for (let leftMs = forMs; leftMs > 0; leftMs = forMs - (performance.now() - beganMs)) {
+      await wait(Math.min(TICK_MS, leftMs), undefined, { signal });
+      const report = fleet.take();
+      reports.push(report);
+      tick();
+      const { onSocket, answersMs } = report;
+      output.show(`minute ${this.#minute + 1}: ${onSocket} on sockets, ${answersMs.length} answers a second`);
+    }
+    const seconds = (performance.now() - beganMs) / 1000;
+    const now = this.#usage();
+    const used = {
+      worker: now.worker - before.worker,
+      machines: now.machines - before.machines,
+      apiserver: now.apiserver - before.apiserver,
+    };
+    const residentBytes = worker.residentBytes();
+    const late = leases.lateCount - this.#late;
+    this.#late = leases.lateCount;
+    const minute = minuteOf({ reports, late, seconds, used, residentBytes });
+    output.say(minuteText(++this.#minute, minute));
+    this.#steady.answers += minute.answers;
+    this.#steady.seconds += seconds;
+    this.#steady.workerCpuSeconds += used.worker;
+    return reports;
+  }
+
+  #usage(): Usage {
+    const { user, system } = process.cpuUsage();
+    const { worker, fleet } = this.#in;
+    return {
+      worker: worker.cpuSeconds(),
+      machines: fleet.cpuSeconds(),
+      apiserver: (user + system) / 1e6,
+    };
+  }
+
+  async #reconnect(): Promise<void> {
+    const { plan, output, worker, fleet, signal } = this.#in;
+    const { machines } = plan;
+    const killedMs = Date.now();
+    await worker.killAndStart();
+    const backMs = Date.now();
+    output.say(`workerd was killed, and is back after ${((backMs - killedMs) / 1000).toFixed(1)} s`);
+    const openedMs: number[] = [];
+    const [endMs, failures] = [backMs + RETURN_WITHIN_MS, new Map<string, number>()];
+    while (Date.now() < endMs && openedMs.length < machines) {
+      await wait(TICK_MS, undefined, { signal });
+      const report = fleet.take();
+      openedMs.push(...report.openedMs.filter((atMs) => atMs >= killedMs));
+      for (const text of report.failures) {
+        const why = text.replace(/^[^:]+: /, "");
+        failures.set(why, (failures.get(why) ?? 0) + 1);
+      }
+      output.show(`${openedMs.length} of ${machines} on sockets again`);
+    }
+    for (const [why, count] of failures)
+      output.say(`meanwhile reports were not taken: ${count} times ${why}`);
+    this.#returned = { machines, afterMs: openedMs.map((atMs) => atMs - backMs) };
+  }
+}
+
+export async function untilAllOnSockets(
+  { output, fleet, signal }: Pick<SoakParts, "output" | "fleet" | "signal">,
+  machines: number,
+): Promise<void> {
+  for (let onSocket = 0; onSocket < machines;) {
+    await wait(TICK_MS, undefined, { signal });
+    const { failures, ...said } = fleet.take();
+    onSocket = said.onSocket;
+    output.show(`${onSocket} of ${machines} machines on sockets; ${failures.at(-1) ?? ""}`);
+  }
+}
+
+/** Whoever is not back by then does not come back soon. */
+const RETURN_WITHIN_MS = 180_000;
+
+const elapsed = (sinceMs: number) => Math.round((performance.now() - sinceMs) / 1000);

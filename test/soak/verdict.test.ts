@@ -1,0 +1,52 @@
+// Which soak keeps which limit: each at the limit and just over it.
+import { expect, test } from "vitest";
+import { SOAK_BOUNDS, type SoakObserved, soakFindings } from "./verdict.ts";
+
+const MIB = 2 ** 20;
+const MINUTE_MS = 60_000;
+
+/** Of each minute one. */
+const memory = (...mib: number[]) =>
+  mib.map((each, at) => ({ ageMs: SOAK_BOUNDS.settledMs + at * MINUTE_MS, residentBytes: each * MIB }));
+
+const CLEAN: SoakObserved = {
+  machines: 2,
+  minutes: 20,
+  leases: { leases: 2, renewals: 240, longestMs: 10_000, late: [] },
+  lostSockets: [],
+  memory: [memory(100, 100, 100)],
+  returned: null,
+  steady: { answers: 240, seconds: 1200, workerCpuSeconds: 12 },
+};
+const LATE = { name: "edge-1", gapMs: 20_001, sinceMs: 0 };
+
+test.each<[situation: string, observed: Partial<SoakObserved>, verdicts: (boolean | null)[]]>([
+  ["all is well", {}, [true, true, true, null]],
+  ["a lease was late", { leases: { ...CLEAN.leases, late: [LATE] } }, [false, true, true, null]],
+  ["one machine has no lease", { leases: { ...CLEAN.leases, leases: 1 } }, [false, true, true, null]],
+  ["a socket was lost", { lostSockets: ["edge-1: closed"] }, [true, false, true, null]],
+  ["memory is 3 % up and down", { memory: [memory(97, 100, 103)] }, [true, true, true, null]],
+  ["a little more up", { memory: [memory(100, 100, 103.1)] }, [true, true, false, null]],
+  ["a little more down", { memory: [memory(96.9, 100, 100)] }, [true, true, false, null]],
+  ["it was too short", { memory: [memory(100, 200)] }, [true, true, null, null]],
+  ["two processes", { memory: [memory(90, 90, 90), memory(100, 100, 100)] }, [true, true, true, true, null]],
+  [
+    "all return in time",
+    { returned: { afterMs: [1000, SOAK_BOUNDS.returnedMs], machines: 2 } },
+    [true, true, true, true, null],
+  ],
+  [
+    "one is late",
+    { returned: { afterMs: [1000, SOAK_BOUNDS.returnedMs + 1], machines: 2 } },
+    [true, true, true, false, null],
+  ],
+  ["one does not", { returned: { afterMs: [1000], machines: 2 } }, [true, true, true, false, null]],
+])("%s", (_, observed, verdicts) => {
+  expect(soakFindings({ ...CLEAN, ...observed }).map(({ isKept }) => isKept)).toEqual(verdicts);
+});
+
+test("how they came back is said in steps of five seconds", () => {
+  const returned = { afterMs: [100, 4999, 5000, 17_000], machines: 4 };
+  const [, , , { text } = { text: "" }] = soakFindings({ ...CLEAN, returned });
+  expect(text).toContain("the last one after 17.0 s; from … on: 0 s: 2, 5 s: 1, 10 s: 0, 15 s: 1");
+});

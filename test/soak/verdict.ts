@@ -1,0 +1,106 @@
+// What came of a soak, held against what is promised. Pure.
+import type { Finding } from "./finding.ts";
+import type { LeaseSummary } from "./lease-watch.ts";
+import { quantile } from "./minutes.ts";
+
+/** Of one process of workerd. */
+export interface MemorySample {
+  /** Since all machines were on sockets, or since it was started again. */
+  ageMs: number;
+  residentBytes: number;
+}
+
+export interface Return {
+  /** When each machine's socket was there again, in milliseconds after workerd was. */
+  afterMs: number[];
+  machines: number;
+}
+
+export interface SoakObserved {
+  machines: number;
+  minutes: number;
+  leases: LeaseSummary;
+  /** But for those that workerd took with it. */
+  lostSockets: readonly string[];
+  /** By process. */
+  memory: readonly (readonly MemorySample[])[];
+  /** null: workerd was not killed. */
+  returned: Return | null;
+  /** While nothing was started again. */
+  steady: { answers: number; seconds: number; workerCpuSeconds: number };
+}
+
+export const SOAK_BOUNDS = {
+  /** From then on memory is flat. */
+  settledMs: 600_000,
+  /** At least so much of it is judged. */
+  judgedMs: 120_000,
+  /** Of the median, up and down. */
+  memory: 0.03,
+  returnedMs: 60_000,
+} as const;
+
+const MIB = 2 ** 20;
+const MINUTE_MS = 60_000;
+const BUCKET_MS = 5000;
+
+export function soakFindings(observed: SoakObserved): Finding[] {
+  const { leases, lostSockets, memory, returned, machines, steady } = observed;
+  const share = (100 * steady.workerCpuSeconds) / steady.seconds;
+  const each = (1000 * steady.workerCpuSeconds) / steady.answers;
+  return [
+    {
+      text: `leases late by more than a beat: ${leases.late.length} (${leases.renewals} renewals of ${leases.leases}; the longest time between two ${seconds(leases.longestMs)})`,
+      isKept: leases.late.length === 0 && leases.leases === machines,
+      faults: leases.late.map(
+        ({ name, gapMs, sinceMs }) => `${name}: ${seconds(gapMs)} from ${new Date(sinceMs).toISOString()} on`,
+      ),
+    },
+    { text: `sockets lost: ${lostSockets.length}`, isKept: lostSockets.length === 0, faults: lostSockets },
+    ...memory.map(memoryFinding),
+    ...(returned ? [returnFinding(returned)] : []),
+    {
+      text: `workerd, while nothing was started again: ${share.toFixed(1)} % of a core, ${each.toFixed(2)} ms for each of ${steady.answers} answers`,
+      isKept: null,
+    },
+  ];
+}
+
+/** Of each minute the median: a heap is cleaned now and then. */
+function memoryFinding(samples: readonly MemorySample[]): Finding {
+  const settled = samples.filter(({ ageMs }) => ageMs >= SOAK_BOUNDS.settledMs);
+  const byMinute = Map.groupBy(settled, ({ ageMs }) => Math.floor(ageMs / MINUTE_MS));
+  const medians = [...byMinute.values()].map((some) => median(some.map((each) => each.residentBytes)));
+  const forMs = (settled.at(-1)?.ageMs ?? 0) - (settled[0]?.ageMs ?? 0);
+  if (forMs < SOAK_BOUNDS.judgedMs) {
+    const [first, last] = [samples[0], samples.at(-1)].map((each) => mib(each?.residentBytes ?? 0));
+    return { text: `memory of workerd after 10 minutes: ${first} → ${last} until then`, isKept: null };
+  }
+  const middle = median(medians);
+  const [least, most] = [Math.min(...medians), Math.max(...medians)];
+  const percent = (bytes: number) => `${((bytes / middle - 1) * 100).toFixed(1)} %`;
+  return {
+    text: `memory of workerd after 10 minutes: ${mib(middle)}, ${percent(least)} to +${percent(most)}, in ${medians.length} minutes`,
+    isKept: Math.max(middle - least, most - middle) <= SOAK_BOUNDS.memory * middle,
+  };
+}
+
+function returnFinding({ afterMs, machines }: Return): Finding {
+  const last = Math.max(0, ...afterMs);
+  const buckets = Array.from({ length: Math.floor(last / BUCKET_MS) + 1 }, (_, bucket) => {
+    const count = afterMs.filter((ms) => Math.floor(ms / BUCKET_MS) === bucket).length;
+    return `${(bucket * BUCKET_MS) / 1000} s: ${count}`;
+  });
+  return {
+    text: `all on sockets again: ${afterMs.length} of ${machines}, the last one after ${seconds(last)}; from … on: ${buckets.join(", ")}`,
+    isKept: afterMs.length >= machines && last <= SOAK_BOUNDS.returnedMs,
+  };
+}
+
+const median = (some: readonly number[]) =>
+  quantile(
+    some.toSorted((a, b) => a - b),
+    0.5,
+  );
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+const mib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`;
