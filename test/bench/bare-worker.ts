@@ -7,28 +7,21 @@
 // signature, the machine's first report, the setters (the Node is a template), the status patch, history and events.
 import { DurableObject } from "cloudflare:workers";
 import { type CryptoKey, decodeProtectedHeader, importJWK, type JWK, jwtVerify } from "jose";
+import type { BareGatewayObject } from "./bare-gateway.ts";
+import { ask, type BareKube, type BareLease, type BareStored, createLease, renewLease } from "./bare-kube.ts";
 
-interface BareEnv {
-  KUBE: Fetcher;
-  KUBE_URL: string;
-  KUBE_TOKEN: string;
+export { BareGatewayObject } from "./bare-gateway.ts";
+
+interface BareEnv extends BareKube {
   ORIGIN: string;
   /** A Node as JSON; each machine's differs by its name. */
   NODE: string;
   ROWS: DurableObjectNamespace<RowObject>;
+  GATEWAYS: DurableObjectNamespace<BareGatewayObject>;
 }
 
-interface Stored {
-  metadata: { name: string; uid?: string; resourceVersion?: string };
-}
-
-interface Lease extends Stored {
-  spec: { holderIdentity: string; leaseDurationSeconds: number; renewTime: string };
-}
-
-const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 /** What reports need of their machine: of all machines, in the isolate's memory. */
-const machines = new Map<string, { key: CryptoKey; lease: Lease }>();
+const machines = new Map<string, { key: CryptoKey; lease: BareLease }>();
 
 export class RowObject extends DurableObject<BareEnv> {
   store(key: string): void {
@@ -38,20 +31,6 @@ export class RowObject extends DurableObject<BareEnv> {
   }
 }
 
-async function ask<T>(env: BareEnv, method: string, path: string, body: object): Promise<T> {
-  const response = await env.KUBE.fetch(`${env.KUBE_URL}${path}`, {
-    method,
-    headers: {
-      accept: "application/json",
-      authorization: `Bearer ${env.KUBE_TOKEN}`,
-      "content-type": "application/json",
-    },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${method} ${path}: HTTP ${response.status} ${await response.text()}`);
-  return response.json();
-}
-
 /** The same as docs/protocol.md's enrolment to the machine that asks. */
 async function enrol(request: Request, env: BareEnv, name: string): Promise<Response> {
   const { proof } = await request.json<{ proof: string }>();
@@ -59,16 +38,10 @@ async function enrol(request: Request, env: BareEnv, name: string): Promise<Resp
   const key = (await importJWK(jwk, "EdDSA")) as CryptoKey;
   await jwtVerify(proof, key, { algorithms: ["EdDSA"], audience: env.ORIGIN });
   await env.ROWS.getByName(name).store(jwk.x);
-  const node = JSON.parse(env.NODE) as Stored;
+  const node = JSON.parse(env.NODE) as BareStored;
   node.metadata.name = name;
-  const { metadata } = await ask<Stored>(env, "POST", "/api/v1/nodes", node);
-  const owner = { apiVersion: "v1", kind: "Node", name, uid: metadata.uid };
-  const lease = await ask<Lease>(env, "POST", LEASES, {
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
-    metadata: { name, namespace: "kube-node-lease", ownerReferences: [owner] },
-    spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTime() },
-  });
+  const { metadata } = await ask<BareStored>(env, "POST", "/api/v1/nodes", node);
+  const lease = await createLease(env, name, metadata.uid);
   machines.set(name, { key, lease });
   return Response.json({ kid: name, ticket: "bare" });
 }
@@ -78,18 +51,15 @@ async function report(request: Request, env: BareEnv, name: string): Promise<Res
   const token = request.headers.get("authorization")?.slice("Bearer ".length) ?? "";
   if (!machine) return new Response(null, { status: 401 });
   await jwtVerify(token, machine.key, { algorithms: ["EdDSA"], audience: env.ORIGIN });
-  const { lease } = machine;
-  const renewed = { ...lease, spec: { ...lease.spec, renewTime: microTime() } };
-  machine.lease = await ask<Lease>(env, "PUT", `${LEASES}/${name}?fieldManager=bare`, renewed);
+  machine.lease = await renewLease(env, machine.lease);
   return Response.json({ phase: "registered", ready: true, ticket: "bare", reportInMs: 9600 });
 }
-
-const microTime = () => new Date().toISOString().replace("Z", "000Z");
 
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default {
   fetch(request: Request, env: BareEnv): Response | Promise<Response> {
     const [, name = "", what] = /^\/v1\/nodes\/([^/]+)\/(\w+)$/.exec(new URL(request.url).pathname) ?? [];
+    if (request.headers.has("upgrade")) return env.GATEWAYS.getByName("1").fetch(request);
     if (what === "enrolment") return enrol(request, env, name);
     return what === "report" ? report(request, env, name) : new Response("ok");
   },

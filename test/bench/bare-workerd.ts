@@ -1,4 +1,4 @@
-// bare-worker.ts in a workerd of its own, configured as ours is: the yardstick of heartbeats and enrolments.
+// bare-worker.ts in a workerd of its own, configured as ours is: the yardstick of heartbeats, over HTTP and over sockets, and of enrolments.
 // oxlint-disable-next-line typescript/triple-slash-reference -- an ambient declaration is no module to import
 /// <reference path="../../infra/local/workerd-package.d.ts" />
 import { randomBytes } from "node:crypto";
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import workerd from "workerd";
 import { freePort } from "../../infra/local/ports.ts";
 import { machineFacts, machineVitals, registeredNode } from "./machine.ts";
-import { cpuSecondsOf } from "./process-weight.ts";
+import { cpuMicrosecondsOf } from "./process-weight.ts";
 import { bundle, type KubeAddress, ROOT, type RunningWorker, startWorkerd } from "./workerd.ts";
 
 const ENTRY = fileURLToPath(new URL("bare-worker.ts", import.meta.url));
@@ -28,7 +28,7 @@ export async function startBareWorker(kube: KubeAddress): Promise<RunningWorker>
   writeFileSync(file, bareCapnp(folder, port, new URL(kube.url).host, bindings), { mode: 0o600 });
   const { pid, url, stop } = await startWorkerd(folder, [workerd.default, "serve", file], port);
   const joinToken = `rcj1_${randomBytes(32).toString("base64url")}`;
-  return { url, joinToken, cpuMicroseconds: () => cpuSecondsOf(pid) * 1e6, stop };
+  return { url, joinToken, cpuMicroseconds: () => cpuMicrosecondsOf(pid), stop };
 }
 
 function bareCapnp(folder: string, port: number, kube: string, texts: Record<string, string>): string {
@@ -52,9 +52,13 @@ const worker :Workerd.Worker = (
   compatibilityDate = ${text(compatibilityDate())},
   bindings = [
     ${bindings.join("")}(name = "ROWS", durableObjectNamespace = "RowObject"),
+    (name = "GATEWAYS", durableObjectNamespace = "BareGatewayObject"),
     (name = "KUBE", service = "kube"),
   ],
-  durableObjectNamespaces = [(className = "RowObject", uniqueKey = "bare-row", enableSql = true)],
+  durableObjectNamespaces = [
+    (className = "RowObject", uniqueKey = "bare-row", enableSql = true),
+    (className = "BareGatewayObject", uniqueKey = "bare-gateway", enableSql = true),
+  ],
   durableObjectStorage = (localDisk = "objects"),
 );
 `;

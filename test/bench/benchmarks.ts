@@ -22,6 +22,10 @@ import { shimFirstReports } from "./shim-first-report.ts";
 import { shimGathering } from "./shim-gathering.ts";
 import { shimWeights } from "./shim-weight.ts";
 import { steadyFleet } from "./steady-fleet.ts";
+import { socketCosts } from "./socket-cost.ts";
+import { socketPace } from "./socket-pace.ts";
+import { socketRates } from "./socket-rate.ts";
+import { socketSilence } from "./silence.ts";
 import { starts } from "./start-time.ts";
 
 export const benchmarks: readonly Benchmark[] = [
@@ -36,10 +40,14 @@ export const benchmarks: readonly Benchmark[] = [
   apiserverLeases,
   apiserverStatus,
   ...heartbeatCosts,
+  ...socketCosts,
+  socketSilence,
   ...costs,
   ...nodeWatches,
   ...metricsScrapes,
   ...heartbeatRates,
+  ...socketRates,
+  socketPace,
   ...enrolmentBenchmarks,
   ...starts,
   ...shimGathering,

@@ -12,6 +12,7 @@ export type Unit =
   | "ratio"
   | "rows"
   | "requests"
+  | "messages"
   | "trips"
   | "Nodes"
   | "processes"
@@ -28,6 +29,12 @@ export const YARDSTICKS = {
   "bare Worker":
     "`test/bench/bare-worker.ts` on the same workerd and apiserver: per heartbeat it verifies one JWT and PUTs one " +
     "lease, per enrolment it verifies one JWT, stores one row and POSTs Node and lease",
+  HTTP:
+    "the same over HTTP, in the same minutes: another workerd with the same Worker, or another shim with " +
+    "`--transport http`",
+  "bare gateway":
+    "`test/bench/bare-gateway.ts` on the same workerd and apiserver: per heartbeat over a hibernatable WebSocket a Durable " +
+    "Object checks one HMAC and PUTs one lease",
   kubelet: "a kubelet without pods, with the same containerd, where `KUBEBUILDER_ASSETS` holds one",
   "no levels":
     "the same flood without `infra/rbac/flow-control.yaml`: the accounts share the level of all accounts",
@@ -59,6 +66,16 @@ function heartbeat(name: string, what: string, unit: Unit, budgets: (number | nu
     what: `${kind} heartbeat: ${what}`,
     unit,
     budget: budgets[index] ?? null,
+  }));
+}
+
+/** At most so many per heartbeat that is one, and no report. */
+function socketHeartbeat(rows: [name: string, what: string, unit: Unit, budget: number][]): Budget[] {
+  return rows.map(([name, what, unit, budget]) => ({
+    name: `socket-heartbeat-${name}`,
+    what: `heartbeat over a socket: ${what}`,
+    unit,
+    budget,
   }));
 }
 
@@ -165,6 +182,25 @@ export const BUDGETS: readonly Budget[] = [
   ...heartbeat("minute-requests", "apiserver requests in all, a minute", "requests", [6.7, null, 6.3]),
   ...heartbeat("minute-bytes", "bytes to and from the apiserver, a minute", "bytes", []),
   ...heartbeat("cpu", "workerd's CPU", "µs", []),
+  ...socketHeartbeat([
+    ["rows", "rows written", "rows", 0],
+    ["requests", "apiserver requests", "requests", 1],
+    ["messages", "messages, both ways", "messages", 2],
+    ["wakes", "requests to the machine's object", "requests", 0],
+    ["bytes", "bytes on a plain connection, both ways, frames included", "bytes", 320],
+  ]),
+  {
+    name: "socket-heartbeat-minute-rows",
+    what: "machine on a socket, of 100 on a gateway: rows written in all, a minute",
+    unit: "rows",
+    budget: 0.05,
+  },
+  {
+    name: "socket-silence",
+    what: "machines on sockets whose network is gone, without a FIN: until the fleet index has the last as silent",
+    unit: "s",
+    budget: 45,
+  },
   ...costs("http", "HTTP", null),
   ...costs("socket", "sockets", 0.016),
   {
@@ -197,6 +233,35 @@ export const BUDGETS: readonly Budget[] = [
     unit: "µs",
     against: "bare Worker",
     budget: 1.5,
+  },
+  {
+    name: "socket-heartbeat-rate",
+    what: "heartbeats over sockets through workerd",
+    unit: "/s",
+    against: "HTTP",
+    budget: 2.2,
+    atLeast: true,
+  },
+  {
+    name: "socket-heartbeat-cpu",
+    what: "workerd's CPU per heartbeat over a socket",
+    unit: "µs",
+    against: "HTTP",
+    budget: 0.45,
+  },
+  {
+    name: "socket-heartbeat-bare-cpu",
+    what: "workerd's CPU per heartbeat over a socket, beside the least",
+    unit: "µs",
+    against: "bare gateway",
+    budget: 1.5,
+  },
+  {
+    name: "socket-heartbeat-pace-cpu",
+    what: "1,000 machines, a heartbeat each 9.6 s: workerd's CPU for one, with all that comes beside",
+    unit: "µs",
+    against: "HTTP",
+    budget: 0.35,
   },
   {
     name: "enrolment-rate",
@@ -259,6 +324,19 @@ export const BUDGETS: readonly Budget[] = [
   { name: "shim-resident", what: "shim: resident memory", unit: "MiB", against: "kubelet", budget: 0.75 },
   { name: "shim-anonymous", what: "shim: anonymous memory", unit: "MiB", against: "kubelet", budget: 1 },
   { name: "shim-growth", what: "shim: growth of anonymous memory", unit: "MiB", budget: 1 },
+  {
+    name: "shim-socket-anonymous",
+    what: "shim: anonymous memory with a socket, more than with `--transport http`",
+    unit: "MiB",
+    budget: 2,
+  },
+  {
+    name: "shim-socket-cpu",
+    what: "shim: CPU with a socket",
+    unit: "% of a core",
+    against: "HTTP",
+    budget: 1,
+  },
   { name: "shim-cpu", what: "shim: CPU", unit: "% of a core", against: "kubelet", budget: 0.2 },
   {
     name: "fleet-list",

@@ -1,5 +1,5 @@
 // What processes of this machine weigh while nothing happens: memory and CPU from /proc, every few seconds.
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Progress } from "./benchmark.ts";
 import { median } from "./rounds.ts";
@@ -67,6 +67,15 @@ export function cpuSecondsOf(pid: number): number {
     .slice(11, 13)
     .map(Number);
   return ((utime ?? Number.NaN) + (stime ?? Number.NaN)) / TICKS_PER_SECOND;
+}
+
+/** Of the threads that it has now; to the nanosecond, where `cpuSecondsOf` counts in ticks of 10 ms. Linux. */
+export function cpuMicrosecondsOf(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const nanoseconds = threads.map((thread) =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]),
+  );
+  return nanoseconds.reduce((sum, each) => sum + each, 0) / 1000;
 }
 
 function weightOf(samples: Sample[]): Weight {

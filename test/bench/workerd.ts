@@ -13,7 +13,7 @@ import type { WorkerConnection } from "../../infra/operator/client.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
-import { cpuSecondsOf } from "./process-weight.ts";
+import { cpuMicrosecondsOf } from "./process-weight.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -78,7 +78,7 @@ export async function startBenchWorker(
     url,
     operator: { url, headers: { authorization: `Bearer ${secret}` } },
     joinToken: await mintToken(url, secret, { names, uses: 5000, withoutFactsOnlyTaint: false }),
-    cpuMicroseconds: () => cpuSecondsOf(pid) * 1e6,
+    cpuMicroseconds: () => cpuMicrosecondsOf(pid),
     residentBytes: () => residentBytes(pid),
     objects: () =>
       readdirSync(join(folder, "objects"), { recursive: true, encoding: "utf8" }).filter((file) =>

@@ -10,4 +10,8 @@ export interface Measured {
   alarmMs: number | null;
   /** The fleet index's part of the rows, and how often machines' objects have asked it. */
   index: { rowsWritten: number; asked: number };
+  /** By machines' sockets: what came, their ends included, and what was sent. */
+  messages: { received: number; sent: number };
+  /** Requests to machines' objects, but for the benchmark's own. */
+  nodeRequests: number;
 }

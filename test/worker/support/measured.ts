@@ -1,16 +1,15 @@
-// The Worker as the benchmarks measure it: SQLite's own counters of rows, eviction when it is asked for, and a clock
-// and alarms of machines' objects that the benchmark moves. All else is the Worker itself. No test of its own.
+// The Worker as the benchmarks measure it: SQLite's own counters of rows, eviction when it is asked for, and a clock and
+// alarms of machines' and gateways' objects that the benchmark moves. All else is the Worker itself. No test of its own.
 import type { Environment } from "../../../worker/env.ts";
 import type { Measured } from "./measured-rows.ts";
 import type { WatchStanding } from "../../../worker/cluster/watch-standing.ts";
 import worker, {
   ClusterObject as RealClusterObject,
+  GatewayObject as RealGatewayObject,
   IndexObject as RealIndexObject,
   RegistryObject as RealRegistryObject,
   NodeObject as RealNodeObject,
 } from "../../../worker/index.ts";
-
-export { GatewayObject } from "../../../worker/index.ts";
 
 // Outlives the objects, which are evicted: all run in this one isolate.
 const clock: { ms: number | undefined } = { ms: undefined };
@@ -18,8 +17,14 @@ type Cursors = SqlStorageCursor<Record<string, SqlStorageValue>>[];
 const cursors: Cursors = [];
 const refusals = { logged: 0 };
 /** By the object's ID, in milliseconds since 1970. The registry's never rings. */
-const alarms = { ofNodes: new Map<string, number>(), ofRegistry: new Map<string, number>(), set: 0 };
+const alarms = {
+  ofNodes: new Map<string, number>(),
+  ofGateways: new Map<string, number>(),
+  ofRegistry: new Map<string, number>(),
+  set: 0,
+};
 const index = { cursors: [] as Cursors, asked: 0 };
+const asked = { received: 0, sent: 0, nodes: 0 };
 const realNow = Date.now.bind(Date);
 Date.now = () => clock.ms ?? realNow();
 
@@ -59,14 +64,43 @@ function measured(key: string): Measured {
     rowsRead,
     alarmMs: alarms.ofNodes.get(key) ?? null,
     index: { rowsWritten: written(index.cursors), asked: index.asked },
+    messages: { received: asked.received, sent: asked.sent },
+    nodeRequests: asked.nodes,
   };
   cursors.length = 0;
   alarms.set = 0;
   refusals.logged = 0;
   index.cursors.length = 0;
   index.asked = 0;
+  Object.assign(asked, { received: 0, sent: 0, nodes: 0 });
   return measured;
 }
+
+/** Calls `note` with each call of these. */
+function noteCalls(prototype: object, names: readonly string[], note: () => void): void {
+  for (const name of names) {
+    const method = Reflect.get(prototype, name) as (...args: unknown[]) => unknown;
+    const value = function (this: unknown, ...args: unknown[]) {
+      note();
+      return method.apply(this, args);
+    };
+    Object.defineProperty(prototype, name, { value });
+  }
+}
+
+// What the class has for others; its alarm rings by itself.
+const isAsked = (name: string) => name !== "constructor" && name !== "alarm";
+noteCalls(
+  RealNodeObject.prototype,
+  Object.getOwnPropertyNames(RealNodeObject.prototype).filter(isAsked),
+  () => asked.nodes++,
+);
+noteCalls(
+  RealGatewayObject.prototype,
+  ["webSocketMessage", "webSocketClose", "webSocketError"],
+  () => asked.received++,
+);
+noteCalls(WebSocket.prototype, ["send"], () => asked.sent++);
 
 export class NodeObject extends RealNodeObject {
   constructor(ctx: DurableObjectState, env: Environment) {
@@ -89,6 +123,18 @@ export class RegistryObject extends RealRegistryObject {
   constructor(ctx: DurableObjectState, env: Environment) {
     measure(ctx, alarms.ofRegistry);
     super(ctx, env);
+  }
+}
+
+export class GatewayObject extends RealGatewayObject {
+  constructor(ctx: DurableObjectState, env: Environment) {
+    measure(ctx, alarms.ofGateways);
+    super(ctx, env);
+  }
+
+  async ring(): Promise<void> {
+    alarms.ofGateways.delete(this.ctx.id.toString());
+    await this.alarm();
   }
 }
 
@@ -124,6 +170,11 @@ async function ringDue(env: Environment): Promise<void> {
     const node = env.NODES.get(env.NODES.idFromString(key)) as unknown as DurableObjectStub<NodeObject>;
     await node.ring();
   }
+  for (const [key, atMs] of alarms.ofGateways) {
+    if (atMs > Date.now()) continue;
+    const id = env.GATEWAYS.idFromString(key);
+    await (env.GATEWAYS.get(id) as unknown as DurableObjectStub<GatewayObject>).ring();
+  }
 }
 
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
@@ -132,12 +183,13 @@ export default {
     const now = request.headers.get("x-now-ms");
     if (now !== null) clock.ms = Number(now);
     const { pathname } = new URL(request.url);
-    const [, what, name = ""] = /^\/measured\/(ring|evict|rows|due)\/(.+)$/.exec(pathname) ?? [];
+    const [, what, name = ""] = /^\/measured\/(ring|evict|rows|due|cron)\/(.+)$/.exec(pathname) ?? [];
     if (what === undefined) return worker.fetch(request, env, context);
     const id = env.NODES.idFromName(name);
     const node = env.NODES.get(id) as unknown as DurableObjectStub<NodeObject>;
     if (what === "ring") await node.ring();
     if (what === "due") await ringDue(env);
+    if (what === "cron") await worker.scheduled({ scheduledTime: Date.now() } as ScheduledController, env);
     // An object that is aborted answers nobody.
     if (what === "evict") await node.evict().catch(() => undefined);
     return Response.json(measured(id.toString()));

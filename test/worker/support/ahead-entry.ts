@@ -1,0 +1,21 @@
+// The Worker with a clock that a benchmark sets ahead: what is due once in ten seconds is due at once. All else is the Worker
+// itself. No test of its own.
+import type { Environment } from "../../../worker/env.ts";
+import worker from "../../../worker/index.ts";
+
+export * from "../../../worker/index.ts";
+
+// Of all objects: they run in this one isolate.
+const clock = { aheadMs: 0 };
+const realNow = Date.now.bind(Date);
+Date.now = () => realNow() + clock.aheadMs;
+
+// oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
+export default {
+  fetch(request: Request, env: Environment, context: ExecutionContext): Response | Promise<Response> {
+    const [, ms] = /^\/ahead\/(\d+)$/.exec(new URL(request.url).pathname) ?? [];
+    if (ms === undefined) return worker.fetch(request, env, context);
+    clock.aheadMs += Number(ms);
+    return new Response(null, { status: 204 });
+  },
+};
