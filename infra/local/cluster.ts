@@ -12,6 +12,7 @@ import { mintPageLink, mintToken } from "./admin.ts";
 import { apiFault } from "./api-fault.ts";
 import { allowWithoutFactsOnlyTaint, applyFile, workerToken } from "./kubernetes.ts";
 import { untilReady } from "./parts.ts";
+import { countSockets } from "./sockets.ts";
 import type { Place } from "./place.ts";
 import { freePort } from "./ports.ts";
 import { adminSecret, saveState } from "./settings.ts";
@@ -36,6 +37,8 @@ function replacesTaint({ inForce }: LoadedConfiguration): boolean {
 interface StartedCluster extends Apiserver {
   /** The link to the page, by which one browser signs in. */
   page: string;
+  /** How many machines report over sockets; undefined: that is not known now. */
+  sockets: () => Promise<number | undefined>;
 }
 
 /** Starts everything, in the order in which one part needs the other. */
@@ -59,7 +62,8 @@ export async function startCluster(place: Place): Promise<StartedCluster> {
     await startSimulation(place, workerUrl, secret);
     progress(`${flags.nodes} simulated machines started; ${FAULTS_HINT} ${faultsFile(folder)}`);
   }
-  return { ...apiserver, page: await mintPageLink(workerUrl, secret) };
+  const page = await mintPageLink(workerUrl, secret);
+  return { ...apiserver, page, sockets: () => countSockets(workerUrl, secret) };
 }
 
 const faultsFile = (folder: string) => join(folder, "simulated", "faults.json");

@@ -35,6 +35,8 @@ Examples:
   npm start -- --kubeconfig ~/.kube/config --remove`;
 
 const REDRAW_MS = 1000;
+/** Sockets are counted with each of so many redraws: the Worker asks all gateways for it. */
+const SOCKETS_EVERY = 5;
 const ROOT = resolve(import.meta.dirname, "../..");
 /** 128 + the signal's number, as shells have it. */
 const SIGNALS = [
@@ -84,9 +86,9 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
   const run = async () => {
     try {
       lock = lockFolder(folder);
-      const admin = await startAll(folder, flags, parts, { console, terminal });
-      hasStarted = admin !== null;
-      return admin ? await showNodes(admin, table) : 0;
+      const started = await startAll(folder, flags, parts, { console, terminal });
+      hasStarted = started !== null;
+      return started ? await showNodes(started, table) : 0;
     } catch (error) {
       // A part that a signal has ended fails what waits for it: the signal's exit code counts.
       if (!isInterrupted) console.error(`npm start: ${fullDisk(folder) ?? apiFault(error)}`);
@@ -112,13 +114,19 @@ function fullDisk(folder: string): string | null {
   return `no space is left at ${folder}: free some, or pass another --state`;
 }
 
-/** The administrator of what has been started; null: something was removed instead. */
+/** Of what has been started, what is shown. */
+interface Started {
+  admin: KubeAdmin;
+  sockets: () => Promise<number | undefined>;
+}
+
+/** null: something was removed instead. */
 async function startAll(
   folder: string,
   flags: StartFlags,
   parts: Parts,
   { console, terminal }: { console: Console; terminal: Terminal },
-): Promise<KubeAdmin | null> {
+): Promise<Started | null> {
   const state = openState(folder, flags.fresh === true);
   const progress = (message: string) => console.log(message);
   const confirm = async (consequence: string) => {
@@ -132,20 +140,24 @@ async function startAll(
     await removeFromUsersCluster(place);
     return null;
   }
-  const { kubeconfig, cluster, page } = await startCluster(place);
+  const { kubeconfig, cluster, page, sockets } = await startCluster(place);
   progress(`\n${parts.running().map(describe).join("\n")}\n\n${nextSteps({ kubeconfig, folder, page })}\n`);
-  return cluster.admin;
+  return { admin: cluster.admin, sockets };
 }
 
 function describe(part: Part): string {
   return `${part.name}, pid ${part.process.pid}; start it again:\n  ${shellCommand(part.command)}`;
 }
 
-async function showNodes(admin: KubeAdmin, table: LiveTable): Promise<never> {
+async function showNodes({ admin, sockets }: Started, table: LiveTable): Promise<never> {
   const { readNodes } = await import("./watch.ts");
-  for (let awaySinceMs: number | undefined; ; await wait(REDRAW_MS)) {
+  let awaySinceMs: number | undefined;
+  let onSockets: number | undefined;
+  for (let draws = 0; ; draws++, await wait(REDRAW_MS)) {
     try {
-      table.draw({ kind: "nodes", rows: await readNodes(admin), nowMs: Date.now() });
+      if (draws % SOCKETS_EVERY === 0) onSockets = await sockets();
+      const rows = await readNodes(admin);
+      table.draw({ kind: "nodes", rows, nowMs: Date.now(), sockets: onSockets });
       awaySinceMs = undefined;
     } catch (error) {
       const nowMs = Date.now();

@@ -14,9 +14,9 @@ export interface NodeRow {
   kernel: string;
 }
 
-/** What is drawn: the Nodes as they are now, or since when nobody knows. */
+/** What is drawn: the Nodes as they are now, and how many machines report over sockets, if that is known; or since when nobody knows. */
 export type View =
-  | { kind: "nodes"; rows: NodeRow[]; nowMs: number }
+  | { kind: "nodes"; rows: NodeRow[]; nowMs: number; sockets?: number | undefined }
   | { kind: "away"; sinceMs: number; fault: string; nowMs: number };
 
 /** Of a terminal, in characters. */
@@ -59,7 +59,7 @@ export function viewLines(view: View, thisMachine: string, size: Size): string[]
   return [
     ...tableLines(shown, view.nowMs, size.columns),
     ...(rows.length > shown.length ? [`… and ${rows.length - shown.length} more`] : []),
-    `${ready} of ${rows.length} Ready`,
+    `${ready} of ${rows.length} Ready${view.sockets === undefined ? "" : `, ${view.sockets} on sockets`}`,
   ].map((line) => cut(line, size.columns));
 }
 
@@ -148,9 +148,13 @@ export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTab
   };
 }
 
+/** While a fleet starts, more of them report over sockets with each look. */
+const SETTLED_MS = 10_000;
+
 function changesOnly(out: NodeJS.WriteStream): LiveTable["draw"] {
   const last = new Map<string, string>();
   let isAway = false;
+  const sockets = { count: 0, sinceMs: 0, said: 0 };
   return (view) => {
     if (view.kind === "away") {
       if (!isAway) out.write(`the apiserver does not answer: ${view.fault}\n`);
@@ -170,5 +174,10 @@ function changesOnly(out: NodeJS.WriteStream): LiveTable["draw"] {
       last.delete(name);
       out.write(`node ${name} is gone\n`);
     }
+    const { sockets: count = sockets.count, nowMs, rows } = view;
+    if (count !== sockets.count) Object.assign(sockets, { count, sinceMs: nowMs });
+    if (count === sockets.said || nowMs - sockets.sinceMs < SETTLED_MS) return;
+    sockets.said = count;
+    out.write(`${count} of ${rows.length} machines report over sockets\n`);
   };
 }

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it, test } from "vitest";
-import { age, liveTable, type NodeRow, viewLines } from "../../../infra/local/table.ts";
+import { age, liveTable, type NodeRow, type View, viewLines } from "../../../infra/local/table.ts";
 
 const NOW = Date.parse("2026-01-10T00:00:00Z");
 const before = (seconds: number) => new Date(NOW - seconds * 1000).toISOString();
@@ -48,6 +48,11 @@ describe("the table", () => {
       "b               Ready,SchedulingDisabled   3s      60m   v1.36.0-rollcall-v0.1.0   10.0.0.1      Debian     6.1.0",
       "2 of 3 Ready",
     ]);
+  });
+
+  it("sockets, where they are counted → how many", () => {
+    const view: View = { kind: "nodes", rows: [row("a"), row("b")], nowMs: NOW, sockets: 1 };
+    expect(viewLines(view, "me", { columns: 200, rows: 24 }).at(-1)).toBe("2 of 2 Ready, 1 on sockets");
   });
 
   it("Nodes that are not Ready come first, then this machine, then the others by name", () => {
@@ -131,6 +136,55 @@ describe("drawing", () => {
     expect(written()).toBe("the apiserver does not answer: ECONNREFUSED\n");
     draw(row("a"), row("b"));
     expect(written()).toBe("the apiserver answers again\n");
+  });
+
+  test.each<[situation: string, counts: [seconds: number, sockets: number | undefined][], said: string[]]>([
+    [
+      "as they become more → once they are as many for ten seconds",
+      [
+        [0, 1],
+        [5, 2],
+        [14, 2],
+        [15, 2],
+        [16, 2],
+      ],
+      ["2"],
+    ],
+    [
+      "none → not a word",
+      [
+        [0, 0],
+        [60, 0],
+      ],
+      [],
+    ],
+    [
+      "unknown for a while → nothing is new",
+      [
+        [0, 2],
+        [10, 2],
+        [20, undefined],
+        [30, 2],
+      ],
+      ["2"],
+    ],
+    [
+      "fewer → said again",
+      [
+        [0, 2],
+        [10, 2],
+        [20, 0],
+        [30, 0],
+      ],
+      ["2", "0"],
+    ],
+  ])("not a terminal, sockets %s", (_, counts, said) => {
+    const { table, written } = output(false);
+    const rows = [row("a"), row("b")];
+    for (const [seconds, sockets] of counts)
+      table.draw({ kind: "nodes", rows, nowMs: NOW + 1000 * seconds, sockets });
+    const lines = said.map((count) => `${count} of 2 machines report over sockets\n`);
+    expect(written()).toBe(`node a is Ready\nnode b is Ready\n${lines.join("")}`);
   });
 
   it("a terminal → drawn in place of the last; a note stays above", () => {
