@@ -40,7 +40,14 @@ export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSig
     const failed = new AbortController();
     const fleet = startFleet(wishesOf(plan.machines, place.worker), (why) => failed.abort(new Error(why)));
     const signal = AbortSignal.any([stop, failed.signal]);
-    return new Soak({ ...place, plan, output, signal, leases, fleet }).run().finally(fleet.stop);
+    const soak = new Soak({ ...place, plan, output, signal, leases, fleet });
+    return soak
+      .run()
+      .catch((error: unknown) => {
+        // Whatever waits says that it was aborted, and not why.
+        throw signal.aborted ? signal.reason : error;
+      })
+      .finally(fleet.stop);
   });
 }
 
