@@ -1,7 +1,7 @@
 // Heartbeats that are not the next one of their session: altered, guessed, of others, sent once more, or too many. A thief
 // has no session's key.
 import { createHmac, hkdfSync } from "node:crypto";
-import { type Heartbeat, heartbeatText, sessionInfo } from "../../../../shared/protocol/frames.ts";
+import { type HeartbeatFrame, heartbeatText, sessionInfo } from "../../../../shared/protocol/frames.ts";
 import type { FrameDraw, FrameKind } from "../shot.ts";
 import type { Tapped } from "../tapped.ts";
 
@@ -12,10 +12,10 @@ function payloadOf({ random, target }: FrameDraw): string {
   const [payload = ""] = (target.withheld.beat || JSON.stringify(INVENTED)).split("\n");
   if (random.chance(0.5)) return payload;
   const n = random.pick([1, 2, 3, 1000, Number.MAX_SAFE_INTEGER]);
-  return JSON.stringify({ ...(JSON.parse(payload) as Heartbeat), n });
+  return JSON.stringify({ ...(JSON.parse(payload) as HeartbeatFrame), n });
 }
 
-const INVENTED: Heartbeat = {
+const INVENTED: HeartbeatFrame = {
   type: "heartbeat",
   n: 1,
   at: Date.UTC(2026, 0, 2),
@@ -46,7 +46,7 @@ function guessedKeys({ name, own, theirs, nonces }: Tapped): (string | Uint8Arra
 
 /** The same words otherwise written: a MAC is over letters. */
 function otherwiseWritten(payload: string, { random }: FrameDraw): string {
-  const { type, n, at, available, ...rest } = JSON.parse(payload) as Heartbeat;
+  const { type, n, at, available, ...rest } = JSON.parse(payload) as HeartbeatFrame;
   return random.pick([
     `${payload} `,
     ` ${payload}`,
