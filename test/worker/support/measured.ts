@@ -119,18 +119,6 @@ export class NodeObject extends RealNodeObject {
   }
 }
 
-export class GatewayObject extends RealGatewayObject {
-  constructor(ctx: DurableObjectState, env: Environment) {
-    measure(ctx, alarms.ofGateways);
-    super(ctx, env);
-  }
-
-  async ring(): Promise<void> {
-    alarms.ofGateways.delete(this.ctx.id.toString());
-    await this.alarm();
-  }
-}
-
 export class RegistryObject extends RealRegistryObject {
   constructor(ctx: DurableObjectState, env: Environment) {
     measure(ctx, alarms.ofRegistry);
