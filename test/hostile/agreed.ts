@@ -14,3 +14,15 @@ export interface Planted {
   key: string;
   request: TokenRequest;
 }
+
+/** What is in the first gateway. With ?ring its alarm rings before, as it does in time. */
+export const LOOK_PATH = "/hostile/gateway";
+
+export interface GatewayLook {
+  /** Machines that have an accepted socket, as far as it knows. */
+  members: number;
+  sockets: number;
+  /** Frames that the platform has handed to gateways, and those of them that came when the socket was closed. */
+  messages: number;
+  late: number;
+}

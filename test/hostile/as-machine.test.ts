@@ -54,6 +54,7 @@ describe("a wrong command line → 2, and why, before anything starts", () => {
     [["--as", "machine", "--minutes", "x"], "must be a number from 0.1 to 1440"],
     [["--as", "machine", "--requests", "5"], "--requests is for --as stranger"],
     [["--as", "machine", "--from", "5"], "--from is for --as stranger"],
+    [["--as", "machine", "--frames", "5"], "--frames is for --as stranger"],
     [["--machines", "5"], "--machines is for --as machine"],
     [["--as", "stranger", "--minutes", "5"], "--minutes is for --as machine"],
   ])("%j", async (args, why) => {

@@ -4,11 +4,12 @@ import { seededKey } from "./jwt.ts";
 import { bodyKinds } from "./kinds/bodies.ts";
 import { routeKinds } from "./kinds/routes.ts";
 import { tokenKinds } from "./kinds/tokens.ts";
+import { upgradeKinds } from "./kinds/upgrades.ts";
 import { randomOf } from "./random.ts";
 import type { Recording } from "./recorded.ts";
 import { stillValidIn } from "./still-valid.ts";
 
-const KINDS = Object.entries({ ...bodyKinds, ...tokenKinds, ...routeKinds });
+const KINDS = Object.entries({ ...bodyKinds, ...tokenKinds, ...routeKinds, ...upgradeKinds });
 
 export interface Hostile extends Attack {
   index: number;

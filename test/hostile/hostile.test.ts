@@ -1,4 +1,4 @@
-// A tenth of npm run hostile: none of 10,000 hostile requests is accepted, fails or writes; and the verdict can tell.
+// A tenth of npm run hostile, and less of its frames: none is accepted, fails or writes; and the verdict can tell.
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -25,6 +25,16 @@ it.concurrent("10,000 hostile requests → all refused, nothing written, memory 
   expect(Number(discarded)).toBeLessThan(500);
 });
 
+it.concurrent("500 hostile frames on sockets → all refused, nothing written, no lease renewed", async () => {
+  const text = await hostile("--frames", "500", "--seed", "7");
+  expect(lastLine(text)).toBe("accepted 0, 5xx 0, rows 0, renewals 0");
+  const [, discarded] = /(\d+) discarded/.exec(text) ?? [];
+  expect(Number(discarded)).toBeLessThan(50);
+  // One in three ends its socket: what came after that counts for less.
+  const [, accepted, unaccepted] = /on (\d+) accepted and (\d+) unaccepted sockets/.exec(text) ?? [];
+  for (const sockets of [accepted, unaccepted]) expect(Number(sockets)).toBeGreaterThan(25);
+});
+
 it.concurrent("a seed decides the requests, in whichever process", async () => {
   const digest = async (seed: number) =>
     (await runHostile({ requests: 50, seed, from: 0 }, () => undefined)).digest;
@@ -38,12 +48,15 @@ it.concurrent("a seed decides the requests, in whichever process", async () => {
   expect(other).not.toBe(one);
 });
 
-it.each([["--requests", "0"], ["--seed", "x"], ["--else"]])(
-  "%s %s → 2, before anything starts",
-  async (...args) => {
-    await expect(hostile(...args)).rejects.toMatchObject({ code: 2 });
-  },
-);
+it.each([
+  ["--requests", "0"],
+  ["--frames", "0"],
+  ["--seed", "x"],
+  ["--else"],
+  ["--frames=1", "--requests=1"],
+])("%s %s → 2, before anything starts", async (...args) => {
+  await expect(hostile(...args)).rejects.toMatchObject({ code: 2 });
+});
 
 describe("a verdict", () => {
   const clean: Verdict = {

@@ -1,6 +1,7 @@
 // JWTs taken apart, put together and signed, right or wrong; synchronous, since hundreds of thousands are made.
 import { createHash, createHmac, createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { calculateJwkThumbprint } from "jose";
+import type { SessionKeys } from "../../node-shim/worker-link/session.ts";
 import { MAC_KEYS } from "./agreed.ts";
 import type { Random } from "./random.ts";
 
@@ -21,16 +22,30 @@ export interface SeededKey {
   thumbprint: string;
 }
 
-/** What PKCS #8 (RFC 8410) puts before the 32 bytes of an Ed25519 seed. */
-const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
+/** What PKCS #8 (RFC 8410) puts before the 32 bytes of a seed. */
+const PKCS8_PREFIXES = {
+  Ed25519: "302e020100300506032b657004220420",
+  X25519: "302e020100300506032b656e04220420",
+};
+
+function privateKey(curve: keyof typeof PKCS8_PREFIXES, seed: Uint8Array): { key: KeyObject; x: string } {
+  const der = Buffer.concat([Buffer.from(PKCS8_PREFIXES[curve], "hex"), seed]);
+  const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+  const { x = "" } = key.export({ format: "jwk" });
+  return { key, x };
+}
 
 export async function seededKey(random: Random): Promise<SeededKey> {
   const seed = Buffer.from(random.bytes(32));
-  const der = Buffer.concat([PKCS8_PREFIX, seed]);
-  const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
-  const { x = "" } = key.export({ format: "jwk" });
+  const { key, x } = privateKey("Ed25519", seed);
   const thumbprint = await calculateJwkThumbprint({ kty: "OKP", crv: "Ed25519", x });
   return { key, d: seed.toString("base64url"), x, thumbprint };
+}
+
+/** The keys of a socket. */
+export function seededSessionKeys(random: Random): SessionKeys {
+  const { key, x } = privateKey("X25519", random.bytes(32));
+  return { publicKey: x, privateKey: key };
 }
 
 export function encoded(value: unknown): string {

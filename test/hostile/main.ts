@@ -12,6 +12,13 @@ The seed and a request's index decide the request. The last line is the verdict:
   accepted 0, 5xx 0, rows 0
 Before it stand the answers by kind, and each request that was not refused, with the command that sends it again.
 
+With --frames, as stranger: so many frames on machines' open sockets, on which a report was accepted and on which none was.
+The generator has all that was said on them, and what the machines signed for them and withheld; the sessions' keys it has
+not. The seed and a frame's index decide its kind, what is drawn, and the sort of socket. Whoever is sent away comes back
+after ten minutes: the Worker's clock goes on that much between two rounds. The last line:
+  accepted 0, 5xx 0, rows 0, renewals 0
+An accepted socket that ends writes rows, whoever ends it: those that its machine's own end writes are not counted.
+
 As machine: enrolled machines follow the protocol and mean harm, ten acts a second each: every fact at its limit and over
 it, more than their tokens say, Nodes that change and flap, settings at their extremes, restarts, clones, rotations, leaves
 and new enrolments, others' names, old tickets. Beside them honest machines report and an operator works. The apiserver is
@@ -29,6 +36,7 @@ not asked and memory flat); 1 for anything else, 2 for a wrong command line.
 Examples:
   npm run hostile -- --requests 100000 --seed 7
   npm run hostile -- --seed 7 --from 1234 --requests 1
+  npm run hostile -- --frames 100000 --seed 7
   npm run hostile -- --as machine --machines 8 --minutes 5 --seed 7`;
 
 function wholeNumber(least: number, most: number): (text: string) => number {
@@ -50,6 +58,7 @@ interface Flags {
   as: "stranger" | "machine";
   seed: number;
   requests: number;
+  frames?: number;
   from: number;
   machines: number;
   minutes: number;
@@ -57,7 +66,7 @@ interface Flags {
 
 /** Flags that mean nothing to the other one. */
 const OF_ONE: Record<Flags["as"], readonly (keyof Flags)[]> = {
-  stranger: ["requests", "from"],
+  stranger: ["requests", "frames", "from"],
   machine: ["machines", "minutes"],
 };
 
@@ -75,6 +84,17 @@ async function asStranger({ requests, seed, from }: Flags): Promise<void> {
   progress.clear();
   process.stdout.write(verdictText(verdict));
   process.exitCode = isClean(verdict) ? 0 : 1;
+}
+
+async function withFrames(frames: number, { seed, from }: Flags): Promise<void> {
+  const [{ runFrames }, { areFramesClean, frameVerdictText }] = await Promise.all([
+    import("./frames/frames-run.ts"),
+    import("./frames/frames-verdict.ts"),
+  ]);
+  const verdict = await runFrames({ frames, seed, from }, (done) => progress.show(`${done} of ${frames}`));
+  progress.clear();
+  process.stdout.write(frameVerdictText(verdict));
+  process.exitCode = areFramesClean(verdict) ? 0 : 1;
 }
 
 async function asMachine({ machines, minutes, seed }: Flags): Promise<void> {
@@ -97,8 +117,9 @@ const program = new Command("npm run hostile --")
   .description("Hostile requests against the Worker on workerd: none may do what its sender may not.")
   .addOption(new Option("--as <who>", "who sends them").choices(["stranger", "machine"]).default("stranger"))
   .option("--requests <n>", "as stranger: how many to send", wholeNumber(1, 100_000_000), 100_000)
+  .option("--frames <n>", "as stranger: send so many frames on sockets instead", wholeNumber(1, 100_000_000))
   .option("--seed <n>", "decides the requests", wholeNumber(0, 2 ** 32 - 1), 7)
-  .option("--from <index>", "as stranger: begin at this request", wholeNumber(0, 2 ** 32), 0)
+  .option("--from <index>", "as stranger: begin at this request, or frame", wholeNumber(0, 2 ** 32), 0)
   .option("--machines <n>", "as machine: how many are hostile", wholeNumber(1, 99), 8)
   .option("--minutes <n>", "as machine: for how long", minutes, 5)
   .addHelpText("after", HELP)
@@ -107,7 +128,11 @@ const program = new Command("npm run hostile --")
     const other = flags.as === "machine" ? "stranger" : "machine";
     const foreign = OF_ONE[other].find((flag) => command.getOptionValueSource(flag) === "cli");
     if (foreign) command.error(`error: --${foreign} is for --as ${other}`);
-    await (flags.as === "machine" ? asMachine(flags) : asStranger(flags));
+    if (flags.as === "machine") return asMachine(flags);
+    if (flags.frames === undefined) return asStranger(flags);
+    if (command.getOptionValueSource("requests") === "cli")
+      command.error("error: --frames or --requests, not both");
+    return withFrames(flags.frames, flags);
   });
 
 try {

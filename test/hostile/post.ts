@@ -1,5 +1,6 @@
 // Sends hostile requests over kept-alive connections, many at once, and says what was answered.
 import { Agent, request as httpRequest } from "node:http";
+import { atOnce } from "./at-once.ts";
 import type { Attack } from "./attack.ts";
 
 const AT_ONCE = 16;
@@ -17,15 +18,7 @@ export interface Client {
 export function hostileClient(url: string): Client {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   return {
-    async sendAll(attacks) {
-      const answers: Answered[] = [];
-      const sending = attacks.entries();
-      const sendInTurn = async () => {
-        for (const [at, attack] of sending) answers[at] = await send(agent, url, attack);
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, sendInTurn));
-      return answers;
-    },
+    sendAll: (attacks) => atOnce(AT_ONCE, attacks, (attack) => send(agent, url, attack)),
     close: () => agent.destroy(),
   };
 }
@@ -43,6 +36,11 @@ function send(
       response.resume();
       // A body that is too large is answered before it is read, and its connection ended.
       response.once("close", () => resolve({ status: response.statusCode ?? 0 }));
+    });
+    // A socket: nothing is said on it.
+    request.once("upgrade", (response, stream) => {
+      stream.destroy();
+      resolve({ status: response.statusCode ?? 0 });
     });
     request.once("timeout", () => request.destroy(new Error("no answer in time")));
     request.once("error", (error) => resolve({ error: error.message }));

@@ -8,6 +8,17 @@ export interface Recording {
    * was withheld from it, once.
    */
   stillValid: TransportRequest[];
+  /** Sockets that machines have opened. */
+  upgrades: Upgrade[];
+  /** Those that they were about to open: each would be taken, once. */
+  withheldUpgrades: Upgrade[];
+}
+
+/** The request for a socket. */
+export interface Upgrade {
+  /** With its ticket. */
+  path: string;
+  token: string;
 }
 
 export function tokenOf({ headers }: TransportRequest): string {

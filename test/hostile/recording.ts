@@ -1,7 +1,6 @@
 // Machines that enrol, report, rotate, leave and are revoked, and all that they sent, as a thief has it for whom TLS is
 // not there; some of it never arrived. The keys stay here; the generator gets the requests.
-import { machineKey, type MachineKey } from "../../node-shim/identity/machine-key.ts";
-import type { Result } from "../../shared/result.ts";
+import type { MachineKey } from "../../node-shim/identity/machine-key.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol, type EnrolledMachine, leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import { type Transport, type TransportRequest } from "../../node-shim/worker-link/exchange.ts";
@@ -9,13 +8,14 @@ import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { ask } from "../../infra/operator/client.ts";
 import type { BenchWorker } from "../bench/workerd.ts";
 import { machineFacts, machineVitals } from "../bench/machine.ts";
-import { ORIGIN, PLANT_PATH, type Planted } from "./agreed.ts";
+import { FramedMachine, type FramedPlace } from "./frames/framed-machine.ts";
+import { reportRequest } from "./frames/shot.ts";
+import { WireSocket } from "./frames/wire-socket.ts";
+import { enrolled, enrolling, keyOf, NOW_MS, plantToken, taken } from "./joining.ts";
 import { type Recording, tokenOf } from "./recorded.ts";
-import { seededKey, takenApart } from "./jwt.ts";
+import { seededSessionKeys, takenApart } from "./jwt.ts";
 import type { Random } from "./random.ts";
 
-/** Of the Worker and the apiserver. */
-export const NOW_MS = Date.UTC(2026, 0, 2);
 /** Several hundred beats are within a ticket's life. */
 const BEAT_MS = 100;
 
@@ -74,9 +74,18 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
     ...(await withheld(standing, send, { requests, next, joinToken, key: await keyOf(random) })),
   );
 
+  const sockets = await recordUpgrades(await machine("socket"), random, {
+    url: worker.url,
+    send: recorder,
+    nowMs: () => nowMs,
+  });
+  // Its last report by HTTP.
+  stillValid.push(requests.at(-1)!);
+  requests.push(sockets.report);
+
   for (const beat of beats) stillValid.push(await beat());
   return {
-    recording: { requests: [...requests], stillValid },
+    recording: { requests: [...requests], stillValid, ...sockets },
     beat: async () => {
       nowMs += BEAT_MS;
       for (const beat of beats) await beat();
@@ -84,6 +93,18 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
     },
     close,
   };
+}
+
+/** A machine opens a socket, and is about to open more; and a report that it signed for one. */
+async function recordUpgrades(enrolled: EnrolledMachine, random: Random, place: FramedPlace) {
+  const machine = new FramedMachine(enrolled.name, enrolled, place);
+  await machine.register();
+  const keys = seededSessionKeys(random);
+  const upgrades = [await machine.upgrade(keys)];
+  for (const { path, token } of upgrades) (await WireSocket.open(place.url, path, token)).close();
+  const withheldUpgrades = [await machine.upgrade(keys), await machine.upgrade(seededSessionKeys(random))];
+  const report = reportRequest(enrolled.name, await machine.signed(keys.publicKey));
+  return { upgrades, withheldUpgrades, report };
 }
 
 /** One of each kind that never arrives, by machines that are not heard of after. */
@@ -120,33 +141,6 @@ interface Withholding {
   key: MachineKey;
 }
 
-async function keyOf(random: Random): Promise<MachineKey> {
-  const { x, d } = await seededKey(random);
-  return machineKey({ kty: "OKP", crv: "Ed25519", x, d });
-}
-
-async function plantToken({ url }: BenchWorker, random: Random, seed: number): Promise<string> {
-  const { thumbprint, x, d } = await seededKey(random);
-  const wish = { names: "*", uses: 100, expiresInSeconds: 3600, rejoin: false, withoutFactsOnlyTaint: false };
-  const body = JSON.stringify({ id: thumbprint, key: x, request: wish } satisfies Planted);
-  await fetch(`${url}${PLANT_PATH}?${seed}`, { method: "POST", body });
-  return `rcj1_${d}`;
-}
-
-function enrolling(name: string, joinToken: string) {
-  return { name, origin: ORIGIN, joinToken, machineID: `machine-of-${name}`, systemUUID: name };
-}
-
-async function enrolled(
-  send: Transport,
-  name: string,
-  joinToken: string,
-  key: MachineKey,
-): Promise<EnrolledMachine> {
-  const { kid } = taken(await enrol(send, key, enrolling(name, joinToken)));
-  return { name, origin: ORIGIN, key, kid };
-}
-
 function beatOf(machine: EnrolledMachine, send: Transport, requests: TransportRequest[]): Beat {
   const machineTime = () => "2026-01-02T03:04:05Z";
   const report = reporter({ ...machine, startId: machine.name, send, machineTime });
@@ -155,9 +149,4 @@ function beatOf(machine: EnrolledMachine, send: Transport, requests: TransportRe
     taken(await report(machineFacts(), machineVitals(index++)));
     return requests.at(-1)!;
   };
-}
-
-function taken<Answer>(outcome: Result<Answer, unknown>): Answer {
-  if (outcome.ok) return outcome.value;
-  throw new Error(`a machine's own request was not taken: ${JSON.stringify(outcome)}`);
 }

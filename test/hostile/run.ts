@@ -8,7 +8,8 @@ import type { Measured } from "../worker/support/measured-rows.ts";
 import { type Hostile, hostileGenerator } from "./generator.ts";
 import { type Answered, type Client, hostileClient } from "./post.ts";
 import { randomOf } from "./random.ts";
-import { NOW_MS, type Recorded, record } from "./recording.ts";
+import { NOW_MS } from "./joining.ts";
+import { type Recorded, record } from "./recording.ts";
 import { type Offence, offenceOf, type Plan, type Verdict } from "./verdict.ts";
 
 const ENTRY = fileURLToPath(new URL("../worker/support/hostile-entry.ts", import.meta.url));

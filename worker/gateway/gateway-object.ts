@@ -80,6 +80,10 @@ export class GatewayObject extends DurableObject<Environment> implements LeaseHo
     return this.#gateway.care();
   }
 
+  noteMember(name: string, gateway: number): Promise<true> {
+    return this.#gateway.noteMember(name, gateway);
+  }
+
   recall(name: string, floor: number): Promise<ReturnedOrder | null> {
     return this.#gateway.recall(name, floor);
   }

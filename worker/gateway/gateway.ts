@@ -86,6 +86,11 @@ export class Gateway implements LeaseHolder {
     return this.#watch.care();
   }
 
+  noteMember(name: string, gateway: number): Promise<true> {
+    this.#in.members.put(name, gateway);
+    return Promise.resolve(true);
+  }
+
   async recall(name: string, floor: number): Promise<ReturnedOrder | null> {
     const { held, members } = this.#in;
     const member = members.known(name);

@@ -53,8 +53,6 @@ export class Reports {
     const returned = await this.#endings.takeBack(member);
     const request = { name, kid, token, body: new Uint8Array(this.#encoder.encode(body)), address };
     const asked = { request, gateway, session, returned, floor: member.floor };
-    // An eviction may come between what is lent and its receipt: then too somebody has to notice the machine's silence.
-    this.#in.members.put(name, gateway);
     const answered = await this.#ask(name, () => this.#in.node(name).reportBySocket(asked));
     // What was lent all the same is lost to both sides: the object reads the lease.
     if (!answered) return this.#send(socket, INTERNAL, null);
@@ -103,8 +101,8 @@ export class Reports {
 
   /** The machine's other sockets are closed; one that it has opened since may be its next. */
   #accept(socket: HeldSocket, beatMs: number): void {
-    const { held } = this.#in;
-    const { name, openedMs } = socket.attachment;
+    const { held, members } = this.#in;
+    const { name, gateway, openedMs } = socket.attachment;
     for (const other of held.open(name)) {
       const { attachment } = other;
       if (other === socket || (attachment.beatMs === null && attachment.openedMs > openedMs)) continue;
@@ -113,6 +111,7 @@ export class Reports {
       this.#endings.hangUp(other, "replaced", 1000 * GATEWAY_LIMITS.awaySeconds);
     }
     held.hear(socket, beatMs);
+    members.put(name, gateway);
   }
 
   #send(socket: HeldSocket, answer: MachineAnswer | typeof INTERNAL, begun: Begun | null): void {

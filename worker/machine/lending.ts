@@ -183,6 +183,7 @@ export class Lending {
       await this.#ask(connection.gateway, (holder) => holder.dismiss(name, "moved"));
       return null;
     }
+    if (!(await this.#isMember(connection))) return null;
     const agreed = await agreeSession(name, connection.session);
     // From here on nothing is awaited: what is lent is as it is now.
     const lendable = this.#lendable(report, connection);
@@ -203,6 +204,17 @@ export class Lending {
     };
     const order = { ...lendable, epoch, sessionKey: agreed.sessionKey, vitals: report.vitals, baton };
     return { order, key: agreed.key };
+  }
+
+  /**
+   * The gateway may be evicted between what is lent and its receipt: then too somebody has to notice the machine's silence.
+   * Only a report that was accepted makes it write that.
+   */
+  async #isMember({ gateway }: Connection): Promise<boolean> {
+    return (
+      this.#lent() !== undefined ||
+      (await this.#ask(gateway, (holder, name) => holder.noteMember(name, gateway))) === true
+    );
   }
 
   #lendable(report: Report, { by }: Connection) {

@@ -76,6 +76,8 @@ export interface LendingMachine {
 
 /** What a machine's object asks of its gateway. */
 export interface LeaseHolder {
+  /** Call it before anything is lent for this machine: from now on its object is told that its socket is gone, come what may. */
+  noteMember: (name: string, gateway: number) => Promise<true>;
   /**
    * Ends this machine's order, and drops all up to this epoch, also those that come later. Resolves once no PUT is under
    * way any more. null: there was none.

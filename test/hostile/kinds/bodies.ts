@@ -34,14 +34,14 @@ function sent(draw: Draw, body: Uint8Array | string, more: Partial<Attack> = {})
 const LEAVES = [null, true, -1, 0.5, "", "\u0000", [], {}, "a".repeat(200), [[[]]], { length: 1 }];
 
 /** Another value in one place. */
-function withAnother(value: unknown, another: unknown, { random }: Draw): unknown {
+export function withAnother(value: unknown, another: unknown, { random }: Pick<Draw, "random">): unknown {
   if (typeof value !== "object" || value === null || random.chance(0.2)) return another;
   const keys = Object.keys(value);
   if (keys.length === 0) return another;
   const key = random.pick(keys);
   const copy = Array.isArray(value) ? [...(value as unknown[])] : { ...value };
   const at = copy as Record<string, unknown>;
-  at[key] = withAnother(at[key], another, { random } as Draw);
+  at[key] = withAnother(at[key], another, { random });
   return copy;
 }
 

@@ -37,7 +37,7 @@ function forged({ random, thief }: Draw, { jwt }: Signed, header: Json, claims: 
 }
 
 /** The public key that a recorded enrolment shows: secrets of those who confuse keys. */
-function publicKeys({ x }: { x: string }): (string | Uint8Array)[] {
+export function publicKeys({ x }: { x: string }): (string | Uint8Array)[] {
   const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), Buffer.from(x, "base64url")]);
   const pem = `-----BEGIN PUBLIC KEY-----\n${der.toString("base64")}\n-----END PUBLIC KEY-----\n`;
   return [x, Buffer.from(x, "base64url"), der, pem, JSON.stringify({ kty: "OKP", crv: "Ed25519", x }), ""];
@@ -52,7 +52,7 @@ const claimsOf = (draw: Draw, request: Signed, more: Json = {}): Json => ({
   ...more,
 });
 
-function alteredText(text: string, { random }: Draw): string {
+export function alteredText(text: string, { random }: Draw): string {
   const at = random.int(text.length);
   const letter = "ABCDwxyz0189-_.=+/".charAt(random.int(18));
   return random.pick([

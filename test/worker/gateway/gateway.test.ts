@@ -282,8 +282,10 @@ describe("reports", () => {
       const socket = await made.connected("edge-1");
       expect(socket.last).toMatchObject({ status: 409, body: { reason: "ticket-stale", ticket: "next" } });
       expect(await made.gateway.reportNow("edge-1")).toBe(false);
+      // Who has but a recorded upgrade makes no row, and nobody is told that it goes.
+      expect(made.members).toEqual([]);
       await made.lose(socket);
-      expect([made.woken.at(-1), made.members]).toEqual(["edge-1 ended", []]);
+      expect([made.woken, made.members]).toEqual([["edge-1 report"], []]);
     }));
 
   it("the gateway's number does not reach the machine", () =>
@@ -465,10 +467,13 @@ describe("an eviction", () => {
       expect(made.puts.length).toBe(1);
     }));
 
-  it("while the first report is under way, and the machine does not come back: its object is told", () =>
+  it("while what is lent with the first report is on its way, and the machine does not come back: its object is told", () =>
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
-      made.onReport = () => new Promise(() => undefined);
+      made.onReport = async ({ gateway }) => {
+        await made.gateway.noteMember("edge-1", gateway);
+        return new Promise(() => undefined);
+      };
       void made.report(socket);
       await made.untilWoken(1);
       made.sockets.length = 0;

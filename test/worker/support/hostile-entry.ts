@@ -1,15 +1,23 @@
 // The Worker as hostile input meets it: its rows are counted, and all that is random in it comes from a seed, so that
 // the traffic that is recorded, and what is made of it, is the same again.
-import { type Environment, registry } from "../../../worker/env.ts";
+import { type Environment, gateway, registry } from "../../../worker/env.ts";
 import { insertToken } from "../../../worker/registry/tokens.ts";
 import measured, {
   RegistryObject as MeasuredRegistryObject,
+  GatewayObject as MeasuredGatewayObject,
   NodeObject as MeasuredNodeObject,
 } from "./measured.ts";
-import { MAC_KEYS, ORIGIN, PLANT_PATH, type Planted } from "../../hostile/agreed.ts";
+import {
+  type GatewayLook,
+  LOOK_PATH,
+  MAC_KEYS,
+  ORIGIN,
+  PLANT_PATH,
+  type Planted,
+} from "../../hostile/agreed.ts";
 import { randomOf } from "../../hostile/random.ts";
 
-export { GatewayObject, IndexObject } from "./measured.ts";
+export { IndexObject } from "./measured.ts";
 
 /** Outlives the objects: all run in this one isolate. */
 const random = { of: randomOf(0, 0) };
@@ -38,10 +46,37 @@ export class RegistryObject extends MeasuredRegistryObject {
   }
 }
 
+/** What the platform has handed to gateways; outlives them. */
+const handed = { messages: 0, late: 0 };
+
+export class GatewayObject extends MeasuredGatewayObject {
+  constructor(ctx: DurableObjectState, env: Environment) {
+    super(ctx, known(env));
+  }
+
+  override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
+    handed.messages++;
+    if (socket.readyState !== WebSocket.OPEN) handed.late++;
+    return super.webSocketMessage(socket, frame);
+  }
+
+  async lookAt(isToRing: boolean): Promise<GatewayLook> {
+    if (isToRing) await this.ring();
+    const { members } = this.ctx.storage.sql
+      .exec<{ members: number }>("SELECT COUNT(*) AS members FROM members")
+      .one();
+    return { members, sockets: this.ctx.getWebSockets().length, ...handed };
+  }
+}
+
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default {
   async fetch(request: Request, env: Environment, context: ExecutionContext): Promise<Response> {
     const { pathname, search } = new URL(request.url);
+    if (pathname === LOOK_PATH) {
+      const looked = gateway(env, 1) as unknown as DurableObjectStub<GatewayObject>;
+      return Response.json(await looked.lookAt(search === "?ring"));
+    }
     if (pathname !== PLANT_PATH) return measured.fetch(request, known(env), context);
     random.of = randomOf(Number(search.slice(1)), -1);
     const planted = registry(env) as unknown as DurableObjectStub<RegistryObject>;

@@ -1,0 +1,14 @@
+// Does something for each item, so many at once, and keeps the order of what comes of it.
+export async function atOnce<Item, Result>(
+  lanes: number,
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const left = items.entries();
+  const lane = async () => {
+    for (const [at, item] of left) results[at] = await work(item);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return results;
+}
