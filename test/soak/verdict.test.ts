@@ -43,12 +43,22 @@ test.each<[situation: string, observed: Partial<SoakObserved>, verdicts: (boolea
   [
     "on a real apiserver 0.026 % of a core are allowed",
     { isReal: true, steady: { answers: 1, seconds: 1000, workerCpuSeconds: 0.26 } },
-    [true, true, true, true],
+    [true, null, true, true, true],
   ],
   [
     "and no more",
     { isReal: true, steady: { answers: 1, seconds: 1000, workerCpuSeconds: 0.27 } },
-    [true, true, true, false],
+    [true, null, true, true, false],
+  ],
+  [
+    "on a real apiserver a lease was late, and lasted",
+    { isReal: true, leases: { ...CLEAN.leases, longestMs: SOAK_BOUNDS.leaseMs - 1, late: [LATE] } },
+    [true, null, true, true, true],
+  ],
+  [
+    "on a real apiserver a lease ran out",
+    { isReal: true, leases: { ...CLEAN.leases, longestMs: SOAK_BOUNDS.leaseMs } },
+    [false, null, true, true, true],
   ],
   ["one does not", { returned: { afterMs: [1000], machines: 2 } }, [true, true, true, false, null]],
 ])("%s", (_, observed, verdicts) => {

@@ -116,18 +116,18 @@ export class Heartbeats {
     const beganMs = nowMs();
     const renewed = { ...lease, spec: { ...lease.spec, renewTime: nextRenewTime(beganMs * 1000, lease) } };
     order.askedMs = beganMs;
-    const isProbe = this.#suspension.begin();
+    const asked = this.#suspension.begin();
     const put = await putLease(renewed, () => order.requests++).catch(() => NO_ANSWER);
     counters.renewal(put.kind);
     if (put.kind === "failed") {
       // One that fails again, while others' have succeeded since, fails alone: nobody is to wait for it.
-      if (isProbe || !order.isFailing) this.#suspension.failed(isProbe, nowMs(), put.retryAfterMs);
+      if (asked.isProbe || !order.isFailing) this.#suspension.failed(asked, nowMs(), put.retryAfterMs);
       order.isFailing = true;
       // A later PUT over the same version shows what became of this one.
       order.isLeaseInDoubt ||= !put.isAnswered;
       return true;
     }
-    this.#suspension.succeeded();
+    this.#suspension.succeeded(asked);
     if (put.kind === "renewed") {
       order.lease = put.lease;
       order.isLeaseInDoubt = false;

@@ -3,7 +3,18 @@
 /** From one request to the next while it fails: the first time, the longest, and the longest that it can ask for itself. */
 export const SUSPENSION_MS = { first: 1000, longest: 10_000, longestAsked: 60_000 } as const;
 
+/** A request; what came of it is said with it. */
+export interface AskedOnce {
+  /** The how manieth it is. */
+  n: number;
+  /** Is it the one that finds out whether the apiserver answers again? */
+  isProbe: boolean;
+}
+
 export class Suspension {
+  #begun = 0;
+  /** The last to begin of those that have succeeded. */
+  #succeeded = 0;
   /** 0: the apiserver answers, as far as is known. */
   #waitMs = 0;
   #failedMs = 0;
@@ -20,22 +31,26 @@ export class Suspension {
     return !this.#isProbing && (nowMs >= this.#probeFromMs || nowMs < this.#failedMs);
   }
 
-  /** Call it as a request begins; what it returns belongs to its outcome: is it the one that finds out? */
-  begin(): boolean {
+  /** Call it as a request begins. */
+  begin(): AskedOnce {
     if (this.#waitMs > 0) this.#isProbing = true;
-    return this.#waitMs > 0;
+    return { n: ++this.#begun, isProbe: this.#waitMs > 0 };
   }
 
-  succeeded(): void {
+  succeeded({ n }: AskedOnce): void {
+    this.#succeeded = Math.max(this.#succeeded, n);
     this.#waitMs = 0;
     this.#isProbing = false;
   }
 
-  /** `retryAfterMs`: what the apiserver has asked for. Of many that fail at once each after the first changes nothing. */
-  failed(isProbe: boolean, nowMs: number, retryAfterMs = 0): void {
+  /**
+   * `retryAfterMs`: what the apiserver has asked for. Of many that fail at once each after the first changes nothing; nor does
+   * one that was slow, while another that began later has had its answer.
+   */
+  failed({ n, isProbe }: AskedOnce, nowMs: number, retryAfterMs = 0): void {
     const isFirst = this.#waitMs === 0;
     if (isProbe) this.#isProbing = false;
-    else if (!isFirst) return;
+    else if (!isFirst || (n < this.#succeeded && retryAfterMs === 0)) return;
     const { first, longest, longestAsked } = SUSPENSION_MS;
     this.#waitMs = isFirst ? first : Math.min(2 * this.#waitMs, longest);
     this.#failedMs = nowMs;

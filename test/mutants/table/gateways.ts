@@ -291,5 +291,21 @@ export const gatewayMutants = [
       "worker/gateway/suspension.test.ts",
       "then one at a time",
     ],
+    [
+      "one that is slow suspends nobody",
+      "worker/gateway/suspension.ts",
+      "n < this.#succeeded && ",
+      "false && ",
+      "worker/gateway/suspension.test.ts",
+      "it is that one's alone",
+    ],
+    [
+      "one that fails after the others' answers suspends them",
+      "worker/gateway/suspension.ts",
+      "n < this.#succeeded && ",
+      "this.#succeeded > 0 && ",
+      "worker/gateway/suspension.test.ts",
+      "it may be everybody's",
+    ],
   ]),
 ];

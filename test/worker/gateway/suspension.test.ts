@@ -13,12 +13,21 @@ function suspendedAt(nowMs: number, retryAfterMs?: number): Suspension {
 describe("while it answers", () => {
   it("any number of requests may be under way", () => {
     const suspension = new Suspension();
-    expect([suspension.begin(), suspension.begin(), suspension.mayAsk(0), suspension.isOn]).toEqual([
-      false,
-      false,
-      true,
-      false,
-    ]);
+    const begun = [suspension.begin(), suspension.begin()];
+    expect(begun.map(({ isProbe }) => isProbe)).toEqual([false, false]);
+    expect([suspension.mayAsk(0), suspension.isOn]).toEqual([true, false]);
+  });
+
+  it.each<[situation: string, isEarlier: boolean, retryAfterMs: number, isOn: boolean]>([
+    ["one is slow, and another that began later was answered → it is that one's alone", true, 0, false],
+    ["one fails, and another that began before was answered → it may be everybody's", false, 0, true],
+    ["the apiserver has asked to wait → everybody waits", true, 5000, true],
+  ])("%s", (_, isEarlier, retryAfterMs, isOn) => {
+    const suspension = new Suspension();
+    const [first, second] = [suspension.begin(), suspension.begin()];
+    suspension.succeeded(isEarlier ? second : first);
+    suspension.failed(isEarlier ? first : second, 3000, retryAfterMs);
+    expect(suspension.isOn).toBe(isOn);
   });
 });
 
@@ -26,7 +35,7 @@ describe("once a request has failed", () => {
   it("none begins for a second, then one at a time", () => {
     const suspension = suspendedAt(0);
     expect([suspension.mayAsk(first - 1), suspension.mayAsk(first)]).toEqual([false, true]);
-    expect(suspension.begin()).toBe(true);
+    expect(suspension.begin().isProbe).toBe(true);
     expect([suspension.mayAsk(first), suspension.mayAsk(first + longest)]).toEqual([false, false]);
   });
 
@@ -46,20 +55,22 @@ describe("once a request has failed", () => {
   it("of those that were under way as well each other failure changes nothing", () => {
     const suspension = new Suspension();
     const begun = [suspension.begin(), suspension.begin(), suspension.begin()];
-    begun.forEach((isProbe, at) => suspension.failed(isProbe, at * 100));
+    begun.forEach((asked, at) => suspension.failed(asked, at * 100));
     expect([suspension.mayAsk(first - 1), suspension.mayAsk(first)]).toEqual([false, true]);
   });
 
   it("the first success ends it, also of one that had begun before", () => {
-    const suspension = suspendedAt(0);
-    suspension.succeeded();
-    expect([suspension.isOn, suspension.mayAsk(0), suspension.begin()]).toEqual([false, true, false]);
+    const suspension = new Suspension();
+    const [one, other] = [suspension.begin(), suspension.begin()];
+    suspension.failed(other, 0);
+    suspension.succeeded(one);
+    expect([suspension.isOn, suspension.mayAsk(0), suspension.begin().isProbe]).toEqual([false, true, false]);
   });
 
   it("after a success it begins anew", () => {
     const suspension = suspendedAt(0);
     suspension.failed(suspension.begin(), first);
-    suspension.succeeded();
+    suspension.succeeded(suspension.begin());
     suspension.failed(suspension.begin(), 10_000);
     expect([suspension.mayAsk(10_000 + first - 1), suspension.mayAsk(10_000 + first)]).toEqual([false, true]);
   });
