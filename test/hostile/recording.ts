@@ -74,7 +74,7 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
     ...(await withheld(standing, send, { requests, next, joinToken, key: await keyOf(random) })),
   );
 
-  const sockets = await recordUpgrades(await machine("socket"), random, {
+  const sockets = await recordUpgrades(await standing("socket"), random, {
     url: worker.url,
     send: recorder,
     nowMs: () => nowMs,
