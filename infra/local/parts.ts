@@ -82,12 +82,16 @@ export async function untilReady(
   void part.ended.then((how) => (ended = how));
   const giveUpAt = Date.now() + deadlineMs;
   while (!(await ready().catch(() => false))) {
-    if (ended !== undefined)
-      throw new Error(`${part.name} ${ended}: ${tellingLine(part.logFile)} (log: ${part.logFile})`);
+    if (ended !== undefined) throw new Error(`${endText(part, ended)} (log: ${part.logFile})`);
     if (Date.now() > giveUpAt)
       throw new Error(`${part.name} is not ready after ${deadlineMs / 1000} s (log: ${part.logFile})`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** `how`: as `ended` says it. */
+export function endText({ name, logFile }: Part, how: string): string {
+  return `${name} ${how}: ${tellingLine(logFile)}`;
 }
 
 /** The last line that speaks of a fault: a crash of Node ends with a stack and its version. */

@@ -19,9 +19,13 @@ export interface LocalFleet {
   joinTokenFile: (names: string, uses: number) => Promise<string>;
 }
 
-export async function withLocalFleet<T>(work: (fleet: LocalFleet) => Promise<T>): Promise<T> {
+/** `onEnd`: of a part, before it is asked to. */
+export async function withLocalFleet<T>(
+  work: (fleet: LocalFleet) => Promise<T>,
+  onEnd: (part: Part, how: string) => void = () => undefined,
+): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
-  const parts = localParts(() => undefined, false);
+  const parts = localParts(onEnd, false);
   try {
     const state = openState(folder, false);
     const flags = { state: folder, nodes: 0 };

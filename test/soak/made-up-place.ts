@@ -1,11 +1,12 @@
 // A soak's place with an apiserver that is made up. The Worker has the limits of a deployment, and workerd as many open files
 // as it may have.
+import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mintToken } from "../../infra/local/admin.ts";
-import { localParts, type Part, type Parts, untilReady } from "../../infra/local/parts.ts";
+import { endText, localParts, type Part, type Parts, untilReady } from "../../infra/local/parts.ts";
 import { freePort } from "../../infra/local/ports.ts";
 import { prepareWorker } from "../../infra/local/workerd.ts";
 import { cpuSecondsOf } from "../bench/process-weight.ts";
@@ -21,30 +22,40 @@ const VARIABLES = {
   MIN_STATUS_PERIOD_SECONDS: "60",
   MIN_LEASE_SECONDS: "20",
 };
-/** Connections of machines, and three files of each object that is awake. */
 const OPEN_FILES = 200_000;
-const RAISED = `ulimit -n ${OPEN_FILES} 2>/dev/null || ulimit -n "$(ulimit -Hn)"; exec "$@"`;
+const RAISED = `ulimit -n ${OPEN_FILES} 2>/dev/null || ulimit -n "$(ulimit -Hn)"`;
 
 /** What the apiserver takes for an answer. */
 const ANSWERS_AFTER_MS = 50;
 
+/** How many files workerd may have open. */
+export function openFiles(): number {
+  return Number(execFileSync("sh", ["-c", `${RAISED}; ulimit -n`], { encoding: "utf8" }));
+}
+
 export const inMadeUpPlace: InPlace = async (machines, leases, work) => {
   const kube = await startMadeUpApiserver(ANSWERS_AFTER_MS, (name, atMs) => leases.renewed(name, atMs));
   const folder = mkdtempSync(join(tmpdir(), "rollcall-soak-"));
-  const parts = localParts(() => undefined, false);
+  const died = new AbortController();
+  const parts = localParts((part, how) => noteEnd(died, part, how), false);
   try {
     const worker = await startWorker({ folder, parts, kube, machines });
     const apiserverCpuSeconds = () => {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
     };
-    return await work({ worker, apiserverCpuSeconds });
+    return await work({ worker, apiserverCpuSeconds, died: died.signal });
   } finally {
     await parts.stop();
     await kube.stop();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 };
+
+/** A part that was not killed from here. */
+export function noteEnd(died: AbortController, part: Part, how: string): void {
+  if (!part.process.killed) died.abort(new Error(endText(part, how)));
+}
 
 interface Surroundings {
   folder: string;
@@ -69,7 +80,11 @@ async function startWorker({ folder, parts, kube, machines }: Surroundings): Pro
     adminSecretSha256: createHash("sha256").update(secret).digest("base64url"),
   });
   const url = `http://127.0.0.1:${port}`;
-  const part = parts.start("worker", ["sh", "-c", RAISED, "sh", ...command], join(folder, "log"));
+  const part = parts.start(
+    "worker",
+    ["sh", "-c", `${RAISED}; exec "$@"`, "sh", ...command],
+    join(folder, "log"),
+  );
   const joinToken = async () => {
     const wish = { names: "sim-*", uses: 2 * machines, withoutFactsOnlyTaint: false };
     return mintToken(url, secret, wish);

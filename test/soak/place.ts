@@ -16,6 +16,8 @@ export interface SoakWorker {
 export interface SoakPlace {
   worker: SoakWorker;
   apiserverCpuSeconds: () => number;
+  /** Aborted once a process has ended by itself. */
+  died: AbortSignal;
 }
 
 /** Renewals go into `leases`. All is stopped once `work` is done. */

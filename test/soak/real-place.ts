@@ -6,7 +6,7 @@ import { adminSecret } from "../../infra/local/settings.ts";
 import { type LocalFleet, withLocalFleet } from "../bench/local-fleet.ts";
 import { cpuSecondsOf } from "../bench/process-weight.ts";
 import type { LeaseWatch } from "./lease-watch.ts";
-import { workerOf } from "./made-up-place.ts";
+import { noteEnd, workerOf } from "./made-up-place.ts";
 import type { InPlace } from "./place.ts";
 
 /** A lease is renewed each 4.5 s at most: none of its renewals is missed. */
@@ -19,8 +19,9 @@ interface ListedLeases {
   items: { metadata: { name: string }; spec: { renewTime?: string } }[];
 }
 
-export const inRealPlace: InPlace = (machines, leases, work) =>
-  withLocalFleet(async (fleet) => {
+export const inRealPlace: InPlace = (machines, leases, work) => {
+  const died = new AbortController();
+  const run = async (fleet: LocalFleet) => {
     const { parts, workerUrl, folder } = fleet;
     const running = (name: string) => {
       const found = parts.running().findLast((part) => part.name === name);
@@ -35,11 +36,13 @@ export const inRealPlace: InPlace = (machines, leases, work) =>
     const ended = new AbortController();
     const reading = readLeases(fleet, leases, ended.signal);
     try {
-      return await Promise.race([work({ worker, apiserverCpuSeconds }), reading]);
+      return await Promise.race([work({ worker, apiserverCpuSeconds, died: died.signal }), reading]);
     } finally {
       ended.abort();
     }
-  });
+  };
+  return withLocalFleet(run, (part, how) => noteEnd(died, part, how));
+};
 
 /** Rejects where they cannot be read; ends by itself never. */
 async function readLeases(

@@ -3,7 +3,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type MachinesReport, type SoakFleet, startFleet } from "./fleet.ts";
 import { LeaseWatch } from "./lease-watch.ts";
-import { inMadeUpPlace } from "./made-up-place.ts";
+import { inMadeUpPlace, openFiles } from "./made-up-place.ts";
 import { minuteOf, minuteText, type Usage } from "./minutes.ts";
 import type { SoakPlace, SoakWorker } from "./place.ts";
 import { inRealPlace } from "./real-place.ts";
@@ -36,10 +36,12 @@ const MINUTE_MS = 60_000;
 export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSignal): Promise<SoakObserved> {
   const leases = new LeaseWatch();
   const inPlace = plan.real ? inRealPlace : inMadeUpPlace;
+  const lack = filesLack(plan, openFiles());
+  if (lack !== null) throw new Error(lack);
   return inPlace(plan.machines, leases, async (place) => {
     const failed = new AbortController();
     const fleet = startFleet(wishesOf(plan.machines, place.worker), (why) => failed.abort(new Error(why)));
-    const signal = AbortSignal.any([stop, failed.signal]);
+    const signal = AbortSignal.any([stop, place.died, failed.signal]);
     const soak = new Soak({ ...place, plan, output, signal, leases, fleet });
     return soak
       .run()
@@ -49,6 +51,17 @@ export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSig
       })
       .finally(fleet.stop);
   });
+}
+
+/** What workerd opens for each machine: its socket takes two files; after a kill a connection of HTTP does, beside it. */
+const FILES = { socket: 2, returning: 2, others: 3500 } as const;
+
+/** Why so many machines are too many for this computer; null: they are not. */
+export function filesLack({ machines, reconnect }: SoakPlan, open: number): string | null {
+  const each = FILES.socket + (reconnect ? FILES.returning : 0);
+  if (machines * each + FILES.others <= open) return null;
+  const most = Math.max(0, Math.floor((open - FILES.others) / each));
+  return `workerd may have ${open} files open here (ulimit -n), which is enough for --machines ${most}`;
 }
 
 function wishesOf(machines: number, { url, joinToken }: SoakWorker) {

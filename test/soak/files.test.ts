@@ -1,0 +1,17 @@
+// How many machines workerd can hold by the files that it may open.
+import { expect, test } from "vitest";
+import { filesLack } from "./soak.ts";
+
+const plan = { machines: 8000, minutes: 1, reconnect: false, real: false };
+
+test.each<[situation: string, machines: number, reconnect: boolean, open: number, enough: number | null]>([
+  ["two for each socket, and those of objects that are awake", 8000, false, 19_500, null],
+  ["one too few", 8000, false, 19_499, 7999],
+  ["four while all return after a kill", 4000, true, 19_500, null],
+  ["one too few for that", 4000, true, 19_499, 3999],
+  ["hardly any", 1, false, 1024, 0],
+])("%s", (_, machines, reconnect, open, enough) => {
+  const lack = filesLack({ ...plan, machines, reconnect }, open);
+  if (enough === null) expect(lack).toBeNull();
+  else expect(lack).toContain(`enough for --machines ${enough}`);
+});
