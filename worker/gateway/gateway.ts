@@ -12,7 +12,7 @@ import { readFrame } from "./read-frame.ts";
 import { Reports } from "./reports.ts";
 import { type ServerSocket, type HeldSocket, HeldSockets, type OpenedSocket } from "./sockets.ts";
 import type { GatewayParts, GatewaySurroundings } from "./surroundings.ts";
-import { Watch } from "./watch.ts";
+import { Watch, WATCH_LIMITS } from "./watch.ts";
 
 export class Gateway implements LeaseHolder {
   readonly #in: GatewayParts;
@@ -86,9 +86,12 @@ export class Gateway implements LeaseHolder {
     return this.#watch.care();
   }
 
-  noteMember(name: string, gateway: number): Promise<true> {
-    this.#in.members.put(name, gateway);
-    return Promise.resolve(true);
+  async noteMember(name: string, gateway: number): Promise<true> {
+    const { members, alarm, nowMs } = this.#in;
+    members.put(name, gateway);
+    // Its socket may be gone by now, and nobody else looks.
+    await alarm.atLatest(nowMs() + WATCH_LIMITS.lookMs);
+    return true;
   }
 
   async recall(name: string, floor: number): Promise<ReturnedOrder | null> {

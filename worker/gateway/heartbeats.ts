@@ -121,7 +121,8 @@ export class Heartbeats {
     counters.renewal(put.kind);
     if (put.kind === "failed") {
       // One that fails again, while others' have succeeded since, fails alone: nobody is to wait for it.
-      if (asked.isProbe || !order.isFailing) this.#suspension.failed(asked, nowMs(), put.retryAfterMs);
+      if (asked.isProbe || !order.isFailing || put.retryAfterMs > 0)
+        this.#suspension.failed(asked, nowMs(), put.retryAfterMs);
       order.isFailing = true;
       // A later PUT over the same version shows what became of this one.
       order.isLeaseInDoubt ||= !put.isAnswered;

@@ -55,6 +55,7 @@ export class Reports {
     const asked = { request, gateway, session, returned, floor: member.floor };
     const answered = await this.#ask(name, () => this.#in.node(name).reportBySocket(asked));
     // What was lent all the same is lost to both sides: the object reads the lease.
+    if (!answered && socket.closedMs !== null) return this.#endings.endInTurn(member);
     if (!answered) return this.#send(socket, INTERNAL, null);
     const { answer, lent } = answered;
     const started = lent && (await this.#start(lent, answer));

@@ -19,7 +19,8 @@ export class Suspension {
   #waitMs = 0;
   #failedMs = 0;
   #probeFromMs = 0;
-  #isProbing = false;
+  /** The one that finds out, while it is under way. */
+  #probe: number | null = null;
 
   get isOn(): boolean {
     return this.#waitMs > 0;
@@ -28,29 +29,32 @@ export class Suspension {
   /** May a request begin now? A clock that was put back makes nobody wait for longer. */
   mayAsk(nowMs: number): boolean {
     if (this.#waitMs === 0) return true;
-    return !this.#isProbing && (nowMs >= this.#probeFromMs || nowMs < this.#failedMs);
+    return this.#probe === null && (nowMs >= this.#probeFromMs || nowMs < this.#failedMs);
   }
 
-  /** Call it as a request begins. */
+  /** Call it as a request begins; with what it returns its outcome is said. */
   begin(): AskedOnce {
-    if (this.#waitMs > 0) this.#isProbing = true;
-    return { n: ++this.#begun, isProbe: this.#waitMs > 0 };
+    const asked = { n: ++this.#begun, isProbe: this.#waitMs > 0 };
+    if (asked.isProbe) this.#probe = asked.n;
+    return asked;
   }
 
   succeeded({ n }: AskedOnce): void {
     this.#succeeded = Math.max(this.#succeeded, n);
     this.#waitMs = 0;
-    this.#isProbing = false;
+    this.#probe = null;
   }
 
   /**
    * `retryAfterMs`: what the apiserver has asked for. Of many that fail at once each after the first changes nothing; nor does
    * one that was slow, while another that began later has had its answer.
    */
-  failed({ n, isProbe }: AskedOnce, nowMs: number, retryAfterMs = 0): void {
+  failed({ n }: AskedOnce, nowMs: number, retryAfterMs = 0): void {
+    const isProbe = n === this.#probe;
+    if (isProbe) this.#probe = null;
+    if (n < this.#succeeded && retryAfterMs === 0) return;
     const isFirst = this.#waitMs === 0;
-    if (isProbe) this.#isProbing = false;
-    else if (!isFirst || (n < this.#succeeded && retryAfterMs === 0)) return;
+    if (!isProbe && !isFirst) return;
     const { first, longest, longestAsked } = SUSPENSION_MS;
     this.#waitMs = isFirst ? first : Math.min(2 * this.#waitMs, longest);
     this.#failedMs = nowMs;

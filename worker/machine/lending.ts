@@ -42,6 +42,8 @@ interface Connection {
   floor: number;
   /** Thumbprint of the key that signed the report. */
   by: string;
+  /** What `takeBack` came to as the report began. */
+  since: number;
 }
 
 type Lent = { order: StandingOrder; key: string };
@@ -53,6 +55,8 @@ export class Lending {
   #lastEpoch = 0;
   /** Recalls under way. They are about what was lent before: nothing is lent meanwhile. */
   #recalls = 0;
+  /** How often something has ended what is lent, or would have: a report that ran meanwhile is lent nothing. */
+  #ends = 0;
   /** Since when the machine reports without a socket, as far as is known. */
   #withoutSocketMs: number | undefined;
 
@@ -60,12 +64,13 @@ export class Lending {
     this.#with = dependencies;
   }
 
-  /** With a report over a socket: what was lent is this object's again. */
-  async takeBack(gateway: number, returned: ReturnedOrder | null): Promise<void> {
+  /** With a report over a socket: what was lent is this object's again. What it comes to is `lend`'s to know. */
+  async takeBack(gateway: number, returned: ReturnedOrder | null): Promise<number> {
+    this.#ends++;
     const lent = this.#lent();
-    if (!lent) return;
-    if (lent.gateway !== gateway) return this.recall();
-    this.#restore(returned);
+    if (lent && lent.gateway !== gateway) await this.recall();
+    else if (lent) this.#restore(returned);
+    return this.#ends;
   }
 
   /**
@@ -73,6 +78,7 @@ export class Lending {
    * renews any more. Costs nothing where nothing is lent.
    */
   async recall(): Promise<void> {
+    this.#ends++;
     const lent = this.#lent();
     if (!lent) return;
     this.#recalls++;
@@ -135,6 +141,7 @@ export class Lending {
   /** The machine's socket is gone, or silent. */
   async ended(gateway: number, returned: ReturnedOrder | null): Promise<void> {
     const { state, nowMs } = this.#with;
+    this.#ends++;
     if (this.#lent()?.gateway !== gateway) return;
     // It may come late, when the next order is out.
     const isEarlier = returned !== null && typeof this.#out === "number" && returned.epoch < this.#out;
@@ -189,6 +196,8 @@ export class Lending {
     const lendable = this.#lendable(report, connection);
     const enrolment = records.get("enrolment");
     if (!agreed || !lendable || !enrolment) return null;
+    // Its socket has ended meanwhile, another report came, or another gateway was assigned: nobody would tell its silence.
+    if (this.#ends !== connection.since) return null;
     const epoch = this.#nextEpoch(connection.floor);
     const { gateway } = connection;
     records.put("lent", { gateway });

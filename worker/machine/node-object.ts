@@ -125,13 +125,13 @@ export class NodeObject extends DurableObject<Environment> {
   /** The same over a socket, with what this object had lent; where nothing speaks against it, it lends again. */
   async reportBySocket(socket: SocketReport): Promise<SocketAnswer> {
     const { request, gateway: number, session, floor, returned } = socket;
-    await this.#lending.takeBack(number, returned);
+    const since = await this.#lending.takeBack(number, returned);
     const checked = await this.#checked(request, session);
     if (!checked.ok) return { answer: checked, lent: null };
     const answer = await this.#handle(request, checked.value);
     if (!answer.ok) return { answer, lent: null };
     const { by, report } = checked.value;
-    const lent = await this.#lending.lend({ gateway: number, session, floor, by }, report);
+    const lent = await this.#lending.lend({ gateway: number, session, floor, by, since }, report);
     this.#teller.look();
     return { answer, lent };
   }

@@ -13,6 +13,7 @@ import {
   lentBy,
   nextBeat,
   objectOf,
+  onHttp,
   type OnSocket,
   onSocket,
   pass,
@@ -96,27 +97,52 @@ describe("while an order is on its way", () => {
 });
 
 describe("while a recall is under way", () => {
+  /** The gateway takes its time with the next one. */
+  function slowRecall(): { begun: () => Promise<void>; goesOn: () => void } {
+    let isBegun = false;
+    const answered = Promise.withResolvers<void>();
+    const recall = Reflect.get(GatewayObject.prototype, "recall");
+    vi.spyOn(GatewayObject.prototype, "recall").mockImplementation(async function slowly(
+      this: GatewayObject,
+      ...how
+    ) {
+      isBegun = true;
+      await answered.promise;
+      return recall.apply(this, how);
+    });
+    // What goes on after a promise of the gateway's is the gateway's, and may not use the test's socket.
+    const begun = async () => {
+      while (!isBegun) await new Promise((again) => void setTimeout(again, 2));
+    };
+    return { begun, goesOn: answered.resolve };
+  }
+
   it("a report of the socket ends → it brings no order, which the recall would not be about", async () => {
     const { name, socket } = await onSocket("recall-under-way");
     pass(BEAT_MS);
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
     socket.sendText(await socket.reportFrame());
     await asked(name, /^PUT/m);
-    const [begun, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const recall = Reflect.get(GatewayObject.prototype, "recall");
-    vi.spyOn(GatewayObject.prototype, "recall").mockImplementation(async function slowly(
-      this: GatewayObject,
-      ...how
-    ) {
-      begun.resolve();
-      await answered.promise;
-      return recall.apply(this, how);
-    });
+    const { begun, goesOn } = slowRecall();
     const recalled = objectOf(name).noticeNode(null);
-    await begun.promise;
+    await begun();
     await setFault(name, "");
     expect(await socket.answered()).not.toHaveProperty("session");
-    answered.resolve();
+    goesOn();
+    await recalled;
+    pass(BEAT_MS);
+    await lentBy(socket);
+    expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+  });
+
+  it("a report of the socket begins and ends → it brings none either", async () => {
+    const { name, socket } = await onSocket("recall-around");
+    pass(BEAT_MS);
+    const { begun, goesOn } = slowRecall();
+    const recalled = objectOf(name).noticeNode(null);
+    await begun();
+    expect(await socket.report()).not.toHaveProperty("session");
+    goesOn();
     await recalled;
     pass(BEAT_MS);
     await lentBy(socket);
@@ -133,6 +159,50 @@ describe("while a report of the socket runs", () => {
     await asked(name, /^PUT/m);
     return known;
   }
+
+  /** Once the report is through, nothing is out that nobody would tell the end of. */
+  async function expectNothingLent({ name, socket }: OnSocket): Promise<void> {
+    await setFault(name, "");
+    expect(await socket.answered()).not.toHaveProperty("session");
+    pass(BEAT_MS);
+    await lentBy(socket);
+    expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
+  }
+
+  it("its gateway says that the socket has ended → it brings no order, and the next one does", async () => {
+    const known = await reporting("ended-in-a-tick");
+    await objectOf(known.name).socketEnded(known.gateway, null);
+    await expectNothingLent(known);
+  });
+
+  /** Once it was applied, and before anything is lent for the first time. */
+  async function beforeLending(name: string, happens: (known: Omit<OnSocket, "socket">) => Promise<unknown>) {
+    const known = await onHttp(name);
+    const socket = await known.machine.connect();
+    pass(BEAT_MS);
+    const noteMember = Reflect.get(GatewayObject.prototype, "noteMember");
+    vi.spyOn(GatewayObject.prototype, "noteMember").mockImplementationOnce(async function meanwhile(
+      this: GatewayObject,
+      ...how
+    ) {
+      await happens(known);
+      return noteMember.apply(this, how);
+    });
+    socket.sendText(await socket.reportFrame());
+    return { ...known, socket };
+  }
+
+  it("somebody else changes the Node → it brings no order, though nothing was out", async () => {
+    const notice = ({ name }: { name: string }) => objectOf(name).noticeNode(null);
+    await expectNothingLent(await beforeLending("noticed-in-a-tick", notice));
+  });
+
+  it("another gateway is assigned to the machine → the one before gets no order", async () => {
+    const move = ({ name, gateway }: { name: string; gateway: number }) =>
+      objectOf(name).assignGateway(gateway + 500_000);
+    const { socket } = await beforeLending("assigned-in-a-tick", move);
+    expect(await socket.answered()).not.toHaveProperty("session");
+  });
 
   it("an operator revokes the machine's keys → no session, and nothing more is renewed", async () => {
     const known = await reporting("overtaken-in-a-tick");

@@ -323,6 +323,29 @@ describe("reports", () => {
       expect(socket.said).toEqual(["report-answer 500"]);
     }));
 
+  it("the socket closes while its object does not answer in time, and has noted it → it is told so", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      made.onReport = async ({ gateway }) => {
+        await made.gateway.noteMember("edge-1", gateway);
+        return new Promise(() => undefined);
+      };
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      const reported = made.report(socket);
+      await made.untilWoken(1);
+      const lost = made.lose(socket);
+      await vi.advanceTimersByTimeAsync(REPORT_WITHIN_MS);
+      await Promise.all([reported, lost]);
+      expect([made.asked[1], made.members]).toMatchObject([{ what: "ended", returned: null }, []]);
+    }));
+
+  it("a member that is noted when its socket is long gone → its object is told within half a minute", () =>
+    inGateway(async (made) => {
+      await made.gateway.noteMember("edge-1", 1);
+      await made.pass(30_000);
+      expect([made.asked[0], made.members]).toMatchObject([{ what: "ended", returned: null }, []]);
+    }));
+
   it("a flood of them: as many as are allowed at once reach the object, and then one a second", () =>
     inGateway(async (made) => {
       const { reportsAtOnce } = GATEWAY_LIMITS;
@@ -389,6 +412,23 @@ describe("the apiserver fails", () => {
       made.nowMs += INTERVAL_MS;
       for (const socket of sockets) expect(await made.beat(socket, { afterMs: 0 })).toBe("answer");
       expect([made.puts.length, made.asked.length - asked]).toEqual([1000, 0]);
+    }));
+
+  it("one PUT is slow, and its neighbour's is answered meanwhile → the neighbour goes on; Retry-After counts for both", () =>
+    inGateway(async (made) => {
+      const [slow, neighbour] = [await made.connected("edge-1"), await made.connected("edge-2")];
+      const { promise, resolve } = Promise.withResolvers<LeasePut>();
+      made.onPut = () => promise;
+      made.nowMs += INTERVAL_MS;
+      const beaten = made.beat(slow, { afterMs: 0 });
+      await made.untilPut(1);
+      made.onPut = undefined;
+      await made.beat(neighbour, { afterMs: 0 });
+      resolve(NO_ANSWER);
+      expect([await beaten, made.gateway.standing()?.isSuspended]).toEqual(["answer", false]);
+      made.onPut = () => Promise.resolve({ ...FAILED, retryAfterMs: 30_000 });
+      await made.beat(slow);
+      expect(made.gateway.standing()?.isSuspended).toBe(true);
     }));
 
   it("a PUT without an answer that took effect: the next one shows it, and the order goes back without the lease", () =>

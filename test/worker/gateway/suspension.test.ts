@@ -67,6 +67,31 @@ describe("once a request has failed", () => {
     expect([suspension.isOn, suspension.mayAsk(0), suspension.begin().isProbe]).toEqual([false, true, false]);
   });
 
+  it("a probe that is slow, while an earlier request ended the suspension and later ones are answered → suspends nobody", () => {
+    const suspension = new Suspension();
+    const [early, other] = [suspension.begin(), suspension.begin()];
+    suspension.failed(other, 0);
+    const probe = suspension.begin();
+    suspension.succeeded(early);
+    suspension.succeeded(suspension.begin());
+    suspension.failed(probe, 3000);
+    expect([probe.isProbe, suspension.isOn]).toEqual([true, false]);
+  });
+
+  it("a probe of the suspension before fails → the one that is under way goes on alone", () => {
+    const suspension = new Suspension();
+    const [early, other] = [suspension.begin(), suspension.begin()];
+    suspension.failed(other, 0);
+    const before = suspension.begin();
+    suspension.succeeded(early);
+    suspension.failed(suspension.begin(), 2000);
+    const now = suspension.begin();
+    suspension.failed(before, 3000);
+    expect([now.isProbe, suspension.mayAsk(60_000)]).toEqual([true, false]);
+    suspension.failed(now, 4000);
+    expect([suspension.mayAsk(5999), suspension.mayAsk(6000)]).toEqual([false, true]);
+  });
+
   it("after a success it begins anew", () => {
     const suspension = suspendedAt(0);
     suspension.failed(suspension.begin(), first);
