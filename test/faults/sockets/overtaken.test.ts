@@ -99,20 +99,16 @@ describe("while an order is on its way", () => {
 describe("while a recall is under way", () => {
   /** The gateway takes its time with the next one. */
   function slowRecall(): { begun: () => Promise<void>; goesOn: () => void } {
-    let isBegun = false;
     const answered = Promise.withResolvers<void>();
     const recall = Reflect.get(GatewayObject.prototype, "recall");
-    vi.spyOn(GatewayObject.prototype, "recall").mockImplementation(async function slowly(
-      this: GatewayObject,
-      ...how
-    ) {
-      isBegun = true;
+    const recalls = vi.spyOn(GatewayObject.prototype, "recall");
+    recalls.mockImplementation(async function slowly(this: GatewayObject, ...how) {
       await answered.promise;
       return recall.apply(this, how);
     });
     // What goes on after a promise of the gateway's is the gateway's, and may not use the test's socket.
     const begun = async () => {
-      while (!isBegun) await new Promise((again) => void setTimeout(again, 2));
+      while (recalls.mock.calls.length === 0) await new Promise((again) => void setTimeout(again, 2));
     };
     return { begun, goesOn: answered.resolve };
   }
