@@ -332,9 +332,9 @@ describe("reports", () => {
       };
       vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
       const reported = made.report(socket);
-      await made.untilWoken(1);
+      await vi.advanceTimersByTimeAsync(REPORT_WITHIN_MS - 1);
       const lost = made.lose(socket);
-      await vi.advanceTimersByTimeAsync(REPORT_WITHIN_MS);
+      await vi.advanceTimersByTimeAsync(1);
       await Promise.all([reported, lost]);
       expect([made.asked[1], made.members]).toMatchObject([{ what: "ended", returned: null }, []]);
     }));
