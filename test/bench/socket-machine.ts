@@ -6,6 +6,7 @@ import { DIRECTLY } from "../../node-shim/worker-link/outbound.ts";
 import { type ReportLink, reporter } from "../../node-shim/worker-link/reporter.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
+import { nextInMs } from "./next-in-ms.ts";
 import { machineVitals } from "./machine.ts";
 import { enrolledMachine, type RunningWorker } from "./workerd.ts";
 
@@ -58,13 +59,7 @@ export async function startSocketMachine(worker: RunningWorker, wish: SocketWish
   };
   const machineTime = () => new Date(nowMs()).toISOString();
   const post = reporter({ ...machine, send, link: onceWanted, machineTime, nowMs });
-  const report: BenchSocket["report"] = async (vitals) => {
-    const outcome = await post(facts, vitals);
-    if (!outcome.ok) throw new Error(`a report of ${name} was not taken: ${JSON.stringify(outcome)}`);
-    const { phase, ready, reportInMs } = outcome.value;
-    if (phase !== "registered" || !ready) throw new Error(`${name} is ${phase}`);
-    return reportInMs;
-  };
+  const report: BenchSocket["report"] = async (vitals) => nextInMs(name, await post(facts, vitals));
   await report(machineVitals(0));
   const open = async () => {
     isWanted = true;

@@ -18,6 +18,15 @@ import { cpuMicrosecondsOf } from "./process-weight.ts";
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** What machines can enrol with. */
+/** As wrangler.toml has them: the local cluster lets machines report more often. */
+export const DEPLOYED = {
+  MACHINE_REQUESTS: "20",
+  NODE_WATCH: "on",
+  MIN_REPORT_INTERVAL_SECONDS: "5",
+  MIN_STATUS_PERIOD_SECONDS: "60",
+  MIN_LEASE_SECONDS: "20",
+};
+
 export interface RunningWorker {
   url: string;
   /** A join token for the names that were asked for. */

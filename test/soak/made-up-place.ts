@@ -10,18 +10,10 @@ import { endText, localParts, type Part, type Parts, untilReady } from "../../in
 import { freePort } from "../../infra/local/ports.ts";
 import { prepareWorker } from "../../infra/local/workerd.ts";
 import { cpuSecondsOf } from "../bench/process-weight.ts";
-import { type KubeAddress, residentBytes, ROOT } from "../bench/workerd.ts";
+import { DEPLOYED, type KubeAddress, residentBytes, ROOT } from "../bench/workerd.ts";
 import { startMadeUpApiserver } from "./made-up-apiserver.ts";
 import type { InPlace, SoakWorker } from "./place.ts";
 
-/** As wrangler.toml has them: the local cluster lets machines report more often. */
-const VARIABLES = {
-  MACHINE_REQUESTS: "20",
-  NODE_WATCH: "on",
-  MIN_REPORT_INTERVAL_SECONDS: "5",
-  MIN_STATUS_PERIOD_SECONDS: "60",
-  MIN_LEASE_SECONDS: "20",
-};
 const OPEN_FILES = 200_000;
 const RAISED = `ulimit -n ${OPEN_FILES} 2>/dev/null || ulimit -n "$(ulimit -Hn)"`;
 
@@ -75,7 +67,7 @@ async function startWorker({ folder, parts, kube, machines }: Surroundings): Pro
     kubeUrl: kube.url,
     kubeCa: undefined,
     kubeToken: kube.token,
-    variables: VARIABLES,
+    variables: DEPLOYED,
     macKeys: `1:${randomBytes(32).toString("base64url")}`,
     adminSecretSha256: createHash("sha256").update(secret).digest("base64url"),
   });

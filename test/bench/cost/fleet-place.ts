@@ -7,7 +7,7 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import type { BilledClock, BilledCounts, BilledStep } from "../../worker/support/billed-counts.ts";
 import { type CountingKube, startCountingKube } from "../counting-kube.ts";
-import { enrolledMachine, startBenchWorker } from "../workerd.ts";
+import { DEPLOYED, enrolledMachine, startBenchWorker } from "../workerd.ts";
 import type { SteppedTime } from "./stepped-time.ts";
 import type { CostMachine, CostTransport } from "./transport.ts";
 import { startWire, type Wire } from "./wire.ts";
@@ -20,14 +20,6 @@ const GRACE_MS = 50_000;
 /** Of the computer's own time. */
 const WITHIN_MS = 120_000;
 const AT_ONCE = 8;
-/** As wrangler.toml has them: the local cluster lets machines report more often. */
-const VARIABLES = {
-  MACHINE_REQUESTS: "20",
-  NODE_WATCH: "on",
-  MIN_REPORT_INTERVAL_SECONDS: "5",
-  MIN_STATUS_PERIOD_SECONDS: "60",
-  MIN_LEASE_SECONDS: "20",
-};
 
 export interface FleetPlace {
   kube: CountingKube;
@@ -71,7 +63,7 @@ export async function withFleetPlace<T>(
     const wire = await startWire(nowMs);
     stops.push(wire.stop);
     const { origin, authority } = wire;
-    const variables = { ...VARIABLES, ORIGINS: origin };
+    const variables = { ...DEPLOYED, ORIGINS: origin };
     const worker = await startBenchWorker(kube, "m-*", { entry: ENTRY, variables });
     stops.push(worker.stop);
     wire.leadTo(Number(new URL(worker.url).port));

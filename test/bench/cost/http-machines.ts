@@ -3,6 +3,7 @@ import { createSecureContext } from "node:tls";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { machineVitals } from "../machine.ts";
+import { nextInMs } from "../next-in-ms.ts";
 import type { CostTransport } from "./transport.ts";
 
 /** Of the computer's own time: however busy it is, it is not to be late. */
@@ -17,13 +18,7 @@ export const httpMachines: CostTransport = {
     const machineTime = () => new Date(nowMs()).toISOString();
     const machine = { name, origin, startId: `start of ${name}`, machineTime, nowMs, ...enrolled };
     const report = reporter({ ...machine, send });
-    const beat = async (index: number) => {
-      const outcome = await report(facts, machineVitals(index));
-      if (!outcome.ok) throw new Error(`a report of ${name} was not taken: ${JSON.stringify(outcome)}`);
-      const { phase, ready, reportInMs } = outcome.value;
-      if (phase !== "registered" || !ready) throw new Error(`${name} is ${phase}`);
-      return reportInMs;
-    };
+    const beat = async (index: number) => nextInMs(name, await report(facts, machineVitals(index)));
     return { beat, stop };
   },
 };

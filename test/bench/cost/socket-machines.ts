@@ -5,6 +5,7 @@ import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts"
 import { Link } from "../../../node-shim/worker-link/link.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { machineVitals } from "../machine.ts";
+import { nextInMs } from "../next-in-ms.ts";
 import type { CostTransport } from "./transport.ts";
 
 /** Of the computer's own time: however busy it is, it is not to be late. */
@@ -38,13 +39,7 @@ export const socketMachines: CostTransport = {
       changed: () => void (isOpening = false),
     });
     const report = reporter({ ...machine, send, link });
-    const beat = async (index: number) => {
-      const outcome = await report(facts, machineVitals(index));
-      if (!outcome.ok) throw new Error(`a report of ${name} was not taken: ${JSON.stringify(outcome)}`);
-      const { phase, ready, reportInMs } = outcome.value;
-      if (phase !== "registered" || !ready) throw new Error(`${name} is ${phase}`);
-      return reportInMs;
-    };
+    const beat = async (index: number) => nextInMs(name, await report(facts, machineVitals(index)));
     const stop = () => {
       link.close();
       close();
