@@ -14,7 +14,7 @@ export interface NodeRow {
   kernel: string;
 }
 
-/** What is drawn: the Nodes as they are now, and how many machines report over sockets, if that is known; or since when nobody knows. */
+/** What is drawn: the Nodes as they are now, with how many machines report over sockets if known; or since when nobody knows. */
 export type View =
   | { kind: "nodes"; rows: NodeRow[]; nowMs: number; sockets?: number | undefined }
   | { kind: "away"; sinceMs: number; fault: string; nowMs: number };

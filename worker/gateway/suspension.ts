@@ -5,7 +5,7 @@ export const SUSPENSION_MS = { first: 1000, longest: 10_000, longestAsked: 60_00
 
 /** A request; what came of it is said with it. */
 export interface AskedOnce {
-  /** The how manieth it is. */
+  /** Counted from 1, as they begin. */
   n: number;
   /** Is it the one that finds out whether the apiserver answers again? */
   isProbe: boolean;
