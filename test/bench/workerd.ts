@@ -17,7 +17,6 @@ import { cpuMicrosecondsOf } from "./process-weight.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What machines can enrol with. */
 /** As wrangler.toml has them: the local cluster lets machines report more often. */
 export const DEPLOYED = {
   MACHINE_REQUESTS: "20",
@@ -27,6 +26,7 @@ export const DEPLOYED = {
   MIN_LEASE_SECONDS: "20",
 };
 
+/** What machines can enrol with. */
 export interface RunningWorker {
   url: string;
   /** A join token for the names that were asked for. */

@@ -100,9 +100,10 @@ export class Endings {
 
   /** Its last words go once: where it is not known whether they arrived, the object reads the lease. */
   async #tell(name: string, gateway: number, returned: ReturnedOrder | null): Promise<boolean> {
-    const { node, log } = this.#in;
+    const { node, log, timer } = this.#in;
     try {
-      await inTime(TELL_WITHIN_MS, () => node(name).socketEnded(gateway, returned));
+      const tell = () => node(name).socketEnded(gateway, returned);
+      await inTime(TELL_WITHIN_MS, tell, undefined, timer);
       return true;
     } catch (error) {
       log({ node: name, message: "not told that its socket ended", error: String(error) });

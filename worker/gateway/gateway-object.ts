@@ -4,6 +4,7 @@ import { DurableObject } from "cloudflare:workers";
 import { type Environment, gatewaySize } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import { heldToken } from "../kube/connect.ts";
+import { sharedTimer } from "../kube/shared-timer.ts";
 import type { LeaseHolder, ReturnedOrder } from "../machine/standing-order.ts";
 import { Durations } from "../metrics/durations.ts";
 import type { Measured } from "../metrics/metrics.ts";
@@ -22,6 +23,9 @@ export interface GatewayOpening extends OpenedSocket {
 }
 export const GATEWAY_OPENING = "x-rollcall-gateway";
 
+/** So late a deadline may be found out, and so long a gateway stays awake after its last request. */
+const TICK_MS = 50;
+
 export class GatewayObject extends DurableObject<Environment> implements LeaseHolder {
   readonly #durations = new Durations(() => Date.now());
   readonly #counters = new GatewayCounters(Date.now());
@@ -30,14 +34,16 @@ export class GatewayObject extends DurableObject<Environment> implements LeaseHo
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, GATEWAY_MIGRATIONS);
+    const timer = sharedTimer(TICK_MS, () => Date.now());
     this.#gateway = new Gateway({
       node: (name) => this.env.NODES.getByName(name),
-      putLease: leasePutter(env, heldToken(env), this.#durations),
+      putLease: leasePutter(env, heldToken(env), this.#durations, timer),
       sockets: (name) => ctx.getWebSockets(name),
       sql: ctx.storage.sql,
       alarm: new LazyAlarm(ctx.storage, () => Date.now()),
       size: () => gatewaySize(env),
       counters: this.#counters,
+      timer,
       nowMs: () => Date.now(),
       random: Math.random,
       nonce: randomNonce,

@@ -153,6 +153,7 @@ export class Heartbeats {
     if (!isInTime || !isSentSince || beat.heartbeat.n !== session.n + 1) return;
     if (!(await isHeartbeatMac(session.key, session.nonce, beat)) || replaced.isNoted) return;
     replaced.isNoted = true;
-    await inTime(TELL_WITHIN_MS, () => this.#in.node(attachment.name).noteReplacedBeat());
+    const tell = () => this.#in.node(attachment.name).noteReplacedBeat();
+    await inTime(TELL_WITHIN_MS, tell, undefined, this.#in.timer);
   }
 }

@@ -3,6 +3,7 @@
 import { type ApiResult, isConflict, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { Environment } from "../env.ts";
+import type { Timer } from "../kube/deadline.ts";
 import { kubeConnector, pathTo } from "../kube/connect.ts";
 import type { HeldToken } from "../kube/held-token.ts";
 import type { Durations } from "../metrics/durations.ts";
@@ -20,7 +21,12 @@ export type LeasePut =
 /** `onRequest`: before each request. Never rejects. */
 export type PutLease = (lease: Lease, onRequest: () => void) => Promise<LeasePut>;
 
-export function leasePutter(env: Environment, token: HeldToken, durations: Durations): PutLease {
+export function leasePutter(
+  env: Environment,
+  token: HeldToken,
+  durations: Durations,
+  timer: Timer,
+): PutLease {
   let isStart = true;
   const { url, fetch } = pathTo(env);
   return async (lease, onRequest) => {
@@ -42,7 +48,11 @@ export function leasePutter(env: Environment, token: HeldToken, durations: Durat
       onRequest();
       return true;
     };
-    const connect = kubeConnector(env, token, () => Date.now(), mayAsk, { url, fetch: once });
+    const connect = kubeConnector(env, token, () => Date.now(), mayAsk, {
+      url,
+      fetch: once,
+      timer,
+    });
     // The token at hand serves meanwhile.
     const refreshed = token.refresh(isStart);
     isStart = false;

@@ -71,7 +71,7 @@ export class Reports {
   /** null: there is no answer in time. */
   async #ask(name: string, ask: () => Promise<SocketAnswer>): Promise<SocketAnswer | null> {
     try {
-      return await inTime(REPORT_WITHIN_MS, ask);
+      return await inTime(REPORT_WITHIN_MS, ask, undefined, this.#in.timer);
     } catch (error) {
       this.#in.log({ node: name, message: "a report has no answer", error: String(error) });
       return null;

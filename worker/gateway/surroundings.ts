@@ -1,4 +1,5 @@
 // What a gateway has around it, as its parts are given it. Types alone.
+import type { Timer } from "../kube/deadline.ts";
 import type { LendingMachine } from "../machine/standing-order.ts";
 import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { GatewayCounters } from "./counters.ts";
@@ -18,6 +19,8 @@ export interface GatewaySurroundings {
   /** GATEWAY_SIZE */
   size: () => number;
   counters: GatewayCounters;
+  /** Typically sharedTimer: by it ends what is not answered in time. */
+  timer: Timer;
   /** Typically Date.now. */
   nowMs: () => number;
   /** Typically Math.random. */

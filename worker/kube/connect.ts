@@ -25,7 +25,7 @@ export function kubeConnector(
   token: TokenSource,
   nowMs: () => number,
   mayAsk: (what: RequestKind) => boolean = () => true,
-  path = pathTo(env),
+  path: Pick<KubeConnection, "fetch" | "url" | "timer"> = pathTo(env),
 ): (withinMs: number) => KubeClient {
   return (withinMs) =>
     kubeClient({

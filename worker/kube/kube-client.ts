@@ -9,7 +9,7 @@ import type { StructSchema } from "../../shared/kubernetes/patch/schema.ts";
 import { patchWireForm, wireForm } from "../../shared/kubernetes/patch/wire-form.ts";
 import type { Event, Lease, Node, NodeList, Status } from "../../shared/kubernetes/types.ts";
 import { failure, success } from "../../shared/result.ts";
-import { withDeadline } from "./deadline.ts";
+import { type Timer, withDeadline } from "./deadline.ts";
 import type { ServiceAccount } from "./token-life.ts";
 
 export interface KubeConnection {
@@ -31,6 +31,8 @@ export interface KubeConnection {
   nowMs: () => number;
   /** RequestKind before each request; false: it fails without being made. Absent: all are made. */
   mayAsk?: (what: RequestKind) => boolean;
+  /** By which calls end in time. Absent: each has a timer of its own. */
+  timer?: Timer;
 }
 
 /** What a request is about. */
@@ -171,7 +173,8 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
   let token = connection.token();
   // After its end an object that was evicted has nothing else at hand: to be told so would cost a request each time.
   if (connection.hasEnded?.())
-    token = (await withDeadline(leftMs(), () => otherToken(connection, token), null)) ?? token;
+    token =
+      (await withDeadline(leftMs(), () => otherToken(connection, token), null, connection.timer)) ?? token;
   for (let isRepeated = false; ;) {
     if (leftMs() <= 0) return late;
     if (connection.mayAsk?.(call.what) === false) return failure({ kind: "unanswered", message: NOT_ASKED });
@@ -179,9 +182,10 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
       leftMs(),
       (signal) => request<T>(connection, token, call, signal),
       late,
+      connection.timer,
     );
     if (!answer.ok && isUnauthorized(answer.error) && !isRepeated) {
-      const other = await withDeadline(leftMs(), () => otherToken(connection, token), null);
+      const other = await withDeadline(leftMs(), () => otherToken(connection, token), null, connection.timer);
       if (other === null) return answer;
       [token, isRepeated] = [other, true];
     } else if (retryAfterMs === undefined || retryAfterMs >= leftMs()) return answer;

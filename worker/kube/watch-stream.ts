@@ -5,6 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernete
 import type { Node, Status } from "../../shared/kubernetes/types.ts";
 import { withDeadline } from "./deadline.ts";
 import type { KubeConnection } from "./kube-client.ts";
+import { sharedTimer } from "./shared-timer.ts";
 
 /** `length`: its characters. */
 export type NodeChange =
@@ -38,6 +39,8 @@ export interface WatchRequest {
 const ANSWER_WITHIN_MS = 10_000;
 /** An apiserver sends a bookmark about once a minute. */
 export const SILENT_FOR_MS = 120_000;
+/** How late that may be found out. */
+export const LOOK_EVERY_MS = 1000;
 /** etcd takes objects of 1.5 MiB. */
 export const MAX_LINE = 2 * 1024 * 1024;
 
@@ -100,12 +103,15 @@ async function refusal(response: Response): Promise<WatchEnd> {
 
 /** Reads until the stream ends. A line that is no change ends it: what follows it cannot be relied on. */
 async function readChanges(body: ReadableStream, request: WatchRequest): Promise<WatchEnd> {
+  // A watch reads thousands of times.
+  const timer = sharedTimer(LOOK_EVERY_MS, () => Date.now());
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
     for (;;) {
       if (request.signal.aborted) return { kind: "ended" };
-      const read = await withDeadline(SILENT_FOR_MS, () => untilAborted(reader.read(), request.signal), null);
+      const next = () => untilAborted(reader.read(), request.signal);
+      const read = await withDeadline(SILENT_FOR_MS, next, null, timer);
       if (read === null) return unanswered(`nothing came for ${SILENT_FOR_MS / 1000} s`);
       if (read.done) return { kind: "ended" };
       const lines = (rest + read.value).split("\n");

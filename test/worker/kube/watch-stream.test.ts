@@ -1,6 +1,7 @@
 // What becomes of the answer to a watch, line by line, and how each watch ends.
 import { afterEach, describe, expect, it, test, vi } from "vitest";
 import {
+  LOOK_EVERY_MS,
   MAX_LINE,
   type NodeChange,
   SILENT_FOR_MS,
@@ -299,18 +300,19 @@ describe("a watch that does not end by itself", () => {
     await say(`${BOOKMARK}\n`);
     await vi.advanceTimersByTimeAsync(SILENT_FOR_MS - 1);
     expect(isOver).toBe(false);
-    await vi.advanceTimersByTimeAsync(1);
+    await vi.advanceTimersByTimeAsync(LOOK_EVERY_MS);
     const { end, changes, sent } = await watching;
     expect([end, changes.length]).toEqual([unanswered("nothing came for 120 s"), 1]);
     expect([sent[0]?.init.signal?.aborted, vi.getTimerCount()]).toEqual([true, 0]);
   });
 
-  it("and is ended by whoever takes its changes → ended, its request aborted, no timer left", async () => {
+  it("and is ended by whoever takes its changes → ended, its request aborted, no timer left a second later", async () => {
     vi.useFakeTimers();
     const { end, changes, sent } = await watched(streamed([`${ADDED}\n`], true), {
       onChange: (_, abort) => abort.abort(),
     });
     expect([end, changes.length]).toEqual([ENDED, 1]);
+    await vi.advanceTimersByTimeAsync(LOOK_EVERY_MS);
     expect([sent[0]?.init.signal?.aborted, vi.getTimerCount()]).toEqual([true, 0]);
   });
 
