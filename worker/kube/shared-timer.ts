@@ -9,11 +9,16 @@ interface Waiting {
   over: () => void;
 }
 
+/** Begins a timer that nobody can clear. */
+export type Ring = (tick: () => void, afterMs: number) => void;
+
+const ringOnce: Ring = (tick, afterMs) => void setTimeout(tick, afterMs);
+
 /**
  * Looks every `tickMs` while anybody waits: they are told late by one tick at most, and the object stays awake for as long
  * after the last one. Ticks count as well as the clock: one that is put back makes nobody wait for longer.
  */
-export function sharedTimer(tickMs: number, nowMs: () => number): Timer {
+export function sharedTimer(tickMs: number, nowMs: () => number, ring: Ring = ringOnce): Timer {
   const waiting = new Set<Waiting>();
   let [ticks, isTicking] = [0, false];
   const isOver = ({ leftMs, beganMs, beganTick }: Waiting) =>
@@ -23,14 +28,14 @@ export function sharedTimer(tickMs: number, nowMs: () => number): Timer {
     const late = [...waiting].filter(isOver);
     for (const each of late) waiting.delete(each);
     isTicking = waiting.size > 0;
-    if (isTicking) setTimeout(tick, tickMs);
+    if (isTicking) ring(tick, tickMs);
     // Last: whatever these do, the others are told in their time.
     for (const { over } of late) over();
   };
   return (leftMs, over) => {
     const each = { leftMs, beganMs: nowMs(), beganTick: ticks, over };
     waiting.add(each);
-    if (!isTicking) setTimeout(tick, tickMs);
+    if (!isTicking) ring(tick, tickMs);
     isTicking = true;
     return () => void waiting.delete(each);
   };
