@@ -77,29 +77,36 @@ async function startWorker({ folder, parts, kube, machines }: Surroundings): Pro
     ["sh", "-c", `${RAISED}; exec "$@"`, "sh", ...command],
     join(folder, "log"),
   );
-  const joinToken = async () => {
-    const wish = { names: "sim-*", uses: 2 * machines, withoutFactsOnlyTaint: false };
-    return mintToken(url, secret, wish);
-  };
-  return workerOf(parts, part, url, joinToken);
+  return workerOf(parts, part, { url, secret, machines });
+}
+
+/** Where a Worker is, what its operator knows, and how many machines are to enrol. */
+interface Reached {
+  url: string;
+  secret: string;
+  machines: number;
 }
 
 /** One that was started just now. */
-export async function workerOf(
-  parts: Parts,
-  started: Part,
-  url: string,
-  mint: () => Promise<string>,
-): Promise<SoakWorker> {
+export async function workerOf(parts: Parts, started: Part, reached: Reached): Promise<SoakWorker> {
+  const { url, secret, machines } = reached;
   let part = started;
   const ready = () => untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
   const pid = () => part.process.pid ?? 0;
   await ready();
   return {
     url,
-    joinToken: await mint(),
+    joinToken: await mintToken(url, secret, {
+      names: "sim-*",
+      uses: 2 * machines,
+      withoutFactsOnlyTaint: false,
+    }),
     cpuSeconds: () => cpuSecondsOf(pid()),
     residentBytes: () => residentBytes(pid()),
+    async metrics() {
+      const headers = { authorization: `Bearer ${secret}` };
+      return (await fetch(`${url}/metrics`, { headers })).text();
+    },
     async killAndStart() {
       part.process.kill("SIGKILL");
       await part.ended;

@@ -9,6 +9,8 @@ export interface SoakWorker {
   /** Of the process that runs now. */
   cpuSeconds: () => number;
   residentBytes: () => number;
+  /** The text of its GET /metrics. */
+  metrics: () => Promise<string>;
   /** Kills it, and starts it again. Resolves once it answers. */
   killAndStart: () => Promise<void>;
 }

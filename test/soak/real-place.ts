@@ -1,6 +1,5 @@
 // A soak's place with a real etcd and kube-apiserver: the local cluster of `npm start`. Its leases are read every few seconds.
 import { setTimeout as wait } from "node:timers/promises";
-import { mintToken } from "../../infra/local/admin.ts";
 import { tokenAdmin } from "../../infra/local/kube-admin.ts";
 import { adminSecret } from "../../infra/local/settings.ts";
 import { type LocalFleet, withLocalFleet } from "../bench/local-fleet.ts";
@@ -28,9 +27,8 @@ export const inRealPlace: InPlace = (machines, leases, work) => {
       if (!found) throw new Error(`no ${name} runs`);
       return found;
     };
-    const wish = { names: "sim-*", uses: 2 * machines, withoutFactsOnlyTaint: false };
-    const mint = () => mintToken(workerUrl, adminSecret(folder).secret, wish);
-    const worker = await workerOf(parts, running("worker"), workerUrl, mint);
+    const { secret } = adminSecret(folder);
+    const worker = await workerOf(parts, running("worker"), { url: workerUrl, secret, machines });
     const apiservers = ["etcd", "kube-apiserver"].map((name) => running(name).process.pid ?? 0);
     const apiserverCpuSeconds = () => apiservers.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
     const ended = new AbortController();

@@ -1,6 +1,7 @@
 // A soak: many machines over sockets for a long time, against an apiserver that is made up. Real: workerd, the Worker, the
 // shim's reporter and sockets, TCP. Simulated: the machines' facts, that a process holds thousands of them, the apiserver.
 import { setTimeout as wait } from "node:timers/promises";
+import { type Counted, countedIn, countedText } from "./counted.ts";
 import { type MachinesReport, type SoakFleet, startFleet } from "./fleet.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { inMadeUpPlace, openFiles } from "./made-up-place.ts";
@@ -91,6 +92,7 @@ class Soak {
   #returned: Return | null = null;
   #minute = 0;
   #late = 0;
+  #counted: Counted = new Map();
 
   constructor(parts: SoakParts) {
     this.#in = parts;
@@ -104,6 +106,7 @@ class Soak {
     output.say(`${machines} machines on sockets after ${elapsed(beganMs)} s`);
     await wait(SETTLE_MS, undefined, { signal });
     this.#in.fleet.take();
+    this.#counted = countedIn(await this.#in.worker.metrics());
     leases.begin(Date.now());
     const half = reconnect ? minutes / 2 : minutes;
     await this.#watch(half * MINUTE_MS);
@@ -161,10 +164,17 @@ class Soak {
     this.#late = leases.lateCount;
     const minute = minuteOf({ reports, late, seconds, used, residentBytes });
     output.say(minuteText(++this.#minute, minute));
+    output.say(`  gateways: ${await this.#newlyCounted()}`);
     this.#steady.answers += minute.answers;
     this.#steady.seconds += seconds;
     this.#steady.workerCpuSeconds += used.worker;
     return reports;
+  }
+
+  async #newlyCounted(): Promise<string> {
+    const [before, now] = [this.#counted, countedIn(await this.#in.worker.metrics())];
+    this.#counted = now;
+    return countedText(before, now);
   }
 
   #usage(): Usage {
