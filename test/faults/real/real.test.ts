@@ -216,7 +216,7 @@ describe.skipIf(assets === "")("on a real kube-apiserver", () => {
       for (const { pid } of shims.slice(-1)) process.kill(pid, "SIGKILL");
     });
 
-    it("a kubelet that is started under the same name → it is not written over; where it has gone, the next shim goes on", async () => {
+    it("a kubelet that is started under the same name → it is not written over; where it has gone, the next shim goes on at the latest", async () => {
       // A shim that has just started still registers, and would do so once the kubelet's lease is over.
       await renewedAfter(renewTimeOf(await getLease()));
       const renewTime = new V1MicroTime();
@@ -234,10 +234,11 @@ describe.skipIf(assets === "")("on a real kube-apiserver", () => {
       await eventually(isTold);
       const lease = await getLease();
       expect(renewTimeOf(lease)).toBe(renewTime.toISOString());
-      const isOver = () =>
-        Date.now() - Date.parse(renewTimeOf(lease)) > (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
-      await eventually(async () => isOver());
-      expect(renewTimeOf(await getLease())).toBe(renewTimeOf(lease));
+      const overMs = Date.parse(renewTimeOf(lease)) + (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
+      await eventually(async () => Date.now() > overMs);
+      // A notice that the Node has changed has the next report look, which takes a name that is free by then.
+      const found = renewTimeOf(await getLease());
+      if (found !== renewTimeOf(lease)) expect(Date.parse(found)).toBeGreaterThanOrEqual(overMs);
       await restartShim();
       await renewedAfter(renewTimeOf(lease));
     });
