@@ -1,6 +1,8 @@
-// How late leases were renewed: the longest time between two renewals of one, and which were late. Pure.
+// How late machines were heard of in the cluster: the longest time between two heartbeats of one, and which were late. A
+// heartbeat is what the node controller takes for one: a lease's renewal or a status, which every five minutes comes in its
+// place (worker/tick/tick.ts). Pure.
 
-/** A machine sends a heartbeat so often, and a lease may be late by one. */
+/** A machine sends a heartbeat so often, and may be late by one. */
 export const BEAT_MS = 10_000;
 export const LATE_MS = 2 * BEAT_MS;
 

@@ -16,21 +16,26 @@ export interface MadeUpApiserver {
   stop: () => Promise<void>;
 }
 
-/** `renewed`: called with each renewal of a lease, and when that was by its own words. */
+/**
+ * `heard`: called with each heartbeat as the node controller takes it: a renewed lease, at the time that it says, or a status
+ * with a heartbeat of Ready, which has whole seconds alone: when it came.
+ */
 export async function startMadeUpApiserver(
   answersAfterMs: number,
-  renewed: (name: string, atMs: number) => void,
+  heard: (name: string, atMs: number) => void,
 ): Promise<MadeUpApiserver> {
   const token = "soak-token";
   const store = openStore(":memory:");
   const world = { now: () => new Date(), uuid: randomUUID, random: Math.random, after: afterTimeout };
   const apiserver = createApiserver({ store, adminToken: token, ...world });
-  const leases = new LeaseTable(renewed);
+  const leases = new LeaseTable(heard);
   let asked = new Map<string, number>();
 
   async function embedded({ method, path, headers, body }: PortRequest): Promise<PortAnswer> {
     const init = { method, headers: headers as Record<string, string>, ...(body !== "" && { body }) };
     const response = await apiserver.fetch(new Request(`http://127.0.0.1${path}`, init));
+    const name = response.ok ? heartbeatOf(method, path, body) : null;
+    if (name !== null) heard(name, Date.now());
     const isWatch = new URL(path, "http://kube").searchParams.has("watch");
     return {
       status: response.status,
@@ -59,6 +64,21 @@ export async function startMadeUpApiserver(
       store.close();
     },
   };
+}
+
+interface StatusPatch {
+  status?: { conditions?: { type: string; lastHeartbeatTime?: string }[] };
+}
+
+/** Whose status says that Ready was heard of; null: it is none. */
+export function heartbeatOf(method: string, path: string, body: string): string | null {
+  const [, name] = /^\/api\/v1\/nodes\/([^/?]+)\/status(?:\?|$)/.exec(path) ?? [];
+  if (method !== "PATCH" || name === undefined) return null;
+  const { status } = JSON.parse(body) as StatusPatch;
+  const isHeartbeat = status?.conditions?.some(
+    ({ type, lastHeartbeatTime }) => type === "Ready" && lastHeartbeatTime !== undefined,
+  );
+  return isHeartbeat ? name : null;
 }
 
 function kindOf(path: string): string {

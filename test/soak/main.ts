@@ -6,7 +6,7 @@ import { progressOn } from "../hostile/progress.ts";
 
 const HELP = `
 The machines are the shim's own loop, reporter and socket; workerd runs the Worker; the apiserver is made up and takes 50 ms
-for an answer. Each minute has its line. The last lines are the verdict: no lease late by more than a beat (10 s), no
+for an answer. Each minute has its line. The last lines are the verdict: no heartbeat late by more than a beat (10 s), no
 socket lost, workerd's memory flat after ten minutes (3 % up or down); with --reconnect all machines on sockets again within
 60 s of workerd's being back.
 

@@ -33,6 +33,6 @@ it("sums, shares of a core, the longest, and what there is at its end", () => {
   const minute = minuteOf({ reports, late: 1, seconds: 60, used, residentBytes: 100 * 2 ** 20 });
   expect(minuteText(3, minute)).toBe(
     "minute 3: 1 on sockets; 3 answers (median 60 ms, p99 900 ms, longest 900 ms); 1 reports not taken; " +
-      "1 sockets lost; 1 leases late; workerd 10 % of a core, 100 MiB; machines 1 %, late by 3 ms; apiserver 1 %",
+      "1 sockets lost; 1 heartbeats late; workerd 10 % of a core, 100 MiB; machines 1 %, late by 3 ms; apiserver 1 %",
   );
 });

@@ -19,7 +19,7 @@ export interface Minute {
   longestMs: number;
   failures: number;
   lost: number;
-  /** Leases that were late. */
+  /** Heartbeats that were late. */
   late: number;
   /** % of a core. */
   cpu: Usage;
@@ -72,7 +72,7 @@ export function minuteText(index: number, minute: Minute): string {
     `${minute.answers} answers (median ${minute.p50Ms} ms, p99 ${minute.p99Ms} ms, longest ${minute.longestMs} ms)`,
     ...(minute.failures > 0 ? [`${minute.failures} reports not taken`] : []),
     ...(minute.lost > 0 ? [`${minute.lost} sockets lost`] : []),
-    ...(minute.late > 0 ? [`${minute.late} leases late`] : []),
+    ...(minute.late > 0 ? [`${minute.late} heartbeats late`] : []),
     `workerd ${Math.round(cpu.worker)} % of a core, ${Math.round(minute.residentBytes / MIB)} MiB`,
     `machines ${Math.round(cpu.machines)} %, late by ${Math.round(minute.lagMs)} ms`,
     `apiserver ${Math.round(cpu.apiserver)} %`,

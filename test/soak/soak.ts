@@ -54,8 +54,11 @@ export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSig
   });
 }
 
-/** What workerd opens for each machine: its socket takes two files; after a kill a connection of HTTP does, beside it. */
-const FILES = { socket: 2, returning: 2, others: 8000 } as const;
+/**
+ * What workerd opens for each machine: its socket takes two files; after a kill a connection of HTTP does, beside it. Others:
+ * databases of objects that are in memory, most of them while machines enrol.
+ */
+const FILES = { socket: 2, returning: 2, others: 12_000 } as const;
 
 /** Why so many machines are too many for this computer; null: they are not. */
 export function filesLack({ machines, reconnect }: SoakPlan, open: number): string | null {

@@ -56,7 +56,7 @@ export function soakFindings(observed: SoakObserved): Finding[] {
   return [
     ...(isReal ? [expiryFinding(leases)] : []),
     {
-      text: `leases late by more than a beat: ${leases.late.length} (${leases.renewals} renewals of ${leases.leases}; the longest time between two ${seconds(leases.longestMs)})`,
+      text: `heartbeats late by more than a beat: ${leases.late.length} (${leases.renewals} of ${leases.leases} machines; the longest time between two ${seconds(leases.longestMs)})`,
       // An etcd beside it on the same computer is busier than the Worker: there a lease is to last.
       isKept: isReal ? null : leases.late.length === 0 && leases.leases === machines,
       faults: leases.late.map(
