@@ -64,6 +64,9 @@ export interface Environment
   VIEW_SECRET_SHA256?: string;
   /** SHA-256 of the secret that GET /metrics takes as well, in the form of ADMIN_SECRET_SHA256. */
   METRICS_SECRET_SHA256?: string;
+  /** The service token of Cloudflare Access that requests to the apiserver bring. Both, or none. */
+  KUBE_ACCESS_CLIENT_ID?: string;
+  KUBE_ACCESS_CLIENT_SECRET?: string;
   /** Workers VPC service (or any service binding) that reaches the apiserver at KUBE_URL. */
   KUBE?: Fetcher;
 }

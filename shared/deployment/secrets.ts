@@ -17,6 +17,10 @@ export const SECRETS: Readonly<Record<string, Check>> = {
   VIEW_SECRET_SHA256: checkHashes,
   METRICS_SECRET_SHA256: checkHashes,
   KUBE_TOKEN: checkKubeToken,
+  KUBE_ACCESS_CLIENT_ID: (id, configured) =>
+    checkServiceToken(id, textOf(configured, "KUBE_ACCESS_CLIENT_SECRET"), "KUBE_ACCESS_CLIENT_SECRET"),
+  KUBE_ACCESS_CLIENT_SECRET: (secret, configured) =>
+    checkServiceToken(secret, textOf(configured, "KUBE_ACCESS_CLIENT_ID"), "KUBE_ACCESS_CLIENT_ID"),
 };
 
 /** What `openssl rand 32` makes. */
@@ -66,4 +70,21 @@ function checkKubeToken(token: string): DeploymentFault | null {
   return /^[\x21-\x7e]+$/.test(token)
     ? null
     : failed("it has white space or other characters in it that no token has", cure);
+}
+
+/** Half of a service token of Cloudflare Access: with the other half, or neither. */
+function checkServiceToken(half: string, other: string, otherName: string): DeploymentFault | null {
+  if (isEmpty(half))
+    return isEmpty(other)
+      ? null
+      : failed(
+          `it is empty, although ${otherName} is set: no request to the apiserver has a service token`,
+          "set both to those of one service token of Cloudflare Access, or remove both",
+        );
+  return /^[\x21-\x7e]+$/.test(half)
+    ? null
+    : failed(
+        "it has white space or other characters in it that no header can have, and is not sent",
+        "set it to the value alone, without `CF-Access-Client-Id: ` or `CF-Access-Client-Secret: ` before it",
+      );
 }

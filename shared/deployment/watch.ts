@@ -39,6 +39,7 @@ function downFault({ downSinceMs = 0, error, listedAtMs }: WatchState) {
   const why = error ? apiErrorText(error) : "";
   const listed = listedAtMs === undefined ? "never" : new Date(listedAtMs).toISOString();
   const message = `down since ${new Date(downSinceMs).toISOString()}: ${why}; last listed: ${listed}; ${LATER}`;
+  if (error?.kind === "unanswered" && error.cure !== undefined) return warning(message, error.cure);
   return warning(
     message,
     error && isForbidden(error)

@@ -78,8 +78,9 @@ export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
     todo: "`rollcall register NAME` has it back with the next report. To be rid of the machine: `rollcall forget NAME`.",
   },
   "apiserver unreachable": {
-    means: "The Worker cannot reach the apiserver, or gets no answer in time.",
-    todo: "`rollcall status` says since when. See to the apiserver, and to the network between.",
+    means:
+      "The Worker cannot reach the apiserver, gets no answer in time, or something else answers in its place: a Tunnel without a connection, Access, a proxy.",
+    todo: "`rollcall status` says since when, and what to do where that is known. See to the apiserver, and to the way there: docs/apiserver.md.",
   },
   "apiserver refuses": {
     means: "The apiserver refuses what the Worker writes: its token, its rights, or an admission policy.",

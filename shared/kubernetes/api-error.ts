@@ -2,8 +2,12 @@
 import type { Result } from "../result.ts";
 import type { Status } from "./types.ts";
 
-/** `status`: the apiserver refused, in its own words. `unanswered`: the request was not sent, or got no answer. */
-export type ApiError = { kind: "status"; status: Status } | { kind: "unanswered"; message: string };
+/**
+ * `status`: the apiserver refused, in its own words. `unanswered`: the request was not sent, got no answer, or something else
+ * than the apiserver answered: `cure` says what to do where that is known.
+ */
+export type ApiError =
+  { kind: "status"; status: Status } | { kind: "unanswered"; message: string; cure?: string };
 
 export type ApiResult<T> = Result<T, ApiError>;
 

@@ -6,6 +6,7 @@ import type { Environment } from "../env.ts";
 import type { Timer } from "../kube/deadline.ts";
 import { kubeConnector, pathTo } from "../kube/connect.ts";
 import type { HeldToken } from "../kube/held-token.ts";
+import { retryAfterMsOf } from "../kube/not-the-apiserver.ts";
 import type { Durations } from "../metrics/durations.ts";
 
 /** A machine waits for the answer to its heartbeat meanwhile. */
@@ -39,10 +40,11 @@ export function leasePutter(
         throw error;
       });
       durations.note("PUT", String(response.status), startedMs);
-      const seconds = response.ok ? null : response.headers.get("retry-after");
-      if (seconds === null) return response;
-      retryAfterMs = 1000 * Math.max(0, Number(seconds) || 0);
-      return new Response(response.body, { status: response.status });
+      retryAfterMs = retryAfterMsOf(response) ?? 0;
+      if (!response.headers.has("retry-after")) return response;
+      const headers = new Headers(response.headers);
+      headers.delete("retry-after");
+      return new Response(response.body, { status: response.status, headers });
     };
     const mayAsk = () => {
       onRequest();

@@ -3,6 +3,7 @@ import { clusterObject, type Environment } from "../env.ts";
 import { HeldToken, type TokenSource } from "./held-token.ts";
 import { type RequestKind, kubeClient, type KubeClient, type KubeConnection } from "./kube-client.ts";
 import { tokenChainId } from "./token-chain-id.ts";
+import { withServiceToken } from "./way.ts";
 
 /** The field manager under which a deployment writes. */
 export function fieldManagerOf(deployment: string): string {
@@ -41,9 +42,10 @@ export function kubeConnector(
 }
 
 /** How this deployment's apiserver is reached. */
-export function pathTo({ KUBE, KUBE_URL: url }: Environment): Pick<KubeConnection, "fetch" | "url"> {
-  return {
-    fetch: KUBE ? (to, init) => KUBE.fetch(to, init) : (to, init) => fetch(to, init),
-    url,
-  };
+export function pathTo(env: Environment): Pick<KubeConnection, "fetch" | "url"> {
+  const { KUBE, KUBE_URL: url } = env;
+  const plain: KubeConnection["fetch"] = KUBE
+    ? (to, init) => KUBE.fetch(to, init)
+    : (to, init) => fetch(to, init);
+  return { fetch: withServiceToken(plain, env), url };
 }

@@ -10,6 +10,7 @@ import { patchWireForm, wireForm } from "../../shared/kubernetes/patch/wire-form
 import type { Event, Lease, Node, NodeList, Status } from "../../shared/kubernetes/types.ts";
 import { failure, success } from "../../shared/result.ts";
 import { type Timer, withDeadline } from "./deadline.ts";
+import { notTheApiservers, retryAfterMsOf } from "./not-the-apiserver.ts";
 import type { ServiceAccount } from "./token-life.ts";
 
 export interface KubeConnection {
@@ -156,7 +157,7 @@ interface Call {
   contentType: string;
 }
 
-/** `retryAfterMs` is present where the apiserver sent Retry-After. */
+/** `retryAfterMs` is present where the answer asks to be waited for. */
 type Attempt<T> = ApiResult<T> & { retryAfterMs?: number };
 
 const NO_ANSWER = "no answer in time";
@@ -219,7 +220,9 @@ async function request<T>(
       redirect: "manual",
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return { ...answerOf<T>(method, response.status, await response.text()), ...retryAfter(response) };
+    const retryAfterMs = retryAfterMsOf(response);
+    const answer = answerOf<T>(method, response, await response.text());
+    return { ...answer, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   } catch (error) {
     return failure({
       kind: "unanswered",
@@ -228,22 +231,16 @@ async function request<T>(
   }
 }
 
-/** Retry-After of an overloaded apiserver: at least one second. */
-function retryAfter(response: Response): { retryAfterMs?: number } {
-  if (response.status !== 429 && response.status < 500) return {};
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-  return seconds >= 0 ? { retryAfterMs: Math.max(1, seconds) * 1000 } : {};
-}
-
 /** An object of the apiserver's, or its Status as the error; "unanswered" where something else than it answered. */
-function answerOf<T>(method: string, code: number, text: string): ApiResult<T> {
+function answerOf<T>(method: string, response: Response, text: string): ApiResult<T> {
+  const code = response.status;
   const body = parseObject(text);
   const ok = code >= 200 && code < 300;
   // A DELETE that removes an object at once is answered with a Status.
   const isExpected = method === "DELETE" || body?.["kind"] !== "Status";
   if (ok && isExpected && typeof body?.["metadata"] === "object") return success(body as T);
   if (!ok && body?.["kind"] === "Status") return failure(statusError({ ...(body as Status), code }));
-  return failure({ kind: "unanswered", message: `HTTP ${code} without an object of the apiserver's` });
+  return failure(notTheApiservers(response, text));
 }
 
 function statusError(status: Status): ApiError {

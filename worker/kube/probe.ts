@@ -75,7 +75,8 @@ function faultOf(answer: ApiResult<Node>): Pick<DeploymentFault, "state" | "mess
   if (error.kind === "unanswered")
     return failed(
       `it does not answer: ${said}`,
-      "see that KUBE_URL (or the binding KUBE) reaches it, and that a public authority has signed its certificate",
+      error.cure ??
+        "see that KUBE_URL (or the binding KUBE) reaches it, and that Cloudflare trusts its certificate: docs/apiserver.md",
     );
   if (error.status.code === 401)
     return failed(

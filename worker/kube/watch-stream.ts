@@ -5,6 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernete
 import type { Node, Status } from "../../shared/kubernetes/types.ts";
 import { withDeadline } from "./deadline.ts";
 import type { KubeConnection } from "./kube-client.ts";
+import { notTheApiservers, retryAfterMsOf } from "./not-the-apiserver.ts";
 import { sharedTimer } from "./shared-timer.ts";
 
 /** `length`: its characters. */
@@ -94,11 +95,11 @@ async function refusal(response: Response): Promise<WatchEnd> {
   const status = parsed(text);
   const isStatus = status?.["kind"] === "Status";
   // An apiserver that has too much to do says so in plain text.
-  const end = isStatus
+  const end: WatchEnd = isStatus
     ? endOf({ ...(status as Status), code: response.status })
-    : unanswered(`HTTP ${response.status} without an object of the apiserver's`);
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-  return end.kind === "failed" && seconds >= 0 ? { ...end, retryAfterMs: Math.max(1, seconds) * 1000 } : end;
+    : { kind: "failed", error: notTheApiservers(response, text) };
+  const retryAfterMs = retryAfterMsOf(response);
+  return end.kind === "failed" && retryAfterMs !== undefined ? { ...end, retryAfterMs } : end;
 }
 
 /** Reads until the stream ends. A line that is no change ends it: what follows it cannot be relied on. */

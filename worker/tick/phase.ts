@@ -12,7 +12,13 @@ export function phaseOf(error: ApiError): Phase {
 
 /** Of a refusal that no report mends: whom to ask. The apiserver's own words are for the Worker's log alone. */
 export function refusalMessage(error: ApiError): { message?: string } {
-  if (error.kind !== "status") return {};
+  if (error.kind === "unanswered")
+    return error.cure === undefined
+      ? {}
+      : {
+          message:
+            "something else answers in the apiserver's place: the Worker's operator finds out more by GET /readyz",
+        };
   if (error.status.code === 401)
     return {
       message: "the apiserver does not accept the Worker's token: its operator finds out more by GET /readyz",

@@ -31,6 +31,14 @@ export const clusterTokenMutants = [
   ]),
   ...mutantsOf("a thief of the Worker's cluster token", [
     [
+      "half of a service token is sent to nobody",
+      "worker/kube/way.ts",
+      "if (id === null || secret === null) return fetch;",
+      "if (id === null) return fetch;",
+      "worker/kube/way.test.ts",
+      "half of one",
+    ],
+    [
       "another cluster never sees this one's token",
       CHAIN_ID,
       '"rollcall-token-chain", KUBE_TOKEN, KUBE_URL,',

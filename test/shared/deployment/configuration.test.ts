@@ -29,6 +29,8 @@ const WELL = {
 };
 const ACCESS = { ACCESS_TEAM: "team", ACCESS_AUD: "aud", ACCESS_ADMINS: "alice@example.com" };
 
+const SERVICE_TOKEN = { KUBE_ACCESS_CLIENT_ID: "1.access", KUBE_ACCESS_CLIENT_SECRET: "cfast_1" };
+
 const ROLES = Array.from({ length: 9 }, (_, i) => `role-${i}`);
 
 /** What is not as it should be: `failed ORIGINS`. */
@@ -50,6 +52,8 @@ it("all as it should be → ok, variables as they are, of secrets only whether t
     VIEW_SECRET_SHA256: "not set",
     METRICS_SECRET_SHA256: "not set",
     KUBE_TOKEN: "set",
+    KUBE_ACCESS_CLIENT_ID: "not set",
+    KUBE_ACCESS_CLIENT_SECRET: "not set",
   });
 });
 
@@ -130,6 +134,19 @@ describe("machines are served all the same", () => {
     ["a view secret that is no hash", { VIEW_SECRET_SHA256: "secret" }, ["failed VIEW_SECRET_SHA256"]],
     ["no token", { KUBE_TOKEN: "" }, ["failed KUBE_TOKEN"]],
     ["a token with the line's end", { KUBE_TOKEN: "a.b.c\n" }, ["failed KUBE_TOKEN"]],
+    ["a service token", SERVICE_TOKEN, []],
+    ["half of one", { KUBE_ACCESS_CLIENT_ID: "1.access" }, ["failed KUBE_ACCESS_CLIENT_SECRET"]],
+    ["the other half of one", { KUBE_ACCESS_CLIENT_SECRET: "cfast_1" }, ["failed KUBE_ACCESS_CLIENT_ID"]],
+    [
+      "a service token's ID with the header's name",
+      { ...SERVICE_TOKEN, KUBE_ACCESS_CLIENT_ID: "CF-Access-Client-Id: 1.access" },
+      ["failed KUBE_ACCESS_CLIENT_ID"],
+    ],
+    [
+      "a service token's secret with the line's end",
+      { ...SERVICE_TOKEN, KUBE_ACCESS_CLIENT_SECRET: "cfast_1\n" },
+      ["failed KUBE_ACCESS_CLIENT_SECRET"],
+    ],
     ["a team without an application", { ACCESS_TEAM: "team" }, ["failed ACCESS_AUD"]],
     ["an application without a team", { ACCESS_AUD: "aud" }, ["failed ACCESS_TEAM"]],
     ["a team's domain", { ...ACCESS, ACCESS_TEAM: "team.cloudflareaccess.com" }, ["failed ACCESS_TEAM"]],
@@ -167,8 +184,10 @@ it("nothing of a secret is shown, whatever is wrong with it", () => {
     "VIEW_SECRET_SHA256",
     "METRICS_SECRET_SHA256",
     "KUBE_TOKEN",
+    "KUBE_ACCESS_CLIENT_ID",
+    "KUBE_ACCESS_CLIENT_SECRET",
   ];
-  const shown = [secret, `${secret} ${secret}`, `1:${secret}`].map((value) =>
+  const shown = [secret, `${secret} ${secret}`, `${secret}\n`, `1:${secret}`].map((value) =>
     checkConfiguration({ ...WELL, ...Object.fromEntries(names.map((name) => [name, value])) }),
   );
   const url = checkConfiguration({ ...WELL, KUBE_URL: `https://me:${secret}@kube.test` });
@@ -184,6 +203,7 @@ describe("before a deployment", () => {
     ["secrets that cannot be read back → are not looked at", {}, []],
     ["secrets that are brought, and good", { KID_MAC_KEYS, ADMIN_SECRET_SHA256, KUBE_TOKEN }, []],
     ["a secret that is brought, and empty", { KUBE_TOKEN: "" }, ["KUBE_TOKEN"]],
+    ["half of a service token", { KUBE_ACCESS_CLIENT_ID: "1.access" }, []],
     ["a secret that is brought, and wrong", { ADMIN_SECRET_SHA256: "admin" }, ["ADMIN_SECRET_SHA256"]],
   ])("%s", (_, secrets, expected) => {
     expect(faulty(variables, secrets)).toEqual(expected);

@@ -39,6 +39,13 @@ test.each<[situation: string, watch: WatchState | null, state: string, message: 
   ],
   ["is not let through", down(CUT), "warning", /the watch ended at once/, /lasts for minutes/],
   [
+    "is answered by something else",
+    down({ kind: "unanswered", message: "HTTP 530", cure: "see cloudflared's log" }),
+    "warning",
+    /HTTP 530/,
+    /^see cloudflared's log$/,
+  ],
+  [
     "never got so far as a list",
     { state: "down", nodes: 0, waiting: 0, beyond: 0, downSinceMs: AT, error: CUT },
     "warning",

@@ -86,6 +86,12 @@ test.each<[situation: string, answer: Response | Error, outcome: LeasePut, code:
     "503",
   ],
   [
+    "a tunnel's error page that asks for minutes",
+    new Response("<html>", { status: 502, headers: { "retry-after": "120", "content-type": "text/html" } }),
+    { kind: "failed", isAnswered: false, retryAfterMs: 0 },
+    "502",
+  ],
+  [
     "a tunnel's error page",
     new Response("<html>", { status: 200 }),
     { kind: "failed", isAnswered: false, retryAfterMs: 0 },

@@ -14,6 +14,12 @@ test.each<[situation: string, answer: ApiResult<Node>, state: string, said: RegE
   ["there is no such Node", MISSING, "ok", /accepts the token/],
   ["there is one", success({}), "ok", /accepts the token/],
   ["no answer", unanswered, "failed", /does not answer: no answer in time/],
+  [
+    "something else answers",
+    failure({ kind: "unanswered", message: "HTTP 530", cure: "do this" }),
+    "failed",
+    /not answer: HTTP 530/,
+  ],
   ["the token has ended", refused(401), "failed", /does not accept the token: status 401/],
   ["the account may not", refused(403, { reason: "Forbidden" }), "failed", /does not let .* read Nodes/],
   ["it is overloaded", refused(429), "failed", /answers 429/],
@@ -25,6 +31,8 @@ test.each<[situation: string, answer: ApiResult<Node>, state: string, said: RegE
   ).probe();
   expect(finding).toMatchObject({ check: "apiserver", state, message: expect.stringMatching(said) });
   expect(finding.cure === undefined).toBe(state === "ok");
+  if (!answer.ok && answer.error.kind === "unanswered" && answer.error.cure !== undefined)
+    expect(finding.cure).toBe(answer.error.cure);
 });
 
 describe("how often it is asked", () => {

@@ -76,6 +76,14 @@ async function watched(answers: Answer | Answer[], { onChange, otherToken, isAbo
   return { end, changes, sent, opened };
 }
 
+const byAnother = (code: number): WatchEnd => ({
+  kind: "failed",
+  error: {
+    kind: "unanswered",
+    message: expect.stringMatching(`^HTTP ${code} without an object of the apiserver's: `) as string,
+    cure: expect.any(String) as string,
+  },
+});
 const unanswered = (message: string): WatchEnd => ({
   kind: "failed",
   error: { kind: "unanswered", message },
@@ -244,12 +252,8 @@ describe("an answer that is no watch", () => {
       refused(503, "", { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }),
       unanswered("HTTP 503 without an object of the apiserver's"),
     ],
-    ["a tunnel's page", refused(502, "<html>"), unanswered("HTTP 502 without an object of the apiserver's")],
-    [
-      "a redirect",
-      refused(302, "", { location: "https://login.test" }),
-      unanswered("HTTP 302 without an object of the apiserver's"),
-    ],
+    ["a tunnel's page", refused(502, "<html>"), byAnother(502)],
+    ["a redirect", refused(302, "", { location: "https://login.test" }), byAnother(302)],
     ["200 without a body", new Response(null), unanswered("HTTP 200 without an object of the apiserver's")],
     ["none", new Error("connection refused"), unanswered("connection refused")],
   ])("%s", async (_, answer, end) => {

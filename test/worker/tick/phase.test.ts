@@ -92,6 +92,12 @@ test.each<[situation: string, error: ApiError, phase: string, told: RegExp | und
   ["a fault", refused(500, "InternalError"), "apiserver refuses", undefined],
   ["an object that is invalid", refused(422, "Invalid"), "apiserver refuses", undefined],
   ["no answer", { kind: "unanswered", message: OWN_WORDS }, "apiserver unreachable", undefined],
+  [
+    "something else's answer",
+    { kind: "unanswered", message: OWN_WORDS, cure: OWN_WORDS },
+    "apiserver unreachable",
+    /something else answers.*\/readyz/,
+  ],
 ])("%s → the phase, whom to ask, and nothing of the cluster's own words", (_, error, phase, told) => {
   expect(phaseOf(error)).toBe(phase);
   const { message } = refusalMessage(error);
