@@ -29,6 +29,7 @@ import { Lending } from "./lending.ts";
 import { setNeededRuntime } from "./needed-runtime.ts";
 import { parseReport, type ParsedReport } from "./parse-report.ts";
 import type { Enrolled, SignedRequest, VerifiedRequest } from "./pinned-keys.ts";
+import { Recovery } from "./recovery.ts";
 import { RegistryStanding } from "./registry-standing.ts";
 import { Removal } from "./removal.ts";
 import { parseRotation } from "./rotation.ts";
@@ -50,6 +51,7 @@ export class NodeObject extends DurableObject<Environment> {
   readonly #upkeep: Upkeep;
   readonly #steps: ReportExecutor;
   readonly #removal: Removal;
+  readonly #recovery: Recovery;
   readonly #lending: Lending;
   readonly #teller: IndexTeller;
 
@@ -78,6 +80,7 @@ export class NodeObject extends DurableObject<Environment> {
       assigned: () => this.#standing.gateway(),
       nowMs: () => Date.now(),
     });
+    this.#recovery = new Recovery(env, state);
     const offerTicket = () => this.#requests.offerTicket();
     this.#removal = new Removal({
       env,
@@ -156,7 +159,7 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** `session`: of the socket that it came by; a report for one is none for another, nor for HTTP. */
   async #checked(request: SignedRequest, session?: string): Promise<Result<CheckedReport, Refusal>> {
-    const verified = await this.#state.keys.verify(request, "report", origins(this.env));
+    const verified = await this.#recovery.verify(request, "report");
     if (!verified.ok) return verified;
     if (verified.value.session !== session) return UNAUTHENTICATED;
     const parsed = await parseReport(request.body);
@@ -203,7 +206,7 @@ export class NodeObject extends DurableObject<Environment> {
   /** Has the next key pinned beside the machine's, until it reports. Safe to repeat with the same next key. */
   async rotate(request: SignedRequest, path: string): Promise<MachineAnswer> {
     const { keys, records } = this.#state;
-    const verified = await keys.verify(request, "rotate", origins(this.env));
+    const verified = await this.#recovery.verify(request, "rotate");
     if (!verified.ok) return verified;
     const { by, use } = verified.value;
     const next = await parseRotation(request, { path, previous: by, origins: origins(this.env) });
@@ -215,7 +218,7 @@ export class NodeObject extends DurableObject<Environment> {
 
   /** The machine leaves. After a success the transport calls `forget`. */
   async leave(request: SignedRequest): Promise<MachineAnswer> {
-    const verified = await this.#state.keys.verify(request, "leave", origins(this.env));
+    const verified = await this.#recovery.verify(request, "leave");
     if (!verified.ok) return verified;
     const { by, use } = verified.value;
     return this.#requests.answerOnce(use, () => this.#removal.remove(request.name, { thumbprint: by }));

@@ -154,25 +154,41 @@ function forgetMachine(records: NodeRecordStore): void {
   if (startId !== undefined) records.put("process", { startId });
 }
 
+interface Expected {
+  action: MachineAction;
+  origins: string[];
+}
+
+/** Did this key, whose thumbprint the kid has, sign exactly this? Whether it is this machine's is another question. */
+export async function verifySigned(
+  { name, kid, token, body }: SignedRequest,
+  key: CryptoKey,
+  { action, origins }: Expected,
+): Promise<Result<VerifiedRequest, Refusal>> {
+  const [, by = ""] = kid.split(".");
+  const bodyDigest = await sha256Base64url(body);
+  const claims = await verifyRequest(token, key, { action, name, bodyDigest, origins });
+  if (!claims.ok) return claims.error === FOR_ANOTHER_ORIGIN ? WRONG_ORIGIN : UNAUTHENTICATED;
+  const { aud: origin, ticket, n, session } = claims.value;
+  const use = { ticket, n, body: bodyDigest };
+  return success({ by, origin, use, ...(session !== undefined && { session }) });
+}
+
 async function verify(
   { records, importOnce }: { records: NodeRecordStore; importOnce: (key: string) => Promise<CryptoKey> },
-  { name, kid, token, body }: SignedRequest,
-  { action, origins }: { action: MachineAction; origins: string[] },
+  request: SignedRequest,
+  expected: Expected,
 ): Promise<Result<VerifiedRequest, Refusal>> {
   const enrolment = records.get("enrolment");
-  const [, thumbprint, enrolmentId] = kid.split(".");
+  const [, thumbprint, enrolmentId] = request.kid.split(".");
   const former = records.get("formerKey");
   const keys = [enrolment, records.get("nextKey"), former];
   const signer = keys.find((known) => known?.thumbprint === thumbprint);
   if (!enrolment || !signer || enrolment.id !== enrolmentId) return UNAUTHENTICATED;
-  const bodyDigest = await sha256Base64url(body);
-  const expected = { action, name, bodyDigest, origins };
-  const claims = await verifyRequest(token, await importOnce(signer.key), expected);
-  if (!claims.ok) return claims.error === FOR_ANOTHER_ORIGIN ? WRONG_ORIGIN : UNAUTHENTICATED;
+  const signed = await verifySigned(request, await importOnce(signer.key), expected);
+  if (!signed.ok) return signed;
   // Read again, since other requests may have run meanwhile.
   const isFormer = records.get("formerKey")?.thumbprint === signer.thumbprint;
   if (isFormer || records.get("enrolment")?.isRevoked) return KEY_REVOKED;
-  const { aud: origin, ticket, n, session } = claims.value;
-  const use = { ticket, n, body: bodyDigest };
-  return success({ by: signer.thumbprint, origin, use, ...(session !== undefined && { session }) });
+  return signed;
 }

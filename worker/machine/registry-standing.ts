@@ -87,7 +87,7 @@ export class RegistryStanding {
     if (!enrolment) return UNAUTHENTICATED;
     const { id, name, generation = 0 } = enrolment;
     if (this.#nowMs() < this.#rotateAgainAtMs) return CHANGED_TOO_OFTEN;
-    const noted = await this.#registry().rotate(name, generation, next.thumbprint);
+    const noted = await this.#registry().rotate(name, generation, next.thumbprint, next.key);
     if (!noted.ok && noted.error.reason === "too often") {
       this.#rotateAgainAtMs = this.#nowMs() + CHANGE_AGAIN_SECONDS * 1000;
       return CHANGED_TOO_OFTEN;
@@ -101,8 +101,8 @@ export class RegistryStanding {
     const { records, keys } = this.#state;
     const enrolment = records.get("enrolment");
     if (!enrolment) return false;
-    const { name, thumbprint, generation = 0 } = enrolment;
-    const confirmed = await this.#registry().confirm(name, generation, thumbprint, origin);
+    const { name, key: publicKey, thumbprint, generation = 0 } = enrolment;
+    const confirmed = await this.#registry().confirm(name, generation, thumbprint, origin, publicKey);
     // Another machine may have been pinned meanwhile: this answer is not about that one.
     if (keys.pinInUse() !== key) return false;
     const toldAtMs = { ...this.#settled()?.toldAtMs, [origin]: nowMs };

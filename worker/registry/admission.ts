@@ -18,6 +18,7 @@ import {
   findPin,
   type FreshlyAsking,
   type GrantedPin,
+  type HeldPin,
   isBuried,
   isHeld,
   isPinned,
@@ -97,8 +98,19 @@ function pinnedAs(sql: SqlStorage, name: string, nowMs: number): Result<GrantedP
   return pinned ? success(pinned) : refused("the token is revoked");
 }
 
+/** The pin of this name for a machine's object that was lost; null: it is not, or no longer, this key's. */
+export function pinnedTo(
+  sql: SqlStorage,
+  name: string,
+  thumbprint: string,
+  nowMs: number,
+): (GrantedPin & HeldPin) | null {
+  const held = grantedPin(sql, name, nowMs);
+  return held && isPinned(held, thumbprint) && !isBuried(sql, thumbprint) ? held : null;
+}
+
 /** Who has the name, and what its token allows. */
-function grantedPin(sql: SqlStorage, name: string, nowMs: number): GrantedPin | undefined {
+function grantedPin(sql: SqlStorage, name: string, nowMs: number): (GrantedPin & HeldPin) | undefined {
   const held = findPin(sql, name);
   const token = held?.revokedAtMs === null ? findToken(sql, held.token, nowMs) : undefined;
   return held && token && { ...held, grant: token.grant };

@@ -48,6 +48,8 @@ export interface Pin {
 
 /** A pin as the registry keeps it. */
 export interface HeldPin extends Pin {
+  /** `x` of the public JWK of the next key; null: there is none, or an earlier version did not keep it. */
+  nextKey: string | null;
   /** The number of its gateway; null: it has none. */
   gateway: number | null;
 }
@@ -68,6 +70,7 @@ type PinRow = {
   reported_at_ms: number | null;
   revoked_at_ms: number | null;
   gateway: number | null;
+  next_key: string | null;
 };
 
 /** A machine that does not report for this long after it was pinned loses the name to the next one that asks. */
@@ -122,6 +125,7 @@ export function findPin(sql: SqlStorage, name: string): HeldPin | undefined {
     reportedAtMs: row.reported_at_ms,
     revokedAtMs: row.revoked_at_ms,
     gateway: row.gateway,
+    nextKey: row.next_key,
   };
 }
 
@@ -148,7 +152,7 @@ function nextGeneration(sql: SqlStorage): number {
 export function pin(sql: SqlStorage, { name, thumbprint, token, machine }: Asking, nowMs: number): void {
   sql.exec(
     `INSERT OR REPLACE INTO pins VALUES (?1, ?2, NULL, ?3, ?4, ?5, ?6, NULL, NULL,
-     (SELECT gateway FROM pins WHERE name = ?1))`,
+     (SELECT gateway FROM pins WHERE name = ?1), NULL)`,
     name,
     thumbprint,
     nextGeneration(sql),
@@ -164,6 +168,8 @@ export interface PinnedKey {
   /** Of the pin that the object follows. */
   generation: number;
   thumbprint: string;
+  /** `x` of its public JWK; absent: the object is of an earlier version, which does not say. */
+  key?: string | undefined;
 }
 
 /** The name is this key's. */
@@ -178,7 +184,7 @@ export interface ConfirmedPin {
  */
 export function confirmPin(
   sql: SqlStorage,
-  { name, generation, thumbprint }: PinnedKey,
+  { name, generation, thumbprint, key }: PinnedKey,
   gatewaySize: number,
   nowMs: number,
 ): ConfirmedPin | null {
@@ -186,16 +192,21 @@ export function confirmPin(
   if (held?.generation !== generation || held.revokedAtMs !== null) return null;
   if (!isPinned(held, thumbprint)) return null;
   const gateway = gatewayFor(sql, held.gateway, gatewaySize);
+  const machine = {
+    ...held.machine,
+    key: key ?? (held.thumbprint === thumbprint ? held.machine.key : (held.nextKey ?? "")),
+  };
   const hasReported = held.thumbprint === thumbprint && held.reportedAtMs !== null;
-  if (hasReported && held.gateway === gateway) return { gateway };
+  if (hasReported && held.gateway === gateway && machine.key === held.machine.key) return { gateway };
   if (held.nextThumbprint === thumbprint) bury(sql, name, held.thumbprint, nowMs, "rotated");
   sql.exec(
     `UPDATE pins SET thumbprint = ?1, next_thumbprint = iif(next_thumbprint = ?1, NULL, next_thumbprint),
-     reported_at_ms = IFNULL(reported_at_ms, ?2), gateway = ?3 WHERE name = ?4`,
+     next_key = iif(next_thumbprint = ?1, NULL, next_key), machine = ?5, reported_at_ms = IFNULL(reported_at_ms, ?2), gateway = ?3 WHERE name = ?4`,
     thumbprint,
     nowMs,
     gateway,
     name,
+    JSON.stringify(machine),
   );
   return { gateway };
 }
@@ -208,7 +219,7 @@ export interface RotationRefused {
 /** This key takes over with its first report. It is logged once. */
 export function setNextKey(
   sql: SqlStorage,
-  { name, generation, thumbprint }: PinnedKey,
+  { name, generation, thumbprint, key }: PinnedKey,
   nowMs: number,
 ): Result<null, RotationRefused> {
   const held = findPin(sql, name);
@@ -216,7 +227,8 @@ export function setNextKey(
     return failure({ reason: "no key for this machine" });
   if (held.nextThumbprint === thumbprint) return success(null);
   if (!mayChange(sql, name, "machine.rotate", nowMs)) return failure({ reason: "too often" });
-  sql.exec("UPDATE pins SET next_thumbprint = ? WHERE name = ?", thumbprint, name);
+  const next = "UPDATE pins SET next_thumbprint = ?, next_key = ? WHERE name = ?";
+  sql.exec(next, thumbprint, key ?? null, name);
   const who = `machine ${held.thumbprint}`;
   logMachine(sql, { who, what: "machine.rotate", target: name, detail: `key ${thumbprint}` }, nowMs);
   return success(null);

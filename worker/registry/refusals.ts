@@ -2,6 +2,7 @@
 // One entry for each address, reason and minute; the next one counts those that were left out.
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
 import type { Sample } from "../metrics/metrics.ts";
+import { machineLog } from "../log.ts";
 import { logRefusal } from "./audit.ts";
 
 /** Why an enrolment is refused: for operators alone, a machine without a token learns nothing. */
@@ -53,6 +54,13 @@ export class Refusals {
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
+  }
+
+  /** The same for whatever an admission answered; one that has an entry is a line of the Worker's log as well. */
+  noteRefused(asked: Omit<RefusedEnrolment, "cause">, why: object, nowMs: number): void {
+    const cause = "cause" in why ? REFUSAL_CAUSES.find((each) => each === why.cause) : undefined;
+    if (cause === undefined || !this.note({ ...asked, cause }, nowMs)) return;
+    machineLog(asked.name)(`enrolment refused: ${cause}, token ${asked.token ?? "unknown"}`);
   }
 
   /** Returns whether it has an entry. */

@@ -28,8 +28,7 @@ import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate } from "../storage/migrations.ts";
-import { machineLog } from "../log.ts";
-import { approvePending, type NotFresh } from "./admission.ts";
+import { approvePending, type NotFresh, pinnedTo } from "./admission.ts";
 import { type AdmissionRequest, admitRequest, claimedTokenId } from "./admission-request.ts";
 import { audit, type AuditRecord, type AuditRequest, readAudit } from "./audit.ts";
 import {
@@ -131,16 +130,17 @@ export class RegistryObject extends DurableObject<Environment> {
     const tokenId = claimedTokenId(request.binding);
     const admitted = await admitRequest(this.ctx.storage, request, tokenId, origins(this.env));
     const { name, machine, address } = request;
-    const { thumbprint } = machine;
+    const asked = { name, thumbprint: machine.thumbprint, token: tokenId };
     const isWaiting = !admitted.ok && admitted.error.reason === "pending";
     const outcome = admitted.ok ? "admitted" : isWaiting ? "waits" : "refused";
-    this.ctx.waitUntil(this.#pending.enrolled({ name, thumbprint, token: tokenId, outcome }));
-    const cause = !admitted.ok && "cause" in admitted.error ? admitted.error.cause : undefined;
-    if (cause === undefined) return admitted;
-    const refusal = { token: tokenId, name, thumbprint, address, cause };
-    if (this.#refusals.note(refusal, Date.now()))
-      machineLog(name)(`enrolment refused: ${cause}, token ${tokenId ?? "unknown"}`);
+    this.ctx.waitUntil(this.#pending.enrolled({ ...asked, outcome }));
+    if (!admitted.ok) this.#refusals.noteRefused({ ...asked, address }, admitted.error, Date.now());
     return admitted;
+  }
+
+  /** The pin of this name, for a machine's object that was lost; null: it is not this key's. */
+  pinnedTo(name: string, thumbprint: string) {
+    return pinnedTo(this.#sql, name, thumbprint, Date.now());
   }
 
   /** Has a machine this name, also one that was revoked? */
@@ -188,10 +188,10 @@ export class RegistryObject extends DurableObject<Environment> {
    * Call it when the machine reports with this key by this origin: for the first time since it was pinned or rotated,
    * or for the first time in a day. null: the key has lost the name.
    */
-  confirm(name: string, generation: number, thumbprint: string, origin: string): ConfirmedPin | null {
-    const key = { name, generation, thumbprint };
-    return this.#atomically(() => {
-      const confirmed = confirmPin(this.#sql, key, gatewaySize(this.env), Date.now());
+  confirm(name: string, generation: number, thumbprint: string, origin: string, key?: string) {
+    const pinned = { name, generation, thumbprint, key };
+    return this.#atomically((): ConfirmedPin | null => {
+      const confirmed = confirmPin(this.#sql, pinned, gatewaySize(this.env), Date.now());
       if (confirmed) noteOrigin(this.#sql, name, origin, Date.now());
       return confirmed;
     });
@@ -208,8 +208,9 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   /** Notes the next key, which takes over with its first report. */
-  rotate(name: string, generation: number, thumbprint: string): Result<null, RotationRefused> {
-    return this.#atomically(() => setNextKey(this.#sql, { name, generation, thumbprint }, Date.now()));
+  rotate(name: string, generation: number, thumbprint: string, key?: string): Result<null, RotationRefused> {
+    const next = { name, generation, thumbprint, key };
+    return this.#atomically(() => setNextKey(this.#sql, next, Date.now()));
   }
 
   /**

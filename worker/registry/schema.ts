@@ -101,4 +101,6 @@ export const REGISTRY_MIGRATIONS: readonly string[] = [
   // Which gateway each machine has. `is_full`: it has refused one.
   `ALTER TABLE pins ADD COLUMN gateway INTEGER;
    CREATE TABLE gateways (number INTEGER PRIMARY KEY, members INTEGER NOT NULL, is_full INTEGER NOT NULL);`,
+  // The public key behind next_thumbprint, so that a machine whose object is lost can go on by its next key as well.
+  `ALTER TABLE pins ADD COLUMN next_key TEXT;`,
 ];

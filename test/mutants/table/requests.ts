@@ -67,6 +67,14 @@ export const requestMutants = [
       "a kid of another enrolment",
     ],
     [
+      "a machine's object that was lost follows its key alone",
+      "worker/machine/recovery.ts",
+      "if (!signed.ok) return signed;",
+      "",
+      "stories/lost-objects.test.ts",
+      "whose kid somebody sends without its key",
+    ],
+    [
       "a cap before a body is read",
       "worker/index.ts",
       'app.use(bodyLimit({ maxSize: LIMITS.bodyBytes, onError: () => refuse("body-too-large") }));',

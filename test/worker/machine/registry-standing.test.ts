@@ -56,7 +56,7 @@ function standingOf(
   toldAtMs: Record<string, number> | undefined,
   { settledFor = "1 a", gateway = 7, size = 500, random = 0 }: StandingWish = {},
 ) {
-  const enrolment = { id: "id", name: "edge-1", generation: 1, thumbprint: "a" };
+  const enrolment = { id: "id", name: "edge-1", generation: 1, thumbprint: "a", key: "x of a" };
   const kept = new Map<string, unknown>([["enrolment", enrolment]]);
   const had = gateway === "unknown" ? {} : { gateway };
   if (toldAtMs) kept.set("settled", { key: settledFor, toldAtMs, ...had });
@@ -98,7 +98,7 @@ describe("a report", () => {
   ])("%s", async (_, toldAtMs, asks) => {
     const { standing, confirm, kept } = standingOf(toldAtMs);
     expect(await standing.confirm("here", NOW_MS)).toBe(true);
-    expect(confirm.mock.calls).toEqual(asks ? [["edge-1", 1, "a", "here"]] : []);
+    expect(confirm.mock.calls).toEqual(asks ? [["edge-1", 1, "a", "here", "x of a"]] : []);
     const told = asks ? { ...toldAtMs, here: NOW_MS } : toldAtMs;
     expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: told, gateway: 7 });
   });
@@ -241,7 +241,7 @@ describe("a rotation", () => {
   it("that the registry notes → the next key is pinned by this pin's generation, and has a kid", async () => {
     const { standing, rotate, prepare } = standingOf(undefined);
     const answer = await standing.pinNext(NEXT, MAC_KEYS);
-    expect(rotate).toHaveBeenCalledExactlyOnceWith("edge-1", 1, "next");
+    expect(rotate).toHaveBeenCalledExactlyOnceWith("edge-1", 1, "next", "x");
     expect(prepare).toHaveBeenCalledExactlyOnceWith(NEXT);
     expect(answer).toMatchObject({
       ok: true,

@@ -99,6 +99,37 @@ describe("a report is confirmed", () => {
   });
 });
 
+describe("the public key that is kept for a machine whose object is lost", () => {
+  it("→ is the one that reports, also where the registry was told of it late", async () => {
+    const keys = await pinned("kept-keys", (sql, generation) => {
+      const kept = () => {
+        const { machine, nextKey } = findPin(sql, "edge-1")!;
+        return [machine.key, nextKey];
+      };
+      const told = [kept()];
+      setNextKey(sql, { ...key("c", generation), key: "x of c" }, 200);
+      told.push(kept());
+      confirmPin(sql, { ...key("a", generation), key: "x of a" }, SIZE, 200);
+      told.push(kept());
+      confirmPin(sql, key("c", generation), SIZE, 200);
+      told.push(kept());
+      setNextKey(sql, key("d", generation), 300);
+      confirmPin(sql, key("d", generation), SIZE, 300);
+      told.push(kept());
+      confirmPin(sql, { ...key("d", generation), key: "x of d" }, SIZE, 400);
+      return [...told, kept()];
+    });
+    expect(keys).toEqual([
+      ["x of a", null],
+      ["x of a", "x of c"],
+      ["x of a", "x of c"],
+      ["x of c", null],
+      ["", null],
+      ["x of d", null],
+    ]);
+  });
+});
+
 describe("a next key", () => {
   it.each([
     ["of the pin that stands", key("c", 0), { ok: true }, "c"],

@@ -1,0 +1,129 @@
+// A machine whose object was lost: what the registry and the machine still know is enough to go on without a visit.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { rotate } from "../../node-shim/worker-link/requests.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import { ORIGIN } from "../worker/support/constants.ts";
+import {
+  enrolled,
+  type EnrolledMachine,
+  facts,
+  HEALTHY,
+  kube,
+  operator,
+  send,
+  shimOf,
+  transport,
+} from "../worker/support/machine.ts";
+
+type Machine = Omit<EnrolledMachine, "ticket">;
+
+const objectOf = (name: string) => env.NODES.getByName(name);
+
+/** As after a restore into an empty deployment: its storage and its memory are gone. */
+async function lose(name: string): Promise<void> {
+  await runInDurableObject(objectOf(name), async (_, state) => {
+    await state.storage.deleteAlarm();
+    await state.storage.deleteAll();
+    state.abort("lost");
+  }).catch(() => undefined);
+}
+
+const statusOf = async (machine: Machine, startId?: string) => {
+  const outcome = await shimOf(machine, startId)(facts(machine.name), HEALTHY);
+  if (outcome.ok) return outcome.value.phase;
+  return outcome.error.reason === "refused" ? outcome.error.problem.reason : outcome.error.reason;
+};
+const uidOf = async (name: string) => (await kube("GET", `/api/v1/nodes/${name}`)).metadata?.uid;
+
+/** What of its object is stored. */
+const tablesOf = (name: string) =>
+  runInDurableObject(
+    objectOf(name),
+    (_, { storage }) =>
+      storage.sql.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'records'").toArray()
+        .length,
+  );
+
+async function rotated(machine: Machine): Promise<Machine> {
+  const next = await makeMachineKey();
+  const outcome = await rotate(transport, { ...machine, origin: ORIGIN }, next);
+  if (!outcome.ok) throw new Error(JSON.stringify(outcome));
+  return { name: machine.name, key: next, kid: outcome.value.kid };
+}
+
+describe("a machine whose object was lost", () => {
+  it("→ goes on with its key: the same Node, taints and first registration included", async () => {
+    const name = "lost-once";
+    const machine = await enrolled(name);
+    expect(await statusOf(machine)).toBe("registered");
+    const before = await kube("GET", `/api/v1/nodes/${name}`);
+    await lose(name);
+    expect(await statusOf(machine)).toBe("registered");
+    const after = await kube("GET", `/api/v1/nodes/${name}`);
+    const kept = ({ metadata, spec }: Node) => [
+      metadata?.uid,
+      metadata?.creationTimestamp,
+      metadata?.labels,
+      spec?.taints,
+    ];
+    expect(kept(after)).toEqual(kept(before));
+    const { body } = await operator<{ entries: { text: string }[] }>("GET", `/v1/nodes/${name}/history`);
+    expect(body.entries.map(({ text }) => text)).toContain(
+      "what was known of this machine was lost: it goes on by the registry's pin",
+    );
+  });
+
+  it("after a rotation, and in the middle of one → goes on with either key that is good", async () => {
+    const machine = await enrolled("lost-rotated");
+    expect(await statusOf(machine)).toBe("registered");
+    const second = await rotated(machine);
+    expect(await statusOf(second, "start-2")).toBe("registered");
+    await lose(machine.name);
+    expect(await statusOf(second, "start-2")).toBe("registered");
+    const third = await rotated(second);
+    const uid = await uidOf(machine.name);
+    await lose(machine.name);
+    expect(await statusOf(second, "start-2")).toBe("registered");
+    await lose(machine.name);
+    expect(await statusOf(third, "start-3")).toBe("registered");
+    expect([await statusOf(machine), await uidOf(machine.name)]).toEqual(["unauthenticated", uid]);
+    await lose(machine.name);
+    expect(await statusOf(second, "start-4")).toBe("unauthenticated");
+  });
+
+  it("that was revoked, or forgotten, → is refused, and nothing is stored", async () => {
+    const revoked = await enrolled("lost-revoked");
+    expect(await statusOf(revoked)).toBe("registered");
+    expect((await operator("POST", "/v1/nodes/lost-revoked/revoke")).status).toBe(204);
+    await lose("lost-revoked");
+    expect(await statusOf(revoked)).toBe("unauthenticated");
+    const forgotten = await enrolled("lost-forgotten");
+    expect((await operator("DELETE", "/v1/nodes/lost-forgotten")).status).toBe(204);
+    expect(await statusOf(forgotten)).toBe("unauthenticated");
+    expect([await tablesOf("lost-revoked"), await tablesOf("lost-forgotten")]).toEqual([0, 0]);
+  });
+
+  it("whose kid somebody sends without its key → is refused, nothing is stored, and the machine goes on", async () => {
+    const machine = await enrolled("lost-stolen");
+    expect(await statusOf(machine)).toBe("registered");
+    await lose(machine.name);
+    expect(await statusOf({ ...machine, key: await makeMachineKey() })).toBe("unauthenticated");
+    expect(await tablesOf(machine.name)).toBe(0);
+    expect(await statusOf(machine)).toBe("registered");
+  });
+
+  it("leaves as it would have", async () => {
+    const machine = await enrolled("lost-leaves");
+    expect(await statusOf(machine)).toBe("registered");
+    await lose(machine.name);
+    expect(await statusOf(machine)).toBe("registered");
+    expect((await operator("DELETE", `/v1/nodes/${machine.name}`)).status).toBe(204);
+    expect((await send(`/v1/nodes/${machine.name}/report`, { method: "POST" })).status).toBe(401);
+    expect(await kube<{ code?: number }>("GET", `/api/v1/nodes/${machine.name}`)).toMatchObject({
+      code: 404,
+    });
+  });
+});
