@@ -8,6 +8,7 @@ rollcall_gateway_renewals_total{gateway="2",outcome="renewed"} 5
 rollcall_gateway_renewals_total{gateway="2",outcome="failed"} ${failed}
 rollcall_gateway_request_duration_seconds_bucket{gateway="2",verb="PUT",code="none",le="1"} 7
 rollcall_gateway_request_duration_seconds_count{gateway="2",verb="PUT",code="none"} ${failed}
+rollcall_gateway_request_duration_seconds_sum{gateway="2",verb="PUT",code="none"} ${failed / 4}
 rollcall_gateway_again_total{gateway="1",reason="over"} 4
 rollcall_nodes{phase="ready"} 3
 `;
@@ -16,10 +17,15 @@ test.each([
   [
     "none before",
     "",
-    scrape(10, 2),
-    "renewals renewed 15, renewals failed 2, PUTs answered none 2, told to report, as over 4",
+    scrape(10, 4),
+    "renewals renewed 15, renewals failed 4, PUTs answered none 4, seconds of all PUT 1, told to report, as over 4",
   ],
-  ["some more", scrape(10, 0), scrape(30, 1), "renewals renewed 20, renewals failed 1, PUTs answered none 1"],
+  [
+    "some more",
+    scrape(10, 0),
+    scrape(30, 4),
+    "renewals renewed 20, renewals failed 4, PUTs answered none 4, seconds of all PUT 1",
+  ],
   ["nothing more", scrape(1, 1), scrape(1, 1), ""],
 ])("%s", (_, before, now, text) => {
   expect(countedText(countedIn(before), countedIn(now))).toBe(text);

@@ -8,6 +8,7 @@ const FAMILIES = [
   ["rollcall_gateway_renewals_total", "outcome", "renewals"],
   ["rollcall_gateway_request_duration_seconds_count", "code", "PUTs answered"],
   ["rollcall_gateway_again_total", "reason", "told to report, as"],
+  ["rollcall_gateway_request_duration_seconds_sum", "verb", "seconds of all"],
 ] as const;
 
 /** Of all gateways together. */
@@ -27,5 +28,5 @@ export function countedIn(exposition: string): Counted {
 /** What has come since `before`; a gateway that was evicted meanwhile began anew. */
 export function countedText(before: Counted, now: Counted): string {
   const more = [...now].map(([key, count]) => [key, count - (before.get(key) ?? 0)] as const);
-  return more.flatMap(([key, count]) => (count === 0 ? [] : [`${key} ${count}`])).join(", ");
+  return more.flatMap(([key, count]) => (count === 0 ? [] : [`${key} ${Math.round(count)}`])).join(", ");
 }
