@@ -3,12 +3,15 @@
 import type { Result } from "../../shared/result.ts";
 import { type Environment, origins, registry } from "../env.ts";
 import { importPublicKey, type MachineAction } from "../identity/jwt.ts";
+import { inTime } from "../kube/deadline.ts";
 import type { GrantedPin, HeldPin } from "../registry/pins.ts";
 import { type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import type { MachineState } from "./machine-state.ts";
 import { type SignedRequest, type VerifiedRequest, verifySigned } from "./pinned-keys.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 
+/** The machine's request waits for the registry meanwhile. */
+const ASK_WITHIN_MS = 3000;
 /** For so long the registry's answer counts, so that whoever repeats a kid without its key does not reach the registry. */
 const KEPT_MS = 10_000;
 
@@ -61,8 +64,14 @@ export class Recovery {
   #pinOf(name: string, thumbprint: string): Promise<RecoverablePin | null> {
     const nowMs = Date.now();
     if (this.#asked?.by === thumbprint && nowMs < this.#asked.untilMs) return this.#asked.pin;
-    const pin = registry(this.#env).pinnedTo(name, thumbprint);
-    this.#asked = { by: thumbprint, untilMs: nowMs + KEPT_MS, pin };
+    const ask = () => registry(this.#env).pinnedTo(name, thumbprint);
+    const pin = inTime<RecoverablePin | null>(ASK_WITHIN_MS, ask);
+    const asked = { by: thumbprint, untilMs: nowMs + KEPT_MS, pin };
+    this.#asked = asked;
+    // No answer is none: the next request asks again.
+    pin.catch(() => {
+      if (this.#asked === asked) this.#asked = undefined;
+    });
     return pin;
   }
 }
