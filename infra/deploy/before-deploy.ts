@@ -32,8 +32,13 @@ export function checkBeforeDeploy(args: string[], surroundings: DeploySurroundin
   const named = { ...(isText(config) && { config }), ...(isText(env) && { env }) };
   const variables = { ...surroundings.readVariables(named), ...asVariables(given.filter(isText)) };
   const secrets = isText(file) ? readSecrets(file, surroundings.readText) : {};
+  return checkSettings(variables, secrets, surroundings.nowMs);
+}
+
+/** What is wrong with variables, with those secrets that are known, and with the token's end. */
+export function checkSettings(variables: Configured, secrets: Configured, nowMs: number): CheckResult[] {
   const checks = checkDeployment(variables, secrets);
-  return "KUBE_TOKEN" in secrets ? [...checks, tokenOf(secrets, variables, surroundings.nowMs)] : checks;
+  return "KUBE_TOKEN" in secrets ? [...checks, tokenOf(secrets, variables, nowMs)] : checks;
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
@@ -70,10 +75,10 @@ function tokenOf(secrets: Configured, variables: Configured, nowMs: number): Che
   return checkToken(knownToken("KUBE_TOKEN", claims), String(variables["DEPLOYMENT"]), nowMs);
 }
 
-/** What is not as it should be, each with what to do. "": all is. */
-export function faultLines(checks: readonly CheckResult[]): string {
+/** What is not as it should be, each with what to do. "": all is. `named`: what whoever deploys calls a variable. */
+export function faultLines(checks: readonly CheckResult[], named = (check: string) => check): string {
   return checks
     .filter(({ state }) => state !== "ok")
-    .map(({ check, state, message, cure }) => `${state}: ${check}: ${message}\n  → ${cure}\n`)
+    .map(({ check, state, message, cure }) => `${state}: ${named(check)}: ${message}\n  → ${cure}\n`)
     .join("");
 }

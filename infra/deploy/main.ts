@@ -1,32 +1,111 @@
-// npm run deploy: `wrangler deploy`, unless its variables or the secrets that come with it would leave machines out.
+// npm run deploy: the Worker by one file of settings; or, with flags of wrangler's own, `wrangler deploy` behind a check of
+// its variables and secrets.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
-import { unstable_readConfig as readConfig } from "wrangler";
+import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { experimental_readRawConfig as readRawConfig, unstable_readConfig as readConfig } from "wrangler";
 import { faultOf } from "../../node-shim/base/fault.ts";
+import { EXIT_CODES } from "../operator/fault.ts";
 import { writeDocument } from "../openapi/write-document.ts";
 import { writePage } from "../page/write-page.ts";
 import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
+import { deployEnvironment } from "./deploy.ts";
+import { readSettings } from "./settings-file.ts";
+import { SETTINGS_KEYS } from "./settings-schema.ts";
+import { wranglerOf } from "./wrangler-run.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const args = process.argv.slice(2);
+/** Seconds until a version that does not become well is rolled back: a new domain gets its certificate within minutes. */
+const WAIT_SECONDS = 180;
 
-const HELP = `npm run deploy -- FLAGS of wrangler deploy
+const HELP = `npm run deploy -- --config FILE.yaml [--env NAME] [--dry-run] [--wait SECONDS]
 
-Checks the variables of wrangler.toml (or --config, --var) and the secrets of --secrets-file, and deploys where none of
-them would leave machines out. Values of secrets that are deployed already cannot be read back: GET /readyz looks at them.
-docs/deploy.md has the way from an empty account.
+Deploys the Worker by one file of settings, such as examples/rollcall.yaml: generates wrangler's configuration, makes the
+secrets that are missing, shows what changes, deploys, and asks GET /readyz until it is well; a version that does not
+become well is rolled back. docs/deploy.md has the file's keys and the way from an empty account.
 
-Exit codes: 0 deployed, 1 not.
+  --config FILE.yaml  the settings; paths in it are from where it is
+  --env NAME          one of its environments
+  --dry-run           prints the plan, and makes configuration and bundle; needs no account and sends nothing
+  --wait SECONDS      how long it may take to become well; ${WAIT_SECONDS}
 
-What wrangler deploy takes:
+The file's keys: ${SETTINGS_KEYS.join(", ")}.
+
+Exit codes: 0 done; 1 failed; 2 the command line or the settings are wrong; 4 Cloudflare refuses; 5 Cloudflare cannot be
+reached; 6 deployed and not well, and rolled back where that could be.
+
+With other flags, or another configuration than YAML, it is wrangler deploy: it checks the variables of wrangler.toml
+(or --config, --var) and the secrets of --secrets-file, and deploys where none of them would leave machines out, as a
+custom domain with --domain HOST.
+What that takes: npm exec -- wrangler deploy --help
 `;
 
-async function deploy(): Promise<number> {
-  if (args.some((word) => word === "--help" || word === "-h")) {
+async function run(): Promise<number> {
+  if (args.length === 0 || args.some((word) => word === "--help" || word === "-h")) {
     console.log(HELP);
-    return runWrangler();
+    return args.length === 0 ? EXIT_CODES.usage : EXIT_CODES.done;
   }
+  const { values } = parseArgs({
+    args,
+    strict: false,
+    options: { config: { type: "string", short: "c" } },
+  });
+  const { config } = values;
+  return typeof config === "string" && /\.ya?ml$/.test(config) ? deployByFile() : deployByFlags();
+}
+
+async function deployByFile(): Promise<number> {
+  const flags = flagsOf();
+  if (flags === null) return EXIT_CODES.usage;
+  const { file, waitSeconds } = flags;
+  const settings = readSettings(readFileSync(file, "utf8"), file, flags.environment);
+  if (!settings.ok) {
+    console.error(
+      `${settings.error.join("\n")}\nnot deployed: correct the settings (docs/deploy.md has the keys)`,
+    );
+    return EXIT_CODES.usage;
+  }
+  await writeStaticFiles();
+  const { rawConfig } = readRawConfig({ config: join(ROOT, "wrangler.toml") });
+  const program = {
+    root: ROOT,
+    tracked: rawConfig,
+    wrangler: wranglerOf(ROOT, process.env),
+    environment: process.env,
+    patience: { waitSeconds, now: Date.now, pause },
+    print: (text: string) => void process.stdout.write(text),
+    complain: (text: string) => void process.stderr.write(text),
+  };
+  return deployEnvironment(program, settings.value, flags.isDryRun);
+}
+
+/** null: they are wrong, and it was said how. */
+function flagsOf() {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        config: { type: "string", short: "c", default: "" },
+        env: { type: "string", short: "e" },
+        "dry-run": { type: "boolean", default: false },
+        wait: { type: "string", default: String(WAIT_SECONDS) },
+      },
+    });
+    const waitSeconds = Number(values.wait);
+    if (!(Number.isInteger(waitSeconds) && waitSeconds >= 1 && waitSeconds <= 3600))
+      throw new Error(`--wait ${values.wait}: pass whole seconds, 1 to 3600`);
+    const file = resolve(values.config);
+    return { file, environment: values.env ?? null, isDryRun: values["dry-run"], waitSeconds };
+  } catch (error) {
+    console.error(`${faultOf(error)}\nnpm run deploy -- --help says what there is`);
+    return null;
+  }
+}
+
+async function deployByFlags(): Promise<number> {
   const checks = checkBeforeDeploy(args, {
     readVariables: (named) => ({ ...readConfig(named, { hideWarnings: true }).vars }),
     readText: (file) => readFileSync(file, "utf8"),
@@ -35,23 +114,23 @@ async function deploy(): Promise<number> {
   process.stderr.write(faultLines(checks));
   if (checks.some(({ state }) => state === "failed")) {
     console.error("not deployed: set the variables in wrangler.toml, and correct the secrets' file");
-    return 1;
+    return EXIT_CODES.failed;
   }
-  // Both go up with the Worker, and may have been made before the last pull.
+  await writeStaticFiles();
+  const wrangler = join(ROOT, "node_modules/.bin/wrangler");
+  return spawnSync(wrangler, ["deploy", ...args], { stdio: "inherit" }).status ?? EXIT_CODES.failed;
+}
+
+/** Both go up with the Worker, and may have been made before the last pull. */
+async function writeStaticFiles(): Promise<void> {
   writeDocument();
   const page = await writePage();
   if (!page.isSmallEnough) throw new Error(page.text);
-  return runWrangler();
-}
-
-function runWrangler(): number {
-  const wrangler = resolve(ROOT, "node_modules/.bin/wrangler");
-  return spawnSync(wrangler, ["deploy", ...args], { stdio: "inherit" }).status ?? 1;
 }
 
 try {
-  process.exitCode = await deploy();
+  process.exitCode = await run();
 } catch (error) {
   console.error(`not deployed: ${faultOf(error)}`);
-  process.exitCode = 1;
+  process.exitCode = EXIT_CODES.failed;
 }

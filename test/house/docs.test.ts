@@ -163,6 +163,7 @@ describe("commands", () => {
   /** Where the tools that npm runs have their help from. */
   const sourcesOf = {
     start: "infra/local/*.ts",
+    deploy: "infra/deploy/*.ts",
     packages: "infra/{deb,install}/*.{ts,sh}",
     bench: "test/bench/*.ts",
     hostile: "test/hostile/*.ts",

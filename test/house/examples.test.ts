@@ -4,7 +4,11 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { experimental_readRawConfig as readRawConfig } from "wrangler";
 import { parse } from "yaml";
+import { checkSettings } from "../../infra/deploy/before-deploy.ts";
+import { readSettings } from "../../infra/deploy/settings-file.ts";
+import { deployedVariables } from "../../infra/deploy/wrangler-configuration.ts";
 import { readConfiguration } from "../../node-shim/config/config.ts";
 import { dropInFolder, type LookedAt } from "../../node-shim/sources/drop-ins/drop-ins.ts";
 import { licenceCondition } from "../../examples/licence-condition.ts";
@@ -109,6 +113,18 @@ test("the configuration for a metered link → its lease lasts for four reports,
   });
   expect(inForce.containerRuntimeEndpoint).toBe("");
 });
+
+test.each([null, "staging"])(
+  "the settings of a deployment, environment %s → nothing is wrong with them",
+  (environment) => {
+    const file = join(examples, "rollcall.yaml");
+    const settings = readSettings(readFileSync(file, "utf8"), file, environment);
+    if (!settings.ok) throw new Error(settings.error.join("\n"));
+    const { rawConfig } = readRawConfig({ config: join(examples, "../wrangler.toml") });
+    const checks = checkSettings(deployedVariables(rawConfig, settings.value), {}, 0);
+    expect(checks.filter(({ state }) => state !== "ok")).toEqual([]);
+  },
+);
 
 test.each(readdirSync(join(examples, "daemonsets")))(
   "daemonsets/%s → each term asks for Nodes without the label that all of ours have",

@@ -1,0 +1,106 @@
+// What a deployment will do, decided before anything is sent: pure. What is printed is what is then done.
+import type { Unstable_RawConfig as RawConfig } from "wrangler";
+import type { Deployed } from "./deployed.ts";
+import { REQUIRED_SECRETS, type WorkerSecret } from "./settings-schema.ts";
+import type { DeploySettings } from "./settings-file.ts";
+import { deployedVariables } from "./wrangler-configuration.ts";
+
+/** Where a secret that the Worker does not have comes from. */
+export interface MissingSecret {
+  secret: WorkerSecret;
+  /** `made`: here. `cluster`: kubectl creates it. `file`: it is in this file of the operator's. */
+  from: "made" | "cluster" | "file";
+  /** `file`: where it is read; `made`: where it is kept as well. */
+  file: string | undefined;
+}
+
+/** What is to be known before. `null` of `deployed`: there is none yet. */
+export interface BeforePlan {
+  tracked: RawConfig;
+  settings: DeploySettings;
+  /** A text: why it is not known. */
+  deployed: Deployed | string;
+  /** What the bundle and the static files come to. */
+  contents: string;
+  /** Is there a file at this path? Typically existsSync. */
+  isThere: (path: string) => boolean;
+}
+
+export interface DeployPlan {
+  missing: MissingSecret[];
+  keptSecrets: string[];
+  /** Of the Durable Object classes, those that the Worker does not have: their tags. */
+  migrations: string[];
+  /** The version that is rolled back to where the new one does not work; null: the way is forward. */
+  back: string | null;
+  /** Differences to what is deployed, a line each. */
+  changes: string[];
+}
+
+export function planDeployment(before: BeforePlan): DeployPlan {
+  const { tracked, settings, deployed } = before;
+  const running = typeof deployed === "string" ? null : deployed;
+  const has = new Set(running?.secrets);
+  const migrations = pendingMigrations(tracked, running);
+  return {
+    missing: missingSecrets(settings, has, before.isThere),
+    keptSecrets: [...has],
+    migrations,
+    back: running !== null && migrations.length === 0 ? running.id : null,
+    changes: typeof deployed === "string" ? [] : changesOf(before, running),
+  };
+}
+
+function missingSecrets(
+  { secretFiles }: DeploySettings,
+  has: ReadonlySet<string>,
+  isThere: BeforePlan["isThere"],
+): MissingSecret[] {
+  const named = Object.keys(secretFiles) as WorkerSecret[];
+  const wanted = new Set<WorkerSecret>([...REQUIRED_SECRETS, ...named]);
+  return [...wanted]
+    .filter((secret) => !has.has(secret))
+    .map((secret) => {
+      const file = secretFiles[secret];
+      if (file !== undefined && (isThere(file) || secret !== "KID_MAC_KEYS"))
+        return { secret, from: "file", file };
+      return { secret, from: secret === "KUBE_TOKEN" ? "cluster" : "made", file };
+    });
+}
+
+/** Where the Worker does not say which was the last, those of classes that it does not have. */
+function pendingMigrations({ migrations = [] }: RawConfig, running: Deployed): string[] {
+  const tags = migrations.map(({ tag }) => tag);
+  if (running === null) return tags;
+  if (running.migrationTag !== undefined) return tags.slice(tags.indexOf(running.migrationTag) + 1);
+  const has = new Set(running.classes);
+  const last = migrations.findLastIndex(
+    ({ new_sqlite_classes: classes = [], renamed_classes: renamed = [] }) =>
+      [...classes, ...renamed.map(({ to }) => to)].some((name) => has.has(name)),
+  );
+  return tags.slice(last + 1);
+}
+
+function changesOf({ tracked, settings, contents }: BeforePlan, running: Deployed): string[] {
+  if (running === null) return [];
+  const before = running.variables;
+  const after = Object.fromEntries(
+    Object.entries(deployedVariables(tracked, settings)).map(([name, value]) => [name, variableText(value)]),
+  );
+  const shown = (text: string) => JSON.stringify(text);
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
+  const variables = names.flatMap((name) => {
+    const [was, is] = [before[name], after[name]];
+    if (was === is) return [];
+    if (was === undefined) return [`+ ${name} ${shown(is ?? "")}`];
+    return is === undefined ? [`- ${name} ${shown(was)}`] : [`~ ${name} ${shown(was)} → ${shown(is)}`];
+  });
+  return running.contents === contents
+    ? variables
+    : [
+        `~ the Worker's code, the page or its configuration${running.message === undefined ? "" : ` (${running.message} runs)`}`,
+        ...variables,
+      ];
+}
+
+const variableText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));

@@ -1,0 +1,121 @@
+// The secrets that a Worker does not have: made here, created by kubectl, or read from files of the operator's. None of them
+// is ever printed but the admin secret, once, where no file keeps it.
+import { spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { failure, type Result, success } from "../../shared/result.ts";
+import { readPrivate, writePrivate } from "../operator/contexts/private-file.ts";
+import { fault, type OperatorFault } from "../operator/fault.ts";
+import { tokenCommand } from "./plan-text.ts";
+import type { MissingSecret } from "./plan.ts";
+import type { WorkerSecret } from "./settings-schema.ts";
+import type { DeploySettings } from "./settings-file.ts";
+
+export interface NewSecrets {
+  secrets: Partial<Record<WorkerSecret, string>>;
+  /** The admin secret, where it has just been made and no file keeps it. */
+  toShow: string | null;
+  /** The same where it has been made or found in its file. */
+  adminSecret: string | null;
+}
+
+const newSecret = () => randomBytes(32).toString("base64url");
+const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
+
+export async function gatherSecrets(
+  missing: readonly MissingSecret[],
+  settings: DeploySettings,
+): Promise<Result<NewSecrets, OperatorFault>> {
+  const gathered: NewSecrets = { secrets: {}, toShow: null, adminSecret: null };
+  // What may fail comes first: a secret that was made for nothing would be kept in a file all the same.
+  const inOrder = missing.toSorted((a, b) => Number(a.from === "made") - Number(b.from === "made"));
+  for (const each of inOrder) {
+    const value = await secretOf(each, settings, gathered);
+    if (!value.ok) return value;
+    gathered.secrets[each.secret] = value.value;
+  }
+  return success(gathered);
+}
+
+/** Those that are there: of one that is missing, gathering says so. */
+export function secretsInFiles({ secretFiles }: DeploySettings): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const [secret, file] of Object.entries(secretFiles)) {
+    const read = readPrivate(file, secret);
+    if (read.ok && read.value !== null) found[secret] = read.value.trim();
+  }
+  return found;
+}
+
+async function secretOf(
+  { secret, from, file }: MissingSecret,
+  settings: DeploySettings,
+  gathered: NewSecrets,
+): Promise<Result<string, OperatorFault>> {
+  if (from === "file") return readSecret(file ?? "", secret);
+  if (from === "cluster") return createToken(settings);
+  if (secret !== "ADMIN_SECRET_SHA256") return kept(`1:${newSecret()}`, file);
+  const admin = adminSecretOf(settings);
+  if (!admin.ok) return admin;
+  const { adminSecretFile } = settings;
+  const made = admin.value === null ? kept(newSecret(), adminSecretFile) : success(admin.value);
+  if (!made.ok) return made;
+  gathered.adminSecret = made.value;
+  if (adminSecretFile === undefined) gathered.toShow = made.value;
+  return success(sha256(made.value));
+}
+
+/** null: no file is named, or there is none yet. */
+export function adminSecretOf({
+  adminSecretFile: file,
+}: DeploySettings): Result<string | null, OperatorFault> {
+  return file === undefined || !existsSync(file) ? success(null) : readSecret(file, "the admin secret");
+}
+
+function kept(value: string, file: string | undefined): Result<string, OperatorFault> {
+  const written = file === undefined ? success(null) : writePrivate(file, `${value}\n`);
+  return written.ok ? success(value) : fault("failed", written.error);
+}
+
+function readSecret(file: string, secret: string): Result<string, OperatorFault> {
+  const read = readPrivate(file, `${secret}, in the file`);
+  if (!read.ok) return fault("usage", read.error);
+  const text = read.value?.trim() ?? "";
+  if (text === "")
+    return fault(
+      "usage",
+      `${secret} is to come from ${file}, which is ${read.value === null ? "not there" : "empty"}: write it there`,
+    );
+  return success(text);
+}
+
+async function createToken(settings: DeploySettings): Promise<Result<string, OperatorFault>> {
+  const args = tokenCommand(settings);
+  const ended = await kubectl(args);
+  const token = ended.stdout.trim();
+  if (ended.fault === null && token !== "") return success(token);
+  const says = ended.fault ?? "it printed no token";
+  return failure({
+    reason: "failed",
+    says:
+      `KUBE_TOKEN cannot be created: ${says}\n  → let kubectl reach the cluster (kubeContext:), apply infra/rbac/rollcall.yaml, ` +
+      "or write the token into a file and name that in secretFiles: KUBE_TOKEN",
+  });
+}
+
+function kubectl(args: readonly string[]): Promise<{ stdout: string; fault: string | null }> {
+  return new Promise((resolve) => {
+    const child = spawn("kubectl", args, { stdio: ["ignore", "pipe", "pipe"] });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+    child.once("error", (error) => resolve({ stdout, fault: `kubectl: ${error.message}` }));
+    child.once("close", (code) =>
+      resolve({
+        stdout,
+        fault: code === 0 ? null : stderr.trim().split("\n").at(-1) || `kubectl ended with ${code}`,
+      }),
+    );
+  });
+}

@@ -1,0 +1,72 @@
+// What wrangler is given for an environment: the tracked wrangler.toml with the operator's settings in it, in a folder that
+// git ignores. No tracked file is ever written. Whoever else speaks to wrangler of an environment (removing it) asks here.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import type { Unstable_RawConfig as RawConfig } from "wrangler";
+import type { DeploySettings } from "./settings-file.ts";
+
+/** `root`: the project's. The folder of all that is made for an environment. */
+export function generatedFolder(root: string, environment: string | null): string {
+  return join(root, ".rollcall/deploy", environment ?? "default");
+}
+
+/** Of a hostname of these, Cloudflare makes neither a domain nor a certificate. */
+const isLoopback = (hostname: string) => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
+
+/** `toRoot`: the way from where it will lie to the project's root. */
+export function wranglerConfiguration(
+  tracked: RawConfig,
+  settings: DeploySettings,
+  toRoot: string,
+): RawConfig {
+  const { account, vpcService, failureCounter, placement } = settings;
+  const hosts = settings.origins.map((origin) => URL.parse(origin)?.hostname ?? "");
+  const domains = hosts.filter((host) => host !== "" && !isLoopback(host) && !isWorkersDev(host));
+  return {
+    ...tracked,
+    $schema: join(toRoot, tracked.$schema ?? "node_modules/wrangler/config-schema.json"),
+    name: settings.worker,
+    ...(tracked.main !== undefined && { main: join(toRoot, tracked.main) }),
+    ...(tracked.assets?.directory !== undefined && {
+      assets: { ...tracked.assets, directory: join(toRoot, tracked.assets.directory) },
+    }),
+    ...(account !== undefined && { account_id: account }),
+    workers_dev: hosts.some(isWorkersDev),
+    preview_urls: false,
+    routes: domains.map((pattern) => ({ pattern, custom_domain: true })),
+    ...(placement !== undefined && { placement: placement === "smart" ? { mode: placement } : placement }),
+    ...(vpcService !== undefined && {
+      vpc_services: [...(tracked.vpc_services ?? []), { binding: "KUBE", service_id: vpcService }],
+    }),
+    ...(failureCounter !== undefined && {
+      ratelimits: tracked.ratelimits?.map((limit) => ({ ...limit, namespace_id: failureCounter })) ?? [],
+    }),
+    vars: deployedVariables(tracked, settings),
+  };
+}
+
+export const isWorkersDev = (host: string) => host.endsWith(".workers.dev");
+
+/** As the Worker will have them. */
+export function deployedVariables(
+  tracked: RawConfig,
+  { deployment, origins, apiserver, variables }: DeploySettings,
+): NonNullable<RawConfig["vars"]> {
+  return {
+    ...tracked.vars,
+    DEPLOYMENT: deployment,
+    ORIGINS: origins.join(" "),
+    KUBE_URL: apiserver,
+    ...variables,
+  };
+}
+
+/** Returns the file. */
+export function writeConfiguration(root: string, tracked: RawConfig, settings: DeploySettings): string {
+  const folder = generatedFolder(root, settings.environment);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, "wrangler.json");
+  const configuration = wranglerConfiguration(tracked, settings, relative(folder, root));
+  writeFileSync(file, `${JSON.stringify(configuration, null, 2)}\n`, { mode: 0o600 });
+  return file;
+}

@@ -1,0 +1,167 @@
+// What a deployment will do: which secrets are made, what changes, and whether there is a way back.
+import { expect, it, test } from "vitest";
+import type { RunningVersion } from "../../../infra/deploy/deployed.ts";
+import { type BeforePlan, planDeployment } from "../../../infra/deploy/plan.ts";
+import { planText } from "../../../infra/deploy/plan-text.ts";
+import { readSettings } from "../../../infra/deploy/settings-file.ts";
+
+const tracked = {
+  vars: { NODE_ROLE: "", MAX_IMAGES: 50 },
+  migrations: [
+    { tag: "v1", new_sqlite_classes: ["NodeObject", "FleetObject"] },
+    { tag: "v2", renamed_classes: [{ from: "FleetObject", to: "RegistryObject" }] },
+    { tag: "v3", new_sqlite_classes: ["GatewayObject"] },
+  ],
+};
+
+const running: RunningVersion = {
+  id: "11111111-0000-4000-8000-000000000000",
+  createdAt: "2026-01-01T00:00:00Z",
+  message: "rollcall 0.1.0",
+  contents: "0123",
+  migrationTag: "v3",
+  classes: ["NodeObject", "RegistryObject", "GatewayObject"],
+  variables: {
+    DEPLOYMENT: "rollcall",
+    ORIGINS: "https://a.test",
+    KUBE_URL: "https://kube.test",
+    NODE_ROLE: "",
+    MAX_IMAGES: "50",
+  },
+  secrets: ["KID_MAC_KEYS", "ADMIN_SECRET_SHA256", "KUBE_TOKEN"],
+};
+
+function settingsOf(more = "") {
+  const text = `origin: https://a.test\napiserver: https://kube.test\n${more}`;
+  const read = readSettings(text, "/rollcall.yaml", null);
+  if (!read.ok) throw new Error(read.error.join("\n"));
+  return read.value;
+}
+
+const plan = (more: Partial<BeforePlan> = {}) =>
+  planDeployment({
+    tracked,
+    settings: settingsOf(),
+    deployed: running,
+    contents: "0123",
+    isThere: () => false,
+    ...more,
+  });
+
+it("nothing is there → all migrations, all secrets, nothing to roll back to", () => {
+  expect(plan({ deployed: null })).toMatchObject({
+    migrations: ["v1", "v2", "v3"],
+    missing: [
+      { secret: "KID_MAC_KEYS", from: "made" },
+      { secret: "ADMIN_SECRET_SHA256", from: "made" },
+      { secret: "KUBE_TOKEN", from: "cluster" },
+    ],
+    back: null,
+    changes: [],
+  });
+});
+
+it("the same is there → no change, no secret, and a way back", () => {
+  expect(plan()).toEqual({
+    migrations: [],
+    missing: [],
+    keptSecrets: running.secrets,
+    back: running.id,
+    changes: [],
+  });
+});
+
+test.each<[situation: string, more: Partial<BeforePlan>, changes: string[]]>([
+  [
+    "other code",
+    { contents: "4567" },
+    ["~ the Worker's code, the page or its configuration (rollcall 0.1.0 runs)"],
+  ],
+  ["a variable", { settings: settingsOf("variables: { NODE_ROLE: edge }") }, ['~ NODE_ROLE "" → "edge"']],
+  ["a number", { settings: settingsOf("variables: { MAX_IMAGES: 7 }") }, ['~ MAX_IMAGES "50" → "7"']],
+  ["one that is new", { tracked: { ...tracked, vars: { ...tracked.vars, NEW: "x" } } }, ['+ NEW "x"']],
+  ["one that is gone", { tracked: { ...tracked, vars: { MAX_IMAGES: 50 } } }, ['- NODE_ROLE ""']],
+])("a change of %s is shown", (_, more, changes) => {
+  expect(plan(more).changes).toEqual(changes);
+});
+
+test.each<[situation: string, version: Partial<RunningVersion>, migrations: string[]]>([
+  ["the last migration but one", { migrationTag: "v2" }, ["v3"]],
+  ["one that nobody knows", { migrationTag: "v9" }, ["v1", "v2", "v3"]],
+  ["none that is said, with all classes", { migrationTag: undefined }, []],
+  [
+    "none that is said, with the first classes",
+    { migrationTag: undefined, classes: ["NodeObject", "FleetObject"] },
+    ["v2", "v3"],
+  ],
+])("deployed with %s → %j is to come, and with it there is no way back", (_, version, migrations) => {
+  expect(plan({ deployed: { ...running, ...version } })).toMatchObject({
+    migrations,
+    back: migrations.length === 0 ? running.id : null,
+  });
+});
+
+test.each<[situation: string, secretFiles: string, secrets: string[], missing: object[]]>([
+  [
+    "a file for the token",
+    "{ KUBE_TOKEN: t }",
+    ["KID_MAC_KEYS", "ADMIN_SECRET_SHA256"],
+    [{ secret: "KUBE_TOKEN", from: "file", file: "/t" }],
+  ],
+  [
+    "a file for the keys, which is not there",
+    "{ KID_MAC_KEYS: k }",
+    ["KUBE_TOKEN", "ADMIN_SECRET_SHA256"],
+    [{ secret: "KID_MAC_KEYS", from: "made", file: "/k" }],
+  ],
+  [
+    "optional ones, of which one is set",
+    "{ KUBE_ACCESS_CLIENT_ID: i, KUBE_ACCESS_CLIENT_SECRET: s }",
+    [...running.secrets, "KUBE_ACCESS_CLIENT_ID"],
+    [{ secret: "KUBE_ACCESS_CLIENT_SECRET", from: "file", file: "/s" }],
+  ],
+])("secrets: %s", (_, secretFiles, secrets, missing) => {
+  const settings = settingsOf(`secretFiles: ${secretFiles}`);
+  expect(plan({ settings, deployed: { ...running, secrets } }).missing).toEqual(missing);
+});
+
+it("a file for the keys that is there → read, and not made again", () => {
+  const settings = settingsOf("secretFiles: { KID_MAC_KEYS: k }");
+  const { missing } = plan({ settings, deployed: null, isThere: () => true });
+  expect(missing[0]).toEqual({ secret: "KID_MAC_KEYS", from: "file", file: "/k" });
+});
+
+test.each<[situation: string, deployed: RunningVersion | null | string, says: RegExp[]]>([
+  [
+    "nothing",
+    null,
+    [/^Deployed now: nothing$/m, /nothing to roll back to$/m, /make the admin secret, which is shown once/],
+  ],
+  [
+    "a version",
+    running,
+    [/^Changes: none$/m, /roll back to version 11111111/, /KUBE_TOKEN stay as they are/],
+  ],
+  ["what is not known", "no network", [/not known, and taken for nothing: no network/]],
+  [
+    "a version without the last classes",
+    { ...running, migrationTag: "v2" },
+    [
+      /with the migrations v3 of its classes/,
+      /no way back: Cloudflare rolls back over no migration of classes \(v3\)/,
+    ],
+  ],
+])("the plan's words where %s is deployed", (_, deployed, says) => {
+  const settings = settingsOf();
+  const text = planText({
+    plan: plan({ settings, deployed }),
+    settings,
+    deployed,
+    configuration: "/p/.rollcall/deploy/default/wrangler.json",
+    bundle: "/p/.rollcall/deploy/default/bundle",
+    from: "/p",
+    waitSeconds: 180,
+    hasAdminSecret: true,
+  });
+  for (const each of says) expect(text).toMatch(each);
+});
