@@ -1,6 +1,7 @@
 // The packages of the operator's command line: for npm, for dpkg, and as one file.
 import { copyFileSync, chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { packageVersion } from "../../shared/package-version.ts";
 import { VERSION } from "../../shared/version.ts";
 import { completionScript } from "../operator/completion/scripts.ts";
 import { operatorProgram } from "../operator/program.ts";
@@ -55,7 +56,7 @@ export function fillCliTree(tree: string, npmPackage: string, epochSeconds: numb
 }
 
 const controlText = (sizeKib: number) => `Package: ${CLI_PACKAGE}
-Version: ${VERSION}
+Version: ${packageVersion(VERSION)}
 Architecture: all
 Maintainer: ${MAINTAINER}
 Installed-Size: ${sizeKib}

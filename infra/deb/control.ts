@@ -1,8 +1,10 @@
 // What dpkg is told of the package. Pure: texts from names, versions and sizes.
+import { packageVersion } from "../../shared/package-version.ts";
 import type { RuntimeArchitecture } from "./runtime.ts";
 
 export const PACKAGE = "rollcall-node-shim";
-export const MAINTAINER = "rollcall <node-shim@rollcall.dev>";
+/** A name without an address: there is none that somebody reads. */
+export const MAINTAINER = "The rollcall authors";
 
 export type Architecture = "all" | RuntimeArchitecture;
 
@@ -26,7 +28,7 @@ export interface Control {
 /** One name for all architectures: dpkg puts one in the other's place, and nothing has to conflict. */
 export function controlText({ version, architecture, sizeKib }: Control): string {
   return `Package: ${PACKAGE}
-Version: ${version}
+Version: ${packageVersion(version)}
 Architecture: ${architecture}
 Maintainer: ${MAINTAINER}
 Installed-Size: ${sizeKib}
@@ -47,11 +49,11 @@ ${architecture === "all" ? "" : " .\n The Node.js that it runs on is inside.\n"}
 /** `date` is the build's. */
 export function changelogText(version: string, date: Date, name: string = PACKAGE): string {
   const rfc2822 = date.toUTCString().replace("GMT", "+0000");
-  return `${name} (${version}) unstable; urgency=medium
+  return `${name} (${packageVersion(version)}) unstable; urgency=medium
 
   * See the project's history for what has changed.
 
- -- ${MAINTAINER}  ${rfc2822}
+ -- ${MAINTAINER} <>  ${rfc2822}
 `;
 }
 

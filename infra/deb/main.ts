@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
+import { publish } from "../apt/repository.ts";
+import type { KeyText } from "../apt/signing.ts";
 import { debName, folderName, packDeb, packFolder, packNpm, type Destination } from "./archives.ts";
 import { CLI_PACKAGE, packCli } from "./cli.ts";
 import { type Architecture, PACKAGE } from "./control.ts";
@@ -23,6 +25,9 @@ Makes, beside install.sh and SHA256SUMS:
   ${CLI_PACKAGE}_VERSION_all.deb       the same: apt install, with completions and a manual page
   ${CLI_PACKAGE}-VERSION.cjs           the same as one file: install -m 755 FILE ~/bin/rollcall
 
+With a key, dist/apt as well: a signed repository for apt, in which what was published before stays. The key is a private
+one of OpenPGP, armored: ROLLCALL_APT_KEY, or a file that --apt-key names; ROLLCALL_APT_KEY_PASSPHRASE opens it.
+
 The same commit gives the same bytes: times are SOURCE_DATE_EPOCH, by default the last commit's. The Node.js of the
 other architecture comes from the npm registry, with the integrity of package-lock.json; it is kept for the next time.
 
@@ -30,11 +35,13 @@ Exit codes: 0, 1 when something is missing or failed (what could be made is ther
 
 Examples:
   npm run packages
-  npm run packages -- --architectures all,amd64 --out /tmp/packages`;
+  npm run packages -- --architectures all,amd64 --out /tmp/packages
+  npm run packages -- --apt-key ~/rollcall-apt.asc`;
 
 interface Flags {
   out: string;
   architectures: readonly Architecture[];
+  aptKey?: string;
 }
 
 function architecturesOf(text: string): Architecture[] {
@@ -70,7 +77,15 @@ function packInstaller({ out }: Destination): string {
   return installer;
 }
 
-async function packages({ out, architectures }: Flags): Promise<void> {
+/** Before anything is built: a name that is wrong should not cost minutes. */
+function aptKeyOf({ aptKey }: Flags): KeyText | undefined {
+  const armored = aptKey === undefined ? process.env["ROLLCALL_APT_KEY"] : readFileSync(aptKey, "utf8");
+  return armored ? { armored, passphrase: process.env["ROLLCALL_APT_KEY_PASSPHRASE"] } : undefined;
+}
+
+async function packages(flags: Flags): Promise<void> {
+  const { out, architectures } = flags;
+  const key = aptKeyOf(flags);
   const folder = resolve(out);
   mkdirSync(folder, { recursive: true });
   const work = mkdtempSync(join(tmpdir(), "rollcall-packages-"));
@@ -83,8 +98,14 @@ async function packages({ out, architectures }: Flags): Promise<void> {
         architecture === "all" ? [await packDeb(place)] : packWithRuntime(place, architecture),
       ),
     );
-    const sums = [npmTarball, ...made.flat(), packInstaller(place), ...(await cli)].map(sumLine).join("");
+    const files = [npmTarball, ...made.flat(), packInstaller(place), ...(await cli)];
+    const sums = files.map(sumLine).join("");
     writeFileSync(join(folder, "SHA256SUMS"), sums);
+    if (key) {
+      const debs = files.filter((file) => file.endsWith(".deb"));
+      const date = new Date(place.epochSeconds * 1000);
+      await publish({ folder: join(folder, "apt"), debs, key, date });
+    }
     process.stdout.write(sums);
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -103,6 +124,7 @@ const program = new Command("npm run packages --")
       .argParser(architecturesOf)
       .default([...ARCHITECTURES], ARCHITECTURES.join(",")),
   )
+  .option("--apt-key <file>", "the key that signs the apt repository")
   .addHelpText("after", HELP)
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(packages);

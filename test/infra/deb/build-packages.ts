@@ -15,7 +15,11 @@ export const CLI_DEB = `rollcall-cli_${shim.version}_all.deb`;
 export const DEB = `rollcall-node-shim_${shim.version}_all.deb`;
 
 /** Builds into `out`; resolves with the lines of SHA256SUMS. The ones with a Node.js inside take minutes. */
-export async function buildPackages(out: string, architectures = "all"): Promise<string> {
+export async function buildPackages(
+  out: string,
+  architectures = "all",
+  environment: NodeJS.ProcessEnv = {},
+): Promise<string> {
   const project = copyOfProject();
   try {
     const { stdout } = await promisify(execFile)(
@@ -27,6 +31,7 @@ export async function buildPackages(out: string, architectures = "all"): Promise
           ...process.env,
           PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`,
           SOURCE_DATE_EPOCH: "1767225600",
+          ...environment,
         },
       },
     );
@@ -46,7 +51,7 @@ function copyOfProject(): { path: string; remove: () => void } {
     });
   const modules = join(folder.path, "node_modules");
   // With so many small files cp takes half of cpSync's time.
-  for (const name of [...Object.keys(shim.devDependencies), "esbuild", "@esbuild"]) {
+  for (const name of [...Object.keys(shim.devDependencies), "esbuild", "@esbuild", "openpgp"]) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     execFileSync("cp", ["-RL", join(ROOT, "node_modules", name), join(modules, name)]);
   }

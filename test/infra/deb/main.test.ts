@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { generateKey } from "openpgp";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import shim from "../../../node-shim/package.json" with { type: "json" };
 import { UNIT_NAME } from "../../../node-shim/service/unit.ts";
@@ -31,7 +32,12 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
   const out = join(folder.path, "first");
   let [sums, again] = ["", ""];
   beforeAll(async () => {
-    [sums, again] = await Promise.all([buildPackages(out), buildPackages(join(folder.path, "second"))]);
+    const { privateKey } = await generateKey({ userIDs: [{ name: "packages" }] });
+    const withKey = { ROLLCALL_APT_KEY: privateKey };
+    [sums, again] = await Promise.all([
+      buildPackages(out),
+      buildPackages(join(folder.path, "second"), "all", withKey),
+    ]);
   });
   afterAll(() => folder.remove());
   const deb = join(out, DEB);
@@ -42,6 +48,17 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
     );
     expect(again).toBe(sums);
     expect(readFileSync(join(out, "SHA256SUMS"), "utf8")).toBe(sums);
+  });
+
+  it("with a key → an apt repository of the packages, and without one none", () => {
+    expect(existsSync(join(out, "apt"))).toBe(false);
+    const apt = join(folder.path, "second/apt");
+    const list = readFileSync(join(apt, "dists/stable/main/binary-amd64/Packages"), "utf8");
+    expect(list.match(/^Filename: .*/gm)).toEqual([
+      `Filename: pool/main/rollcall-cli/${CLI_DEB}`,
+      `Filename: pool/main/rollcall-node-shim/${DEB}`,
+    ]);
+    expect(readFileSync(join(apt, "dists/stable/InRelease"), "utf8")).toContain("BEGIN PGP SIGNATURE");
   });
 
   it("npm install -g, offline, scripts allowed → node-shim runs, and brings no other package", () => {

@@ -1,0 +1,109 @@
+// A signed apt repository in a folder that any web server can serve. What was published before stays, so that a machine
+// can be told a version by name; a version that was published never changes.
+import { createHash } from "node:crypto";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { output } from "../deb/programs.ts";
+import { replaceFile } from "../page/replace-file.ts";
+import {
+  ARCHITECTURES,
+  type IndexFile,
+  packagesIndex,
+  packagesOf,
+  type PooledPackage,
+  releaseFile,
+  SUITES,
+} from "./indexes.ts";
+import { inlineSigned, type KeyText, publicKeyOf, signingKey } from "./signing.ts";
+
+/** The public key's file, at the repository's root. */
+export const KEY_FILE = "rollcall-archive.asc";
+
+export interface Publication {
+  /** The repository; what is in its pool already stays. */
+  folder: string;
+  /** Files that are added. */
+  debs: readonly string[];
+  key: KeyText;
+  /** Of the repository; apt takes no older one in the place of one that it has seen. */
+  date: Date;
+}
+
+/** Signed files are written last: until then clients see what was published before. */
+export async function publish({ folder, debs, key, date }: Publication): Promise<void> {
+  const signer = await signingKey(key, date);
+  const added = debs.map((deb) => [deb, poolFile(deb)] as const);
+  for (const [deb, file] of added) refuseOther(deb, join(folder, file));
+  for (const [deb, file] of added) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    copyFileSync(deb, join(folder, file));
+  }
+  const pool = poolOf(folder);
+  const signed = SUITES.map(async (suite) => {
+    const indexes = writeIndexes(join(folder, "dists", suite), packagesOf(suite, pool));
+    const text = await inlineSigned(releaseFile({ suite, date, indexes }), signer, date);
+    return [join(folder, "dists", suite, "InRelease"), text] as const;
+  });
+  const all = await Promise.all(signed);
+  replaceFile(join(folder, KEY_FILE), Buffer.from(publicKeyOf(signer)));
+  for (const [file, text] of all) replaceFile(file, Buffer.from(text));
+}
+
+/** dpkg-deb -f, parsed: names and versions come from the package, not from its file's name. */
+function fieldsOf(deb: string): Pick<PooledPackage, "control" | "name" | "version" | "architecture"> {
+  const control = output("dpkg-deb", ["-f", deb]);
+  const field = (name: string) => {
+    const value = new RegExp(`^${name}: (\\S+)$`, "m").exec(control)?.[1];
+    if (value === undefined) throw new Error(`${deb} has no ${name}: it is not a package of ours`);
+    return value;
+  };
+  return { control, name: field("Package"), version: field("Version"), architecture: field("Architecture") };
+}
+
+function poolFile(deb: string): string {
+  const { name, version, architecture } = fieldsOf(deb);
+  return `pool/main/${name}/${name}_${version}_${architecture}.deb`;
+}
+
+/** A machine that has the version already would never get the other one, and caches would have either. */
+function refuseOther(deb: string, pooled: string): void {
+  if (!existsSync(pooled) || readFileSync(pooled).equals(readFileSync(deb))) return;
+  throw new Error(
+    `${basename(pooled)} is published with other contents: give this one a version of its own (npm version), or take the pool of what nobody has installed away`,
+  );
+}
+
+function poolOf(folder: string): PooledPackage[] {
+  return readdirSync(join(folder, "pool"), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".deb"))
+    .sort()
+    .map((path) => {
+      const file = `pool/${path}`;
+      return { ...fieldsOf(join(folder, file)), file, ...sumOf(readFileSync(join(folder, file))) };
+    });
+}
+
+function writeIndexes(suite: string, pool: readonly PooledPackage[]): IndexFile[] {
+  return ARCHITECTURES.flatMap((architecture) => {
+    const folder = `main/binary-${architecture}`;
+    const plain = Buffer.from(packagesIndex(pool, architecture));
+    return [
+      writeIndex(suite, folder, "Packages", plain),
+      writeIndex(suite, folder, "Packages.gz", gzipSync(plain, { level: 9 })),
+    ];
+  });
+}
+
+function writeIndex(suite: string, folder: string, name: string, contents: Buffer): IndexFile {
+  const sums = sumOf(contents);
+  const byHash = join(suite, folder, "by-hash/SHA256");
+  mkdirSync(byHash, { recursive: true });
+  replaceFile(join(byHash, sums.sha256), contents);
+  replaceFile(join(suite, folder, name), contents);
+  return { path: `${folder}/${name}`, ...sums };
+}
+
+function sumOf(contents: Buffer): { bytes: number; sha256: string } {
+  return { bytes: contents.length, sha256: createHash("sha256").update(contents).digest("hex") };
+}

@@ -1,0 +1,66 @@
+// Signs what apt verifies, with OpenPGP in JavaScript: whoever builds needs no keyring and no agent.
+import {
+  type Config,
+  CleartextMessage,
+  createCleartextMessage,
+  decryptKey,
+  type PrivateKey,
+  readPrivateKey,
+  sign,
+} from "openpgp";
+import { faultOf } from "../../node-shim/base/fault.ts";
+
+/** The same text, key and time give the same bytes. */
+const CONFIG: Partial<Config> = {
+  nonDeterministicSignaturesViaNotation: false,
+  showVersion: false,
+  showComment: false,
+};
+
+/** Where the key is; both are what an environment holds. */
+export interface KeyText {
+  armored: string;
+  passphrase?: string | undefined;
+}
+
+/** Refuses what could not sign: a public key, a wrong passphrase, one that has expired by `date`. */
+export async function signingKey({ armored, passphrase }: KeyText, date: Date): Promise<PrivateKey> {
+  const key = await readPrivateKey({ armoredKey: armored }).catch((error: unknown) => {
+    throw new Error(
+      `the signing key cannot be read (${faultOf(error)}): it has to be a private key as "gpg --armor --export-secret-keys" prints it`,
+      { cause: error },
+    );
+  });
+  const open = key.isDecrypted() ? key : await unlocked(key, passphrase);
+  await open.getSigningKey(undefined, laterOf(date, open.getCreationTime())).catch((error: unknown) => {
+    throw new Error(`the signing key cannot sign: ${faultOf(error)}`, { cause: error });
+  });
+  return open;
+}
+
+async function unlocked(privateKey: PrivateKey, passphrase: string | undefined): Promise<PrivateKey> {
+  if (!passphrase) throw new Error("the signing key has a passphrase: set ROLLCALL_APT_KEY_PASSPHRASE");
+  try {
+    return await decryptKey({ privateKey, passphrase });
+  } catch (error) {
+    throw new Error("ROLLCALL_APT_KEY_PASSPHRASE is not the signing key's passphrase", { cause: error });
+  }
+}
+
+/**
+ * InRelease, with the ends of lines that apt's own tools write: they do not count for the signature. No signature is older
+ * than its key: verifiers refuse such a one.
+ */
+export async function inlineSigned(text: string, key: PrivateKey, date: Date): Promise<string> {
+  const message: CleartextMessage = await createCleartextMessage({ text });
+  const at = laterOf(date, key.getCreationTime());
+  const signed = await sign({ message, signingKeys: key, date: at, config: CONFIG });
+  return signed.replaceAll("\r\n", "\n");
+}
+
+/** What machines trust, armored. */
+export function publicKeyOf(key: PrivateKey): string {
+  return key.toPublic().armor().replaceAll("\r\n", "\n");
+}
+
+const laterOf = (a: Date, b: Date) => (a < b ? b : a);

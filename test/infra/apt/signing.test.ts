@@ -1,0 +1,39 @@
+// Which keys sign, and what is said of the others.
+import { generateKey } from "openpgp";
+import { describe, expect, it } from "vitest";
+import { inlineSigned, publicKeyOf, signingKey } from "../../../infra/apt/signing.ts";
+
+const DATE = new Date("2026-01-01T00:00:00Z");
+const userIDs = [{ name: "x" }];
+
+describe("the signing key", () => {
+  it("with a passphrase → opened with it", async () => {
+    const { privateKey: armored } = await generateKey({ userIDs, passphrase: "correct" });
+    expect((await signingKey({ armored, passphrase: "correct" }, DATE)).isDecrypted()).toBe(true);
+    await expect(signingKey({ armored, passphrase: "wrong" }, DATE)).rejects.toThrow(
+      "is not the signing key's",
+    );
+    await expect(signingKey({ armored }, DATE)).rejects.toThrow("set ROLLCALL_APT_KEY_PASSPHRASE");
+  });
+
+  it("a public key, or no key → says what it has to be", async () => {
+    const { publicKey } = await generateKey({ userIDs });
+    for (const armored of [publicKey, "key"])
+      await expect(signingKey({ armored }, DATE)).rejects.toThrow("--export-secret-keys");
+  });
+
+  it("expired when it would sign → refused", async () => {
+    const made = new Date("2025-01-01T00:00:00Z");
+    const { privateKey: armored } = await generateKey({ userIDs, date: made, keyExpirationTime: 3600 });
+    await expect(signingKey({ armored }, DATE)).rejects.toThrow("cannot sign");
+  });
+
+  it("made after the date → signs as of its own, the same bytes each time", async () => {
+    const { privateKey: armored } = await generateKey({ userIDs, date: new Date("2026-06-01T00:00:00Z") });
+    const key = await signingKey({ armored }, DATE);
+    const signed = await inlineSigned("Suite: stable\n", key, DATE);
+    expect(signed).toContain("Suite: stable\n");
+    expect(await inlineSigned("Suite: stable\n", key, DATE)).toBe(signed);
+    expect(publicKeyOf(key)).toContain("BEGIN PGP PUBLIC KEY BLOCK");
+  });
+});
