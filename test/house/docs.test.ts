@@ -35,6 +35,7 @@ describe("links", () => {
     ["#two-words", "#two-words: no such heading"],
     ["../README.md", undefined],
     ["b.md", "b.md: no such file"],
+    ["../examples", "../examples: a folder: link to a file of it"],
   ])("%s → %s", (link, fault) => {
     expect(linkFault(page.path, link, page)).toBe(fault);
   });
@@ -52,6 +53,9 @@ function linkFault(from: string, link: string, page = byPath.get(from)): string 
   const [path = "", anchor] = link.split("#");
   const target = path === "" ? from : normalize(join(dirname(from), path));
   if (path !== "" && !existsSync(join(root, target))) return `${link}: no such file`;
+  // The documentation's site has pages and files.
+  if (path !== "" && statSync(join(root, target)).isDirectory())
+    return `${link}: a folder: link to a file of it`;
   const anchors = path === "" ? page?.anchors : byPath.get(target)?.anchors;
   return anchor === undefined || anchors?.has(anchor) ? undefined : `${link}: no such heading`;
 }

@@ -2,6 +2,7 @@
 // all of CommonMark.
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { slug } from "../../docs/.vitepress/slug.ts";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -96,12 +97,9 @@ function withoutBlocks(text: string): { blocks: CodeBlock[]; rest: string } {
 function anchorsOf(text: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ""] of text.matchAll(/^#{1,6} (.+)$/gm)) {
-    const slug = heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replaceAll(" ", "-");
-    let anchor = slug;
-    for (let count = 1; anchors.has(anchor); count++) anchor = `${slug}-${count}`;
+    const base = slug(heading);
+    let anchor = base;
+    for (let count = 1; anchors.has(anchor); count++) anchor = `${base}-${count}`;
     anchors.add(anchor);
   }
   return anchors;
