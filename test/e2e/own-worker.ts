@@ -34,12 +34,12 @@ export interface OwnWorker {
 }
 
 /** The apiserver that it writes to; without one nobody answers there. */
-interface Cluster {
+export interface OwnCluster {
   kubeUrl: string;
   kubeCa: string | undefined;
   kubeToken: string;
 }
-const NO_CLUSTER: Cluster = {
+const NO_CLUSTER: OwnCluster = {
   kubeUrl: "http://127.0.0.1:9",
   kubeCa: undefined,
   kubeToken: "a-token-of-no-cluster",
@@ -55,7 +55,7 @@ interface OwnChoice extends Pick<WorkerSettings, "entry" | "variables"> {
 /** `folder` holds all that it keeps. `choice`: another entry than the Worker's own, variables that are not the default. */
 export async function startOwnWorker(
   folder: string,
-  cluster: Cluster = NO_CLUSTER,
+  cluster: OwnCluster = NO_CLUSTER,
   { entry, variables, origins = [] }: OwnChoice = {},
 ): Promise<OwnWorker> {
   const adminSecret = randomSecret();

@@ -15,7 +15,7 @@ import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { nodesOf, readyOf, renewals } from "../../bench/local-fleet.ts";
 import { adminOf, eventually, temporaryFolder } from "../local-cluster.ts";
-import { type OwnWorker, startOwnWorker } from "../own-worker.ts";
+import { type OwnCluster, type OwnWorker, startOwnWorker } from "../own-worker.ts";
 import { thisRun } from "../run-record.ts";
 import { type RunningShim, runShim, type ShimWish } from "./running-shim.ts";
 
@@ -60,15 +60,23 @@ const INTERVAL_MS = 2000;
 const LEASE_SECONDS = 20;
 const WITHIN_MS = 9000;
 
-/** `origins`: of what stands before the Worker. */
-export async function startSocketPlace(origins: readonly string[] = []): Promise<SocketPlace> {
+/** How the Worker comes to an apiserver. */
+export interface PlacedApiserver {
+  cluster: OwnCluster;
+  /** Of the Worker, beside the defaults. */
+  variables?: Record<string, string>;
+  stop: () => Promise<void>;
+}
+
+/** `origins`: of what stands before the Worker. `place`: writes a kubeconfig of its administrator to FOLDER/kubeconfig. */
+export async function startSocketPlace(
+  origins: readonly string[] = [],
+  place: (folder: string) => Promise<PlacedApiserver> = embeddedApiserver,
+): Promise<SocketPlace> {
   const folder = temporaryFolder();
-  const apiserver = await startApiserver({ dir: join(folder.path, "cluster"), port: 0 });
-  const { url, caFile, adminToken: kubeToken } = apiserver;
-  const kubeCa = readFileSync(caFile, "utf8");
-  writeKubeconfig(join(folder.path, "kubeconfig"), url, kubeCa, kubeToken);
+  const { cluster, variables = {}, ...apiserver } = await place(folder.path);
   const admin = adminOf(folder.path);
-  const worker = await startOwnWorker(folder.path, { kubeUrl: url, kubeCa, kubeToken }, { origins });
+  const worker = await startOwnWorker(folder.path, cluster, { origins, variables });
   const joinToken = await mintToken(worker.url, worker.adminSecret, {
     names: "sim-*",
     uses: 1000,
@@ -104,6 +112,14 @@ export async function startSocketPlace(origins: readonly string[] = []): Promise
       folder.remove();
     },
   };
+}
+
+async function embeddedApiserver(folder: string): Promise<PlacedApiserver> {
+  const apiserver = await startApiserver({ dir: join(folder, "cluster"), port: 0 });
+  const { url: kubeUrl, caFile, adminToken: kubeToken } = apiserver;
+  const kubeCa = readFileSync(caFile, "utf8");
+  writeKubeconfig(join(folder, "kubeconfig"), kubeUrl, kubeCa, kubeToken);
+  return { cluster: { kubeUrl, kubeCa, kubeToken }, stop: apiserver.stop };
 }
 
 interface OwnMachine {
