@@ -1,0 +1,214 @@
+// npm run deploy by a file of settings, as an operator runs it, with the real wrangler and a Cloudflare that is made up: from
+// nothing to a second deployment, a way back, no way back, and what Cloudflare refuses.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
+import { generatedFolder } from "../../infra/deploy/wrangler-configuration.ts";
+import { ROOT, temporaryFolder } from "./local-cluster.ts";
+import { randomSecret } from "./local-worker.ts";
+import { type MadeUpCloudflare, startMadeUpCloudflare } from "./made-up-cloudflare.ts";
+import { thisRun } from "./run-record.ts";
+
+const folder = temporaryFolder();
+const KUBE_TOKEN = randomSecret();
+const ENVIRONMENT = "e2e-deploy";
+const WORKER = `rollcall-${ENVIRONMENT}`;
+const GENERATED = generatedFolder(ROOT, ENVIRONMENT);
+let cloudflare: MadeUpCloudflare;
+let worker: Server;
+let origin: string;
+
+beforeAll(async () => {
+  worker = createServer((request, response) => {
+    const { status, body } = readiness(request.headers.authorization ?? "");
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => worker.listen(0, "127.0.0.1", resolve));
+  origin = `http://127.0.0.1:${(worker.address() as AddressInfo).port}`;
+  writeFileSync(join(folder.path, "kube-token"), KUBE_TOKEN, { mode: 0o600 });
+});
+beforeEach(async () => {
+  await cloudflare?.stop();
+  cloudflare = await startMadeUpCloudflare();
+  rmSync(join(folder.path, "admin-secret"), { force: true });
+});
+afterAll(async () => {
+  await cloudflare?.stop();
+  worker.close();
+  rmSync(GENERATED, { recursive: true, force: true });
+  folder.remove();
+});
+
+/** What the version that is deployed answers to GET /readyz: it is not well where NODE_ROLE is "broken". */
+function readiness(authorization: string): { status: number; body: object } {
+  const hash = createHash("sha256").update(authorization.replace("Bearer ", "")).digest("base64url");
+  if (hash !== cloudflare.binding(WORKER, "ADMIN_SECRET_SHA256"))
+    return { status: 403, body: { title: "Forbidden", reason: "forbidden", status: 403 } };
+  const state = cloudflare.binding(WORKER, "NODE_ROLE") === "broken" ? "failed" : "ok";
+  const check = {
+    check: "NODE_ROLE",
+    state,
+    message: "it is broken",
+    cure: "mend it",
+    checkedAt: "",
+    since: "",
+  };
+  return { status: state === "ok" ? 200 : 503, body: { state, version: "0.1.0", checks: [check] } };
+}
+
+interface Ran {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** `more`: of the settings. */
+function deploy(more: object = {}, flags: string[] = [], environment: object = {}): Promise<Ran> {
+  const file = join(folder.path, "rollcall.yaml");
+  const settings = {
+    origin,
+    apiserver: "https://kube.test",
+    account: cloudflare.account,
+    adminSecretFile: "admin-secret",
+    secretFiles: { KUBE_TOKEN: "kube-token" },
+    ...more,
+  };
+  writeFileSync(file, JSON.stringify({ environments: { [ENVIRONMENT]: settings } }));
+  const child = spawn(
+    process.execPath,
+    ["infra/deploy/main.ts", "--config", file, "--env", ENVIRONMENT, "--wait", "5", ...flags],
+    {
+      cwd: ROOT,
+      env: {
+        PATH: process.env["PATH"],
+        NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+        HOME: folder.path,
+        CLOUDFLARE_API_BASE_URL: cloudflare.url,
+        CLOUDFLARE_API_TOKEN: cloudflare.token,
+        ...environment,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  const text = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].setEncoding("utf8").on("data", (chunk: string) => (text[name] += chunk));
+  return new Promise((done) =>
+    child.once("close", (code) => {
+      thisRun().log("npm run deploy", text.stdout.replace(/shown this once: .*/, "") + text.stderr);
+      done({ code, ...text });
+    }),
+  );
+}
+
+const deployedVersion = () => cloudflare.workers.get(WORKER)?.deployed;
+
+it("the first deployment → secrets are made, the admin secret is kept in its file, and the Worker is well", async () => {
+  const ran = await deploy();
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(ran.stdout).toMatch(/^Deployed now: nothing$/m);
+  expect(ran.stdout).toMatch(/^It is well: http/m);
+  const file = join(folder.path, "admin-secret");
+  const admin = readFileSync(file, "utf8").trim();
+  thisRun().secret("admin secret", admin);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(cloudflare.binding(WORKER, "KID_MAC_KEYS")).toMatch(/^1:[\w-]{43}$/);
+  expect(cloudflare.binding(WORKER, "KUBE_TOKEN")).toBe(KUBE_TOKEN);
+  expect(cloudflare.binding(WORKER, "KUBE_URL")).toBe("https://kube.test");
+  expect(ran.stdout + ran.stderr).not.toContain(admin);
+  expect(existsSync(join(GENERATED, "secrets.json"))).toBe(false);
+  expect(cloudflare.unknown).toEqual([]);
+});
+
+it("without a file for it → the admin secret is shown, once, and lets in", async () => {
+  const { code, stdout } = await deploy({ adminSecretFile: undefined });
+  expect(code).toBe(0);
+  const [, shown = ""] = /shown this once: ([\w-]{43})\n/.exec(stdout) ?? [];
+  expect(createHash("sha256").update(shown).digest("base64url")).toBe(
+    cloudflare.binding(WORKER, "ADMIN_SECRET_SHA256"),
+  );
+  const again = await deploy({ adminSecretFile: undefined });
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("ROLLCALL_SECRET") });
+  expect(cloudflare.workers.get(WORKER)?.versions).toHaveLength(1);
+  const asked = await deploy({ adminSecretFile: undefined }, [], { ROLLCALL_SECRET: shown });
+  expect(asked).toMatchObject({ code: 0, stderr: "" });
+});
+
+it("a second deployment → what changes is shown before, secrets stay", async () => {
+  await deploy();
+  const keys = cloudflare.binding(WORKER, "KID_MAC_KEYS");
+  const dry = await deploy({ variables: { NODE_ROLE: "edge" } }, ["--dry-run"]);
+  expect(dry.stdout).toMatch(/^Changes:\n {2}~ NODE_ROLE "" → "edge"$/m);
+  expect(dry.stdout).toMatch(/^ {2}2\. upload and deploy .*; .*KID_MAC_KEYS.* stay as they are$/m);
+  expect(cloudflare.binding(WORKER, "NODE_ROLE")).toBe("");
+  const ran = await deploy({ variables: { NODE_ROLE: "edge" } });
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(cloudflare.binding(WORKER, "NODE_ROLE")).toBe("edge");
+  expect(cloudflare.binding(WORKER, "KID_MAC_KEYS")).toBe(keys);
+  expect((await deploy({ variables: { NODE_ROLE: "edge" } }, ["--dry-run"])).stdout).toMatch(
+    /^Changes: none$/m,
+  );
+});
+
+it("a version that does not become well → rolled back, and said why", async () => {
+  await deploy();
+  const before = deployedVersion();
+  const ran = await deploy({ variables: { NODE_ROLE: "broken" } });
+  expect(ran.code).toBe(6);
+  expect(ran.stdout).toContain(`If it does not become well: roll back to version ${before?.id}`);
+  expect(ran.stderr).toMatch(
+    /failed: variables\.NODE_ROLE: it is broken\n {2}→ mend it\nrolled back to version /,
+  );
+  expect(deployedVersion()).toBe(before);
+});
+
+it("one with a migration of classes → said before that there is no way back, and it stays", async () => {
+  await deploy();
+  const old = deployedVersion();
+  if (old) old.migrationTag = "v4";
+  const ran = await deploy({ variables: { NODE_ROLE: "broken" } });
+  expect(ran.code).toBe(6);
+  expect(ran.stdout).toMatch(/with the migrations v5 of its classes/);
+  expect(ran.stdout).toMatch(/^If it does not become well: no way back: .*\(v5\)/m);
+  expect(ran.stderr).toMatch(/it stays deployed: Cloudflare rolls back over no migration of classes \(v5\)/);
+  expect(deployedVersion()).not.toBe(old);
+});
+
+describe("what Cloudflare refuses is passed on with what to do, and nothing is deployed", () => {
+  test.each<[situation: string, more: object, environment: object, code: number, says: RegExp]>([
+    [
+      "a bad token",
+      {},
+      { CLOUDFLARE_API_TOKEN: "another" },
+      4,
+      /Authentication error[^]*→ make an API token/,
+    ],
+    ["another account", { account: "f".repeat(32) }, {}, 4, /Could not route to[^]*→ account: is no account/],
+    [
+      "no network",
+      {},
+      { CLOUDFLARE_API_BASE_URL: "http://127.0.0.1:9" },
+      5,
+      /→ Cloudflare's API cannot be reached/,
+    ],
+  ])("%s", async (_, more, environment, code, says) => {
+    const ran = await deploy(more, [], environment);
+    expect(ran).toMatchObject({ code, stderr: expect.stringMatching(says) });
+    expect(existsSync(join(folder.path, "admin-secret"))).toBe(false);
+  });
+
+  it("a bundle that the account's plan does not take", async () => {
+    const message = "Your Worker exceeded the size limit of 3 MiB.";
+    cloudflare.refuseUploads({ status: 413, code: 10027, message });
+    const ran = await deploy();
+    expect(ran).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/3 MiB[^]*→ the bundle is larger than the account's plan/),
+    });
+    expect(existsSync(join(GENERATED, "secrets.json"))).toBe(false);
+  });
+});
