@@ -6,6 +6,7 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
 import { administrationRoutes } from "./http/administration-routes.ts";
+import { backupRoutes } from "./http/backup-routes.ts";
 import { bulkRoutes } from "./http/bulk-routes.ts";
 import { refuseUnconfigured } from "./http/configured.ts";
 import { fleetRoutes } from "./http/fleet-routes.ts";
@@ -77,6 +78,7 @@ app.route("/", outageRoutes);
 app.route("/", feedRoutes);
 app.route("/", receiverRoutes);
 app.route("/", indexRoutes);
+app.route("/", backupRoutes);
 app.route("/", readyRoute);
 app.route("/", metricsRoute);
 

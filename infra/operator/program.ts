@@ -3,6 +3,7 @@ import { VERSION } from "../../shared/version.ts";
 import { actCommands } from "./acts/act-commands.ts";
 import { administrationCommands } from "./administration-commands.ts";
 import { auditCommand } from "./audit-commands.ts";
+import { backupCommands } from "./backup-commands.ts";
 import { clusterCommand } from "./cluster-command.ts";
 import { passOnCommonFlags, withCommonFlags } from "./common-flags.ts";
 import { completionCommand } from "./completion/completion-command.ts";
@@ -89,6 +90,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   statusCommand(program);
   readyCommand(program);
   repairCommand(program);
+  backupCommands(program);
   clusterCommand(program);
   originCommands(program);
   contextCommands(program);

@@ -247,6 +247,18 @@ export const TIMELINE_LIMITS = {
   bands: 5000,
 } as const;
 
+/** Of backups. */
+export const BACKUP_LIMITS = {
+  /** Of a page, about; a row that is longer is a page of its own. */
+  pageBytes: 128 * 1024,
+  rowsOfPage: 500,
+  /** Of what machines caused, the newest entries. */
+  machineEntries: 100_000,
+  /** Machines that have not reported since an import, of an answer. */
+  namesShown: 100,
+  cursorLength: 2048,
+} as const;
+
 /** Of sockets and gateways. */
 export const GATEWAY_LIMITS = {
   /** Machines of one gateway, unless GATEWAY_SIZE says otherwise; [least, most] of that. 0: no machine gets a socket. */

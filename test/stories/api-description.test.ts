@@ -14,7 +14,8 @@ import type { Problem, Reason } from "../../shared/protocol/answers.ts";
 import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
 import type { SessionsAnswer } from "../../shared/protocol/session-answers.ts";
-import { fleetIndex } from "../../worker/env.ts";
+import type { BackupAnswer } from "../../shared/protocol/backup.ts";
+import { fleetIndex, registry } from "../../worker/env.ts";
 import { GatewayObject } from "../../worker/gateway/gateway-object.ts";
 import { problem } from "../../worker/problems.ts";
 import worker from "../../worker/index.ts";
@@ -55,6 +56,7 @@ const QUERIES: Readonly<Record<string, string>> = {
   listRevocations: `after=1.${"t".repeat(43)}&limit=1`,
   listSilentNodes: "days=3650",
   getBulk: "after=a&limit=1",
+  getBackup: `after=${btoa('["described",2,"pins",null]').replaceAll("=", "")}`,
   listOriginMachines: `origin=${encodeURIComponent(ORIGIN)}&after=a&limit=1000`,
 };
 
@@ -71,6 +73,18 @@ const BODIES: Readonly<Record<string, unknown>> = {
   addReceiver: { name: "described-added", url: RECEIVER_URL },
   changeReceiver: { delaySeconds: 60 },
   signIn: { secret: ADMIN_SECRET },
+  importPage: {
+    rollcallBackup: 1,
+    id: "described",
+    page: 1,
+    isLast: false,
+    at: "2026-01-01T00:00:00Z",
+    deployment: "rollcall",
+    table: "deployment",
+    columns: [],
+    rows: [],
+    mac: "",
+  },
   addMute: { until: new Date(Date.now() + 60_000).toISOString() },
 };
 
@@ -105,6 +119,15 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
     const { sessions } = (await operator<SessionsAnswer>("GET", "/v1/sessions")).body;
     return { id: sessions[0]?.id ?? "" };
   },
+  importPage: async () => {
+    const { body } = await operator<BackupAnswer>("GET", "/v1/backup");
+    await noteImport(body.page.id, 1);
+    return { body: body.page };
+  },
+  abandonImport: async () => {
+    await noteImport("described", 0);
+    return {};
+  },
   getBulk: begun,
   stopBulk: begun,
   approveMachine: () => waiting("described-approved"),
@@ -126,6 +149,13 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
     return { name: machine.name };
   },
 };
+
+/** There are machines here, and none is imported. */
+async function noteImport(id: string, isDone: 0 | 1): Promise<void> {
+  await runInDurableObject(registry(env), (_, { storage }) => {
+    storage.sql.exec("INSERT OR REPLACE INTO imports VALUES (1, ?, 'admin', 0, 2, ?)", id, isDone);
+  });
+}
 
 /** An action on many machines. */
 async function begun(): Promise<Asking> {

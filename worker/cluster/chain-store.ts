@@ -1,7 +1,7 @@
 // Keeps chains in SQLite, a row for each, their tokens sealed. Two are kept, so that two versions of the Worker with
 // different secrets, or a rollback, find their own.
 import type { ChainStore, KeptChain, RenewalFailure } from "./kept-chain.ts";
-import type { Sealer } from "./sealed-text.ts";
+import type { Sealer } from "../storage/sealed-text.ts";
 
 const KEPT_CHAINS = 2;
 

@@ -22,7 +22,7 @@ import { nodeRows, UNSURE } from "./node-rows.ts";
 import { NodeWatch } from "./node-watch.ts";
 import { Notices } from "./notices.ts";
 import { CLUSTER_MIGRATIONS } from "./schema.ts";
-import { sealer } from "./sealed-text.ts";
+import { sealer } from "../storage/sealed-text.ts";
 import { TokenChain, type TokenStatus } from "./token-chain.ts";
 import { NOT_WATCHED, type WatchStanding } from "./watch-standing.ts";
 

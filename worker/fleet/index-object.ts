@@ -6,6 +6,7 @@ import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fle
 import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Result } from "../../shared/result.ts";
+import type { BackupRows } from "../../shared/protocol/backup.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
 import type { OutageAnswer, OutageQuery, OutagesAnswer } from "../../shared/protocol/outages.ts";
 import { type Environment, origins, privateWebhooks, registry } from "../env.ts";
@@ -21,6 +22,7 @@ import { type MachinePage, MachineSearch, type MachineSearchRequest } from "./ma
 import { Feed } from "./feed.ts";
 import type { FeedHolder } from "./feed-tickets.ts";
 import { Outages, type OutagesRequest } from "./outages.ts";
+import { type NotificationTable, notificationRows, takeNotificationRows } from "./notification-backup.ts";
 import { Notifications } from "./notifications.ts";
 import { INDEX_MIGRATIONS } from "./schema.ts";
 import { LETTER_WITHIN_MS } from "./send-letter.ts";
@@ -206,6 +208,18 @@ export class IndexObject extends DurableObject<Environment> {
 
   unmute(...asked: Parameters<Notifications["unmute"]>) {
     return this.#notifications.unmute(...asked);
+  }
+
+  /** For a backup. */
+  backupRows(table: NotificationTable): Promise<BackupRows> {
+    return notificationRows(this.ctx.storage.sql, table, this.env.KID_MAC_KEYS);
+  }
+
+  /** For an import. Safe to repeat; the error: the MAC keys do not open them. */
+  async takeBackupRows(pages: BackupRows[]): Promise<Result<null>> {
+    const taken = await takeNotificationRows(this.ctx.storage, pages, this.env.KID_MAC_KEYS);
+    this.#notifications.lookAgain();
+    return taken;
   }
 
   /** In the transaction of the change: what follows from it is stored with it. */

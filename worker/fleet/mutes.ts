@@ -60,6 +60,11 @@ export class Mutes {
     return first?.until_ms ?? null;
   }
 
+  /** Others have changed the rows. */
+  lookAgain(): void {
+    this.#known = undefined;
+  }
+
   list(nowMs: number): ListedMute[] {
     return this.#all()
       .filter(({ until_ms }) => until_ms > nowMs)

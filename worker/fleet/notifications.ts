@@ -116,6 +116,12 @@ export class Notifications {
     };
   }
 
+  /** Receivers and mutes are others by now. */
+  lookAgain(): void {
+    this.#receivers.lookAgain();
+    this.#mutes.lookAgain();
+  }
+
   list(): ListedReceiver[] {
     return this.#receivers.all().map(({ name }) => this.#shown(name));
   }

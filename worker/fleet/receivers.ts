@@ -58,6 +58,11 @@ export class Receivers {
     this.#sql = sql;
   }
 
+  /** Others have changed the rows. */
+  lookAgain(): void {
+    this.#known = undefined;
+  }
+
   /** By name. */
   all(): readonly KeptReceiver[] {
     return (this.#known ??= this.#sql

@@ -5,7 +5,7 @@ import { base64url, type CryptoKey } from "jose";
 
 /** What a MAC is made for. Each purpose has a key of its own, so that no MAC can be used for another purpose. */
 export type MacPurpose = "kid" | DerivedPurpose;
-type DerivedPurpose = "challenge" | "connect" | "session";
+type DerivedPurpose = "backup" | "challenge" | "connect" | "session";
 
 /** The first of the configured keys signs; all of them verify, for ever. */
 export interface MacKey {
@@ -17,6 +17,7 @@ export interface MacKey {
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 /** The other keys are the MACs of these texts under the secret, which itself signs kids. */
 const DERIVED_KEYS: Record<DerivedPurpose, string> = {
+  backup: "rollcall-backup-key",
   challenge: "rollcall-challenge-key",
   connect: "rollcall-connect-key",
   session: "rollcall-session-key",

@@ -42,6 +42,9 @@ export type AuditRecord = LogRecord<
   | "node.set"
   | "node.believe"
   | "index.repair"
+  | "backup.export"
+  | "backup.import"
+  | "backup.abandon"
 >;
 
 /** The changes by machines. A name may have CHANGES_A_DAY of each kind. */

@@ -1,24 +1,9 @@
 // The registry: join tokens, which key has which name, pending machines, and the audit log. One object, a thin shell
 // around the functions of worker/registry. It stores public keys alone.
 import { DurableObject } from "cloudflare:workers";
-import type {
-  BulkAnswer,
-  BulkPlan,
-  BulkProgress,
-  CreatedOperator,
-  ListedOperator,
-  RevocationsAnswer,
-} from "../../shared/protocol/administration-answers.ts";
 import type { BulkQuery, NewOperator, RevocationsQuery } from "../../shared/protocol/administration-api.ts";
+import type { BackupCell, BackupPage } from "../../shared/protocol/backup.ts";
 import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
-import type {
-  AuditEntry,
-  ListedToken,
-  MintedToken,
-  OriginMachine,
-  OriginUse,
-  PendingMachine,
-} from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, fleetIndex, gatewaySize, origins, removeSilentNodesDays } from "../env.ts";
 import { mintJoinToken } from "../identity/join-token.ts";
@@ -31,6 +16,7 @@ import { migrate } from "../storage/migrations.ts";
 import { approvePending, type NotFresh, pinnedTo } from "./admission.ts";
 import { type AdmissionRequest, admitRequest, claimedTokenId } from "./admission-request.ts";
 import { audit, type AuditRecord, type AuditRequest, readAudit } from "./audit.ts";
+import { readTable, type RegistryTable } from "./backup-tables.ts";
 import {
   type BulkToPlan,
   type ConfirmedBulk,
@@ -50,6 +36,7 @@ import {
   revokeOperator,
   useOperator,
 } from "./operators.ts";
+import { Imports } from "./imports.ts";
 import { listOriginMachines, listOrigins, noteOrigin, type OriginMachinesRequest } from "./origins.ts";
 import { countPending, listPending, type NotPinned, rejectPending } from "./pending.ts";
 import { PendingTeller } from "./pending-teller.ts";
@@ -82,6 +69,7 @@ export class RegistryObject extends DurableObject<Environment> {
   readonly #pending: PendingTeller;
   readonly #alarm: LazyAlarm;
   readonly #sessions: Sessions;
+  readonly #imports: Imports;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -91,6 +79,7 @@ export class RegistryObject extends DurableObject<Environment> {
     this.#sql = ctx.storage.sql;
     this.#refusals = new Refusals(this.#sql);
     this.#sessions = new Sessions(this.#sql, env);
+    this.#imports = new Imports(ctx.storage, env);
     this.#pending = new PendingTeller({
       sql: this.#sql,
       nowMs: () => Date.now(),
@@ -99,7 +88,7 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   /** Mints a join token and returns it, once: only its public key is kept. `who`: the operator. */
-  async mintToken(request: TokenRequest, who: string): Promise<MintedToken> {
+  async mintToken(request: TokenRequest, who: string) {
     const { id, key, token } = await mintJoinToken();
     const nowMs = Date.now();
     return this.#atomically(() => {
@@ -110,7 +99,7 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   /** All join tokens, newest first. */
-  listTokens(): ListedToken[] {
+  listTokens() {
     return listTokens(this.#sql, Date.now()).map(listedToken);
   }
 
@@ -228,7 +217,7 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   /** The machines that wait for a name, oldest first. */
-  listPending(): PendingMachine[] {
+  listPending() {
     return listPending(this.#sql, Date.now());
   }
 
@@ -254,17 +243,17 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   /** Which origins machines report by: the configured ones first. */
-  listOrigins(): OriginUse[] {
+  listOrigins() {
     return listOrigins(this.#sql, origins(this.env));
   }
 
   /** A page of the machines that used this origin last, by name. */
-  listOriginMachines(query: OriginMachinesRequest): OriginMachine[] {
+  listOriginMachines(query: OriginMachinesRequest) {
     return listOriginMachines(this.#sql, query);
   }
 
   /** Makes an operator, and returns the secret, once. The error: why not. */
-  async createOperator(request: NewOperator, createdBy: string): Promise<Result<CreatedOperator>> {
+  async createOperator(request: NewOperator, createdBy: string) {
     const { secret, sha256 } = await mintOperatorSecret();
     const detail = `${request.role}, ${request.expiresInSeconds} s`;
     const record = { who: createdBy, what: "operator.create", target: request.name, detail } as const;
@@ -274,7 +263,7 @@ export class RegistryObject extends DurableObject<Environment> {
     return created.ok ? success({ ...created.value, secret }) : created;
   }
 
-  listOperators(): ListedOperator[] {
+  listOperators() {
     return listOperators(this.#sql, Date.now());
   }
 
@@ -320,29 +309,29 @@ export class RegistryObject extends DurableObject<Environment> {
     this.#atomically(() => noteRefusedChange(this.#sql, refused, Date.now()));
   }
 
-  listRevocations(query: RevocationsQuery): RevocationsAnswer {
+  listRevocations(query: RevocationsQuery) {
     return listRevocations(this.#sql, query);
   }
 
   /** Changes nothing but what a confirmation is good for. */
-  planBulk(plan: BulkToPlan): BulkPlan {
+  planBulk(plan: BulkToPlan) {
     return this.#atomically(() => planBulk(this.#sql, plan, randomNonce() + randomNonce(), Date.now()));
   }
 
   /** The error: why it does not begin. */
-  async startBulk(confirmed: ConfirmedBulk): Promise<Result<BulkProgress>> {
+  async startBulk(confirmed: ConfirmedBulk) {
     const started = this.#atomically(() => startPlanned(this.#sql, confirmed, Date.now()));
     if (started.ok) await this.#alarm.atLatest(Date.now());
     return started;
   }
 
   /** Newest first. */
-  listBulks(limit: number): BulkProgress[] {
+  listBulks(limit: number) {
     return listBulks(this.#sql, limit);
   }
 
   /** null: there is none. One that runs has its alarm set, should that be lost. */
-  async showBulk(id: number, query: BulkQuery): Promise<BulkAnswer | null> {
+  async showBulk(id: number, query: BulkQuery) {
     const bulk = showBulk(this.#sql, id, query);
     if (bulk?.state === "running") await this.#alarm.atLatest(Date.now() + BULK_PACE.againMs);
     return bulk ?? null;
@@ -370,8 +359,26 @@ export class RegistryObject extends DurableObject<Environment> {
   }
 
   /** A page of the audit log, of what machines caused, or of what was refused; newest first. */
-  audit(query: AuditRequest): AuditEntry[] {
+  audit(query: AuditRequest) {
     return readAudit(this.#sql, query);
+  }
+
+  /** A page of a table, for a backup. `after`: the key of the last row before. */
+  backupRows(table: RegistryTable, after: BackupCell[] | null) {
+    return readTable(this.#sql, table, after);
+  }
+
+  importState() {
+    return this.#imports.state();
+  }
+
+  /** The error: why the page is not taken, and what to do. */
+  importPage(page: BackupPage, who: string) {
+    return this.#imports.take(page, who);
+  }
+
+  abandonImport(who: string) {
+    return this.#imports.abandon(who);
   }
 
   /** For GET /metrics. */

@@ -1,5 +1,7 @@
 // The registry's tables, and the migrations of older ones, which storage/migrations.ts runs.
 
+import { IMPORTS_MIGRATION } from "./imports.ts";
+
 /** Add to them, and never change one: existing registries have run them. */
 export const REGISTRY_MIGRATIONS: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS tokens (
@@ -103,4 +105,5 @@ export const REGISTRY_MIGRATIONS: readonly string[] = [
    CREATE TABLE gateways (number INTEGER PRIMARY KEY, members INTEGER NOT NULL, is_full INTEGER NOT NULL);`,
   // The public key behind next_thumbprint, so that a machine whose object is lost can go on by its next key as well.
   `ALTER TABLE pins ADD COLUMN next_key TEXT;`,
+  IMPORTS_MIGRATION,
 ];

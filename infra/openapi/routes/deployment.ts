@@ -5,6 +5,12 @@ import {
   originMachinesQuerySchema,
 } from "../../../shared/protocol/operator-api.ts";
 import { indexStateSchema } from "../../../shared/protocol/index-answers.ts";
+import {
+  backupAnswerSchema,
+  backupPageSchema,
+  backupQuerySchema,
+  importStateSchema,
+} from "../../../shared/protocol/backup.ts";
 import { wholeListSchema } from "../../../shared/protocol/parameters.ts";
 import {
   auditSchema,
@@ -13,7 +19,7 @@ import {
   originsSchema,
 } from "../../../shared/protocol/operator-answers.ts";
 import { FORMAT, LINES, list, LISTED } from "../lists.ts";
-import { json, query, type Route } from "../route.ts";
+import { DONE, json, query, type Route } from "../route.ts";
 
 const before = "Only what came before the entry of this ID: the next page.";
 
@@ -52,6 +58,48 @@ export const DEPLOYMENT_ROUTES: readonly Route[] = [
     more: "Fifty a second are asked. A repair that is under way goes on.",
     wakes: true,
     answers: { 202: json("It is under way.", "IndexState", indexStateSchema) },
+  },
+  {
+    method: "GET",
+    path: "/v1/backup",
+    id: "getBackup",
+    group: "deployment",
+    who: "admin",
+    what: "A page of a backup: keys, join tokens, operators, the audit log, notifications",
+    more: "Without secrets: receivers' are encrypted under KID_MAC_KEYS. Each page has a MAC by these keys.",
+    query: query(backupQuerySchema, { after: "The `next` of the page before; absent: a new backup begins." }),
+    answers: { 200: json("A page.", "BackupAnswer", backupAnswerSchema) },
+  },
+  {
+    method: "GET",
+    path: "/v1/imports",
+    id: "getImport",
+    group: "deployment",
+    who: "view",
+    what: "Show what was imported last, and which machines have not reported since",
+    answers: { 200: json("How far it is.", "ImportState", importStateSchema) },
+  },
+  {
+    method: "POST",
+    path: "/v1/imports",
+    id: "importPage",
+    group: "deployment",
+    who: "admin",
+    what: "Import the next page of a backup; the last one makes all of them count",
+    more: "Only into a deployment without machines, of the same DEPLOYMENT and with the backup's KID_MAC_KEYS. Repeatable.",
+    body: backupPageSchema,
+    answers: { 200: json("How far it is.", "ImportState", importStateSchema) },
+    refusals: ["conflict"],
+  },
+  {
+    method: "DELETE",
+    path: "/v1/imports",
+    id: "abandonImport",
+    group: "deployment",
+    who: "admin",
+    what: "End an import that is under way; nothing of it is kept",
+    answers: DONE,
+    refusals: ["not-found"],
   },
   {
     method: "GET",

@@ -8,7 +8,7 @@ const KUBE = "worker/kube/kube-client.ts";
 const HELD = "worker/kube/held-token.ts";
 const HELD_TEST = "worker/kube/held-token.test.ts";
 const CHAIN_ID = "worker/kube/token-chain-id.ts";
-const SEALED_TEST = "worker/cluster/sealed-text.test.ts";
+const SEALED_TEST = "worker/storage/sealed-text.test.ts";
 
 export const clusterTokenMutants = [
   ...mutantsOf("a thief of the Worker's storage", [
@@ -22,7 +22,7 @@ export const clusterTokenMutants = [
     ],
     [
       "what is sealed is opened by its secret alone",
-      "worker/cluster/sealed-text.ts",
+      "worker/storage/sealed-text.ts",
       'importKey("raw", bytesOf(secret),',
       'importKey("raw", bytesOf(chain),',
       SEALED_TEST,

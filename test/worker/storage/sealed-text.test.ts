@@ -1,6 +1,6 @@
 // What is stored of a token is of no use without the secret.
 import { expect, it, test } from "vitest";
-import { sealer } from "../../../worker/cluster/sealed-text.ts";
+import { sealer } from "../../../worker/storage/sealed-text.ts";
 import { tokenChainId } from "../../../worker/kube/token-chain-id.ts";
 
 const ORIGIN = { KUBE_TOKEN: "a secret", KUBE_URL: "https://kube.test", DEPLOYMENT: "rollcall" };

@@ -1,4 +1,4 @@
-// Encrypts what a chain of tokens keeps, under its secret: whoever has the storage without the secret has nothing.
+// Encrypts what an object stores, or a backup has of it, under a secret: whoever has it without the secret has nothing.
 import { base64url } from "jose";
 
 export interface Sealer {

@@ -1,0 +1,204 @@
+// A backup, and a deployment that is empty: after the import machines go on with their keys, and what was refused stays so.
+// The deployment's objects are emptied and filled again within each story.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { BackupAnswer, BackupPage, ImportState } from "../../shared/protocol/backup.ts";
+import { fleetIndex, registry } from "../../worker/env.ts";
+import { VIEW_SECRET } from "../worker/support/constants.ts";
+import {
+  enrolled,
+  enrolling,
+  type EnrolledMachine,
+  facts,
+  HEALTHY,
+  kube,
+  mintToken,
+  operator,
+  send,
+  shimOf,
+} from "../worker/support/machine.ts";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+
+async function lose(stub: DurableObjectStub): Promise<void> {
+  await runInDurableObject(stub, async (_, state) => {
+    await state.storage.deleteAlarm();
+    await state.storage.deleteAll();
+    state.abort("lost");
+  }).catch(() => undefined);
+}
+
+async function loseAll(names: readonly string[]): Promise<void> {
+  for (const stub of [registry(env), fleetIndex(env), ...names.map((name) => env.NODES.getByName(name))])
+    await lose(stub);
+}
+
+/** As the command line does it. */
+async function exported(): Promise<BackupPage[]> {
+  const pages: BackupPage[] = [];
+  for (let after: string | null = ""; after !== null;) {
+    const { body, status }: { body: BackupAnswer; status: number } = await operator(
+      "GET",
+      `/v1/backup${after && `?after=${after}`}`,
+    );
+    expect(status).toBe(200);
+    pages.push(body.page);
+    after = body.next;
+  }
+  return pages;
+}
+
+const take = (page: unknown) => operator<ImportState & { detail?: string }>("POST", "/v1/imports", page);
+const stateOf = async () => (await operator<ImportState>("GET", "/v1/imports")).body.import;
+
+async function imported(pages: readonly BackupPage[]): Promise<void> {
+  for (const page of pages) expect(await take(page)).toMatchObject({ status: 200 });
+}
+
+const statusOf = async (machine: Omit<EnrolledMachine, "ticket">) => {
+  const outcome = await shimOf(machine)(facts(machine.name), HEALTHY);
+  if (outcome.ok) return outcome.value.phase;
+  return outcome.error.reason === "refused" ? outcome.error.problem.reason : outcome.error.reason;
+};
+const uidOf = async (name: string) => (await kube("GET", `/api/v1/nodes/${name}`)).metadata?.uid;
+
+describe("a deployment that is lost, and its backup", () => {
+  it("→ machines go on with their keys, and what operators made is there", async () => {
+    const names = ["kept-a", "kept-b", "kept-revoked", "kept-away"];
+    const machines = await Promise.all(names.map((name) => enrolled(name)));
+    for (const machine of machines) expect(await statusOf(machine)).toBe("registered");
+    await operator("POST", "/v1/nodes/kept-revoked/revoke");
+    const unused = await mintToken({ names: "kept-later" });
+    const made = { name: "kept-operator", role: "view", expiresInSeconds: 600 };
+    const { secret } = (await operator<{ secret: string }>("POST", "/v1/operators", made)).body;
+    const receiver = {
+      name: "kept-receiver",
+      url: "https://hooks.example.com/secret-path",
+      authorization: "Bearer x",
+    };
+    expect((await operator("POST", "/v1/receivers", receiver)).status).toBe(201);
+    const until = new Date(Date.now() + 600_000).toISOString();
+    await operator("POST", "/v1/mutes", { names: "kept-*", until, comment: "kept" });
+    const uids = await Promise.all(names.map(uidOf));
+    const targets = () =>
+      runInDurableObject(fleetIndex(env), (_, { storage }) =>
+        storage.sql.exec("SELECT * FROM receivers WHERE name = 'kept-receiver'").toArray(),
+      );
+    const before = await targets();
+    const { entries } = (await operator<{ entries: object[] }>("GET", "/v1/audit?limit=1000")).body;
+
+    const pages = await exported();
+    const text = JSON.stringify(pages);
+    expect([text.includes("secret-path"), text.includes("Bearer x"), text.includes(secret)]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    await loseAll(names);
+    expect(await statusOf(machines[0]!)).toBe("unauthenticated");
+    // What the new deployment's operators did before it is kept as well.
+    await mintToken({ names: "kept-before" });
+
+    const last = pages.at(-1)!;
+    await imported(pages.slice(0, -1));
+    expect(await stateOf()).toMatchObject({ isDone: false, machines: 0, nextPage: pages.length });
+    expect(await statusOf(machines[0]!)).toBe("unauthenticated");
+    await imported([last, last, pages[0]!]);
+    const isMine = (name: string) => name.startsWith("kept-");
+    const done = await stateOf();
+    expect(done).toMatchObject({ isDone: true, back: 0 });
+    expect(done!.notBack.filter(isMine)).toEqual(["kept-a", "kept-away", "kept-b"]);
+
+    // An object keeps an answer of the registry for some seconds.
+    for (const name of names) await lose(env.NODES.getByName(name));
+    expect(await Promise.all(machines.slice(0, 3).map(statusOf))).toEqual([
+      "registered",
+      "registered",
+      "unauthenticated",
+    ]);
+    expect(await Promise.all(names.map(uidOf))).toEqual(uids);
+    const back = await stateOf();
+    expect([back!.back, back!.notBack.filter(isMine)]).toEqual([2, ["kept-away"]]);
+
+    expect(await targets()).toMatchObject(
+      before.map(({ name, settings, url, authorization, secret: signing }) => ({
+        name,
+        settings,
+        url,
+        authorization,
+        secret: signing,
+      })),
+    );
+    const { mutes } = (await operator<{ mutes: { comment: string }[] }>("GET", "/v1/mutes")).body;
+    expect(mutes.filter(({ comment }) => comment === "kept")).toHaveLength(1);
+    const headers = { authorization: `Bearer ${secret}` };
+    expect((await send("/v1/tokens", { headers })).status).toBe(200);
+    expect(await enrolling("kept-later", { joinToken: unused, key: await makeMachineKey() })).toHaveProperty(
+      "kid",
+    );
+    const audited = (await operator<{ entries: { what: string }[] }>("GET", "/v1/audit?limit=1000")).body;
+    const own = audited.entries.slice(0, 3).map(({ what }) => what);
+    expect(own).toEqual(["backup.import", "token.create", "backup.export"]);
+    expect(audited.entries.slice(3)).toEqual(entries);
+  });
+
+  it("without the backup → each machine comes back with a rejoin token and a new key, and its Node stays", async () => {
+    const machine = await enrolled("kept-not");
+    expect(await statusOf(machine)).toBe("registered");
+    const uid = await uidOf(machine.name);
+    await loseAll([machine.name]);
+    expect(await statusOf(machine)).toBe("unauthenticated");
+    const again = await enrolled(machine.name, { rejoin: true });
+    expect(await statusOf(again)).toBe("registered");
+    expect(await uidOf(machine.name)).toBe(uid);
+  });
+});
+
+describe("an import that is refused, and changes nothing", () => {
+  const saysOf = async (page: unknown) => {
+    const { status, body } = await take(page);
+    return [status, body.detail];
+  };
+
+  it("into a deployment with machines", async () => {
+    await enrolled("kept-other");
+    const [first] = await exported();
+    expect(await saysOf(first)).toEqual([409, expect.stringMatching(/^\d+ machines? .*has none/)]);
+    await loseAll(["kept-other"]);
+  });
+
+  it.each<[string, (page: BackupPage) => unknown, number, RegExp]>([
+    ["a page that was changed", (page) => ({ ...page, rows: [] }), 409, /was changed since it was exported/],
+    [
+      "a page of other keys",
+      (page) => ({ ...page, mac: `other.${page.mac}` }),
+      409,
+      /the key other of .*KID_MAC_KEYS/,
+    ],
+    ["a page that is none", () => ({ rollcallBackup: 2 }), 400, /./],
+    ["no JSON object", () => "x", 400, /./],
+  ])("%s", async (_, change, status, says) => {
+    await loseAll([]);
+    const [first] = await exported();
+    expect(await saysOf(change(first!))).toEqual([status, expect.stringMatching(says)]);
+    expect(await stateOf()).toBeNull();
+  });
+
+  it("another page than the next, and another backup than the one under way; that can be given up", async () => {
+    await loseAll([]);
+    const [one, other] = [await exported(), await exported()];
+    expect(await saysOf(one[1])).toEqual([409, "page 1 comes next, not 2"]);
+    await imported(one.slice(0, 2));
+    expect(await saysOf(other[0])).toEqual([409, expect.stringContaining("--abandon")]);
+    expect((await operator("DELETE", "/v1/imports")).status).toBe(204);
+    expect((await operator("DELETE", "/v1/imports")).status).toBe(404);
+    await imported(other);
+    expect(await stateOf()).toMatchObject({ isDone: true, id: other[0]!.id });
+  });
+
+  it("a reader's, who may not read a backup either", async () => {
+    const headers = { authorization: `Bearer ${VIEW_SECRET}` };
+    expect((await send("/v1/backup", { headers })).status).toBe(403);
+    expect((await send("/v1/imports", { headers, method: "POST", body: "{}" })).status).toBe(403);
+  });
+});

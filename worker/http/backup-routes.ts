@@ -1,0 +1,151 @@
+// The routes of a backup: reading one page by page, and importing it into a deployment without machines. For admins. Each
+// page has a MAC by KID_MAC_KEYS: what was changed since, or is of other keys, is refused.
+import { base64url } from "jose";
+import { type Context, Hono } from "hono";
+import * as z from "zod/mini";
+import {
+  BACKUP_FORMAT,
+  BACKUP_TABLES,
+  type BackupAnswer,
+  type BackupCell,
+  type BackupPage,
+  backupPageSchema,
+  backupQuerySchema,
+  type BackupTable,
+  type ImportState,
+} from "../../shared/protocol/backup.ts";
+import { canonicalJson } from "../../shared/protocol/digest.ts";
+import { fleetIndex, origins, registry } from "../env.ts";
+import { isMacOf, type MacKey, macOf, signingKey } from "../identity/mac-keys.ts";
+import { randomNonce } from "../identity/nonce.ts";
+import type { TablePage } from "../registry/backup-tables.ts";
+import { refuseUnconfigured } from "./configured.ts";
+import { administrator, operator } from "./operator-access.ts";
+import { noQuery, queryOf } from "./queries.ts";
+import { type App, invalidBody, json, macKeysOf, refuse } from "./responses.ts";
+
+export const backupRoutes = new Hono<App>();
+
+/** Where a backup goes on: its ID, the page, the table, and the key of the last row before. */
+interface Position {
+  id: string;
+  page: number;
+  table: BackupTable;
+  key: BackupCell[] | null;
+}
+
+backupRoutes.get("/v1/backup", administrator, async (c) => {
+  const query = queryOf(c, backupQuerySchema);
+  if (query instanceof Response) return query;
+  const unconfigured = refuseUnconfigured(c);
+  if (unconfigured) return unconfigured;
+  const begin: Position = { id: randomNonce(), page: 1, table: BACKUP_TABLES[0], key: null };
+  const position = query.after === undefined ? begin : positionOf(query.after);
+  if (!position) return refuse("invalid-query", { detail: "must be a page's `next`", parameter: "after" });
+  const { id, page, table } = position;
+  if (page === 1) {
+    const { who } = c.var.operator;
+    await registry(c.env).noteChange({ who, what: "backup.export", target: id });
+  }
+  const { rows, next: key } = await tablePage(c, position);
+  const following = key ? table : BACKUP_TABLES[BACKUP_TABLES.indexOf(table) + 1];
+  const unsigned = {
+    rollcallBackup: BACKUP_FORMAT,
+    id,
+    page,
+    isLast: following === undefined,
+    at: new Date().toISOString(),
+    deployment: c.env.DEPLOYMENT,
+    ...rows,
+  } as const;
+  const mac = await pageMac(signingKey(macKeysOf(c)), unsigned);
+  const next = following === undefined ? null : cursorOf({ id, page: page + 1, table: following, key });
+  return c.json({ page: { ...unsigned, mac }, next } satisfies BackupAnswer);
+});
+
+async function tablePage(c: Context<App>, { table, key }: Position): Promise<TablePage> {
+  if (table === "deployment") return { rows: await aboutDeployment(c), next: null };
+  if (table === "receivers" || table === "mutes")
+    return { rows: await fleetIndex(c.env).backupRows(table), next: null };
+  return registry(c.env).backupRows(table, key);
+}
+
+/** What has to be equal where it is imported. Of each MAC key, what shows that another one of its ID is the same. */
+async function aboutDeployment(c: Context<App>): Promise<TablePage["rows"]> {
+  const macKeys = await Promise.all(macKeysOf(c).map(async (key) => ["mac-key", key.id, await checkOf(key)]));
+  const own = origins(c.env).map((origin) => ["origin", origin, ""]);
+  return { table: "deployment", columns: ["what", "name", "check"], rows: [...macKeys, ...own] };
+}
+
+const checkOf = (key: MacKey) => macOf(key, "backup", "this key");
+
+/** Its keys and values, in one spelling. */
+const pageText = (page: Partial<BackupPage>) => canonicalJson({ ...page, mac: undefined });
+
+const pageMac = async (key: MacKey, page: Partial<BackupPage>) =>
+  `${key.id}.${await macOf(key, "backup", pageText(page))}`;
+
+const cursorSchema = z.tuple([
+  z.string().check(z.regex(/^[\w-]{1,64}$/)),
+  z.int().check(z.minimum(2)),
+  z.enum(BACKUP_TABLES),
+  z.nullable(z.array(z.union([z.string(), z.number()])).check(z.minLength(1), z.maxLength(3))),
+]);
+
+function cursorOf({ id, page, table, key }: Position): string {
+  return base64url.encode(JSON.stringify([id, page, table, key]));
+}
+
+/** null: this is none. */
+function positionOf(cursor: string): Position | null {
+  try {
+    const parsed = cursorSchema.safeParse(JSON.parse(new TextDecoder().decode(base64url.decode(cursor))));
+    if (!parsed.success) return null;
+    const [id, page, table, key] = parsed.data;
+    return { id, page, table, key };
+  } catch {
+    return null;
+  }
+}
+
+backupRoutes.get("/v1/imports", operator, noQuery, async (c) =>
+  c.json((await registry(c.env).importState()) satisfies ImportState),
+);
+
+/** It can be repeated: a page that is there already changes nothing. */
+backupRoutes.post("/v1/imports", operator, noQuery, async (c) => {
+  const unconfigured = refuseUnconfigured(c);
+  if (unconfigured) return unconfigured;
+  const body = backupPageSchema.safeParse(await json(c.req.raw));
+  if (!body.success) return invalidBody(body.error);
+  const fault = await faultOf(c, body.data);
+  if (fault !== null) return refuse("conflict", { detail: fault });
+  const taken = await registry(c.env).importPage(body.data, c.var.operator.who);
+  return taken.ok ? c.json(taken.value satisfies ImportState) : refuse("conflict", { detail: taken.error });
+});
+
+backupRoutes.delete("/v1/imports", operator, noQuery, async (c) => {
+  const abandoned = await registry(c.env).abandonImport(c.var.operator.who);
+  return abandoned.ok ? c.body(null, 204) : refuse("not-found");
+});
+
+/** Why this page is not one for this deployment, and what to do; null: it is. */
+async function faultOf(c: Context<App>, page: BackupPage): Promise<string | null> {
+  const keys = macKeysOf(c);
+  const [id = "", mac = ""] = page.mac.split(".");
+  const key = keys.find((each) => each.id === id);
+  if (!key) return KEY_MISSING(id);
+  if (!(await isMacOf(key, "backup", { text: pageText(page), mac })))
+    return `page ${page.page} was changed since it was exported, or the key ${id} of KID_MAC_KEYS is another one here`;
+  if (page.deployment !== c.env.DEPLOYMENT)
+    return `the backup is of the deployment ${page.deployment}, whose Nodes say so: set DEPLOYMENT to that`;
+  if (page.table !== "deployment") return null;
+  for (const [what, name, check] of page.rows) {
+    const own = keys.find((each) => each.id === name);
+    if (what === "mac-key" && (!own || (await checkOf(own)) !== check)) return KEY_MISSING(String(name));
+  }
+  return null;
+}
+
+const KEY_MISSING = (id: string) =>
+  `the key ${id} of the backup's KID_MAC_KEYS is not here, without which its machines are unknown: add it to KID_MAC_KEYS`;

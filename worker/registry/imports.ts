@@ -1,0 +1,179 @@
+// An import of a backup: its pages wait in a table of their own, and count all at once with the last one. Only into a
+// registry without machines. The pages' MACs are verified before they come here.
+import type { BackupPage, BackupRows, ImportState } from "../../shared/protocol/backup.ts";
+import { BACKUP_LIMITS } from "../../shared/protocol/limits.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+import { type Environment, fleetIndex } from "../env.ts";
+import { audit } from "./audit.ts";
+import { REGISTRY_TABLES, type RegistryTable } from "./backup-tables.ts";
+import { countPinned } from "./pins.ts";
+
+export const IMPORTS_MIGRATION = `
+  CREATE TABLE import_pages (page INTEGER PRIMARY KEY, body TEXT NOT NULL);
+  CREATE TABLE imports (
+    only INTEGER PRIMARY KEY CHECK (only = 1), id TEXT NOT NULL, who TEXT NOT NULL, at_ms INTEGER NOT NULL,
+    next_page INTEGER NOT NULL, is_done INTEGER NOT NULL
+  );`;
+
+type ImportRow = { id: string; who: string; at_ms: number; next_page: number; is_done: number };
+
+export class Imports {
+  readonly #storage: DurableObjectStorage;
+  readonly #sql: SqlStorage;
+  readonly #env: Environment;
+
+  constructor(storage: DurableObjectStorage, env: Environment) {
+    this.#storage = storage;
+    this.#sql = storage.sql;
+    this.#env = env;
+  }
+
+  /** A machine is back once it has reported by an origin, which no backup has. */
+  state(): ImportState {
+    const row = this.#row();
+    if (!row) return { import: null };
+    const isBack = "name IN (SELECT name FROM origin_uses)";
+    const good = "SELECT COUNT(*) AS count FROM pins WHERE revoked_at_ms IS NULL";
+    const away = `SELECT name FROM pins WHERE revoked_at_ms IS NULL AND NOT ${isBack} ORDER BY name LIMIT ?`;
+    return {
+      import: {
+        id: row.id,
+        isDone: row.is_done === 1,
+        at: new Date(row.at_ms).toISOString(),
+        who: row.who,
+        nextPage: row.next_page,
+        machines: this.#count(good),
+        back: this.#count(`${good} AND ${isBack}`),
+        notBack: [...this.#sql.exec<{ name: string }>(away, BACKUP_LIMITS.namesShown)].map(
+          ({ name }) => name,
+        ),
+      },
+    };
+  }
+
+  /** Takes the next page; one that is there already changes nothing. The error says what to do. */
+  async take(page: BackupPage, who: string): Promise<Result<ImportState>> {
+    const row = this.#row();
+    const isSame = row?.id === page.id;
+    if (isSame && (row.is_done || page.page < row.next_page)) return success(this.state());
+    const fault = this.#faultOf(page, isSame ? row : undefined) ?? (isSame ? null : otherUnderWay(row));
+    if (fault !== null) return failure(fault);
+    if (page.isLast) {
+      // Another object keeps them. It may be asked twice.
+      const taken = await fleetIndex(this.#env).takeBackupRows([...this.#kept(["receivers", "mutes"])]);
+      if (!taken.ok) return taken;
+    }
+    return this.#storage.transactionSync(() => {
+      // Others may have been faster meanwhile.
+      const again = this.#row();
+      const expected = again?.id === page.id ? again.next_page : 1;
+      if (page.page !== expected || countPinned(this.#sql) > 0) return failure("this has changed meanwhile");
+      const { table, columns, rows } = page;
+      const body = JSON.stringify({ table, columns, rows } satisfies BackupRows);
+      this.#sql.exec("INSERT INTO import_pages VALUES (?, ?)", page.page, body);
+      this.#put(page, who, page.isLast);
+      if (page.isLast) this.#finish(page, who);
+      return success(this.state());
+    });
+  }
+
+  /** What was imported stays. The error: no import is under way. */
+  abandon(who: string): Result<null> {
+    const row = this.#row();
+    if (!row || row.is_done) return failure("no import is under way");
+    this.#storage.transactionSync(() => {
+      this.#sql.exec("DELETE FROM import_pages");
+      this.#sql.exec("DELETE FROM imports");
+      audit(this.#sql, { who, what: "backup.abandon", target: row.id }, Date.now());
+    });
+    return success(null);
+  }
+
+  #faultOf(page: BackupPage, row: ImportRow | undefined): string | null {
+    const machines = countPinned(this.#sql);
+    if (machines > 0)
+      return `${machines} machines are enrolled here: an import goes into a deployment that has none, before the first machine joins`;
+    const expected = row?.next_page ?? 1;
+    if (page.page !== expected) return `page ${expected} comes next, not ${page.page}`;
+    const { table, columns } = page;
+    const isKnown = (known: readonly string[]) => columns.every((column) => known.includes(column));
+    const { [table as RegistryTable]: kept } = REGISTRY_TABLES as Partial<typeof REGISTRY_TABLES>;
+    return !kept || isKnown(kept.columns)
+      ? null
+      : `the backup is of a newer version, which keeps more of ${table}: deploy that version first`;
+  }
+
+  #put({ id, page }: BackupPage, who: string, isDone: boolean): void {
+    const put = "INSERT OR REPLACE INTO imports VALUES (1, ?, ?, ?, ?, ?)";
+    this.#sql.exec(put, id, who, Date.now(), page + 1, isDone ? 1 : 0);
+  }
+
+  #finish({ id }: BackupPage, who: string): void {
+    const nowMs = Date.now();
+    const own = OWN_LOGS.map((log) => ({
+      log,
+      entries: [...this.#sql.exec(`SELECT at_ms, who, what, target, detail FROM ${log} ORDER BY id`).raw()],
+    }));
+    for (const { log } of own) this.#sql.exec(`DELETE FROM ${log}`);
+    for (const page of this.#kept(Object.keys(REGISTRY_TABLES))) this.#insert(page);
+    // What this deployment has logged itself follows what it has taken over.
+    for (const { log, entries } of own) {
+      const insert = `INSERT INTO ${log} (at_ms, who, what, target, detail) VALUES (?, ?, ?, ?, ?)`;
+      for (const entry of entries) this.#sql.exec(insert, ...entry);
+    }
+    this.#followBurials(nowMs);
+    this.#sql.exec("UPDATE generation SET value = MAX(value, IFNULL((SELECT MAX(generation) FROM pins), 0))");
+    this.#sql.exec("DELETE FROM import_pages");
+    const detail = `${countPinned(this.#sql)} machines`;
+    audit(this.#sql, { who, what: "backup.import", target: id, detail }, nowMs);
+  }
+
+  #insert({ table, columns, rows }: BackupRows): void {
+    if (table === "generation") {
+      const value = Number(rows[0]?.[columns.indexOf("value")] ?? 0);
+      this.#sql.exec("UPDATE generation SET value = MAX(value, ?)", value);
+      return;
+    }
+    const marks = columns.map((_, at) => `json_extract(value, '$[${at}]')`).join(", ");
+    const insert = `INSERT INTO ${table} (${columns.join(", ")}) SELECT ${marks} FROM json_each(?)
+      WHERE true ON CONFLICT DO NOTHING`;
+    this.#sql.exec(insert, JSON.stringify(rows));
+  }
+
+  /** A key may have been refused after its pin was read: by a rotation, or by whoever took the name over. */
+  #followBurials(nowMs: number): void {
+    const isBuried = (key: string) => `${key} IN (SELECT thumbprint FROM tombstones)`;
+    this.#sql.exec(
+      `UPDATE pins SET thumbprint = next_thumbprint, machine = json_set(machine, '$.key', IFNULL(next_key, '')),
+       next_thumbprint = NULL, next_key = NULL
+       WHERE ${isBuried("thumbprint")} AND next_thumbprint IS NOT NULL AND revoked_at_ms IS NULL`,
+    );
+    const revoke = `UPDATE pins SET revoked_at_ms = ? WHERE revoked_at_ms IS NULL AND ${isBuried("thumbprint")}`;
+    this.#sql.exec(revoke, nowMs);
+  }
+
+  *#kept(tables: readonly string[]): Generator<BackupRows> {
+    const pages = this.#sql.exec<{ page: number }>("SELECT page FROM import_pages ORDER BY page").toArray();
+    // One at a time: all of them together may be more than an object has memory for.
+    for (const { page } of pages) {
+      const query = "SELECT body FROM import_pages WHERE page = ?";
+      const parsed = JSON.parse(this.#sql.exec<{ body: string }>(query, page).one().body) as BackupRows;
+      if (tables.includes(parsed.table)) yield parsed;
+    }
+  }
+
+  #row(): ImportRow | undefined {
+    return this.#sql.exec<ImportRow>("SELECT * FROM imports").toArray()[0];
+  }
+
+  #count(query: string): number {
+    return this.#sql.exec<{ count: number }>(query).one().count;
+  }
+}
+
+const OWN_LOGS = ["audit", "machine_log"] as const;
+
+function otherUnderWay(row: ImportRow | undefined): string | null {
+  if (!row || row.is_done) return null;
+  return `the import of the backup ${row.id} is under way: go on with its file, or end it with rollcall import --abandon`;
+}
