@@ -13,6 +13,7 @@ import { historyCommand } from "./fleet/history-command.ts";
 import { nodesCommand } from "./fleet/nodes-command.ts";
 import { outagesCommand } from "./fleet/outages-command.ts";
 import { repairCommand } from "./fleet/repair-command.ts";
+import { versionsCommand } from "./fleet/versions-command.ts";
 import { watchCommand } from "./fleet/watch-command.ts";
 import { nodeCommands } from "./node-commands.ts";
 import { operatorCommands } from "./operator-commands.ts";
@@ -78,6 +79,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   nodeCommands(program);
   historyCommand(program);
   outagesCommand(program);
+  versionsCommand(program);
   watchCommand(program);
   actCommands(program);
   tokenCommands(program);

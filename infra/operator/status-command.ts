@@ -5,11 +5,13 @@ import { type IndexState, indexStateSchema } from "../../shared/protocol/index-a
 import { type ReadinessAnswer, readinessSchema } from "../../shared/protocol/operator-answers.ts";
 import { type OutagesAnswer, outagesSchema } from "../../shared/protocol/outages.ts";
 import { type Result, success } from "../../shared/result.ts";
+import { type VersionsAnswer, versionsSchema } from "../../shared/protocol/version-answers.ts";
 import { VERSION } from "../../shared/version.ts";
 import { connect, fail, print } from "./answer.ts";
 import { ask, readAnswer, type WorkerConnection } from "./client.ts";
 import { EXIT_CODES, type OperatorFault } from "./fault.ts";
 import { countsLine } from "./fleet/machine-list.ts";
+import { behindIn, commandLineWords, shimWords } from "./fleet/versions-command.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { checkLines } from "./print.ts";
 import { ageOf } from "./render/age.ts";
@@ -26,7 +28,7 @@ export function statusCommand(program: OperatorProgram): void {
   program
     .command("status")
     .description(
-      "Whether the Worker works, how many machines are in which state, outages, and the fleet index.",
+      "Whether the Worker works, how many machines are in which state, outages, the fleet index, and which version is where.",
     )
     .addHelpText("after", HELP)
     .action(() => status(program));
@@ -42,6 +44,7 @@ export interface WorkerStatus {
   machines: Part<{ fleet: Record<string, number> }>;
   outages: Part<OutagesAnswer>;
   index: Part<IndexState>;
+  versions: Part<VersionsAnswer>;
 }
 
 async function status(program: OperatorProgram): Promise<void> {
@@ -58,11 +61,12 @@ async function askAll(connection: WorkerConnection): Promise<Result<WorkerStatus
     const answered = await ask(connection, { method: "GET", path, answersWith: 503 });
     return answered.ok ? readAnswer(schema, answered.value) : answered;
   };
-  const [readiness, machines, outages, index] = await Promise.all([
+  const [readiness, machines, outages, index, versions] = await Promise.all([
     get(readinessSchema, "/readyz"),
     get(machinesSchema, "/v1/machines?fields=name&limit=1"),
     get(outagesSchema, "/v1/outages?limit=100"),
     get(indexStateSchema, "/v1/index"),
+    get(versionsSchema, "/v1/versions"),
   ]);
   if (!readiness.ok) return readiness;
   return success({
@@ -72,6 +76,7 @@ async function askAll(connection: WorkerConnection): Promise<Result<WorkerStatus
     machines: machines.ok ? { fleet: machines.value.counts.fleet } : partOf(machines),
     outages: partOf(outages),
     index: partOf(index),
+    versions: partOf(versions),
   });
 }
 
@@ -83,7 +88,7 @@ const isFault = (part: object): part is { fault: string } => "fault" in part;
 export const statusShown = (status: WorkerStatus): Shown => textOf((view) => statusText(status, view));
 
 function statusText(status: WorkerStatus, view: ScreenView): string {
-  const { url, commandLine, readiness, machines, outages, index } = status;
+  const { url, commandLine, readiness, machines, outages, index, versions } = status;
   const { screen, nowMs } = view;
   const wrong = readiness.checks.filter(({ state }) => state !== "ok");
   const token = readiness.checks.find(({ check }) => check === "token");
@@ -101,11 +106,18 @@ function statusText(status: WorkerStatus, view: ScreenView): string {
       ],
       ["outages", isFault(outages) ? outages.fault : outageWords(outages, nowMs)],
       ["fleet index", isFault(index) ? index.fault : indexWords(index, nowMs)],
-      ["command line", commandLine],
+      shimsLine(versions),
+      ["command line", commandLineWords(commandLine, readiness.version)],
     ],
     screen,
   );
   return wrong.length === 0 ? lines : `${checkLines(wrong, screen)}\n${lines}`;
+}
+
+function shimsLine(versions: WorkerStatus["versions"]): readonly [string, string, Paint?] {
+  if (isFault(versions)) return ["shims", versions.fault];
+  const words = shimWords(versions);
+  return behindIn(versions) === 0 ? ["shims", words] : ["shims", words, "yellow"];
 }
 
 const PAINTS: Readonly<Record<string, Paint>> = { ok: "green", warning: "yellow", failed: "red" };

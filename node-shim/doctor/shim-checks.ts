@@ -2,7 +2,8 @@
 // nobody.
 import type { Kind } from "../status/diagnoses.ts";
 import { statusOf } from "../status/status.ts";
-import { type Finding, ok } from "./finding.ts";
+import type { StatusFile } from "../status/status-file.ts";
+import { type Finding, ok, warn } from "./finding.ts";
 import { transportFindings } from "./socket-checks.ts";
 
 /** The Worker takes nothing from this machine any more, or its Node is gone; all else may end without anybody's doing. */
@@ -22,7 +23,22 @@ export function checkShim(state: string, nowMs: number): Finding[] {
   const message = found.seen?.isRunning ? `process ${pid}: ${text}` : text;
   const isShown = found.seen?.isRunning === true && kind !== "no socket";
   const transport = isShown && found.seen ? transportFindings(found.seen.file) : [];
-  if (cure === undefined) return [ok("shim", message), ...transport];
+  const others = [...transport, ...(found.seen?.isRunning ? versionFindings(found.seen.file) : [])];
+  if (cure === undefined) return [ok("shim", message), ...others];
   const level = NEEDS_SOMEBODY.has(kind) ? "fail" : "warn";
-  return [{ check: "shim", level, message, todo: cure }, ...transport];
+  return [{ check: "shim", level, message, todo: cure }, ...others];
+}
+
+/** Nothing where the shim is as new as the Worker, or newer. */
+function versionFindings({ shim, answer }: StatusFile): Finding[] {
+  const { workerVersion } = answer ?? {};
+  if (workerVersion === undefined) return [];
+  const message = `this shim is ${shim}, and the Worker ${workerVersion}`;
+  return [
+    warn(
+      "version",
+      message,
+      "upgrade it as it was installed: install.sh again, or apt-get install --only-upgrade rollcall-node-shim",
+    ),
+  ];
 }

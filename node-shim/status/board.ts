@@ -117,8 +117,8 @@ const shortFailure = ({ name, error }: { name: string; error: string }) => ({
 
 function outcomeOf(outcome: Reported["outcome"], at: string): Pick<StatusFile, "report" | "answer"> {
   if (outcome.ok) {
-    const { phase, ready, message, factsRefused } = outcome.value;
-    return { report: { at }, answer: { at, phase, ready, message, factsRefused } };
+    const { phase, ready, message, factsRefused, workerVersion } = outcome.value;
+    return { report: { at }, answer: { at, phase, ready, message, factsRefused, workerVersion } };
   }
   const fault = outcome.error;
   if (fault.reason === "failed") return { report: { at, fault } };

@@ -48,6 +48,8 @@ const schema = z.object({
       ready: z.boolean(),
       message: z.optional(z.string()),
       factsRefused: z.optional(z.object({ path: z.string(), message: z.string() })),
+      /** Where this shim is older. */
+      workerVersion: z.optional(z.string()),
     }),
   ),
   nextReportAt: z.optional(z.string()),

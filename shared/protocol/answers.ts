@@ -43,6 +43,8 @@ export interface ReportAnswer {
   reportInMs: number;
   /** The first fault of facts that were refused: a path and a text. */
   factsRefused?: { path: string; message: string };
+  /** The Worker's, to a shim that is older. */
+  workerVersion?: string;
   /** To a machine that would use one: where its socket is, and within how many milliseconds, at random, it connects. */
   socket?: { path: string; withinMs: number };
 }

@@ -19,6 +19,7 @@ const TAKEN: [path: string, allow: string][] = [
   ["/v1/index/repair", "POST"],
   ["/v1/backup", "GET, HEAD"],
   ["/v1/imports", "GET, HEAD, POST, DELETE"],
+  ["/v1/versions", "GET, HEAD"],
   ["/v1/audit", "GET, HEAD"],
   ["/v1/origins", "GET, HEAD"],
   ["/v1/origins/machines", "GET, HEAD"],

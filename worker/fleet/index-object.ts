@@ -2,6 +2,8 @@
 // shell around worker/fleet. A steady fleet writes nothing to it and asks it nothing.
 import { DurableObject } from "cloudflare:workers";
 import type { MachineFilter } from "../../shared/fleet/machine-filter.ts";
+import type { VersionsAnswer } from "../../shared/protocol/version-answers.ts";
+import { VERSION } from "../../shared/version.ts";
 import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
 import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
@@ -26,6 +28,7 @@ import { type NotificationTable, notificationRows, takeNotificationRows } from "
 import { Notifications } from "./notifications.ts";
 import { INDEX_MIGRATIONS } from "./schema.ts";
 import { LETTER_WITHIN_MS } from "./send-letter.ts";
+import { shimVersions } from "./shim-versions.ts";
 import { type MachineStanding, type SilentMachine, silentSince, standingsOf } from "./standings.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -137,6 +140,11 @@ export class IndexObject extends DurableObject<Environment> {
   /** How all that match stand, by name; of too many, one more than may be. Fails where `beside` names none. */
   standingsOf(filter: MachineFilter): Result<MachineStanding[]> {
     return this.#search.standings(filter, BULK_LIMITS.machines + 1);
+  }
+
+  /** The shims' versions, beside the Worker's own. */
+  versions(): VersionsAnswer {
+    return shimVersions(this.ctx.storage.sql, VERSION);
   }
 
   /** The machines with a Node that have been silent for so many days. */

@@ -1,6 +1,7 @@
-// The operators' routes about the fleet index itself: what state it is in, and its repair.
+// The operators' routes about the fleet index itself: what state it is in, and its repair; and the versions that it counts.
 import { Hono } from "hono";
 import type { IndexState } from "../../shared/protocol/index-answers.ts";
+import type { VersionsAnswer } from "../../shared/protocol/version-answers.ts";
 import { fleetIndex, registry } from "../env.ts";
 import { operator } from "./operator-access.ts";
 import { noQuery } from "./queries.ts";
@@ -10,6 +11,10 @@ export const indexRoutes = new Hono<App>();
 
 indexRoutes.get("/v1/index", operator, noQuery, async (c) =>
   c.json((await fleetIndex(c.env).state()) satisfies IndexState),
+);
+
+indexRoutes.get("/v1/versions", operator, noQuery, async (c) =>
+  c.json((await fleetIndex(c.env).versions()) satisfies VersionsAnswer),
 );
 
 /** It can be repeated: a repair that is under way goes on. */

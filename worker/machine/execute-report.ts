@@ -1,8 +1,10 @@
 // Executes the step that decideReport returned: stores, writes to the apiserver, and answers. Decides nothing.
 import type { DuplicatePhase } from "../../shared/node/duplicate-senders.ts";
+import { isBehind } from "../../shared/fleet/versions.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import { failure, success } from "../../shared/result.ts";
+import { VERSION } from "../../shared/version.ts";
 import type { TickOutcome } from "../tick/context.ts";
 import { recordPhase } from "../tick/phase.ts";
 import { KEY_REVOKED, type MachineAnswer, UNAUTHENTICATED } from "./answers.ts";
@@ -156,6 +158,8 @@ export class ReportExecutor {
 
   #reported(outcome: TickOutcome & Pick<ReportAnswer, "factsRefused">): MachineAnswer {
     const reportInMs = nextReportInMs(this.#state.facts.timing(), Math.random);
-    return success({ reportInMs, ...outcome, ticket: this.#requests.offerTicket() });
+    const shim = this.#state.facts.current()?.versions?.shim ?? "";
+    const version = isBehind(shim, VERSION) && { workerVersion: VERSION };
+    return success({ reportInMs, ...outcome, ...version, ticket: this.#requests.offerTicket() });
   }
 }

@@ -5,6 +5,7 @@ import {
   machinesSchema,
 } from "../../../shared/protocol/fleet-answers.ts";
 import { fleetHistoryQuerySchema, machinesQuerySchema } from "../../../shared/protocol/fleet-api.ts";
+import { versionsSchema } from "../../../shared/protocol/version-answers.ts";
 import { LINES, list, LISTED } from "../lists.ts";
 import { json, query, type Route } from "../route.ts";
 
@@ -63,6 +64,15 @@ export const FLEET_ROUTES: readonly Route[] = [
       ...LISTED,
     }),
     answers: { 200: list("A page.", "FleetHistory", fleetHistorySchema) },
+  },
+  {
+    method: "GET",
+    path: "/v1/versions",
+    id: "getVersions",
+    group: "fleet",
+    who: "view",
+    what: "How many machines have which version of the shim, in which states, and which are behind the Worker",
+    answers: { 200: json("The versions.", "Versions", versionsSchema) },
   },
   {
     method: "GET",

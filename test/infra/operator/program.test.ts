@@ -43,6 +43,11 @@ const ADMINISTRATION: Record<string, unknown> = {
   "/v1/silent-nodes": { nodes: [{ name: "edge-7", silentSince: entry.at }], removedAfterDays: null },
   "/v1/bulk": { bulks: [] },
   "/v1/outages": { outages: [], next: null },
+  "/v1/versions": {
+    worker: "0.2.0",
+    shims: [{ version: "0.1.0", machines: 1, isBehind: true, states: { ready: 1 } }],
+    others: 0,
+  },
   "/v1/index": { names: 1, machines: 1, repair: null, check: null, log: [] },
 };
 

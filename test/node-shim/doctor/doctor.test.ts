@@ -314,6 +314,23 @@ describe("the machine's identity", () => {
     expect(found(await look(), "shim")).toMatch(told);
   });
 
+  it.each<[situation: string, change: object, told: RegExp]>([
+    [
+      "older than the Worker",
+      { workerVersion: "9.0.0" },
+      /^warn: this shim is 0\.1\.0, and the Worker 9\.0\.0 → upgrade/,
+    ],
+    ["as new as the Worker", {}, /^nothing$/],
+  ])("the shim is %s → %s", async (_situation, change, told) => {
+    await enrolled();
+    const now = { startedAt: at(0), nextReportAt: new Date().toISOString(), process: thisProcess() };
+    const own = { name: "edge-1", shim: "0.1.0", state: state(), bootID: valueOr(bootID("/"), "") };
+    const answer = { at: at(0), phase: "registered", ready: true, ...change };
+    const file = { ...REPORTING, ...now, ...own, answer };
+    writeFileSync(join(state(), "status.json"), JSON.stringify(file), { mode: 0o644 });
+    expect(found(await look(), "version")).toMatch(told);
+  });
+
   it("not enrolled → nothing is said of a shim: to join comes first", async () => {
     expect(found(await look(), "shim")).toBe("nothing");
   });

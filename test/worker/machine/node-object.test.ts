@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
+import { VERSION } from "../../../shared/version.ts";
 import { reporter, type ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
 import { type Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { ORIGIN } from "../support/constants.ts";
@@ -62,6 +63,22 @@ function rowsOf(name: string): Promise<Record<string, string>> {
     ),
   );
 }
+
+describe("the answer to a report", () => {
+  it.each([
+    ["older than the Worker", "0.0.1", VERSION],
+    ["as new", VERSION, undefined],
+    ["newer", "999.0.0", undefined],
+    ["of no version", "dev", undefined],
+  ])("a shim that is %s → has the Worker's version where that is to be known", async (_, shim, told) => {
+    const name = `shim-${shim}`;
+    const report = shimOf(await enrolled(name));
+    const known = facts(name);
+    const versions = { kernel: "6.1", osImage: "Debian", shim };
+    const { workerVersion } = answerOf(await report({ ...known, versions }, HEALTHY));
+    expect(workerVersion).toBe(told);
+  });
+});
 
 describe("the first report", () => {
   it("creates the Node with its status, and its lease", async () => {
