@@ -5,7 +5,9 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { Agent, createServer, request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { parse } from "yaml";
 import { loadCredentials } from "../../../infra/local/apiserver/certificates.ts";
+import { ROOT } from "../local-cluster.ts";
 
 /** What is wrong with the way; `open`: nothing. */
 export type Way =
@@ -90,6 +92,18 @@ export async function startTunnel(folder: string, origin: Origin, letsIn: Servic
   return tunnel;
 }
 
+/** What cloudflared passes on: by its own configuration, as it is applied in a cluster. */
+const INGRESS = (
+  parse(readFileSync(join(ROOT, "infra/cloudflare/tunnel/config.yaml"), "utf8")) as {
+    ingress: { path?: string; service: string }[];
+  }
+).ingress;
+
+function isPassedOn(path: string): boolean {
+  const rule = INGRESS.find((each) => each.path === undefined || new RegExp(each.path).test(path));
+  return rule?.service.startsWith("https://") === true;
+}
+
 interface Passage {
   tunnel: Tunnel;
   origin: Origin;
@@ -99,11 +113,12 @@ interface Passage {
 async function pass(passage: Passage, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const { tunnel } = passage;
   const { method = "GET", url = "/" } = incoming;
-  const line = `${method} ${url.split("?")[0]}`;
+  const path = url.split("?")[0] ?? "";
+  const line = `${method} ${path}`;
   const body = Buffer.concat((await incoming.toArray()) as Buffer[]);
   const refusal = refusalOf(tunnel.letsIn, incoming.headers);
   (refusal ? tunnel.refused : tunnel.taken).push(line);
-  const early = refusal ?? AT_THE_EDGE[tunnel.way];
+  const early = refusal ?? AT_THE_EDGE[tunnel.way] ?? (isPassedOn(path) ? null : NOT_PASSED_ON);
   if (early) {
     answer(outgoing, early);
     return;
@@ -171,6 +186,8 @@ const page = (code: number, title: string): Instead => ({
 });
 
 const TOO_LATE = edgeError(524);
+/** http_status:404 */
+const NOT_PASSED_ON: Instead = { code: 404, type: "text/plain; charset=UTF-8", text: "" };
 const AT_THE_EDGE: Readonly<Partial<Record<Way, Instead>>> = {
   "no cloudflared": edgeError(530, 1033),
   "no apiserver": edgeError(502),

@@ -1,0 +1,94 @@
+# The apiserver's hostname: the Worker's service token, and nobody else.
+resource "cloudflare_zero_trust_access_service_token" "worker" {
+  count      = var.kube_hostname == "" ? 0 : 1
+  account_id = var.account_id
+  name       = "rollcall"
+  duration   = var.service_token_duration
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+resource "cloudflare_zero_trust_access_policy" "worker" {
+  count      = var.kube_hostname == "" ? 0 : 1
+  account_id = var.account_id
+  name       = "rollcall: the Worker"
+  # Service Auth. With any other, Access would ask for a login.
+  decision = "non_identity"
+  include = [{
+    service_token = {
+      token_id = cloudflare_zero_trust_access_service_token.worker[0].id
+    }
+  }]
+}
+
+resource "cloudflare_zero_trust_access_application" "apiserver" {
+  count                = var.kube_hostname == "" ? 0 : 1
+  account_id           = var.account_id
+  name                 = "rollcall: the apiserver"
+  type                 = "self_hosted"
+  domain               = var.kube_hostname
+  app_launcher_visible = false
+  # 401 in place of a redirect to a login: nobody logs in here.
+  service_auth_401_redirect = true
+  policies = [{
+    id = cloudflare_zero_trust_access_policy.worker[0].id
+  }]
+}
+
+# The Worker's own hostname. Machines sign what they send: Access would only keep them out.
+locals {
+  machine_paths = var.rollcall_hostname == "" ? [] : jsondecode(file("${path.module}/machine-paths.json"))
+}
+
+resource "cloudflare_zero_trust_access_policy" "machines" {
+  count      = var.rollcall_hostname == "" ? 0 : 1
+  account_id = var.account_id
+  name       = "rollcall: machines"
+  decision   = "bypass"
+  include    = [{ everyone = {} }]
+}
+
+# The more specific path counts: https://developers.cloudflare.com/cloudflare-one/access-controls/policies/app-paths/
+resource "cloudflare_zero_trust_access_application" "machines" {
+  for_each             = toset(local.machine_paths)
+  account_id           = var.account_id
+  name                 = "rollcall: machines, ${each.key}"
+  type                 = "self_hosted"
+  domain               = "${var.rollcall_hostname}${each.key}"
+  app_launcher_visible = false
+  policies = [{
+    id = cloudflare_zero_trust_access_policy.machines[0].id
+  }]
+}
+
+resource "cloudflare_zero_trust_access_policy" "operators" {
+  count      = var.rollcall_hostname == "" ? 0 : 1
+  account_id = var.account_id
+  name       = "rollcall: operators"
+  decision   = "allow"
+  include    = [for address in var.operators : { email = { email = address } }]
+
+  lifecycle {
+    precondition {
+      condition     = length(var.operators) > 0
+      error_message = "With rollcall_hostname set, name at least one of operators: else nobody gets to the page."
+    }
+  }
+}
+
+resource "cloudflare_zero_trust_access_application" "operators" {
+  count            = var.rollcall_hostname == "" ? 0 : 1
+  account_id       = var.account_id
+  name             = "rollcall"
+  type             = "self_hosted"
+  domain           = var.rollcall_hostname
+  session_duration = "12h"
+  policies = [{
+    id = cloudflare_zero_trust_access_policy.operators[0].id
+  }]
+
+  # Machines are let through before anybody is kept out.
+  depends_on = [cloudflare_zero_trust_access_application.machines]
+}
