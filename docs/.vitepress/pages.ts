@@ -23,14 +23,20 @@ export interface Group {
 
 /** By what somebody wants to do. */
 export const GROUPS: readonly Group[] = [
+  { text: "Begin", pages: ["concepts", "tutorial", "comparison", "costs"] },
   { text: "Run a machine", pages: ["shim", "configuration", "drop-ins", "facts", "reporting", "examples"] },
-  { text: "Run the deployment", pages: ["cluster", "deploy", "apiserver", "custom-setters", "costs"] },
-  { text: "Operate a fleet", pages: ["rollcall", "page", "notifications", "metrics", "prometheus"] },
-  { text: "Reference", pages: ["protocol", "operators-api", "feed", "glossary", "bench"] },
   {
-    text: "The project",
-    pages: ["threat-model", "security", "architecture", "contributing", "changelog"],
+    text: "Run the deployment",
+    pages: ["cluster", "deploy", "apiserver", "two-clusters", "kubelet-less", "backup", "custom-setters"],
   },
+  {
+    text: "Operate a fleet",
+    pages: ["rollcall", "page", "notifications", "metrics", "prometheus", "upgrading-shims"],
+  },
+  { text: "When something is wrong", pages: ["not-ready", "pending-pods", "operations", "outages"] },
+  { text: "Security", pages: ["what-a-machine-can-do", "threat-model", "security"] },
+  { text: "Reference", pages: ["protocol", "operators-api", "feed", "glossary", "bench"] },
+  { text: "The project", pages: ["architecture", "contributing", "changelog"] },
 ];
 
 /** Every page of the site but its first one, by its path in the site, without `.md`: its path in the repository. */

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Argument, Command } from "commander";
 import { format, resolveConfig } from "prettier";
+import { parse } from "yaml";
 import { withDefaults } from "../../node-shim/config/defaults.ts";
 import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";
 import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";
@@ -23,6 +24,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
   "docs/configuration.md": { fields, flags, disagreements },
   "docs/costs.md": { dollars, counted, prices: priceRows, traffic },
   "docs/facts.md": { facts },
+  "docs/operations.md": { alerts },
   "docs/rollcall.md": { commands, commandFlags, explanations },
   "docs/shim.md": { diagnoses },
 };
@@ -138,6 +140,34 @@ function diagnoses(): string[][] {
     String(exitCode),
   ]);
   return [["kind", "what it means", "what to do", "exit code"], ...rows];
+}
+
+interface AlertRule {
+  alert: string;
+  for?: string;
+  labels: { severity: string };
+  annotations: { summary: string; description: string };
+}
+
+/** Prometheus fills in labels and values: here they are words. */
+const inWords = (text: string) =>
+  text
+    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => label.toUpperCase())
+    .replaceAll(/\{\{ \$value[^}]*\}\}/g, "N");
+
+function alerts(): string[][] {
+  const text = readFileSync(join(root, "infra/prometheus/rollcall.rules.yml"), "utf8");
+  const { groups } = parse(text) as { groups: { rules: AlertRule[] }[] };
+  const rows = groups
+    .flatMap(({ rules }) => rules)
+    .map(({ alert, for: held, labels, annotations }) => [
+      code(alert),
+      labels.severity,
+      held ?? "at once",
+      inWords(annotations.summary),
+      inWords(annotations.description),
+    ]);
+  return [["alert", "severity", "fires after", "what it means", "what follows, what to do"], ...rows];
 }
 
 interface LeafCommand {
