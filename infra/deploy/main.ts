@@ -12,6 +12,7 @@ import { writeDocument } from "../openapi/write-document.ts";
 import { writePage } from "../page/write-page.ts";
 import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
 import { deployEnvironment } from "./deploy.ts";
+import { hostnameInDns } from "./obstacles.ts";
 import { readSettings } from "./settings-file.ts";
 import { SETTINGS_KEYS } from "./settings-schema.ts";
 import { wranglerOf } from "./wrangler-run.ts";
@@ -21,7 +22,7 @@ const args = process.argv.slice(2);
 /** Seconds until a version that does not become well is rolled back: a new domain gets its certificate within minutes. */
 const WAIT_SECONDS = 180;
 
-const HELP = `npm run deploy -- --config FILE.yaml [--env NAME] [--dry-run] [--wait SECONDS]
+const HELP = `npm run deploy -- --config FILE.yaml [--env NAME] [--dry-run] [--wait SECONDS] [--replace-dns]
 
 Deploys the Worker by one file of settings, such as examples/rollcall.yaml: generates wrangler's configuration, makes the
 secrets that are missing, shows what changes, deploys, and asks GET /readyz until it is well; a version that does not
@@ -31,6 +32,7 @@ become well is rolled back. docs/deploy.md has the file's keys and the way from 
   --env NAME          one of its environments
   --dry-run           prints the plan, and makes configuration and bundle; needs no account and sends nothing
   --wait SECONDS      how long it may take to become well; ${WAIT_SECONDS}
+  --replace-dns       the origin's hostname may be in DNS already, and what is there is replaced
 
 The file's keys: ${SETTINGS_KEYS.join(", ")}.
 
@@ -79,7 +81,8 @@ async function deployByFile(): Promise<number> {
     print: (text: string) => void process.stdout.write(text),
     complain: (text: string) => void process.stderr.write(text),
   };
-  return deployEnvironment(program, settings.value, flags.isDryRun);
+  const askDns = flags.replacesDns ? null : hostnameInDns;
+  return deployEnvironment(program, settings.value, { isDryRun: flags.isDryRun, askDns });
 }
 
 /** null: they are wrong, and it was said how. */
@@ -91,6 +94,7 @@ function flagsOf() {
         config: { type: "string", short: "c", default: "" },
         env: { type: "string", short: "e" },
         "dry-run": { type: "boolean", default: false },
+        "replace-dns": { type: "boolean", default: false },
         wait: { type: "string", default: String(WAIT_SECONDS) },
       },
     });
@@ -98,7 +102,8 @@ function flagsOf() {
     if (!(Number.isInteger(waitSeconds) && waitSeconds >= 1 && waitSeconds <= 3600))
       throw new Error(`--wait ${values.wait}: pass whole seconds, 1 to 3600`);
     const file = resolve(values.config);
-    return { file, environment: values.env ?? null, isDryRun: values["dry-run"], waitSeconds };
+    const { "dry-run": isDryRun, "replace-dns": replacesDns, env: environment = null } = values;
+    return { file, environment, isDryRun, replacesDns, waitSeconds };
   } catch (error) {
     console.error(`${faultOf(error)}\nnpm run deploy -- --help says what there is`);
     return null;

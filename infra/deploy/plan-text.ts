@@ -3,6 +3,7 @@ import { relative } from "node:path";
 import type { DeployPlan, MissingSecret } from "./plan.ts";
 import type { RunningVersion } from "./deployed.ts";
 import type { DeploySettings } from "./settings-file.ts";
+import { customDomains } from "./wrangler-configuration.ts";
 
 export interface PlanTold {
   plan: DeployPlan;
@@ -60,16 +61,21 @@ function steps({
   hasAdminSecret,
 }: PlanTold): string[] {
   const at = (path: string) => relative(from, path) || ".";
-  const { migrations, keptSecrets } = plan;
+  const { migrations, migratesFirst, keptSecrets } = plan;
   const kept = keptSecrets.length > 0 ? `; ${keptSecrets.join(", ")} stay as they are` : "";
   const classes =
     migrations.length > 0 ? `, with the migrations ${migrations.join(", ")} of its classes` : "";
+  const domains = customDomains(settings);
+  const asked = `ask ${settings.origins[0] ?? ""}/readyz until it is well, ${waitSeconds} s at most`;
   return [
     `made already: the configuration ${at(configuration)}, the bundle ${at(bundle)}`,
     ...plan.missing.map((missing) => secretText(missing, settings, at)),
-    `upload and deploy the Worker and the page${classes}${kept}`,
-    `ask ${settings.origins[0] ?? ""}/readyz until it is well, ${waitSeconds} s at most` +
-      (hasAdminSecret ? "" : "; for that, set ROLLCALL_ADMIN_SECRET, or adminSecretFile in the settings"),
+    ...(migratesFirst
+      ? [`upload and deploy the Worker${classes}, and the variables as they are; ask whether it is well`]
+      : []),
+    `upload and deploy the Worker and the page${migratesFirst ? "" : classes}${kept}`,
+    ...(domains.length > 0 ? [`let ${domains.join(", ")} lead to it, with DNS record and certificate`] : []),
+    asked + (hasAdminSecret ? "" : "; for that, set ROLLCALL_SECRET, or adminSecretFile in the settings"),
   ];
 }
 
@@ -95,11 +101,12 @@ export function tokenCommand({ kubeContext, deployment }: DeploySettings): strin
   return [...(kubeContext === undefined ? [] : ["--context", kubeContext]), ...create, ...bound];
 }
 
-function backText({ back, migrations }: DeployPlan, deployed: PlanTold["deployed"]): string {
+function backText({ back, migrations, migratesFirst }: DeployPlan, deployed: PlanTold["deployed"]): string {
   if (back !== null) return `roll back to version ${back}`;
   if (deployed === null || typeof deployed === "string") return "it stays; there is nothing to roll back to";
-  return (
-    `no way back: Cloudflare rolls back over no migration of classes (${migrations.join(", ")}). ` +
-    "What is wrong is put right by deploying again"
-  );
+  const tags = migrations.join(", ");
+  const forward = "What is wrong is put right by deploying again";
+  return migratesFirst
+    ? `roll back to the version with the migrations ${tags}, and not before it: Cloudflare rolls back over no migration of classes`
+    : `no way back: Cloudflare rolls back over no migration of classes (${tags}). ${forward}`;
 }

@@ -1,6 +1,6 @@
 // What a deployment will do, decided before anything is sent: pure. What is printed is what is then done.
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
-import type { Deployed } from "./deployed.ts";
+import type { Deployed, RunningVersion } from "./deployed.ts";
 import { REQUIRED_SECRETS, type WorkerSecret } from "./settings-schema.ts";
 import type { DeploySettings } from "./settings-file.ts";
 import { deployedVariables } from "./wrangler-configuration.ts";
@@ -33,6 +33,8 @@ export interface DeployPlan {
   migrations: string[];
   /** The version that is rolled back to where the new one does not work; null: the way is forward. */
   back: string | null;
+  /** Are the classes deployed by themselves, before what else changes? That may then be rolled back to them. */
+  migratesFirst: boolean;
   /** Differences to what is deployed, a line each. */
   changes: string[];
 }
@@ -42,12 +44,14 @@ export function planDeployment(before: BeforePlan): DeployPlan {
   const running = typeof deployed === "string" ? null : deployed;
   const has = new Set(running?.secrets);
   const migrations = pendingMigrations(tracked, running);
+  const variables = running === null ? [] : changedVariables(before, running);
   return {
     missing: missingSecrets(settings, has, before.isThere),
     keptSecrets: [...has],
     migrations,
     back: running !== null && migrations.length === 0 ? running.id : null,
-    changes: typeof deployed === "string" ? [] : changesOf(before, running),
+    migratesFirst: running !== null && migrations.length > 0 && variables.length > 0,
+    changes: running === null ? [] : [...changedCode(before, running), ...variables],
   };
 }
 
@@ -81,26 +85,28 @@ function pendingMigrations({ migrations = [] }: RawConfig, running: Deployed): s
   return tags.slice(last + 1);
 }
 
-function changesOf({ tracked, settings, contents }: BeforePlan, running: Deployed): string[] {
-  if (running === null) return [];
-  const before = running.variables;
+function changedCode({ contents }: BeforePlan, running: RunningVersion): string[] {
+  if (running.contents === contents) return [];
+  const former = running.message === undefined ? "" : ` (${running.message} runs)`;
+  return [`~ the Worker's code, the page or its configuration${former}`];
+}
+
+function changedVariables(
+  { tracked, settings }: BeforePlan,
+  { variables: before }: RunningVersion,
+): string[] {
   const after = Object.fromEntries(
     Object.entries(deployedVariables(tracked, settings)).map(([name, value]) => [name, variableText(value)]),
   );
-  const shown = (text: string) => JSON.stringify(text);
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
-  const variables = names.flatMap((name) => {
-    const [was, is] = [before[name], after[name]];
+  return names.flatMap((name) => {
+    const [was, is] = [before[name], after[name]].map((text) =>
+      text === undefined ? undefined : JSON.stringify(text),
+    );
     if (was === is) return [];
-    if (was === undefined) return [`+ ${name} ${shown(is ?? "")}`];
-    return is === undefined ? [`- ${name} ${shown(was)}`] : [`~ ${name} ${shown(was)} → ${shown(is)}`];
+    if (was === undefined) return [`+ ${name} ${is}`];
+    return is === undefined ? [`- ${name} ${was}`] : [`~ ${name} ${was} → ${is}`];
   });
-  return running.contents === contents
-    ? variables
-    : [
-        `~ the Worker's code, the page or its configuration${running.message === undefined ? "" : ` (${running.message} runs)`}`,
-        ...variables,
-      ];
 }
 
 const variableText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));

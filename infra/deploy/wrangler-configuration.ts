@@ -13,6 +13,14 @@ export function generatedFolder(root: string, environment: string | null): strin
 /** Of a hostname of these, Cloudflare makes neither a domain nor a certificate. */
 const isLoopback = (hostname: string) => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 
+/** Hostnames that become custom domains of the Worker, each with its DNS record. */
+export function customDomains(settings: DeploySettings): string[] {
+  return hostsOf(settings).filter((host) => host !== "" && !isLoopback(host) && !isWorkersDev(host));
+}
+
+const hostsOf = ({ origins }: DeploySettings) => origins.map((origin) => URL.parse(origin)?.hostname ?? "");
+const isWorkersDev = (host: string) => host.endsWith(".workers.dev");
+
 /** `toRoot`: the way from where it will lie to the project's root. */
 export function wranglerConfiguration(
   tracked: RawConfig,
@@ -20,8 +28,6 @@ export function wranglerConfiguration(
   toRoot: string,
 ): RawConfig {
   const { account, vpcService, failureCounter, placement } = settings;
-  const hosts = settings.origins.map((origin) => URL.parse(origin)?.hostname ?? "");
-  const domains = hosts.filter((host) => host !== "" && !isLoopback(host) && !isWorkersDev(host));
   return {
     ...tracked,
     $schema: join(toRoot, tracked.$schema ?? "node_modules/wrangler/config-schema.json"),
@@ -31,9 +37,9 @@ export function wranglerConfiguration(
       assets: { ...tracked.assets, directory: join(toRoot, tracked.assets.directory) },
     }),
     ...(account !== undefined && { account_id: account }),
-    workers_dev: hosts.some(isWorkersDev),
+    workers_dev: hostsOf(settings).some(isWorkersDev),
     preview_urls: false,
-    routes: domains.map((pattern) => ({ pattern, custom_domain: true })),
+    routes: customDomains(settings).map((pattern) => ({ pattern, custom_domain: true })),
     ...(placement !== undefined && { placement: placement === "smart" ? { mode: placement } : placement }),
     ...(vpcService !== undefined && {
       vpc_services: [...(tracked.vpc_services ?? []), { binding: "KUBE", service_id: vpcService }],
@@ -44,8 +50,6 @@ export function wranglerConfiguration(
     vars: deployedVariables(tracked, settings),
   };
 }
-
-export const isWorkersDev = (host: string) => host.endsWith(".workers.dev");
 
 /** As the Worker will have them. */
 export function deployedVariables(

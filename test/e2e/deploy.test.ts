@@ -17,10 +17,15 @@ const folder = temporaryFolder();
 const KUBE_TOKEN = randomSecret();
 const ENVIRONMENT = "e2e-deploy";
 const WORKER = `rollcall-${ENVIRONMENT}`;
+const ADMIN_FILE = join(folder.path, "admin-secret");
 const GENERATED = generatedFolder(ROOT, ENVIRONMENT);
 let cloudflare: MadeUpCloudflare;
 let worker: Server;
 let origin: string;
+/** The first deployment, from which each test goes on; without its file the admin secret is shown. */
+let first: Ran;
+let admin: string;
+let afterFirst: MadeUpCloudflare["workers"];
 
 beforeAll(async () => {
   worker = createServer((request, response) => {
@@ -30,11 +35,16 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => worker.listen(0, "127.0.0.1", resolve));
   origin = `http://127.0.0.1:${(worker.address() as AddressInfo).port}`;
   writeFileSync(join(folder.path, "kube-token"), KUBE_TOKEN, { mode: 0o600 });
-});
-beforeEach(async () => {
-  await cloudflare?.stop();
   cloudflare = await startMadeUpCloudflare();
-  rmSync(join(folder.path, "admin-secret"), { force: true });
+  first = await deploy();
+  admin = readFileSync(ADMIN_FILE, "utf8").trim();
+  thisRun().secret("admin secret", admin);
+  afterFirst = structuredClone(cloudflare.workers);
+});
+beforeEach(() => {
+  cloudflare.workers.clear();
+  for (const [name, state] of structuredClone(afterFirst)) cloudflare.workers.set(name, state);
+  writeFileSync(ADMIN_FILE, admin, { mode: 0o600 });
 });
 afterAll(async () => {
   await cloudflare?.stop();
@@ -107,75 +117,100 @@ function deploy(more: object = {}, flags: string[] = [], environment: object = {
 
 const deployedVersion = () => cloudflare.workers.get(WORKER)?.deployed;
 
-it("the first deployment → secrets are made, the admin secret is kept in its file, and the Worker is well", async () => {
-  const ran = await deploy();
-  expect(ran).toMatchObject({ code: 0, stderr: "" });
-  expect(ran.stdout).toMatch(/^Deployed now: nothing$/m);
-  expect(ran.stdout).toMatch(/^It is well: http/m);
-  const file = join(folder.path, "admin-secret");
-  const admin = readFileSync(file, "utf8").trim();
-  thisRun().secret("admin secret", admin);
-  expect(statSync(file).mode & 0o777).toBe(0o600);
+/** As before the first deployment. */
+function empty(): void {
+  cloudflare.workers.clear();
+  rmSync(ADMIN_FILE);
+}
+
+it("the first deployment → secrets are made, the admin secret is kept in its file, and the Worker is well", () => {
+  expect(first).toMatchObject({ code: 0, stderr: "" });
+  expect(first.stdout).toMatch(/^Deployed now: nothing$/m);
+  expect(first.stdout).toMatch(/^It is well: http/m);
+  expect(statSync(ADMIN_FILE).mode & 0o777).toBe(0o600);
   expect(cloudflare.binding(WORKER, "KID_MAC_KEYS")).toMatch(/^1:[\w-]{43}$/);
   expect(cloudflare.binding(WORKER, "KUBE_TOKEN")).toBe(KUBE_TOKEN);
   expect(cloudflare.binding(WORKER, "KUBE_URL")).toBe("https://kube.test");
-  expect(ran.stdout + ran.stderr).not.toContain(admin);
+  expect(first.stdout).not.toContain(admin);
   expect(existsSync(join(GENERATED, "secrets.json"))).toBe(false);
   expect(cloudflare.unknown).toEqual([]);
 });
 
 it("without a file for it → the admin secret is shown, once, and lets in", async () => {
+  empty();
   const { code, stdout } = await deploy({ adminSecretFile: undefined });
   expect(code).toBe(0);
   const [, shown = ""] = /shown this once: ([\w-]{43})\n/.exec(stdout) ?? [];
-  expect(createHash("sha256").update(shown).digest("base64url")).toBe(
-    cloudflare.binding(WORKER, "ADMIN_SECRET_SHA256"),
-  );
-  const again = await deploy({ adminSecretFile: undefined });
-  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining("ROLLCALL_SECRET") });
-  expect(cloudflare.workers.get(WORKER)?.versions).toHaveLength(1);
-  const asked = await deploy({ adminSecretFile: undefined }, [], { ROLLCALL_SECRET: shown });
-  expect(asked).toMatchObject({ code: 0, stderr: "" });
+  thisRun().secret("admin secret", shown);
+  const hash = createHash("sha256").update(shown).digest("base64url");
+  expect(hash).toBe(cloudflare.binding(WORKER, "ADMIN_SECRET_SHA256"));
+  const again = await deploy({ adminSecretFile: undefined }, [], { ROLLCALL_SECRET: shown });
+  expect(again).toMatchObject({ code: 0, stderr: "" });
+  expect(again.stdout).toMatch(/^Changes: none$/m);
+  expect(again.stdout).not.toContain(shown);
 });
 
 it("a second deployment → what changes is shown before, secrets stay", async () => {
-  await deploy();
   const keys = cloudflare.binding(WORKER, "KID_MAC_KEYS");
-  const dry = await deploy({ variables: { NODE_ROLE: "edge" } }, ["--dry-run"]);
+  const change = { variables: { NODE_ROLE: "edge" } };
+  const dry = await deploy(change, ["--dry-run"]);
   expect(dry.stdout).toMatch(/^Changes:\n {2}~ NODE_ROLE "" → "edge"$/m);
   expect(dry.stdout).toMatch(/^ {2}2\. upload and deploy .*; .*KID_MAC_KEYS.* stay as they are$/m);
   expect(cloudflare.binding(WORKER, "NODE_ROLE")).toBe("");
-  const ran = await deploy({ variables: { NODE_ROLE: "edge" } });
-  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(await deploy(change)).toMatchObject({ code: 0, stderr: "" });
   expect(cloudflare.binding(WORKER, "NODE_ROLE")).toBe("edge");
   expect(cloudflare.binding(WORKER, "KID_MAC_KEYS")).toBe(keys);
-  expect((await deploy({ variables: { NODE_ROLE: "edge" } }, ["--dry-run"])).stdout).toMatch(
-    /^Changes: none$/m,
-  );
 });
 
 it("a version that does not become well → rolled back, and said why", async () => {
-  await deploy();
-  const before = deployedVersion();
+  const before = deployedVersion()?.id;
   const ran = await deploy({ variables: { NODE_ROLE: "broken" } });
   expect(ran.code).toBe(6);
-  expect(ran.stdout).toContain(`If it does not become well: roll back to version ${before?.id}`);
+  expect(ran.stdout).toContain(`If it does not become well: roll back to version ${before}`);
   expect(ran.stderr).toMatch(
     /failed: variables\.NODE_ROLE: it is broken\n {2}→ mend it\nrolled back to version /,
   );
-  expect(deployedVersion()).toBe(before);
+  expect(deployedVersion()?.id).toBe(before);
+  expect(cloudflare.workers.get(WORKER)?.versions).toHaveLength(2);
 });
 
 it("one with a migration of classes → said before that there is no way back, and it stays", async () => {
-  await deploy();
   const old = deployedVersion();
+  const role = old?.bindings.find(({ name }) => name === "NODE_ROLE");
   if (old) old.migrationTag = "v4";
+  if (role) role.text = "broken";
   const ran = await deploy({ variables: { NODE_ROLE: "broken" } });
   expect(ran.code).toBe(6);
   expect(ran.stdout).toMatch(/with the migrations v5 of its classes/);
   expect(ran.stdout).toMatch(/^If it does not become well: no way back: .*\(v5\)/m);
   expect(ran.stderr).toMatch(/it stays deployed: Cloudflare rolls back over no migration of classes \(v5\)/);
-  expect(deployedVersion()).not.toBe(old);
+  expect(deployedVersion()?.migrationTag).toBe("v5");
+});
+
+it("a migration and a variable → the classes first, with what is set now: the variable is rolled back to them", async () => {
+  const old = deployedVersion();
+  if (old) old.migrationTag = "v4";
+  const ran = await deploy({ variables: { NODE_ROLE: "broken" } });
+  expect(ran.code).toBe(6);
+  const [, migrated, broken] = cloudflare.workers.get(WORKER)?.versions ?? [];
+  expect(deployedVersion()).toBe(migrated);
+  expect([migrated?.migrationTag, broken?.migrationTag]).toEqual(["v5", "v5"]);
+  expect(ran.stderr).toContain(`rolled back to version ${migrated?.id}`);
+  expect(cloudflare.binding(WORKER, "NODE_ROLE")).toBe("");
+});
+
+test.each<[situation: string, environment: object, code: number, says: RegExp]>([
+  ["no secret", {}, 2, /ROLLCALL_SECRET/],
+  [
+    "one that the Worker refuses",
+    { ROLLCALL_SECRET: "another" },
+    4,
+    /not deployed, since \/readyz could not be asked/,
+  ],
+])("%s, for asking the Worker afterwards → nothing is sent", async (_, environment, code, says) => {
+  const ran = await deploy({ adminSecretFile: undefined }, [], environment);
+  expect(ran).toMatchObject({ code, stderr: expect.stringMatching(says) });
+  expect(cloudflare.workers.get(WORKER)?.versions).toHaveLength(1);
 });
 
 describe("what Cloudflare refuses is passed on with what to do, and nothing is deployed", () => {
@@ -196,12 +231,14 @@ describe("what Cloudflare refuses is passed on with what to do, and nothing is d
       /→ Cloudflare's API cannot be reached/,
     ],
   ])("%s", async (_, more, environment, code, says) => {
+    empty();
     const ran = await deploy(more, [], environment);
     expect(ran).toMatchObject({ code, stderr: expect.stringMatching(says) });
-    expect(existsSync(join(folder.path, "admin-secret"))).toBe(false);
+    expect(existsSync(ADMIN_FILE)).toBe(false);
   });
 
   it("a bundle that the account's plan does not take", async () => {
+    empty();
     const message = "Your Worker exceeded the size limit of 3 MiB.";
     cloudflare.refuseUploads({ status: 413, code: 10027, message });
     const ran = await deploy();

@@ -67,6 +67,7 @@ it("the same is there → no change, no secret, and a way back", () => {
     missing: [],
     keptSecrets: running.secrets,
     back: running.id,
+    migratesFirst: false,
     changes: [],
   });
 });
@@ -100,6 +101,33 @@ test.each<[situation: string, version: Partial<RunningVersion>, migrations: stri
     back: migrations.length === 0 ? running.id : null,
   });
 });
+
+test.each<[situation: string, more: string, version: Partial<RunningVersion>, migratesFirst: boolean]>([
+  ["classes and a variable", "variables: { NODE_ROLE: edge }", { migrationTag: "v2" }, true],
+  ["classes alone", "", { migrationTag: "v2" }, false],
+  ["a variable alone", "variables: { NODE_ROLE: edge }", {}, false],
+])(
+  "a change of %s → what may be rolled back comes after what may not: %j",
+  (_, more, version, migratesFirst) => {
+    const settings = settingsOf(more);
+    const deployed = { ...running, ...version };
+    const found = plan({ settings, deployed });
+    expect(found.migratesFirst).toBe(migratesFirst);
+    const [configuration, bundle] = ["/p/wrangler.json", "/p/bundle"];
+    const told = {
+      plan: found,
+      settings,
+      deployed,
+      configuration,
+      bundle,
+      from: "/p",
+      waitSeconds: 180,
+      hasAdminSecret: true,
+    };
+    expect(/migrations v3 .*, and the variables as they are/.test(planText(told))).toBe(migratesFirst);
+    expect(planText(told).includes("roll back to the version with the migrations v3")).toBe(migratesFirst);
+  },
+);
 
 test.each<[situation: string, secretFiles: string, secrets: string[], missing: object[]]>([
   [

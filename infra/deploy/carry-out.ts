@@ -1,0 +1,161 @@
+// Carries a printed plan out: secrets, upload, the question whether it is well, and the way back.
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Unstable_RawConfig as RawConfig } from "wrangler";
+import { failure, type Result, success } from "../../shared/result.ts";
+import { VERSION } from "../../shared/version.ts";
+import type { WorkerConnection } from "../operator/client.ts";
+import { connectionOf, type OperatorEnvironment } from "../operator/contexts/connection.ts";
+import { fault, type OperatorFault } from "../operator/fault.ts";
+import { checkSettings, faultLines } from "./before-deploy.ts";
+import { type Deployed, readDeployed, type RunningVersion } from "./deployed.ts";
+import type { DeployPlan } from "./plan.ts";
+import { type ReadinessPatience, untilReady } from "./readiness.ts";
+import { gatherSecrets, type NewSecrets, secretsInFiles } from "./secrets.ts";
+import type { DeploySettings } from "./settings-file.ts";
+import { keyOf } from "./settings-schema.ts";
+import { type Wrangler, wranglerFault } from "./wrangler-run.ts";
+import { deployedVariables, generatedFolder, writeConfiguration } from "./wrangler-configuration.ts";
+
+export interface DeployProgram {
+  /** The project's. */
+  root: string;
+  tracked: RawConfig;
+  wrangler: Wrangler;
+  environment: OperatorEnvironment;
+  patience: ReadinessPatience;
+  /** What goes to stdout, and to stderr. */
+  print: (text: string) => void;
+  complain: (text: string) => void;
+}
+
+/** The plan of these settings, and what it is based on. */
+export interface DeployOrder {
+  settings: DeploySettings;
+  plan: DeployPlan;
+  running: Deployed;
+  /** What bundle, static files and configuration come to. */
+  contents: string;
+}
+
+export async function carryOut(
+  program: DeployProgram,
+  order: DeployOrder,
+): Promise<Result<null, OperatorFault>> {
+  const { settings, plan, running } = order;
+  const gathered = await gatherSecrets(plan.missing, settings);
+  if (!gathered.ok) return gathered;
+  const checked = checkAll(program, settings, gathered.value);
+  if (!checked.ok) return checked;
+  // Before it counts: whoever is interrupted from here on has it.
+  const { toShow } = gathered.value;
+  if (toShow !== null) program.print(`The admin secret, which is shown this once: ${toShow}\n`);
+  if (!plan.migratesFirst || running === null) return deployOnce(program, order, gathered.value, plan.back);
+  const first = { ...order, settings: asDeployed(settings, running) };
+  const migrated = await deployOnce(program, first, gathered.value, null);
+  if (!migrated.ok) return migrated;
+  const configuration = writeConfiguration(program.root, program.tracked, settings);
+  const found = await readDeployed(program.wrangler, configuration);
+  if (!found.ok) return found;
+  return deployOnce(program, order, { ...gathered.value, secrets: {} }, found.value?.id ?? null);
+}
+
+/** By the admin secret that was just made, by that in its file, or by what the environment has for `rollcall`. */
+export function connectionTo(
+  { environment }: DeployProgram,
+  { origins: [url = ""], adminSecretFile }: DeploySettings,
+  made: string | null,
+): Result<WorkerConnection, OperatorFault> {
+  if (made !== null) return success({ url, headers: { authorization: `Bearer ${made}` } });
+  const file =
+    adminSecretFile !== undefined && existsSync(adminSecretFile) ? { secretFile: adminSecretFile } : {};
+  return connectionOf({ url, ...file }, environment);
+}
+
+/** The new code and its classes with what is set now: what may be rolled back comes after what may not. */
+function asDeployed(settings: DeploySettings, { variables }: RunningVersion): DeploySettings {
+  const { DEPLOYMENT: deployment, ORIGINS: origins, KUBE_URL: apiserver, ...others } = variables;
+  return {
+    ...settings,
+    deployment: deployment ?? settings.deployment,
+    origins: origins === undefined ? settings.origins : origins.split(/\s+/),
+    apiserver: apiserver ?? settings.apiserver,
+    variables: others,
+  };
+}
+
+/** `back`: the version to which it is rolled back. */
+async function deployOnce(
+  program: DeployProgram,
+  order: DeployOrder,
+  { secrets, adminSecret }: NewSecrets,
+  back: string | null,
+): Promise<Result<null, OperatorFault>> {
+  const configuration = writeConfiguration(program.root, program.tracked, order.settings);
+  const uploaded = await upload(program, order, configuration, secrets);
+  if (!uploaded.ok) return uploaded;
+  program.print("Deployed. Asking whether it is well …\n");
+  const connection = connectionTo(program, order.settings, adminSecret);
+  if (!connection.ok) return connection;
+  const ready = await untilReady(connection.value, program.patience);
+  if (!ready.ok) return goBack(program, order, configuration, back, ready.error);
+  program.print(`It is well: ${connection.value.url}\n`);
+  return success(null);
+}
+
+function checkAll(
+  { tracked, patience, complain }: DeployProgram,
+  settings: DeploySettings,
+  { secrets }: NewSecrets,
+): Result<null, OperatorFault> {
+  const known = { ...secretsInFiles(settings), ...secrets };
+  const checks = checkSettings(deployedVariables(tracked, settings), known, patience.now());
+  if (!checks.some(({ state }) => state === "failed")) return success(null);
+  complain(faultLines(checks, keyOf));
+  return fault("usage", "not deployed: correct the settings, and the files of secrets that they name");
+}
+
+async function upload(
+  { root, wrangler }: DeployProgram,
+  { settings, contents }: DeployOrder,
+  configuration: string,
+  secrets: NewSecrets["secrets"],
+): Promise<Result<null, OperatorFault>> {
+  const folder = generatedFolder(root, settings.environment);
+  const file = join(folder, "secrets.json");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const hasSecrets = Object.keys(secrets).length > 0;
+  try {
+    if (hasSecrets) writeFileSync(file, JSON.stringify(secrets), { mode: 0o600 });
+    const named = ["--message", `rollcall ${VERSION}`, "--tag", contents];
+    const flags = ["--config", configuration, ...named, ...(hasSecrets ? ["--secrets-file", file] : [])];
+    const ended = await wrangler(["deploy", ...flags]);
+    return ended.code === 0 ? success(null) : failure(wranglerFault("deploying", ended));
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+async function goBack(
+  { wrangler }: DeployProgram,
+  { plan: { migrations }, running }: DeployOrder,
+  configuration: string,
+  back: string | null,
+  why: string,
+): Promise<Result<null, OperatorFault>> {
+  const notWell = `the new version is not well:\n${why.trimEnd()}\n`;
+  if (back === null) {
+    const stays =
+      running === null
+        ? "it stays deployed, since there was none before it"
+        : `it stays deployed: Cloudflare rolls back over no migration of classes (${migrations.join(", ")})`;
+    return fault("not-yet", `${notWell}${stays}; correct what is wrong, and deploy again`);
+  }
+  const message = `rollcall ${VERSION} was not well`;
+  const ended = await wrangler(["rollback", back, "--yes", "--message", message, "--config", configuration]);
+  if (ended.code !== 0) {
+    const { says } = wranglerFault("rolling back", ended);
+    return fault("failed", `${notWell}it stays deployed, since it could not be rolled back: ${says}`);
+  }
+  return fault("not-yet", `${notWell}rolled back to version ${back}`);
+}
