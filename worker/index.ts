@@ -5,6 +5,9 @@ import { createMiddleware } from "hono/factory";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
+import * as cluster from "./cluster/cluster-object.ts";
+import * as fleet from "./fleet/index-object.ts";
+import * as gateways from "./gateway/gateway-object.ts";
 import { administrationRoutes } from "./http/administration-routes.ts";
 import { backupRoutes } from "./http/backup-routes.ts";
 import { bulkRoutes } from "./http/bulk-routes.ts";
@@ -23,13 +26,24 @@ import { readyRoute } from "./http/ready-route.ts";
 import { type App, refuse, refuseMethod } from "./http/responses.ts";
 import { sessionRoutes } from "./http/session-routes.ts";
 import { newIsolate } from "./isolate.ts";
+import * as machine from "./machine/node-object.ts";
+import * as registry from "./registry/registry-object.ts";
 import { scheduled } from "./scheduled.ts";
+import { isNewerState } from "./storage/migrations.ts";
+import { refusingNewer } from "./storage/newer-state.ts";
 
-export { ClusterObject } from "./cluster/cluster-object.ts";
-export { IndexObject } from "./fleet/index-object.ts";
-export { GatewayObject } from "./gateway/gateway-object.ts";
-export { RegistryObject } from "./registry/registry-object.ts";
-export { NodeObject } from "./machine/node-object.ts";
+// Each as it is, unless what it has stored is of a later version.
+const ClusterObject = refusingNewer(cluster.ClusterObject);
+type ClusterObject = cluster.ClusterObject;
+const IndexObject = refusingNewer(fleet.IndexObject);
+type IndexObject = fleet.IndexObject;
+const GatewayObject = refusingNewer(gateways.GatewayObject);
+type GatewayObject = gateways.GatewayObject;
+const RegistryObject = refusingNewer(registry.RegistryObject);
+type RegistryObject = registry.RegistryObject;
+const NodeObject = refusingNewer(machine.NodeObject);
+type NodeObject = machine.NodeObject;
+export { ClusterObject, IndexObject, GatewayObject, RegistryObject, NodeObject };
 
 const isolate = newIsolate((url, init) => fetch(url, init));
 const app = new Hono<App>();
@@ -44,6 +58,7 @@ app.notFound(() => refuse("not-found"));
 app.onError((error, c) => {
   console.error(JSON.stringify({ message: "request failed", error: error.stack ?? String(error) }));
   // A machine's object fails by a variable that it cannot read.
+  if (isNewerState(error)) return refuse("newer-state");
   return refuseUnconfigured(c) ?? refuse("internal");
 });
 

@@ -92,6 +92,11 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
     "The Worker is not configured",
     "Nothing is wrong with this machine. Ask the Worker's operator, to whom GET /readyz says what is missing.",
   ],
+  "newer-state": [
+    503,
+    "The Worker is older than what it has stored",
+    "Nothing is wrong with this machine, and nothing is lost. The Worker's operator has to deploy the later version again.",
+  ],
   internal: [500, "Something went wrong here", "Try again; the Worker's log has more."],
 };
 

@@ -29,6 +29,7 @@ export const REASON_STATUSES: Record<Reason, number> = {
   "not-removed": 503,
   "try-another": 503,
   "not-configured": 503,
+  "newer-state": 503,
 };
 
 const schema: z.ZodMiniType<Problem> = z.strictObject({
@@ -51,7 +52,7 @@ export const PROBLEM: NamedSchema = { name: "Problem", schema };
 export function refusalsOf({ who, path, body, refusals = [] }: Route): Reason[] {
   const reasons: Reason[] = [...refusals];
   if (who === "anybody") return reasons;
-  reasons.push("rate-limited", "not-configured", "internal");
+  reasons.push("rate-limited", "not-configured", "newer-state", "internal");
   if (path.includes("{name}")) reasons.push("invalid-name");
   if (body !== undefined) reasons.push("invalid-body", "body-too-large");
   reasons.push(...(who === "machine" ? MACHINE_REFUSALS : OPERATOR_REFUSALS));

@@ -78,6 +78,7 @@ export type Reason =
   | "rate-limited"
   | "internal"
   | "not-configured"
+  | "newer-state"
   | "not-removed"
   | "try-another";
 

@@ -1,6 +1,5 @@
 // The Durable Object of the deployment's cluster: keeps the token with which all objects speak to the apiserver, renews
 // it, and watches the Nodes for all of them. One object for each deployment, a thin shell around worker/cluster.
-import { DurableObject } from "cloudflare:workers";
 import type { WatchState } from "../../shared/deployment/watch.ts";
 import type { ClusterEvent } from "../../shared/protocol/operator-answers.ts";
 import { DEPLOYMENT_LABEL } from "../../shared/node/ownership.ts";
@@ -15,6 +14,7 @@ import { Durations } from "../metrics/durations.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate } from "../storage/migrations.ts";
+import { StoredObject } from "../storage/stored-object.ts";
 import { chainStore } from "./chain-store.ts";
 import { type ClusterHistory, clusterHistory, type ClusterHistoryRequest } from "./cluster-history.ts";
 import { clusterMetrics } from "./cluster-metrics.ts";
@@ -40,7 +40,7 @@ interface OwnChain {
   tokens: TokenChain;
 }
 
-export class ClusterObject extends DurableObject<Environment> {
+export class ClusterObject extends StoredObject {
   #chain: Promise<OwnChain> | undefined;
   readonly #history: ClusterHistory;
   readonly #watch: NodeWatch | null;
@@ -50,10 +50,10 @@ export class ClusterObject extends DurableObject<Environment> {
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
+    migrate(ctx.storage, CLUSTER_MIGRATIONS);
     const ask = askForNode(env, (withinMs) => this.#client(withinMs));
     this.#apiserver = new ApiserverProbe(ask, () => Date.now());
     this.#alarm = new LazyAlarm(ctx.storage, () => Date.now());
-    migrate(ctx.storage, CLUSTER_MIGRATIONS);
     this.#history = clusterHistory(ctx.storage.sql);
     this.#watch = isNodeWatchOn(env) && env.KUBE_URL ? this.#openWatch() : null;
   }

@@ -1,6 +1,5 @@
 // The fleet index: one Durable Object with a row for each machine, told by machines' objects on transitions only. A thin
 // shell around worker/fleet. A steady fleet writes nothing to it and asks it nothing.
-import { DurableObject } from "cloudflare:workers";
 import type { MachineFilter } from "../../shared/fleet/machine-filter.ts";
 import type { VersionsAnswer } from "../../shared/protocol/version-answers.ts";
 import { VERSION } from "../../shared/version.ts";
@@ -14,6 +13,7 @@ import type { OutageAnswer, OutageQuery, OutagesAnswer } from "../../shared/prot
 import { type Environment, origins, privateWebhooks, registry } from "../env.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate } from "../storage/migrations.ts";
+import { StoredObject } from "../storage/stored-object.ts";
 import { Duties } from "./duties.ts";
 import { type FleetHistoryRequest, readFleetHistory } from "./fleet-history.ts";
 import { FleetMetrics } from "./fleet-metrics.ts";
@@ -33,7 +33,7 @@ import { type MachineStanding, type SilentMachine, silentSince, standingsOf } fr
 
 const DAY_MS = 24 * 3600 * 1000;
 
-export class IndexObject extends DurableObject<Environment> {
+export class IndexObject extends StoredObject {
   readonly #rows: MachineRows;
   readonly #outages: Outages;
   readonly #feed: Feed;

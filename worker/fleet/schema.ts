@@ -1,11 +1,12 @@
 // The tables of the fleet index, which storage/migrations.ts makes.
+import type { Migration } from "../storage/migrations.ts";
 import { FEED_MIGRATION } from "./feed-source.ts";
 import { METRICS_MIGRATION } from "./fleet-metrics.ts";
 import { OUTAGES_MIGRATION } from "./outages.ts";
 import { NOTIFICATIONS_MIGRATION } from "./notifications.ts";
 
 /** Add to them, and never change one: existing objects have run them. */
-export const INDEX_MIGRATIONS: readonly string[] = [
+export const INDEX_MIGRATIONS: readonly Migration[] = [
   // What machines are found by is apart from what is shown of them: a search reads the first two tables alone. A row of up
   // to a page's size stays in one page where there are rowids, and in a quarter of one where there are not; an update
   // writes one row either way.

@@ -1,6 +1,5 @@
 // The Durable Object of a gateway: the sockets of up to GATEWAY_SIZE machines. A thin shell around gateway.ts: sockets that
 // outlive an eviction, the alarm, and what machines' objects ask.
-import { DurableObject } from "cloudflare:workers";
 import { type Environment, gatewaySize } from "../env.ts";
 import { randomNonce } from "../identity/nonce.ts";
 import { heldToken } from "../kube/connect.ts";
@@ -10,6 +9,7 @@ import { Durations } from "../metrics/durations.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate } from "../storage/migrations.ts";
+import { StoredObject } from "../storage/stored-object.ts";
 import { GatewayCounters } from "./counters.ts";
 import { Gateway } from "./gateway.ts";
 import { GATEWAY_MIGRATIONS } from "./members.ts";
@@ -26,7 +26,7 @@ export const GATEWAY_OPENING = "x-rollcall-gateway";
 /** So late a deadline may be found out, and so long a gateway stays awake after its last request. */
 const TICK_MS = 50;
 
-export class GatewayObject extends DurableObject<Environment> implements LeaseHolder {
+export class GatewayObject extends StoredObject implements LeaseHolder {
   readonly #durations = new Durations(() => Date.now());
   readonly #counters = new GatewayCounters(Date.now());
   readonly #gateway: Gateway;

@@ -1,5 +1,6 @@
 // The machines of a gateway: a row for each that has a socket here, so that an eviction forgets nobody, and in memory what
 // belongs to a name: its order, and whose turn it is. Asks nobody.
+import type { Migration } from "../storage/migrations.ts";
 import type { HeldOrder } from "./held-order.ts";
 
 /** As its gateway has it in memory: not each has a row, and not each row has one of these. */
@@ -16,7 +17,7 @@ export interface Member {
 }
 
 /** Add to them, and never change one: existing objects have run them. */
-export const GATEWAY_MIGRATIONS: readonly string[] = [
+export const GATEWAY_MIGRATIONS: readonly Migration[] = [
   "CREATE TABLE members (name TEXT PRIMARY KEY, gateway INTEGER NOT NULL) WITHOUT ROWID",
 ];
 

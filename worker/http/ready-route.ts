@@ -15,6 +15,7 @@ import { operator } from "./operator-access.ts";
 import { queryOf } from "./queries.ts";
 import { type Looked, readiness, readinessText } from "./readiness.ts";
 import type { App } from "./responses.ts";
+import { checkState } from "./state-check.ts";
 
 export const readyRoute = new Hono<App>();
 
@@ -33,12 +34,13 @@ readyRoute.get("/readyz", operator, async (c) => {
 async function lookAtAll(c: Context<App>): Promise<ReadinessAnswer> {
   const isolate = c.get("isolate");
   const { findings } = isolate.configuration(c.env);
-  const [token, watch, others] = await Promise.all([
+  const [token, watch, others, state] = await Promise.all([
     clusterToken(c.env),
     nodeWatch(c.env),
     lookAtOthers(c.env),
+    checkState(c.env, inTime),
   ]);
-  return readiness([...findings, token, ...others, watch], isolate.since, Date.now());
+  return readiness([...findings, token, ...others, watch, state], isolate.since, Date.now());
 }
 
 /** The token in use, as the cluster object knows it; KUBE_TOKEN itself where that does not answer. */

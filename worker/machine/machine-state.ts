@@ -24,9 +24,10 @@ export interface MachineState {
   tables: Tables;
 }
 
+/** Throws where the state is newer, as storage/migrations.ts does. */
 export function openMachineState(storage: DurableObjectStorage, env: Environment): MachineState {
   const { sql } = storage;
-  const tables = nodeTables(sql);
+  const tables = nodeTables(storage);
   const samples = machineSamples(sql, tables);
   const records = nodeRecordStore(sql, tables, samples);
   const outbox = eventOutbox(storage, tables, records);

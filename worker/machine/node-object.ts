@@ -1,6 +1,5 @@
 // The Durable Object of one machine: verifies what the machine sends, and executes the step that decide-report.ts
 // returns. It has no HTTP in it: every transport puts the answers on its own wire.
-import { DurableObject } from "cloudflare:workers";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
@@ -16,6 +15,7 @@ import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import type { HistoryEntry, ListedSenders } from "../../shared/protocol/operator-answers.ts";
 import type { RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import type { HistoryRequest } from "../storage/history.ts";
+import { StoredObject } from "../storage/stored-object.ts";
 import { registerAgain } from "../tick/registration.ts";
 import { FORGOTTEN, type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import { recordReturn } from "./contact.ts";
@@ -44,7 +44,7 @@ type CheckedReport = VerifiedRequest & ParsedReport;
 /** Without an enrolled machine no ticket is used. */
 const NOT_USED: Freshness = { kind: "stale", isLate: false };
 
-export class NodeObject extends DurableObject<Environment> {
+export class NodeObject extends StoredObject {
   readonly #state: MachineState;
   readonly #requests: FreshRequests;
   readonly #standing: RegistryStanding;

@@ -1,6 +1,5 @@
 // The registry: join tokens, which key has which name, pending machines, and the audit log. One object, a thin shell
 // around the functions of worker/registry. It stores public keys alone.
-import { DurableObject } from "cloudflare:workers";
 import type { BulkQuery, NewOperator, RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { BackupCell, BackupPage } from "../../shared/protocol/backup.ts";
 import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
@@ -13,6 +12,7 @@ import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate } from "../storage/migrations.ts";
+import { StoredObject } from "../storage/stored-object.ts";
 import { approvePending, type NotFresh, pinnedTo } from "./admission.ts";
 import { type AdmissionRequest, admitRequest, claimedTokenId } from "./admission-request.ts";
 import { audit, type AuditRecord, type AuditRequest, readAudit } from "./audit.ts";
@@ -62,7 +62,7 @@ import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { fromText, type SessionHolder, Sessions, type SignInRequest } from "./sessions.ts";
 import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
 
-export class RegistryObject extends DurableObject<Environment> {
+export class RegistryObject extends StoredObject {
   readonly #sql: SqlStorage;
   readonly #refusals: Refusals;
   readonly #apiserver: ApiserverProbe;
@@ -73,9 +73,9 @@ export class RegistryObject extends DurableObject<Environment> {
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
+    migrate(ctx.storage, REGISTRY_MIGRATIONS);
     this.#apiserver = new ApiserverProbe(askForNode(env), () => Date.now());
     this.#alarm = new LazyAlarm(ctx.storage, () => Date.now());
-    migrate(ctx.storage, REGISTRY_MIGRATIONS);
     this.#sql = ctx.storage.sql;
     this.#refusals = new Refusals(this.#sql);
     this.#sessions = new Sessions(this.#sql, env);

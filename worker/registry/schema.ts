@@ -1,9 +1,10 @@
 // The registry's tables, and the migrations of older ones, which storage/migrations.ts runs.
+import type { Migration } from "../storage/migrations.ts";
 
 import { IMPORTS_MIGRATION } from "./imports.ts";
 
 /** Add to them, and never change one: existing registries have run them. */
-export const REGISTRY_MIGRATIONS: readonly string[] = [
+export const REGISTRY_MIGRATIONS: readonly Migration[] = [
   `CREATE TABLE IF NOT EXISTS tokens (
      id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
      uses INTEGER NOT NULL, used INTEGER NOT NULL, without_facts_only_taint INTEGER NOT NULL

@@ -81,7 +81,7 @@ export function machineSamples(sql: SqlStorage, tables: Tables): Samples {
     },
     read(sinceMs, nowMs) {
       const nowS = Math.floor(nowMs / 1000);
-      const rows = tables.haveSamples()
+      const rows = tables.exist()
         ? sql.exec<SamplesRow>("SELECT samples FROM records WHERE samples IS NOT NULL").toArray()
         : [];
       const stored = rows

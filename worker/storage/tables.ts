@@ -1,46 +1,53 @@
 // The tables of a node object, which are made in the transaction of its first row: an object that is only read makes
-// none, and one that wakes does not make them again. What an earlier version made gets its new column in the same way.
+// none, and one that wakes does not make them again. What an earlier version made is brought up to date as it wakes.
+import { migrate, type Migration, stateVersion } from "./migrations.ts";
 
 export interface Tables {
   /** False: there is nothing to read. */
   exist: () => boolean;
-  /** Does `records` have the column of samples? An earlier version made it without. */
-  haveSamples: () => boolean;
   /** Call it before a write. */
   make: () => void;
   /** How often that was so since the object woke: where it is the same, nothing was written. */
   writes: () => number;
 }
 
-const TABLES = {
-  /** The column of samples comes last: SQLite reads keys and values without it. */
-  records: "(key TEXT PRIMARY KEY, value TEXT NOT NULL, samples BLOB) WITHOUT ROWID",
-  outbox: `(id INTEGER PRIMARY KEY, at_micros INTEGER NOT NULL, type TEXT NOT NULL, reason TEXT NOT NULL,
-    message TEXT NOT NULL)`,
-  history: "(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL)",
-};
+/** Add to them, and never change one: existing objects have run them. */
+export const NODE_MIGRATIONS: readonly Migration[] = [
+  `CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE IF NOT EXISTS outbox (
+     id INTEGER PRIMARY KEY, at_micros INTEGER NOT NULL, type TEXT NOT NULL, reason TEXT NOT NULL, message TEXT NOT NULL
+   );
+   CREATE TABLE IF NOT EXISTS history (
+     id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL
+   );`,
+  // It comes last: SQLite reads keys and values without it.
+  "ALTER TABLE records ADD COLUMN samples BLOB",
+];
 
-export function nodeTables(sql: SqlStorage): Tables {
-  const names = Object.keys(TABLES);
-  const made = `SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name IN ('${names.join("', '")}')`;
-  const found = sql.exec<{ name: string; sql: string }>(made).toArray();
-  let exist = found.length === names.length;
-  const records = found.find(({ name }) => name === "records")?.sql;
-  let haveSamples = records?.includes("samples BLOB") ?? false;
+/** How many of them an object has run that was made before there was a table of them. */
+function madeEarlier(sql: SqlStorage): number {
+  const made = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'records'";
+  const [records] = sql.exec<{ sql: string }>(made).toArray();
+  if (!records) return 0;
+  return records.sql.includes("samples BLOB") ? 2 : 1;
+}
+
+/** Throws, as `migrate` does. */
+export function nodeTables(storage: Pick<DurableObjectStorage, "sql" | "transactionSync">): Tables {
+  const { sql } = storage;
+  const bringUpToDate = () => migrate(storage, NODE_MIGRATIONS, madeEarlier);
+  const stored = stateVersion(sql);
+  let exist = stored !== null || madeEarlier(sql) > 0;
+  if (exist && stored !== NODE_MIGRATIONS.length) bringUpToDate();
   let writes = 0;
   return {
     exist: () => exist,
-    haveSamples: () => haveSamples,
     writes: () => writes,
     make() {
       writes++;
-      if (exist && haveSamples) return;
-      if (records !== undefined && !haveSamples) sql.exec("ALTER TABLE records ADD COLUMN samples BLOB");
-      for (const [name, columns] of Object.entries(TABLES)) {
-        sql.exec(`CREATE TABLE IF NOT EXISTS ${name} ${columns}`);
-      }
+      if (exist) return;
+      bringUpToDate();
       exist = true;
-      haveSamples = true;
     },
   };
 }

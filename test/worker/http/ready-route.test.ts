@@ -53,6 +53,7 @@ describe("all is well", () => {
         "clock",
         "apiserver",
         "watch",
+        "state",
       ]),
     );
   });

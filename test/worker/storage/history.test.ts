@@ -16,8 +16,8 @@ type History = ReturnType<typeof machineHistory>;
 
 /** History over an empty storage; `woken`: the same, after an eviction. */
 function withHistory<T>(name: string, work: (history: History, woken: () => History) => T): Promise<T> {
-  return runInDurableObject(env.NODES.getByName(name), (_, { storage: { sql } }) => {
-    const woken = () => machineHistory(sql, nodeTables(sql));
+  return runInDurableObject(env.NODES.getByName(name), (_, { storage }) => {
+    const woken = () => machineHistory(storage.sql, nodeTables(storage));
     return work(woken(), woken);
   });
 }
@@ -202,19 +202,17 @@ describe("around a range", () => {
 
 describe("a page", () => {
   it("ends where its texts are long enough, and the next one goes on", async () => {
-    const pages = await runInDurableObject(
-      env.NODES.getByName("history-pages"),
-      (_, { storage: { sql } }) => {
-        const tables = nodeTables(sql);
-        const history = machineHistory(sql, tables);
-        tables.make();
-        // As older versions kept them: without limits.
-        const row = "INSERT INTO history (at_ms, kind, text) VALUES (?, 'hardware', ?)";
-        for (let entry = 0; entry < 400; entry++) sql.exec(row, NOW_MS, "x".repeat(200_000));
-        const first = history.read({ limit: 1000 });
-        return [first, history.read({ limit: 1000, before: first.at(-1)!.id })];
-      },
-    );
+    const pages = await runInDurableObject(env.NODES.getByName("history-pages"), (_, { storage }) => {
+      const { sql } = storage;
+      const tables = nodeTables(storage);
+      const history = machineHistory(sql, tables);
+      tables.make();
+      // As older versions kept them: without limits.
+      const row = "INSERT INTO history (at_ms, kind, text) VALUES (?, 'hardware', ?)";
+      for (let entry = 0; entry < 400; entry++) sql.exec(row, NOW_MS, "x".repeat(200_000));
+      const first = history.read({ limit: 1000 });
+      return [first, history.read({ limit: 1000, before: first.at(-1)!.id })];
+    });
     const perPage = pageLength / entryLength;
     expect(pages.map((page) => page.length)).toEqual([perPage, 400 - perPage]);
     expect(pages.flat().every(({ text }) => text.length === entryLength)).toBe(true);

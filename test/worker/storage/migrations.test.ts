@@ -2,16 +2,22 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { migrate } from "../../../worker/storage/migrations.ts";
+import {
+  type Migration,
+  migrate,
+  NewerStateError,
+  stateVersion,
+} from "../../../worker/storage/migrations.ts";
 
 const MAKE = "CREATE TABLE notes (text TEXT NOT NULL)";
 const note = (text: string) => `INSERT INTO notes VALUES ('${text}')`;
 const BROKEN = `${note("half")}; INSERT INTO nowhere VALUES (1)`;
 
 /** The notes of an object that woke up with each of these lists in turn; one that fails ends the list. */
-function notesAfter(name: string, wakings: string[][]): Promise<string[]> {
+function notesAfter(name: string, wakings: Migration[][]): Promise<string[]> {
   return runInDurableObject(env.REGISTRY.getByName(`migrations ${name}`), (_, { storage }) => {
-    storage.sql.exec("DROP TABLE IF EXISTS migrations");
+    for (const table of ["migrations", "usable_migrations"])
+      storage.sql.exec(`DROP TABLE IF EXISTS ${table}`);
     for (const migrations of wakings) {
       try {
         migrate(storage, migrations);
@@ -25,7 +31,7 @@ function notesAfter(name: string, wakings: string[][]): Promise<string[]> {
 }
 
 describe("an object that wakes up", () => {
-  it.each<[string, string[][], string[]]>([
+  it.each<[string, Migration[][], string[]]>([
     ["for the first time → runs all, in order", [[MAKE, note("a"), note("b")]], ["a", "b"]],
     [
       "again → runs none twice",
@@ -55,4 +61,59 @@ describe("an object that wakes up", () => {
   ])("%s", async (situation, wakings, expected) => {
     expect(await notesAfter(situation, wakings)).toEqual(expected);
   });
+});
+
+/** As `note`, of which a Worker of so many migrations makes nothing wrong. */
+const usable = (usableFrom: number, text = "usable"): Migration => ({ sql: note(text), usableFrom });
+
+describe("state of a later version", () => {
+  it.each<[string, later: Migration[], earlier: Migration[], refused: string | null]>([
+    ["→ is refused", [MAKE, note("a")], [MAKE], "of version 2, and this Worker knows version 1"],
+    [
+      "two later → is refused",
+      [MAKE, note("a"), note("b")],
+      [MAKE],
+      "of version 3, and this Worker knows version 1",
+    ],
+    ["with which this one can go on → is not", [MAKE, usable(1)], [MAKE], null],
+    ["with which only a later one can go on → is refused", [MAKE, note("a"), usable(2)], [MAKE], "version 3"],
+    ["with which this one can → is not", [MAKE, note("a"), usable(2)], [MAKE, note("a")], null],
+    [
+      "of which one migration is usable, and one is not → is refused",
+      [MAKE, usable(1), note("a")],
+      [MAKE],
+      "version 3",
+    ],
+    ["of which two are usable → is not", [MAKE, usable(1), usable(1)], [MAKE], null],
+  ])("%s", async (situation, later, earlier, refused) => {
+    const found = await runInDurableObject(env.REGISTRY.getByName(`newer ${situation}`), (_, { storage }) => {
+      storage.sql.exec("DROP TABLE IF EXISTS migrations");
+      migrate(storage, later);
+      const count = () => [...storage.sql.exec("SELECT COUNT(*) FROM notes").raw()];
+      const before = [stateVersion(storage.sql), count()];
+      let message: string | null = null;
+      try {
+        migrate(storage, earlier);
+      } catch (error) {
+        if (!(error instanceof NewerStateError)) throw error;
+        ({ message } = error);
+      }
+      expect([stateVersion(storage.sql), count()]).toEqual(before);
+      // The later one goes on.
+      migrate(storage, [...later, note("c")]);
+      expect(stateVersion(storage.sql)).toBe(later.length + 1);
+      return message;
+    });
+    if (refused === null) expect(found).toBeNull();
+    else expect(found).toContain(refused);
+  });
+});
+
+it("state from before there was a table of migrations → what it has is not done again", async () => {
+  const version = await runInDurableObject(env.REGISTRY.getByName("migrations earlier"), (_, { storage }) => {
+    storage.sql.exec(`DROP TABLE IF EXISTS migrations; ${MAKE}`);
+    migrate(storage, [MAKE, note("a")], () => 1);
+    return stateVersion(storage.sql);
+  });
+  expect(version).toBe(2);
 });

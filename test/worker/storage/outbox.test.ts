@@ -38,7 +38,7 @@ function withOutbox<T>(
   work: (outbox: ReturnType<typeof eventOutbox>, records: ReturnType<typeof nodeRecordStore>) => Promise<T>,
 ): Promise<T> {
   return runInDurableObject(env.NODES.getByName(name), (_, { storage }) => {
-    const tables = nodeTables(storage.sql);
+    const tables = nodeTables(storage);
     const records = nodeRecordStore(storage.sql, tables, machineSamples(storage.sql, tables));
     return work(eventOutbox(storage, tables, records), records);
   });

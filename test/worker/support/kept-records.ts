@@ -6,7 +6,7 @@ import { nodeTables } from "../../../worker/storage/tables.ts";
 
 /** What SQLite has of a machine, beside its object. */
 export function recordsOf(sql: SqlStorage): NodeRecordStore {
-  const tables = nodeTables(sql);
+  const tables = nodeTables({ sql, transactionSync: (work) => work() });
   return nodeRecordStore(sql, tables, machineSamples(sql, tables));
 }
 
