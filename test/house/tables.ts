@@ -13,7 +13,7 @@ import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
 import { polledChanges } from "../../infra/operator/fleet/fleet-changes.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
-import { countRows, dollarRows, priceRows, trafficRows } from "../bench/cost/cost-text.ts";
+import { billRows, countRows, dollarRows, priceRows, trafficRows } from "../bench/cost/cost-text.ts";
 import { recordedCosts } from "../bench/cost/recorded.ts";
 import { DISAGREEMENTS } from "../kubelet/disagreements.ts";
 import { root } from "./markdown.ts";
@@ -22,7 +22,7 @@ import { root } from "./markdown.ts";
 const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>>> = {
   "docs/cluster.md": { parts },
   "docs/configuration.md": { fields, flags, disagreements },
-  "docs/costs.md": { dollars, counted, prices: priceRows, traffic },
+  "docs/costs.md": { bills, dollars, counted, prices: priceRows, traffic },
   "docs/facts.md": { facts },
   "docs/operations.md": { alerts },
   "docs/rollcall.md": { commands, commandFlags, explanations },
@@ -116,6 +116,10 @@ function parts(): string[][] {
 /** What was measured last (npm run costs), at the prices of today's table. */
 function dollars(): string[][] {
   return dollarRows(Object.entries(recordedCosts().counted));
+}
+
+function bills(): string[][] {
+  return billRows(Object.entries(recordedCosts().counted));
 }
 
 /** A column for what each machine adds, and one for what there is once, of each way by which machines report. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { costText, dollarsText } from "./cost-text.ts";
+import { billRows, costText, dollarsText } from "./cost-text.ts";
 import { recordedCosts } from "./recorded.ts";
 
 test.each([
@@ -20,4 +20,14 @@ test("what is printed fits a terminal of 80 columns, and says what was computed"
   expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
   expect(text).toMatch(/^in all {2}.*\d$/m);
   expect(text).toContain("Computed, not counted");
+});
+
+test("a whole fleet's month is the plan, and what its machines use", () => {
+  const rows = billRows(Object.entries(recordedCosts().counted));
+  expect(rows.map(([machines]) => machines)).toEqual(["machines", "1", "100", "10,000", "100,000"]);
+  const [, one = [], hundred = [], , most = []] = rows;
+  // One machine alone has all that there is once: $4.20 for the object that watches, and $5 for the plan.
+  expect(one[1]).toBe("$9");
+  expect(Number(hundred[1]!.slice(1))).toBeLessThan(100 * 9);
+  expect(most[3]).toBe("10,361");
 });

@@ -36,6 +36,23 @@ export function dollarRows(transports: readonly [name: string, counted: CountedT
   return [["machines", ...heads], ...lines.filter(isThere), ["in all", ...sums]];
 }
 
+/** Workers Paid, a month: docs/costs.md has the page. */
+const PLAN_DOLLARS = 5;
+const HEARTBEATS_AN_HOUR = 373;
+
+/** A whole fleet's month, and what it asks of its apiserver. 100,000 is more than one cluster has Nodes. */
+export function billRows(transports: readonly [name: string, counted: CountedTransport][]): Rows {
+  const rows = [...FLEETS, 100_000].map((machines) => [
+    machines.toLocaleString("en"),
+    ...transports.map(([, counted]) => {
+      const dollars = PLAN_DOLLARS + machines * sumOf(billOf(counted, machines));
+      return `$${Math.round(dollars).toLocaleString("en")}`;
+    }),
+    countText((machines * HEARTBEATS_AN_HOUR) / 3600),
+  ]);
+  return [["machines", ...transports.map(([name]) => name), "lease PUTs a second"], ...rows];
+}
+
 const COUNTED: [used: Used, what: string][] = [
   ["workerRequests", "Worker requests"],
   ["objectRequests", "requests to objects"],
