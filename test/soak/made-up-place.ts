@@ -10,7 +10,7 @@ import { endText, localParts, type Part, type Parts, untilReady } from "../../in
 import { freePort } from "../../infra/local/ports.ts";
 import { prepareWorker } from "../../infra/local/workerd.ts";
 import { cpuSecondsOf } from "../bench/process-weight.ts";
-import { DEPLOYED, type KubeAddress, residentBytes, ROOT } from "../bench/workerd.ts";
+import { DEPLOYED, residentBytes, ROOT } from "../bench/workerd.ts";
 import { startMadeUpApiserver } from "./made-up-apiserver.ts";
 import type { InPlace, SoakWorker } from "./place.ts";
 
@@ -52,11 +52,15 @@ export function noteEnd(died: AbortController, part: Part, how: string): void {
 interface Surroundings {
   folder: string;
   parts: Parts;
-  kube: KubeAddress;
+  /** `ca`: PEM; absent: it needs none. */
+  kube: { url: string; token: string; ca?: string | undefined };
   machines: number;
+  /** Beside those of a deployment. */
+  variables?: Record<string, string> | undefined;
 }
 
-async function startWorker({ folder, parts, kube, machines }: Surroundings): Promise<SoakWorker> {
+export async function startWorker(surroundings: Surroundings): Promise<SoakWorker> {
+  const { folder, parts, kube, machines, variables } = surroundings;
   const port = await freePort("", undefined, undefined);
   const secret = randomBytes(32).toString("base64url");
   const command = await prepareWorker({
@@ -65,9 +69,9 @@ async function startWorker({ folder, parts, kube, machines }: Surroundings): Pro
     port,
     deployment: "rollcall",
     kubeUrl: kube.url,
-    kubeCa: undefined,
+    kubeCa: kube.ca,
     kubeToken: kube.token,
-    variables: DEPLOYED,
+    variables: { ...DEPLOYED, ...variables },
     macKeys: `1:${randomBytes(32).toString("base64url")}`,
     adminSecretSha256: createHash("sha256").update(secret).digest("base64url"),
   });

@@ -17,6 +17,10 @@ of them loses its socket.
 With --real a kube-apiserver takes the place of the one that is made up, and workerd's CPU is judged: 40 % of a core for three
 thousand machines.
 
+With --tunnel that apiserver is behind a Tunnel and Cloudflare Access, as docs/apiserver.md has it, which restarts each minute:
+for five seconds no cloudflared is connected, or none reaches the apiserver, or answers are lost on the way back. No heartbeat
+is late by more than a beat all the same.
+
 What else is printed of CPU and of answers' times is not judged: it says how busy this computer was.
 
 Exit codes: 0; 1 when a limit is broken or something failed; 2 for a wrong command line.
@@ -26,6 +30,7 @@ Examples:
   npm run soak -- --machines 1000 --minutes 3
   npm run soak -- --reconnect
   npm run soak -- --real --machines 3000 --minutes 5
+  npm run soak -- --tunnel --machines 100 --minutes 60
   npm run soak -- --flood --minutes 5`;
 
 function wholeNumber(least: number, most: number): (text: string) => number {
@@ -47,6 +52,7 @@ interface Flags {
   minutes: number;
   reconnect: boolean;
   real: boolean;
+  tunnel: boolean;
   flood: boolean;
 }
 
@@ -89,14 +95,19 @@ const program = new Command("npm run soak --")
   .option("--minutes <n>", "for how long, from when all are on sockets", minutes, 60)
   .option("--reconnect", "at half time workerd is killed and started again: all come back at once", false)
   .option("--real", "with the etcd and kube-apiserver in KUBEBUILDER_ASSETS", false)
+  .option("--tunnel", "the same behind a Tunnel and Access, which restarts each minute", false)
   .option("--flood", "500 machines on one gateway, of which one floods it, in each of four ways", false)
   .addHelpText("after", HELP)
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(async (flags: Flags, command: Command) => {
-    const isFleetSet = command.getOptionValueSource("machines") === "cli" || flags.reconnect || flags.real;
+    const { reconnect, real, tunnel } = flags;
+    const isFleetSet = command.getOptionValueSource("machines") === "cli" || reconnect || real || tunnel;
     if (flags.flood && isFleetSet) command.error("error: --flood has machines and an apiserver of its own");
-    if (flags.real && !process.env["KUBEBUILDER_ASSETS"])
-      command.error("error: --real takes KUBEBUILDER_ASSETS, the folder of etcd and kube-apiserver");
+    if ((real || tunnel) && !process.env["KUBEBUILDER_ASSETS"])
+      command.error(
+        `error: --${real ? "real" : "tunnel"} takes KUBEBUILDER_ASSETS, the folder of etcd and kube-apiserver`,
+      );
+    if (real && tunnel) command.error("error: --tunnel has a real apiserver: leave --real out");
     await soak(flags);
   });
 

@@ -8,6 +8,7 @@ import { inMadeUpPlace, openFiles } from "./made-up-place.ts";
 import { minuteOf, minuteText, type Usage } from "./minutes.ts";
 import type { SoakPlace, SoakWorker } from "./place.ts";
 import { inRealPlace } from "./real-place.ts";
+import { inTunnelPlace } from "./tunnel-place.ts";
 import type { MemorySample, Return, SoakObserved } from "./verdict.ts";
 
 export interface SoakPlan {
@@ -17,6 +18,8 @@ export interface SoakPlan {
   reconnect: boolean;
   /** With a real etcd and kube-apiserver. */
   real: boolean;
+  /** The same behind a Tunnel and Access, which restarts each minute. */
+  tunnel: boolean;
 }
 
 /** Where the words go. */
@@ -36,7 +39,7 @@ const MINUTE_MS = 60_000;
 
 export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSignal): Promise<SoakObserved> {
   const leases = new LeaseWatch();
-  const inPlace = plan.real ? inRealPlace : inMadeUpPlace;
+  const inPlace = plan.tunnel ? inTunnelPlace : plan.real ? inRealPlace : inMadeUpPlace;
   const lack = filesLack(plan, openFiles());
   if (lack !== null) throw new Error(lack);
   return inPlace(plan.machines, leases, async (place) => {

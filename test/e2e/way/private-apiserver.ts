@@ -18,6 +18,8 @@ export interface PrivateApiserver extends PlacedApiserver {
   tunnel: Tunnel;
   /** Past the Tunnel. */
   admin: Cluster["admin"];
+  /** Of etcd and kube-apiserver. */
+  pids: number[];
 }
 
 /** `assets`: $KUBEBUILDER_ASSETS. */
@@ -47,6 +49,7 @@ export async function startPrivateApiserver(folder: string, assets: string): Pro
   return {
     tunnel,
     admin: cluster.admin,
+    pids: Object.values(apiserver.pids),
     cluster: { kubeUrl: tunnel.url, kubeCa: tunnel.ca, kubeToken },
     variables: {
       KUBE_ACCESS_CLIENT_ID: serviceToken.id,

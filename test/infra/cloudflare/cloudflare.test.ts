@@ -1,10 +1,10 @@
 // What an operator applies on the way to an apiserver: the manifests on a real apiserver, what the proxies pass on, and which
 // paths Access lets machines through.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { loadCredentials } from "../../../infra/local/apiserver/certificates.ts";
@@ -17,6 +17,7 @@ import { eventually } from "../../e2e/local-cluster.ts";
 const FOLDER = resolve(import.meta.dirname, "../../../infra/cloudflare");
 const WAYS = ["tunnel", "vpc", "public"] as const;
 const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
+const documented = readFileSync(join(FOLDER, "../../docs/apiserver.md"), "utf8");
 const text = (file: string) => readFileSync(join(FOLDER, file), "utf8");
 
 const ofCloudflared = (
@@ -199,6 +200,21 @@ describe.skipIf(assets === "")("on a real apiserver", () => {
       }
     },
   );
+
+  it("a folder of one's own replaces the Tunnel's configuration and names an image by its digest", () => {
+    const own = join(folder, "own");
+    const shown = /```yaml\n(# kustomization.yaml\n[^`]+)```/.exec(documented)?.[1] ?? "";
+    mkdirSync(own);
+    writeFileSync(join(own, "config.yaml"), "tunnel: mine\n");
+    const from = shown
+      .replace("../rollcall/infra/cloudflare", relative(realpathSync(own), FOLDER))
+      .replace("sha256:…", `sha256:${"a".repeat(64)}`);
+    writeFileSync(join(own, "kustomization.yaml"), from);
+    const rendered = execFileSync(join(assets, "kubectl"), ["kustomize", own], { encoding: "utf8" });
+    expect(rendered).toContain("tunnel: mine");
+    expect(rendered).not.toContain("kube.example.com");
+    expect(rendered).toMatch(/image: cloudflare\/cloudflared(:[\w.]+)?@sha256:a{64}/);
+  });
 
   it("in vpc nobody but cloudflared reaches the proxy, in public a load balancer does", () => {
     const [vpc, open] = [render("vpc"), render("public")].map((rendered) =>
