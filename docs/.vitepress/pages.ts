@@ -27,7 +27,16 @@ export const GROUPS: readonly Group[] = [
   { text: "Run a machine", pages: ["shim", "configuration", "drop-ins", "facts", "reporting", "examples"] },
   {
     text: "Run the deployment",
-    pages: ["cluster", "deploy", "apiserver", "two-clusters", "kubelet-less", "backup", "custom-setters"],
+    pages: [
+      "cluster",
+      "deploy",
+      "apiserver",
+      "two-clusters",
+      "kubelet-less",
+      "backup",
+      "removing",
+      "custom-setters",
+    ],
   },
   {
     text: "Operate a fleet",

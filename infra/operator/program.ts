@@ -24,6 +24,7 @@ import { originCommands } from "./origin-commands.ts";
 import { readyCommand } from "./ready-command.ts";
 import { sessionCommands } from "./session-commands.ts";
 import { statusCommand } from "./status-command.ts";
+import { uninstallCommand } from "./uninstall/uninstall-command.ts";
 import { tokenCommands } from "./token-commands.ts";
 
 const HELP = `
@@ -96,6 +97,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   clusterCommand(program);
   originCommands(program);
   contextCommands(program);
+  uninstallCommand(program);
   explainCommand(program);
   completionCommand(program);
   passOnCommonFlags(program);

@@ -30,6 +30,8 @@ export interface OwnWorker {
   startAgain: (how: "deployed" | "killed") => Promise<void>;
   /** Ends it, loses all that the fleet index has, and starts it again. */
   loseIndex: () => Promise<void>;
+  /** The same with all that any object has. */
+  loseAll: () => Promise<void>;
   stop: () => Promise<void>;
 }
 
@@ -45,7 +47,8 @@ const NO_CLUSTER: OwnCluster = {
   kubeToken: "a-token-of-no-cluster",
 };
 
-const INDEX_FILES = "worker/objects/rollcall-index";
+const OBJECTS = "worker/objects";
+const INDEX_FILES = `${OBJECTS}/rollcall-index`;
 
 interface OwnChoice extends Pick<WorkerSettings, "entry" | "variables"> {
   /** Beside its URL: of what stands before it. */
@@ -89,6 +92,7 @@ export async function startOwnWorker(
       await deploy(settings);
     },
     loseIndex: () => deploy(settings, () => rmSync(join(folder, INDEX_FILES), { recursive: true })),
+    loseAll: () => deploy(settings, () => rmSync(join(folder, OBJECTS), { recursive: true })),
     stop,
   };
 }

@@ -1,0 +1,150 @@
+// rollcall uninstall --cluster: what it asks kubectl for, in which order, and what it says when that fails.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { OperatorProgram } from "../../../../infra/operator/operator-program.ts";
+import { SHARED_OBJECTS } from "../../../../infra/operator/uninstall/cluster-objects.ts";
+import { uninstallCommand } from "../../../../infra/operator/uninstall/uninstall-command.ts";
+import { polledChanges } from "../../../../infra/operator/fleet/fleet-changes.ts";
+import { failure, success } from "../../../../shared/result.ts";
+import { ROOT } from "../../../e2e/local-cluster.ts";
+
+interface MadeUpCluster {
+  /** `kind/name`, of all namespaces. */
+  objects: string[];
+  /** Names, and whose they are. */
+  owners: Record<string, string>;
+  secrets?: Record<string, string>;
+  /** Deletions of these fail. */
+  stuck?: string;
+}
+
+async function run(args: string[], cluster: MadeUpCluster, types?: string) {
+  const ended = { code: 0, stdout: "", stderr: "" };
+  const asked: string[] = [];
+  const lines = (texts: readonly string[]) => success(texts.map((text) => `${text}\n`).join(""));
+  const kubectl = (words: readonly string[]) => {
+    asked.push(words.filter((word) => !word.startsWith("--")).join(" "));
+    return Promise.resolve(words[0] === "delete" ? removed(words) : found(words));
+  };
+  const found = ([, what = "", ...rest]: readonly string[]) => {
+    if (what === "nodes" || what === "leases")
+      return lines(Object.entries(cluster.owners).map(([name, owner]) => `${name}\t${owner}`));
+    if (what === "secrets")
+      return lines(Object.entries(cluster.secrets ?? {}).map(([name, account]) => `${name}\t${account}`));
+    if (what === "serviceaccounts")
+      return lines(cluster.objects.filter((each) => each.startsWith("serviceaccount/")));
+    return lines([what, ...rest].filter((each) => cluster.objects.includes(each)));
+  };
+  const removed = ([, ...names]: readonly string[]) => {
+    if (cluster.stuck !== undefined && names.includes(cluster.stuck))
+      return failure("kubectl delete: timed out");
+    cluster.objects = cluster.objects.filter((each) => !names.includes(each));
+    for (const name of names) {
+      const [kind, own = ""] = name.split("/");
+      if (kind === "node")
+        cluster.owners = Object.fromEntries(Object.entries(cluster.owners).filter(([each]) => each !== own));
+      if (kind === "secret") delete cluster.secrets?.[own];
+    }
+    return success("");
+  };
+  const program = new OperatorProgram({
+    process: {
+      env: {},
+      stdout: { write: (text: string) => (ended.stdout += text) },
+      stderr: { write: (text: string) => (ended.stderr += text) },
+      set exitCode(code: number) {
+        ended.code = code;
+      },
+    },
+    terminal: { isInteractive: types !== undefined, ask: () => Promise.resolve(types) },
+    now: Date.now,
+    pause: () => Promise.resolve(),
+    changesOf: () => polledChanges(() => Promise.resolve()),
+  });
+  uninstallCommand(program, kubectl);
+  await program.parseAsync(["uninstall", ...args], { from: "user" });
+  return { ...ended, asked, deleted: asked.filter((line) => line.startsWith("delete")) };
+}
+
+const ALL = SHARED_OBJECTS.flatMap(({ names }) => names);
+const whole = (): MadeUpCluster => ({
+  objects: ["serviceaccount/default", "serviceaccount/rollcall", ...ALL],
+  owners: { "edge-1": "rollcall", kubelet: "" },
+  secrets: { rollcall: "", "rollcall-without-end": "rollcall", others: "" },
+});
+
+it("the account goes first, then leases, Nodes and what all have together; in the end nothing is left", async () => {
+  const { code, stdout, deleted } = await run(["--cluster"], whole(), "y");
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/\nremoved, and nothing of it is left\n$/);
+  expect(deleted.slice(0, 4)).toEqual([
+    "delete serviceaccount/rollcall secret/rollcall secret/rollcall-without-end -n rollcall-system",
+    "delete lease.coordination.k8s.io/edge-1 -n kube-node-lease",
+    "delete node/edge-1",
+    "delete rolebinding.rbac.authorization.k8s.io/rollcall role.rbac.authorization.k8s.io/rollcall -n kube-node-lease",
+  ]);
+  expect(deleted.at(-1)).toBe("delete namespace/rollcall-system");
+});
+
+test.each<[string, Partial<MadeUpCluster>, string]>([
+  ["account", { objects: ["serviceaccount/east", "serviceaccount/rollcall", ...ALL] }, "east"],
+  ["Nodes", { owners: { "edge-1": "rollcall", "east-1": "east" } }, "east"],
+])("another deployment's %s → it keeps what it needs", async (_, more, other) => {
+  const cluster = { ...whole(), ...more };
+  const { code, stdout, deleted } = await run(["--cluster", "--yes"], cluster);
+  expect(code).toBe(0);
+  expect(stdout).toContain(`  roles, policies and the namespace stay: ${other} needs them\n`);
+  expect([deleted.length, ALL.every((name) => cluster.objects.includes(name))]).toEqual([3, true]);
+});
+
+test.each<[args: string[], types: string | undefined, code: number, says: RegExp]>([
+  [[], undefined, 2, /pass --cluster/],
+  [["--cluster", "--dry-run"], undefined, 0, /^Of the deployment rollcall would be removed:\n/],
+  [["--cluster"], undefined, 1, /pass --yes/],
+  [["--cluster"], "n", 1, /nothing was changed/],
+  [
+    ["--cluster", "--deployment", "west"],
+    undefined,
+    0,
+    /^nothing of the deployment west is in this cluster\n/,
+  ],
+])("%j, answered %j → %i, and nothing is removed", async (args, types, code, says) => {
+  const ended = await run(args, whole(), types);
+  expect([ended.code, ended.stdout + ended.stderr]).toEqual([code, expect.stringMatching(says)]);
+  expect(ended.deleted).toEqual([]);
+});
+
+it("what cannot be deleted → 1, the reason, and what to do", async () => {
+  const ended = await run(["--cluster", "--yes"], { ...whole(), stuck: "node/edge-1" });
+  expect([ended.code, ended.stderr]).toEqual([
+    1,
+    "rollcall: kubectl delete: timed out; run it again to go on\n",
+  ]);
+});
+
+it("knows each object that infra/rbac has, but the account and its Secret, which are the deployment's", () => {
+  const files = ["rollcall", "flow-control"].map((name) =>
+    readFileSync(join(ROOT, `infra/rbac/${name}.yaml`), "utf8"),
+  );
+  const objects = files.flatMap((text) =>
+    parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject),
+  );
+  const shared = objects.filter(({ kind }) => kind !== "ServiceAccount" && kind !== "Secret").map(named);
+  const known = SHARED_OBJECTS.flatMap(({ namespace, names }) =>
+    names.map((name) => `${namespace ?? ""} ${name}`),
+  );
+  expect(known.toSorted()).toEqual(shared.toSorted());
+});
+
+interface KubernetesObject {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string };
+}
+
+function named({ apiVersion, kind, metadata: { name, namespace = "" } }: KubernetesObject): string {
+  const [group, version] = apiVersion.split("/");
+  return `${namespace} ${kind.toLowerCase()}${version === undefined ? "" : `.${group}`}/${name}`;
+}
