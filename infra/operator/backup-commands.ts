@@ -10,6 +10,7 @@ import {
   type ImportState,
   importStateSchema,
 } from "../../shared/protocol/backup.ts";
+import { originsSchema } from "../../shared/protocol/operator-answers.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { connect, done, fail, print } from "./answer.ts";
 import { ask, type OperatorRequest, readAnswer, type WorkerConnection } from "./client.ts";
@@ -172,7 +173,28 @@ async function send(
     if (page.page % PROGRESS_PAGES === 0)
       program.surroundings.process.stderr.write(`${page.page} of ${pages.length} pages\n`);
   }
-  return say(program, state.value);
+  await say(program, state.value);
+  return warnOfOrigins(program, connection, pages);
+}
+
+/** Machines sign for the origin by which they report: one that is not configured here refuses all of them. */
+async function warnOfOrigins(
+  program: OperatorProgram,
+  connection: WorkerConnection,
+  pages: readonly BackupPage[],
+): Promise<void> {
+  const sent = await ask(connection, { method: "GET", path: "/v1/origins" });
+  const answer = sent.ok ? readAnswer(originsSchema, sent.value) : sent;
+  if (!answer.ok) return;
+  const own = new Set(
+    answer.value.origins.filter(({ isConfigured }) => isConfigured).map(({ origin }) => origin),
+  );
+  const before = pages.flatMap(({ table, rows }) => (table === "deployment" ? rows : []));
+  for (const [what, origin] of before)
+    if (what === "origin" && typeof origin === "string" && !own.has(origin))
+      program.surroundings.process.stderr.write(
+        `${origin} is not in ORIGINS here: machines that report by it are refused until it is\n`,
+      );
 }
 
 const PROGRESS_PAGES = 50;

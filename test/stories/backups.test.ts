@@ -3,8 +3,10 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../shared/protocol/limits.ts";
 import type { BackupAnswer, BackupPage, ImportState } from "../../shared/protocol/backup.ts";
 import { fleetIndex, registry } from "../../worker/env.ts";
+import { findPin } from "../../worker/registry/pins.ts";
 import { VIEW_SECRET } from "../worker/support/constants.ts";
 import {
   enrolled,
@@ -140,6 +142,64 @@ describe("a deployment that is lost, and its backup", () => {
     const own = audited.entries.slice(0, 3).map(({ what }) => what);
     expect(own).toEqual(["backup.import", "token.create", "backup.export"]);
     expect(audited.entries.slice(3)).toEqual(entries);
+  });
+
+  it("of many machines → page by page, each within what a body may have, and every row is the same", async () => {
+    await loseAll([]);
+    const rowsOf = (table: string) =>
+      runInDurableObject(registry(env), (_, { storage }) =>
+        storage.sql.exec(`SELECT * FROM ${table} ORDER BY 1, 2`).toArray(),
+      );
+    await runInDurableObject(registry(env), (_, { storage: { sql } }) => {
+      const many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)";
+      sql.exec(`INSERT INTO pins ${many} SELECT 'many-' || i, 'key-' || i, iif(i % 7, NULL, 'next-' || i), i, 't1',
+        json_object('key', 'x' || i, 'machineID', hex(zeroblob(100))), i, i, iif(i % 5, NULL, i), NULL, NULL FROM n`);
+      sql.exec(`INSERT INTO enrolments ${many} SELECT 't' || (i % 3), 'many-' || i, 'key-' || i, i FROM n`);
+      sql.exec(`INSERT INTO tombstones ${many} SELECT 'old-' || i, 'many-' || i, i, 'rotated' FROM n`);
+      sql.exec(
+        `INSERT INTO machine_log ${many} SELECT i, i, 'machine key-' || i, 'machine.enrol', 'many-' || i, '' FROM n`,
+      );
+    });
+    const tables = ["pins", "enrolments", "tombstones", "machine_log", "tokens"];
+    const before = await Promise.all(tables.map(rowsOf));
+    const pages = await exported();
+    expect(pages.filter(({ table }) => table === "pins").length).toBeGreaterThan(2);
+    expect(Math.max(...pages.map((page) => JSON.stringify(page).length))).toBeLessThan(LIMITS.bodyBytes);
+    await loseAll([]);
+    await imported(pages);
+    expect(await Promise.all(tables.map(rowsOf))).toEqual(before);
+    expect(await stateOf()).toMatchObject({ machines: 960, back: 0, isDone: true });
+    expect((await stateOf())!.notBack).toHaveLength(100);
+    await loseAll([]);
+  });
+
+  it("that was read while keys changed → a key that was refused meanwhile is refused, and its successor goes on", async () => {
+    await loseAll([]);
+    await runInDurableObject(registry(env), (_, { storage: { sql } }) => {
+      const insert = `INSERT INTO pins VALUES (?, ?, ?, 7, 't1', '{"key":"x"}', 1, 1, NULL, NULL, ?)`;
+      sql.exec(insert, "meanwhile-rotated", "before", "after", "x of after");
+      sql.exec(insert, "meanwhile-lost", "taken", null, null);
+      for (const key of ["before", "taken"]) sql.exec("INSERT INTO tombstones VALUES (?, 'x', 1, '')", key);
+    });
+    const pages = await exported();
+    await loseAll([]);
+    await imported(pages);
+    const pins = await runInDurableObject(registry(env), (_, { storage: { sql } }) => ({
+      rotated: findPin(sql, "meanwhile-rotated"),
+      lost: findPin(sql, "meanwhile-lost"),
+      generation: sql.exec("SELECT value FROM generation").one(),
+    }));
+    expect(pins).toMatchObject({
+      rotated: {
+        thumbprint: "after",
+        nextThumbprint: null,
+        machine: { key: "x of after" },
+        revokedAtMs: null,
+      },
+      lost: { revokedAtMs: expect.any(Number) as number },
+      generation: { value: 7 },
+    });
+    await loseAll([]);
   });
 
   it("without the backup → each machine comes back with a rejoin token and a new key, and its Node stays", async () => {

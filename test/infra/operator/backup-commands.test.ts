@@ -46,6 +46,12 @@ beforeAll(async () => {
       if (isRefused) return { status: 500, body: { reason: "internal", title: "Something went wrong here" } };
       return { body: { page: PAGES[at], next: at < 2 ? String(at + 1) : null } };
     }
+    if (path === "/v1/origins")
+      return {
+        body: {
+          origins: [{ origin: "https://new.test", isConfigured: true, lastUsedAt: null, machines: 0 }],
+        },
+      };
     if (method === "DELETE")
       return state.import ? { status: 204 } : { status: 404, body: { reason: "not-found", title: "x" } };
     if (method === "GET") return { body: state };
@@ -107,20 +113,31 @@ describe("import", () => {
         "the backup b-1 is imported: 3 machines, of which 0 have reported since\n" +
         "Each goes on with its next report, within some minutes. Not yet: edge-1, edge-2, and 1 more\n",
     });
-    expect(sent()).toEqual(["GET ", "POST 1", "POST 2", "POST 3"]);
+    expect(sent()).toEqual(["GET ", "POST 1", "POST 2", "POST 3", "GET "]);
+  });
+
+  it("of a deployment with another origin → says that it is missing", async () => {
+    const rows = ["https://old.test", "https://new.test"].map((origin) => ["origin", origin, ""]);
+    const about = { ...page(1), table: "deployment", columns: ["what", "name", "check"], rows };
+    writeFileSync(file, lines([about, page(2, true)]));
+    const { code, stderr } = await run(["import", file]);
+    expect([code, stderr]).toEqual([
+      0,
+      "https://old.test is not in ORIGINS here: machines that report by it are refused until it is\n",
+    ]);
   });
 
   it("of one that was broken off → goes on; of one that is done → nothing is sent", async () => {
     writeFileSync(file, lines(PAGES));
     state = imported(false, 3);
     await run(["import", file]);
-    expect(sent()).toEqual(["GET ", "POST 3"]);
+    expect(sent()).toEqual(["GET ", "POST 3", "GET "]);
     worker.asked.length = 0;
     state = imported(true, 4, 3);
     expect((await run(["import", file])).stdout).toBe(
       "the backup b-1 is imported: 3 machines, of which 3 have reported since\n",
     );
-    expect(sent()).toEqual(["GET "]);
+    expect(sent()).toEqual(["GET ", "GET "]);
   });
 
   it("that the Worker refuses → 1, its words, and no further page", async () => {

@@ -12,6 +12,7 @@ const OPERATOR = "worker/identity/operator.ts";
 const ACCESS = "worker/identity/access.ts";
 const TOKENS_TEST = "worker/registry/tokens.test.ts";
 const REPORT_TEST = "worker/http/machine-routes.test.ts";
+const BACKUPS_TEST = "stories/backups.test.ts";
 const OPERATORS_TEST = "worker/http/operator-routes.test.ts";
 
 export const rightsMutants = [
@@ -375,6 +376,48 @@ export const rightsMutants = [
       "",
       "worker/machine/execute-order.test.ts",
       "silent for less",
+    ],
+  ]),
+  ...mutantsOf("whoever comes by a backup", [
+    [
+      "a page that was changed is refused",
+      "worker/http/backup-routes.ts",
+      'if (!(await isMacOf(key, "backup", { text: pageText(page), mac })))',
+      "if (mac === '')",
+      BACKUPS_TEST,
+      "a page that was changed",
+    ],
+    [
+      "receivers' secrets leave encrypted",
+      "worker/fleet/notification-backup.ts",
+      "await seal(JSON.stringify(target))",
+      "JSON.stringify(target)",
+      BACKUPS_TEST,
+      "machines go on with their keys",
+    ],
+    [
+      "an import goes into a deployment without machines",
+      "worker/registry/imports.ts",
+      "if (machines > 0)",
+      "if (machines < 0)",
+      BACKUPS_TEST,
+      "into a deployment with machines",
+    ],
+    [
+      "a key that was refused while pages were read is refused",
+      "worker/registry/imports.ts",
+      "this.#followBurials(nowMs);",
+      "",
+      BACKUPS_TEST,
+      "a key that was refused meanwhile is refused",
+    ],
+    [
+      "a backup is for admins",
+      "worker/http/backup-routes.ts",
+      '"/v1/backup", administrator,',
+      '"/v1/backup", operator,',
+      BACKUPS_TEST,
+      "who may not read a backup either",
     ],
   ]),
   ...mutantsOf("a viewer", [
