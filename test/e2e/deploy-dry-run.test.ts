@@ -4,12 +4,14 @@ import { execFile } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { mintToken } from "../../infra/local/admin.ts";
 import { startApiserver } from "../../infra/local/apiserver/serve.ts";
 import { applyFile, type Cluster, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { startRealApiserver } from "../../infra/local/real-apiserver.ts";
 import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
+import { gatherSecrets } from "../../infra/deploy/secrets.ts";
+import { readSettings } from "../../infra/deploy/settings-file.ts";
 import { generatedFolder } from "../../infra/deploy/wrangler-configuration.ts";
 import { ask } from "../../infra/operator/client.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
@@ -74,6 +76,23 @@ function dryRun(args: string[]): Promise<string> {
   });
 }
 
+/** By kubectl, as the plan says, where there is one: the embedded apiserver does not serve `create token`. */
+async function clusterToken(): Promise<string> {
+  if (assets === undefined) return workerToken(cluster.admin);
+  vi.stubEnv("PATH", `${assets}:${process.env["PATH"]}`);
+  vi.stubEnv("KUBECONFIG", join(folder.path, "kubeconfig"));
+  const file = join(folder.path, "rollcall.yaml");
+  const settings = readSettings(readFileSync(file, "utf8"), file, ENVIRONMENT);
+  if (!settings.ok) throw new Error(settings.error.join("\n"));
+  const gathered = await gatherSecrets(
+    [{ secret: "KUBE_TOKEN", from: "cluster", file: undefined }],
+    settings.value,
+  );
+  vi.unstubAllEnvs();
+  if (!gathered.ok) throw new Error(gathered.error.says);
+  return gathered.value.secrets.KUBE_TOKEN ?? "";
+}
+
 it("prints the whole plan", () => {
   for (const line of [
     /^Worker rollcall-e2e-dry-run \(environment e2e-dry-run\)/m,
@@ -98,7 +117,7 @@ describe("the bundle, in workerd with those settings", () => {
       entry: join(GENERATED, "bundle/index.js"),
       kubeUrl: apiserver.url,
       kubeCa: readFileSync(apiserver.caFile, "utf8"),
-      kubeToken: await workerToken(cluster.admin),
+      kubeToken: await clusterToken(),
       macKeys: `1:${randomSecret()}`,
       adminSecretSha256: sha256(ADMIN),
       variables: Object.fromEntries(variables) as Record<string, string>,

@@ -1,0 +1,127 @@
+// Secrets that a Worker does not have: made, kept in files that nobody else reads, read from them, or created by kubectl.
+import { createHash } from "node:crypto";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { adminSecretOf, gatherSecrets } from "../../../infra/deploy/secrets.ts";
+import type { MissingSecret } from "../../../infra/deploy/plan.ts";
+import { readSettings } from "../../../infra/deploy/settings-file.ts";
+import { SECRETS } from "../../../shared/deployment/secrets.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "rollcall-secrets-"));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+function settingsOf(more = "") {
+  const file = join(folder, "rollcall.yaml");
+  const read = readSettings(`origin: https://a.test\napiserver: https://kube.test\n${more}`, file, null);
+  if (!read.ok) throw new Error(read.error.join("\n"));
+  return read.value;
+}
+
+const MADE: MissingSecret[] = [
+  { secret: "KID_MAC_KEYS", from: "made", file: undefined },
+  { secret: "ADMIN_SECRET_SHA256", from: "made", file: undefined },
+];
+const TOKEN: MissingSecret = { secret: "KUBE_TOKEN", from: "cluster", file: undefined };
+
+async function gathered(missing: MissingSecret[], more?: string) {
+  const found = await gatherSecrets(missing, settingsOf(more));
+  if (!found.ok) throw new Error(found.error.says);
+  return found.value;
+}
+const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
+const privateFile = (name: string, text: string, mode = 0o600) => {
+  writeFileSync(join(folder, name), text, { mode });
+  return join(folder, name);
+};
+
+describe("the admin secret", () => {
+  it("without a file → shown, and only its hash is set", async () => {
+    const { secrets, toShow, adminSecret } = await gathered(MADE);
+    expect(secrets.KID_MAC_KEYS).toMatch(/^1:[\w-]{43}$/);
+    expect(toShow).toMatch(/^[\w-]{43}$/);
+    expect(adminSecret).toBe(toShow);
+    expect(secrets.ADMIN_SECRET_SHA256).toBe(sha256(toShow ?? ""));
+  });
+
+  it("with a file → kept there, for nobody else, and not shown", async () => {
+    const { secrets, toShow } = await gathered(MADE, "adminSecretFile: admin");
+    expect(toShow).toBeNull();
+    expect(statSync(join(folder, "admin")).mode & 0o777).toBe(0o600);
+    expect(sha256(readFileSync(join(folder, "admin"), "utf8").trim())).toBe(secrets.ADMIN_SECRET_SHA256);
+  });
+
+  it("with a file that is there → that one, as after a deployment that failed", async () => {
+    privateFile("admin", "kept\n");
+    const { secrets } = await gathered(MADE, "adminSecretFile: admin");
+    expect(secrets.ADMIN_SECRET_SHA256).toBe(sha256("kept"));
+  });
+
+  it("in a file that others may read → refused, with what to do", () => {
+    const file = privateFile("admin", "kept", 0o644);
+    expect(adminSecretOf(settingsOf("adminSecretFile: admin"))).toEqual({
+      ok: false,
+      error: { reason: "usage", says: expect.stringContaining(`chmod 600 ${file}`) },
+    });
+  });
+});
+
+it("keys with a file → kept there as they are set", async () => {
+  const file = join(folder, "keys");
+  const { secrets } = await gathered([{ secret: "KID_MAC_KEYS", from: "made", file }]);
+  expect(readFileSync(file, "utf8").trim()).toBe(secrets.KID_MAC_KEYS);
+});
+
+it.each([
+  ["is not there", null, /which is not there: write it there/],
+  ["is empty", "\n", /which is empty: write it there/],
+])("a file that %s → nothing is made", async (_, text, says) => {
+  const file = text === null ? join(folder, "token") : privateFile("token", text);
+  const missing: MissingSecret[] = [...MADE, { secret: "KUBE_TOKEN", from: "file", file }];
+  const found = await gatherSecrets(missing, settingsOf("adminSecretFile: admin"));
+  expect(found).toMatchObject({ ok: false, error: { reason: "usage", says: expect.stringMatching(says) } });
+  expect(existsSync(join(folder, "admin"))).toBe(false);
+});
+
+describe("the cluster's token", () => {
+  const kubectl = (script: string) => {
+    chmodSync(privateFile("kubectl", `#!/bin/sh\n${script}\n`), 0o700);
+    vi.stubEnv("PATH", `${folder}:${process.env["PATH"]}`);
+  };
+
+  it("is what kubectl creates, in the context of the settings, bound to a Secret", async () => {
+    kubectl('echo "$@" | tr " " _');
+    const { secrets } = await gathered([TOKEN], "kubeContext: shops\ndeployment: west");
+    expect(secrets.KUBE_TOKEN).toBe(
+      "--context_shops_create_token_west_-n_rollcall-system_--duration_8760h_--bound-object-kind_Secret_--bound-object-name_west",
+    );
+  });
+
+  it("that kubectl does not create → its own words, what to do, and nothing is made", async () => {
+    kubectl('echo "error: serviceaccounts rollcall not found" >&2; exit 1');
+    const found = await gatherSecrets([...MADE, TOKEN], settingsOf("adminSecretFile: admin"));
+    expect(found).toMatchObject({
+      ok: false,
+      error: {
+        says: expect.stringMatching(
+          /serviceaccounts rollcall not found\n {2}→ let kubectl reach the cluster/,
+        ),
+      },
+    });
+    expect(existsSync(join(folder, "admin"))).toBe(false);
+  });
+});
+
+it("each secret that the Worker takes may come from a file", () => {
+  const files = Object.fromEntries(Object.keys(SECRETS).map((name) => [name, "./x"]));
+  expect(Object.keys(settingsOf(`secretFiles: ${JSON.stringify(files)}\n`).secretFiles)).toEqual(
+    Object.keys(SECRETS),
+  );
+});
