@@ -134,6 +134,7 @@ async function answer(place: Place, refusal: Refusal | null, incoming: IncomingM
   const isUpload = /^(PUT scripts\/[^/]+|POST scripts\/[^/]+\/versions)$/.test(request);
   if (isUpload && refusal !== null) throw new Refused(refusal);
   const asked = { method: incoming.method ?? "", kind, name, below, worker };
+  if (worker && request === `DELETE services/${name}`) return place.workers.delete(name);
   const found =
     isUpload || request.startsWith("POST scripts")
       ? await posted(place, asked, body, incoming.headers["content-type"] ?? "")

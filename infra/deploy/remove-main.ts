@@ -1,0 +1,68 @@
+// npm run remove: the Worker of an operator's settings file is taken away from Cloudflare.
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { experimental_readRawConfig as readRawConfig } from "wrangler";
+import { faultOf } from "../../node-shim/base/fault.ts";
+import { terminal } from "../operator/confirm.ts";
+import { EXIT_CODES } from "../operator/fault.ts";
+import { removeEnvironment } from "./remove.ts";
+import { readSettings } from "./settings-file.ts";
+import { wranglerOf } from "./wrangler-run.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+const HELP = `npm run remove -- --config FILE.yaml [--env NAME] [--dry-run] [--yes]
+
+Removes the Worker that npm run deploy has deployed by this file of settings, with its secrets and its Durable Objects: all
+that the deployment knows. Says what goes, asks, and looks whether it is gone. docs/removing.md has the other sides.
+
+  --config FILE.yaml  the settings
+  --env NAME          one of its environments
+  --dry-run           only says what would go
+  --yes               does not ask
+
+Exit codes: 0 done, or there is no such Worker; 1 failed; 2 the command line or the settings are wrong; 4 Cloudflare refuses;
+5 Cloudflare cannot be reached.
+`;
+
+async function run(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      config: { type: "string", short: "c" },
+      env: { type: "string", short: "e" },
+      "dry-run": { type: "boolean", default: false },
+      yes: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  const { config, env: environment = null, "dry-run": dryRun, yes, help } = values;
+  if (help || config === undefined) {
+    console.log(HELP);
+    return help ? EXIT_CODES.done : EXIT_CODES.usage;
+  }
+  const file = resolve(config);
+  const settings = readSettings(readFileSync(file, "utf8"), file, environment);
+  if (!settings.ok) {
+    console.error(
+      `${settings.error.join("\n")}\nnothing was removed: correct the settings (docs/deploy.md has the keys)`,
+    );
+    return EXIT_CODES.usage;
+  }
+  const program = {
+    root: ROOT,
+    tracked: readRawConfig({ config: join(ROOT, "wrangler.toml") }).rawConfig,
+    wrangler: wranglerOf(ROOT, process.env),
+    terminal,
+    print: (text: string) => void process.stdout.write(text),
+    complain: (text: string) => void process.stderr.write(text),
+  };
+  return removeEnvironment(program, settings.value, { dryRun, yes });
+}
+
+try {
+  process.exitCode = await run();
+} catch (error) {
+  console.error(`nothing was removed: ${faultOf(error)}\nnpm run remove -- --help says what there is`);
+  process.exitCode = EXIT_CODES.usage;
+}
