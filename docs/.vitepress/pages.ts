@@ -33,6 +33,7 @@ export const GROUPS: readonly Group[] = [
       "apiserver",
       "two-clusters",
       "kubelet-less",
+      "upgrading",
       "backup",
       "removing",
       "custom-setters",
