@@ -2,7 +2,7 @@
 // The deployment's objects are emptied and filled again within each story.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import type { BackupAnswer, BackupPage, ImportState } from "../../shared/protocol/backup.ts";
 import { fleetIndex, registry } from "../../worker/env.ts";
@@ -63,6 +63,9 @@ const statusOf = async (machine: Omit<EnrolledMachine, "ticket">) => {
   return outcome.error.reason === "refused" ? outcome.error.problem.reason : outcome.error.reason;
 };
 const uidOf = async (name: string) => (await kube("GET", `/api/v1/nodes/${name}`)).metadata?.uid;
+
+// Whoever has not come back is named up to a number: machines of other stories would be named first.
+beforeEach(() => loseAll([]));
 
 describe("a deployment that is lost, and its backup", () => {
   it("→ machines go on with their keys, and what operators made is there", async () => {

@@ -24,7 +24,8 @@ interface Run {
 /** `isLent`: a gateway answers what is quiet. */
 function run(said: readonly Said[], isLent: boolean): Promise<Run> {
   return runInDurableObject(env.NODES.getByName("quiet-heartbeats"), async (_, { storage }) => {
-    for (const table of ["records", "history", "outbox"]) storage.sql.exec(`DROP TABLE IF EXISTS ${table}`);
+    for (const table of ["records", "history", "outbox", "migrations"])
+      storage.sql.exec(`DROP TABLE IF EXISTS ${table}`);
     const machine = new LentMachine(storage);
     const run: Run = { known: [], quiet: 0 };
     for (const each of said) {

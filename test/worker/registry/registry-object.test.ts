@@ -36,7 +36,8 @@ const OLD_REGISTRY = `
   DROP TABLE tokens; DROP TABLE enrolments; DROP TABLE tombstones; DROP TABLE pins; DROP TABLE pending;
   DROP TABLE generation; DROP TABLE audit; DROP TABLE machine_log; DROP TABLE origin_uses; DROP TABLE refusal_log; DROP TABLE refusal_counts;
   DROP TABLE operators; DROP TABLE refused_changes; DROP TABLE bulk_plans; DROP TABLE bulks; DROP TABLE bulk_machines;
-  DROP TABLE sessions; DROP TABLE session_codes; DROP TABLE gateways; DROP TABLE migrations;
+  DROP TABLE sessions; DROP TABLE session_codes; DROP TABLE gateways; DROP TABLE imports;
+  DROP TABLE import_pages; DROP TABLE migrations;
   CREATE TABLE tokens (
     id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
     uses INTEGER NOT NULL, used INTEGER NOT NULL, without_facts_only_taint INTEGER NOT NULL
