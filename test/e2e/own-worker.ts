@@ -26,8 +26,8 @@ export interface OwnWorker {
   rollcall: Rollcall;
   /** The same as a process of its own, which takes many times as long. */
   rollcallProcess: Rollcall;
-  /** Ends it, and starts it again; `killed`: as after a crash. */
-  startAgain: (how: "deployed" | "killed") => Promise<void>;
+  /** Ends it, and starts it again; `killed`: as after a crash. `meanwhile`: with the folder of what it has stored. */
+  startAgain: (how: "deployed" | "killed", meanwhile?: (objects: string) => void) => Promise<void>;
   /** Ends it, loses all that the fleet index has, and starts it again. */
   loseIndex: () => Promise<void>;
   /** The same with all that any object has. */
@@ -87,9 +87,9 @@ export async function startOwnWorker(
     adminSecret,
     rollcall: command(inThisProcess),
     rollcallProcess: command(inOwnProcess),
-    async startAgain(how) {
+    async startAgain(how, meanwhile) {
       if (how === "killed") await kill();
-      await deploy(settings);
+      await deploy(settings, () => meanwhile?.(join(folder, "worker/objects")));
     },
     loseIndex: () => deploy(settings, () => rmSync(join(folder, INDEX_FILES), { recursive: true })),
     loseAll: () => deploy(settings, () => rmSync(join(folder, OBJECTS), { recursive: true })),
