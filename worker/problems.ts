@@ -21,6 +21,11 @@ const PROBLEMS: Record<Reason, [status: number, title: string, detail: string]> 
     "This cannot be a Node's name",
     `Use lower case letters, digits, '-' and '.'; at most ${LIMITS.nameLength} characters.`,
   ],
+  "shim-too-old": [
+    400,
+    "This shim is too old to enrol here",
+    "Upgrade it as it was installed, and enrol again: it signs over no challenge. A machine that is enrolled may go on with it.",
+  ],
   unauthenticated: [
     401,
     "The request's signature was not accepted",

@@ -9,6 +9,7 @@ export const REASON_STATUSES: Record<Reason, number> = {
   "invalid-body": 400,
   "invalid-query": 400,
   "invalid-name": 400,
+  "shim-too-old": 400,
   unauthenticated: 401,
   "wrong-origin": 401,
   "token-refused": 401,

@@ -72,6 +72,7 @@ export type Reason =
   | "upgrade-required"
   | "ticket-stale"
   | "challenge-stale"
+  | "shim-too-old"
   | "name-pinned"
   | "facts-unknown"
   | "body-too-large"

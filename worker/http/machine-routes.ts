@@ -114,6 +114,8 @@ async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<Fre
   const own = origins(c.env);
   // Nothing is verified for it, so that it costs no more than a challenge, and it does not count as a failure.
   if (origin !== undefined && !own.includes(origin)) return refuse("wrong-origin");
+  // It would take the challenge for an error, and say nothing that helps.
+  if (challenge === undefined) return refuse("shim-too-old");
   const name = c.req.param("name");
   const challengedAtMs = await challengeTime(macKeysOf(c), { name, thumbprint }, challenge, Date.now());
   if (challengedAtMs === null) return askFresh(c, { name, thumbprint });

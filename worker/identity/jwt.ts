@@ -155,7 +155,8 @@ const OTHER_CLAIMS = failure("signed for another request or key");
 /** What a proof names, unverified. */
 interface ClaimedEnrolment {
   thumbprint: string;
-  challenge: string;
+  /** "": it asks for one. undefined: the shim is from before there were challenges. */
+  challenge: string | undefined;
   /** undefined: it is no text. */
   origin: string | undefined;
 }
@@ -169,7 +170,7 @@ export async function claimedEnrolment(proof: string): Promise<ClaimedEnrolment 
     const { challenge, aud } = decodeJwt<Partial<EnrolmentClaims>>(proof);
     return {
       thumbprint: claimed.thumbprint,
-      challenge: textOr(challenge, ""),
+      challenge: textOr(challenge, challenge === undefined ? undefined : ""),
       origin: textOr(aud, undefined),
     };
   } catch {

@@ -38,7 +38,7 @@ export const MACHINE_ROUTES: readonly Route[] = [
     wakes: true,
     body: enrolmentSchema,
     answers: { 200: json("The name is this key's.", "Enrolment", enrolled) },
-    refusals: ["token-refused", "challenge-stale", "name-pinned"],
+    refusals: ["token-refused", "challenge-stale", "shim-too-old", "name-pinned"],
   },
   {
     method: "POST",

@@ -1,7 +1,7 @@
 // The table of docs/protocol.md: what a report gets for an answer, and what it changes.
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { base64url } from "jose";
+import { base64url, SignJWT } from "jose";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
@@ -116,6 +116,21 @@ describe("a report that is signed for another origin → 401, which says so and 
     const { body } = await post({ ...machine, key: await makeMachineKey() }, FOR_ANOTHER);
     expect(body.reason).toBe("unauthenticated");
   });
+});
+
+it("an enrolment by a shim from before there were challenges → 400 shim-too-old, and what to do", async () => {
+  const name = "shim-too-old";
+  const { signing, publicJwk, thumbprint: jkt } = await makeMachineKey();
+  const path = `/v1/nodes/${name}/enrolment`;
+  const claims = { sub: name, aud: ORIGIN, method: "PUT", path, jkt, machineID: name, systemUUID: name };
+  const header = { alg: "EdDSA", typ: "rollcall-enrol+jwt", jwk: publicJwk };
+  const proof = await new SignJWT(claims).setProtectedHeader(header).sign(signing);
+  const body = JSON.stringify({ protocol: 1, proof, binding: proof });
+  const response = await send(path, { method: "PUT", headers: { "content-type": "application/json" }, body });
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    expect.objectContaining({ reason: "shim-too-old", detail: expect.stringContaining("Upgrade it") }),
+  ]);
 });
 
 it.each(["report", "rotate", "leave"])("a request to %s that nobody has signed → 401", async (what) => {

@@ -170,7 +170,7 @@ describe("a proof of the machine's key", () => {
 
   it.each([
     ["a challenge", "c", "c"],
-    ["none", undefined, ""],
+    ["none", undefined, undefined],
     ["a number for one", 7, ""],
   ])("with %s → what it claims, unverified", async (_, challenge, claimed) => {
     const jwt = await sign({ ...PROOF, challenge }, { typ: JWT_TYPES.enrol, jwk: machine.publicJwk });
