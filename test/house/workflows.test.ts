@@ -1,0 +1,52 @@
+// GitHub's workflows, as GitHub's own parser takes them, and what they may do.
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import project from "../../package.json" with { type: "json" };
+import { temporaryFolder } from "../e2e/local-cluster.ts";
+import { root } from "./markdown.ts";
+
+const WORKFLOWS = join(root, ".github/workflows");
+const files = readdirSync(WORKFLOWS);
+
+describe("GitHub's parser", () => {
+  const folder = temporaryFolder();
+  const program = join(folder.path, "workflow-faults.cjs");
+  beforeAll(async () => {
+    await build({
+      entryPoints: [join(import.meta.dirname, "workflow-faults.ts")],
+      outfile: program,
+      bundle: true,
+      platform: "node",
+      format: "cjs",
+    });
+  });
+  afterAll(() => folder.remove());
+  const faultsOf = (...paths: string[]) =>
+    JSON.parse(execFileSync(process.execPath, [program, ...paths], { encoding: "utf8" })) as string[];
+
+  it("takes all of them", () => {
+    expect(faultsOf(...files.map((file) => join(WORKFLOWS, file)))).toEqual([]);
+  });
+
+  it("would say what is wrong with one", () => {
+    const wrong = join(folder.path, "wrong.yml");
+    writeFileSync(wrong, "on: push\njobs:\n  one:\n    runs-on: x\n    step: []\n");
+    expect(faultsOf(wrong).join()).toContain("step");
+  });
+});
+
+describe.each(files)("%s", (file) => {
+  const content = readFileSync(join(WORKFLOWS, file), "utf8");
+
+  it("runs scripts that are there", () => {
+    const scripts = [...content.matchAll(/npm run ([\w-]+)/g)].map(([, script = ""]) => script);
+    expect(scripts.filter((script) => !(script in project.scripts))).toEqual([]);
+  });
+
+  it("may only read, but for what a job names", () => {
+    expect(content).toMatch(/^permissions:\n {2}contents: read$/m);
+  });
+});
