@@ -5,7 +5,15 @@ import { thumbprintOf } from "./jwt.ts";
 /** The text that an operator hands to a machine: a version, then the seed. */
 export const JOIN_TOKEN_PREFIX = "rcj1_";
 
+/** Its ID is no flag where an operator types it. */
 export async function mintJoinToken(): Promise<{ id: string; key: string; token: string }> {
+  for (;;) {
+    const minted = await mintPair();
+    if (!minted.id.startsWith("-")) return minted;
+  }
+}
+
+async function mintPair(): Promise<{ id: string; key: string; token: string }> {
   const pair = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
   const { x, d } = (await crypto.subtle.exportKey("jwk", pair.privateKey)) as JsonWebKey;
   if (!x || !d) throw new Error("an Ed25519 key without x or d");

@@ -16,6 +16,15 @@ export async function sessionId(nonce: string): Promise<string> {
   return (await digestOf(nonce)).slice(0, ID_LENGTH);
 }
 
+/** A new session's: its ID is no flag where an operator types it. */
+export async function newSessionNonce(random: () => string): Promise<{ nonce: string; id: string }> {
+  for (;;) {
+    const nonce = random();
+    const id = await sessionId(nonce);
+    if (!id.startsWith("-")) return { nonce, id };
+  }
+}
+
 function macText(nonce: string, expiresAt: string): string {
   return `rollcall-session\n${nonce}\n${expiresAt}`;
 }

@@ -101,7 +101,7 @@ it("a status that is both an answer and a refusal → both bodies", () => {
   const { get } = described({ ...route, answers }).paths[route.path]!;
   expect(get?.["responses"]).toMatchObject({
     503: {
-      description: "It is not well. Or: It is refused: `not-configured`.",
+      description: "It is not well. Or: It is refused: `not-configured`, `newer-state`.",
       content: {
         "application/json": { schema: { $ref: "#/components/schemas/Thing" } },
         "application/problem+json": {

@@ -41,3 +41,8 @@ it("a minted token → its text is the key's that the registry keeps, and no oth
     [],
   );
 });
+
+it("an ID begins with no dash: operators type it after a command", async () => {
+  const ids = await Promise.all(Array.from({ length: 300 }, async () => (await mintJoinToken()).id));
+  expect(ids.filter((id) => id.startsWith("-"))).toEqual([]);
+});

@@ -3,7 +3,12 @@ import { describe, expect, it } from "vitest";
 import { newChallenge } from "../../../worker/identity/challenge.ts";
 import { issueKid } from "../../../worker/identity/kid.ts";
 import { macOf, parseMacKeys } from "../../../worker/identity/mac-keys.ts";
-import { newSessionToken, readSessionToken, sessionId } from "../../../worker/identity/session-token.ts";
+import {
+  newSessionNonce,
+  newSessionToken,
+  readSessionToken,
+  sessionId,
+} from "../../../worker/identity/session-token.ts";
 
 const secret = (fill: number) => Buffer.alloc(32, fill).toString("base64url");
 const OURS = parseMacKeys(`1:${secret(1)}`);
@@ -11,6 +16,17 @@ const SESSION = { nonce: "A".repeat(22), expiresAtMs: 1_767_323_045_000 };
 const made = (by = OURS) => newSessionToken(by, SESSION);
 const read = async (token: string | Promise<string>, by = OURS, nowMs = 0) =>
   readSessionToken(by, await token, nowMs);
+
+it("a session's ID would begin with a dash → another one: operators type it after a command", async () => {
+  const nonces = Array.from({ length: 200 }, (_, at) => `nonce-${at}`);
+  const ids = await Promise.all(nonces.map(sessionId));
+  const first = ids.findIndex((id) => id.startsWith("-"));
+  expect(first).toBeGreaterThanOrEqual(0);
+  const left = nonces.slice(first);
+  const { nonce, id } = await newSessionNonce(() => left.shift() ?? "");
+  expect([nonces.indexOf(nonce) > first, id]).toEqual([true, await sessionId(nonce)]);
+  expect(id).not.toMatch(/^-/);
+});
 
 it.each([
   ["a millisecond before its end", SESSION.expiresAtMs - 1, SESSION],
