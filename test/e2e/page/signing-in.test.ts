@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       const { stdout } = await worker.rollcall(["sessions", "list", "-o", "json"]);
       const { sessions } = JSON.parse(stdout) as { sessions: { id: string; who: string }[] };
       for (const { id } of sessions.filter(({ who }) => who === "view secret"))
-        await worker.rollcall(["sessions", "revoke", id]);
+        expect(await worker.rollcall(["sessions", "revoke", id])).toMatchObject({ code: 0 });
       // It is asked each minute, and when the page is looked at again.
       const isOut = async () => {
         await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
