@@ -54,6 +54,20 @@ export interface LeaveAnswer {
   left: true;
 }
 
+/** Why a machine is to stay with the version that it has. */
+export const UPGRADE_REFUSALS = [
+  "no rollout",
+  "up to date",
+  "stopped",
+  "not chosen",
+  "too many at once",
+  "not known",
+] as const;
+export type UpgradeRefusal = (typeof UPGRADE_REFUSALS)[number];
+
+/** The body of a 200 to a machine that asks whether to upgrade its shim. */
+export type UpgradeAnswer = { version: string } | { version: null; why: UpgradeRefusal };
+
 /** The stable `reason` of a problem document (RFC 9457). */
 export type Reason =
   | "invalid-json"

@@ -14,6 +14,8 @@ export const JWT_TYPES = {
   leave: "rollcall-leave+jwt",
   /** By the machine's key, header `kid`: a next key; its claims are those of a report. */
   rotate: "rollcall-rotate+jwt",
+  /** By the machine's key, header `kid`: may the shim be upgraded; its claims are those of a report. */
+  upgrade: "rollcall-upgrade+jwt",
   /** By the next key, header `jwk`: proves possession of it, for the machine whose key it replaces. */
   nextKey: "rollcall-next-key+jwt",
   /** By the machine's key, header `jwk`: proves possession of the key that is to be pinned. */
@@ -91,4 +93,11 @@ export const rotationSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
   /** Signed by the next key. */
   proof: proof,
+});
+
+/** The body of a request for an upgrade. */
+export const upgradeSchema = z.strictObject({
+  protocol: z.literal(PROTOCOL),
+  /** Of the shim that runs. */
+  version: z.string().check(z.maxLength(LIMITS.textLength)),
 });

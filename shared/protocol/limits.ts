@@ -238,6 +238,19 @@ export const NOTIFICATION_LIMITS = {
   answerBytes: 1024,
 } as const;
 
+/** Of a rollout; [least, most]. */
+export const ROLLOUT_LIMITS = {
+  /** Characters. */
+  versionLength: 64,
+  percent: [1, 100],
+  mostSilentPercent: [0, 100],
+  atOnce: [1, 1000],
+  /** For which a machine that was given the version counts as under way. */
+  underwaySeconds: 1800,
+  /** Of machines that are silent, of an answer. */
+  namesShown: 10,
+} as const;
+
 /** Of a machine's timeline. */
 export const TIMELINE_LIMITS = {
   /** From its begin to its end. */

@@ -1,8 +1,7 @@
 // The bodies of operators' requests about notifications: receivers, and mutes. The answers are in receiver-answers.ts.
 import * as z from "zod/mini";
-import { parseLabelSelector } from "../kubernetes/label-selector.ts";
 import { LIMITS, NOTIFICATION_LIMITS as LIMIT } from "./limits.ts";
-import { plainText, within } from "./schema.ts";
+import { labelSelector, plainText, within } from "./schema.ts";
 
 /** The states that can be told. */
 export const ALERT_STATES = ["not-ready", "silent", "cluster-unreachable", "blocked", "revoked"] as const;
@@ -13,16 +12,7 @@ export type MessageFormat = (typeof MESSAGE_FORMATS)[number];
 
 const filterShape = {
   /** `site=berlin,tier!=gpu`, as kubectl takes it. */
-  selector: z._default(
-    plainText(LIMITS.textLength).check(
-      z.superRefine((text, context) => {
-        const parsed = parseLabelSelector(text);
-        if (!parsed.ok)
-          context.addIssue({ code: "custom", message: `not a label selector: ${parsed.error}` });
-      }),
-    ),
-    "",
-  ),
+  selector: z._default(labelSelector(LIMITS.textLength), ""),
   /** A name, or a pattern whose `*` stands for anything without a dot. "": any. */
   names: z._default(
     z

@@ -1,5 +1,6 @@
 // Parts that several schemas of the protocol share, and how a fault is described. Defines no message of its own.
 import * as z from "zod/mini";
+import { parseLabelSelector } from "../kubernetes/label-selector.ts";
 import { labelValueErrors } from "../kubernetes/validation.ts";
 import { faultText } from "./fault-texts.ts";
 import { LIMITS } from "./limits.ts";
@@ -26,6 +27,15 @@ export const plainText = (maxLength: number) =>
 export const labelValue = z
   .string()
   .check(z.refine((value) => labelValueErrors(value).length === 0, "not a label's value"));
+
+/** `site=berlin,tier!=gpu`, as kubectl takes it. */
+export const labelSelector = (maxLength: number) =>
+  plainText(maxLength).check(
+    z.superRefine((text, context) => {
+      const parsed = parseLabelSelector(text);
+      if (!parsed.ok) context.addIssue({ code: "custom", message: `not a label selector: ${parsed.error}` });
+    }),
+  );
 
 export const within = ([least, most]: readonly [number, number]) =>
   z.int().check(z.minimum(least), z.maximum(most));
