@@ -13,6 +13,7 @@ import { historyCommand } from "./fleet/history-command.ts";
 import { nodesCommand } from "./fleet/nodes-command.ts";
 import { outagesCommand } from "./fleet/outages-command.ts";
 import { repairCommand } from "./fleet/repair-command.ts";
+import { rolloutCommands } from "./fleet/rollout-command.ts";
 import { versionsCommand } from "./fleet/versions-command.ts";
 import { watchCommand } from "./fleet/watch-command.ts";
 import { nodeCommands } from "./node-commands.ts";
@@ -81,6 +82,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   historyCommand(program);
   outagesCommand(program);
   versionsCommand(program);
+  rolloutCommands(program);
   watchCommand(program);
   actCommands(program);
   tokenCommands(program);

@@ -4,6 +4,7 @@ import { machinesSchema } from "../../shared/protocol/fleet-answers.ts";
 import { type IndexState, indexStateSchema } from "../../shared/protocol/index-answers.ts";
 import { type ReadinessAnswer, readinessSchema } from "../../shared/protocol/operator-answers.ts";
 import { type OutagesAnswer, outagesSchema } from "../../shared/protocol/outages.ts";
+import { type RolloutAnswer, rolloutSchema } from "../../shared/protocol/rollout-answers.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { type VersionsAnswer, versionsSchema } from "../../shared/protocol/version-answers.ts";
 import { VERSION } from "../../shared/version.ts";
@@ -11,6 +12,7 @@ import { connect, fail, print } from "./answer.ts";
 import { ask, readAnswer, type WorkerConnection } from "./client.ts";
 import { EXIT_CODES, type OperatorFault } from "./fault.ts";
 import { countsLine } from "./fleet/machine-list.ts";
+import { rolloutWords } from "./fleet/rollout-command.ts";
 import { behindIn, commandLineWords, shimWords } from "./fleet/versions-command.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { checkLines } from "./print.ts";
@@ -45,6 +47,8 @@ export interface WorkerStatus {
   outages: Part<OutagesAnswer>;
   index: Part<IndexState>;
   versions: Part<VersionsAnswer>;
+  /** A Worker of before knows none. */
+  rollout: Part<RolloutAnswer>;
 }
 
 async function status(program: OperatorProgram): Promise<void> {
@@ -61,12 +65,13 @@ async function askAll(connection: WorkerConnection): Promise<Result<WorkerStatus
     const answered = await ask(connection, { method: "GET", path, answersWith: 503 });
     return answered.ok ? readAnswer(schema, answered.value) : answered;
   };
-  const [readiness, machines, outages, index, versions] = await Promise.all([
+  const [readiness, machines, outages, index, versions, rollout] = await Promise.all([
     get(readinessSchema, "/readyz"),
     get(machinesSchema, "/v1/machines?fields=name&limit=1"),
     get(outagesSchema, "/v1/outages?limit=100"),
     get(indexStateSchema, "/v1/index"),
     get(versionsSchema, "/v1/versions"),
+    get(rolloutSchema, "/v1/rollout"),
   ]);
   if (!readiness.ok) return readiness;
   return success({
@@ -77,6 +82,7 @@ async function askAll(connection: WorkerConnection): Promise<Result<WorkerStatus
     outages: partOf(outages),
     index: partOf(index),
     versions: partOf(versions),
+    rollout: partOf(rollout),
   });
 }
 
@@ -88,7 +94,7 @@ const isFault = (part: object): part is { fault: string } => "fault" in part;
 export const statusShown = (status: WorkerStatus): Shown => textOf((view) => statusText(status, view));
 
 function statusText(status: WorkerStatus, view: ScreenView): string {
-  const { url, commandLine, readiness, machines, outages, index, versions } = status;
+  const { url, commandLine, readiness, machines, outages, index, versions, rollout } = status;
   const { screen, nowMs } = view;
   const wrong = readiness.checks.filter(({ state }) => state !== "ok");
   const token = readiness.checks.find(({ check }) => check === "token");
@@ -107,11 +113,19 @@ function statusText(status: WorkerStatus, view: ScreenView): string {
       ["outages", isFault(outages) ? outages.fault : outageWords(outages, nowMs)],
       ["fleet index", isFault(index) ? index.fault : indexWords(index, nowMs)],
       shimsLine(versions),
+      ...rolloutLine(rollout),
       ["command line", commandLineWords(commandLine, readiness.version)],
     ],
     screen,
   );
   return wrong.length === 0 ? lines : `${checkLines(wrong, screen)}\n${lines}`;
+}
+
+/** Nothing where there is none. */
+function rolloutLine(part: WorkerStatus["rollout"]): (readonly [string, string, Paint?])[] {
+  if (isFault(part) || !part.rollout) return [];
+  const words = rolloutWords(part.rollout);
+  return [part.rollout.stopped ? ["rollout", words, "red"] : ["rollout", words]];
 }
 
 function shimsLine(versions: WorkerStatus["versions"]): readonly [string, string, Paint?] {

@@ -3,7 +3,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { matchesLabels } from "../kubernetes/label-match.ts";
 import { parseLabelSelector } from "../kubernetes/label-selector.ts";
-import type { UpgradeRefusal } from "../protocol/answers.ts";
+import type { ReasonToStay } from "../protocol/answers.ts";
 import { ROLLOUT_LIMITS } from "../protocol/limits.ts";
 import type { NewRollout } from "../protocol/rollout-api.ts";
 import { valueOr } from "../result.ts";
@@ -34,7 +34,7 @@ export interface UpgradeSituation {
 }
 
 /** null: it is given the version of the rollout. */
-export function upgradeRefusal(situation: UpgradeSituation): UpgradeRefusal | null {
+export function reasonToStay(situation: UpgradeSituation): ReasonToStay | null {
   const { rollout, isStopped, name, version, summary, isGiven, underway } = situation;
   if (!rollout) return "no rollout";
   if (!isBehind(version, rollout.version)) return "up to date";

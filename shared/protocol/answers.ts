@@ -55,7 +55,7 @@ export interface LeaveAnswer {
 }
 
 /** Why a machine is to stay with the version that it has. */
-export const UPGRADE_REFUSALS = [
+export const REASONS_TO_STAY = [
   "no rollout",
   "up to date",
   "stopped",
@@ -63,10 +63,15 @@ export const UPGRADE_REFUSALS = [
   "too many at once",
   "not known",
 ] as const;
-export type UpgradeRefusal = (typeof UPGRADE_REFUSALS)[number];
+export type ReasonToStay = (typeof REASONS_TO_STAY)[number];
 
 /** The body of a 200 to a machine that asks whether to upgrade its shim. */
-export type UpgradeAnswer = { version: string } | { version: null; why: UpgradeRefusal };
+export interface UpgradeAnswer {
+  /** null: it is to stay with its own. */
+  version: string | null;
+  /** Where there is no version. */
+  why?: ReasonToStay;
+}
 
 /** The stable `reason` of a problem document (RFC 9457). */
 export type Reason =

@@ -14,7 +14,7 @@ export const newRolloutSchema = z.strictObject({
     .string()
     .check(z.maxLength(LIMIT.versionLength), z.regex(RELEASE, "must be a version: 0.2.0, 0.3.0-rc.1")),
   /** Of the machines that match. */
-  percent: z._default(within(LIMIT.percent), 100),
+  percent: within(LIMIT.percent),
   /** `site=berlin,tier!=gpu`, as kubectl takes it. "": all. */
   selector: z._default(labelSelector(LIMITS.textLength), ""),
   /** It stops where more of the machines that were given the version are silent. */

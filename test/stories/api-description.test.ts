@@ -9,7 +9,7 @@ import { ROUTES } from "../../infra/openapi/routes.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import type { Transport } from "../../node-shim/worker-link/exchange.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
-import { enrol, leave, rotate } from "../../node-shim/worker-link/requests.ts";
+import { askForUpgrade, enrol, leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Problem, Reason } from "../../shared/protocol/answers.ts";
 import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
@@ -72,6 +72,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   actOnMany: { action: "register", names: ["described"], dryRun: true },
   addReceiver: { name: "described-added", url: RECEIVER_URL },
   changeReceiver: { delaySeconds: 60 },
+  putRollout: { version: "0.2.0", percent: 10, selector: "site=a", mostSilentPercent: 1, atOnce: 5 },
   signIn: { secret: ADMIN_SECRET },
   importPage: {
     rollcallBackup: 1,
@@ -128,6 +129,8 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
     await noteImport("described", 0);
     return {};
   },
+  stopRollout: async () => (await operator("PUT", "/v1/rollout", BODIES["putRollout"])).body,
+  endRollout: async () => (await operator("PUT", "/v1/rollout", BODIES["putRollout"])).body,
   getBulk: begun,
   stopBulk: begun,
   approveMachine: () => waiting("described-approved"),
@@ -197,6 +200,10 @@ const SIGNED: Readonly<Record<string, (transport: Transport) => Promise<unknown>
   rotate: async (transport) => {
     const machine = await enrolled("described-rotating");
     return rotate(transport, { ...machine, origin: ORIGIN }, await makeMachineKey());
+  },
+  askForUpgrade: async (transport) => {
+    const machine = await enrolled("described-upgrading");
+    return askForUpgrade(transport, { ...machine, origin: ORIGIN }, "0.1.0");
   },
   leave: async (transport) => leave(transport, { ...(await enrolled("described-leaving")), origin: ORIGIN }),
 };

@@ -5,6 +5,7 @@ import type { Measured } from "../metrics/metrics.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Notifications } from "./notifications.ts";
 import type { Outages } from "./outages.ts";
+import type { Rollouts } from "./rollouts.ts";
 
 /** Pairs of condition and status that are counted by name: a drop-in may call its conditions as it likes. */
 export const MOST_COUNTED = 300;
@@ -29,6 +30,7 @@ interface Beside {
   rows: Pick<MachineRows, "seq" | "counts">;
   outages: Pick<Outages, "silent">;
   notifications: Pick<Notifications, "list">;
+  rollouts: Pick<Rollouts, "show">;
 }
 
 export class FleetMetrics {
@@ -80,7 +82,21 @@ export class FleetMetrics {
       rollcall_receiver_failing: receivers.map(({ name: receiver, failingSince }) => {
         return { labels: { receiver }, value: failingSince === null ? 0 : 1 };
       }),
+      ...this.#rollout(),
       rollcall_index_changes_total: [{ labels: {}, value: this.#in.rows.seq() }],
+    };
+  }
+
+  /** Nothing where there is none. */
+  #rollout(): Measured {
+    const shown = this.#in.rollouts.show();
+    if (!shown) return {};
+    const { version, stopped, machines } = shown;
+    return {
+      rollcall_rollout_stopped: [{ labels: { version }, value: stopped ? 1 : 0 }],
+      rollcall_rollout_machines: Object.entries(machines).map(([standing, value]) => {
+        return { labels: { version, standing }, value };
+      }),
     };
   }
 

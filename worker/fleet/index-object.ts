@@ -1,6 +1,7 @@
 // The fleet index: one Durable Object with a row for each machine, told by machines' objects on transitions only. A thin
 // shell around worker/fleet. A steady fleet writes nothing to it and asks it nothing.
 import type { MachineFilter } from "../../shared/fleet/machine-filter.ts";
+import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import type { VersionsAnswer } from "../../shared/protocol/version-answers.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { MachineSummary, MachineTelling, ToldUntil } from "../../shared/fleet/summary.ts";
@@ -28,6 +29,7 @@ import { type NotificationTable, notificationRows, takeNotificationRows } from "
 import { Notifications } from "./notifications.ts";
 import { INDEX_MIGRATIONS } from "./schema.ts";
 import { LETTER_WITHIN_MS } from "./send-letter.ts";
+import { Rollouts } from "./rollouts.ts";
 import { shimVersions } from "./shim-versions.ts";
 import { type MachineStanding, type SilentMachine, silentSince, standingsOf } from "./standings.ts";
 
@@ -38,6 +40,7 @@ export class IndexObject extends StoredObject {
   readonly #outages: Outages;
   readonly #feed: Feed;
   readonly #notifications: Notifications;
+  readonly #rollouts: Rollouts;
   readonly #repair: IndexRepair;
   readonly #duties: Duties;
   readonly #search: MachineSearch;
@@ -51,10 +54,12 @@ export class IndexObject extends StoredObject {
     this.#outages = new Outages(ctx.storage.sql);
     this.#feed = new Feed(ctx, env, this.#rows, this.#outages);
     this.#notifications = this.#openNotifications();
+    this.#rollouts = this.#openRollouts();
     this.#metrics = new FleetMetrics(ctx.storage.sql, {
       rows: this.#rows,
       outages: this.#outages,
       notifications: this.#notifications,
+      rollouts: this.#rollouts,
     });
     this.#repair = this.#openRepair();
     // What has to be done at certain times; `arm` after each change of what is due.
@@ -147,6 +152,29 @@ export class IndexObject extends StoredObject {
     return shimVersions(this.ctx.storage.sql, VERSION);
   }
 
+  // The rollout, as worker/fleet/rollouts.ts has it.
+
+  rollout() {
+    return this.#rollouts.show();
+  }
+
+  putRollout(...asked: Parameters<Rollouts["put"]>) {
+    return this.#rollouts.put(...asked);
+  }
+
+  stopRollout(who: string) {
+    return this.#rollouts.stop(who);
+  }
+
+  endRollout(who: string) {
+    return this.#rollouts.end(who);
+  }
+
+  /** For the object of a machine that asks whether to upgrade its shim from this version. */
+  upgrade(name: string, version: string): UpgradeAnswer {
+    return this.#rollouts.ask(name, version);
+  }
+
   /** The machines with a Node that have been silent for so many days. */
   silentFor(days: number): SilentMachine[] {
     return silentSince(this.ctx.storage.sql, Date.now() - days * DAY_MS);
@@ -236,6 +264,7 @@ export class IndexObject extends StoredObject {
     this.#outages.note(change);
     this.#feed.note(change);
     this.#notifications.note(change);
+    this.#rollouts.note(change);
   }
 
   #openRepair(): IndexRepair {
@@ -250,6 +279,18 @@ export class IndexObject extends StoredObject {
       remove: (...removed) => this.#remove(...removed),
       nowMs: () => Date.now(),
       pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+    });
+  }
+
+  #openRollouts(): Rollouts {
+    const { env, ctx } = this;
+    return new Rollouts({
+      sql: ctx.storage.sql,
+      transaction: (work) => ctx.storage.transactionSync(work),
+      summary: (name) => this.#rows.summary(name),
+      audit: (record) => registry(env).noteChange(record),
+      nowMs: () => Date.now(),
+      log: (line) => console.error(JSON.stringify(line)),
     });
   }
 

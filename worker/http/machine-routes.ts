@@ -80,6 +80,12 @@ machineRoutes.post("/v1/nodes/:name/rotate", async (c) => {
   return answeredMachine(c, await c.env.NODES.getByName(request.name).rotate(request, c.req.path));
 });
 
+machineRoutes.post("/v1/nodes/:name/upgrade", async (c) => {
+  const request = await signedRequest(c);
+  if (request instanceof Response) return request;
+  return answeredMachine(c, await c.env.NODES.getByName(request.name).upgrade(request));
+});
+
 machineRoutes.post("/v1/nodes/:name/leave", async (c) => {
   const request = await signedRequest(c);
   if (request instanceof Response) return request;

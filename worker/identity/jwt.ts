@@ -74,7 +74,7 @@ function isOtherAudience(error: unknown): boolean {
 }
 
 /** What an enrolled machine may sign. */
-export type MachineAction = "report" | "leave" | "rotate";
+export type MachineAction = "report" | "leave" | "rotate" | "upgrade";
 
 /** The claims of a request that this key signed for this action, name and body. */
 export async function verifyRequest(

@@ -1,6 +1,12 @@
 // The answers of a machine's object to its machine: Results, which each transport puts on its wire. They have no HTTP
 // status.
-import type { LeaveAnswer, Reason, ReportAnswer, RotationAnswer } from "../../shared/protocol/answers.ts";
+import type {
+  LeaveAnswer,
+  Reason,
+  ReportAnswer,
+  RotationAnswer,
+  UpgradeAnswer,
+} from "../../shared/protocol/answers.ts";
 import type { Failure, Result } from "../../shared/result.ts";
 
 /** Where a body or facts do not follow the protocol. */
@@ -22,7 +28,7 @@ export type Refusal =
 /** To a report; `gateway`: the number of the gateway whose socket it may use. A transport makes a path of it. */
 export type ReportReply = ReportAnswer & { gateway?: number };
 
-export type MachineAnswer = Result<ReportReply | RotationAnswer | LeaveAnswer, Refusal>;
+export type MachineAnswer = Result<ReportReply | RotationAnswer | LeaveAnswer | UpgradeAnswer, Refusal>;
 
 export const UNAUTHENTICATED = {
   ok: false,

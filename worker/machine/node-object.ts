@@ -17,10 +17,11 @@ import type { RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import type { HistoryRequest } from "../storage/history.ts";
 import { StoredObject } from "../storage/stored-object.ts";
 import { registerAgain } from "../tick/registration.ts";
-import { FORGOTTEN, type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts";
+import { type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import { recordReturn } from "./contact.ts";
 import { decideReport, type ReportSituation } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";
+import { Forgetting } from "./forgetting.ts";
 import { type Freshness, FreshRequests } from "./fresh-requests.ts";
 import { IndexTeller, TELLING_LIMITS } from "./index-teller.ts";
 import { type MachineState, openMachineState } from "./machine-state.ts";
@@ -37,6 +38,7 @@ import { SILENCE_CHECK_MS } from "./silence.ts";
 import { type ShownByObject, shownNode, withLent } from "./shown-node.ts";
 import { shownTimeline, withLentSamples } from "./shown-timeline.ts";
 import type { ReturnedOrder, SocketAnswer, SocketReport } from "./standing-order.ts";
+import { askForUpgrade } from "./upgrade.ts";
 import { Upkeep } from "./upkeep.ts";
 
 type CheckedReport = VerifiedRequest & ParsedReport;
@@ -54,6 +56,7 @@ export class NodeObject extends StoredObject {
   readonly #recovery: Recovery;
   readonly #lending: Lending;
   readonly #teller: IndexTeller;
+  readonly #forgetting: Forgetting;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -71,6 +74,7 @@ export class NodeObject extends StoredObject {
     const index = () => fleetIndex(env);
     const { alarm } = state;
     this.#teller = new IndexTeller({ state, alarm, index, nowMs: () => Date.now(), random: Math.random });
+    this.#forgetting = new Forgetting(ctx, state, this.#teller);
     this.#steps = new ReportExecutor(state, this.#requests, this.#standing, this.#upkeep, this.#teller);
     this.#lending = new Lending({
       state,
@@ -216,6 +220,15 @@ export class NodeObject extends StoredObject {
     return this.#requests.answerOnce(use, () => this.#standing.pinNext(next, this.env.KID_MAC_KEYS));
   }
 
+  /** May the machine's shim be upgraded, and to which version? Its service reports meanwhile. */
+  async upgrade(request: SignedRequest): Promise<MachineAnswer> {
+    const verified = await this.#recovery.verify(request, "upgrade");
+    if (!verified.ok) return verified;
+    const { by, use } = verified.value;
+    if (!this.#state.keys.enrolled()?.thumbprints.includes(by)) return UNAUTHENTICATED;
+    return this.#requests.answerOnce(use, () => askForUpgrade(request, fleetIndex(this.env)));
+  }
+
   /** The machine leaves. After a success the transport calls `forget`. */
   async leave(request: SignedRequest): Promise<MachineAnswer> {
     const verified = await this.#recovery.verify(request, "leave");
@@ -231,36 +244,8 @@ export class NodeObject extends StoredObject {
 
   /** Forgets the machine that has left, in storage and in memory. The call itself fails with the error FORGOTTEN. */
   async forget(): Promise<void> {
-    const { records, alarm } = this.#state;
-    // A machine that has enrolled again meanwhile stays.
-    if (!(await this.#isRemovalTold())) return;
-    // One that enrols again at once finds what it has used up; the alarm forgets it.
-    const keptForMs = records.get("enrolment") ? this.#upkeep.keepRequests() : 0;
-    if (keptForMs > 0) return alarm.atLatest(Date.now() + keptForMs);
-    return this.#erase();
-  }
-
-  /** False: the alarm tells the fleet index; or a machine is enrolled. */
-  async #isRemovalTold(): Promise<boolean> {
-    const { records } = this.#state;
-    const [enrolment, isLeaving] = [records.get("enrolment"), records.get("isLeaving")];
-    if (!enrolment) return true;
-    if (!isLeaving) return false;
-    const text = isLeaving === "forgotten" ? "forgotten by an operator" : "left";
-    const isTold = await this.#teller.remove(enrolment, text);
-    return isTold && records.get("isLeaving") !== undefined;
-  }
-
-  async #eraseOnceTold(): Promise<void> {
-    if (await this.#isRemovalTold()) await this.#erase();
-  }
-
-  async #erase(): Promise<void> {
-    await this.ctx.storage.deleteAlarm();
-    await this.ctx.storage.deleteAll();
-    await this.ctx.storage.sync();
-    // Nothing else that runs in this object may write any more.
-    this.ctx.abort(FORGOTTEN);
+    const keptForMs = () => (this.#state.records.get("enrolment") ? this.#upkeep.keepRequests() : 0);
+    await this.#forgetting.forget(keptForMs);
   }
 
   /** The registry refuses keys that were pinned before this generation; so does this object from now on. */
@@ -292,7 +277,7 @@ export class NodeObject extends StoredObject {
     alarm.rang();
     const name = records.get("enrolment")?.name;
     if (name === undefined) return;
-    if (records.get("isLeaving")) return this.#removal.resume(name, () => this.#eraseOnceTold());
+    if (records.get("isLeaving")) return this.#removal.resume(name, () => this.#forgetting.forget());
     if (keys.enrolled()) {
       await this.#lending.learnContact();
       await this.#upkeep.betweenReports(name);

@@ -7,6 +7,7 @@ import { firstFault } from "../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { digestOf } from "../identity/jwt.ts";
 import type { BodyFault, Refusal } from "./answers.ts";
+import { parseBody } from "./parse-body.ts";
 
 /** The facts that came with a report, or why they are refused; undefined: none came. */
 export type ReportedFacts = Result<Facts, BodyFault> | undefined;
@@ -19,15 +20,9 @@ export interface ParsedReport {
 
 /** A fault of the facts refuses the facts alone. */
 export async function parseReport(body: Uint8Array<ArrayBuffer>): Promise<Result<ParsedReport, Refusal>> {
-  let json: unknown;
-  try {
-    json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(body));
-  } catch {
-    return failure({ reason: "invalid-json" });
-  }
-  const parsed = reportSchema.safeParse(json);
-  if (!parsed.success) return failure({ reason: "invalid-body", fault: firstFault(parsed.error) });
-  const sent = parsed.data;
+  const parsed = parseBody(reportSchema, body);
+  if (!parsed.ok) return parsed;
+  const sent = parsed.value;
   const report = { ...sent, startId: await digestOf(sent.startId) };
   return success({ report, facts: await parseFacts(report) });
 }

@@ -18,6 +18,11 @@ export const METRICS = {
   rollcall_notifications: ["gauge", "Messages that wait for a receiver, and that were given up."],
   rollcall_receiver_failing: ["gauge", "Whether messages do not arrive at a receiver."],
   rollcall_index_changes_total: ["counter", "Changes that machines told the fleet index."],
+  rollcall_rollout_stopped: ["gauge", "Whether the rollout of this version has stopped."],
+  rollcall_rollout_machines: [
+    "gauge",
+    "Machines that the rollout has given the version, by what became of them.",
+  ],
   rollcall_refusals_total: ["counter", "Enrolments that were refused."],
   rollcall_cluster_reachable: ["gauge", "Whether the apiserver answers, and accepts the token."],
   rollcall_cluster_token_expiry_timestamp_seconds: ["gauge", "When the token for the apiserver ends."],

@@ -5,9 +5,11 @@ import {
   machinesSchema,
 } from "../../../shared/protocol/fleet-answers.ts";
 import { fleetHistoryQuerySchema, machinesQuerySchema } from "../../../shared/protocol/fleet-api.ts";
+import { rolloutSchema } from "../../../shared/protocol/rollout-answers.ts";
+import { newRolloutSchema } from "../../../shared/protocol/rollout-api.ts";
 import { versionsSchema } from "../../../shared/protocol/version-answers.ts";
 import { LINES, list, LISTED } from "../lists.ts";
-import { json, query, type Route } from "../route.ts";
+import { DONE, json, query, type Route } from "../route.ts";
 
 /** What a filter's parameters find, in each route that takes one. */
 const FILTER = {
@@ -64,6 +66,46 @@ export const FLEET_ROUTES: readonly Route[] = [
       ...LISTED,
     }),
     answers: { 200: list("A page.", "FleetHistory", fleetHistorySchema) },
+  },
+  {
+    method: "GET",
+    path: "/v1/rollout",
+    id: "getRollout",
+    group: "fleet",
+    who: "view",
+    what: "The rollout: which version of the shim which machines are given, and what became of those that were",
+    answers: { 200: json("It; null: there is none.", "RolloutState", rolloutSchema) },
+  },
+  {
+    method: "PUT",
+    path: "/v1/rollout",
+    id: "putRollout",
+    group: "fleet",
+    who: "admin",
+    what: "Begin a rollout, widen it, or go on with one that has stopped",
+    more: "Machines that are silent by now do not stop it again. Another version takes the place of the one before.",
+    body: newRolloutSchema,
+    answers: { 200: json("It goes on.", "RolloutState", rolloutSchema) },
+  },
+  {
+    method: "POST",
+    path: "/v1/rollout/stop",
+    id: "stopRollout",
+    group: "fleet",
+    who: "admin",
+    what: "Give the version to no other machine for now",
+    answers: { 200: json("It has stopped.", "RolloutState", rolloutSchema) },
+    refusals: ["not-found"],
+  },
+  {
+    method: "DELETE",
+    path: "/v1/rollout",
+    id: "endRollout",
+    group: "fleet",
+    who: "admin",
+    what: "End the rollout and forget it; machines keep what they have",
+    answers: DONE,
+    refusals: ["not-found"],
   },
   {
     method: "GET",

@@ -6,8 +6,15 @@ import {
   PHASES,
   type ReportAnswer,
   type RotationAnswer,
+  REASONS_TO_STAY,
+  type UpgradeAnswer,
 } from "../../../shared/protocol/answers.ts";
-import { connectQuerySchema, enrolmentSchema, rotationSchema } from "../../../shared/protocol/claims.ts";
+import {
+  connectQuerySchema,
+  enrolmentSchema,
+  rotationSchema,
+  upgradeSchema,
+} from "../../../shared/protocol/claims.ts";
 import { reportSchema } from "../../../shared/protocol/report.ts";
 import { json, query, type Route } from "../route.ts";
 
@@ -22,6 +29,10 @@ const reported: z.ZodMiniType<ReportAnswer> = z.object({
 });
 const enrolled: z.ZodMiniType<EnrolmentAnswer> = z.object({ kid: z.string(), ticket: z.string() });
 const rotated: z.ZodMiniType<RotationAnswer> = z.object({ kid: z.string() });
+const upgrade: z.ZodMiniType<UpgradeAnswer> = z.object({
+  version: z.nullable(z.string()),
+  why: z.exactOptional(z.enum(REASONS_TO_STAY)),
+});
 const left: z.ZodMiniType<LeaveAnswer> = z.object({ left: z.literal(true) });
 
 const SIGNED = ["invalid-json", "key-revoked", "ticket-stale"] as const;
@@ -75,6 +86,19 @@ export const MACHINE_ROUTES: readonly Route[] = [
     wakes: true,
     answers: { 200: json("The Node is gone, and the key is refused from now on.", "Leave", left) },
     refusals: [...SIGNED, "not-removed"],
+  },
+  {
+    method: "POST",
+    path: "/v1/nodes/{name}/upgrade",
+    id: "askForUpgrade",
+    group: "machines",
+    who: "machine",
+    what: "Ask whether to upgrade the shim, and to which version",
+    more: "A machine that is given a version counts as under way until it reports with it.",
+    wakes: true,
+    body: upgradeSchema,
+    answers: { 200: json("The version, or why it is to stay with its own.", "Upgrade", upgrade) },
+    refusals: SIGNED,
   },
   {
     method: "GET",

@@ -26,7 +26,7 @@ import {
 } from "../jwt.ts";
 
 const TYPES = Object.values(JWT_TYPES);
-const ACTIONS = ["report", "leave", "rotate"];
+const ACTIONS = ["report", "leave", "rotate", "upgrade"];
 
 /** Signed by the thief, or still under the signature of what it was. */
 function forged({ random, thief }: Draw, { jwt }: Signed, header: Json, claims: Json): string {

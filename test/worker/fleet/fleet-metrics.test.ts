@@ -23,7 +23,12 @@ function inIndex<T>(work: (index: Index, sql: SqlStorage) => T): Promise<T> {
     const { sql } = storage;
     const rows = new MachineRows(sql);
     const outages = new Outages(sql);
-    const metrics = new FleetMetrics(sql, { rows, outages, notifications: { list: () => RECEIVERS } });
+    const metrics = new FleetMetrics(sql, {
+      rows,
+      outages,
+      notifications: { list: () => RECEIVERS },
+      rollouts: { show: () => null },
+    });
     const note = (change: ReturnType<typeof rows.remove>, nowMs = FLEET_START_MS) => {
       if (!change) return;
       metrics.noteChange(change, nowMs);

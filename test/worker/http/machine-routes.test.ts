@@ -133,13 +133,16 @@ it("an enrolment by a shim from before there were challenges → 400 shim-too-ol
   ]);
 });
 
-it.each(["report", "rotate", "leave"])("a request to %s that nobody has signed → 401", async (what) => {
-  const response = await send(`/v1/nodes/signed-by-nobody/${what}`, { method: "POST", body: "{}" });
-  expect([response.status, await response.json()]).toEqual([
-    401,
-    expect.objectContaining({ reason: "unauthenticated" }),
-  ]);
-});
+it.each(["report", "rotate", "leave", "upgrade"])(
+  "a request to %s that nobody has signed → 401",
+  async (what) => {
+    const response = await send(`/v1/nodes/signed-by-nobody/${what}`, { method: "POST", body: "{}" });
+    expect([response.status, await response.json()]).toEqual([
+      401,
+      expect.objectContaining({ reason: "unauthenticated" }),
+    ]);
+  },
+);
 
 describe("tickets", () => {
   it("no ticket → 409 with one, and nothing applied", async () => {

@@ -1,0 +1,146 @@
+// rollcall rollout …: which version of the shim which machines are given, how far that is, and its end.
+import type { Command } from "commander";
+import {
+  type RolloutAnswer,
+  rolloutSchema,
+  type ShownRollout,
+} from "../../../shared/protocol/rollout-answers.ts";
+import { answer, done, shown } from "../answer.ts";
+import type { OperatorProgram } from "../operator-program.ts";
+import { ageOf } from "../render/age.ts";
+import type { Paint } from "../render/screen.ts";
+import { type ScreenView, type Shown, textOf } from "../render/shown.ts";
+import { pairs } from "../render/table.ts";
+import { harmless } from "../render/text.ts";
+import { wholeNumber } from "../token-wish.ts";
+
+const HELP = `
+Machines whose timer for upgrades is enabled ask once in an hour or two, and install what they are given from your apt
+repository. Where more of them fall silent than --most-silent allows, the rollout stops by itself, and nobody else is given the
+version. Set it again to widen it, or to go on: machines that are silent by then do not stop it again.
+
+Examples:
+  rollcall rollout set 0.2.0 --percent 1
+  rollcall rollout set 0.2.0 --percent 100 -l stage=canary
+  rollcall rollout set 0.2.0 --percent 25 --most-silent 1 --at-once 20
+  rollcall rollout show
+  rollcall rollout stop
+  rollcall rollout end`;
+
+const NONE = "no rollout";
+
+interface RolloutFlags {
+  percent: number;
+  selector?: string;
+  mostSilent?: number;
+  atOnce?: number;
+}
+
+export function rolloutCommands(program: OperatorProgram): void {
+  const rollout = program
+    .command("rollout")
+    .description(
+      "A new version of the shim, for some machines first; it stops by itself where they fall silent.",
+    )
+    .addHelpText("after", HELP);
+  const asked = (method: "GET" | "POST", path: string) =>
+    answer(program, { method, path, missing: NONE }, shown(rolloutSchema, rolloutShown));
+  rollout
+    .command("show")
+    .description("Which version whom, and what has become of the machines that were given it.")
+    .action(() => asked("GET", "/v1/rollout"));
+  setCommand(program, rollout);
+  rollout
+    .command("stop")
+    .description("Give the version to no other machine until it is set again.")
+    .action(() => asked("POST", "/v1/rollout/stop"));
+  rollout
+    .command("end")
+    .description("Forget it. Machines keep the version that they have.")
+    .action(() =>
+      answer(
+        program,
+        { method: "DELETE", path: "/v1/rollout", missing: NONE },
+        done("the rollout has ended"),
+      ),
+    );
+}
+
+function setCommand(program: OperatorProgram, rollout: Command): void {
+  rollout
+    .command("set")
+    .argument("<version>", "of the shim: 0.2.0, 0.3.0-rc.1. It has to be in your apt repository")
+    .description("Begin a rollout, widen it, or go on with one that has stopped.")
+    .requiredOption("--percent <number>", "how many of the machines that match, 1 to 100", wholeNumber)
+    .option(
+      "-l, --selector <selector>",
+      "machines with these labels, as kubectl's -l: stage=canary,tier!=gpu",
+    )
+    .option(
+      "--most-silent <percent>",
+      "stop where more of the machines that were given it are silent; 0: at the first one (default: 2)",
+      (text) => (text === "0" ? 0 : wholeNumber(text)),
+    )
+    .option("--at-once <number>", "machines that upgrade at the same time (default: 50)", wholeNumber)
+    .action((version: string, flags: RolloutFlags) => {
+      const { percent, selector, mostSilent, atOnce } = flags;
+      const body = {
+        version,
+        percent,
+        ...(selector !== undefined && { selector }),
+        ...(mostSilent !== undefined && { mostSilentPercent: mostSilent }),
+        ...(atOnce !== undefined && { atOnce }),
+      };
+      const typed = {
+        version: "<version>",
+        percent: "--percent",
+        selector: "--selector",
+        mostSilentPercent: "--most-silent",
+        atOnce: "--at-once",
+      };
+      const request = { method: "PUT", path: "/v1/rollout", body, typed } as const;
+      return answer(program, request, shown(rolloutSchema, rolloutShown));
+    });
+}
+
+export const rolloutShown = ({ rollout }: RolloutAnswer): Shown =>
+  textOf((view) => (rollout ? rolloutText(rollout, view) : `${NONE}\n`));
+
+function rolloutText(rollout: ShownRollout, { screen, nowMs }: ScreenView): string {
+  const { version, selector, percent, atOnce, who, sinceMs, machines } = rollout;
+  const lines: (readonly [string, string, Paint?])[] = [
+    ["version", version],
+    ["for", `${percent}% of ${selector === "" ? "all machines" : harmless(selector)}`],
+    ["state", ...stateOf(rollout, nowMs)],
+    ["upgraded", String(machines.upgraded)],
+    ["under way", `${machines.underway} (at most ${atOnce} at once)`],
+    machines.silent > 0 ? ["silent", silentWords(rollout), "red"] : ["silent", silentWords(rollout)],
+  ];
+  if (machines.accepted > 0)
+    lines.push(["accepted", `${machines.accepted} were silent when it was set again`]);
+  lines.push(["set by", `${harmless(who)}, ${ageOf(sinceMs, nowMs)} ago`]);
+  return pairs(lines, screen);
+}
+
+function silentWords({ machines, mostSilentPercent, silent }: ShownRollout): string {
+  const more = machines.silent > silent.length ? ", …" : "";
+  const names = silent.length > 0 ? `: ${silent.join(", ")}${more}` : "";
+  return `${machines.silent} (at most ${mostSilentPercent}%)${names}`;
+}
+
+function stateOf({ stopped, version }: ShownRollout, nowMs: number): [string, Paint] {
+  if (!stopped) return ["goes on", "green"];
+  const { why, atMs } = stopped;
+  return [
+    `stopped ${ageOf(atMs, nowMs)} ago: ${harmless(why)}. To go on: rollcall rollout set ${version} …`,
+    "red",
+  ];
+}
+
+/** For rollcall status: `0.2.0 for 25%: 12 upgraded, 3 under way, 0 silent`. */
+export function rolloutWords({ version, percent, selector, machines, stopped }: ShownRollout): string {
+  const whom = selector === "" ? `${percent}%` : `${percent}% of ${harmless(selector)}`;
+  const { upgraded, underway, silent } = machines;
+  const how = `${upgraded} upgraded, ${underway} under way, ${silent} silent`;
+  return `${version} for ${whom}: ${how}${stopped ? "; it has stopped: rollcall rollout show" : ""}`;
+}

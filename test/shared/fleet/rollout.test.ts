@@ -1,0 +1,104 @@
+// Which machines are given a version, what becomes of them, and when that stops.
+import { describe, expect, it } from "vitest";
+import {
+  reasonToStop,
+  type RolloutCounts,
+  type RolloutStanding,
+  shareOf,
+  standingOf,
+  reasonToStay,
+  type UpgradeSituation,
+} from "../../../shared/fleet/rollout.ts";
+import type { FleetState } from "../../../shared/fleet/state.ts";
+
+const rollout = { version: "0.2.0", percent: 100, selector: "", mostSilentPercent: 2, atOnce: 2 };
+const asking: UpgradeSituation = {
+  rollout,
+  isStopped: false,
+  name: "edge-1",
+  version: "0.1.0",
+  summary: { labels: { site: "a" } },
+  isGiven: false,
+  underway: 0,
+};
+
+describe("a machine asks", () => {
+  it.each<[situation: string, asked: Partial<UpgradeSituation>, refusal: string | null]>([
+    ["it is one of all → it is given the version", {}, null],
+    ["there is no rollout → refused", { rollout: null }, "no rollout"],
+    ["it has the version → refused", { version: "0.2.0" }, "up to date"],
+    ["it has a later one → refused: nobody goes back", { version: "0.10.0" }, "up to date"],
+    ["it has a candidate of the version → given", { version: "0.2.0-rc.1" }, null],
+    ["what it has is no version → refused", { version: "dev" }, "up to date"],
+    ["the rollout has stopped → refused", { isStopped: true }, "stopped"],
+    ["it was given it, and the rollout has stopped → refused", { isStopped: true, isGiven: true }, "stopped"],
+    ["the fleet index does not know it → refused", { summary: null }, "not chosen"],
+    ["its labels match → given", { rollout: { ...rollout, selector: "site=a" } }, null],
+    ["its labels do not match → refused", { rollout: { ...rollout, selector: "site!=a" } }, "not chosen"],
+    ["fewer are under way than may be → given", { underway: 1 }, null],
+    ["as many are under way as may be → refused", { underway: 2 }, "too many at once"],
+    ["it was given it before, and asks again → given", { underway: 2, isGiven: true }, null],
+  ])("%s", (_, asked, refusal) => {
+    expect(reasonToStay({ ...asking, ...asked })).toBe(refusal);
+  });
+
+  it.each([1, 10, 50])("%i %% of 10,000 → about as many, and all of a smaller share", (percent) => {
+    const names = Array.from({ length: 10_000 }, (_, index) => `edge-${index}`);
+    const chosen = (share: number) =>
+      names.filter(
+        (name) => reasonToStay({ ...asking, name, rollout: { ...rollout, percent: share } }) === null,
+      );
+    const [some, more] = [chosen(percent), new Set(chosen(percent * 2))];
+    expect(Math.abs(some.length - percent * 100)).toBeLessThan(200);
+    expect(some.filter((name) => !more.has(name))).toEqual([]);
+  });
+
+  it("another version → it begins with other machines", () => {
+    expect(shareOf("edge-1", "0.2.0")).not.toBe(shareOf("edge-1", "0.3.0"));
+  });
+});
+
+describe("what becomes of a machine that was given 0.2.0", () => {
+  it.each<[situation: string, before: RolloutStanding, state: FleetState, shim: string, standing: string]>([
+    ["it reports with the version before", "underway", "ready", "0.1.0", "underway"],
+    ["it reports with the version", "underway", "ready", "0.2.0", "upgraded"],
+    ["it reports with a later one", "underway", "ready", "0.3.0", "upgraded"],
+    ["it reports, and its Node is not Ready", "underway", "not-ready", "0.2.0", "upgraded"],
+    ["it falls silent before it reports with it", "underway", "silent", "0.1.0", "silent"],
+    ["it falls silent after", "upgraded", "silent", "0.2.0", "silent"],
+    ["it comes back", "silent", "ready", "0.2.0", "upgraded"],
+    ["an operator went on all the same", "accepted", "silent", "0.2.0", "accepted"],
+    ["it comes back after that", "accepted", "ready", "0.2.0", "upgraded"],
+    ["it says no version", "underway", "ready", "", "underway"],
+  ])("%s", (_, before, state, shim, standing) => {
+    const versions = { shim, kernel: "", os: "", runtime: "", architecture: "" };
+    expect(standingOf("0.2.0", before, { state, versions })).toBe(standing);
+  });
+
+  it("it leaves → nothing more is known of it", () => {
+    expect(standingOf("0.2.0", "upgraded", null)).toBeNull();
+  });
+});
+
+describe("2 % may be silent", () => {
+  it.each<[counts: Partial<RolloutCounts>, stops: boolean]>([
+    [{ silent: 1 }, true],
+    [{ upgraded: 48, silent: 1 }, true],
+    [{ upgraded: 49, silent: 1 }, false],
+    [{ upgraded: 48, silent: 2 }, true],
+    [{ underway: 98, silent: 2 }, false],
+    [{ upgraded: 97, silent: 3 }, true],
+    [{ upgraded: 10, accepted: 5 }, false],
+    [{ upgraded: 100 }, false],
+  ])("%j → stops: %s", (counts, stops) => {
+    const all = { underway: 0, upgraded: 0, silent: 0, accepted: 0, ...counts };
+    expect(reasonToStop(rollout, all, ["edge-1"]) !== null).toBe(stops);
+  });
+
+  it("says how many, of how many, and which", () => {
+    const counts = { underway: 1, upgraded: 7, silent: 2, accepted: 0 };
+    const text = "2 of 10 machines that were given 0.2.0 are silent: ";
+    expect(reasonToStop(rollout, counts, ["edge-1", "edge-2"])).toBe(`${text}edge-1, edge-2`);
+    expect(reasonToStop(rollout, counts, ["edge-1"])).toBe(`${text}edge-1, …`);
+  });
+});

@@ -1,0 +1,150 @@
+// A new version of the shim for some machines first: they ask, are given it, and those that fall silent stop it for all others.
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { askForUpgrade } from "../../node-shim/worker-link/requests.ts";
+import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
+import { JWT_TYPES } from "../../shared/protocol/claims.ts";
+import type { AuditAnswer } from "../../shared/protocol/operator-answers.ts";
+import type { RolloutAnswer } from "../../shared/protocol/rollout-answers.ts";
+import { signReport, sha256Base64url } from "../../node-shim/worker-link/sign.ts";
+import { fleetIndex } from "../../worker/env.ts";
+import { askForUpgrade as answerFrom } from "../../worker/machine/upgrade.ts";
+import { ORIGIN } from "../worker/support/constants.ts";
+import {
+  enrolled,
+  type EnrolledMachine,
+  facts,
+  HEALTHY,
+  indexIsTold,
+  operator,
+  send,
+  shimOf,
+  transport,
+  writesAbout,
+} from "../worker/support/machine.ts";
+
+const VERSION = "0.2.0";
+const GIVEN = { ok: true, value: { version: VERSION } };
+const refused = (why: string) => ({ ok: true, value: { version: null, why } });
+
+const set = (change: object = {}) =>
+  operator<RolloutAnswer>("PUT", "/v1/rollout", { version: VERSION, percent: 100, ...change });
+const shown = async () => (await operator<RolloutAnswer>("GET", "/v1/rollout")).body.rollout;
+const ask = (machine: EnrolledMachine, version = "0.1.0") =>
+  askForUpgrade(transport, { ...machine, origin: ORIGIN }, version);
+
+/** A machine that has reported, so that the fleet index knows it. */
+async function reported(name: string): Promise<EnrolledMachine> {
+  const machine = await enrolled(name);
+  await shimOf(machine)(facts(name), HEALTHY);
+  await indexIsTold(name);
+  return machine;
+}
+
+/** What its object tells of it later. */
+async function tell(name: string, shim: string, state: "ready" | "silent"): Promise<void> {
+  const summary = await fleetIndex(env).summary(name);
+  if (!summary) throw new Error(`${name} is not known`);
+  const versions = { ...summary.versions, shim };
+  const version = Math.round(Date.now() / 1000) + tellings++;
+  await fleetIndex(env).tell({
+    name,
+    generation: 1e6,
+    version,
+    summary: { ...summary, state, versions },
+    entries: [],
+  });
+}
+let tellings = 0;
+
+beforeEach(() => operator("DELETE", "/v1/rollout"));
+afterEach(() => operator("DELETE", "/v1/rollout"));
+
+it("no rollout → a machine stays as it is", async () => {
+  expect(await ask(await reported("rollout-none"))).toMatchObject(refused("no rollout"));
+});
+
+it("a rollout → a machine is given the version, upgrades, and is counted", async () => {
+  const machine = await reported("rollout-given");
+  await set();
+  expect(await ask(machine)).toMatchObject(GIVEN);
+  expect(await shown()).toMatchObject({ machines: { underway: 1, upgraded: 0 } });
+  await tell(machine.name, VERSION, "ready");
+  expect(await shown()).toMatchObject({ machines: { underway: 0, upgraded: 1 } });
+  expect(await ask(machine, VERSION)).toMatchObject(refused("up to date"));
+});
+
+it("a machine never comes back → nobody else is given the version, until an operator goes on", async () => {
+  const [first, second] = [await reported("rollout-silent-1"), await reported("rollout-silent-2")];
+  await set();
+  await ask(first);
+  await tell(first.name, "0.1.0", "silent");
+  expect(await ask(second)).toMatchObject(refused("stopped"));
+  const why = `1 of 1 machines that were given ${VERSION} are silent: rollout-silent-1`;
+  expect(await shown()).toMatchObject({ stopped: { why } });
+  await set();
+  expect(await ask(second)).toMatchObject(GIVEN);
+});
+
+it("a label → those that have it alone", async () => {
+  const machine = await reported("rollout-label");
+  await set({ selector: "kubernetes.io/hostname=rollout-other" });
+  expect(await ask(machine)).toMatchObject(refused("not chosen"));
+  await set({ selector: "kubernetes.io/hostname=rollout-label" });
+  expect(await ask(machine)).toMatchObject(GIVEN);
+});
+
+it("asking → renews nothing, and the service's next report counts", async () => {
+  const machine = await enrolled("rollout-beside");
+  const report = shimOf(machine);
+  await report(facts(machine.name), HEALTHY);
+  await indexIsTold(machine.name);
+  await set();
+  const before = (await writesAbout(machine.name, "Lease")).length;
+  await ask(machine);
+  expect((await writesAbout(machine.name, "Lease")).length).toBe(before);
+  expect(await report(facts(machine.name), HEALTHY)).toMatchObject({
+    ok: true,
+    value: { phase: "registered" },
+  });
+});
+
+it("an operator's acts → the audit log has them", async () => {
+  await set({ percent: 5 });
+  await operator("POST", "/v1/rollout/stop");
+  await operator("DELETE", "/v1/rollout");
+  const { entries } = (await operator<AuditAnswer>("GET", `/v1/audit?target=${VERSION}&limit=3`)).body;
+  expect(entries.map(({ what, detail }) => [what, detail])).toEqual([
+    ["rollout.end", ""],
+    ["rollout.stop", ""],
+    ["rollout.set", "5%, at most 2% silent, 50 at once"],
+  ]);
+});
+
+it.each([
+  ["a report's signature", JWT_TYPES.report, { protocol: 1, version: "0.1.0" }, 401, "unauthenticated"],
+  ["another field", JWT_TYPES.upgrade, { protocol: 1, version: "0.1.0", force: true }, 400, "invalid-body"],
+  ["no version", JWT_TYPES.upgrade, { protocol: 1 }, 400, "invalid-body"],
+  ["no JSON", JWT_TYPES.upgrade, "{", 400, "invalid-json"],
+])("%s → refused", async (what, typ, asked, status, reason) => {
+  const machine = await enrolled(`rollout-${what.replaceAll(/\W/g, "-")}`.toLowerCase());
+  const path = `/v1/nodes/${machine.name}/upgrade`;
+  const body = typeof asked === "string" ? asked : JSON.stringify(asked);
+  const post = async (ticket: string) => {
+    const claims = { sub: machine.name, aud: ORIGIN, body: sha256Base64url(body), ticket, n: 1 };
+    const authorization = `Bearer ${await signReport(machine.key, machine.kid, claims, typ)}`;
+    return send(path, { method: "POST", headers: { authorization }, body });
+  };
+  const first = await post("");
+  const { ticket = "" } = await first.clone().json<{ ticket?: string }>();
+  const last = first.status === 409 ? await post(ticket) : first;
+  expect([last.status, await last.json()]).toEqual([status, expect.objectContaining({ reason })]);
+});
+
+it("the fleet index fails → the machine stays as it is, and asks again", async () => {
+  const machine = await reported("rollout-index");
+  await set();
+  const body = Uint8Array.from(new TextEncoder().encode('{"protocol":1,"version":"0.1.0"}'));
+  const failing = { upgrade: async (): Promise<UpgradeAnswer> => Promise.reject(new Error("overloaded")) };
+  expect(await answerFrom({ name: machine.name, body }, failing)).toEqual(refused("not known"));
+});
