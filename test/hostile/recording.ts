@@ -2,7 +2,13 @@
 // not there; some of it never arrived. The keys stay here; the generator gets the requests.
 import type { MachineKey } from "../../node-shim/identity/machine-key.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
-import { enrol, type EnrolledMachine, leave, rotate } from "../../node-shim/worker-link/requests.ts";
+import {
+  askForUpgrade,
+  enrol,
+  type EnrolledMachine,
+  leave,
+  rotate,
+} from "../../node-shim/worker-link/requests.ts";
 import { type Transport, type TransportRequest } from "../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { ask } from "../../infra/operator/client.ts";
@@ -58,6 +64,8 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
   const next = await keyOf(random);
   const { kid } = taken(await rotate(recorder, rotated, next));
   beats.push(beatOf({ ...rotated, key: next, kid }, recorder, requests));
+
+  taken(await askForUpgrade(recorder, rotated, "0.1.0"));
 
   const left = await machine("left");
   await beatOf(left, recorder, requests)();

@@ -17,6 +17,7 @@ import { proxyMutants } from "./table/proxies.ts";
 import { readinessMutants } from "./table/readiness.ts";
 import { requestMutants } from "./table/requests.ts";
 import { rightsMutants } from "./table/rights.ts";
+import { rolloutMutants } from "./table/rollouts.ts";
 import { sessionMutants } from "./table/sessions.ts";
 import { shimSocketMutants } from "./table/shim-sockets.ts";
 
@@ -27,6 +28,7 @@ export const mutants: readonly Mutant[] = [
   ...cloneMutants,
   ...limitMutants,
   ...rightsMutants,
+  ...rolloutMutants,
   ...sessionMutants,
   ...feedMutants,
   ...gatewayMutants,

@@ -408,9 +408,9 @@ export const limitMutants = [
     ],
     [
       "requests over leaving",
-      "worker/machine/node-object.ts",
-      "if (keptForMs > 0) return",
-      "if (keptForMs > 1e12) return",
+      "worker/machine/forgetting.ts",
+      "leftMs > 0 ?",
+      "leftMs > 1e12 ?",
       "stories/leave.test.ts",
       "enrolling again brings none",
     ],
