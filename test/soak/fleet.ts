@@ -21,7 +21,7 @@ export interface MachinesReport {
   /** Sockets that were lost, and why. */
   ends: string[];
   /** When sockets were there, in milliseconds since 1970. */
-  openedMs: number[];
+  opened: { name: string; atMs: number }[];
   /** How late the process was itself. */
   lagMs: number;
   /** Since it started. */
@@ -63,7 +63,7 @@ export function startFleet(wishes: readonly MachinesWish[], failed: (why: string
         answersMs: reports.flatMap(({ answersMs }) => answersMs),
         failures: reports.flatMap(({ failures }) => failures),
         ends: reports.flatMap(({ ends }) => ends),
-        openedMs: reports.flatMap(({ openedMs }) => openedMs),
+        opened: reports.flatMap(({ opened }) => opened),
         lagMs: Math.max(0, ...reports.map(({ lagMs }) => lagMs)),
       };
     },

@@ -18,7 +18,7 @@ const second = (report: Partial<MachinesReport>): MachinesReport => ({
   answersMs: [],
   failures: [],
   ends: [],
-  openedMs: [],
+  opened: [],
   lagMs: 0,
   cpuSeconds: 0,
   ...report,

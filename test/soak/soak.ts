@@ -199,21 +199,23 @@ class Soak {
     await worker.killAndStart();
     const backMs = Date.now();
     output.say(`workerd was killed, and is back after ${((backMs - killedMs) / 1000).toFixed(1)} s`);
-    const openedMs: number[] = [];
+    /** One that comes back twice stands for no other. */
+    const backAtMs = new Map<string, number>();
     const [endMs, failures] = [backMs + RETURN_WITHIN_MS, new Map<string, number>()];
-    while (Date.now() < endMs && openedMs.length < machines) {
+    while (Date.now() < endMs && backAtMs.size < machines) {
       await wait(TICK_MS, undefined, { signal });
       const report = fleet.take();
-      openedMs.push(...report.openedMs.filter((atMs) => atMs >= killedMs));
+      for (const { name, atMs } of report.opened)
+        if (atMs >= killedMs && !backAtMs.has(name)) backAtMs.set(name, atMs);
       for (const text of report.failures) {
         const why = text.replace(/^[^:]+: /, "");
         failures.set(why, (failures.get(why) ?? 0) + 1);
       }
-      output.show(`${openedMs.length} of ${machines} on sockets again`);
+      output.show(`${backAtMs.size} of ${machines} on sockets again`);
     }
     for (const [why, count] of failures)
       output.say(`meanwhile reports were not taken: ${count} times ${why}`);
-    this.#returned = { machines, afterMs: openedMs.map((atMs) => atMs - backMs) };
+    this.#returned = { machines, afterMs: [...backAtMs.values()].map((atMs) => atMs - backMs) };
   }
 }
 
