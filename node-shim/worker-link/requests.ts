@@ -1,7 +1,15 @@
-// A machine's requests other than reports: enrolling, rotating its key, leaving. The caller decides when to try again.
-import type { EnrolmentAnswer, LeaveAnswer, Problem, RotationAnswer } from "../../shared/protocol/answers.ts";
+// A machine's requests other than reports: enrolling, rotating its key, asking for an upgrade, leaving. The caller
+// decides when to try again.
+import type {
+  EnrolmentAnswer,
+  LeaveAnswer,
+  Problem,
+  RotationAnswer,
+  UpgradeAnswer,
+} from "../../shared/protocol/answers.ts";
 import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import { PROTOCOL } from "../../shared/protocol/report.ts";
+import { RELEASE } from "../../shared/protocol/rollout-api.ts";
 import type { Result } from "../../shared/result.ts";
 import type { MachineKey } from "../identity/machine-key.ts";
 import { exchange, type IsAnswer, MAX_CHALLENGES, type RequestFault, type Transport } from "./exchange.ts";
@@ -63,6 +71,17 @@ export async function rotate(
   return ask(send, machine, { path, body, typ: JWT_TYPES.rotate }, isRotationAnswer);
 }
 
+/** Which version may this machine's shim have? `version` is the one that runs. */
+export function askForUpgrade(
+  send: Transport,
+  machine: EnrolledMachine,
+  version: string,
+): Promise<Result<UpgradeAnswer, RequestFault>> {
+  const path = `/v1/nodes/${machine.name}/upgrade`;
+  const body = JSON.stringify({ protocol: PROTOCOL, version });
+  return ask<UpgradeAnswer>(send, machine, { path, body, typ: JWT_TYPES.upgrade }, isUpgradeAnswer);
+}
+
 function ask<Answer>(
   send: Transport,
   { name, origin, key, kid }: EnrolledMachine,
@@ -102,4 +121,10 @@ function isRotationAnswer(answer: Partial<RotationAnswer> | null): answer is Rot
 
 function isLeaveAnswer(answer: Partial<LeaveAnswer> | null): answer is LeaveAnswer {
   return answer?.left === true;
+}
+
+/** The version becomes an argument of apt-get. A Worker that is newer may have other reasons to give none. */
+function isUpgradeAnswer(answer: Partial<UpgradeAnswer> | null): answer is UpgradeAnswer {
+  if (answer?.version === null) return typeof answer.why === "string";
+  return typeof answer?.version === "string" && RELEASE.test(answer.version);
 }
