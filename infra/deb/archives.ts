@@ -1,9 +1,10 @@
 // Makes the packages out of their trees. The same trees give the same bytes on every machine.
 import { mkdirSync, mkdtempSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { PACKAGE } from "../../node-shim/service/package.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { Build } from "./contents.ts";
-import { type Architecture, PACKAGE } from "./control.ts";
+import type { Architecture } from "./control.ts";
 import { fillFolder } from "./folder.ts";
 import { output, ROOT, run } from "./programs.ts";
 import type { Runtime } from "./runtime.ts";

@@ -4,7 +4,6 @@ import { chmodSync, cpSync, lutimesSync, mkdirSync, readdirSync, readFileSync, w
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { shimProgram } from "../../node-shim/cli/program.ts";
-import { UNIT_NAME } from "../../node-shim/service/unit.ts";
 import { type ManualPart, manPage } from "./man-page.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -45,11 +44,16 @@ export function fillHome(home: string, { npmPackage, runtime, root }: Build): vo
   put("bin/node-shim", fileOf(root, "node-shim"), 0o755);
 }
 
-/** The unit, with what it runs; `home` is absolute. */
-export function serviceUnit(root: string, node: string, home: string): string {
-  const template = readFileSync(join(root, "infra/systemd", UNIT_NAME), "utf8");
+/** A unit that the packages bring as it is. */
+export function unitOf(root: string, name: string): string {
+  return readFileSync(join(root, "infra/systemd", name), "utf8");
+}
+
+/** A service's unit, with what it runs; `home` is absolute. */
+export function serviceUnit(root: string, name: string, node: string, home: string): string {
+  const template = unitOf(root, name);
   const start = "ExecStart=/usr/bin/node /usr/share/rollcall-node-shim/bin/node-shim.cjs ";
-  if (!template.includes(start)) throw new Error(`${UNIT_NAME} does not run what the packages bring`);
+  if (!template.includes(start)) throw new Error(`${name} does not run what the packages bring`);
   return template.replace(start, () => `ExecStart=${node} ${home}/bin/node-shim.cjs `);
 }
 

@@ -1,8 +1,8 @@
 // What dpkg is told of the package. Pure: texts from names, versions and sizes.
+import { PACKAGE } from "../../node-shim/service/package.ts";
 import { packageVersion } from "../../shared/package-version.ts";
 import type { RuntimeArchitecture } from "./runtime.ts";
 
-export const PACKAGE = "rollcall-node-shim";
 /** A name without an address: there is none that somebody reads. */
 export const MAINTAINER = "The rollcall authors";
 

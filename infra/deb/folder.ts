@@ -20,7 +20,7 @@ export function fillFolder(build: Build): void {
   fillHome(tree, build);
   put("LICENSES.txt", noticesOf(build));
   put("man/node-shim.8.gz", manual(build));
-  put(`systemd/${UNIT_NAME}`, serviceUnit(root, `${HOME}/bin/node`, HOME));
+  put(`systemd/${UNIT_NAME}`, serviceUnit(root, UNIT_NAME, `${HOME}/bin/node`, HOME));
   put("etc/kubelet.yaml", fileOf(root, "kubelet.yaml"));
   put("etc/node-shim.env", fileOf(root, "node-shim.env"));
   settle(tree, epochSeconds);

@@ -5,11 +5,12 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
+import { PACKAGE } from "../../node-shim/service/package.ts";
 import { publish } from "../apt/repository.ts";
 import type { KeyText } from "../apt/signing.ts";
 import { debName, folderName, packDeb, packFolder, packNpm, type Destination } from "./archives.ts";
 import { CLI_PACKAGE, packCli } from "./cli.ts";
-import { type Architecture, PACKAGE } from "./control.ts";
+import type { Architecture } from "./control.ts";
 import { output, ROOT } from "./programs.ts";
 import { findRuntime, type RuntimeArchitecture } from "./runtime.ts";
 

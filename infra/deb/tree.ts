@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
+import { PACKAGE } from "../../node-shim/service/package.ts";
 import { UNIT_NAME } from "../../node-shim/service/unit.ts";
 import {
   type Build,
@@ -12,9 +13,14 @@ import {
   noticesOf,
   serviceUnit,
   settle,
+  unitOf,
   writerOf,
 } from "./contents.ts";
-import { changelogText, controlText, copyrightText, PACKAGE } from "./control.ts";
+import { changelogText, controlText, copyrightText } from "./control.ts";
+
+/** Of this package alone: elsewhere no apt upgrades the shim. */
+const UPGRADE_SERVICE = `${PACKAGE}-upgrade.service`;
+const UPGRADE_TIMER = `${PACKAGE}-upgrade.timer`;
 
 /** Fills the folder; every mode and time in it is set, so that two builds are the same byte for byte. */
 export function fillTree(build: Build): void {
@@ -26,7 +32,10 @@ export function fillTree(build: Build): void {
   const command = runtime ? "node-shim" : "node-shim.cjs";
   symlinkSync(`../${home.slice("usr/".length)}/bin/${command}`, join(tree, "usr/bin/node-shim"));
   const node = runtime ? `/${home}/bin/node` : "/usr/bin/node";
-  put(`usr/lib/systemd/system/${UNIT_NAME}`, serviceUnit(root, node, `/${home}`));
+  const units = "usr/lib/systemd/system";
+  for (const name of [UNIT_NAME, UPGRADE_SERVICE])
+    put(`${units}/${name}`, serviceUnit(root, name, node, `/${home}`));
+  put(`${units}/${UPGRADE_TIMER}`, unitOf(root, UPGRADE_TIMER));
   put("etc/rollcall/kubelet.yaml", fileOf(root, "kubelet.yaml"));
   put("etc/rollcall/node-shim.env", fileOf(root, "node-shim.env"));
   const documents = `usr/share/doc/${PACKAGE}`;

@@ -1,4 +1,4 @@
-// The commands that send requests to the Worker as this machine: join, run, rotate, leave.
+// The commands that send requests to the Worker as this machine: join, run, rotate, upgrade, leave.
 import { type Command, Option } from "commander";
 import { join, type JoinFlags } from "../commands/join.ts";
 import type { EnrolledFlags } from "../commands/as-enrolled.ts";
@@ -6,6 +6,7 @@ import { leaveWorker } from "../commands/leave.ts";
 import { LOG_FORMATS } from "../base/log.ts";
 import { rotateKey } from "../commands/rotate.ts";
 import { run, type RunFlags } from "../commands/run.ts";
+import { thisUpgradeHost, type UpgradeFlags, upgradeShim } from "../commands/upgrade.ts";
 import { EXIT, UNIT } from "../status/diagnoses.ts";
 import { STATUS_CODES } from "./check-commands.ts";
 import { progressLine } from "./progress.ts";
@@ -55,6 +56,18 @@ export function addWorkerCommands(program: Command): void {
     )
     .action(async (flags: EnrolledFlags) => {
       process.stderr.write(`node-shim: ${await rotateKey(flags)}\n`);
+    });
+
+  workerFlags(likeService(program.command("upgrade"), NAME))
+    .description("Ask the Worker which version this machine may have, and have apt install it.")
+    .option("--check", "ask, say what it may have, and install nothing")
+    .option("--hostname-override <name>", NAME_HELP)
+    .addOption(flagOption("caFile"))
+    .addHelpText("after", UPGRADE_HELP)
+    .action(async (flags: UpgradeFlags) => {
+      const { show, clear } = progressLine(process.stderr, "waiting: ");
+      const done = await upgradeShim(flags, thisUpgradeHost(flags, show)).finally(clear);
+      process.stderr.write(`node-shim: ${done}\n`);
     });
 
   workerFlags(likeService(program.command("leave"), NAME))
@@ -110,6 +123,21 @@ of the runtime, the network or the storage come, go or change, and (with a shutd
 down. After an error: at random, at most one interval apart. What it says goes to stderr: a line when something changed.
 
 SIGTERM or SIGINT ends it within a second.`;
+
+const UPGRADE_HELP = `
+Examples:
+  node-shim upgrade --check
+  node-shim upgrade
+  systemctl enable --now rollcall-node-shim-upgrade.timer
+
+The last one has systemd do it once an hour or two. Which machines may have a version is the operator's to say, by a rollout;
+where there is none, nothing happens. The package comes from the apt repository of this machine's sources, by whose signature
+apt takes it; a version that is older than the one that runs is never installed.
+
+The service is restarted with the new version. Where the Worker has not answered that within 3 minutes, the former one is
+installed again, and the new one is not tried again for a day.
+
+Exit codes: 0 upgraded, or nothing to do; 1 not upgraded, or gone back: the last line says why, and what to do.`;
 
 const LEAVE_EXAMPLE = `
 Example, of a machine with the service:

@@ -1,5 +1,5 @@
-// What the commands of an enrolled machine other than `run` need: the state folder's lock, the machine's key and
-// enrolment, and a connection to the Worker.
+// What the commands of an enrolled machine other than `run` need: the machine's key and enrolment, a connection to the
+// Worker, and for what changes them the state folder's lock.
 import { loadEnrolment, loadKey, storedEnrolment } from "../identity/identity.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { nodeName } from "../machine/settings.ts";
@@ -25,19 +25,44 @@ interface Connection {
   reconnect: () => void;
 }
 
-/** Throws what `work` throws; where the machine is not enrolled, an error with `otherwise` for its operator. */
-export async function asEnrolled<T>(
+type Work<T> = (machine: EnrolledMachine, connection: Connection) => Promise<T>;
+
+/**
+ * With the state folder's lock, and so not while a shim runs. Throws what `work` throws; where the machine is not
+ * enrolled, an error with `otherwise` for its operator.
+ */
+export function asEnrolled<T>(
   flags: EnrolledFlags,
   deadlineMs: number,
   otherwise: string, // typically what to do first
-  work: (machine: EnrolledMachine, connection: Connection) => Promise<T>,
+  work: Work<T>,
+): Promise<T> {
+  return connected(flags, deadlineMs, otherwise, work, () => lockFolder(flags.state));
+}
+
+/** The same beside a shim that runs: each file of the folder is whole at any time, and `work` must not write them. */
+export function besideShim<T>(
+  flags: EnrolledFlags,
+  deadlineMs: number,
+  otherwise: string,
+  work: Work<T>,
+): Promise<T> {
+  return connected(flags, deadlineMs, otherwise, work, () => ({ release: () => undefined }));
+}
+
+async function connected<T>(
+  flags: EnrolledFlags,
+  deadlineMs: number,
+  otherwise: string,
+  work: Work<T>,
+  takeLock: () => { release: () => void },
 ): Promise<T> {
   const stored = storedEnrolment(flags.state);
   if (stored === null) throw new Error(`${flags.state} holds no enrolment: ${otherwise}`);
   const name = flags.hostnameOverride === undefined ? stored.name : nodeName(flags);
   const origin = workerOrigin(flags);
   const outbound = outboundTo(origin, flags, process.env);
-  const lock = lockFolder(flags.state);
+  const lock = takeLock();
   const { send, close } = httpTransport(origin, deadlineMs, outbound);
   try {
     const key = await loadKey(flags.state);

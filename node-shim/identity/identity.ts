@@ -86,6 +86,6 @@ export function leftName(stateFolder: string): string | null {
  */
 export function forgetIdentity(stateFolder: string, name: string): void {
   if (leftName(stateFolder) === null) writeDurably(join(stateFolder, LEFT), JSON.stringify({ name }));
-  for (const file of ["next.json", "enrolment.json", "key.json", "status.json"])
+  for (const file of ["next.json", "enrolment.json", "key.json", "status.json", "failed-upgrade.json"])
     rmSync(join(stateFolder, file), { force: true });
 }

@@ -14,22 +14,33 @@ const SERVICE_FOLDER = "/run/rollcall-node-shim";
 /** A status file is about 1 KB, and less than this with the longest texts. */
 export const MAX_STATUS_BYTES = 65_536;
 
-/** Times are RFC 3339, by the machine's clock. */
-const schema = z.object({
-  version: z.literal(1),
-  name: z.string(),
-  /** The Worker. */
-  origin: z.string(),
+/**
+ * What every version of the shim writes in the same form: an earlier one that upgrades itself looks here whether the later
+ * one reports, and goes back where it cannot read that.
+ */
+const lastingSchema = z.object({
   /** The state folder, absolute: whose status this is. */
   state: z.string(),
-  /** Of the machine's key; "" before it was read. */
-  thumbprint: z.string(),
   /** The shim's version. */
   shim: z.string(),
   /** "pid starttime" */
   process: z.string(),
   bootID: z.string(),
   startedAt: z.string(),
+  /** Absent: this process has had none. */
+  answer: z.optional(z.object({ at: z.string() })),
+  ended: z.optional(z.object({ at: z.string() })),
+});
+export type LastingStatus = z.infer<typeof lastingSchema>;
+
+/** Times are RFC 3339, by the machine's clock. */
+const schema = z.extend(lastingSchema, {
+  version: z.literal(1),
+  name: z.string(),
+  /** The Worker. */
+  origin: z.string(),
+  /** Of the machine's key; "" before it was read. */
+  thumbprint: z.string(),
   /** What is waited for before the first report. */
   waiting: z.optional(z.string()),
   /** The last report; `fault` where the Worker did not take it. */
@@ -79,8 +90,8 @@ const schema = z.object({
 export type StatusFile = z.infer<typeof schema>;
 
 /** A status, and whether the shim that wrote it still runs. */
-export interface SeenStatus {
-  file: StatusFile;
+export interface SeenStatus<File extends LastingStatus = StatusFile> {
+  file: File;
   isRunning: boolean;
 }
 
@@ -109,13 +120,26 @@ function runtimeFolder(environment: NodeJS.ProcessEnv): string | undefined {
  * that this user may read.
  */
 export function readStatus(state: string, reader: StatusReader): SeenStatus | null {
+  return lastStatus(schema, state, reader);
+}
+
+/** The same of a shim of any version. */
+export function readLastingStatus(state: string, reader: StatusReader): SeenStatus<LastingStatus> | null {
+  return lastStatus(lastingSchema, state, reader);
+}
+
+function lastStatus<File extends LastingStatus>(
+  form: z.ZodMiniType<File>,
+  state: string,
+  reader: StatusReader,
+): SeenStatus<File> | null {
   const folders = [
     runtimeFolder(reader.environment) ?? [],
     join(reader.root, SERVICE_FOLDER),
     resolve(state),
   ].flat();
   const seen = folders
-    .flatMap((folder) => parsed(join(folder, FILE)) ?? [])
+    .flatMap((folder) => parsed(form, join(folder, FILE)) ?? [])
     .filter((file) => file.state === resolve(state))
     .map((file) => ({ file, isRunning: isRunning(file, reader) }));
   const last = seen.toSorted((a, b) => Date.parse(b.file.startedAt) - Date.parse(a.file.startedAt));
@@ -130,16 +154,16 @@ export const thisReader = (bootID: string): StatusReader => ({
 });
 
 /** Of a boot before, another process may have the same number and the same time since the boot. */
-function isRunning({ process, bootID, ended }: StatusFile, reader: StatusReader): boolean {
+function isRunning({ process, bootID, ended }: LastingStatus, reader: StatusReader): boolean {
   return ended === undefined && bootID === reader.bootID && reader.isAlive(process);
 }
 
-/** null: not there, not readable, not trusted, or not a status of this version. */
-function parsed(path: string): StatusFile | null {
+/** null: not there, not readable, not trusted, or not a status of this form. */
+function parsed<File>(form: z.ZodMiniType<File>, path: string): File | null {
   try {
     const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
     const text = size > MAX_STATUS_BYTES ? null : readIfThere(path);
-    return text === null ? null : (schema.safeParse(parseJson(text)).data ?? null);
+    return text === null ? null : (form.safeParse(parseJson(text)).data ?? null);
   } catch {
     return null;
   }

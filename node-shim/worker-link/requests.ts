@@ -1,4 +1,5 @@
-// A machine's requests other than reports: enrolling, rotating its key, leaving, upgrading. The caller decides when to try again.
+// A machine's requests other than reports: enrolling, rotating its key, asking for an upgrade, leaving. The caller
+// decides when to try again.
 import type {
   EnrolmentAnswer,
   LeaveAnswer,
@@ -70,7 +71,7 @@ export async function rotate(
   return ask(send, machine, { path, body, typ: JWT_TYPES.rotate }, isRotationAnswer);
 }
 
-/** Asks whether to upgrade a shim of this version. What is answered is a version, or a text that says why not. */
+/** Which version may this machine's shim have? `version` is the one that runs. */
 export function askForUpgrade(
   send: Transport,
   machine: EnrolledMachine,
@@ -78,7 +79,7 @@ export function askForUpgrade(
 ): Promise<Result<UpgradeAnswer, RequestFault>> {
   const path = `/v1/nodes/${machine.name}/upgrade`;
   const body = JSON.stringify({ protocol: PROTOCOL, version });
-  return ask(send, machine, { path, body, typ: JWT_TYPES.upgrade }, isUpgradeAnswer);
+  return ask<UpgradeAnswer>(send, machine, { path, body, typ: JWT_TYPES.upgrade }, isUpgradeAnswer);
 }
 
 function ask<Answer>(
@@ -122,7 +123,8 @@ function isLeaveAnswer(answer: Partial<LeaveAnswer> | null): answer is LeaveAnsw
   return answer?.left === true;
 }
 
+/** The version becomes an argument of apt-get. A Worker that is newer may have other reasons to give none. */
 function isUpgradeAnswer(answer: Partial<UpgradeAnswer> | null): answer is UpgradeAnswer {
-  const { version, why } = (answer ?? {}) as { version?: unknown; why?: unknown };
-  return typeof version === "string" ? RELEASE.test(version) : version === null && typeof why === "string";
+  if (answer?.version === null) return typeof answer.why === "string";
+  return typeof answer?.version === "string" && RELEASE.test(answer.version);
 }

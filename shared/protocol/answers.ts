@@ -66,12 +66,7 @@ export const REASONS_TO_STAY = [
 export type ReasonToStay = (typeof REASONS_TO_STAY)[number];
 
 /** The body of a 200 to a machine that asks whether to upgrade its shim. */
-export interface UpgradeAnswer {
-  /** null: it is to stay with its own. */
-  version: string | null;
-  /** Where there is no version. */
-  why?: ReasonToStay;
-}
+export type UpgradeAnswer = { version: string } | { version: null; why: ReasonToStay };
 
 /** The stable `reason` of a problem document (RFC 9457). */
 export type Reason =

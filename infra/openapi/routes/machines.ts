@@ -29,10 +29,10 @@ const reported: z.ZodMiniType<ReportAnswer> = z.object({
 });
 const enrolled: z.ZodMiniType<EnrolmentAnswer> = z.object({ kid: z.string(), ticket: z.string() });
 const rotated: z.ZodMiniType<RotationAnswer> = z.object({ kid: z.string() });
-const upgrade: z.ZodMiniType<UpgradeAnswer> = z.object({
-  version: z.nullable(z.string()),
-  why: z.exactOptional(z.enum(REASONS_TO_STAY)),
-});
+const upgrade: z.ZodMiniType<UpgradeAnswer> = z.union([
+  z.object({ version: z.string() }),
+  z.object({ version: z.null(), why: z.enum(REASONS_TO_STAY) }),
+]);
 const left: z.ZodMiniType<LeaveAnswer> = z.object({ left: z.literal(true) });
 
 const SIGNED = ["invalid-json", "key-revoked", "ticket-stale"] as const;

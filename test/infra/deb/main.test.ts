@@ -2,12 +2,14 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -20,6 +22,8 @@ import { buildPackages, CLI, CLI_DEB, DEB, TARBALL } from "./build-packages.ts";
 import { canInstall, DpkgRoot, filesIn, hasDpkg } from "./dpkg-root.ts";
 
 const SHARE = "usr/share/rollcall-node-shim";
+const UPGRADE = "rollcall-node-shim-upgrade";
+const UNITS = [UNIT_NAME, `${UPGRADE}.service`, `${UPGRADE}.timer`];
 
 const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
 const whyNoDeb = hasDpkg ? "" : " (skipped: dpkg-deb is not installed)";
@@ -103,7 +107,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
         "etc/rollcall/kubelet.yaml",
         "etc/rollcall/node-shim.env",
         "usr/bin/node-shim",
-        `usr/lib/systemd/system/${UNIT_NAME}`,
+        ...UNITS.map((name) => `usr/lib/systemd/system/${name}`),
         "usr/share/doc/rollcall-node-shim/changelog.gz",
         "usr/share/doc/rollcall-node-shim/copyright",
         "usr/share/man/man8/node-shim.8.gz",
@@ -185,21 +189,21 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
 
   const noAnalyze = has("systemd-analyze") ? "" : " (skipped: systemd-analyze is not installed)";
   test.skipIf(noAnalyze !== "")(
-    `the unit → systemd has nothing to say of it, exposure at most 2.5${noAnalyze}`,
+    `the units → systemd has nothing to say of them; of the service: exposure at most 2.5${noAnalyze}`,
     () => {
-      const path = join(folder.path, UNIT_NAME);
-      const unit = execFileSync(
-        "sh",
-        ["-c", `dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/lib/systemd/system/${UNIT_NAME}`, deb],
-        {
-          encoding: "utf8",
-        },
-      );
-      // The machine that tests it need not have node there.
-      writeFileSync(path, unit.replace("ExecStart=/usr/bin/node ", `ExecStart=${process.execPath} `));
-      const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
+      const root = join(folder.path, "units");
+      execFileSync("dpkg", ["-x", deb, root]);
+      const paths = UNITS.map((name) => join(root, "usr/lib/systemd/system", name));
+      // The machine that tests them need not have node there.
+      for (const path of paths) {
+        const unit = readFileSync(path, "utf8");
+        writeFileSync(path, unit.replace("ExecStart=/usr/bin/node ", `ExecStart=${process.execPath} `));
+      }
+      const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", ...paths], {
+        encoding: "utf8",
+      });
       expect({ status, said: stdout + stderr }).toEqual({ status: 0, said: "" });
-      execFileSync("systemd-analyze", ["security", "--offline=true", "--threshold=25", path], {
+      execFileSync("systemd-analyze", ["security", "--offline=true", "--threshold=25", paths[0]!], {
         stdio: "pipe",
       });
     },
@@ -251,6 +255,42 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
       rmSync(machine.wanted());
       expect(dpkg("-i", deb)).toMatchObject({ status: 0 });
       expect(machine.enabled()).toBe(false);
+    });
+
+    describe("the timer of upgrades", () => {
+      const timer = `${UPGRADE}.timer`;
+      const wanted = () => join(root, "etc/systemd/system/timers.target.wants", timer);
+      /** As systemctl does. */
+      const enable = () => {
+        mkdirSync(dirname(wanted()), { recursive: true });
+        symlinkSync(`/usr/lib/systemd/system/${timer}`, wanted());
+      };
+
+      it("installed, and upgraded → off", () => {
+        for (const _ of ["installed", "upgraded"]) {
+          expect(dpkg("-i", deb)).toMatchObject({ status: 0 });
+          expect(lstatSync(wanted(), { throwIfNoEntry: false })).toBeUndefined();
+        }
+      });
+
+      it("enabled by an administrator → an upgrade leaves it so, and a purge leaves nothing of it", () => {
+        const before = filesIn(root);
+        dpkg("-i", deb);
+        enable();
+        expect(dpkg("-i", deb)).toMatchObject({ status: 0 });
+        expect(readlinkSync(wanted())).toBe(`/usr/lib/systemd/system/${timer}`);
+        expect(dpkg("-P", "rollcall-node-shim")).toMatchObject({ status: 0 });
+        expect(filesIn(root)).toEqual(before);
+      });
+
+      it("disabled again → an upgrade leaves it so", () => {
+        dpkg("-i", deb);
+        enable();
+        dpkg("-i", deb);
+        rmSync(wanted());
+        expect(dpkg("-i", deb)).toMatchObject({ status: 0 });
+        expect(lstatSync(wanted(), { throwIfNoEntry: false })).toBeUndefined();
+      });
     });
 
     it("an administrator's own file beside the configuration → stays after a purge", () => {

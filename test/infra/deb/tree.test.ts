@@ -68,6 +68,29 @@ describe("the .deb with a Node.js inside", () => {
     expect(others(unit)).toEqual(others(readFileSync(join(ROOT, "infra/systemd", UNIT_NAME), "utf8")));
   });
 
+  test.each([
+    ["with", `/${HOME}/bin/node /${HOME}/bin/node-shim.cjs`],
+    ["all", "/usr/bin/node /usr/share/rollcall-node-shim/bin/node-shim.cjs"],
+  ])("%s: the unit that upgrades → runs %s upgrade, in the service's environment", (tree, command) => {
+    const unit = read(tree, "usr/lib/systemd/system/rollcall-node-shim-upgrade.service");
+    const service = read(tree, "usr/lib/systemd/system", UNIT_NAME);
+    expect(unit).toContain(`\nExecStart=${command} upgrade\n`);
+    const environmentFile = /^EnvironmentFile=.*$/m.exec(service)?.[0] ?? "none";
+    expect(unit).toContain(`\n${environmentFile}\n`);
+  });
+
+  it("what is not upgraded by apt → has no such unit", () => {
+    expect(filesIn(at("folder")).filter((file) => file.includes("upgrade"))).toEqual([]);
+  });
+
+  it("no script of the package stops or restarts what may run it", () => {
+    const scripts = ["postinst", "prerm", "postrm"].map((script) => read("all/DEBIAN", script));
+    const commands = scripts.flatMap((text) => text.split("\n")).filter((line) => !/^ *#/.test(line));
+    expect(commands.filter((line) => /\bupgrade\.service/.test(line))).toEqual([
+      expect.stringContaining("reset-failed"),
+    ]);
+  });
+
   it("node-shim by any link → the Node.js beside it, with the arguments as they were", () => {
     expect(readlinkSync(at("with/usr/bin/node-shim"))).toBe("../lib/rollcall-node-shim/bin/node-shim");
     const called = execFileSync(at("with/usr/bin/node-shim"), ["run", "a b"], { encoding: "utf8" });

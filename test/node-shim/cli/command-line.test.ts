@@ -286,6 +286,40 @@ describe("join", () => {
   });
 });
 
+describe("upgrade", () => {
+  async function worker(): Promise<{ flags: string[]; paths: string[] }> {
+    const paths: string[] = [];
+    const url = await serve((request, response) => {
+      paths.push(`${request.method} ${request.url}`);
+      request.resume().once("end", () => response.end('{"version":"9.2.0"}'));
+    });
+    await enrolledState("edge-1");
+    return { flags: ["--url", url, "--state", state()], paths };
+  }
+
+  it("--check → asks, and says which version it may have", async () => {
+    const { flags, paths } = await worker();
+    expect(await end(["upgrade", "--check", ...flags])).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^node-shim: edge-1 has \d\S+, and may have 9\.2\.0: sudo node-shim upgrade\n$/,
+      ),
+    });
+    expect(paths).toEqual(["POST /v1/nodes/edge-1/upgrade"]);
+  });
+
+  it("of a shim that no .deb has installed → 1, one line, and the Worker does not hear of it", async () => {
+    const { flags, paths } = await worker();
+    expect(await end(["upgrade", ...flags])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/^node-shim: not upgraded: apt can upgrade only what a \.deb .*\n$/),
+    });
+    expect(paths).toEqual([]);
+  });
+});
+
 test("--log-format json → JSON to the last line", async () => {
   const { code, stderr } = await end(run("http://127.0.0.1:1", "--log-format", "json"));
   expect(code).toBe(1);

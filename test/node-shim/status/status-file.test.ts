@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import {
   MAX_STATUS_BYTES,
+  readLastingStatus,
   readStatus,
   type StatusFile,
   statusPath,
@@ -76,6 +77,24 @@ describe("does its shim run?", () => {
   ])("%s → %s", (_situation, changes, isRunning) => {
     put(state(), changes);
     expect(read()?.isRunning).toBe(isRunning);
+  });
+});
+
+describe("of a later shim, whose status has another form", () => {
+  const later = { version: 2, transport: { via: "pigeon" }, runtime: ["containerd"], shim: "9.0.0" };
+  const putLater = () => put(service(), later as unknown as Partial<StatusFile>);
+
+  it("→ not a status of this version", () => {
+    putLater();
+    expect(read()).toBeNull();
+  });
+
+  it("→ which version runs, and whether it was answered, can be read all the same", () => {
+    putLater();
+    expect(readLastingStatus(state(), reader())).toMatchObject({
+      isRunning: true,
+      file: { shim: "9.0.0", answer: { at: at(-3) } },
+    });
   });
 });
 

@@ -1,0 +1,185 @@
+// A Debian under systemd that upgrades its own shim from an apt repository, as a Worker's rollout says: the Worker is played,
+// systemd, apt, dpkg and the package are real. Later versions are this one's package with another number in it.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { generateKey } from "openpgp";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { KEY_FILE, publish } from "../../infra/apt/repository.ts";
+import { debName } from "../../infra/deb/archives.ts";
+import { VERSION } from "../../shared/version.ts";
+import { serveFolder } from "../infra/apt/apt-machine.ts";
+import { buildPackages } from "../infra/deb/build-packages.ts";
+import { bootDebian, type DebianMachine } from "./debian-machine.ts";
+import { eventually, temporaryFolder } from "./local-cluster.ts";
+
+/** debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus bookworm FOLDER */
+const root = process.env["DEBIAN_ROOT"] ?? "";
+const packages = process.env["DEBIAN_PACKAGES"];
+const missing =
+  process.geteuid?.() !== 0
+    ? "needs root"
+    : existsSync(join(root, "usr/bin/systemctl"))
+      ? null
+      : "set DEBIAN_ROOT to a debootstrapped folder with systemd, systemd-sysv and dbus";
+
+const GOOD = "9.1.0";
+const BAD = "9.2.0";
+const UNIT = "rollcall-node-shim.service";
+const UPGRADE = "rollcall-node-shim-upgrade";
+/** A first report is waited for in real time. */
+const PATIENCE_MS = 600_000;
+
+const why = missing === null ? "" : ` (skipped: ${missing})`;
+describe.skipIf(missing !== null)(
+  `a machine with the timer of upgrades${why}`,
+  { timeout: PATIENCE_MS },
+  () => {
+    const folder = temporaryFolder();
+    const ends: (() => void)[] = [];
+    let machine: DebianMachine;
+    /** What the played Worker gives a machine that asks, and the versions that have asked. */
+    let given: string | null = null;
+    const asking: string[] = [];
+    beforeAll(async () => {
+      const worker = await playWorker();
+      const repository = await publishVersions();
+      machine = await bootDebian(root, "edge-7");
+      sh("cat > /etc/apt/key.asc", readFileSync(join(folder.path, "apt", KEY_FILE)));
+      sh("rm -f /etc/apt/sources.list /etc/apt/sources.list.d/*");
+      sh(`echo "deb [signed-by=/etc/apt/key.asc] ${repository} stable main" > /etc/apt/sources.list`);
+      sh("cat > /tmp/shim.deb", readFileSync(debOf(VERSION)));
+      sh("dpkg -i /tmp/shim.deb");
+      sh(`systemctl enable --now ${UPGRADE}.timer`);
+      const joining = `node-shim join --url ${worker} --join-token-file - --install-service`;
+      await inMachine(joining, `rcj1_${"A".repeat(43)}`);
+    }, PATIENCE_MS);
+    afterAll(async () => {
+      await machine?.stop();
+      for (const end of ends) end();
+      folder.remove();
+    });
+
+    async function playWorker(): Promise<string> {
+      const server: Server = createServer((request, response) => {
+        let body = "";
+        request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+        request.once("end", () => response.end(JSON.stringify(answerTo(request.url ?? "", body))));
+      });
+      await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+      ends.push(() => {
+        server.closeAllConnections();
+        server.close();
+      });
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    }
+    function answerTo(path: string, body: string): object {
+      if (path.endsWith("/enrolment")) return { kid: "k", ticket: "t" };
+      if (path.endsWith("/report"))
+        return { phase: "registered", ready: true, ticket: "t", reportInMs: 1000 };
+      asking.push((JSON.parse(body) as { version: string }).version);
+      return given === null ? { version: null, why: "no rollout" } : { version: given };
+    }
+
+    const debOf = (version: string) => join(folder.path, `rollcall-node-shim_${version}_amd64.deb`);
+    async function publishVersions(): Promise<string> {
+      const built = packages ?? join(folder.path, "built");
+      if (packages === undefined) await buildPackages(built, "amd64");
+      const tree = join(folder.path, "tree");
+      execFileSync("dpkg-deb", ["-R", join(built, debName("amd64")), tree]);
+      const bundle = join(tree, "usr/lib/rollcall-node-shim/dist/node-shim.cjs");
+      const [control, text] = [join(tree, "DEBIAN/control"), readFileSync(bundle, "utf8")];
+      const of = readFileSync(control, "utf8");
+      for (const version of [VERSION, GOOD, BAD]) {
+        writeFileSync(control, of.replace(`\nVersion: ${VERSION}\n`, `\nVersion: ${version}\n`));
+        const fault = version === BAD ? 'if(process.argv.includes("run"))process.exit(1);' : "";
+        writeFileSync(bundle, fault + text.replaceAll(`"${VERSION}"`, `"${version}"`));
+        execFileSync("dpkg-deb", ["--root-owner-group", "-Zgzip", "-z1", "--build", tree, debOf(version)]);
+      }
+      const { privateKey: armored } = await generateKey({ userIDs: [{ name: "packages" }] });
+      const place = join(folder.path, "apt");
+      mkdirSync(place);
+      const debs = [VERSION, GOOD, BAD].map(debOf);
+      await publish({ folder: place, debs, key: { armored }, date: new Date(Date.now() - 3_600_000) });
+      const { url, stop } = await serveFolder(place);
+      ends.push(stop);
+      return url;
+    }
+
+    /** Standard output of what must go well, and asks nothing of this process. */
+    function sh(script: string, input?: string | Buffer): string {
+      const { code, stdout, stderr } = machine.sh(script, input);
+      if (code !== 0) throw new Error(`${script}: ${code}: ${stderr}`);
+      return stdout.trim();
+    }
+    /** What asks this process, as a service of the machine's own. */
+    async function inMachine(command: string, input = ""): Promise<string> {
+      sh("cat > /tmp/input", input);
+      sh(
+        `rm -f /tmp/code; (sh -c '${command}' < /tmp/input > /tmp/said 2>&1; echo $? > /tmp/code) > /dev/null 2>&1 &`,
+      );
+      await eventually(async () => machine.sh("cat /tmp/code").stdout !== "");
+      return sh("cat /tmp/said");
+    }
+    const installed = () => sh("dpkg-query --show --showformat='${Version}' rollcall-node-shim");
+    const property = (unit: string, name: string) => sh(`systemctl show --value --property ${name} ${unit}`);
+    const status = () =>
+      JSON.parse(machine.sh("node-shim status --json").stdout) as { kind: string; status: { shim: string } };
+
+    /** As the timer starts it. Resolves with its last line and how it ended. */
+    async function upgraded(): Promise<{ said: string; result: string }> {
+      await inMachine(`systemctl start ${UPGRADE}.service`);
+      const said = sh(`journalctl -u ${UPGRADE}.service -o cat | grep "^node-shim: " | tail -n 1`);
+      return { said, result: property(`${UPGRADE}.service`, "Result") };
+    }
+
+    it("no rollout → asked, and nothing changes", async () => {
+      expect(property(`${UPGRADE}.timer`, "ActiveState")).toBe("active");
+      expect(await upgraded()).toMatchObject({
+        said: `node-shim: edge-7 stays with ${VERSION}: there is no rollout`,
+        result: "success",
+      });
+      expect([asking, installed()]).toEqual([[VERSION], VERSION]);
+    });
+
+    it("a version is given → installed by what it replaces, the service runs with it, and the timer goes on", async () => {
+      given = GOOD;
+      const before = property(UNIT, "MainPID");
+      expect(await upgraded()).toMatchObject({
+        said: `node-shim: edge-7 has ${GOOD} now, after ${VERSION}, and it reports`,
+        result: "success",
+      });
+      expect(installed()).toBe(GOOD);
+      expect(status()).toMatchObject({ kind: "Ready", status: { shim: GOOD } });
+      expect(property(UNIT, "MainPID")).not.toBe(before);
+      expect([
+        property(`${UPGRADE}.timer`, "ActiveState"),
+        sh(`systemctl is-enabled ${UPGRADE}.timer`),
+      ]).toEqual(["active", "enabled"]);
+    });
+
+    it("a version that does not run → the one before again, which reports; and not tried again", async () => {
+      given = BAD;
+      expect(await upgraded()).toMatchObject({
+        said: expect.stringMatching(
+          `${BAD} was installed, and has not reported within 3 minutes: ${GOOD} is installed again`,
+        ),
+        result: "exit-code",
+      });
+      expect(installed()).toBe(GOOD);
+      await eventually(async () => status().kind === "Ready");
+      expect(status()).toMatchObject({ status: { shim: GOOD } });
+      expect((await upgraded()).said).toContain(`${BAD} did not report here; it is tried again after`);
+      expect(asking).toEqual([VERSION, VERSION, GOOD, GOOD]);
+    });
+
+    it("removed, purged → neither timer nor a process is left", () => {
+      sh("dpkg -P rollcall-node-shim");
+      for (const unit of [UNIT, `${UPGRADE}.timer`, `${UPGRADE}.service`])
+        expect(machine.sh(`systemctl is-active ${unit}`).stdout).toBe("inactive\n");
+      expect(sh("find /etc/systemd /var/lib/systemd/deb-systemd-helper-enabled -name '*rollcall*'")).toBe("");
+    });
+  },
+);

@@ -1,0 +1,291 @@
+// node-shim upgrade: what is asked of the Worker and of apt, and what becomes of a version that does not report.
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import {
+  REPORT_MS,
+  type UpgradeFlags,
+  type UpgradeHost,
+  upgradeShim,
+} from "../../../node-shim/commands/upgrade.ts";
+import { loadOrMakeKey, storeEnrolment } from "../../../node-shim/identity/identity.ts";
+import { lockFolder } from "../../../node-shim/identity/lock.ts";
+import type { ServiceShim } from "../../../node-shim/status/service-shim.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
+import { VERSION } from "../../../shared/version.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+
+const NEWER = "9.2.0-rc.1";
+const DATE_MS = Date.parse("2026-01-01T10:00:00Z");
+
+let folder: { path: string; remove: () => void };
+let server: Server;
+let asked: string[];
+let answer: { status: number; body: object };
+beforeEach(async () => {
+  folder = temporaryFolder();
+  asked = [];
+  answer = { status: 200, body: { version: NEWER } };
+  server = createServer((request, response) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+    request.once("end", () => {
+      asked.push(`${request.method} ${request.url} ${body}`);
+      response.statusCode = answer.status;
+      response.end(JSON.stringify(answer.body));
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+});
+afterEach(() => {
+  server.close();
+  server.closeAllConnections();
+  folder.remove();
+});
+const origin = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+async function enrolled(more: Partial<UpgradeFlags> = {}): Promise<UpgradeFlags> {
+  const { thumbprint } = await loadOrMakeKey(folder.path);
+  storeEnrolment(folder.path, { name: "edge-7", thumbprint, kid: "k", origin: origin() });
+  return { state: folder.path, ...more };
+}
+
+const OLD: ServiceShim = { version: VERSION, hasAnswer: true };
+const NEW: ServiceShim = { version: NEWER, hasAnswer: true };
+
+interface Situation {
+  isRoot?: boolean;
+  /** Of dpkg, in the order in which it is asked. */
+  dpkg?: Result<string>[];
+  /** Of apt-get, by its first words. */
+  apt?: Readonly<Record<string, Result<null>>>;
+  /** The service's shim, one after the other at each look, and the last for ever. */
+  shims?: (ServiceShim | null)[];
+  dateMs?: number;
+}
+
+/** A machine with the package, whose service runs. `ran`: what was asked of apt-get. */
+function host({ isRoot = true, dpkg, apt = {}, shims = [OLD, NEW], dateMs = DATE_MS }: Situation = {}) {
+  const ran: string[] = [];
+  const waited: string[] = [];
+  const said = [...(dpkg ?? [success("rollcall-node-shim: /shim\n"), success("installed 0.1.0")])];
+  let looks = 0;
+  let passedMs = 0;
+  const made: UpgradeHost = {
+    isRoot,
+    program: "/shim",
+    packages: {
+      query: async () => said.shift() ?? failure("nothing more is asked"),
+      aptGet: async (args) => {
+        const [command = ""] = args;
+        const what = command === "install" ? `${command} ${args.at(-1)}` : command;
+        ran.push(what);
+        return apt[what] ?? success(null);
+      },
+    },
+    service: () => shims[Math.min(looks++, shims.length - 1)] ?? null,
+    clock: { nowMs: () => passedMs, sleep: async (ms) => void (passedMs += ms) },
+    dateMs: () => dateMs,
+    progress: (text) => waited.push(text),
+  };
+  return { host: made, ran, waited, passedMs: () => passedMs };
+}
+
+const UPDATE = "update";
+const INSTALL = "install rollcall-node-shim=9.2.0~rc.1";
+const BACK = "install rollcall-node-shim=0.1.0";
+
+describe("a version is given", () => {
+  it("and reports → installed by its Debian version; the service runs, and its lock is no obstacle", async () => {
+    const flags = await enrolled();
+    const lock = lockFolder(folder.path);
+    const starting = { version: NEWER, hasAnswer: false };
+    const { host: machine, ran, waited } = host({ shims: [OLD, OLD, null, starting, NEW] });
+    expect(await upgradeShim(flags, machine)).toBe(
+      `edge-7 has ${NEWER} now, after ${VERSION}, and it reports`,
+    );
+    lock.release();
+    expect(asked).toEqual([`POST /v1/nodes/edge-7/upgrade {"protocol":1,"version":"${VERSION}"}`]);
+    expect(ran).toEqual([UPDATE, INSTALL]);
+    expect([...new Set(waited)]).toEqual([
+      "apt-get update",
+      `apt-get install of ${NEWER}`,
+      `a first report of ${NEWER}`,
+    ]);
+  });
+
+  it("no service runs → installed, and it says that nobody has seen whether it reports", async () => {
+    const { host: machine, ran, passedMs } = host({ shims: [null] });
+    expect(await upgradeShim(await enrolled(), machine)).toBe(
+      `edge-7 has ${NEWER} installed, after ${VERSION}; its service does not run, so that nobody has seen whether it reports`,
+    );
+    expect([ran, passedMs()]).toEqual([[UPDATE, INSTALL], 0]);
+  });
+
+  it("a source of the machine cannot be read → installed all the same, where the version is known", async () => {
+    const { host: machine, ran } = host({ apt: { [UPDATE]: failure("ended with 100: E: no Release file") } });
+    expect(await upgradeShim(await enrolled(), machine)).toMatch(/and it reports$/);
+    expect(ran).toEqual([UPDATE, INSTALL]);
+  });
+
+  it("its first answer comes just in time → it stays", async () => {
+    const looks = REPORT_MS / 2000;
+    const { host: machine, passedMs } = host({
+      shims: [...Array.from({ length: looks + 1 }, () => OLD), NEW],
+    });
+    expect(await upgradeShim(await enrolled(), machine)).toMatch(/and it reports$/);
+    expect(passedMs()).toBe(REPORT_MS);
+  });
+});
+
+describe("a version that does not report → the former one again, and 1", () => {
+  const NOT_ANSWERED = { version: NEWER, hasAnswer: false };
+  test.each<[situation: string, shim: ServiceShim | null]>([
+    ["it ends at each start", null],
+    ["it runs, and gets no answer", NOT_ANSWERED],
+    ["the one before was not restarted", OLD],
+  ])("%s", async (_situation, shim) => {
+    const { host: machine, ran, passedMs } = host({ shims: [OLD, shim] });
+    await expect(upgradeShim(await enrolled(), machine)).rejects.toThrow(
+      `${NEWER} was installed, and has not reported within 3 minutes: 0.1.0 is installed again; \`journalctl -u rollcall-node-shim\` says what ${NEWER} did`,
+    );
+    expect(ran).toEqual([UPDATE, INSTALL, BACK]);
+    expect(passedMs()).toBe(REPORT_MS);
+  });
+
+  it("going back fails too → says both, and which command does it", async () => {
+    const apt = { [BACK]: failure("ended with 100: E: Version '0.1.0' was not found") };
+    const { host: machine } = host({ shims: [OLD, null], apt });
+    await expect(upgradeShim(await enrolled(), machine)).rejects.toThrow(
+      `${NEWER} was installed, and has not reported within 3 minutes, and 0.1.0 could not be installed again (apt-get ended with 100: E: Version '0.1.0' was not found): apt-get install --allow-downgrades rollcall-node-shim=0.1.0`,
+    );
+  });
+
+  it("an hour later → not tried again; a day later, or another version → tried", async () => {
+    const flags = await enrolled();
+    await expect(upgradeShim(flags, host({ shims: [OLD, null] }).host)).rejects.toThrow(/installed again/);
+    const hourLater = host({ dateMs: DATE_MS + 3_600_000 });
+    await expect(upgradeShim(flags, hourLater.host)).rejects.toThrow(
+      `not upgraded: ${NEWER} did not report here; it is tried again after 2026-01-02T10:00:00.000Z, or now: rm ${folder.path}/failed-upgrade.json && node-shim upgrade`,
+    );
+    expect(hourLater.ran).toEqual([]);
+    answer.body = { version: "9.3.0" };
+    const other = host({ shims: [OLD, { version: "9.3.0", hasAnswer: true }], dateMs: DATE_MS + 3_600_000 });
+    expect(await upgradeShim(flags, other.host)).toMatch(/^edge-7 has 9\.3\.0 now/);
+    answer.body = { version: NEWER };
+    expect(await upgradeShim(flags, host({ dateMs: DATE_MS + 86_400_000 }).host)).toMatch(/and it reports$/);
+  });
+});
+
+describe("no version is given → nothing changes, and why", () => {
+  test.each<[why: string, text: string]>([
+    ["no rollout", "there is no rollout"],
+    ["up to date", "the rollout's version is no newer"],
+    ["stopped", "the rollout is stopped"],
+    ["not chosen", "the rollout has not come to this machine yet"],
+    ["too many at once", "the rollout waits for other machines"],
+    ["not known", "the Worker does not know it well enough yet"],
+    ["a later\nreason", "the Worker says: a later reason"],
+    ["toString", "the Worker says: toString"],
+  ])("%j", async (why, text) => {
+    answer.body = { version: null, why };
+    const { host: machine, ran } = host();
+    expect(await upgradeShim(await enrolled(), machine)).toBe(`edge-7 stays with ${VERSION}: ${text}`);
+    expect(ran).toEqual([]);
+  });
+
+  it("the version that runs already → the same", async () => {
+    answer.body = { version: VERSION };
+    const { host: machine, ran } = host();
+    expect(await upgradeShim(await enrolled(), machine)).toMatch(/no newer$/);
+    expect(ran).toEqual([]);
+  });
+});
+
+describe("--check → asks, says, and changes nothing, whoever asks and however the shim was installed", () => {
+  test.each<[answer: object, text: string]>([
+    [{ version: NEWER }, `edge-7 has ${VERSION}, and may have ${NEWER}: sudo node-shim upgrade`],
+    [
+      { version: null, why: "not chosen" },
+      `edge-7 stays with ${VERSION}: the rollout has not come to this machine yet`,
+    ],
+  ])("%j", async (body, text) => {
+    answer.body = body;
+    const { host: machine, ran } = host({ isRoot: false, dpkg: [failure("no dpkg")] });
+    expect(await upgradeShim(await enrolled({ check: true }), machine)).toBe(text);
+    expect([asked.length, ran]).toEqual([1, []]);
+  });
+});
+
+describe("cannot upgrade → what to do, and nothing is installed", () => {
+  test.each<
+    [situation: string, change: { body?: object; status?: number } & Situation, line: RegExp, asks: number]
+  >([
+    [
+      "an older version is given",
+      { body: { version: "0.0.9" } },
+      /^not upgraded: the Worker gives 0\.0\.9, which is older than .*: it cannot make a machine go back; who wants that runs apt-get install --allow-downgrades rollcall-node-shim=0\.0\.9$/,
+      1,
+    ],
+    [
+      "not installed by a .deb → the Worker does not count it as one that is being upgraded",
+      { dpkg: [failure("ended with 1: dpkg-query: no path found matching pattern /shim")] },
+      /^not upgraded: apt can upgrade only what a \.deb has installed, and \/shim is no file of .*: run install\.sh again, or npm install -g/,
+      0,
+    ],
+    ["not root → neither", { isRoot: false }, /^only root can do that: sudo node-shim upgrade$/, 0],
+    [
+      "a Worker from before there were rollouts",
+      { status: 404, body: { reason: "not-found", title: "Not found" } },
+      /^not upgraded: the Worker at http:\S+ is too old to say which version: upgrade it first$/,
+      1,
+    ],
+    [
+      "the same, by method",
+      { status: 405, body: { reason: "method-not-allowed", title: "Method not allowed" } },
+      /is too old to say which version/,
+      1,
+    ],
+    [
+      "the Worker refuses",
+      { status: 403, body: { reason: "key-revoked", title: "This key was revoked" } },
+      /^not upgraded: This key was revoked; try again, or let `node-shim doctor` look$/,
+      1,
+    ],
+    ["something else answers", { body: { version: "newest" } }, /is this a rollcall Worker\?/, 1],
+  ])("%s", async (_situation, { body, status, ...situation }, line, asks) => {
+    answer = { status: status ?? 200, body: body ?? { version: NEWER } };
+    const { host: machine, ran } = host(situation);
+    await expect(upgradeShim(await enrolled(), machine)).rejects.toThrow(line);
+    expect([asked.length, ran]).toEqual([asks, []]);
+  });
+
+  it("never enrolled → join first, and nothing is made", async () => {
+    const state = join(folder.path, "none");
+    await expect(upgradeShim({ state }, host().host)).rejects.toThrow(
+      `${state} holds no enrolment: join first`,
+    );
+    expect(existsSync(state)).toBe(false);
+  });
+
+  it("the Worker cannot be reached", async () => {
+    const flags = await enrolled({ url: "http://127.0.0.1:1" });
+    await expect(upgradeShim(flags, host().host)).rejects.toThrow(
+      /^not upgraded: .*ECONNREFUSED.*; try again, or let `node-shim doctor` look$/,
+    );
+  });
+
+  it("apt-get install fails → its last lines, also those of an update that failed before it", async () => {
+    const apt = {
+      [UPDATE]: failure("ended with 100: E: no Release file"),
+      [INSTALL]: failure("ended with 100: E: Version '9.2.0~rc.1' was not found; E: Unable"),
+    };
+    const { host: machine, ran } = host({ apt });
+    await expect(upgradeShim(await enrolled(), machine)).rejects.toThrow(
+      `not upgraded: apt-get install of ${NEWER} ended with 100: E: Version '9.2.0~rc.1' was not found; E: Unable (apt-get update ended with 100: E: no Release file); \`apt-cache policy rollcall-node-shim\` shows what this machine's sources have`,
+    );
+    expect(ran).toEqual([UPDATE, INSTALL]);
+  });
+});
