@@ -45,6 +45,8 @@ export interface Enrolled {
 export interface PinnedKeys {
   /** Follows a pin that is newer than all known ones; true: it is, and the name has a new enrolment. */
   follow: (pin: GrantedPin, newId: string, nowMs: number) => boolean;
+  /** Would the name be another key's with this pin? */
+  isOthers: (pin: Pick<GrantedPin, "generation" | "thumbprint">) => boolean;
   /** Pins before this generation are out of date from now on; true: the enrolled machine's pin is one of them. */
   outdate: (generation: number) => boolean;
   /** The same for an operator's revocation: the keys are refused from now on; true: they were not before. */
@@ -99,18 +101,24 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
     return enrolment !== undefined && generationOf(enrolment) < generation;
   };
 
+  const isNewer = (generation: number) => {
+    const known = records.get("enrolment");
+    if (generation <= (records.get("outdated") ?? -1)) return false;
+    return !known || generation > generationOf(known);
+  };
+
   return {
     follow(pin, newId, nowMs) {
       const { generation, name, thumbprint, token, machine, grant } = pin;
-      const known = records.get("enrolment");
-      if (generation <= (records.get("outdated") ?? -1)) return false;
-      if (known && generation <= generationOf(known)) return false;
+      if (!isNewer(generation)) return false;
       const { key, machineID, systemUUID } = machine;
       const who = { name, key, thumbprint, machineID, systemUUID };
       records.put("enrolment", { id: newId, ...who, token, ...grant, generation, pinnedAtMs: nowMs });
       forgetMachine(records);
       return true;
     },
+    isOthers: ({ generation, thumbprint }) =>
+      isNewer(generation) && records.get("enrolment")?.thumbprint !== thumbprint,
     outdate,
     revoke(generation) {
       const isEnrolled = outdate(generation);
