@@ -187,6 +187,7 @@ function describe({ via, fault }: Pick<TransportInUse, "via" | "fault">): string
 /** The signature that opens a socket goes to the Worker alone, whatever an answer says. */
 function isUsable(offer: Partial<NonNullable<ReportAnswer["socket"]>> | undefined, origin: string): boolean {
   const { path, withinMs = -1 } = offer ?? {};
-  if (typeof path !== "string" || !(withinMs >= 0)) return false;
+  // The URL of a WebSocket has no fragment (RFC 6455, 3).
+  if (typeof path !== "string" || path.includes("#") || !(withinMs >= 0)) return false;
   return path.startsWith("/") && URL.canParse(path, origin) && new URL(path, origin).origin === origin;
 }

@@ -48,22 +48,12 @@ const END_WITHIN_MS = 1000;
 type Opened = Result<WebSocketConnection, UpgradeFault>;
 
 /** Never rejects. */
-export function openWebSocket({
-  url,
-  headers,
-  agent,
-  deadlineMs,
-  signal,
-  maxBytes,
-}: Opening): Promise<Opened> {
+export function openWebSocket(opening: Opening): Promise<Opened> {
+  const { deadlineMs, maxBytes } = opening;
+  const asked = askFor(opening);
+  if (!asked.ok) return Promise.resolve(failure({ reason: "failed", error: asked.error }));
+  const socket = asked.value;
   return new Promise((resolve) => {
-    const socket = new WebSocket(url, {
-      agent,
-      headers,
-      signal,
-      maxPayload: maxBytes,
-      perMessageDeflate: false,
-    });
     let answer: IncomingMessage | null = null;
     const settle = (outcome: Opened) => {
       clearTimeout(late);
@@ -84,6 +74,16 @@ export function openWebSocket({
     });
     socket.once("open", () => settle(success(connectionOn(socket, answer?.socket ?? null))));
   });
+}
+
+/** ws throws at once where it does not take the URL or a header. */
+function askFor({ url, headers, agent, signal, maxBytes }: Opening): Result<WebSocket, Error> {
+  try {
+    const options = { agent, headers, signal, maxPayload: maxBytes, perMessageDeflate: false };
+    return success(new WebSocket(url, options));
+  } catch (error) {
+    return failure(error instanceof Error ? error : new Error(String(error)));
+  }
 }
 
 function faultAfter(answer: IncomingMessage | null, error: Error): UpgradeFault {

@@ -282,6 +282,8 @@ export const GATEWAY_LIMITS = {
   /** Of a socket without an accepted report; and how many of those a name may have. */
   unacceptedSeconds: 10,
   unacceptedOfName: 4,
+  /** Sockets that a name may open: at once, and then in a minute. */
+  upgradesAMinute: 20,
   /** The longest time for which a lease is lent. */
   quietSeconds: 300,
   /** Heartbeats that may be missing. */

@@ -34,13 +34,16 @@ export class Endings {
   }
 
   /**
-   * It is on HTTP for a while. Without an accepted report the socket alone is closed: who has but recorded an upgrade must not
-   * keep the machine away.
+   * It is on HTTP for a while, and each of its sockets is closed: one that it has opened beside could be accepted meanwhile.
+   * Without an accepted report the socket alone is closed: who has but recorded an upgrade must not keep the machine away.
    */
   sendAway(socket: HeldSocket, reason: ClosingReason): Promise<void> {
     const { name, beatMs } = socket.attachment;
-    if (beatMs !== null) this.#awayUntilMs.set(name, this.#in.nowMs() + AWAY_MS);
     this.hangUp(socket, reason, AWAY_MS);
+    if (beatMs !== null) {
+      this.#awayUntilMs.set(name, this.#in.nowMs() + AWAY_MS);
+      for (const other of this.#in.held.open(name)) this.hangUp(other, reason, AWAY_MS);
+    }
     return this.end(name);
   }
 

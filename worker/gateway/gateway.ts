@@ -110,7 +110,10 @@ export class Gateway implements LeaseHolder {
   }
 
   reportNow(name: string): Promise<boolean> {
-    const { held } = this.#in;
+    const { held, members } = this.#in;
+    const order = members.known(name)?.held;
+    // It waits for the report, which a heartbeat is told to be as well.
+    if (order) order.isEnded = true;
     const socket = held.accepted(name);
     if (socket) held.send(socket, { type: "report-now" });
     return Promise.resolve(socket !== undefined);

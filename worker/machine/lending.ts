@@ -3,20 +3,21 @@
 import type { LeaseHolder, ReturnedOrder, StandingOrder } from "./standing-order.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { withDeadline } from "../kube/deadline.ts";
+import type { NodeRecords } from "../storage/records.ts";
 import { agreeSession } from "../identity/session-key.ts";
-import { registeredUid } from "../tick/own-node.ts";
-import { touchLease } from "../tick/touch-lease.ts";
 import type { Baton } from "./baton.ts";
 import { lendable } from "./decide-order.ts";
 import type { FreshRequests } from "./fresh-requests.ts";
 import type { MachineState } from "./machine-state.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
+import { TOUCH_AGAIN_MS, UnansweredRecall } from "./unanswered-recall.ts";
 import type { Upkeep } from "./upkeep.ts";
 
 /** A gateway that does not answer within this time holds nobody up: its next PUT conflicts. */
 const RECALL_WITHIN_MS = 3000;
-const TOUCH_WITHIN_MS = 2000;
 const ASK_WITHIN_MS = 1000;
+/** Of epochs, which are milliseconds as a rule. */
+const EPOCHS_AHEAD = 24 * 3600 * 1000;
 /** A machine whose socket closed is back within minutes: until then it still counts as one with a socket. */
 const TRANSPORT_KEPT_MS = 120_000;
 
@@ -50,6 +51,7 @@ type Lent = { order: StandingOrder; key: string };
 
 export class Lending {
   readonly #with: LendingDependencies;
+  readonly #unanswered: UnansweredRecall;
   /** The epoch of the order that is out; null: none is. undefined: after an eviction it is not known. */
   #out: number | null | undefined;
   #lastEpoch = 0;
@@ -62,6 +64,8 @@ export class Lending {
 
   constructor(dependencies: LendingDependencies) {
     this.#with = dependencies;
+    const { state, upkeep, nowMs } = dependencies;
+    this.#unanswered = new UnansweredRecall(state, upkeep, nowMs);
   }
 
   /** With a report over a socket: what was lent is this object's again. What it comes to is `lend`'s to know. */
@@ -92,7 +96,8 @@ export class Lending {
   async #recallFrom(number: number): Promise<void> {
     const { state, gateway, nowMs } = this.#with;
     const { records } = state;
-    const floor = this.#nextEpoch();
+    // After an eviction nobody here remembers the order's epoch, and this clock may be behind it.
+    const floor = this.#nextEpoch(this.#out === undefined ? this.#lent()?.epochsTo : 0);
     const name = records.get("enrolment")?.name ?? "";
     const asked = () => gateway(number).recall(name, floor);
     const returned = await withDeadline<ReturnedOrder | null | undefined>(
@@ -102,24 +107,20 @@ export class Lending {
     ).catch(() => undefined);
     // Another call may have taken it back meanwhile.
     if (!this.#lent()) return;
+    const isAnswered = returned !== undefined;
     this.#restore(returned ?? null);
     records.remove("lent");
+    if (!isAnswered) this.#unanswered.note();
     this.#out = null;
     this.#withoutSocketMs = nowMs();
     // While it was lent the alarm was an hour ahead. A gateway that was evicted tells no silence any more.
-    await state.alarm.atLatest(nowMs() + SILENCE_CHECK_MS);
-    // The order's next PUT conflicts with this one.
-    if (returned === undefined) await this.#touchLease(name);
+    await state.alarm.atLatest(nowMs() + (isAnswered ? SILENCE_CHECK_MS : TOUCH_AGAIN_MS));
+    if (!isAnswered) await this.#unanswered.touch(name);
   }
 
-  /** It has to be done, whatever the machine has left of its requests. */
-  async #touchLease(name: string): Promise<void> {
-    const { state, upkeep, nowMs } = this.#with;
-    const connect = upkeep.connector((what) => {
-      upkeep.spend(what);
-      return true;
-    });
-    await touchLease(connect(TOUCH_WITHIN_MS), name, registeredUid(state.records), nowMs());
+  /** For the alarm: what a gateway that did not answer may still renew. */
+  finish(name: string): Promise<void> {
+    return this.#unanswered.again(name);
   }
 
   /** The same for good: the machine's sockets are closed as well. `from`: the number that it had. */
@@ -130,12 +131,15 @@ export class Lending {
     await this.#ask(number, (holder, name) => holder.dismiss(name, why));
   }
 
-  /** A machine with a socket reports now instead of with its next heartbeat. */
+  /** A machine with a socket reports now instead of with its next heartbeat, and brings back what is lent. */
   async reportNow(): Promise<void> {
     const { state, assigned } = this.#with;
     if (state.records.get("transport") === undefined) return;
-    await this.recall();
-    await this.#ask(assigned(), (holder, name) => holder.reportNow(name));
+    this.#ends++;
+    const number = this.#lent()?.gateway ?? assigned();
+    const isAsked = await this.#ask(number, (holder, name) => holder.reportNow(name));
+    // The next PUT of one that does not answer conflicts, so that its machine reports all the same.
+    if (isAsked === null) await this.recall();
   }
 
   /** The machine's socket is gone, or silent. */
@@ -200,7 +204,7 @@ export class Lending {
     if (this.#ends !== connection.since) return null;
     const epoch = this.#nextEpoch(connection.floor);
     const { gateway } = connection;
-    records.put("lent", { gateway });
+    this.#noteLent(gateway, epoch);
     records.put("transport", "socket");
     this.#withoutSocketMs = undefined;
     this.#out = epoch;
@@ -233,8 +237,15 @@ export class Lending {
     return lendable({ ...state, upkeep, report, nowMs: nowMs() });
   }
 
-  #lent(): { gateway: number } | undefined {
+  #lent(): NodeRecords["lent"] | undefined {
     return this.#with.state.records.get("lent");
+  }
+
+  /** Not each order is a row: what is stored is above those of a day. */
+  #noteLent(gateway: number, epoch: number): void {
+    const { gateway: before, epochsTo = 0 } = this.#lent() ?? {};
+    if (gateway === before && epoch <= epochsTo) return;
+    this.#with.state.records.put("lent", { gateway, epochsTo: epoch + EPOCHS_AHEAD });
   }
 
   /** Above all of this object's, also after an eviction, and above what the gateway takes. */

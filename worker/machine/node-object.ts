@@ -18,7 +18,7 @@ import type { HistoryRequest } from "../storage/history.ts";
 import { StoredObject } from "../storage/stored-object.ts";
 import { registerAgain } from "../tick/registration.ts";
 import { type MachineAnswer, type Refusal, UNAUTHENTICATED } from "./answers.ts";
-import { recordReturn } from "./contact.ts";
+import { hasReported, recordReturn } from "./contact.ts";
 import { decideReport, type ReportSituation } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";
 import { Forgetting } from "./forgetting.ts";
@@ -102,6 +102,8 @@ export class NodeObject extends StoredObject {
    */
   async enrol(pin: GrantedPin): Promise<(Enrolled & { ticket: string }) | null> {
     await this.#removal.finished();
+    // The machine that had the name keeps no socket: its end would be taken for the next one's.
+    if (this.#state.keys.isOthers(pin)) await this.#lending.end("refused");
     await this.#lending.recall();
     const { keys, facts, senders, samples, alarm } = this.#state;
     const nowMs = Date.now();
@@ -146,8 +148,10 @@ export class NodeObject extends StoredObject {
   /** The machine's socket has ended, or nothing was heard of it. */
   async socketEnded(number: number, returned: ReturnedOrder | null): Promise<void> {
     await this.#lending.ended(number, returned);
-    const name = this.#state.keys.enrolled() && this.#state.records.get("enrolment")?.name;
-    if (!name) return;
+    const { keys, records } = this.#state;
+    const name = keys.enrolled() && records.get("enrolment")?.name;
+    // A machine that has not reported has none: it was one of the machine that had the name before.
+    if (!name || !hasReported(records)) return;
     await this.#upkeep.watchForSilence(name);
     this.#teller.look();
   }
@@ -248,16 +252,18 @@ export class NodeObject extends StoredObject {
     await this.#forgetting.forget(keptForMs);
   }
 
-  /** The registry refuses keys that were pinned before this generation; so does this object from now on. */
+  /** The registry refuses keys that were pinned before this generation; so does this object from now on. Safe to repeat. */
   async revoke(generation: number): Promise<void> {
-    const { keys, journal, alarm } = this.#state;
+    const { keys, records, journal, alarm } = this.#state;
     const nowMs = Date.now();
-    if (!keys.revoke(generation)) return;
-    await this.#lending.end("refused");
-    journal.note("registration", "an operator revoked this machine's keys", nowMs);
+    if (keys.revoke(generation)) {
+      journal.note("registration", "an operator revoked this machine's keys", nowMs);
+      // No report follows that could repeat what is told.
+      await alarm.atLatest(nowMs + TELLING_LIMITS.firstWaitMs);
+    }
+    // Also where they were refused before: the request that did it may have come no further.
+    if (records.get("enrolment")?.isRevoked) await this.#lending.end("refused");
     this.#teller.look();
-    // No report follows that could repeat it.
-    await alarm.atLatest(nowMs + TELLING_LIMITS.firstWaitMs);
   }
 
   /**
@@ -277,6 +283,7 @@ export class NodeObject extends StoredObject {
     alarm.rang();
     const name = records.get("enrolment")?.name;
     if (name === undefined) return;
+    await this.#lending.finish(name);
     if (records.get("isLeaving")) return this.#removal.resume(name, () => this.#forgetting.forget());
     if (keys.enrolled()) {
       await this.#lending.learnContact();

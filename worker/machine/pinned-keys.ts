@@ -45,6 +45,8 @@ export interface Enrolled {
 export interface PinnedKeys {
   /** Follows a pin that is newer than all known ones; true: it is, and the name has a new enrolment. */
   follow: (pin: GrantedPin, newId: string, nowMs: number) => boolean;
+  /** Would the name be another key's with this pin? */
+  isOthers: (pin: Pick<GrantedPin, "generation" | "thumbprint">) => boolean;
   /** Pins before this generation are out of date from now on; true: the enrolled machine's pin is one of them. */
   outdate: (generation: number) => boolean;
   /** The same for an operator's revocation: the keys are refused from now on; true: they were not before. */
@@ -91,8 +93,6 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
     imported.set(key, found);
     return found;
   };
-  const generationOf = (enrolment: Enrolment | undefined) => enrolment?.generation ?? 0;
-
   const outdate = (generation: number) => {
     records.put("outdated", Math.max(generation, records.get("outdated") ?? 0));
     const enrolment = records.get("enrolment");
@@ -102,15 +102,15 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
   return {
     follow(pin, newId, nowMs) {
       const { generation, name, thumbprint, token, machine, grant } = pin;
-      const known = records.get("enrolment");
-      if (generation <= (records.get("outdated") ?? -1)) return false;
-      if (known && generation <= generationOf(known)) return false;
+      if (!isNewest(records, generation)) return false;
       const { key, machineID, systemUUID } = machine;
       const who = { name, key, thumbprint, machineID, systemUUID };
       records.put("enrolment", { id: newId, ...who, token, ...grant, generation, pinnedAtMs: nowMs });
       forgetMachine(records);
       return true;
     },
+    isOthers: ({ generation, thumbprint }) =>
+      isNewest(records, generation) && records.get("enrolment")?.thumbprint !== thumbprint,
     outdate,
     revoke(generation) {
       const isEnrolled = outdate(generation);
@@ -145,6 +145,15 @@ export function pinnedKeys(records: NodeRecordStore): PinnedKeys {
     },
     verify: (request, action, origins) => verify({ records, importOnce }, request, { action, origins }),
   };
+}
+
+const generationOf = (enrolment: Enrolment | undefined) => enrolment?.generation ?? 0;
+
+/** Does a pin of this generation come after all that are known? */
+function isNewest(records: NodeRecordStore, generation: number): boolean {
+  const known = records.get("enrolment");
+  if (generation <= (records.get("outdated") ?? -1)) return false;
+  return !known || generation > generationOf(known);
 }
 
 /** What another machine reported, and what it has used up, must not count for this one. */

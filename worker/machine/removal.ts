@@ -115,12 +115,18 @@ export class Removal {
   }
 
   async #resume(name: string, forget: () => Promise<void>): Promise<void> {
-    const removed = this.#removeFromCluster(name).catch((error: unknown) => {
+    const removed = this.#endAndRemove(name).catch((error: unknown) => {
       // An alarm that fails is given up in minutes.
       console.error(JSON.stringify({ node: name, message: "removal failed", error: String(error) }));
       return false;
     });
     return (await removed) ? forget() : this.#tryAgain();
+  }
+
+  /** What was interrupted may have come no further than that the keys are refused. */
+  async #endAndRemove(name: string): Promise<boolean> {
+    await this.#with.lending.end("left");
+    return this.#removeFromCluster(name);
   }
 
   /** false: something may be left. */

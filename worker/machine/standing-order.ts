@@ -85,7 +85,7 @@ export interface LeaseHolder {
   recall: (name: string, floor: number) => Promise<ReturnedOrder | null>;
   /** What it would give back, for whoever looks. */
   look: (name: string) => Promise<ReturnedOrder | null>;
-  /** The machine is asked to report now; false: it has no socket here. */
+  /** The machine is asked to report now, and nothing is renewed until it does; false: it has no socket here. */
   reportNow: (name: string) => Promise<boolean>;
   /** Ends the machine's sockets, after an order is recalled. */
   dismiss: (name: string, why: "left" | "moved" | "refused") => Promise<void>;

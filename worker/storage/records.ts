@@ -144,8 +144,16 @@ export interface NodeRecords {
   phase: Phase | { phase: Phase; sinceMs: number };
   /** When the last outage began that the machine told of, and how many more of them may be a line of history. */
   outage: Allowance & { sinceMs: number };
-  /** The gateway that may hold an order to renew this machine's lease; absent: none does. */
-  lent: { gateway: number };
+  /**
+   * The gateway that may hold an order to renew this machine's lease, and what the order's epoch is not above; absent: none
+   * does. An earlier version stored no `epochsTo`.
+   */
+  lent: { gateway: number; epochsTo?: number };
+  /**
+   * A gateway that did not answer may renew the name's lease until then at the latest, whoever has the name by now; absent:
+   * none may.
+   */
+  untouched: { untilMs: number };
   /** Present: it reports by a socket, or did a moment ago. */
   transport: "socket";
   /** Is the machine's clock further off than it may be? */

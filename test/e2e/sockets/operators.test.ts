@@ -1,11 +1,12 @@
 // What an operator does reaches a machine with a socket at once, and not with its next heartbeat.
 import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Clock, systemClock } from "../../../node-shim/base/clock.ts";
 import type { Reported } from "../../../node-shim/loop/loop.ts";
 import { eventually } from "../local-cluster.ts";
 import { type PlacedMachine, type SocketPlace, startSocketPlace } from "./socket-place.ts";
 
-/** Long beside the time that anything takes here: a report before it is over was asked for. */
+/** A machine whose clock is held for three of them is silent, and without a socket. */
 const INTERVAL_MS = 4000;
 
 let place: SocketPlace;
@@ -14,13 +15,43 @@ beforeAll(async () => {
 });
 afterAll(() => place.stop());
 
+/** While it is held no wait of the shim's ends by its time: whatever is sent then was asked for. */
+function heldClock() {
+  const due: (() => void)[] = [];
+  let isHeld = false;
+  const clock: Clock = {
+    ...systemClock,
+    timer(ms, callback) {
+      let isCancelled = false;
+      const call = () => void (isCancelled || callback());
+      const cancel = systemClock.timer(ms, () => (isHeld ? void due.push(call) : call()));
+      return () => {
+        isCancelled = true;
+        cancel();
+      };
+    },
+  };
+  const hold = () => void (isHeld = true);
+  const release = () => {
+    isHeld = false;
+    for (const call of due.splice(0)) call();
+  };
+  return { clock, hold, release };
+}
+
 /** A machine, and what happens to it, in order. */
 function watch(machine: PlacedMachine) {
   const events: string[] = [];
   const happened = (event: string) => void events.push(event);
+  const { clock, hold, release } = heldClock();
+  let rests = () => {};
   const shim = machine.run({
+    clock,
     asked: () => happened("asked"),
-    reported: ({ outcome }) => happened(outcomeText(outcome)),
+    reported({ outcome }) {
+      happened(outcomeText(outcome));
+      rests();
+    },
     changed: ({ via, fault }) => happened(fault === null ? via : `${via}: ${fault}`),
   });
   /** Resolves once that has happened; with what has before, since this was called. */
@@ -29,14 +60,19 @@ function watch(machine: PlacedMachine) {
     await eventually(() => Promise.resolve(events.includes(event, from)));
     return events.slice(from, events.indexOf(event, from) + 1);
   };
-  /** Right after a report, so that the next one is an interval away. */
+  /** Between two reports: what follows is not the next heartbeat's doing. */
   const act = async (words: string[], last: string) => {
-    const { length } = events;
-    await eventually(() => Promise.resolve(events.length > length));
-    const [beganMs, reached] = [performance.now(), until(last)];
+    await new Promise<void>((resolve) => {
+      rests = () => {
+        hold();
+        resolve();
+      };
+    });
+    const reached = until(last);
     expect(await place.worker.rollcall([...words, shim.name])).toMatchObject({ code: 0, stderr: "" });
     const followed = await reached;
-    console.log(`${words.join(" ")} → ${followed.join(", ")}: ${Math.round(performance.now() - beganMs)} ms`);
+    rests = () => {};
+    release();
     return followed;
   };
   return { shim, until, act, onSocket: eventually(() => Promise.resolve(shim.transport().via === "socket")) };

@@ -19,7 +19,10 @@ import { type OwnCluster, type OwnWorker, startOwnWorker } from "../own-worker.t
 import { thisRun } from "../run-record.ts";
 import { type RunningShim, runShim, type ShimWish } from "./running-shim.ts";
 
-export interface MachineWish extends Pick<ShimWish, "deadlineMs" | "changed" | "asked" | "reported"> {
+export interface MachineWish extends Pick<
+  ShimWish,
+  "deadlineMs" | "changed" | "asked" | "reported" | "clock"
+> {
   /** Its name is `sim-INDEX`. */
   index: number;
   /** How often it reports; absent: every 2 s. */

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { writesAbout } from "../../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
 import { lentMachine, live, type MachineOnSocket, passRinging, standingClock, stubsOf } from "./members.ts";
-import { BEAT_MS, evictGateway, evictNode, gatewayOf, LEASE_MS } from "./on-socket.ts";
+import { BEAT_MS, evictGateway, evictNode, gatewayOf, LEASE_MS, objectOf } from "./on-socket.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -72,6 +72,27 @@ it("a heartbeat whose clock went back since the order → again, and nothing is 
   expect(await machine.beat({ n: 2 })).toEqual({ type: "again", reason: "over" });
   expect(await machine.asked()).toEqual([]);
 });
+
+it.each([
+  ["awake", false],
+  ["evicted", true],
+])(
+  "an object whose clock was behind its order as it recalled that, %s → it renews nothing",
+  async (state, isEvicted) => {
+    const clock = standingClock();
+    const machine = await lentMachine(`clock-recall-${state}`, clock);
+    if (isEvicted) await evictNode(machine.name);
+    clock.shift(-HOUR_MS);
+    // Somebody else has changed its Node, as far as it knows.
+    await objectOf(machine.name).noticeNode(null);
+    clock.shift(HOUR_MS + BEAT_MS);
+    const before = await renewed(machine);
+    expect(await machine.beat()).toEqual({ type: "again", reason: "over" });
+    expect(await renewed(machine)).toEqual(before);
+    expect(await machine.say()).toBe("registered");
+    await live([machine], clock, 3 * BEAT_MS, (said) => expect(said).toBe("answer"));
+  },
+);
 
 it("a clock that was ahead, and is right again → who falls silent then is known to be in time, once the cron trigger rang", async () => {
   const clock = standingClock();

@@ -5,7 +5,7 @@ import { expect, vi } from "vitest";
 import type { GatewayFrame } from "../../../shared/protocol/frames.ts";
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import type { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
+import { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
 import {
   type EnrolledMachine,
@@ -128,6 +128,22 @@ export async function halfOpen(gateway: number, name: string): Promise<(frame: s
   if (!socket) throw new Error(`${name} has no socket at gateway ${gateway}`);
   return (frame) =>
     runInDurableObject(object, (instance: GatewayObject) => instance.webSocketMessage(socket, frame));
+}
+
+/** Gateways take their time with recalls from now on. */
+export function slowRecall(): { begun: () => Promise<void>; goesOn: () => void } {
+  const answered = Promise.withResolvers<void>();
+  const recall = Reflect.get(GatewayObject.prototype, "recall");
+  const recalls = vi.spyOn(GatewayObject.prototype, "recall");
+  recalls.mockImplementation(async function slowly(this: GatewayObject, ...how) {
+    await answered.promise;
+    return recall.apply(this, how);
+  });
+  // What goes on after a promise of the gateway's is the gateway's, and may not use the test's socket.
+  const begun = async () => {
+    while (recalls.mock.calls.length === 0) await new Promise((again) => void setTimeout(again, 2));
+  };
+  return { begun, goesOn: answered.resolve };
 }
 
 /** How often that renews the lease. */

@@ -3,11 +3,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
-import { facts, HEALTHY, kube, operator } from "../../worker/support/machine.ts";
+import { facts, HEALTHY, kube, operator, requestsAbout, setFault } from "../../worker/support/machine.ts";
 import { SocketMachine } from "../../worker/support/socket-machine.ts";
 import {
+  asked,
   BEAT_MS,
   evictNode,
+  GET_LEASE,
   LEASE_MS,
   lentBy,
   nextBeat,
@@ -15,6 +17,7 @@ import {
   objectOf,
   onSocket,
   pass,
+  PUT_LEASE,
   renewedBy,
   shown,
   slug,
@@ -74,6 +77,28 @@ describe.each(states)("what an operator does, the machine's object %s:", (state,
     expect(await socket.next()).toEqual(REPORT_NOW);
     expect(await renewedBy(name, () => lentBy(socket))).toBe(1);
     expect(await shown(name)).toMatchObject({ runtime: "none" });
+  });
+});
+
+describe("an apiserver that does not answer a PUT of the gateway's", () => {
+  it("→ the machine is asked all the same, the lease is not read, and the report goes over the PUT's version", async () => {
+    const { name, socket } = await onSocket("operator-slow-apiserver");
+    pass(BEAT_MS);
+    await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
+    socket.sendText(await socket.heartbeat());
+    await asked(name, /^PUT/m);
+    expect((await operator("PATCH", `/v1/nodes/${name}`, { runtime: "none" })).status).toBe(204);
+    expect(await socket.next()).toEqual(REPORT_NOW);
+    socket.sendText(await socket.reportFrame());
+    await setFault(name, "");
+    expect(await socket.next()).toEqual({
+      ...ANSWER,
+      n: 1,
+      nonce: expect.any(String),
+      nextInMs: expect.any(Number),
+    });
+    expect(await socket.answered()).toMatchObject({ status: 200, session: {} });
+    expect((await requestsAbout(name)).filter((request) => GET_LEASE.test(request))).toEqual([]);
   });
 });
 

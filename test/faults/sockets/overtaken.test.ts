@@ -19,6 +19,7 @@ import {
   pass,
   PUT_LEASE,
   renewedBy,
+  slowRecall,
   startClock,
   stopClock,
 } from "./on-socket.ts";
@@ -97,22 +98,6 @@ describe("while an order is on its way", () => {
 });
 
 describe("while a recall is under way", () => {
-  /** The gateway takes its time with the next one. */
-  function slowRecall(): { begun: () => Promise<void>; goesOn: () => void } {
-    const answered = Promise.withResolvers<void>();
-    const recall = Reflect.get(GatewayObject.prototype, "recall");
-    const recalls = vi.spyOn(GatewayObject.prototype, "recall");
-    recalls.mockImplementation(async function slowly(this: GatewayObject, ...how) {
-      await answered.promise;
-      return recall.apply(this, how);
-    });
-    // What goes on after a promise of the gateway's is the gateway's, and may not use the test's socket.
-    const begun = async () => {
-      while (recalls.mock.calls.length === 0) await new Promise((again) => void setTimeout(again, 2));
-    };
-    return { begun, goesOn: answered.resolve };
-  }
-
   it("a report of the socket ends → it brings no order, which the recall would not be about", async () => {
     const { name, socket } = await onSocket("recall-under-way");
     pass(BEAT_MS);

@@ -1,6 +1,6 @@
 // What ends a machine's right to its name while its lease is lent: nothing is renewed afterwards, not once, whatever still
 // comes by its socket.
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
 import { leave, rotate } from "../../../node-shim/worker-link/requests.ts";
 import { ORIGIN } from "../../worker/support/constants.ts";
@@ -14,17 +14,22 @@ import {
   transport,
 } from "../../worker/support/machine.ts";
 import { SocketMachine } from "../../worker/support/socket-machine.ts";
+import { crash } from "./members.ts";
 import {
   BEAT_MS,
   evictNode,
   halfOpen,
+  historyOf,
   lentBy,
   nextBeat,
+  objectOf,
   type OnSocket,
   onSocket,
   pass,
   PUT_LEASE,
   renewedBy,
+  ringNode,
+  slowRecall,
   slug,
   startClock,
   stopClock,
@@ -34,7 +39,14 @@ const ANSWER = { type: "answer" };
 const REGISTERED = { status: 200, answer: { phase: "registered" } };
 
 beforeEach(stopClock);
-afterEach(startClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const REFUSED = { type: "closing", reason: "refused", comeBackInMs: 600_000 };
+
+const revokes = ({ name }: { name: string }) => operator("POST", `/v1/nodes/${name}/revoke`);
 
 const leaves = async ({ enrolled: machine }: OnSocket) =>
   expect(await leave(transport, { ...machine, origin: ORIGIN })).toMatchObject({ ok: true });
@@ -56,11 +68,7 @@ async function isSucceeded({ name }: OnSocket): Promise<SocketMachine> {
 }
 
 const ENDINGS: [situation: string, end: (of: OnSocket) => Promise<unknown>, told: object[]][] = [
-  [
-    "an operator revokes its keys",
-    async ({ name }) => expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204),
-    [{ type: "closing", reason: "refused", comeBackInMs: 600_000 }],
-  ],
+  ["an operator revokes its keys", async (of) => expect((await revokes(of)).status).toBe(204), [REFUSED]],
   [
     "an operator forgets it",
     async ({ name }) => expect((await operator("DELETE", `/v1/nodes/${name}`)).status).toBe(204),
@@ -90,9 +98,9 @@ const ENDINGS: [situation: string, end: (of: OnSocket) => Promise<unknown>, told
       const approval = { thumbprint: key.thumbprint };
       expect((await operator("POST", `/v1/nodes/${name}/approve`, approval)).status).toBe(204);
     },
-    [],
+    [REFUSED],
   ],
-  ["another machine rejoins with its name", isSucceeded, []],
+  ["another machine rejoins with its name", isSucceeded, [REFUSED]],
   [
     "it leaves, and a machine joins with the same name",
     async (of) => {
@@ -129,6 +137,60 @@ describe.each([
       expect(statuses.slice(1).every((status) => status >= 400)).toBe(true);
     },
   );
+});
+
+describe("a machine's object that dies while it recalls the order", () => {
+  it.each<[situation: string, begin: typeof revokes, goOn: (of: OnSocket) => Promise<unknown>, told: object]>(
+    [
+      [
+        "for a revocation, which the operator repeats",
+        revokes,
+        async (of) => expect((await revokes(of)).status).toBe(204),
+        REFUSED,
+      ],
+      [
+        "for a revocation, which is one of many machines'",
+        revokes,
+        async ({ name }) => {
+          const unpinned = Number.MAX_SAFE_INTEGER;
+          const order = { act: "revoke", generation: 0, unpinned } as const;
+          expect(await objectOf(name).act(name, order)).toBeNull();
+        },
+        REFUSED,
+      ],
+      [
+        "for a removal, until its alarm",
+        ({ name }) => operator("DELETE", `/v1/nodes/${name}`),
+        // It ends with the object, which forgets the machine.
+        ({ name }) => ringNode(name).catch(() => undefined),
+        { type: "left" },
+      ],
+    ],
+  )(
+    "%s → the socket is closed then, and nothing is renewed any more",
+    async (situation, begin, goOn, told) => {
+      const known = await onSocket(slug("interrupted", situation));
+      const { name, gateway, socket } = known;
+      const late = await halfOpen(gateway, name);
+      const { begun } = slowRecall();
+      const begins = begin(known).catch(() => undefined);
+      await begun();
+      await crash(objectOf(name));
+      await begins;
+      vi.restoreAllMocks();
+      expect(socket.frames.filter(({ type }) => type === "closing" || type === "left")).toEqual([]);
+      await goOn(known);
+      expect(socket.frames.at(-1)).toEqual(told);
+      expect(await renewedBy(name, async () => late(await socket.heartbeat()))).toBe(0);
+    },
+  );
+});
+
+it("an operator revokes a machine's keys again → the history says so once", async () => {
+  const known = await onSocket("revoked-again");
+  for (let times = 0; times < 2; times++) expect((await revokes(known)).status).toBe(204);
+  const lines = await historyOf(known.name, "registration");
+  expect(lines.filter((text) => text === "an operator revoked this machine's keys")).toHaveLength(1);
 });
 
 describe("HTTP beside a socket", () => {

@@ -1,7 +1,10 @@
 // Machines that are not heard of any more, however their sockets end: each is silent in time, and nobody else is.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
 import { WATCH_LIMITS } from "../../../worker/gateway/watch.ts";
+import { enrolling, mintToken, operator } from "../../worker/support/machine.ts";
 import {
   alarmOf,
   lentMachines,
@@ -141,6 +144,27 @@ describe("nobody is called silent", () => {
     await live(machines, clock, 120_000, (each) => said.push(each));
     expect(new Set(said)).toEqual(new Set(["answer"]));
     for (const machine of machines) await expectHeardOf(machine);
+  });
+
+  it.each([
+    ["whose socket is closed", false],
+    ["whose gateway does not hear of it", true],
+  ])("who has not reported yet, and was approved for the name of a machine %s", async (_, isUnheard) => {
+    const clock = standingClock();
+    const machine = await lentMachine(`approved-${isUnheard}`, clock);
+    const { name, socket } = machine;
+    const unheard = () => Promise.reject(new Error("reset"));
+    if (isUnheard) vi.spyOn(GatewayObject.prototype, "dismiss").mockImplementation(unheard);
+    const key = await makeMachineKey();
+    expect(await enrolling(name, { joinToken: await mintToken({ names: name }), key })).toMatchObject({
+      reason: "name-pinned",
+    });
+    const approval = { thumbprint: key.thumbprint };
+    expect((await operator("POST", `/v1/nodes/${name}/approve`, approval)).status).toBe(204);
+    expect(socket.closed !== null || socket.frames.at(-1)?.type === "closing").toBe(!isUnheard);
+    // It asks again within a minute.
+    await passRinging(clock, 60_000, stubsOf([machine]));
+    expect((await machine.shown()).silentSince).toBeNull();
   });
 
   it.each<[situation: string, end: (machine: MachineOnSocket) => unknown]>([

@@ -93,8 +93,8 @@ export const enrolmentMutants = [
     [
       "the newest pin counts",
       KEYS,
-      "if (known && generation <= generationOf(known)) return false;",
-      "",
+      "return !known || generation > generationOf(known);",
+      "return true;",
       NAMES_TEST,
       "takes the newest pin",
     ],

@@ -196,6 +196,14 @@ export const gatewayMutants = [
       "that has come when its machine is dismissed",
     ],
     [
+      "who is asked to report renews nothing until then",
+      GATEWAY,
+      "if (order) order.isEnded = true;",
+      "",
+      GATEWAY_TEST,
+      "nothing more is renewed, and the order is given back",
+    ],
+    [
       "nothing is renewed while a report is under way",
       BEAT,
       'if (situation.isReporting) return again("over");',
@@ -266,6 +274,22 @@ export const gatewayMutants = [
       "oldest.isBeating = false;",
       OPENINGS_TEST,
       "one more",
+    ],
+    [
+      "a name opens so many sockets, and not more",
+      OPENINGS,
+      "Math.max(0, 1 - this.#leftOf(name))",
+      "0",
+      OPENINGS_TEST,
+      "as many as may be opened at once",
+    ],
+    [
+      "who is sent away goes with all of its sockets",
+      ENDINGS,
+      "for (const other of this.#in.held.open(name)) this.hangUp(other, reason, AWAY_MS);",
+      "",
+      GATEWAY_TEST,
+      "those that it has opened beside",
     ],
     [
       "a socket without an accepted report ends",

@@ -6,6 +6,7 @@ const OBJECT = "worker/machine/node-object.ts";
 const LENDING = "worker/machine/lending.ts";
 const RECALLED = "faults/sockets/recalled.test.ts";
 const OVERTAKEN = "faults/sockets/overtaken.test.ts";
+const UNANSWERED = "faults/sockets/unanswered-recall.test.ts";
 const SEVERAL = "faults/sockets/several-sockets.test.ts";
 
 export const lendingMutants = [
@@ -13,7 +14,7 @@ export const lendingMutants = [
     [
       "a revocation ends what was lent",
       OBJECT,
-      'await this.#lending.end("refused");',
+      'if (records.get("enrolment")?.isRevoked) await this.#lending.end("refused");',
       "",
       RECALLED,
       "an operator revokes its keys",
@@ -21,10 +22,26 @@ export const lendingMutants = [
     [
       "a removal closes the machine's sockets",
       "worker/machine/removal.ts",
-      'await this.#with.lending.end("left");',
-      "",
+      'await this.#with.lending.end("left");\n    // A tick',
+      "// A tick",
       RECALLED,
       "it leaves → no beat",
+    ],
+    [
+      "a revocation that is repeated ends what is lent still",
+      OBJECT,
+      "if (keys.revoke(generation)) {",
+      "if (!keys.revoke(generation)) return;\n    {",
+      RECALLED,
+      "which the operator repeats",
+    ],
+    [
+      "a removal that goes on ends what is lent still",
+      "worker/machine/removal.ts",
+      'await this.#with.lending.end("left");\n    return',
+      "return",
+      RECALLED,
+      "for a removal, until its alarm",
     ],
     [
       "a recall says up to which epoch",
@@ -33,6 +50,38 @@ export const lendingMutants = [
       "",
       OVERTAKEN,
       "the machine reports by HTTP → it is dropped",
+    ],
+    [
+      "a recall that is not answered has the lease written",
+      LENDING,
+      "if (!isAnswered) await this.#unanswered.touch(name);",
+      "",
+      UNANSWERED,
+      "the lease is written at once",
+    ],
+    [
+      "what a recall could not write is written by the alarm",
+      OBJECT,
+      "await this.#lending.finish(name);",
+      "",
+      UNANSWERED,
+      "the alarm repeats it",
+    ],
+    [
+      "a lease that is renewed meanwhile is written all the same",
+      "worker/tick/touch-lease.ts",
+      'isConflict(written.error) ? "conflict" : "failed"',
+      '"failed"',
+      UNANSWERED,
+      "it is read again, and written",
+    ],
+    [
+      "a recall is above its order, whatever the clock says",
+      LENDING,
+      "this.#out === undefined ? this.#lent()?.epochsTo : 0",
+      "",
+      "faults/sockets/clock.test.ts",
+      "evicted → it renews nothing",
     ],
     [
       "an order is later than each recall before it",
@@ -87,10 +136,26 @@ export const lendingMutants = [
     [
       "an enrolment ends what was lent to the machine before",
       OBJECT,
-      "await this.#removal.finished();\n    await this.#lending.recall();",
-      "await this.#removal.finished();",
+      'if (this.#state.keys.isOthers(pin)) await this.#lending.end("refused");\n    await this.#lending.recall();',
+      "",
       RECALLED,
       "an operator approves another machine",
+    ],
+    [
+      "an enrolment closes the sockets of the machine before",
+      OBJECT,
+      'if (this.#state.keys.isOthers(pin)) await this.#lending.end("refused");',
+      "",
+      RECALLED,
+      "an operator approves another machine",
+    ],
+    [
+      "the end of a former machine's socket is no silence of the next one",
+      OBJECT,
+      " || !hasReported(records)",
+      "",
+      "faults/sockets/silence.test.ts",
+      "whose gateway does not hear of it",
     ],
     [
       "nothing is lent to a key that was replaced meanwhile",
@@ -113,8 +178,8 @@ export const lendingMutants = [
     [
       "a recorded upgrade keeps nobody away",
       "worker/gateway/endings.ts",
-      "if (beatMs !== null) this.#awayUntilMs",
-      "if (beatMs !== 0) this.#awayUntilMs",
+      "if (beatMs !== null) {",
+      "if (beatMs !== 0) {",
       "faults/sockets/refused-upgrades.test.ts",
       "an upgrade that a thief has recorded",
     ],

@@ -23,6 +23,14 @@ export const shimSocketMutants = mutantsOf("a proxy on the way", [
     "an offer of another origin",
   ],
   [
+    "what is no WebSocket's path is passed over",
+    LINK,
+    ' || path.includes("#")',
+    "",
+    LINK_TEST,
+    "an offer of a path with a fragment",
+  ],
+  [
     "an upgrade's deadline",
     WEBSOCKET,
     "      socket.terminate();\n    }, deadlineMs);",

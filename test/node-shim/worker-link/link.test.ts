@@ -114,6 +114,7 @@ describe("HTTP first", () => {
   it.each<[string, object]>([
     ["another origin", { path: "//127.0.0.2/v1/gateways/7/nodes/edge-1" }],
     ["another origin's URL", { path: "https://evil.example/v1" }],
+    ["a path with a fragment", { path: "/v1/gateways/7/nodes/edge-1?t=1#t=2" }],
     ["no path", { path: 7 }],
     ["no time", { path: "/v1/gateways/7/nodes/edge-1", withinMs: "soon" }],
     ["a time before now", { withinMs: -1 }],

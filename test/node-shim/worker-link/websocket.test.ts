@@ -219,6 +219,27 @@ describe("with something else → no WebSocket, and why", () => {
     await eventually(() => gone).toBe(true);
   });
 
+  it.each([
+    ["a URL with a fragment", "#x", "token", "The URL contains a fragment identifier"],
+    ["a header of two lines", "", "token\nhost: x", /Invalid character in header/],
+  ])("%s, which ws does not take → failed, and nobody is asked", async (_, fragment, token, message) => {
+    const asked: string[] = [];
+    const port = await plain((_, head) => asked.push(head));
+    const agent = new Agent();
+    const url = new URL(`http://127.0.0.1:${port}/${fragment}`);
+    const headers = { authorization: token };
+    const { signal } = new AbortController();
+    const outcome = await openWebSocket({ url, headers, agent, deadlineMs: 10_000, signal, maxBytes: 10 });
+    expect(outcome).toEqual({
+      ok: false,
+      error: {
+        reason: "failed",
+        error: expect.objectContaining({ message: expect.stringMatching(message) }),
+      },
+    });
+    expect(asked).toEqual([]);
+  });
+
   it("given up meanwhile → failed, at once", async () => {
     const given = new AbortController();
     const port = await plain(() => given.abort());

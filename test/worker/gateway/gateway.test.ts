@@ -5,7 +5,7 @@ import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import { LEAST_RENEWAL_MS } from "../../../worker/gateway/decide-beat.ts";
 import type { LeasePut } from "../../../worker/gateway/put-lease.ts";
 import { REPORT_WITHIN_MS } from "../../../worker/gateway/reports.ts";
-import { INTERVAL_MS, inGateway, LEASE_MS, QUIET_FROM } from "../support/made-up-gateway.ts";
+import { INTERVAL_MS, inGateway, LEASE_MS, QUIET_FROM, until } from "../support/made-up-gateway.ts";
 
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 const FAILED: LeasePut = { kind: "failed", isAnswered: true, retryAfterMs: 0 };
@@ -161,11 +161,36 @@ describe("a heartbeat that is not fresh", () => {
       expect(await made.open("edge-1")).not.toBeTypeOf("string");
     }));
 
-  it("on a socket without an accepted report: it is closed, and the machine is not away", () =>
+  it("the third refusal closes those that it has opened beside as well: none of them is accepted meanwhile", () =>
     inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      const [reporting, silent] = [await made.opened("edge-1"), await made.opened("edge-1")];
+      const neighbour = await made.connected("edge-2");
+      const { promise, resolve } = Promise.withResolvers<void>();
+      made.onReport = async ({ request: { name } }) => {
+        await promise;
+        return made.lent(name);
+      };
+      const reported = made.report(reporting);
+      await made.untilWoken(3);
+      for (let refused = 0; refused < 2; refused++) await made.beat(socket, { n: 99, afterMs: 0 });
+      const sentAway = made.beat(socket, { n: 99, afterMs: 0 });
+      await until(() => socket.readyState !== 1);
+      resolve();
+      await Promise.all([sentAway, reported]);
+      await made.report(silent);
+      expect([reporting.said, silent.said]).toEqual([["closing too often"], ["closing too often"]]);
+      expect([made.members, made.woken.slice(3)]).toEqual([["edge-2"], ["edge-1 ended"]]);
+      expect(neighbour.said).toEqual(["report-answer 200"]);
+    }));
+
+  it("on a socket without an accepted report: it alone is closed, and the machine is not away", () =>
+    inGateway(async (made) => {
+      const beside = await made.opened("edge-1");
       const socket = await made.opened("edge-1");
       for (let beats = 0; beats < 4; beats++) await made.beat(socket, { afterMs: 100 });
       expect(socket.said.at(-1)).toBe("closing too often");
+      expect(beside.said).toEqual([]);
       expect(await made.open("edge-1")).not.toBeTypeOf("string");
     }));
 
@@ -648,6 +673,28 @@ describe("reportNow", () => {
       expect(await made.gateway.reportNow("edge-1")).toBe(true);
       expect(next.said).toEqual(["report-answer 200", "report-now"]);
       expect(await made.gateway.reportNow("edge-2")).toBe(false);
+    }));
+});
+
+describe("reportNow while a PUT is under way", () => {
+  it("reaches the socket at once; nothing more is renewed, and the order is given back with the report", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      const put = Promise.withResolvers<void>();
+      made.onPut = (lease) => put.promise.then(() => made.write(lease));
+      const beaten = made.beat(socket);
+      await made.untilPut(1);
+      expect(await made.gateway.reportNow("edge-1")).toBe(true);
+      expect(socket.said.slice(1)).toEqual(["report-now"]);
+      put.resolve();
+      expect(await beaten).toBe("report-now");
+      expect(await made.beat(socket)).toBe("again over");
+      await made.report(socket);
+      expect(made.puts.length).toBe(1);
+      expect(made.asked[1]).toMatchObject({
+        returned: { epoch: 1, lease: { metadata: { resourceVersion: "2" } }, requests: 1 },
+      });
+      expect(await made.beat(socket)).toBe("answer");
     }));
 });
 

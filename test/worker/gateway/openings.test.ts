@@ -1,7 +1,7 @@
 // Which sockets a gateway lets be opened.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
-import { inGateway } from "../support/made-up-gateway.ts";
+import { inGateway, type MadeUpGateway } from "../support/made-up-gateway.ts";
 
 describe("a connect ticket", () => {
   it("opens one socket", () =>
@@ -44,6 +44,55 @@ describe("sockets of one name without an accepted report", () => {
       expect(oldest?.said).toEqual(["closing replaced"]);
       expect(others.flatMap(({ said }) => said)).toEqual([]);
       expect(accepted.said).toEqual(["report-answer 200"]);
+    }));
+});
+
+describe("sockets that one name opens", () => {
+  const { upgradesAMinute } = GATEWAY_LIMITS;
+
+  async function opensAll(made: MadeUpGateway): Promise<void> {
+    for (let sockets = 0; sockets < upgradesAMinute; sockets++) await made.opened("edge-1");
+  }
+
+  it("as many as may be opened at once, and not one more, though the gateway has closed them; another name's do not count", () =>
+    inGateway(async (made) => {
+      await opensAll(made);
+      expect(made.sockets.filter(({ readyState }) => readyState === 1)).toHaveLength(
+        GATEWAY_LIMITS.unacceptedOfName,
+      );
+      expect(await made.open("edge-1")).toBe("sent away 3");
+      expect(await made.open("edge-2")).not.toBeTypeOf("string");
+    }));
+
+  it.each([
+    ["just before its time", 60_000 / upgradesAMinute - 1, "sent away 1"],
+    ["at its time", 60_000 / upgradesAMinute, undefined],
+  ])("the next one %s; who is refused waits no longer for it", (_, afterMs, refusal) =>
+    inGateway(async (made) => {
+      await opensAll(made);
+      made.nowMs += 1000;
+      expect(await made.open("edge-1")).toBe("sent away 2");
+      made.nowMs += afterMs - 1000;
+      const opened = await made.open("edge-1");
+      expect(typeof opened === "string" ? opened : undefined).toBe(refusal);
+    }),
+  );
+
+  it("by a clock that was put back: nobody waits for it", () =>
+    inGateway(async (made) => {
+      await opensAll(made);
+      made.nowMs -= 3_600_000;
+      expect(await made.open("edge-1")).not.toBeTypeOf("string");
+    }));
+
+  it("as many again after a minute, in which its alarm has rung", () =>
+    inGateway(async (made) => {
+      await opensAll(made);
+      await made.pass(30_000);
+      expect(await made.open("edge-1")).not.toBeTypeOf("string");
+      await made.pass(60_000);
+      await opensAll(made);
+      expect(await made.open("edge-1")).toBe("sent away 3");
     }));
 });
 

@@ -50,6 +50,25 @@ describe("a pin", () => {
     else expect(Object.fromEntries(kept)).toEqual(before);
   });
 
+  it.each([
+    [
+      "of another key, newer than the one that it follows",
+      { enrolment: { generation: 3, thumbprint: "b" } },
+      true,
+    ],
+    ["of the key that has it", { enrolment: { generation: 3, thumbprint: "a" } }, false],
+    [
+      "of another key, older than the one that it follows",
+      { enrolment: { generation: 5, thumbprint: "b" } },
+      false,
+    ],
+    ["of another key, out of date", { enrolment: { generation: 3, thumbprint: "b" }, outdated: 4 }, false],
+  ])("%s: would the name be another key's?", (_, before, isOthers) => {
+    const { keys, kept } = keysOf(before);
+    expect(keys.isOthers(pinOf(4))).toBe(isOthers);
+    expect(Object.fromEntries(kept)).toEqual(before);
+  });
+
   it("that is followed → nothing of the machine before counts for the next", () => {
     const before = ["isLeaving", "facts", "leftOut", "isSkewed", "skewMs", "nextKey", "formerKey"];
     const { keys, kept } = keysOf({

@@ -130,7 +130,10 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
     },
     registry: () => registry,
     offerTicket: () => "a ticket",
-    lending: { recall: vi.fn(), end: vi.fn() },
+    lending: {
+      recall: vi.fn(),
+      end: (why: string) => Promise.resolve(void done.push(`sockets ended: ${why}`)),
+    },
   } as unknown as RemovalDependencies);
   return {
     removal,
@@ -206,7 +209,7 @@ describe("a removal", () => {
     const { asked, outcome, done, isLeaving, atLatest } = await removed(cluster);
     expect(outcome).toEqual({ ok: true, value: { left: true } });
     expect(asked).toEqual(requests);
-    expect(done).toEqual(["tick finished", "events of edge-1 sent"]);
+    expect(done).toEqual(["sockets ended: left", "tick finished", "events of edge-1 sent"]);
     expect(isLeaving()).toBe("forgotten");
     expect(atLatest).not.toHaveBeenCalled();
   });
@@ -321,9 +324,10 @@ describe("an alarm that completes a removal", () => {
   ])("%s", async (_, cluster, machine, forgets) => {
     vi.spyOn(Date, "now").mockReturnValue(NOW_MS);
     vi.spyOn(console, "error").mockReturnValue(undefined);
-    const { removal, atLatest } = removalIn(cluster, machine);
+    const { removal, atLatest, done } = removalIn(cluster, machine);
     const forget = vi.fn(() => Promise.resolve());
     await removal.resume("edge-1", forget);
+    expect(done).toEqual(["sockets ended: left"]);
     expect(forget).toHaveBeenCalledTimes(forgets ? 1 : 0);
     expect(atLatest.mock.calls).toEqual(forgets ? [] : [[NOW_MS + 5 * 60_000]]);
   });

@@ -314,7 +314,7 @@ export class MadeUpGateway {
 }
 
 /** What has begun goes on meanwhile. */
-async function until(isSo: () => boolean): Promise<void> {
+export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((again) => void setTimeout(again));
 }
 

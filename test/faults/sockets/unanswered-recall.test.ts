@@ -1,0 +1,155 @@
+// A gateway that does not answer the recall of an order: it finds another version of the lease with its next PUT, whatever
+// the apiserver does meanwhile; and what has failed is repeated by the alarm, for as long as an order may last.
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import type { Lease } from "../../../shared/kubernetes/types.ts";
+import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
+import { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
+import type { Fault } from "../../worker/support/fault.ts";
+import {
+  enrolling,
+  kube,
+  mintToken,
+  operator,
+  requestsAbout,
+  setFault,
+} from "../../worker/support/machine.ts";
+import { leasePath, putsOf } from "./members.ts";
+import {
+  BEAT_MS,
+  evictNode,
+  nextBeat,
+  objectOf,
+  type OnSocket,
+  onSocket,
+  pass,
+  PUT_LEASE,
+  renewedBy,
+  ringNode,
+  slug,
+  startClock,
+  stopClock,
+} from "./on-socket.ts";
+
+const RECALLED = "rollcall.dev/recalled";
+const LOST = { type: "again", reason: "lease" };
+/** From one attempt to the next. */
+const AGAIN_MS = 10_000;
+const REFUSES: Fault = { kind: "status", code: 500, reason: "InternalError", of: "/leases/" };
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const leaseOf = ({ name }: OnSocket) => kube<Lease>("GET", leasePath(name));
+const recalledAt = async (of: OnSocket) => (await leaseOf(of)).metadata?.annotations?.[RECALLED];
+
+/** Its lease is lent, and its gateway answers nothing but heartbeats and reports. */
+async function unanswering(name: string): Promise<OnSocket> {
+  const known = await onSocket(name);
+  const unanswered = () => Promise.reject(new Error("reset"));
+  vi.spyOn(GatewayObject.prototype, "recall").mockImplementation(unanswered);
+  vi.spyOn(GatewayObject.prototype, "dismiss").mockImplementation(unanswered);
+  pass(BEAT_MS / 2);
+  await requestsAbout(name);
+  return known;
+}
+
+/** Somebody else has changed its Node. */
+const isNoticed = ({ name }: OnSocket) => objectOf(name).noticeNode(null);
+const isRevoked = async ({ name }: OnSocket) =>
+  expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
+
+const leaseRequests = async ({ name }: OnSocket) =>
+  (await requestsAbout(name)).filter((request) => request.includes(leasePath(name)));
+const TOUCHED = ({ name }: OnSocket) => [`GET ${leasePath(name)}`, ...putsOf(name, 1)];
+
+/** What is lent still renews nothing. */
+async function expectLost(of: OnSocket): Promise<void> {
+  const { renewTime } = (await leaseOf(of)).spec ?? {};
+  expect(await renewedBy(of.name, async () => expect(await nextBeat(of.socket)).toEqual(LOST))).toBe(0);
+  expect((await leaseOf(of)).spec?.renewTime).toBe(renewTime);
+}
+
+describe.each([
+  ["its Node is changed by somebody else", isNoticed],
+  ["its keys are revoked", isRevoked],
+])("%s, and its gateway does not answer the recall", (why, recalls) => {
+  it("→ the lease is written at once, and not renewed; the order's PUT conflicts", async () => {
+    const known = await unanswering(slug("unanswered", why));
+    const { renewTime } = (await leaseOf(known)).spec ?? {};
+    await recalls(known);
+    expect(await leaseRequests(known)).toEqual(TOUCHED(known));
+    expect(await recalledAt(known)).toBe(new Date().toISOString());
+    expect((await leaseOf(known)).spec?.renewTime).toBe(renewTime);
+    await expectLost(known);
+    // It is done.
+    await leaseRequests(known);
+    pass(AGAIN_MS);
+    await ringNode(known.name);
+    expect(await leaseRequests(known)).not.toContain(putsOf(known.name, 1)[0]);
+  });
+
+  it("the lease is renewed as it is written → it is read again, and written", async () => {
+    const known = await unanswering(slug("unanswered-conflict", why));
+    const conflict = { kind: "status", code: 409, reason: "Conflict" } as const;
+    await setFault(known.name, { ...conflict, of: PUT_LEASE, times: 1 });
+    await recalls(known);
+    expect(await leaseRequests(known)).toEqual([...TOUCHED(known), ...TOUCHED(known)]);
+    await expectLost(known);
+  });
+
+  it.each([
+    ["awake", false],
+    ["evicted", true],
+  ])(
+    "the apiserver fails, the object %s → the alarm repeats it until it is done",
+    async (state, isEvicted) => {
+      const known = await unanswering(slug("unanswered-fails", state, why));
+      const { name } = known;
+      await setFault(name, REFUSES);
+      await recalls(known);
+      if (isEvicted) await evictNode(name);
+      pass(AGAIN_MS);
+      expect(await ringNode(name)).toBe(true);
+      expect(await recalledAt(known)).toBeUndefined();
+      await setFault(name, "");
+      await leaseRequests(known);
+      pass(AGAIN_MS);
+      expect(await ringNode(name)).toBe(true);
+      expect((await leaseRequests(known)).slice(0, 2)).toEqual(TOUCHED(known));
+      expect(await recalledAt(known)).toBe(new Date().toISOString());
+      await expectLost(known);
+    },
+  );
+
+  it("the apiserver fails for longer than an order may last → it is not repeated any more", async () => {
+    const known = await unanswering(slug("unanswered-for-long", why));
+    const { name } = known;
+    await setFault(name, REFUSES);
+    await recalls(known);
+    pass(1000 * GATEWAY_LIMITS.quietSeconds + 15_000);
+    await setFault(name, "");
+    await ringNode(name);
+    expect(await recalledAt(known)).toBeUndefined();
+    expect(await leaseRequests(known)).not.toContain(putsOf(name, 1)[0]);
+  });
+});
+
+it("another machine has the name by the time that it can be written → it is written all the same", async () => {
+  const known = await unanswering("unanswered-approved");
+  const { name } = known;
+  const key = await makeMachineKey();
+  const waits = await enrolling(name, { joinToken: await mintToken({ names: name }), key });
+  expect(waits).toMatchObject({ reason: "name-pinned" });
+  await setFault(name, REFUSES);
+  const approval = { thumbprint: key.thumbprint };
+  expect((await operator("POST", `/v1/nodes/${name}/approve`, approval)).status).toBe(204);
+  await setFault(name, "");
+  pass(AGAIN_MS);
+  await ringNode(name);
+  expect(await recalledAt(known)).toBe(new Date().toISOString());
+  await expectLost(known);
+});
