@@ -3,14 +3,10 @@ import { NODE_LEASE_NAMESPACE } from "../../../shared/node/lease.ts";
 import { OWNER_ANNOTATION } from "../../../shared/node/ownership.ts";
 import { type Result, success } from "../../../shared/result.ts";
 import type { Kubectl } from "./kubectl.ts";
+import { list, type ObjectGroup } from "./object-group.ts";
+import { findWay, type FoundWay } from "./way-objects.ts";
 
 export const NAMESPACE = "rollcall-system";
-
-/** Objects of one namespace, or of none, as kubectl names them: `clusterrole.rbac.authorization.k8s.io/rollcall`. */
-export interface ObjectGroup {
-  namespace: string | null;
-  names: string[];
-}
 
 /** infra/rbac/*.yaml, in the order in which they go: rights before the policies that bound them, the namespace last. */
 export const SHARED_OBJECTS: readonly ObjectGroup[] = [
@@ -49,6 +45,8 @@ export interface FoundInCluster {
   shared: ObjectGroup[];
   /** Those that need it. */
   others: string[];
+  /** What infra/cloudflare has put there; likewise. */
+  way: FoundWay;
 }
 
 /** All that is left of this deployment. The error: kubectl's. */
@@ -69,6 +67,8 @@ export async function findInCluster(kubectl: Kubectl, deployment: string): Promi
   const others = [...new Set([...otherAccounts, ...otherOwners])].sort();
   const shared = others.length > 0 ? success([]) : await sharedObjects(kubectl);
   if (!shared.ok) return shared;
+  const way = await findWay(kubectl, others);
+  if (!way.ok) return way;
   return success({
     account: {
       namespace: NAMESPACE,
@@ -78,6 +78,7 @@ export async function findInCluster(kubectl: Kubectl, deployment: string): Promi
     leases: leases.value.get(deployment) ?? [],
     shared: shared.value,
     others,
+    way: way.value,
   });
 }
 
@@ -119,9 +120,4 @@ async function sharedObjects(kubectl: Kubectl): Promise<Result<ObjectGroup[]>> {
     if (found.value.length > 0) groups.push({ namespace, names: found.value });
   }
   return success(groups);
-}
-
-async function list(kubectl: Kubectl, args: readonly string[]): Promise<Result<string[]>> {
-  const said = await kubectl(["get", ...args]);
-  return said.ok ? success(said.value.split("\n").filter((line) => line !== "")) : said;
 }

@@ -6,13 +6,15 @@ import { fail } from "../answer.ts";
 import { confirmed } from "../confirm.ts";
 import { fault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
-import { findInCluster, type FoundInCluster, type ObjectGroup } from "./cluster-objects.ts";
+import { findInCluster, type FoundInCluster } from "./cluster-objects.ts";
 import { type Kubectl, kubectl } from "./kubectl.ts";
+import type { ObjectGroup } from "./object-group.ts";
 
 const HELP = `
 Removes with your own kubectl, in this order: the deployment's ServiceAccount and its Secrets, so that the Worker may write
 nothing any more; its leases and Nodes; and, where no other deployment is in the cluster, what infra/rbac has put there, with
-the namespace rollcall-system. Asks before, and looks afterwards that nothing is left. Run again, it goes on.
+the namespace rollcall-system, and what infra/cloudflare has, with rollcall-way. Asks before, and looks afterwards that nothing
+is left. Run again, it goes on.
 
 The Worker and the machines have commands of their own: docs/removing.md.
 
@@ -89,12 +91,13 @@ const AT_ONCE = 200;
 const WAIT = ["--ignore-not-found", "--wait=true", "--timeout=120s"];
 
 async function remove(kubectl: Kubectl, found: FoundInCluster): Promise<Result<null>> {
-  const { account, leases, nodes, shared } = found;
+  const { account, leases, nodes, shared, way } = found;
   const groups: ObjectGroup[] = [
     account,
     { namespace: NODE_LEASE_NAMESPACE, names: leases.map((name) => `lease.coordination.k8s.io/${name}`) },
     { namespace: null, names: nodes.map((name) => `node/${name}`) },
     ...shared,
+    ...way.groups,
   ];
   for (const { namespace, names } of groups) {
     const where = namespace === null ? [] : ["-n", namespace];
@@ -106,19 +109,19 @@ async function remove(kubectl: Kubectl, found: FoundInCluster): Promise<Result<n
   return success(null);
 }
 
-function isEmpty({ account, nodes, leases, shared }: FoundInCluster): boolean {
-  return [account.names, nodes, leases, shared].every(({ length }) => length === 0);
+function isEmpty({ account, nodes, leases, shared, way }: FoundInCluster): boolean {
+  return [account.names, nodes, leases, shared, way.groups].every(({ length }) => length === 0);
 }
 
 /** More names than a screen has are counted. */
 const NAMES_SHOWN = 10;
 
-function linesOf({ account, nodes, leases, shared }: FoundInCluster): string[] {
+function linesOf({ account, nodes, leases, shared, way }: FoundInCluster): string[] {
   return [
     ...account.names.map((name) => `${name} in ${account.namespace}`),
     ...counted("Nodes", nodes),
     ...counted(`leases in ${NODE_LEASE_NAMESPACE}`, leases),
-    ...shared.flatMap(({ namespace, names }) =>
+    ...[...shared, ...way.groups].flatMap(({ namespace, names }) =>
       names.map((name) => (namespace === null ? name : `${name} in ${namespace}`)),
     ),
   ];
@@ -130,8 +133,8 @@ function counted(what: string, names: readonly string[]): string[] {
   return [`${names.length} ${what}: ${names.slice(0, NAMES_SHOWN).join(", ")}${more}`];
 }
 
-function keptLines({ others }: FoundInCluster): string[] {
-  return others.length === 0
-    ? []
-    : [`roles, policies and the namespace stay: ${others.join(", ")} needs them`];
+function keptLines({ others, way }: FoundInCluster): string[] {
+  const rights =
+    others.length === 0 ? [] : [`roles, policies and the namespace stay: ${others.join(", ")} needs them`];
+  return way.stays === null ? rights : [...rights, way.stays];
 }

@@ -113,7 +113,7 @@ describe.skipIf(!has("terraform", "-version"))("terraform", () => {
 
 interface Rendered {
   kind: string;
-  metadata: { name: string; namespace?: string };
+  metadata: { name: string; namespace?: string; labels?: Record<string, string> };
   spec?: { template?: { spec: object } };
 }
 
@@ -165,6 +165,8 @@ describe.skipIf(assets === "")("on a real apiserver", () => {
       expect(admitted).toMatchObject({ status: 0, stderr: "" });
     }
     expect(objects.some(({ metadata }) => metadata.namespace === "rollcall-system")).toBe(false);
+    const labels = objects.map(({ metadata }) => metadata.labels?.["app.kubernetes.io/part-of"]);
+    expect([...new Set(labels)]).toEqual(["rollcall"]);
   });
 
   it.skipIf(!has("haproxy", "-v"))(
@@ -213,6 +215,10 @@ describe.skipIf(assets === "")("on a real apiserver", () => {
     const rendered = execFileSync(join(assets, "kubectl"), ["kustomize", own], { encoding: "utf8" });
     expect(rendered).toContain("tunnel: mine");
     expect(rendered).not.toContain("kube.example.com");
+    const ofOwn = parseAllDocuments(rendered)
+      .map((found) => found.toJSON() as Rendered)
+      .find(({ kind }) => kind === "ConfigMap");
+    expect(ofOwn?.metadata.labels).toEqual({ "app.kubernetes.io/part-of": "rollcall" });
     expect(rendered).toMatch(/image: cloudflare\/cloudflared(:[\w.]+)?@sha256:a{64}/);
   });
 

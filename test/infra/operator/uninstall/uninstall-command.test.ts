@@ -16,6 +16,8 @@ interface MadeUpCluster {
   /** Names, and whose they are. */
   owners: Record<string, string>;
   secrets?: Record<string, string>;
+  /** Objects of rollcall-way and itself, as `kubectl get` is told to print them. */
+  way?: string[];
   /** Deletions of these fail. */
   stuck?: string;
 }
@@ -26,11 +28,16 @@ async function run(args: string[], cluster: MadeUpCluster, types?: string) {
   const lines = (texts: readonly string[]) => success(texts.map((text) => `${text}\n`).join(""));
   const kubectl = (words: readonly string[]) => {
     asked.push(words.filter((word) => !word.startsWith("--")).join(" "));
+    if (words[0] === "api-resources") return Promise.resolve(lines(["secrets", "deployments.apps"]));
     return Promise.resolve(words[0] === "delete" ? removed(words) : found(words));
   };
   const found = ([, what = "", ...rest]: readonly string[]) => {
     if (what === "nodes" || what === "leases")
       return lines(Object.entries(cluster.owners).map(([name, owner]) => `${name}\t${owner}`));
+    const isNamespace = (line: string) => line.startsWith("v1\tNamespace\t");
+    if (what === "namespaces") return lines((cluster.way ?? []).filter(isNamespace));
+    if (what === "secrets,deployments.apps")
+      return lines((cluster.way ?? []).filter((line) => !isNamespace(line)));
     if (what === "secrets")
       return lines(Object.entries(cluster.secrets ?? {}).map(([name, account]) => `${name}\t${account}`));
     if (what === "serviceaccounts")
@@ -41,6 +48,7 @@ async function run(args: string[], cluster: MadeUpCluster, types?: string) {
     if (cluster.stuck !== undefined && names.includes(cluster.stuck))
       return failure("kubectl delete: timed out");
     cluster.objects = cluster.objects.filter((each) => !names.includes(each));
+    cluster.way = (cluster.way ?? []).filter((line) => !names.some((name) => isLineOf(line, name)));
     for (const name of names) {
       const [kind, own = ""] = name.split("/");
       if (kind === "node")
@@ -66,6 +74,11 @@ async function run(args: string[], cluster: MadeUpCluster, types?: string) {
   uninstallCommand(program, kubectl);
   await program.parseAsync(["uninstall", ...args], { from: "user" });
   return { ...ended, asked, deleted: asked.filter((line) => line.startsWith("delete")) };
+}
+
+function isLineOf(line: string, name: string): boolean {
+  const [, kind = "", own = ""] = line.split("\t");
+  return name.replace(/\.[^/]+/, "") === `${kind.toLowerCase()}/${own}`;
 }
 
 const ALL = SHARED_OBJECTS.flatMap(({ names }) => names);
@@ -97,6 +110,44 @@ test.each<[string, Partial<MadeUpCluster>, string]>([
   expect(code).toBe(0);
   expect(stdout).toContain(`  roles, policies and the namespace stay: ${other} needs them\n`);
   expect([deleted.length, ALL.every((name) => cluster.objects.includes(name))]).toEqual([3, true]);
+});
+
+const WAY = [
+  "v1\tNamespace\trollcall-way\trollcall\t",
+  "apps/v1\tDeployment\tcloudflared\trollcall\t",
+  "v1\tSecret\tcloudflared-credentials\t\t",
+  "v1\tPod\tcloudflared-1\trollcall\tReplicaSet",
+  "v1\tConfigMap\tkube-root-ca.crt\t\t",
+];
+const WAY_GOES = ["deployment.apps/cloudflared secret/cloudflared-credentials -n rollcall-way"];
+
+test.each<[situation: string, change: Partial<MadeUpCluster>, deleted: string[], stays: string | undefined]>([
+  ["nothing else is there", {}, [...WAY_GOES, "namespace/rollcall-way"], undefined],
+  [
+    "a Secret of others is there",
+    { way: [...WAY, "v1\tSecret\ttheirs\t\t"] },
+    WAY_GOES,
+    "namespace/rollcall-way stays: not rollcall's are secret/theirs",
+  ],
+  [
+    "it is another one of that name",
+    { way: ["v1\tNamespace\trollcall-way\t\t", ...WAY.slice(1)] },
+    [],
+    "namespace/rollcall-way stays: without the label app.kubernetes.io/part-of=rollcall it is not infra/cloudflare's",
+  ],
+  [
+    "another deployment is there",
+    { owners: { "edge-1": "rollcall", "east-1": "east" } },
+    [],
+    "namespace/rollcall-way stays: east may come that way",
+  ],
+])("the way's namespace, and %s → what is ours goes, at the very end", async (_, change, goes, stays) => {
+  const { code, stdout, deleted } = await run(["--cluster", "--yes"], { ...whole(), way: WAY, ...change });
+  expect(code).toBe(0);
+  const ofWay = deleted.slice(deleted.length - goes.length);
+  expect(ofWay).toEqual(goes.map((names) => `delete ${names}`));
+  expect(deleted.filter((line) => /rollcall-way/.test(line))).toEqual(ofWay);
+  expect(/ {2}(namespace\/rollcall-way stays.*)\n/.exec(stdout)?.[1]).toBe(stays);
 });
 
 test.each<[args: string[], types: string | undefined, code: number, says: RegExp]>([
