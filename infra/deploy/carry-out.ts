@@ -42,7 +42,7 @@ export async function carryOut(
   program: DeployProgram,
   order: DeployOrder,
 ): Promise<Result<null, OperatorFault>> {
-  const { settings, plan, running } = order;
+  const { settings, plan } = order;
   const gathered = await gatherSecrets(plan.missing, settings);
   if (!gathered.ok) return gathered;
   const checked = checkAll(program, settings, gathered.value);
@@ -50,14 +50,29 @@ export async function carryOut(
   // Before it counts: whoever is interrupted from here on has it.
   const { toShow } = gathered.value;
   if (toShow !== null) program.print(`The admin secret, which is shown this once: ${toShow}\n`);
-  if (!plan.migratesFirst || running === null) return deployOnce(program, order, gathered.value, plan.back);
+  const done = await deployInSteps(program, order, gathered.value);
+  const keys = plan.missing.find(({ secret, from }) => secret === "KID_MAC_KEYS" && from === "made")?.file;
+  if (done.ok && keys !== undefined)
+    program.print(
+      `Keep ${keys}, elsewhere than the backups: a backup is imported only with the keys in it, and Cloudflare does not show them.\n`,
+    );
+  return done;
+}
+
+async function deployInSteps(
+  program: DeployProgram,
+  order: DeployOrder,
+  gathered: NewSecrets,
+): Promise<Result<null, OperatorFault>> {
+  const { settings, plan, running } = order;
+  if (!plan.migratesFirst || running === null) return deployOnce(program, order, gathered, plan.back);
   const first = { ...order, settings: asDeployed(settings, running) };
-  const migrated = await deployOnce(program, first, gathered.value, null);
+  const migrated = await deployOnce(program, first, gathered, null);
   if (!migrated.ok) return migrated;
   const configuration = writeConfiguration(program.root, program.tracked, settings);
   const found = await readDeployed(program.wrangler, configuration);
   if (!found.ok) return found;
-  return deployOnce(program, order, { ...gathered.value, secrets: {} }, found.value?.id ?? null);
+  return deployOnce(program, order, { ...gathered, secrets: {} }, found.value?.id ?? null);
 }
 
 /** By the admin secret that was just made, by that in its file, or by what the environment has for `rollcall`. */

@@ -35,6 +35,7 @@ export function planText(told: PlanTold): string {
     ...steps(told).map((step, index) => `  ${index + 1}. ${step}`),
     "",
     `If it does not become well: ${backText(plan, deployed)}`,
+    ...keysText(told),
     "",
   ].join("\n");
 }
@@ -49,6 +50,15 @@ function changesText({ deployed, plan }: PlanTold): string[] {
   if (deployed === null || typeof deployed === "string") return [];
   if (plan.changes.length === 0) return ["Changes: none"];
   return ["Changes:", ...plan.changes.map((change) => `  ${change}`)];
+}
+
+/** Nobody reads them at Cloudflare: whoever has them elsewhere may go on without the file. */
+function keysText({ plan: { keysNotIn }, from }: PlanTold): string[] {
+  if (keysNotIn === null) return [];
+  const file = relative(from, keysNotIn);
+  return [
+    `The Worker's KID_MAC_KEYS are not in ${file}: a backup is imported only with them; write them there if you have them`,
+  ];
 }
 
 function steps({
@@ -87,7 +97,7 @@ function secretText(
   if (from === "file") return `set ${secret} from ${at(file ?? "")}`;
   if (from === "cluster") return `set KUBE_TOKEN: ${["kubectl", ...tokenCommand(settings)].join(" ")}`;
   if (secret !== "ADMIN_SECRET_SHA256")
-    return `make ${secret}${file === undefined ? "" : `, kept in ${at(file)} (0600)`}`;
+    return `make ${secret}${file === undefined ? "" : `, kept in ${at(file)} (0600): a backup is imported only with them`}`;
   const { adminSecretFile } = settings;
   return adminSecretFile === undefined
     ? "make the admin secret, which is shown once, and set ADMIN_SECRET_SHA256"

@@ -37,6 +37,8 @@ export interface DeployPlan {
   migratesFirst: boolean;
   /** Differences to what is deployed, a line each. */
   changes: string[];
+  /** The file in which the keys that the Worker has should be, and is not there; null: it is, or they are yet to come. */
+  keysNotIn: string | null;
 }
 
 export function planDeployment(before: BeforePlan): DeployPlan {
@@ -45,6 +47,7 @@ export function planDeployment(before: BeforePlan): DeployPlan {
   const has = new Set(running?.secrets);
   const migrations = pendingMigrations(tracked, running);
   const variables = running === null ? [] : changedVariables(before, running);
+  const keysFile = settings.secretFiles.KID_MAC_KEYS ?? null;
   return {
     missing: missingSecrets(settings, has, before.isThere),
     keptSecrets: [...has],
@@ -52,6 +55,7 @@ export function planDeployment(before: BeforePlan): DeployPlan {
     back: running !== null && migrations.length === 0 ? running.id : null,
     migratesFirst: running !== null && migrations.length > 0 && variables.length > 0,
     changes: running === null ? [] : [...changedCode(before, running), ...variables],
+    keysNotIn: has.has("KID_MAC_KEYS") && keysFile !== null && !before.isThere(keysFile) ? keysFile : null,
   };
 }
 

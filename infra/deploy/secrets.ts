@@ -2,9 +2,11 @@
 // is ever printed but the admin secret, once, where no file keeps it.
 import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { codeOf } from "../../node-shim/base/fault.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { readPrivate, writePrivate } from "../operator/contexts/private-file.ts";
+import { readPrivate } from "../operator/contexts/private-file.ts";
 import { fault, type OperatorFault } from "../operator/fault.ts";
 import { tokenCommand } from "./plan-text.ts";
 import type { MissingSecret } from "./plan.ts";
@@ -72,9 +74,19 @@ export function adminSecretOf({
   return file === undefined || !existsSync(file) ? success(null) : readSecret(file, "the admin secret");
 }
 
+/** What is in a file already is never replaced: it may be all that opens a backup. */
 function kept(value: string, file: string | undefined): Result<string, OperatorFault> {
-  const written = file === undefined ? success(null) : writePrivate(file, `${value}\n`);
-  return written.ok ? success(value) : fault("failed", written.error);
+  if (file === undefined) return success(value);
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, `${value}\n`, { mode: 0o600, flag: "wx" });
+    return success(value);
+  } catch (error) {
+    const code = codeOf(error);
+    return code === "EEXIST"
+      ? fault("usage", `${file} is there already, and is not replaced: deploy again to take what is in it`)
+      : fault("failed", `${file} cannot be written (${code})`);
+  }
 }
 
 function readSecret(file: string, secret: string): Result<string, OperatorFault> {

@@ -1,5 +1,5 @@
 // Reads an operator's settings file: one environment of it, with all that is wrong in it at once.
-import { dirname, resolve } from "node:path";
+import { dirname, parse, resolve } from "node:path";
 import { parseDocument } from "yaml";
 import type * as z from "zod/mini";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -27,6 +27,7 @@ export interface DeploySettings {
   failureCounter: string | undefined;
   kubeContext: string | undefined;
   adminSecretFile: string | undefined;
+  /** One for KID_MAC_KEYS in any case: Cloudflare does not show them again, and an import needs them. */
   secretFiles: Partial<Record<WorkerSecret, string>>;
   variables: Record<string, string | number>;
 }
@@ -97,7 +98,8 @@ function wholeSettings(
   file: string,
 ): DeploySettings {
   const path = (text: string) => resolve(dirname(file), text);
-  const { adminSecretFile, secretFiles = {}, variables = {} } = rest;
+  const { adminSecretFile, variables = {} } = rest;
+  const secretFiles = { KID_MAC_KEYS: keysFile(file, environment), ...rest.secretFiles };
   return {
     environment,
     worker: name,
@@ -115,6 +117,11 @@ function wholeSettings(
     ),
     variables,
   };
+}
+
+/** `rollcall.staging.kid-mac-keys` for rollcall.yaml: two files of settings in one folder have keys of their own. */
+function keysFile(file: string, environment: string | null): string {
+  return [parse(file).name, ...(environment === null ? [] : [environment]), "kid-mac-keys"].join(".");
 }
 
 /** What two environments cannot share: each Worker would take it from the other. */

@@ -18,6 +18,7 @@ const KUBE_TOKEN = randomSecret();
 const ENVIRONMENT = "e2e-deploy";
 const WORKER = `rollcall-${ENVIRONMENT}`;
 const ADMIN_FILE = join(folder.path, "admin-secret");
+const KEYS_FILE = join(folder.path, `rollcall.${ENVIRONMENT}.kid-mac-keys`);
 const GENERATED = generatedFolder(ROOT, ENVIRONMENT);
 let cloudflare: MadeUpCloudflare;
 let worker: Server;
@@ -39,6 +40,7 @@ beforeAll(async () => {
   first = await deploy();
   admin = readFileSync(ADMIN_FILE, "utf8").trim();
   thisRun().secret("admin secret", admin);
+  thisRun().secret("MAC keys", keptKeys());
   afterFirst = structuredClone(cloudflare.workers);
 });
 beforeEach(() => {
@@ -122,6 +124,7 @@ function empty(): void {
   cloudflare.workers.clear();
   rmSync(ADMIN_FILE);
 }
+const keptKeys = () => readFileSync(KEYS_FILE, "utf8").trim();
 
 it("the first deployment → secrets are made, the admin secret is kept in its file, and the Worker is well", () => {
   expect(first).toMatchObject({ code: 0, stderr: "" });
@@ -129,11 +132,22 @@ it("the first deployment → secrets are made, the admin secret is kept in its f
   expect(first.stdout).toMatch(/^It is well: http/m);
   expect(statSync(ADMIN_FILE).mode & 0o777).toBe(0o600);
   expect(cloudflare.binding(WORKER, "KID_MAC_KEYS")).toMatch(/^1:[\w-]{43}$/);
+  expect(keptKeys()).toBe(cloudflare.binding(WORKER, "KID_MAC_KEYS"));
+  expect(first.stdout).toContain(`Keep ${KEYS_FILE}, elsewhere than the backups: `);
+  expect(first.stdout).not.toContain(keptKeys());
   expect(cloudflare.binding(WORKER, "KUBE_TOKEN")).toBe(KUBE_TOKEN);
   expect(cloudflare.binding(WORKER, "KUBE_URL")).toBe("https://kube.test");
   expect(first.stdout).not.toContain(admin);
   expect(existsSync(join(GENERATED, "secrets.json"))).toBe(false);
   expect(cloudflare.unknown).toEqual([]);
+});
+
+it("the Worker is lost → another deployment of the same settings has the keys that an import needs", async () => {
+  empty();
+  const { code, stdout } = await deploy();
+  expect(code).toBe(0);
+  expect(cloudflare.binding(WORKER, "KID_MAC_KEYS")).toBe(keptKeys());
+  expect(stdout).toMatch(/ set KID_MAC_KEYS from \S+\.kid-mac-keys$/m);
 });
 
 it("without a file for it → the admin secret is shown, once, and lets in", async () => {

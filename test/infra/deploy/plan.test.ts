@@ -52,7 +52,7 @@ it("nothing is there → all migrations, all secrets, nothing to roll back to", 
   expect(plan({ deployed: null })).toMatchObject({
     migrations: ["v1", "v2", "v3"],
     missing: [
-      { secret: "KID_MAC_KEYS", from: "made" },
+      { secret: "KID_MAC_KEYS", from: "made", file: "/rollcall.kid-mac-keys" },
       { secret: "ADMIN_SECRET_SHA256", from: "made" },
       { secret: "KUBE_TOKEN", from: "cluster" },
     ],
@@ -62,13 +62,14 @@ it("nothing is there → all migrations, all secrets, nothing to roll back to", 
 });
 
 it("the same is there → no change, no secret, and a way back", () => {
-  expect(plan()).toEqual({
+  expect(plan({ isThere: () => true })).toEqual({
     migrations: [],
     missing: [],
     keptSecrets: running.secrets,
     back: running.id,
     migratesFirst: false,
     changes: [],
+    keysNotIn: null,
   });
 });
 
@@ -153,22 +154,36 @@ test.each<[situation: string, secretFiles: string, secrets: string[], missing: o
   expect(plan({ settings, deployed: { ...running, secrets } }).missing).toEqual(missing);
 });
 
-it("a file for the keys that is there → read, and not made again", () => {
-  const settings = settingsOf("secretFiles: { KID_MAC_KEYS: k }");
-  const { missing } = plan({ settings, deployed: null, isThere: () => true });
-  expect(missing[0]).toEqual({ secret: "KID_MAC_KEYS", from: "file", file: "/k" });
+test.each([
+  ["that is named", "secretFiles: { KID_MAC_KEYS: k }", "/k"],
+  ["beside the settings", "", "/rollcall.kid-mac-keys"],
+])("a file for the keys %s, which is there → read, and not made again", (_, more, file) => {
+  const { missing } = plan({ settings: settingsOf(more), deployed: null, isThere: () => true });
+  expect(missing[0]).toEqual({ secret: "KID_MAC_KEYS", from: "file", file });
 });
 
 test.each<[situation: string, deployed: RunningVersion | null | string, says: RegExp[]]>([
   [
     "nothing",
     null,
-    [/^Deployed now: nothing$/m, /nothing to roll back to$/m, /make the admin secret, which is shown once/],
+    [
+      /^Deployed now: nothing$/m,
+      /nothing to roll back to$/m,
+      /make the admin secret, which is shown once/,
+      /make KID_MAC_KEYS, kept in \.\.\/rollcall\.kid-mac-keys \(0600\): a backup is imported only with them$/m,
+    ],
   ],
   [
     "a version",
     running,
     [/^Changes: none$/m, /roll back to version 11111111/, /KUBE_TOKEN stay as they are/],
+  ],
+  [
+    "a version whose keys are in no file",
+    running,
+    [
+      /^The Worker's KID_MAC_KEYS are not in \.\.\/rollcall\.kid-mac-keys: .*write them there if you have them$/m,
+    ],
   ],
   ["what is not known", "no network", [/not known, and taken for nothing: no network/]],
   [

@@ -73,10 +73,34 @@ describe("the admin secret", () => {
   });
 });
 
-it("keys with a file → kept there as they are set", async () => {
-  const file = join(folder, "keys");
-  const { secrets } = await gathered([{ secret: "KID_MAC_KEYS", from: "made", file }]);
-  expect(readFileSync(file, "utf8").trim()).toBe(secrets.KID_MAC_KEYS);
+describe("the keys", () => {
+  const keys = (from: "made" | "file"): MissingSecret => ({
+    secret: "KID_MAC_KEYS",
+    from,
+    file: settingsOf().secretFiles.KID_MAC_KEYS,
+  });
+  const file = () => join(folder, "rollcall.kid-mac-keys");
+
+  it("are kept as they are set, for nobody else, also where the settings say nothing of it", async () => {
+    const { secrets } = await gathered([keys("made")]);
+    expect(readFileSync(file(), "utf8").trim()).toBe(secrets.KID_MAC_KEYS);
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+  });
+
+  it("that are kept → the same for a Worker that has none, as after its loss", async () => {
+    const { secrets: first } = await gathered([keys("made")]);
+    const { secrets: second } = await gathered([keys("file")]);
+    expect(second).toEqual(first);
+  });
+
+  it("where others have been written meanwhile → nothing is set, and those stay", async () => {
+    privateFile("rollcall.kid-mac-keys", "1:others\n");
+    expect(await gatherSecrets([keys("made")], settingsOf())).toMatchObject({
+      ok: false,
+      error: { reason: "usage", says: expect.stringContaining(`${file()} is there already`) },
+    });
+    expect(readFileSync(file(), "utf8")).toBe("1:others\n");
+  });
 });
 
 it.each([

@@ -32,7 +32,7 @@ it("two lines → the rest has its default", () => {
       deployment: "rollcall",
       origins: ["https://rollcall.test"],
       apiserver: "https://kube.test",
-      secretFiles: {},
+      secretFiles: { KID_MAC_KEYS: "/etc/rollcall/rollcall.kid-mac-keys" },
       variables: {},
     },
   });
@@ -48,7 +48,10 @@ describe("an environment", () => {
         origins: ["https://a.test", "https://b.test"],
         apiserver: "https://kube.test",
         adminSecretFile: undefined,
-        secretFiles: { KUBE_TOKEN: "/etc/kube-token" },
+        secretFiles: {
+          KID_MAC_KEYS: "/etc/rollcall/rollcall.staging.kid-mac-keys",
+          KUBE_TOKEN: "/etc/kube-token",
+        },
         variables: { NODE_ROLE: "edge staging", MAX_IMAGES: 10 },
       },
     });
@@ -56,7 +59,11 @@ describe("an environment", () => {
 
   it("that is not named → what stands above them, with paths from where the file is", () => {
     expect(read(TWO)).toMatchObject({
-      value: { worker: "shops", adminSecretFile: "/etc/rollcall/admin-secret", secretFiles: {} },
+      value: {
+        worker: "shops",
+        adminSecretFile: "/etc/rollcall/admin-secret",
+        secretFiles: { KID_MAC_KEYS: "/etc/rollcall/rollcall.kid-mac-keys" },
+      },
     });
   });
 });
