@@ -31,7 +31,7 @@ main() {
 usage() {
   cat <<END
 Usage: install.sh [--from PLACE] [--sha256 DIGEST]
-       install.sh --uninstall [--purge]
+       install.sh --uninstall [--purge] [--dry-run]
        install.sh --help | --version
 
 Installs or upgrades rollcall's shim, which brings its own Node.js: x86_64 and aarch64, with glibc 2.28 or newer.
@@ -39,10 +39,11 @@ Installs or upgrades rollcall's shim, which brings its own Node.js: x86_64 and a
   --from PLACE     where the packages are: an https:// or file:// URL, or a folder
                    (default: ROLLCALL_PACKAGES, or the folder that this script is in)
   --sha256 DIGEST  the SHA-256 sum that PLACE's SHA256SUMS must have; an http:// URL needs it
-  --uninstall      stop the service and remove the shim; configuration, key and enrolment stay. The Node stays in the
-                   cluster, not Ready. Where the machine is to go for good, run this first:
+  --uninstall      list what goes, stop the service and remove the shim; configuration, key and enrolment stay. The Node
+                   stays in the cluster, not Ready. Where the machine is to go for good, run this first:
                    systemctl stop rollcall-node-shim && node-shim leave
   --purge          with --uninstall: remove configuration, key and enrolment as well
+  --dry-run        with --uninstall: only list it
   --help           print this
   --version        print the version of this script
 
@@ -55,7 +56,7 @@ END
 }
 
 parse() {
-  from=${ROLLCALL_PACKAGES:-} digest='' action=install purge=''
+  from=${ROLLCALL_PACKAGES:-} digest='' action=install purge='' dry_run=''
   while [ $# -gt 0 ]; do
     case $1 in
       --from | --sha256)
@@ -65,6 +66,7 @@ parse() {
         ;;
       --uninstall) action=uninstall ;;
       --purge) purge=yes ;;
+      --dry-run) dry_run=yes ;;
       --help) usage && exit 0 ;;
       --version) echo "install.sh $VERSION" && exit 0 ;;
       *) misuse "unknown argument $1" ;;
@@ -76,6 +78,7 @@ parse() {
 
 check_place() {
   [ -z "$purge" ] || misuse "--purge is for --uninstall"
+  [ -z "$dry_run" ] || misuse "--dry-run is for --uninstall"
   # A script that comes through a pipe is in no folder: $0 is the shell's.
   case $0 in
     install.sh | */install.sh) : "${from:=$(dirname -- "$0")}" ;;
@@ -248,6 +251,10 @@ say_next() {
 }
 
 uninstall() {
+  if [ -n "$dry_run" ]; then say "would be removed:"; else say "will be removed:"; fi
+  listed=$(list)
+  echo "${listed:-  nothing: it is not here}"
+  if [ -n "$dry_run" ]; then return; fi
   if [ "$form" = deb ]; then
     if [ -n "$purge" ]; then set -- purge; else set -- remove; fi
     DEBIAN_FRONTEND=noninteractive apt-get "$1" -y -q "$PACKAGE" || fail "apt-get has not removed it: it says why above"
@@ -260,6 +267,20 @@ uninstall() {
   else
     say "removed; configuration ($config), key and enrolment ($state) stay: --purge removes them"
   fi
+}
+
+# What is there of all that goes, also of what the package's own scripts remove.
+list() {
+  if [ "$form" = deb ]; then
+    echo "  the package $PACKAGE"
+    set --
+  else
+    set -- "$unit_file" "$command_link" "$manual_link" "$home"
+  fi
+  [ -z "$purge" ] || set -- "$@" "$config/kubelet.yaml" "$config/node-shim.env" "$config/join-token" "$state"
+  for file; do
+    if [ -e "$file" ] || [ -L "$file" ]; then echo "  $file"; fi
+  done
 }
 
 # The folder last: whoever is interrupted can do it again.

@@ -150,11 +150,42 @@ usr/local/share/man/man8/node-shim.8.gz`,
     ]);
     expect(machine.install("--uninstall", "--purge")).toMatchObject({
       code: 0,
-      stdout: "install.sh: removed, with configuration, key and enrolment\n",
+      stdout: expect.stringMatching(/\ninstall\.sh: removed, with configuration, key and enrolment\n$/),
     });
     expect(machine.files()).toEqual([]);
     expect(machine.install("--uninstall")).toMatchObject({ code: 0 });
   });
+
+  const PROGRAM = [
+    `usr/local/lib/systemd/system/${UNIT}`,
+    "usr/local/bin/node-shim",
+    "usr/local/share/man/man8/node-shim.8.gz",
+    "opt/rollcall-node-shim",
+  ];
+  const OWN = ["etc/rollcall/kubelet.yaml", "etc/rollcall/node-shim.env", "var/lib/rollcall"];
+  test.each([
+    [[], PROGRAM],
+    [["--purge"], [...PROGRAM, ...OWN]],
+  ])(
+    "--uninstall --dry-run %j → what would go is listed, and stays; without → the same is listed",
+    (args, paths) => {
+      install();
+      machine.put("var/lib/rollcall/key.json", "{}");
+      machine.calls();
+      const before = machine.files();
+      const lines = paths.map((path) => `  ${machine.at(path)}\n`).join("");
+      expect(machine.install("--uninstall", "--dry-run", ...args)).toEqual({
+        code: 0,
+        stdout: `install.sh: would be removed:\n${lines}`,
+        stderr: "",
+      });
+      expect([machine.files(), machine.calls()]).toEqual([before, []]);
+      const { stdout } = machine.install("--uninstall", ...args);
+      expect(stdout.startsWith(`install.sh: will be removed:\n${lines}install.sh: removed`)).toBe(true);
+      expect(machine.install("--uninstall", "--purge").code).toBe(0);
+      expect(machine.install("--uninstall").stdout).toContain(":\n  nothing: it is not here\n");
+    },
+  );
 
   test.each([
     ["node-shim of npm", "usr/local/bin/node-shim", /npm uninstall -g/],
@@ -192,6 +223,10 @@ describe("on a Debian or an Ubuntu", () => {
     [["--purge"], "apt-get purge -y -q rollcall-node-shim"],
   ])("--uninstall %j → %s", (args, call) => {
     machine.play("dpkg-query", "echo installed");
+    expect(machine.install("--uninstall", "--dry-run", ...args).stdout).toBe(
+      "install.sh: would be removed:\n  the package rollcall-node-shim\n",
+    );
+    expect(machine.calls()).toEqual([]);
     expect(machine.install("--uninstall", ...args).code).toBe(0);
     expect(machine.calls()).toEqual([call]);
   });
@@ -258,6 +293,7 @@ describe("nothing is changed", () => {
     ["a flag without its value", ["--from"], /--from needs a value/],
     ["an unknown flag", ["--form", "x"], /unknown argument --form/],
     ["--purge alone", ["--from", "/tmp", "--purge"], /--purge is for --uninstall/],
+    ["--dry-run alone", ["--from", "/tmp", "--dry-run"], /--dry-run is for --uninstall/],
   ])("%s → exit code 2", (_situation, args, line) => {
     expectRefused(() => machine.install(...args), line, 2);
   });
