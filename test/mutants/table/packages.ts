@@ -60,7 +60,7 @@ export const packageMutants = [
       "&& RELEASE.test(answer.version)",
       "",
       "node-shim/worker-link/requests.test.ts",
-      "--allow-unauthenticated",
+      "allow-unauthenticated",
     ],
     [
       "apt verifies what it installs",
