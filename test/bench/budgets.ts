@@ -122,7 +122,7 @@ export const BUDGETS: readonly Budget[] = [
   },
   { name: "quantity-parse", what: "reading 128 quantities", unit: "µs", against: "digits", budget: 0.7 },
   { name: "heartbeat-bytes", what: "heartbeat on the wire, body and token", unit: "bytes", budget: 1024 },
-  { name: "bundle-size", what: "Worker bundle, gzip", unit: "bytes", budget: 184 * 1024 },
+  { name: "bundle-size", what: "Worker bundle, gzip", unit: "bytes", budget: 188 * 1024 },
   {
     name: "page-first-load",
     what: "the page: what is loaded before it shows anything, gzip",
