@@ -28,6 +28,8 @@ export interface OwnWorker {
   rollcallProcess: Rollcall;
   /** Ends it, and starts it again; `killed`: as after a crash. `meanwhile`: with the folder of what it has stored. */
   startAgain: (how: "deployed" | "killed", meanwhile?: (objects: string) => void) => Promise<void>;
+  /** Ends it, and starts another one, of that file, on what it has stored, until `startAgain` brings this one back. */
+  startOther: (entry: string, meanwhile?: (objects: string) => void) => Promise<void>;
   /** Ends it, loses all that the fleet index has, and starts it again. */
   loseIndex: () => Promise<void>;
   /** The same with all that any object has. */
@@ -89,8 +91,10 @@ export async function startOwnWorker(
     rollcallProcess: command(inOwnProcess),
     async startAgain(how, meanwhile) {
       if (how === "killed") await kill();
-      await deploy(settings, () => meanwhile?.(join(folder, "worker/objects")));
+      await deploy(settings, () => meanwhile?.(join(folder, OBJECTS)));
     },
+    startOther: (other, meanwhile) =>
+      deploy({ ...settings, entry: other }, () => meanwhile?.(join(folder, OBJECTS))),
     loseIndex: () => deploy(settings, () => rmSync(join(folder, INDEX_FILES), { recursive: true })),
     loseAll: () => deploy(settings, () => rmSync(join(folder, OBJECTS), { recursive: true })),
     stop,

@@ -35,6 +35,7 @@ export interface MachineWish extends Pick<
 
 /** A machine that is enrolled, which several processes may claim to be. */
 export interface PlacedMachine {
+  enrolled: EnrolledMachine;
   run: (choice?: Partial<MachineWish>) => RunningShim;
 }
 
@@ -90,6 +91,7 @@ export async function startSocketPlace(
   const machine: SocketPlace["machine"] = async (wish) => {
     const own = await enrolledMachine(joinToken, { origin: worker.url, ...wish });
     return {
+      enrolled: own.machine,
       run(choice = {}) {
         const shim = runMachine(own, { ...wish, ...choice });
         running.push(shim);

@@ -1,5 +1,5 @@
 // What a version of rollcall has left behind, in one compressed file: a state folder of `npm start` with simulated machines, and
-// the program of those machines as it was then.
+// the program of those machines as it was then. In another one, its Worker.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
@@ -40,4 +40,14 @@ export function unpackState(file: string, folder: string): void {
     mkdirSync(dirname(join(folder, path)), { recursive: true, mode: 0o700 });
     writeFileSync(join(folder, path), Buffer.from(content, "base64"), { mode: 0o600 });
   }
+}
+
+/** As text by itself: in base64, as the files of a state are, it would be larger by a third. */
+export function packWorker(worker: Uint8Array, file: string): void {
+  writeFileSync(file, brotliCompressSync(worker));
+}
+
+/** `to`: a module, for the `entry` of a Worker. */
+export function unpackWorker(file: string, to: string): void {
+  writeFileSync(to, brotliDecompressSync(readFileSync(file)), { mode: 0o600 });
 }

@@ -1,0 +1,39 @@
+// What the objects of a Worker that does not run have stored, and SQL in each of them.
+import { globSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+const databases = (objects: string) =>
+  globSync("rollcall-*/*.sqlite", { cwd: objects })
+    .filter((file) => !file.endsWith("metadata.sqlite"))
+    .map((file) => join(objects, file));
+
+/** In each object that has stored something. Returns how many those are. */
+export function inEach(objects: string, statement: string): number {
+  let count = 0;
+  for (const file of databases(objects)) {
+    const database = new DatabaseSync(file);
+    const made = "SELECT COUNT(*) AS count FROM sqlite_master WHERE name = 'migrations'";
+    if (database.prepare(made).get()?.["count"] === 1) {
+      database.exec(statement);
+      count++;
+    }
+    database.close();
+  }
+  return count;
+}
+
+/** The rows of all tables, or of those, but for the platform's own, such as the alarm. */
+export function dump(objects: string, tables: RegExp = /^/): string[] {
+  return databases(objects).flatMap((file) => {
+    const database = new DatabaseSync(file);
+    const made = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    const names = made.map(({ name }) => String(name)).filter((name) => !name.startsWith("_cf_"));
+    const chosen = names.filter((name) => tables.test(name));
+    const rows = chosen.map((name) =>
+      JSON.stringify([name, database.prepare(`SELECT * FROM ${name}`).all()]),
+    );
+    database.close();
+    return rows;
+  });
+}
