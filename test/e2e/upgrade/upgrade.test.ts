@@ -1,10 +1,11 @@
 // What earlier versions have stored, under the Worker of this one: each object is brought up to date, and the machines of
 // then, which are not upgraded, go on with their keys and their Nodes.
 import { spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { V1Node } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mintToken } from "../../../infra/local/admin.ts";
 import { nodesOf, readyOf, renewals } from "../../bench/local-fleet.ts";
 import { adminOf, eventually, ROOT, type Start, startLocal, temporaryFolder } from "../local-cluster.ts";
 import { thisRun } from "../run-record.ts";
@@ -12,9 +13,11 @@ import { MACHINES, unpackState } from "./recorded-state.ts";
 
 const STATES = join(import.meta.dirname, "states");
 const recorded = readdirSync(STATES);
+/** Its machines enrol without a challenge. */
+const FIRST = "0.1.0-567f0a5.br";
 
 it("the first version is among the recorded ones", () => {
-  expect(recorded).toContain("0.1.0-567f0a5.br");
+  expect(recorded).toContain(FIRST);
 });
 
 describe.each(recorded)("the state of %s", (file) => {
@@ -25,10 +28,9 @@ describe.each(recorded)("the state of %s", (file) => {
   let names: string[];
   let end: () => Promise<void>;
 
-  const ask = async (path: string): Promise<string> => {
-    const secret = readFileSync(join(state, "admin-secret"), "utf8").trim();
-    return (await fetch(url + path, { headers: { authorization: `Bearer ${secret}` } })).text();
-  };
+  const secret = () => readFileSync(join(state, "admin-secret"), "utf8").trim();
+  const ask = async (path: string): Promise<string> =>
+    (await fetch(url + path, { headers: { authorization: `Bearer ${secret()}` } })).text();
   const simulated = async (): Promise<Map<string, V1Node>> => {
     const nodes = await nodesOf(adminOf(state));
     return new Map(
@@ -57,7 +59,8 @@ describe.each(recorded)("the state of %s", (file) => {
   it("→ its machines go on reporting, each with its key and its Node", async () => {
     const before = await simulated();
     const sinceMs = Date.now();
-    end = runMachines(state, url, names.length);
+    const enrolled = join(state, "simulated");
+    end = runMachines({ state, folder: enrolled, url, count: names.length }).end;
     await eventually(async () => {
       const renewed = await renewals(adminOf(state));
       return names.every((name) => (renewed.get(name) ?? 0) > sinceMs);
@@ -93,11 +96,35 @@ describe.each(recorded)("the state of %s", (file) => {
       `sim-${names.length + 1}`,
     );
   });
+
+  if (file !== FIRST) return;
+  it("→ one of them that has lost its key cannot enrol, and hears why", async () => {
+    const before = await simulated();
+    const anew = join(folder.path, "anew");
+    mkdirSync(anew);
+    const wish = { names: "sim-*", uses: 1, withoutFactsOnlyTaint: false };
+    const token = await mintToken(url, secret(), wish);
+    thisRun().secret("join token", token);
+    writeFileSync(join(anew, "join-token"), token, { mode: 0o600 });
+    const { ended } = runMachines({ state, folder: anew, url, count: 1 });
+    expect(await ended).toMatchObject({
+      code: 1,
+      text: expect.stringContaining("sim-1 could not enrol: This shim is too old to enrol here"),
+    });
+    expect((await simulated()).get("sim-1")?.metadata?.uid).toBe(before.get("sim-1")?.metadata?.uid);
+    expect(JSON.parse(await ask("/v1/pending"))).toMatchObject({ pending: [] });
+  });
 });
 
-/** As they were then. Resolves once they have ended. */
-function runMachines(state: string, url: string, count: number): () => Promise<void> {
-  const folder = join(state, "simulated");
+interface RunningMachines {
+  ended: Promise<{ code: number | null; text: string }>;
+  /** Resolves once they have ended. */
+  end: () => Promise<void>;
+}
+
+/** As they were then. `folder`: their keys and their join token. */
+function runMachines(of: { state: string; folder: string; url: string; count: number }): RunningMachines {
+  const { state, folder, url, count } = of;
   const flags = ["--url", url, "--state", folder, "--join-token-file", join(folder, "join-token")];
   const child = spawn(process.execPath, [join(state, MACHINES), ...flags, "--nodes", String(count)], {
     cwd: ROOT,
@@ -106,10 +133,13 @@ function runMachines(state: string, url: string, count: number): () => Promise<v
   let text = "";
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
-  const ended = new Promise<void>((done) => child.once("close", () => done()));
-  return async () => {
+  const ended = new Promise<{ code: number | null; text: string }>((done) =>
+    child.once("close", (code) => done({ code, text })),
+  );
+  void ended.then(() => thisRun().log("machines of an earlier version", text));
+  const end = async () => {
     child.kill("SIGTERM");
     await ended;
-    thisRun().log("machines of an earlier version", text);
   };
+  return { ended, end };
 }
