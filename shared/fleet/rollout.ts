@@ -3,8 +3,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { matchesLabels } from "../kubernetes/label-match.ts";
 import { parseLabelSelector } from "../kubernetes/label-selector.ts";
-import type { ReasonToStay } from "../protocol/answers.ts";
-import { ROLLOUT_LIMITS } from "../protocol/limits.ts";
+import type { ReasonToStay, UpgradeAnswer } from "../protocol/answers.ts";
 import type { NewRollout } from "../protocol/rollout-api.ts";
 import { valueOr } from "../result.ts";
 import type { MachineSummary } from "./summary.ts";
@@ -26,23 +25,27 @@ export interface UpgradeSituation {
   /** Of its shim, as it says itself. */
   version: string;
   /** As the fleet index knows it; null: it does not. */
-  summary: Pick<MachineSummary, "labels"> | null;
+  summary: () => Pick<MachineSummary, "labels"> | null;
   /** Was it given this version before? */
-  isGiven: boolean;
+  isGiven: () => boolean;
   /** Machines that were given the version lately, and have neither reported with it nor fallen silent. */
-  underway: number;
+  underway: () => number;
 }
 
-/** null: it is given the version of the rollout. */
-export function reasonToStay(situation: UpgradeSituation): ReasonToStay | null {
+/** What is a function is looked up only where it matters: most machines ask while there is nothing for them. */
+export function upgradeAnswer(situation: UpgradeSituation): UpgradeAnswer {
   const { rollout, isStopped, name, version, summary, isGiven, underway } = situation;
-  if (!rollout) return "no rollout";
-  if (!isBehind(version, rollout.version)) return "up to date";
-  if (isStopped) return "stopped";
-  if (isGiven) return null;
-  if (!summary || !isChosen(rollout, name, summary.labels)) return "not chosen";
-  return underway < rollout.atOnce ? null : "too many at once";
+  if (!rollout) return stay("no rollout");
+  if (!isBehind(version, rollout.version)) return stay("up to date");
+  if (isStopped) return stay("stopped");
+  const given = { version: rollout.version };
+  if (isGiven()) return given;
+  const known = summary();
+  if (!known || !isChosen(rollout, name, known.labels)) return stay("not chosen");
+  return underway() < rollout.atOnce ? given : stay("too many at once");
 }
+
+const stay = (why: ReasonToStay): UpgradeAnswer => ({ version: null, why });
 
 /** A greater share contains the machines of a smaller one; another version begins with others. */
 function isChosen(
@@ -67,7 +70,7 @@ export function standingOf(
   summary: Pick<MachineSummary, "state" | "versions"> | null,
 ): RolloutStanding | null {
   if (!summary) return null;
-  // Nobody could say what it fell silent of.
+  // Whatever the cause is: nobody could tell a site without power from a version that does not run.
   if (summary.state === "silent") return before === "accepted" ? "accepted" : "silent";
   const { shim } = summary.versions;
   return shim !== "" && !isBehind(shim, version) ? "upgraded" : "underway";
@@ -84,6 +87,3 @@ export function reasonToStop(
   const more = counts.silent > names.length ? ", …" : "";
   return `${counts.silent} of ${given} machines that were given ${version} are silent: ${names.join(", ")}${more}`;
 }
-
-/** From then on a machine that was given the version counts as under way no more: it may have no package manager. */
-export const UNDERWAY_MS = 1000 * ROLLOUT_LIMITS.underwaySeconds;

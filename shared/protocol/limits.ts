@@ -249,6 +249,8 @@ export const ROLLOUT_LIMITS = {
   underwaySeconds: 1800,
   /** Of machines that are silent, of an answer. */
   namesShown: 10,
+  /** Questions of one machine, of which one more may be asked each minute. */
+  questionsAtOnce: 5,
 } as const;
 
 /** Of a machine's timeline. */

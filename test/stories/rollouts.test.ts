@@ -1,14 +1,16 @@
 // A new version of the shim for some machines first: they ask, are given it, and those that fall silent stop it for all others.
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { askForUpgrade } from "../../node-shim/worker-link/requests.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import type { AuditAnswer } from "../../shared/protocol/operator-answers.ts";
 import type { RolloutAnswer } from "../../shared/protocol/rollout-answers.ts";
 import { signReport, sha256Base64url } from "../../node-shim/worker-link/sign.ts";
+import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
 import { fleetIndex } from "../../worker/env.ts";
-import { askForUpgrade as answerFrom } from "../../worker/machine/upgrade.ts";
+import { IndexObject } from "../../worker/fleet/index-object.ts";
+import { UpgradeQuestions } from "../../worker/machine/upgrade.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
   enrolled,
@@ -146,5 +148,22 @@ it("the fleet index fails → the machine stays as it is, and asks again", async
   await set();
   const body = Uint8Array.from(new TextEncoder().encode('{"protocol":1,"version":"0.1.0"}'));
   const failing = { upgrade: async (): Promise<UpgradeAnswer> => Promise.reject(new Error("overloaded")) };
-  expect(await answerFrom({ name: machine.name, body }, failing)).toEqual(refused("not known"));
+  const questions = new UpgradeQuestions(
+    () => failing,
+    () => Date.now(),
+  );
+  expect(await questions.answer({ name: machine.name, body })).toEqual(refused("not known"));
+});
+
+it("a machine asks as often as it may → answered; once more → refused, and the fleet index is not asked", async () => {
+  const machine = await reported("rollout-often");
+  const asked = vi.spyOn(IndexObject.prototype, "upgrade");
+  for (let question = 0; question < ROLLOUT_LIMITS.questionsAtOnce; question++)
+    expect(await ask(machine)).toMatchObject(refused("no rollout"));
+  expect(await ask(machine)).toMatchObject({
+    ok: false,
+    error: { problem: { status: 429, reason: "rate-limited", retryAfterSeconds: 60 } },
+  });
+  expect(asked).toHaveBeenCalledTimes(ROLLOUT_LIMITS.questionsAtOnce);
+  asked.mockRestore();
 });

@@ -6,8 +6,7 @@ import {
   type RolloutCounts,
   type RolloutStanding,
   standingOf,
-  UNDERWAY_MS,
-  reasonToStay,
+  upgradeAnswer,
 } from "../../shared/fleet/rollout.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
@@ -25,6 +24,9 @@ export const ROLLOUTS_MIGRATION = `
     name TEXT PRIMARY KEY, given_ms INTEGER NOT NULL, standing TEXT NOT NULL
   ) WITHOUT ROWID;
   CREATE INDEX rollout_machines_by_standing ON rollout_machines (standing, given_ms);`;
+
+/** After so long a machine that was given the version is not waited for any more: its package manager may have failed. */
+const UNDERWAY_MS = 1000 * ROLLOUT_LIMITS.underwaySeconds;
 
 type RolloutRow = { settings: string; who: string; since_ms: number; stopped_ms: number | null; why: string };
 
@@ -110,20 +112,19 @@ export class Rollouts {
   ask(name: string, version: string): UpgradeAnswer {
     const { sql, nowMs, summary } = this.#in;
     const row = this.#row();
-    const rollout = row ? settingsOf(row) : null;
-    const isGiven = this.#standing(name) !== undefined;
-    const why = reasonToStay({
-      rollout,
+    const isGiven = () => this.#standing(name) !== undefined;
+    const answer = upgradeAnswer({
+      rollout: row ? settingsOf(row) : null,
       isStopped: row?.stopped_ms != null,
       name,
       version,
-      summary: summary(name),
+      summary: () => summary(name),
       isGiven,
-      underway: this.#underway(),
+      underway: () => this.#underway(),
     });
-    if (why !== null || rollout === null) return { version: null, why: why ?? "no rollout" };
-    if (!isGiven) sql.exec("INSERT INTO rollout_machines VALUES (?, ?, 'underway')", name, nowMs());
-    return { version: rollout.version };
+    if (answer.version !== null && !isGiven())
+      sql.exec("INSERT INTO rollout_machines VALUES (?, ?, 'underway')", name, nowMs());
+    return answer;
   }
 
   /** Call it in the transaction of the change. */

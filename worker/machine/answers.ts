@@ -50,7 +50,7 @@ export const CHANGED_TOO_OFTEN = {
   error: { reason: "rate-limited", retryAfterSeconds: CHANGE_AGAIN_SECONDS },
 } as const satisfies Failure<Refusal>;
 
-/** A machine that has used up its requests to the apiserver has some again after a minute. */
+/** Who has used up its requests to what all machines share, the apiserver or the fleet index, has some again after a minute. */
 export const ASKED_TOO_OFTEN = {
   ok: false,
   error: { reason: "rate-limited", retryAfterSeconds: 60 },

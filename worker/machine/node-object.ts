@@ -38,7 +38,7 @@ import { SILENCE_CHECK_MS } from "./silence.ts";
 import { type ShownByObject, shownNode, withLent } from "./shown-node.ts";
 import { shownTimeline, withLentSamples } from "./shown-timeline.ts";
 import type { ReturnedOrder, SocketAnswer, SocketReport } from "./standing-order.ts";
-import { askForUpgrade } from "./upgrade.ts";
+import { UpgradeQuestions } from "./upgrade.ts";
 import { Upkeep } from "./upkeep.ts";
 
 type CheckedReport = VerifiedRequest & ParsedReport;
@@ -57,6 +57,7 @@ export class NodeObject extends StoredObject {
   readonly #lending: Lending;
   readonly #teller: IndexTeller;
   readonly #forgetting: Forgetting;
+  readonly #questions: UpgradeQuestions;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -74,6 +75,7 @@ export class NodeObject extends StoredObject {
     const index = () => fleetIndex(env);
     const { alarm } = state;
     this.#teller = new IndexTeller({ state, alarm, index, nowMs: () => Date.now(), random: Math.random });
+    this.#questions = new UpgradeQuestions(index, () => Date.now());
     this.#forgetting = new Forgetting(ctx, state, this.#teller);
     this.#steps = new ReportExecutor(state, this.#requests, this.#standing, this.#upkeep, this.#teller);
     this.#lending = new Lending({
@@ -230,7 +232,7 @@ export class NodeObject extends StoredObject {
     if (!verified.ok) return verified;
     const { by, use } = verified.value;
     if (!this.#state.keys.enrolled()?.thumbprints.includes(by)) return UNAUTHENTICATED;
-    return this.#requests.answerOnce(use, () => askForUpgrade(request, fleetIndex(this.env)));
+    return this.#requests.answerOnce(use, () => this.#questions.answer(request));
   }
 
   /** The machine leaves. After a success the transport calls `forget`. */

@@ -18,7 +18,7 @@ export const rolloutMutants = mutantsOf("an enrolled machine that means harm", [
   [
     "one that has stopped gives nobody anything",
     DECISION,
-    'if (isStopped) return "stopped";',
+    'if (isStopped) return stay("stopped");',
     "",
     DECISION_TEST,
     "the rollout has stopped → refused",
@@ -34,18 +34,26 @@ export const rolloutMutants = mutantsOf("an enrolled machine that means harm", [
   [
     "only so many upgrade at once",
     DECISION,
-    'return underway < rollout.atOnce ? null : "too many at once";',
-    "return null;",
+    'return underway() < rollout.atOnce ? given : stay("too many at once");',
+    "return given;",
     DECISION_TEST,
     "as many are under way as may be",
   ],
   [
     "no machine is told to go back",
     DECISION,
-    'if (!isBehind(version, rollout.version)) return "up to date";',
+    'if (!isBehind(version, rollout.version)) return stay("up to date");',
     "",
     DECISION_TEST,
     "it has a later one",
+  ],
+  [
+    "a machine asks the fleet index so often",
+    "worker/machine/upgrade.ts",
+    "if (!this.#mayAsk(this.#nowMs())) return ASKED_TOO_OFTEN;",
+    "",
+    "stories/rollouts.test.ts",
+    "once more → refused",
   ],
   [
     "what becomes an argument of a package manager is a version",

@@ -6,7 +6,7 @@ import {
   type RolloutStanding,
   shareOf,
   standingOf,
-  reasonToStay,
+  upgradeAnswer,
   type UpgradeSituation,
 } from "../../../shared/fleet/rollout.ts";
 import type { FleetState } from "../../../shared/fleet/state.ts";
@@ -17,9 +17,9 @@ const asking: UpgradeSituation = {
   isStopped: false,
   name: "edge-1",
   version: "0.1.0",
-  summary: { labels: { site: "a" } },
-  isGiven: false,
-  underway: 0,
+  summary: () => ({ labels: { site: "a" } }),
+  isGiven: () => false,
+  underway: () => 0,
 };
 
 describe("a machine asks", () => {
@@ -31,22 +31,29 @@ describe("a machine asks", () => {
     ["it has a candidate of the version → given", { version: "0.2.0-rc.1" }, null],
     ["what it has is no version → refused", { version: "dev" }, "up to date"],
     ["the rollout has stopped → refused", { isStopped: true }, "stopped"],
-    ["it was given it, and the rollout has stopped → refused", { isStopped: true, isGiven: true }, "stopped"],
-    ["the fleet index does not know it → refused", { summary: null }, "not chosen"],
+    [
+      "it was given it, and the rollout has stopped → refused",
+      { isStopped: true, isGiven: () => true },
+      "stopped",
+    ],
+    ["the fleet index does not know it → refused", { summary: () => null }, "not chosen"],
     ["its labels match → given", { rollout: { ...rollout, selector: "site=a" } }, null],
     ["its labels do not match → refused", { rollout: { ...rollout, selector: "site!=a" } }, "not chosen"],
-    ["fewer are under way than may be → given", { underway: 1 }, null],
-    ["as many are under way as may be → refused", { underway: 2 }, "too many at once"],
-    ["it was given it before, and asks again → given", { underway: 2, isGiven: true }, null],
+    ["fewer are under way than may be → given", { underway: () => 1 }, null],
+    ["as many are under way as may be → refused", { underway: () => 2 }, "too many at once"],
+    ["it was given it before, and asks again → given", { underway: () => 2, isGiven: () => true }, null],
   ])("%s", (_, asked, refusal) => {
-    expect(reasonToStay({ ...asking, ...asked })).toBe(refusal);
+    expect(upgradeAnswer({ ...asking, ...asked })).toEqual(
+      refusal === null ? { version: "0.2.0" } : { version: null, why: refusal },
+    );
   });
 
   it.each([1, 10, 50])("%i %% of 10,000 → about as many, and all of a smaller share", (percent) => {
     const names = Array.from({ length: 10_000 }, (_, index) => `edge-${index}`);
     const chosen = (share: number) =>
       names.filter(
-        (name) => reasonToStay({ ...asking, name, rollout: { ...rollout, percent: share } }) === null,
+        (name) =>
+          upgradeAnswer({ ...asking, name, rollout: { ...rollout, percent: share } }).version !== null,
       );
     const [some, more] = [chosen(percent), new Set(chosen(percent * 2))];
     expect(Math.abs(some.length - percent * 100)).toBeLessThan(200);
