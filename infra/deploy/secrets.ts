@@ -2,11 +2,9 @@
 // is ever printed but the admin secret, once, where no file keeps it.
 import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { codeOf } from "../../node-shim/base/fault.ts";
+import { existsSync } from "node:fs";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { readPrivate } from "../operator/contexts/private-file.ts";
+import { readPrivate, writeNewPrivate } from "../operator/contexts/private-file.ts";
 import { fault, type OperatorFault } from "../operator/fault.ts";
 import { tokenCommand } from "./plan-text.ts";
 import type { MissingSecret } from "./plan.ts";
@@ -77,16 +75,11 @@ export function adminSecretOf({
 /** What is in a file already is never replaced: it may be all that opens a backup. */
 function kept(value: string, file: string | undefined): Result<string, OperatorFault> {
   if (file === undefined) return success(value);
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(file, `${value}\n`, { mode: 0o600, flag: "wx" });
-    return success(value);
-  } catch (error) {
-    const code = codeOf(error);
-    return code === "EEXIST"
-      ? fault("usage", `${file} is there already, and is not replaced: deploy again to take what is in it`)
-      : fault("failed", `${file} cannot be written (${code})`);
-  }
+  const written = writeNewPrivate(file, `${value}\n`);
+  if (!written.ok) return fault("failed", written.error);
+  return written.value
+    ? success(value)
+    : fault("usage", `${file} is there already, and is not replaced: deploy again to take what is in it`);
 }
 
 function readSecret(file: string, secret: string): Result<string, OperatorFault> {

@@ -1,5 +1,5 @@
 // Files that hold secrets, or name what prints one: nobody else may read them.
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf } from "../../../node-shim/base/fault.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
@@ -22,12 +22,38 @@ export function readPrivate(path: string, what: string): Result<string | null> {
 
 /** As a whole or not at all: who reads meanwhile sees the one before. */
 export function writePrivate(path: string, text: string): Result<null> {
+  return written(path, text, (beside) => {
+    renameSync(beside, path);
+    return null;
+  });
+}
+
+/** The same where there is none yet; false: there is one, and it stays as it is. */
+export function writeNewPrivate(path: string, text: string): Result<boolean> {
+  return written(path, text, (beside) => isLinked(beside, path));
+}
+
+/** Unlike a rename, a link replaces nothing. */
+function isLinked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function written<T>(path: string, text: string, place: (beside: string) => T): Result<T> {
   const beside = `${path}.${process.pid}`;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     writeFileSync(beside, text, { mode: 0o600, flag: "wx" });
-    renameSync(beside, path);
-    return success(null);
+    try {
+      return success(place(beside));
+    } finally {
+      rmSync(beside, { force: true });
+    }
   } catch (error) {
     return failure(`${path} cannot be written (${codeOf(error)})`);
   }
