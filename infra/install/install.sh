@@ -172,9 +172,14 @@ install_deb() {
     fail "apt-get has not installed $name: it says why above"
 }
 
+# npm puts one there as well.
+is_own_command() {
+  [ "$(readlink "$command_link" || true)" = "${home#"$root"}/current/bin/node-shim" ]
+}
+
 refuse_others() {
   if [ -e "$command_link" ] || [ -L "$command_link" ]; then
-    [ "$(readlink "$command_link")" = "${home#"$root"}/current/bin/node-shim" ] ||
+    is_own_command ||
       fail "$command_link is of another installation: remove that first (npm uninstall -g @rollcall/node-shim)"
   fi
   [ ! -e "$root/etc/systemd/system/$UNIT" ] ||
@@ -275,7 +280,8 @@ list() {
     echo "  the package $PACKAGE"
     set --
   else
-    set -- "$unit_file" "$command_link" "$manual_link" "$home"
+    set -- "$unit_file" "$manual_link" "$home"
+    if is_own_command; then set -- "$command_link" "$@"; fi
   fi
   [ -z "$purge" ] || set -- "$@" "$config/kubelet.yaml" "$config/node-shim.env" "$config/join-token" "$state"
   for file; do
@@ -286,7 +292,8 @@ list() {
 # The folder last: whoever is interrupted can do it again.
 remove_files() {
   if have systemctl && [ -e "$unit_file" ]; then systemctl disable --now --quiet "$UNIT" || true; fi
-  rm -f "$unit_file" "$command_link" "$manual_link"
+  if is_own_command; then rm -f "$command_link"; fi
+  rm -f "$unit_file" "$manual_link"
   if have systemctl && [ -d "$root/run/systemd/system" ]; then systemctl daemon-reload || true; fi
   rm -rf "$home"
 }

@@ -157,8 +157,8 @@ usr/local/share/man/man8/node-shim.8.gz`,
   });
 
   const PROGRAM = [
-    `usr/local/lib/systemd/system/${UNIT}`,
     "usr/local/bin/node-shim",
+    `usr/local/lib/systemd/system/${UNIT}`,
     "usr/local/share/man/man8/node-shim.8.gz",
     "opt/rollcall-node-shim",
   ];
@@ -186,6 +186,13 @@ usr/local/share/man/man8/node-shim.8.gz`,
       expect(machine.install("--uninstall").stdout).toContain(":\n  nothing: it is not here\n");
     },
   );
+
+  it("--uninstall where npm has put the command → it is not listed, and stays", () => {
+    machine.put("usr/local/bin/node-shim", "npm's");
+    expect(machine.install("--uninstall", "--dry-run").stdout).not.toContain("bin/node-shim");
+    expect(machine.install("--uninstall").code).toBe(0);
+    expect(machine.files().join()).toContain("usr/local/bin/node-shim");
+  });
 
   test.each([
     ["node-shim of npm", "usr/local/bin/node-shim", /npm uninstall -g/],
