@@ -134,6 +134,8 @@ The last one has systemd do it once an hour or two. Which machines may have a ve
 where there is none, nothing happens. The package comes from the apt repository of this machine's sources, by whose signature
 apt takes it; a version that is older than the one that runs is never installed.
 
+With --check as well, the rollout counts this machine as one that was given the version.
+
 The service is restarted with the new version. Where the Worker has not answered that within 3 minutes, the former one is
 installed again, and the new one is not tried again for a day.
 
