@@ -36,8 +36,8 @@ export type BeatStep =
   | { kind: "again"; reason: AgainReason }
   /** It is answered, and counts against the machine; nothing else comes of it. */
   | { kind: "early" }
-  /** It is quiet. `isRenewal`: the lease is renewed before it is answered. */
-  | { kind: "take"; vitals: Vitals; skewMs: number; isRenewal: boolean };
+  /** It is quiet. `due`: the lease is renewed before it is answered; `suspended`: not until the apiserver answers again. */
+  | { kind: "take"; vitals: Vitals; skewMs: number; renewal: "due" | "recent" | "suspended" };
 
 /** First match wins. */
 export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation): BeatStep {
@@ -55,7 +55,7 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
   if (!isQuiet(held.order.quiet, vitals, skewMs)) return again("not quiet");
   if (sinceAnswerMs >= 0 && sinceAnswerMs < session.nextInMs / 2) return { kind: "early" };
   const isTooSoon = held.askedMs !== null && nowMs - held.askedMs < LEAST_RENEWAL_MS;
-  return { kind: "take", vitals, skewMs, isRenewal: mayAsk && !isTooSoon };
+  return { kind: "take", vitals, skewMs, renewal: isTooSoon ? "recent" : mayAsk ? "due" : "suspended" };
 }
 
 const again = (reason: AgainReason): BeatStep => ({ kind: "again", reason });

@@ -214,8 +214,8 @@ export const gatewayMutants = [
     [
       "a lease is renewed so often and not more often",
       BEAT,
-      "mayAsk && !isTooSoon",
-      "mayAsk",
+      'isTooSoon ? "recent" : ',
+      "",
       GATEWAY_TEST,
       "just before the least time between two renewals",
     ],
@@ -354,6 +354,22 @@ export const gatewayMutants = [
       "this.#succeeded > 0 && ",
       "worker/gateway/suspension.test.ts",
       "it may be everybody's",
+    ],
+    [
+      "who did not ask while the apiserver was away comes back sooner",
+      HEARTBEATS,
+      ' || step.renewal === "suspended"',
+      "",
+      "worker/gateway/heartbeats.test.ts",
+      "since another one's PUT has failed",
+    ],
+    [
+      "what a PUT took is no part of the wait",
+      "worker/machine/report-interval.ts",
+      " - sinceMs)",
+      ")",
+      "worker/gateway/heartbeats.test.ts",
+      "that time is no part of the wait",
     ],
   ]),
 ];

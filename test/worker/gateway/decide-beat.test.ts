@@ -32,7 +32,7 @@ const SITUATION: BeatSituation = {
   mayAsk: true,
   nowMs: NOW,
 };
-const RENEW = { kind: "take", vitals: VITALS, skewMs: 0, isRenewal: true };
+const RENEW = { kind: "take", vitals: VITALS, skewMs: 0, renewal: "due" };
 const again = (reason: string) => ({ kind: "again", reason });
 
 test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, beat?: Partial<HeartbeatFrame>]>(
@@ -71,7 +71,7 @@ test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, bea
     ["an order that is ended", again("over"), { session: session({ held: heldWith({ isEnded: true }) }) }],
     [
       "just quiet",
-      { kind: "take", isRenewal: true },
+      { kind: "take", renewal: "due" },
       {},
       { available: [QUIET_FROM, 8e9, 8e9, 8e9, 8e9, 8e9] },
     ],
@@ -89,7 +89,7 @@ test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, bea
       { at: NOW + 60_000 },
     ],
     ["further off", again("not quiet"), {}, { at: NOW + 60_001 }],
-    ["the apiserver is not to be asked", { ...RENEW, isRenewal: false }, { mayAsk: false }],
+    ["the apiserver is not to be asked", { ...RENEW, renewal: "suspended" }, { mayAsk: false }],
     [
       "not quiet, and the apiserver is not to be asked",
       again("not quiet"),
@@ -98,8 +98,13 @@ test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, bea
     ],
     [
       "the last PUT was just now",
-      { ...RENEW, isRenewal: false },
+      { ...RENEW, renewal: "recent" },
       { session: session({ held: heldWith({ askedMs: NOW - LEAST_RENEWAL_MS + 1 }) }) },
+    ],
+    [
+      "the last PUT was just now, and the apiserver is not to be asked",
+      { ...RENEW, renewal: "recent" },
+      { mayAsk: false, session: session({ held: heldWith({ askedMs: NOW - 1 }) }) },
     ],
     [
       "the last PUT was long enough ago",

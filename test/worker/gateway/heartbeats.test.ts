@@ -1,0 +1,150 @@
+// When a machine whose heartbeat renewed nothing is asked again: before a second interval is over.
+import { describe, expect, it } from "vitest";
+import type { LeasePut } from "../../../worker/gateway/put-lease.ts";
+import {
+  INTERVAL_MS,
+  inGateway,
+  type MadeUpGateway,
+  type MachineSocket,
+} from "../support/made-up-gateway.ts";
+
+const FAILED: LeasePut = { kind: "failed", isAnswered: true, retryAfterMs: 0 };
+const NO_ANSWER: LeasePut = { kind: "failed", isAnswered: false, retryAfterMs: 0 };
+const [WHOLE, HALF, QUARTER] = [9600, 4800, 2400];
+
+const nextInMs = (socket: MachineSocket): number => {
+  const { last } = socket;
+  if (last?.type !== "answer") throw new Error(`no answer: ${last?.type}`);
+  return last.nextInMs;
+};
+
+describe("the next heartbeat after one", () => {
+  it("that renewed the lease → after an interval", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      await made.beat(socket);
+      expect(nextInMs(socket)).toBe(WHOLE);
+    }));
+
+  it("whose PUT has failed → after half of one, and after a whole one again once it succeeds", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      made.onPut = () => Promise.resolve(FAILED);
+      await made.beat(socket);
+      expect(nextInMs(socket)).toBe(HALF);
+      made.onPut = undefined;
+      await made.beat(socket, { afterMs: nextInMs(socket) });
+      expect([nextInMs(socket), made.puts.length]).toEqual([WHOLE, 2]);
+    }));
+
+  it.each([
+    ["2 s", 2000, HALF - 2000],
+    ["so long that it is due", 6000, 1000],
+  ])("whose PUT has failed after %s → that time is no part of the wait", (_, tookMs, expected) =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      made.onPut = () => {
+        made.nowMs += tookMs;
+        return Promise.resolve(NO_ANSWER);
+      };
+      await made.beat(socket);
+      expect(nextInMs(socket)).toBe(expected);
+    }),
+  );
+
+  it("that did not ask, since another one's PUT has failed → after a quarter", () =>
+    inGateway(async (made) => {
+      const [one, other] = [await made.connected("edge-1"), await made.connected("edge-2")];
+      made.onPut = () => Promise.resolve(FAILED);
+      await made.beat(one);
+      await made.beat(other, { afterMs: 0 });
+      expect([nextInMs(one), nextInMs(other), made.puts]).toEqual([HALF, QUARTER, ["edge-1"]]);
+    }));
+
+  it("that did not ask, since its own PUT was just now: after a quarter where that has failed, else after an interval", () =>
+    inGateway(async (made) => {
+      made.order = { intervalMs: 4000 };
+      const socket = await made.connected("edge-1");
+      await made.beat(socket);
+      await made.beat(socket, { afterMs: 4000 });
+      expect([nextInMs(socket), made.puts.length]).toEqual([3840, 1]);
+      made.onPut = () => Promise.resolve(FAILED);
+      await made.beat(socket, { afterMs: 4000 });
+      await made.beat(socket, { afterMs: 4000 });
+      expect([nextInMs(socket), made.puts.length]).toEqual([1000, 2]);
+    }));
+});
+
+describe("the apiserver is away for five seconds, and sixty machines beat", () => {
+  it.each([
+    ["it refuses at once", 0],
+    ["each PUT waits for three seconds", 3000],
+  ])(
+    "%s → whenever it begins, no lease is renewed later than two intervals after the last time",
+    (_, slowMs) =>
+      inGateway(async (made) => {
+        const longest = await longestBetween(made, { machines: 60, outages: 40, awayMs: 5000, slowMs });
+        expect(longest).toBeLessThanOrEqual(2 * INTERVAL_MS);
+      }),
+  );
+});
+
+interface Story {
+  machines: number;
+  outages: number;
+  awayMs: number;
+  slowMs: number;
+}
+
+/** Outages a minute apart, each at another moment of the machines' intervals. Milliseconds. */
+async function longestBetween(made: MadeUpGateway, story: Story): Promise<number> {
+  const startMs = made.nowMs;
+  made.order = { quietForMs: 2 * story.outages * 60_000 };
+  const isAway = () => {
+    const minute = Math.floor((made.nowMs - startMs) / 60_000);
+    const inMinute = (made.nowMs - startMs) % 60_000;
+    const fromMs = 20_000 + (minute * 10_000) / story.outages;
+    return inMinute >= fromMs && inMinute < fromMs + story.awayMs;
+  };
+  const due: { atMs: number; happens: () => Promise<void> }[] = [];
+  const renewed = new Map<string, number>();
+  let longest = 0;
+  const beat = async (socket: MachineSocket) => {
+    let isWaiting: () => void = () => undefined;
+    const waits = new Promise<void>((resolve) => (isWaiting = resolve));
+    made.onPut = (lease) => {
+      if (!isAway()) {
+        longest = Math.max(longest, made.nowMs - (renewed.get(socket.name) ?? made.nowMs));
+        renewed.set(socket.name, made.nowMs);
+        return Promise.resolve(made.write(lease));
+      }
+      if (story.slowMs === 0) return Promise.resolve(FAILED);
+      const { promise, resolve } = Promise.withResolvers<LeasePut>();
+      due.push({
+        atMs: made.nowMs + story.slowMs,
+        happens: async () => {
+          resolve(NO_ANSWER);
+          await beaten;
+        },
+      });
+      isWaiting();
+      return promise;
+    };
+    const beaten = made.beat(socket, { afterMs: 0 }).then(() => {
+      due.push({ atMs: made.nowMs + nextInMs(socket), happens: () => beat(socket) });
+    });
+    await Promise.race([beaten, waits]);
+  };
+  for (let index = 0; index < story.machines; index++) {
+    const socket = await made.connected(`edge-${index}`);
+    due.push({ atMs: made.nowMs + (index * 9600) / story.machines, happens: () => beat(socket) });
+  }
+  while (made.nowMs - startMs < story.outages * 60_000) {
+    due.sort((one, other) => one.atMs - other.atMs);
+    const next = due.shift();
+    if (!next) throw new Error("nobody beats any more");
+    made.nowMs = next.atMs;
+    await next.happens();
+  }
+  return longest;
+}
