@@ -278,6 +278,7 @@ describe("the workflows", () => {
   });
 
   it("what they run is there, and may be run", () => {
-    expect(statSync(join(root, ".ci/run")).mode & 0o111).not.toBe(0);
+    for (const script of [".ci/run", ".ci/envtest"])
+      expect(statSync(join(root, script)).mode & 0o111).not.toBe(0);
   });
 });

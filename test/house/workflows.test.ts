@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import project from "../../package.json" with { type: "json" };
+import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
 import { root } from "./markdown.ts";
 
@@ -38,12 +39,22 @@ describe("GitHub's parser", () => {
   });
 });
 
+it("that apiserver has the minor version of the Nodes", () => {
+  const script = readFileSync(join(root, ".ci/envtest"), "utf8");
+  expect(script).toContain(` use ${/^v(\d+\.\d+)/.exec(KUBELET_VERSION)?.[1]}.x `);
+});
+
 describe.each(files)("%s", (file) => {
   const content = readFileSync(join(WORKFLOWS, file), "utf8");
 
   it("runs scripts that are there", () => {
     const scripts = [...content.matchAll(/npm run ([\w-]+)/g)].map(([, script = ""]) => script);
     expect(scripts.filter((script) => !(script in project.scripts))).toEqual([]);
+  });
+
+  it("has a real apiserver before it runs the tests", () => {
+    const steps = [...content.matchAll(/- run: (\.ci\/\w+)/g)].map(([, script]) => script);
+    expect(steps).toEqual([".ci/envtest", ".ci/run"]);
   });
 
   it("may only read, but for what a job names", () => {
