@@ -78,6 +78,29 @@ resource "cloudflare_zero_trust_access_policy" "operators" {
   }
 }
 
+# What watches the Worker or works for operators logs in nowhere: it brings a service token, and the Worker's secret as well.
+resource "cloudflare_zero_trust_access_service_token" "programs" {
+  for_each   = var.rollcall_hostname == "" ? toset([]) : var.programs
+  account_id = var.account_id
+  name       = "rollcall: ${each.key}"
+  duration   = var.service_token_duration
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+resource "cloudflare_zero_trust_access_policy" "programs" {
+  count      = var.rollcall_hostname == "" || length(var.programs) == 0 ? 0 : 1
+  account_id = var.account_id
+  name       = "rollcall: programs"
+  # Service Auth, as for the apiserver.
+  decision = "non_identity"
+  include = [for token in cloudflare_zero_trust_access_service_token.programs : {
+    service_token = { token_id = token.id }
+  }]
+}
+
 resource "cloudflare_zero_trust_access_application" "operators" {
   count            = var.rollcall_hostname == "" ? 0 : 1
   account_id       = var.account_id
@@ -85,9 +108,12 @@ resource "cloudflare_zero_trust_access_application" "operators" {
   type             = "self_hosted"
   domain           = var.rollcall_hostname
   session_duration = "12h"
-  policies = [{
-    id = cloudflare_zero_trust_access_policy.operators[0].id
-  }]
+  policies = [
+    for policy in concat(
+      cloudflare_zero_trust_access_policy.programs,
+      cloudflare_zero_trust_access_policy.operators,
+    ) : { id = policy.id }
+  ]
 
   # Machines are let through before anybody is kept out.
   depends_on = [cloudflare_zero_trust_access_application.machines]

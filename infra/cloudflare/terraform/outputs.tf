@@ -38,3 +38,14 @@ output "access_aud" {
   description = "The Worker's variable ACCESS_AUD."
   value       = one(cloudflare_zero_trust_access_application.operators[*].aud)
 }
+
+output "programs_client_ids" {
+  description = "CF_ACCESS_CLIENT_ID, or the header CF-Access-Client-Id, of each of var.programs."
+  value       = { for name, token in cloudflare_zero_trust_access_service_token.programs : name => token.client_id }
+}
+
+output "programs_client_secrets" {
+  description = "CF_ACCESS_CLIENT_SECRET, or the header CF-Access-Client-Secret, of each of var.programs."
+  sensitive   = true
+  value       = { for name, token in cloudflare_zero_trust_access_service_token.programs : name => token.client_secret }
+}

@@ -32,8 +32,14 @@ variable "operators" {
   description = "Mail addresses of whom Access lets to the Worker's page and API; ACCESS_ADMINS says who of them may change things."
 }
 
+variable "programs" {
+  type        = set(string)
+  default     = []
+  description = "What gets to the Worker's API without a login, deploying and prometheus for example: each name has a service token of its own."
+}
+
 variable "service_token_duration" {
   type        = string
   default     = "8760h"
-  description = "After so long the Worker's service token ends, unless it is renewed."
+  description = "After so long the service tokens end, unless they are renewed."
 }

@@ -100,17 +100,6 @@ describe("secrets", () => {
 
 const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
 
-describe.skipIf(!has("terraform", "-version"))("terraform", () => {
-  it("takes the account's side as HCL, and would write it so", () => {
-    const { status, stdout, stderr } = spawnSync("terraform", ["fmt", "-check", "-diff"], {
-      cwd: join(FOLDER, "terraform"),
-      encoding: "utf8",
-      env: { ...process.env, TF_CLI_CONFIG_FILE: "/dev/null", CHECKPOINT_DISABLE: "1" },
-    });
-    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "", stderr: "" });
-  });
-});
-
 interface Rendered {
   kind: string;
   metadata: { name: string; namespace?: string; labels?: Record<string, string> };
