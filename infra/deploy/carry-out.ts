@@ -81,7 +81,7 @@ export function connectionTo(
   { origins: [url = ""], adminSecretFile }: DeploySettings,
   made: string | null,
 ): Result<WorkerConnection, OperatorFault> {
-  if (made !== null) return success({ url, headers: { authorization: `Bearer ${made}` } });
+  if (made !== null) return connectionOf({ url }, { ...environment, ROLLCALL_SECRET: made });
   const file =
     adminSecretFile !== undefined && existsSync(adminSecretFile) ? { secretFile: adminSecretFile } : {};
   return connectionOf({ url, ...file }, environment);

@@ -13,6 +13,7 @@ import { type Deployed, readDeployed } from "./deployed.ts";
 import { type AskDns, withoutObstacle } from "./obstacles.ts";
 import { planDeployment } from "./plan.ts";
 import { planText } from "./plan-text.ts";
+import { readyRequest } from "./readiness.ts";
 import { secretsInFiles } from "./secrets.ts";
 import type { DeploySettings } from "./settings-file.ts";
 import { keyOf } from "./settings-schema.ts";
@@ -96,7 +97,7 @@ async function mayAsk(
   const connection = connectionTo(program, settings, null);
   if (!connection.ok) return connection;
   if (isDryRun) return success(null);
-  const answer = await ask(connection.value, { method: "GET", path: "/readyz", answersWith: 503 });
+  const answer = await ask(connection.value, readyRequest);
   return !answer.ok && answer.error.reason === "refused"
     ? fault("refused", `not deployed, since /readyz could not be asked after it: ${answer.error.says}`)
     : success(null);

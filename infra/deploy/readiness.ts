@@ -2,7 +2,7 @@
 import { readinessSchema } from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { CheckResult } from "../../shared/deployment/check-result.ts";
-import { ask, type WorkerConnection } from "../operator/client.ts";
+import { ask, type OperatorRequest, type WorkerConnection } from "../operator/client.ts";
 import { faultLines } from "./before-deploy.ts";
 import { keyOf } from "./settings-schema.ts";
 
@@ -19,6 +19,15 @@ const IN_SUCCESSION = 3;
 const BETWEEN_MS = 2000;
 /** HTTP's Service Unavailable: a check has failed, and the body says which. */
 const FAILED = 503;
+
+export const readyRequest: OperatorRequest = {
+  method: "GET",
+  path: "/readyz",
+  answersWith: FAILED,
+  login:
+    "set CF_ACCESS_CLIENT_ID and CF_ACCESS_CLIENT_SECRET to a service token that a policy of the application lets in " +
+    "(Service Auth)",
+};
 
 /** The error: what it said last, with what to do, lines. */
 export async function untilReady(
@@ -40,7 +49,7 @@ export async function untilReady(
 
 /** null: all is well. */
 async function askOnce(connection: WorkerConnection, withinMs: number): Promise<string | null> {
-  const answer = await ask(connection, { method: "GET", path: "/readyz", answersWith: FAILED, withinMs });
+  const answer = await ask(connection, { ...readyRequest, withinMs });
   if (!answer.ok) return `${answer.error.says}\n`;
   const read = readinessSchema.safeParse(answer.value);
   if (!read.success) return `${connection.url}/readyz answers otherwise than a Worker of this version\n`;

@@ -24,6 +24,8 @@ export interface OperatorRequest {
   typed?: Record<string, string>;
   /** A status beyond 299 whose body is an answer, unless it is a problem document. */
   answersWith?: number;
+  /** What to do where a login stands before the Worker, in place of what `rollcall` offers. */
+  login?: string;
   /** In place of what a person waits for. */
   withinMs?: number;
 }
@@ -60,7 +62,7 @@ function bodyOf(
   { status, text }: HttpAnswer,
 ): Result<unknown, OperatorFault> {
   if (status >= 300 && status < 400)
-    return fault("refused", `${url} wants a login (Cloudflare Access): ${LOGIN}`);
+    return fault("refused", `${url} wants a login (Cloudflare Access): ${request.login ?? LOGIN}`);
   const body = text === "" ? null : parseJson(text);
   if (status < 300 && body !== undefined) return success(body);
   const { data: problem } = problemSchema.safeParse(body);

@@ -1,9 +1,9 @@
 // npm run deploy by a file of settings, as an operator runs it, with the real wrangler and a Cloudflare that is made up: from
-// nothing to a second deployment, a way back, no way back, and what Cloudflare refuses.
+// nothing to a second deployment, a way back, no way back, what Cloudflare refuses, and a Worker behind Cloudflare Access.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
@@ -23,6 +23,8 @@ const GENERATED = generatedFolder(ROOT, ENVIRONMENT);
 let cloudflare: MadeUpCloudflare;
 let worker: Server;
 let origin: string;
+/** What Access lets in to the Worker; null: it stands before it no longer. */
+let letsIn: Record<"CF_ACCESS_CLIENT_ID" | "CF_ACCESS_CLIENT_SECRET", string> | null = null;
 /** The first deployment, from which each test goes on; without its file the admin secret is shown. */
 let first: Ran;
 let admin: string;
@@ -30,6 +32,10 @@ let afterFirst: MadeUpCloudflare["workers"];
 
 beforeAll(async () => {
   worker = createServer((request, response) => {
+    if (!passesAccess(request.headers)) {
+      response.writeHead(302, { location: "https://team.cloudflareaccess.com/cdn-cgi/access/login" }).end();
+      return;
+    }
     const { status, body } = readiness(request.headers.authorization ?? "");
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
@@ -44,6 +50,8 @@ beforeAll(async () => {
   afterFirst = structuredClone(cloudflare.workers);
 });
 beforeEach(() => {
+  letsIn = null;
+  cloudflare.refuseUploads(null);
   cloudflare.workers.clear();
   for (const [name, state] of structuredClone(afterFirst)) cloudflare.workers.set(name, state);
   writeFileSync(ADMIN_FILE, admin, { mode: 0o600 });
@@ -54,6 +62,12 @@ afterAll(async () => {
   rmSync(GENERATED, { recursive: true, force: true });
   folder.remove();
 });
+
+function passesAccess(headers: IncomingHttpHeaders): boolean {
+  if (letsIn === null) return true;
+  const { "cf-access-client-id": id, "cf-access-client-secret": secret } = headers;
+  return id === letsIn.CF_ACCESS_CLIENT_ID && secret === letsIn.CF_ACCESS_CLIENT_SECRET;
+}
 
 /** What the version that is deployed answers to GET /readyz: it is not well where NODE_ROLE is "broken". */
 function readiness(authorization: string): { status: number; body: object } {
@@ -261,5 +275,36 @@ describe("what Cloudflare refuses is passed on with what to do, and nothing is d
       stderr: expect.stringMatching(/3 MiB[^]*→ the bundle is larger than the account's plan/),
     });
     expect(existsSync(join(GENERATED, "secrets.json"))).toBe(false);
+  });
+});
+
+describe("the Worker is behind Cloudflare Access", () => {
+  const token = { CF_ACCESS_CLIENT_ID: "deploys.access", CF_ACCESS_CLIENT_SECRET: randomSecret() };
+  beforeEach(() => {
+    letsIn = token;
+  });
+
+  it("the first deployment, with the service token in the environment → it is well", async () => {
+    empty();
+    const ran = await deploy({}, [], token);
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    expect(ran.stdout).toMatch(/^It is well: http/m);
+  });
+
+  it("the first deployment, without it → it stays, and what is missing is said", async () => {
+    empty();
+    const { code, stderr } = await deploy();
+    expect(code).toBe(6);
+    expect(stderr).toMatch(
+      /wants a login .*set CF_ACCESS_CLIENT_ID and .*\(Service Auth\)\nit stays deployed/,
+    );
+    expect(cloudflare.workers.get(WORKER)?.versions).toHaveLength(1);
+  });
+
+  it("a later deployment, without it → nothing is sent", async () => {
+    const { code, stderr } = await deploy({ variables: { NODE_ROLE: "edge" } });
+    expect(code).toBe(4);
+    expect(stderr).toMatch(/^not deployed, since \/readyz could not be asked after it: .*wants a login/);
+    expect(cloudflare.workers.get(WORKER)?.versions).toHaveLength(1);
   });
 });
