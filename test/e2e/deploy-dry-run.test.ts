@@ -1,18 +1,18 @@
 // npm run deploy -- --dry-run, as whoever has cloned the project runs it: without an account it prints the whole plan, and the
-// bundle that it makes serves a machine with those settings, against a real apiserver where there is one.
+// bundle that it makes serves a machine with those settings. The apiserver, real where there is one, is behind a Tunnel and
+// Access.
 import { execFile } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { mintToken } from "../../infra/local/admin.ts";
-import { startApiserver } from "../../infra/local/apiserver/serve.ts";
-import { applyFile, type Cluster, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
-import { startRealApiserver } from "../../infra/local/real-apiserver.ts";
-import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
-import { gatherSecrets } from "../../infra/deploy/secrets.ts";
+import { planDeployment } from "../../infra/deploy/plan.ts";
+import { readyRequest } from "../../infra/deploy/readiness.ts";
+import { gatherSecrets, type NewSecrets } from "../../infra/deploy/secrets.ts";
 import { readSettings } from "../../infra/deploy/settings-file.ts";
 import { generatedFolder } from "../../infra/deploy/wrangler-configuration.ts";
+import { mintToken } from "../../infra/local/admin.ts";
+import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
 import { ask } from "../../infra/operator/client.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
 import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
@@ -20,36 +20,30 @@ import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { adminOf, ROOT, temporaryFolder } from "./local-cluster.ts";
-import { type LocalWorker, localWorker, randomSecret, sha256 } from "./local-worker.ts";
+import { type LocalWorker, localWorker } from "./local-worker.ts";
 import { thisRun } from "./run-record.ts";
+import { type PrivateApiserver, startPrivateApiserver } from "./way/private-apiserver.ts";
 
 const folder = temporaryFolder();
 const ENVIRONMENT = "e2e-dry-run";
 const GENERATED = generatedFolder(ROOT, ENVIRONMENT);
-const ADMIN = randomSecret();
+const FILE = join(folder.path, "rollcall.yaml");
 const assets = process.env["KUBEBUILDER_ASSETS"];
-let apiserver: { url: string; caFile: string; adminToken: string; stop: () => Promise<void> };
-let cluster: Cluster;
+let apiserver: PrivateApiserver;
 let worker: LocalWorker;
 let printed: string;
 
 beforeAll(async () => {
-  const dir = join(folder.path, "cluster");
-  apiserver = await (assets === undefined
-    ? startApiserver({ dir, port: 0 })
-    : startRealApiserver({ dir, assets }));
-  const ca = readFileSync(apiserver.caFile, "utf8");
-  cluster = writeKubeconfig(join(folder.path, "kubeconfig"), apiserver.url, ca, apiserver.adminToken);
-  await applyFile(cluster, join(ROOT, "infra/rbac/rollcall.yaml"));
+  apiserver = await startPrivateApiserver(folder.path, assets);
   worker = await localWorker(folder.path);
-  const file = join(folder.path, "rollcall.yaml");
   const settings = {
     origin: worker.url,
-    apiserver: apiserver.url,
+    apiserver: apiserver.tunnel.url,
+    secretFiles: secretFiles(),
     variables: { NODE_ROLE: "edge", MAX_IMAGES: 3 },
   };
-  writeFileSync(file, JSON.stringify({ environments: { [ENVIRONMENT]: settings } }));
-  printed = await dryRun(["--config", file, "--env", ENVIRONMENT]);
+  writeFileSync(FILE, JSON.stringify({ environments: { [ENVIRONMENT]: settings } }));
+  printed = await dryRun(["--config", FILE, "--env", ENVIRONMENT]);
 });
 afterAll(async () => {
   await worker?.stop();
@@ -76,21 +70,32 @@ function dryRun(args: string[]): Promise<string> {
   });
 }
 
-/** By kubectl, as the plan says, where there is one: the embedded apiserver does not serve `create token`. */
-async function clusterToken(): Promise<string> {
-  if (assets === undefined) return workerToken(cluster.admin);
-  vi.stubEnv("PATH", `${assets}:${process.env["PATH"]}`);
-  vi.stubEnv("KUBECONFIG", join(folder.path, "kubeconfig"));
-  const file = join(folder.path, "rollcall.yaml");
-  const settings = readSettings(readFileSync(file, "utf8"), file, ENVIRONMENT);
+/** What is not made: from an operator's files. The embedded apiserver does not serve `kubectl create token`. */
+function givenSecrets(): Record<string, string> {
+  const { variables = {}, cluster } = apiserver;
+  return assets === undefined ? { ...variables, KUBE_TOKEN: cluster.kubeToken } : variables;
+}
+
+function secretFiles(): Record<string, string> {
+  const files = Object.entries(givenSecrets()).map(([name, value]) => {
+    const file = name.toLowerCase().replaceAll("_", "-");
+    writeFileSync(join(folder.path, file), `${value}\n`, { mode: 0o600 });
+    return [name, `./${file}`];
+  });
+  return Object.fromEntries(files) as Record<string, string>;
+}
+
+/** As the deployment itself gathers them. */
+async function newSecrets(): Promise<NewSecrets> {
+  const settings = readSettings(readFileSync(FILE, "utf8"), FILE, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));
-  const gathered = await gatherSecrets(
-    [{ secret: "KUBE_TOKEN", from: "cluster", file: undefined }],
-    settings.value,
-  );
+  const before = { tracked: {}, settings: settings.value, deployed: null, contents: "", isThere: existsSync };
+  if (assets !== undefined) vi.stubEnv("PATH", `${assets}:${process.env["PATH"]}`);
+  vi.stubEnv("KUBECONFIG", join(folder.path, "kubeconfig"));
+  const gathered = await gatherSecrets(planDeployment(before).missing, settings.value);
   vi.unstubAllEnvs();
   if (!gathered.ok) throw new Error(gathered.error.says);
-  return gathered.value.secrets.KUBE_TOKEN ?? "";
+  return gathered.value;
 }
 
 it("prints the whole plan", () => {
@@ -99,40 +104,52 @@ it("prints the whole plan", () => {
     /^Deployed now: not known, and taken for nothing: .*nobody is logged in to Cloudflare/m,
     / make KID_MAC_KEYS, kept in \S+\/rollcall\.e2e-dry-run\.kid-mac-keys \(0600\): /m,
     / make the admin secret, which is shown once, and set ADMIN_SECRET_SHA256$/m,
-    / set KUBE_TOKEN: kubectl create token rollcall -n rollcall-system /m,
+    assets === undefined
+      ? / set KUBE_TOKEN from \S+\/kube-token$/m
+      : / set KUBE_TOKEN: kubectl create token rollcall -n rollcall-system /m,
+    / set KUBE_ACCESS_CLIENT_ID from \S+\/kube-access-client-id$/m,
+    / set KUBE_ACCESS_CLIENT_SECRET from \S+\/kube-access-client-secret$/m,
     / upload and deploy the Worker and the page, with the migrations v1, /m,
     /\/readyz until it is well, 180 s at most$/m,
     /^Nothing was sent: this was --dry-run\.$/m,
   ])
     expect(printed).toMatch(line);
+  for (const secret of Object.values(givenSecrets())) expect(printed).not.toContain(secret);
 });
 
 describe("the bundle, in workerd with those settings", () => {
+  let admin: string;
+
   beforeAll(async () => {
     const configuration = JSON.parse(readFileSync(join(GENERATED, "wrangler.json"), "utf8")) as {
       vars: Record<string, string | number>;
     };
     const variables = Object.entries(configuration.vars).map(([name, value]) => [name, String(value)]);
+    const { secrets, adminSecret } = await newSecrets();
+    const { KUBE_TOKEN = "", KID_MAC_KEYS = "", ADMIN_SECRET_SHA256 = "", ...others } = secrets;
+    admin = adminSecret ?? "";
+    thisRun().secret("admin secret", admin);
+    thisRun().secret("MAC keys", KID_MAC_KEYS);
     await worker.deploy({
       entry: join(GENERATED, "bundle/index.js"),
-      kubeUrl: apiserver.url,
-      kubeCa: readFileSync(apiserver.caFile, "utf8"),
-      kubeToken: await clusterToken(),
-      macKeys: `1:${randomSecret()}`,
-      adminSecretSha256: sha256(ADMIN),
-      variables: Object.fromEntries(variables) as Record<string, string>,
+      kubeUrl: apiserver.tunnel.url,
+      kubeCa: apiserver.tunnel.ca,
+      kubeToken: KUBE_TOKEN,
+      macKeys: KID_MAC_KEYS,
+      adminSecretSha256: ADMIN_SECRET_SHA256,
+      variables: { ...(Object.fromEntries(variables) as Record<string, string>), ...others },
     });
   });
 
   it("is well", async () => {
-    const connection = { url: worker.url, headers: { authorization: `Bearer ${ADMIN}` } };
-    const answer = await ask(connection, { method: "GET", path: "/readyz", answersWith: 503 });
+    const connection = { url: worker.url, headers: { authorization: `Bearer ${admin}` } };
+    const answer = await ask(connection, readyRequest);
     expect(answer).toMatchObject({ ok: true, value: { state: expect.not.stringMatching("failed") } });
   });
 
-  it("registers a machine, as the settings say", async () => {
+  it("registers a machine, as the settings say, through the Tunnel", async () => {
     const name = "deployed-1";
-    const joinToken = await mintToken(worker.url, ADMIN, {
+    const joinToken = await mintToken(worker.url, admin, {
       names: name,
       uses: 1,
       withoutFactsOnlyTaint: false,
@@ -158,5 +175,7 @@ describe("the bundle, in workerd with those settings", () => {
     const node = await adminOf(folder.path).makeApiClient(CoreV1Api).readNode({ name });
     expect(node.metadata?.labels).toHaveProperty("node-role.kubernetes.io/edge");
     expect(node.status?.images?.length ?? 0).toBeLessThanOrEqual(3);
+    expect(apiserver.tunnel.refused).toEqual([]);
+    expect(apiserver.tunnel.taken).toContain("POST /api/v1/nodes");
   });
 });

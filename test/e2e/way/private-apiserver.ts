@@ -1,9 +1,10 @@
-// A real apiserver with an authority of its own, and the way to it: a Tunnel behind Access. The Worker's token is past half of
-// its life, so that it is renewed at once, through the Tunnel as well.
+// An apiserver with an authority of its own, real where there is one, and the way to it: a Tunnel behind Access. The Worker's
+// token is past half of its life, so that it is renewed at once, through the Tunnel as well.
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createTokenSigner } from "../../../infra/local/apiserver/access/service-account-tokens.ts";
+import { startApiserver } from "../../../infra/local/apiserver/serve.ts";
 import { applyFile, type Cluster, writeKubeconfig } from "../../../infra/local/kubernetes.ts";
 import { startRealApiserver } from "../../../infra/local/real-apiserver.ts";
 import { ROOT } from "../local-cluster.ts";
@@ -18,18 +19,24 @@ export interface PrivateApiserver extends PlacedApiserver {
   tunnel: Tunnel;
   /** Past the Tunnel. */
   admin: Cluster["admin"];
-  /** Of etcd and kube-apiserver. */
+  /** Of etcd and kube-apiserver; none: the embedded one is part of this process. */
   pids: number[];
 }
 
-/** `assets`: $KUBEBUILDER_ASSETS. */
-export async function startPrivateApiserver(folder: string, assets: string): Promise<PrivateApiserver> {
+/** `assets`: $KUBEBUILDER_ASSETS; undefined: the embedded apiserver. Its kubeconfig is FOLDER/kubeconfig. */
+export async function startPrivateApiserver(
+  folder: string,
+  assets: string | undefined,
+): Promise<PrivateApiserver> {
   const dir = join(folder, "kube-apiserver");
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const pem = privateKey.export({ type: "sec1", format: "pem" });
   writeFileSync(join(dir, "service-account.key"), pem, { mode: 0o600 });
-  const apiserver = await startRealApiserver({ dir, assets });
+  const apiserver =
+    assets === undefined
+      ? { ...(await startApiserver({ dir, port: 0 })), pids: {} }
+      : await startRealApiserver({ dir, assets });
   const ca = readFileSync(apiserver.caFile, "utf8");
   const cluster = writeKubeconfig(join(folder, "kubeconfig"), apiserver.url, ca, apiserver.adminToken);
   await applyFile(cluster, join(ROOT, "infra/rbac/rollcall.yaml"));
