@@ -153,7 +153,7 @@ async function upload(
 
 async function goBack(
   { wrangler }: DeployProgram,
-  { plan: { migrations }, running }: DeployOrder,
+  { plan, running }: DeployOrder,
   configuration: string,
   back: string | null,
   why: string,
@@ -163,7 +163,7 @@ async function goBack(
     const stays =
       running === null
         ? "it stays deployed, since there was none before it"
-        : `it stays deployed: Cloudflare rolls back over no migration of classes (${migrations.join(", ")})`;
+        : `it stays deployed: Cloudflare rolls back over no migration of classes (${plan.migrations.join(", ")})`;
     return fault("not-yet", `${notWell}${stays}; correct what is wrong, and deploy again`);
   }
   const message = `rollcall ${VERSION} was not well`;
@@ -172,5 +172,7 @@ async function goBack(
     const { says } = wranglerFault("rolling back", ended);
     return fault("failed", `${notWell}it stays deployed, since it could not be rolled back: ${says}`);
   }
-  return fault("not-yet", `${notWell}rolled back to version ${back}`);
+  const former = back === plan.back ? plan.again : [];
+  const secrets = former.length === 0 ? "" : `, with the former ${former.join(", ")}`;
+  return fault("not-yet", `${notWell}rolled back to version ${back}${secrets}`);
 }

@@ -9,14 +9,14 @@ import { ask } from "../operator/client.ts";
 import { EXIT_CODES, fault, type OperatorFault } from "../operator/fault.ts";
 import { checkSettings, faultLines } from "./before-deploy.ts";
 import { carryOut, connectionTo, type DeployProgram } from "./carry-out.ts";
-import { type Deployed, readDeployed } from "./deployed.ts";
+import { readDeployed } from "./deployed.ts";
 import { type AskDns, withoutObstacle } from "./obstacles.ts";
-import { planDeployment } from "./plan.ts";
+import { type DeployPlan, planDeployment } from "./plan.ts";
 import { planText } from "./plan-text.ts";
 import { readyRequest } from "./readiness.ts";
 import { secretsInFiles } from "./secrets.ts";
 import type { DeploySettings } from "./settings-file.ts";
-import { keyOf } from "./settings-schema.ts";
+import { keyOf, type WorkerSecret } from "./settings-schema.ts";
 import { wranglerFault } from "./wrangler-run.ts";
 import { deployedVariables, generatedFolder, writeConfiguration } from "./wrangler-configuration.ts";
 
@@ -24,6 +24,8 @@ interface DeployChoice {
   isDryRun: boolean;
   /** null: what DNS has for the hostnames may be replaced. */
   askDns: AskDns | null;
+  /** Secrets that are set also where the Worker has them. */
+  put: readonly WorkerSecret[];
 }
 
 interface Prepared {
@@ -49,7 +51,7 @@ export async function deployEnvironment(
 async function deploy(
   program: DeployProgram,
   settings: DeploySettings,
-  { isDryRun, askDns }: DeployChoice,
+  { isDryRun, askDns, put }: DeployChoice,
 ): Promise<Result<null, OperatorFault>> {
   const { wrangler, tracked, print, root } = program;
   const checked = check(program, settings);
@@ -61,8 +63,8 @@ async function deploy(
   if (!found.ok && !isDryRun) return found;
   const deployed = found.ok ? found.value : found.error.says;
   const running = typeof deployed === "string" ? null : deployed;
-  const plan = planDeployment({ tracked, settings, deployed, contents, isThere: existsSync });
-  const asking = await mayAsk(program, settings, running, isDryRun);
+  const plan = planDeployment({ tracked, settings, deployed, contents, put, isThere: existsSync });
+  const asking = await mayAsk(program, settings, plan, isDryRun);
   const { waitSeconds } = program.patience;
   const told = { plan, settings, deployed, configuration, bundle, from: root, waitSeconds };
   print(planText({ ...told, hasAdminSecret: asking.ok }));
@@ -90,13 +92,15 @@ function check(
 async function mayAsk(
   program: DeployProgram,
   settings: DeploySettings,
-  running: Deployed,
+  { missing }: DeployPlan,
   isDryRun: boolean,
 ): Promise<Result<null, OperatorFault>> {
-  if (!running?.secrets.includes("ADMIN_SECRET_SHA256")) return success(null);
+  const admin = missing.find(({ secret }) => secret === "ADMIN_SECRET_SHA256");
+  if (admin?.from === "made") return success(null);
   const connection = connectionTo(program, settings, null);
   if (!connection.ok) return connection;
-  if (isDryRun) return success(null);
+  // What lets in after the deployment may not let in before it.
+  if (isDryRun || admin !== undefined) return success(null);
   const answer = await ask(connection.value, readyRequest);
   return !answer.ok && answer.error.reason === "refused"
     ? fault("refused", `not deployed, since /readyz could not be asked after it: ${answer.error.says}`)

@@ -13,6 +13,7 @@ import { writePage } from "../page/write-page.ts";
 import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
 import { deployEnvironment } from "./deploy.ts";
 import { hostnameInDns } from "./obstacles.ts";
+import { secretsToPut } from "./plan.ts";
 import { readSettings } from "./settings-file.ts";
 import { SETTINGS_KEYS } from "./settings-schema.ts";
 import { wranglerOf } from "./wrangler-run.ts";
@@ -23,6 +24,7 @@ const args = process.argv.slice(2);
 const WAIT_SECONDS = 180;
 
 const HELP = `npm run deploy -- --config FILE.yaml [--env NAME] [--dry-run] [--wait SECONDS] [--replace-dns]
+                     [--put SECRET]...
 
 Deploys the Worker by one file of settings, such as examples/rollcall.yaml: generates wrangler's configuration, makes the
 secrets that are missing, shows what changes, deploys, and asks GET /readyz until it is well; a version that does not
@@ -33,6 +35,8 @@ become well is rolled back. docs/deploy.md has the file's keys and the way from 
   --dry-run           prints the plan, and makes configuration and bundle; needs no account and sends nothing
   --wait SECONDS      how long it may take to become well; ${WAIT_SECONDS}
   --replace-dns       the origin's hostname may be in DNS already, and what is there is replaced
+  --put SECRET        sets this secret again, such as KUBE_TOKEN, from its file or made anew; those that the Worker has are
+                      kept otherwise. For several secrets, several times
 
 The file's keys: ${SETTINGS_KEYS.join(", ")}.
 
@@ -70,6 +74,11 @@ async function deployByFile(): Promise<number> {
     );
     return EXIT_CODES.usage;
   }
+  const put = secretsToPut(flags.put, settings.value);
+  if (!put.ok) {
+    console.error(`${put.error}\nnpm run deploy -- --help says what there is`);
+    return EXIT_CODES.usage;
+  }
   await writeStaticFiles();
   const { rawConfig } = readRawConfig({ config: join(ROOT, "wrangler.toml") });
   const program = {
@@ -82,7 +91,7 @@ async function deployByFile(): Promise<number> {
     complain: (text: string) => void process.stderr.write(text),
   };
   const askDns = flags.replacesDns ? null : hostnameInDns;
-  return deployEnvironment(program, settings.value, { isDryRun: flags.isDryRun, askDns });
+  return deployEnvironment(program, settings.value, { isDryRun: flags.isDryRun, askDns, put: put.value });
 }
 
 /** null: they are wrong, and it was said how. */
@@ -95,6 +104,7 @@ function flagsOf() {
         env: { type: "string", short: "e" },
         "dry-run": { type: "boolean", default: false },
         "replace-dns": { type: "boolean", default: false },
+        put: { type: "string", multiple: true, default: [] },
         wait: { type: "string", default: String(WAIT_SECONDS) },
       },
     });
@@ -102,8 +112,8 @@ function flagsOf() {
     if (!(Number.isInteger(waitSeconds) && waitSeconds >= 1 && waitSeconds <= 3600))
       throw new Error(`--wait ${values.wait}: pass whole seconds, 1 to 3600`);
     const file = resolve(values.config);
-    const { "dry-run": isDryRun, "replace-dns": replacesDns, env: environment = null } = values;
-    return { file, environment, isDryRun, replacesDns, waitSeconds };
+    const { "dry-run": isDryRun, "replace-dns": replacesDns, env: environment = null, put } = values;
+    return { file, environment, isDryRun, replacesDns, put, waitSeconds };
   } catch (error) {
     console.error(`${faultOf(error)}\nnpm run deploy -- --help says what there is`);
     return null;

@@ -61,15 +61,8 @@ function keysText({ plan: { keysNotIn }, from }: PlanTold): string[] {
   ];
 }
 
-function steps({
-  plan,
-  settings,
-  configuration,
-  bundle,
-  from,
-  waitSeconds,
-  hasAdminSecret,
-}: PlanTold): string[] {
+function steps(told: PlanTold): string[] {
+  const { plan, settings, configuration, bundle, from, waitSeconds, hasAdminSecret } = told;
   const at = (path: string) => relative(from, path) || ".";
   const { migrations, migratesFirst, keptSecrets } = plan;
   const kept = keptSecrets.length > 0 ? `; ${keptSecrets.join(", ")} stay as they are` : "";
@@ -79,7 +72,7 @@ function steps({
   const asked = `ask ${settings.origins[0] ?? ""}/readyz until it is well, ${waitSeconds} s at most`;
   return [
     `made already: the configuration ${at(configuration)}, the bundle ${at(bundle)}`,
-    ...plan.missing.map((missing) => secretText(missing, settings, at)),
+    ...plan.missing.map((missing) => secretText(missing, told, at)),
     ...(migratesFirst
       ? [`upload and deploy the Worker${classes}, and the variables as they are; ask whether it is well`]
       : []),
@@ -91,17 +84,18 @@ function steps({
 
 function secretText(
   { secret, from, file }: MissingSecret,
-  settings: DeploySettings,
+  { plan, settings }: PlanTold,
   at: (path: string) => string,
 ) {
-  if (from === "file") return `set ${secret} from ${at(file ?? "")}`;
-  if (from === "cluster") return `set KUBE_TOKEN: ${["kubectl", ...tokenCommand(settings)].join(" ")}`;
+  const set = plan.again.includes(secret) ? `put ${secret} again` : `set ${secret}`;
+  if (from === "file") return `${set} from ${at(file ?? "")}`;
+  if (from === "cluster") return `${set}: ${["kubectl", ...tokenCommand(settings)].join(" ")}`;
   if (secret !== "ADMIN_SECRET_SHA256")
     return `make ${secret}${file === undefined ? "" : `, kept in ${at(file)} (0600): a backup is imported only with them`}`;
   const { adminSecretFile } = settings;
   return adminSecretFile === undefined
-    ? "make the admin secret, which is shown once, and set ADMIN_SECRET_SHA256"
-    : `make the admin secret, unless it is there, kept in ${at(adminSecretFile)} (0600), and set ADMIN_SECRET_SHA256`;
+    ? `make the admin secret, which is shown once, and ${set}`
+    : `make the admin secret, unless it is there, kept in ${at(adminSecretFile)} (0600), and ${set}`;
 }
 
 /** kubectl's arguments. The token is bound to a Secret, whose removal ends it (docs/cluster.md). */

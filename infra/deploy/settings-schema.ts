@@ -38,6 +38,7 @@ const secrets = {
   KUBE_ACCESS_CLIENT_SECRET: secretFile,
 };
 export type WorkerSecret = keyof typeof secrets;
+export const WORKER_SECRETS = Object.keys(secrets) as WorkerSecret[];
 /** Without these the Worker does not work. */
 export const REQUIRED_SECRETS = [
   "KID_MAC_KEYS",

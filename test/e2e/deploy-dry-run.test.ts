@@ -1,7 +1,6 @@
 // npm run deploy -- --dry-run, as whoever has cloned the project runs it: without an account it prints the whole plan, and the
 // bundle that it makes serves a machine with those settings. The apiserver, real where there is one, is behind a Tunnel and
 // Access.
-import { execFile } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
@@ -21,6 +20,7 @@ import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { adminOf, ROOT, temporaryFolder } from "./local-cluster.ts";
 import { type LocalWorker, localWorker } from "./local-worker.ts";
+import { runDeploy } from "./run-deploy.ts";
 import { thisRun } from "./run-record.ts";
 import { type PrivateApiserver, startPrivateApiserver } from "./way/private-apiserver.ts";
 
@@ -53,21 +53,10 @@ afterAll(async () => {
 });
 
 /** What it prints to stdout, of somebody who has no account, no login and no home. */
-function dryRun(args: string[]): Promise<string> {
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const env = { PATH, NODE_COMPILE_CACHE, HOME: folder.path };
-  return new Promise((resolve, reject) => {
-    execFile(
-      process.execPath,
-      ["infra/deploy/main.ts", ...args, "--dry-run"],
-      { cwd: ROOT, env },
-      (error, stdout, stderr) => {
-        thisRun().log("npm run deploy", stdout + stderr);
-        if (error) reject(new Error(stderr, { cause: error }));
-        else resolve(stdout);
-      },
-    );
-  });
+async function dryRun(args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runDeploy([...args, "--dry-run"], { HOME: folder.path });
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
 }
 
 /** What is not made: from an operator's files. The embedded apiserver does not serve `kubectl create token`. */
@@ -89,7 +78,14 @@ function secretFiles(): Record<string, string> {
 async function newSecrets(): Promise<NewSecrets> {
   const settings = readSettings(readFileSync(FILE, "utf8"), FILE, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));
-  const before = { tracked: {}, settings: settings.value, deployed: null, contents: "", isThere: existsSync };
+  const before = {
+    tracked: {},
+    settings: settings.value,
+    deployed: null,
+    contents: "",
+    put: [],
+    isThere: existsSync,
+  };
   if (assets !== undefined) vi.stubEnv("PATH", `${assets}:${process.env["PATH"]}`);
   vi.stubEnv("KUBECONFIG", join(folder.path, "kubeconfig"));
   const gathered = await gatherSecrets(planDeployment(before).missing, settings.value);

@@ -1,16 +1,14 @@
 // npm run deploy by a file of settings, as an operator runs it, with the real wrangler and a Cloudflare that is made up: from
 // nothing to a second deployment, a way back, no way back, what Cloudflare refuses, and a Worker behind Cloudflare Access.
-import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { generatedFolder } from "../../infra/deploy/wrangler-configuration.ts";
+import { type AskedWorker, startAskedWorker } from "./asked-worker.ts";
 import { ROOT, temporaryFolder } from "./local-cluster.ts";
-import { randomSecret } from "./local-worker.ts";
+import { randomSecret, sha256 } from "./local-worker.ts";
 import { type MadeUpCloudflare, startMadeUpCloudflare } from "./made-up-cloudflare.ts";
+import { type DeployRan, runDeploy } from "./run-deploy.ts";
 import { thisRun } from "./run-record.ts";
 
 const folder = temporaryFolder();
@@ -21,26 +19,14 @@ const ADMIN_FILE = join(folder.path, "admin-secret");
 const KEYS_FILE = join(folder.path, `rollcall.${ENVIRONMENT}.kid-mac-keys`);
 const GENERATED = generatedFolder(ROOT, ENVIRONMENT);
 let cloudflare: MadeUpCloudflare;
-let worker: Server;
-let origin: string;
-/** What Access lets in to the Worker; null: it stands before it no longer. */
-let letsIn: Record<"CF_ACCESS_CLIENT_ID" | "CF_ACCESS_CLIENT_SECRET", string> | null = null;
+let worker: AskedWorker;
 /** The first deployment, from which each test goes on; without its file the admin secret is shown. */
-let first: Ran;
+let first: DeployRan;
 let admin: string;
 let afterFirst: MadeUpCloudflare["workers"];
 
 beforeAll(async () => {
-  worker = createServer((request, response) => {
-    if (!passesAccess(request.headers)) {
-      response.writeHead(302, { location: "https://team.cloudflareaccess.com/cdn-cgi/access/login" }).end();
-      return;
-    }
-    const { status, body } = readiness(request.headers.authorization ?? "");
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-  });
-  await new Promise<void>((resolve) => worker.listen(0, "127.0.0.1", resolve));
-  origin = `http://127.0.0.1:${(worker.address() as AddressInfo).port}`;
+  worker = await startAskedWorker((name) => cloudflare.binding(WORKER, name));
   writeFileSync(join(folder.path, "kube-token"), KUBE_TOKEN, { mode: 0o600 });
   cloudflare = await startMadeUpCloudflare();
   first = await deploy();
@@ -50,7 +36,7 @@ beforeAll(async () => {
   afterFirst = structuredClone(cloudflare.workers);
 });
 beforeEach(() => {
-  letsIn = null;
+  worker.letsIn = null;
   cloudflare.refuseUploads(null);
   cloudflare.workers.clear();
   for (const [name, state] of structuredClone(afterFirst)) cloudflare.workers.set(name, state);
@@ -58,45 +44,20 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await cloudflare?.stop();
-  worker.close();
+  worker?.stop();
   rmSync(GENERATED, { recursive: true, force: true });
   folder.remove();
 });
 
-function passesAccess(headers: IncomingHttpHeaders): boolean {
-  if (letsIn === null) return true;
-  const { "cf-access-client-id": id, "cf-access-client-secret": secret } = headers;
-  return id === letsIn.CF_ACCESS_CLIENT_ID && secret === letsIn.CF_ACCESS_CLIENT_SECRET;
-}
-
-/** What the version that is deployed answers to GET /readyz: it is not well where NODE_ROLE is "broken". */
-function readiness(authorization: string): { status: number; body: object } {
-  const hash = createHash("sha256").update(authorization.replace("Bearer ", "")).digest("base64url");
-  if (hash !== cloudflare.binding(WORKER, "ADMIN_SECRET_SHA256"))
-    return { status: 403, body: { title: "Forbidden", reason: "forbidden", status: 403 } };
-  const state = cloudflare.binding(WORKER, "NODE_ROLE") === "broken" ? "failed" : "ok";
-  const check = {
-    check: "NODE_ROLE",
-    state,
-    message: "it is broken",
-    cure: "mend it",
-    checkedAt: "",
-    since: "",
-  };
-  return { status: state === "ok" ? 200 : 503, body: { state, version: "0.1.0", checks: [check] } };
-}
-
-interface Ran {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
 /** `more`: of the settings. */
-function deploy(more: object = {}, flags: string[] = [], environment: object = {}): Promise<Ran> {
+function deploy(
+  more: object = {},
+  flags: string[] = [],
+  environment: Record<string, string> = {},
+): Promise<DeployRan> {
   const file = join(folder.path, "rollcall.yaml");
   const settings = {
-    origin,
+    origin: worker.origin,
     apiserver: "https://kube.test",
     account: cloudflare.account,
     adminSecretFile: "admin-secret",
@@ -104,31 +65,13 @@ function deploy(more: object = {}, flags: string[] = [], environment: object = {
     ...more,
   };
   writeFileSync(file, JSON.stringify({ environments: { [ENVIRONMENT]: settings } }));
-  const child = spawn(
-    process.execPath,
-    ["infra/deploy/main.ts", "--config", file, "--env", ENVIRONMENT, "--wait", "5", ...flags],
-    {
-      cwd: ROOT,
-      env: {
-        PATH: process.env["PATH"],
-        NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-        HOME: folder.path,
-        CLOUDFLARE_API_BASE_URL: cloudflare.url,
-        CLOUDFLARE_API_TOKEN: cloudflare.token,
-        ...environment,
-      },
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
-  const text = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name].setEncoding("utf8").on("data", (chunk: string) => (text[name] += chunk));
-  return new Promise((done) =>
-    child.once("close", (code) => {
-      thisRun().log("npm run deploy", text.stdout.replace(/shown this once: .*/, "") + text.stderr);
-      done({ code, ...text });
-    }),
-  );
+  const args = ["--config", file, "--env", ENVIRONMENT, "--wait", "5", ...flags];
+  return runDeploy(args, {
+    HOME: folder.path,
+    CLOUDFLARE_API_BASE_URL: cloudflare.url,
+    CLOUDFLARE_API_TOKEN: cloudflare.token,
+    ...environment,
+  });
 }
 
 const deployedVersion = () => cloudflare.workers.get(WORKER)?.deployed;
@@ -170,8 +113,7 @@ it("without a file for it → the admin secret is shown, once, and lets in", asy
   expect(code).toBe(0);
   const [, shown = ""] = /shown this once: ([\w-]{43})\n/.exec(stdout) ?? [];
   thisRun().secret("admin secret", shown);
-  const hash = createHash("sha256").update(shown).digest("base64url");
-  expect(hash).toBe(cloudflare.binding(WORKER, "ADMIN_SECRET_SHA256"));
+  expect(sha256(shown)).toBe(cloudflare.binding(WORKER, "ADMIN_SECRET_SHA256"));
   const again = await deploy({ adminSecretFile: undefined }, [], { ROLLCALL_SECRET: shown });
   expect(again).toMatchObject({ code: 0, stderr: "" });
   expect(again.stdout).toMatch(/^Changes: none$/m);
@@ -227,7 +169,36 @@ it("a migration and a variable → the classes first, with what is set now: the 
   expect(cloudflare.binding(WORKER, "NODE_ROLE")).toBe("");
 });
 
-test.each<[situation: string, environment: object, code: number, says: RegExp]>([
+it("a secret that is put again, and does not work → set from its file, and rolled back with the version", async () => {
+  const file = "another-token";
+  const token = randomSecret();
+  writeFileSync(join(folder.path, file), token, { mode: 0o600 });
+  const change = { secretFiles: { KUBE_TOKEN: file }, variables: { NODE_ROLE: "broken" } };
+  const ran = await deploy(change, ["--put", "KUBE_TOKEN"]);
+  expect(ran.code).toBe(6);
+  expect(ran.stdout).toMatch(/ put KUBE_TOKEN again from \S+another-token$/m);
+  expect(ran.stderr).toMatch(/rolled back to version \S+, with the former KUBE_TOKEN$/m);
+  const [, put] = cloudflare.workers.get(WORKER)?.versions ?? [];
+  expect(put?.bindings).toContainEqual(expect.objectContaining({ name: "KUBE_TOKEN", text: token }));
+  expect(cloudflare.binding(WORKER, "KUBE_TOKEN")).toBe(KUBE_TOKEN);
+});
+
+it("another admin secret is put → the running Worker is not asked with it before, and it lets in", async () => {
+  const another = randomSecret();
+  writeFileSync(ADMIN_FILE, another, { mode: 0o600 });
+  expect(await deploy({}, ["--put", "ADMIN_SECRET_SHA256"])).toMatchObject({ code: 0, stderr: "" });
+  expect(cloudflare.binding(WORKER, "ADMIN_SECRET_SHA256")).toBe(sha256(another));
+});
+
+it("what is no secret is to be put → the command line is wrong", async () => {
+  const ran = await deploy({}, ["--put", "KUBE_URL"]);
+  expect(ran).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^--put KUBE_URL: no secret of the Worker/),
+  });
+});
+
+test.each<[situation: string, environment: Record<string, string>, code: number, says: RegExp]>([
   ["no secret", {}, 2, /ROLLCALL_SECRET/],
   [
     "one that the Worker refuses",
@@ -242,7 +213,9 @@ test.each<[situation: string, environment: object, code: number, says: RegExp]>(
 });
 
 describe("what Cloudflare refuses is passed on with what to do, and nothing is deployed", () => {
-  test.each<[situation: string, more: object, environment: object, code: number, says: RegExp]>([
+  test.each<
+    [situation: string, more: object, environment: Record<string, string>, code: number, says: RegExp]
+  >([
     [
       "a bad token",
       {},
@@ -281,7 +254,7 @@ describe("what Cloudflare refuses is passed on with what to do, and nothing is d
 describe("the Worker is behind Cloudflare Access", () => {
   const token = { CF_ACCESS_CLIENT_ID: "deploys.access", CF_ACCESS_CLIENT_SECRET: randomSecret() };
   beforeEach(() => {
-    letsIn = token;
+    worker.letsIn = token;
   });
 
   it("the first deployment, with the service token in the environment → it is well", async () => {

@@ -1,9 +1,9 @@
 // What a deployment will do: which secrets are made, what changes, and whether there is a way back.
 import { expect, it, test } from "vitest";
 import type { RunningVersion } from "../../../infra/deploy/deployed.ts";
-import { type BeforePlan, planDeployment } from "../../../infra/deploy/plan.ts";
+import { type BeforePlan, planDeployment, secretsToPut } from "../../../infra/deploy/plan.ts";
 import { planText } from "../../../infra/deploy/plan-text.ts";
-import { readSettings } from "../../../infra/deploy/settings-file.ts";
+import { type DeploySettings, readSettings } from "../../../infra/deploy/settings-file.ts";
 
 const tracked = {
   vars: { NODE_ROLE: "", MAX_IMAGES: 50 },
@@ -44,9 +44,20 @@ const plan = (more: Partial<BeforePlan> = {}) =>
     settings: settingsOf(),
     deployed: running,
     contents: "0123",
+    put: [],
     isThere: () => false,
     ...more,
   });
+
+const told = (settings: DeploySettings) => ({
+  settings,
+  deployed: running,
+  configuration: "/p/.rollcall/deploy/default/wrangler.json",
+  bundle: "/p/.rollcall/deploy/default/bundle",
+  from: "/p",
+  waitSeconds: 180,
+  hasAdminSecret: true,
+});
 
 it("nothing is there → all migrations, all secrets, nothing to roll back to", () => {
   expect(plan({ deployed: null })).toMatchObject({
@@ -65,6 +76,7 @@ it("the same is there → no change, no secret, and a way back", () => {
   expect(plan({ isThere: () => true })).toEqual({
     migrations: [],
     missing: [],
+    again: [],
     keptSecrets: running.secrets,
     back: running.id,
     migratesFirst: false,
@@ -114,19 +126,9 @@ test.each<[situation: string, more: string, version: Partial<RunningVersion>, mi
     const deployed = { ...running, ...version };
     const found = plan({ settings, deployed });
     expect(found.migratesFirst).toBe(migratesFirst);
-    const [configuration, bundle] = ["/p/wrangler.json", "/p/bundle"];
-    const told = {
-      plan: found,
-      settings,
-      deployed,
-      configuration,
-      bundle,
-      from: "/p",
-      waitSeconds: 180,
-      hasAdminSecret: true,
-    };
-    expect(/migrations v3 .*, and the variables as they are/.test(planText(told))).toBe(migratesFirst);
-    expect(planText(told).includes("roll back to the version with the migrations v3")).toBe(migratesFirst);
+    const text = planText({ ...told(settings), plan: found, deployed });
+    expect(/migrations v3 .*, and the variables as they are/.test(text)).toBe(migratesFirst);
+    expect(text.includes("roll back to the version with the migrations v3")).toBe(migratesFirst);
   },
 );
 
@@ -196,15 +198,71 @@ test.each<[situation: string, deployed: RunningVersion | null | string, says: Re
   ],
 ])("the plan's words where %s is deployed", (_, deployed, says) => {
   const settings = settingsOf();
-  const text = planText({
-    plan: plan({ settings, deployed }),
-    settings,
-    deployed,
-    configuration: "/p/.rollcall/deploy/default/wrangler.json",
-    bundle: "/p/.rollcall/deploy/default/bundle",
-    from: "/p",
-    waitSeconds: 180,
-    hasAdminSecret: true,
-  });
+  const text = planText({ ...told(settings), plan: plan({ settings, deployed }), deployed });
   for (const each of says) expect(text).toMatch(each);
+});
+
+test.each<[situation: string, more: string, put: BeforePlan["put"], missing: object, step: RegExp]>([
+  [
+    "the token, of which there is a file",
+    "secretFiles: { KUBE_TOKEN: kube-token }",
+    ["KUBE_TOKEN"],
+    { secret: "KUBE_TOKEN", from: "file", file: "/kube-token" },
+    / put KUBE_TOKEN again from \.\.\/kube-token$/m,
+  ],
+  [
+    "the token, of which there is none",
+    "",
+    ["KUBE_TOKEN"],
+    { secret: "KUBE_TOKEN", from: "cluster" },
+    / put KUBE_TOKEN again: kubectl create token rollcall /,
+  ],
+  [
+    "the admin secret",
+    "adminSecretFile: admin",
+    ["ADMIN_SECRET_SHA256"],
+    { secret: "ADMIN_SECRET_SHA256", from: "made" },
+    / kept in \.\.\/admin \(0600\), and put ADMIN_SECRET_SHA256 again$/m,
+  ],
+  [
+    "the keys, whose file is not there: none are made in their place",
+    "",
+    ["KID_MAC_KEYS"],
+    { secret: "KID_MAC_KEYS", from: "file", file: "/rollcall.kid-mac-keys" },
+    / put KID_MAC_KEYS again from \.\.\/rollcall\.kid-mac-keys$/m,
+  ],
+])("--put, %s → set again, and the others are kept", (_, more, put, missing, step) => {
+  const settings = settingsOf(more);
+  const found = plan({ settings, put });
+  const keptSecrets = running.secrets.filter((secret) => !put.some((each) => each === secret));
+  const changes = put.map((secret) => `~ ${secret}, a secret`);
+  expect(found).toMatchObject({ missing: [missing], again: put, keptSecrets, changes, back: running.id });
+  expect(planText({ ...told(settings), plan: found })).toMatch(step);
+});
+
+it("--put of what the Worker does not have → set, as without it", () => {
+  const secrets = ["KID_MAC_KEYS", "ADMIN_SECRET_SHA256"];
+  expect(plan({ deployed: { ...running, secrets }, put: ["KUBE_TOKEN"] })).toEqual(
+    plan({ deployed: { ...running, secrets } }),
+  );
+});
+
+test.each<[situation: string, names: string[], expected: string[] | RegExp]>([
+  ["none", [], []],
+  [
+    "one that is made, and one of a file",
+    ["VIEW_SECRET_SHA256", "KUBE_TOKEN"],
+    ["KUBE_TOKEN", "VIEW_SECRET_SHA256"],
+  ],
+  ["one twice", ["KUBE_TOKEN", "KUBE_TOKEN"], ["KUBE_TOKEN"]],
+  ["what is no secret", ["KUBE_TOKEN", "KUBE_URL"], /^--put KUBE_URL: no secret .* KID_MAC_KEYS, /],
+  [
+    "one that is neither made nor in a file",
+    ["METRICS_SECRET_SHA256"],
+    /METRICS_SECRET_SHA256: .* in secretFiles$/,
+  ],
+])("names for --put: %s", (_, names, expected) => {
+  const read = secretsToPut(names, settingsOf("secretFiles: { VIEW_SECRET_SHA256: view }"));
+  if (expected instanceof RegExp) expect(read).toEqual({ ok: false, error: expect.stringMatching(expected) });
+  else expect(read).toEqual({ ok: true, value: expected });
 });

@@ -1,0 +1,56 @@
+// Answers GET /readyz in the place of the Worker that a made-up Cloudflare has deployed, behind Cloudflare Access where it is
+// told to be.
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { sha256 } from "./local-worker.ts";
+
+export interface AskedWorker {
+  origin: string;
+  /** What Access lets in; null: it does not stand before the Worker. */
+  letsIn: Record<"CF_ACCESS_CLIENT_ID" | "CF_ACCESS_CLIENT_SECRET", string> | null;
+  stop: () => void;
+}
+
+/** `binding`: of the version that is deployed. It is not well where NODE_ROLE is "broken". */
+export async function startAskedWorker(binding: (name: string) => string | undefined): Promise<AskedWorker> {
+  const server = createServer(({ headers }, response) => {
+    if (!passesAccess(asked, headers)) {
+      response.writeHead(302, { location: "https://team.cloudflareaccess.com/cdn-cgi/access/login" }).end();
+      return;
+    }
+    const { status, body } = readiness(binding, headers.authorization ?? "");
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const asked: AskedWorker = {
+    origin: `http://127.0.0.1:${port}`,
+    letsIn: null,
+    stop: () => void server.close(),
+  };
+  return asked;
+}
+
+function passesAccess({ letsIn }: AskedWorker, headers: IncomingHttpHeaders): boolean {
+  if (letsIn === null) return true;
+  const { "cf-access-client-id": id, "cf-access-client-secret": secret } = headers;
+  return id === letsIn.CF_ACCESS_CLIENT_ID && secret === letsIn.CF_ACCESS_CLIENT_SECRET;
+}
+
+function readiness(
+  binding: (name: string) => string | undefined,
+  authorization: string,
+): { status: number; body: object } {
+  if (sha256(authorization.replace("Bearer ", "")) !== binding("ADMIN_SECRET_SHA256"))
+    return { status: 403, body: { title: "Forbidden", reason: "forbidden", status: 403 } };
+  const state = binding("NODE_ROLE") === "broken" ? "failed" : "ok";
+  const check = {
+    check: "NODE_ROLE",
+    state,
+    message: "it is broken",
+    cure: "mend it",
+    checkedAt: "",
+    since: "",
+  };
+  return { status: state === "ok" ? 200 : 503, body: { state, version: "0.1.0", checks: [check] } };
+}
