@@ -34,8 +34,9 @@ const LAST_PART = 0.2;
 /** Clocks of the platform and of an apiserver differ by less. */
 const SKEW_MS = 60_000;
 
-const CURE =
-  "set a new one: npm exec -- wrangler secret put KUBE_TOKEN; docs/deploy.md has the kubectl command that makes it";
+/** What to do about a token that is no good. */
+export const NEW_TOKEN =
+  "set a new one: npm run deploy -- --config rollcall.yaml --put KUBE_TOKEN; docs/deploy.md has the way without such a file";
 
 export function checkToken(status: KnownToken, deployment: string, nowMs: number): CheckResult {
   const check = "token";
@@ -52,10 +53,10 @@ function timeFault(status: KnownToken, nowMs: number): DeploymentFault | null {
       `${source} is of ${textOfTime(issuedAtMs)}, which is yet to come`,
       "set the clock of where the Worker runs, or of the apiserver",
     );
-  if (expiresAtMs === undefined) return why === "" ? null : warning(`${source}${why}`, CURE);
-  if (expiresAtMs <= nowMs) return failed(`${source} ended ${textOfTime(expiresAtMs)}${why}`, CURE);
+  if (expiresAtMs === undefined) return why === "" ? null : warning(`${source}${why}`, NEW_TOKEN);
+  if (expiresAtMs <= nowMs) return failed(`${source} ended ${textOfTime(expiresAtMs)}${why}`, NEW_TOKEN);
   if (why !== "" || expiresAtMs - nowMs < marginMs(status))
-    return warning(`${source} ends ${textOfTime(expiresAtMs)}${why}`, CURE);
+    return warning(`${source} ends ${textOfTime(expiresAtMs)}${why}`, NEW_TOKEN);
   return null;
 }
 

@@ -7,6 +7,7 @@ import {
   isForbidden,
 } from "../../shared/kubernetes/api-error.ts";
 import { failed, type DeploymentFault, type CheckResult } from "../../shared/deployment/check-result.ts";
+import { NEW_TOKEN } from "../../shared/deployment/token.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { Environment } from "../env.ts";
 import { heldToken, kubeConnector } from "./connect.ts";
@@ -78,11 +79,7 @@ function faultOf(answer: ApiResult<Node>): Pick<DeploymentFault, "state" | "mess
       error.cure ??
         "see that KUBE_URL (or the binding KUBE) reaches it, and that Cloudflare trusts its certificate: docs/apiserver.md",
     );
-  if (error.status.code === 401)
-    return failed(
-      `it does not accept the token: ${said}`,
-      "set a new one: npm exec -- wrangler secret put KUBE_TOKEN",
-    );
+  if (error.status.code === 401) return failed(`it does not accept the token: ${said}`, NEW_TOKEN);
   if (isForbidden(error))
     return failed(
       `it does not let the token's account read Nodes: ${said}`,
