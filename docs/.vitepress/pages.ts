@@ -45,7 +45,7 @@ export const GROUPS: readonly Group[] = [
   },
   { text: "When something is wrong", pages: ["not-ready", "pending-pods", "operations", "outages"] },
   { text: "Security", pages: ["what-a-machine-can-do", "threat-model", "security"] },
-  { text: "Reference", pages: ["protocol", "operators-api", "feed", "glossary", "bench"] },
+  { text: "Reference", pages: ["api", "protocol", "operators-api", "feed", "glossary", "bench"] },
   { text: "The project", pages: ["architecture", "contributing", "changelog"] },
 ];
 

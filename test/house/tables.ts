@@ -16,10 +16,12 @@ import { operatorProgram } from "../../infra/operator/program.ts";
 import { billRows, countRows, dollarRows, priceRows, trafficRows } from "../bench/cost/cost-text.ts";
 import { recordedCosts } from "../bench/cost/recorded.ts";
 import { DISAGREEMENTS } from "../kubelet/disagreements.ts";
+import { apiTables } from "./api-tables.ts";
 import { root } from "./markdown.ts";
 
 /** By page and name: a table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. */
 const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>>> = {
+  "docs/api.md": apiTables,
   "docs/cluster.md": { parts },
   "docs/configuration.md": { fields, flags, disagreements },
   "docs/costs.md": { bills, dollars, counted, prices: priceRows, traffic },

@@ -1,0 +1,65 @@
+// docs/api.md is generated from the descriptions of the routes. What the other pages say of routes is by hand: each that
+// they name is there, with these parameters, and each of the Worker's is named by one of them.
+import { expect, it, test } from "vitest";
+import * as z from "zod/mini";
+import { ROUTES } from "../../infra/openapi/routes.ts";
+import { type Page, pages } from "./markdown.ts";
+
+/** What docs/api.md says of it: a static file, which the Worker does not serve. */
+const STATIC = new Set(["GET /openapi.json"]);
+/** Others' routes: an Alertmanager's, and in short form an apiserver's. */
+const ELSEWHERE = new Set(["POST /api/v2/alerts", "PATCH /status"]);
+
+const REQUEST = /\b(GET|HEAD|POST|PUT|PATCH|DELETE) (\/[^\s`"'|)?]*)(?:\?([^\s`"'|)]*))?/g;
+
+/** A part of a path in braces, in capitals or a number stands for any. */
+const shape = (path: string) =>
+  path.replace(/[.,:;…]+$/, "").replaceAll(/\{\w+\}|(?<=\/)[A-Z]+(?=\/|$)|(?<=\/)\d+(?=\/|$)/g, "{}");
+
+const parametersOf = new Map(
+  ROUTES.map(({ method, path, query }) => [
+    `${method} ${shape(path)}`,
+    new Set(
+      query
+        ? Object.keys(z.toJSONSchema(query.schema, { io: "input", unrepresentable: "any" }).properties ?? {})
+        : [],
+    ),
+  ]),
+);
+
+/** The routes that a page names, and what is wrong with those that are none. */
+function named({ text }: Pick<Page, "text">): { route: string; fault?: string }[] {
+  return [...text.matchAll(REQUEST)].flatMap(([whole, method = "", path = "", query = ""]) => {
+    const route = `${method} ${shape(path)}`;
+    if (STATIC.has(route) || ELSEWHERE.has(route)) return [];
+    const known = parametersOf.get(route);
+    if (!known) return [{ route, fault: `${whole}: no such route` }];
+    const unknown = [...query.matchAll(/(?:^|&)(\w+)/g)].find(([, name = ""]) => !known.has(name));
+    return [{ route, ...(unknown && { fault: `${whole}: no such parameter` }) }];
+  });
+}
+
+const byHand = pages().filter(({ path }) => path !== "docs/api.md");
+
+it("each route that a page names is there, with the parameters that it names", () => {
+  const faults = byHand.flatMap((page) =>
+    named(page).flatMap(({ fault }) => (fault === undefined ? [] : [`${page.path}: ${fault}`])),
+  );
+  expect(faults).toEqual([]);
+});
+
+it("each route is named by a page that says more of it than docs/api.md", () => {
+  const all = new Set(byHand.flatMap(named).map(({ route }) => route));
+  expect([...parametersOf.keys()].filter((route) => !all.has(route))).toEqual([]);
+});
+
+test.each<[text: string, faults: (string | undefined)[]]>([
+  ["`GET /v1/nodes/edge-7`", ["GET /v1/nodes/edge-7: no such route"]],
+  ["`GET /v1/nodes/{name}` and GET /v1/nodes/NAME.", [undefined, undefined]],
+  ["`PUT /v1/nodes/{name}`", ["PUT /v1/nodes/{name}: no such route"]],
+  ["`GET /v1/machines?state=silent&limit=5`", [undefined]],
+  ["`GET /v1/machines?colour=red`", ["GET /v1/machines?colour=red: no such parameter"]],
+  ["`GET /openapi.json`", []],
+])("%s → %j", (text, faults) => {
+  expect(named({ text }).map(({ fault }) => fault)).toEqual(faults);
+});
