@@ -1,26 +1,12 @@
 // The Worker's environment: the optional bindings, which wrangler's generated type lacks, and how variables and
 // bindings are read. Reads no request.
 import { type Check, entriesOf, textOf } from "../shared/deployment/check-result.ts";
-import { NUMBER_RANGES, type NumberVariable } from "../shared/deployment/numbers.ts";
+import { BOUND_DEFAULTS, DEFAULTS } from "../shared/deployment/defaults.ts";
+import type { NumberVariable } from "../shared/deployment/numbers.ts";
 import { PRIVATE_WEBHOOKS, REGISTER_AGAIN, VARIABLES } from "../shared/deployment/variables.ts";
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
 import type { NodeMarks } from "../shared/node/own-labels.ts";
-import { GATEWAY_LIMITS } from "../shared/protocol/limits.ts";
 
-/** Bounds of machines' settings. Absent or empty: the default, which is safe for an apiserver that others need as well. */
-const BOUND_DEFAULTS = {
-  /** Half of the kubelet's 10 s: each report renews the lease, which is a write of etcd. */
-  MIN_REPORT_INTERVAL_SECONDS: 5,
-  /** A fifth of the kubelet's 5 min: each period writes the whole Node. */
-  MIN_STATUS_PERIOD_SECONDS: 60,
-  /** Half of the kubelet's 40 s: four reports at their least interval. */
-  MIN_LEASE_SECONDS: 20,
-  /**
-   * The kubelet's own default. Of MAX_IMAGE_BYTES each may take 800 bytes, some four times what an image with a tag and
-   * a digest takes: so it is the number that bounds an honest machine's list, and the bytes only bound a hostile one's.
-   */
-  MAX_IMAGES: 50,
-} as const satisfies Partial<Record<NumberVariable, number>>;
 type BoundVariable = keyof typeof BOUND_DEFAULTS;
 
 /** Which Nodes that somebody deleted are registered again by the same process of the shim. */
@@ -84,22 +70,9 @@ export function nodeMarks(env: Pick<Environment, "DEPLOYMENT" | "NODE_ROLE">): N
   };
 }
 
-/** The default as well. */
-export const LEAST_MACHINE_REQUESTS = NUMBER_RANGES.MACHINE_REQUESTS[0];
-
-/** What variables are that are absent or empty; the others are empty then. */
-export const DEFAULTS = {
-  ...BOUND_DEFAULTS,
-  GATEWAY_SIZE: GATEWAY_LIMITS.machines,
-  MACHINE_REQUESTS: LEAST_MACHINE_REQUESTS,
-  REGISTER_AGAIN: "when-silent",
-  NODE_WATCH: "on",
-  MACHINE_METRICS: "on",
-} as const;
-
 /** How many requests to the apiserver one machine may cause at once, and in a minute. Throws where it is no such number. */
 export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE_REQUESTS">): number {
-  return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, LEAST_MACHINE_REQUESTS);
+  return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, DEFAULTS.MACHINE_REQUESTS);
 }
 
 /** How many machines' sockets a gateway holds; 0: there are none. Throws where it is no such number. */
@@ -132,7 +105,7 @@ export type PrivateWebhooks = (typeof PRIVATE_WEBHOOKS)[number];
 
 /** Which private addresses receivers may have. Anything unknown says none: the check of the configuration names it. */
 export function privateWebhooks(env: Pick<Environment, "PRIVATE_WEBHOOKS">): PrivateWebhooks {
-  return PRIVATE_WEBHOOKS.find((each) => each === env.PRIVATE_WEBHOOKS) ?? "off";
+  return PRIVATE_WEBHOOKS.find((each) => each === env.PRIVATE_WEBHOOKS) ?? DEFAULTS.PRIVATE_WEBHOOKS;
 }
 
 /** How far machines' settings may go. Throws where a variable is no number within its limits. */

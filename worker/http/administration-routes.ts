@@ -1,6 +1,7 @@
 // The operators' routes about operators, revocations, settings and silent machines. GET needs the role view, everything
 // else admin.
 import { Hono } from "hono";
+import { DEFAULTS } from "../../shared/deployment/defaults.ts";
 import { settingsInForce } from "../../shared/deployment/settings-in-force.ts";
 import type {
   CreatedOperator,
@@ -14,7 +15,7 @@ import {
   revocationsQuerySchema,
   silentNodesQuerySchema,
 } from "../../shared/protocol/administration-api.ts";
-import { DEFAULTS, fleetIndex, registry, removeSilentNodesDays } from "../env.ts";
+import { fleetIndex, registry, removeSilentNodesDays } from "../env.ts";
 import { operator } from "./operator-access.ts";
 import { noQuery, queryOf } from "./queries.ts";
 import { type App, invalidBody, json, refuse } from "./responses.ts";

@@ -1,7 +1,7 @@
 // How often new processes of a machine's shim cause a registration: each may write the Node, and whoever has the machine's
 // key decides how many there are. Repeated tries of one process are none; they have their own wait (registration.ts).
+import { NUMBER_RANGES } from "../../shared/deployment/numbers.ts";
 import { type Result, failure, success } from "../../shared/result.ts";
-import { LEAST_MACHINE_REQUESTS } from "../env.ts";
 import { type Allowance, allowanceAt } from "../storage/allowance.ts";
 
 export const REGISTRATION_BUDGET = {
@@ -28,7 +28,7 @@ export function spendRegistration(
   if (!budget) return success({ left: atOnce - cost, atMs: nowMs });
   // A clock that was put back must not extend the wait.
   const sinceMs = Math.max(0, nowMs - budget.atMs);
-  const apartMs = Math.floor((REGISTRATION_BUDGET.apartMs * LEAST_MACHINE_REQUESTS) / aMinute);
+  const apartMs = Math.floor((REGISTRATION_BUDGET.apartMs * NUMBER_RANGES.MACHINE_REQUESTS[0]) / aMinute);
   const left = allowanceAt(budget, REGISTRATION_BUDGET, nowMs);
   const waitMs = Math.max(apartMs - sinceMs, Math.ceil((1 - left) * everyMs));
   return waitMs > 0 ? failure(waitMs) : success({ left: left - cost, atMs: nowMs });

@@ -1,0 +1,55 @@
+// docs/deploy.md has each key of the settings file and each variable of the Worker, with what it may be and its default,
+// and no other; wrangler.toml has the same defaults.
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import { experimental_readRawConfig as readRawConfig } from "wrangler";
+import { keyOf, SETTINGS_KEYS } from "../../infra/deploy/settings-schema.ts";
+import type { Check } from "../../shared/deployment/check-result.ts";
+import { BOUND_DEFAULTS, DEFAULTS } from "../../shared/deployment/defaults.ts";
+import { SECRETS } from "../../shared/deployment/secrets.ts";
+import { VARIABLES } from "../../shared/deployment/variables.ts";
+import { pages, root, tableRows } from "./markdown.ts";
+
+const page = pages().find(({ path }) => path === "docs/deploy.md")!;
+const inCode = (cell: string) => /^`(.*)`$/.exec(cell)?.[1] ?? cell;
+const firstCells = (heading: string) => tableRows(page, heading).map(([cell = ""]) => inCode(cell));
+
+it("each key of the settings file has its row, and each row its key", () => {
+  expect(firstCells("key").sort()).toEqual([...SETTINGS_KEYS].sort());
+});
+
+/** Those that have no key of their own. */
+const variables = Object.entries<Check>(VARIABLES).filter(([name]) => keyOf(name) === `variables.${name}`);
+const rows = new Map(
+  tableRows(page, "variable").map(([name = "", , ...cells]) => [inCode(name), cells] as const),
+);
+
+describe("the Worker's variables", () => {
+  it("each has its row, in the order of /readyz, and each row its variable", () => {
+    expect([...rows.keys()]).toEqual(variables.map(([name]) => name));
+  });
+
+  test.each(variables)("%s → what it may be is what /readyz says where it is wrong", (name, check) => {
+    const [mayBe = ""] = rows.get(name) ?? [];
+    const cure = check("?", {})?.cure ?? "";
+    // Where that says what to set others to, any text will do.
+    const words = cure.startsWith("set it to ") ? cure.slice("set it to ".length) : "any text";
+    expect(mayBe.replaceAll("`", "")).toBe(words);
+  });
+
+  test.each(variables)("%s → its default is that of the code and of wrangler.toml", (name) => {
+    const [, preset = ""] = rows.get(name) ?? [];
+    const { vars = {} } = readRawConfig({ config: join(root, "wrangler.toml") }).rawConfig;
+    const byDefault = (DEFAULTS as Record<string, number | string>)[name] ?? "";
+    expect(inCode(preset).replace(/^empty: .*/, "")).toBe(String(byDefault));
+    expect(vars[name]).toBe(byDefault);
+  });
+
+  it("what bounds machines' settings has a second table", () => {
+    expect(firstCells("bound")).toEqual(Object.keys(BOUND_DEFAULTS));
+  });
+});
+
+it("each secret is named", () => {
+  expect(Object.keys(SECRETS).filter((name) => !page.text.includes(name))).toEqual([]);
+});
