@@ -29,16 +29,13 @@ export function checkShim(state: string, nowMs: number): Finding[] {
   return [{ check: "shim", level, message, todo: cure }, ...others];
 }
 
+const UPGRADE =
+  "upgrade it as it was installed: from an apt repository by `node-shim upgrade`, once a rollout gives it the version, or by " +
+  "apt-get install --only-upgrade rollcall-node-shim; else by install.sh again";
+
 /** Nothing where the shim is as new as the Worker, or newer. */
 function versionFindings({ shim, answer }: StatusFile): Finding[] {
   const { workerVersion } = answer ?? {};
   if (workerVersion === undefined) return [];
-  const message = `this shim is ${shim}, and the Worker ${workerVersion}`;
-  return [
-    warn(
-      "version",
-      message,
-      "upgrade it as it was installed: install.sh again, or apt-get install --only-upgrade rollcall-node-shim",
-    ),
-  ];
+  return [warn("version", `this shim is ${shim}, and the Worker ${workerVersion}`, UPGRADE)];
 }
