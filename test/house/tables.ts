@@ -1,7 +1,6 @@
 // The tables of docs/ that are made from tables of the code, as Markdown. Writes nothing: generate.ts does.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Argument, Command } from "commander";
 import { format, resolveConfig } from "prettier";
 import { parse } from "yaml";
 import { withDefaults } from "../../node-shim/config/defaults.ts";
@@ -11,12 +10,11 @@ import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { OWNED_PARTS } from "../../shared/node/owned-parts.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
-import { polledChanges } from "../../infra/operator/fleet/fleet-changes.ts";
-import { operatorProgram } from "../../infra/operator/program.ts";
 import { billRows, countRows, dollarRows, priceRows, trafficRows } from "../bench/cost/cost-text.ts";
 import { recordedCosts } from "../bench/cost/recorded.ts";
 import { DISAGREEMENTS } from "../kubelet/disagreements.ts";
 import { apiTables } from "./api-tables.ts";
+import { operatorCommands, operatorFlags, shimCommands, shimFlags } from "./command-tables.ts";
 import { root } from "./markdown.ts";
 
 /** By page and name: a table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. */
@@ -27,8 +25,8 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
   "docs/costs.md": { bills, dollars, counted, prices: priceRows, traffic },
   "docs/facts.md": { facts },
   "docs/operations.md": { alerts },
-  "docs/rollcall.md": { commands, commandFlags, explanations },
-  "docs/shim.md": { diagnoses },
+  "docs/rollcall.md": { commands: operatorCommands, commandFlags: operatorFlags, explanations },
+  "docs/shim.md": { diagnoses, commands: shimCommands, commandFlags: shimFlags },
 };
 
 export const generatedPages: readonly string[] = Object.keys(TABLES);
@@ -174,57 +172,6 @@ function alerts(): string[][] {
       inWords(annotations.description),
     ]);
   return [["alert", "severity", "fires after", "what it means", "what follows, what to do"], ...rows];
-}
-
-interface LeafCommand {
-  path: string;
-  command: Command;
-}
-
-/** Those of the operator's that do something, in the help's order. */
-function operatorCommands(parent: Command, before: string): LeafCommand[] {
-  return parent.commands.flatMap((command) => {
-    const path = `${before} ${command.name()}`;
-    const below = operatorCommands(command, path);
-    const isLeaf = below.length === 0 || command.registeredArguments.length > 0;
-    return [...(isLeaf ? [{ path, command }] : []), ...below];
-  });
-}
-
-function leaves(): LeafCommand[] {
-  const nobody = { isInteractive: false, ask: () => Promise.resolve(undefined) };
-  const quiet = { env: {}, stdout: { write: () => true }, stderr: { write: () => true } };
-  const clock = {
-    now: () => 0,
-    pause: () => Promise.resolve(),
-    changesOf: () => polledChanges(() => Promise.resolve()),
-  };
-  return operatorCommands(operatorProgram({ process: quiet, terminal: nobody, ...clock }), "rollcall");
-}
-
-function commands(): string[][] {
-  const rows = leaves().map(({ path, command }) => [
-    code([path, ...command.registeredArguments.map(argumentText)].join(" ")),
-    command.description(),
-  ]);
-  return [["command", "what it does"], ...rows];
-}
-
-function argumentText(argument: Argument): string {
-  const text = argument.name().toUpperCase() + (argument.variadic ? "..." : "");
-  return argument.required ? text : `[${text}]`;
-}
-
-/** A line for each flag and what it says; commands that have the same share it. */
-function commandFlags(): string[][] {
-  const rows = new Map<string, string[]>();
-  for (const { path, command } of leaves())
-    for (const { flags, description, hidden } of command.options) {
-      const key = [code(flags), description].join("\n");
-      if (!hidden) rows.set(key, [...(rows.get(key) ?? []), path.replace("rollcall ", "")]);
-    }
-  const lines = [...rows].map(([key, of]) => [...key.split("\n"), of.map(code).join(", ")]);
-  return [["flag", "what it says", "of"], ...lines];
 }
 
 function explanations(): string[][] {

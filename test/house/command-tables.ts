@@ -1,0 +1,100 @@
+// The tables of both command lines: commands and flags, as their help has them.
+import type { Argument, Command, Option } from "commander";
+import { polledChanges } from "../../infra/operator/fleet/fleet-changes.ts";
+import { operatorProgram } from "../../infra/operator/program.ts";
+import { shimProgram } from "../../node-shim/cli/program.ts";
+import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";
+import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
+
+const code = (text: string) => `\`${text}\``;
+
+interface LeafCommand {
+  path: string;
+  command: Command;
+}
+
+/** Those that do something, in the help's order. */
+function leavesOf(parent: Command, before: string): LeafCommand[] {
+  return parent.commands.flatMap((command) => {
+    const path = `${before} ${command.name()}`;
+    const below = leavesOf(command, path);
+    const isLeaf = below.length === 0 || command.registeredArguments.length > 0;
+    return [...(isLeaf ? [{ path, command }] : []), ...below];
+  });
+}
+
+function operatorLeaves(): LeafCommand[] {
+  const nobody = { isInteractive: false, ask: () => Promise.resolve(undefined) };
+  const quiet = { env: {}, stdout: { write: () => true }, stderr: { write: () => true } };
+  const clock = {
+    now: () => 0,
+    pause: () => Promise.resolve(),
+    changesOf: () => polledChanges(() => Promise.resolve()),
+  };
+  return leavesOf(operatorProgram({ process: quiet, terminal: nobody, ...clock }), "rollcall");
+}
+
+export function operatorCommands(): string[][] {
+  const rows = operatorLeaves().map((leaf) => [typed(leaf), leaf.command.description()]);
+  return [["command", "what it does"], ...rows];
+}
+
+function typed({ path, command }: LeafCommand): string {
+  return code([path, ...command.registeredArguments.map(argumentText)].join(" "));
+}
+
+function argumentText(argument: Argument): string {
+  const text = argument.name().toUpperCase() + (argument.variadic ? "..." : "");
+  return argument.required ? text : `[${text}]`;
+}
+
+export function operatorFlags(): string[][] {
+  const all = operatorLeaves().flatMap(({ path, command: { options } }) =>
+    options.map((option) => ({ option, of: path.replace("rollcall ", "") })),
+  );
+  return flagTable(all.map(({ option, of }) => ({ option, says: option.description, of })));
+}
+
+/** A line for each flag and what it says; commands that have the same share it. */
+function flagTable(all: { option: Option; says: string; of: string }[]): string[][] {
+  const rows = new Map<string, string[]>();
+  for (const { option, says, of } of all) {
+    const key = [code(option.flags), says].join("\n");
+    if (!option.hidden) rows.set(key, [...(rows.get(key) ?? []), of]);
+  }
+  const lines = [...rows].map(([key, of]) => [...key.split("\n"), of.map(code).join(", ")]);
+  return [["flag", "what it says", "of"], ...lines];
+}
+
+/** docs/configuration.md has them. */
+const isOfMachine = (option: Option) =>
+  option.name() in CONFIGURATION_FLAGS ||
+  Object.values(MACHINE_FLAGS).some(({ name }) => name === option.name());
+
+/** A few commands take some of the machine's flags; the others all, or none. */
+function takesAllOfMachine({ options }: Command): boolean {
+  const most = Object.keys(MACHINE_FLAGS).length + Object.keys(CONFIGURATION_FLAGS).length;
+  return options.filter(isOfMachine).length === most;
+}
+
+export function shimCommands(): string[][] {
+  const rows = leavesOf(shimProgram(), "node-shim").map((leaf) => [
+    typed(leaf),
+    leaf.command.description(),
+    takesAllOfMachine(leaf.command) ? "yes" : "",
+  ]);
+  return [["command", "what it does", "takes the machine's flags"], ...rows];
+}
+
+export function shimFlags(): string[][] {
+  const all = leavesOf(shimProgram(), "").flatMap(({ path, command }) =>
+    command.options
+      .filter((option) => !(takesAllOfMachine(command) && isOfMachine(option)))
+      .map((option) => ({ option, says: option.description + presetOf(option), of: path.trim() })),
+  );
+  return flagTable(all);
+}
+
+function presetOf({ defaultValue }: Option): string {
+  return typeof defaultValue === "string" ? ` (default: ${code(defaultValue)})` : "";
+}
