@@ -12,6 +12,7 @@ import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
 import { billRows, countRows, dollarRows, priceRows, trafficRows } from "../bench/cost/cost-text.ts";
 import { recordedCosts } from "../bench/cost/recorded.ts";
+import { METRICS } from "../../worker/metrics/metrics.ts";
 import { DISAGREEMENTS } from "../kubelet/disagreements.ts";
 import { apiTables } from "./api-tables.ts";
 import { operatorCommands, operatorFlags, shimCommands, shimFlags } from "./command-tables.ts";
@@ -24,6 +25,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
   "docs/configuration.md": { fields, flags, disagreements },
   "docs/costs.md": { bills, dollars, counted, prices: priceRows, traffic },
   "docs/facts.md": { facts },
+  "docs/metrics.md": { metrics },
   "docs/operations.md": { alerts },
   "docs/rollcall.md": { commands: operatorCommands, commandFlags: operatorFlags, explanations },
   "docs/shim.md": { diagnoses, commands: shimCommands, commandFlags: shimFlags },
@@ -144,6 +146,16 @@ function diagnoses(): string[][] {
     String(exitCode),
   ]);
   return [["kind", "what it means", "what to do", "exit code"], ...rows];
+}
+
+function metrics(): string[][] {
+  const rows = Object.entries(METRICS).map(([name, [type, meaning, labels]]) => [
+    code(name),
+    type,
+    labels.map(code).join(", "),
+    meaning,
+  ]);
+  return [["metric", "type", "labels", "meaning"], ...rows];
 }
 
 interface AlertRule {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { Sample } from "../../../worker/metrics/metrics.ts";
 import { clusterMetrics, type KnownOfCluster } from "../../../worker/cluster/cluster-metrics.ts";
+import { withKnownLabels } from "../support/metric-labels.ts";
 
 const ok = { check: "apiserver", state: "ok", message: "" } as const;
 const failure = { at: "2026-01-01T00:00:00.000Z", reason: "Unanswered", message: "" };
@@ -14,7 +15,7 @@ const WELL: KnownOfCluster = {
 
 /** `{ "rollcall_watch_state live": 1 }`. */
 function said(known: Partial<KnownOfCluster>): Record<string, unknown> {
-  const entries = Object.entries(clusterMetrics({ ...WELL, ...known }));
+  const entries = Object.entries(withKnownLabels(clusterMetrics({ ...WELL, ...known })));
   return Object.fromEntries(
     entries.flatMap(([name, samples]) =>
       (samples as Sample[]).map(({ labels, value }) => [[name, ...Object.values(labels)].join(" "), value]),

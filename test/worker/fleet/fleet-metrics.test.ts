@@ -4,11 +4,13 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
 import type { ListedReceiver } from "../../../shared/protocol/receiver-answers.ts";
+import type { ShownRollout } from "../../../shared/protocol/rollout-answers.ts";
 import { COUNTED_FOR_MS, FleetMetrics, MOST_COUNTED } from "../../../worker/fleet/fleet-metrics.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import type { Measured } from "../../../worker/metrics/metrics.ts";
 import { FLEET_START_MS, machineName, summaryOf, tellingOf } from "../support/made-up-fleet.ts";
+import { withKnownLabels } from "../support/metric-labels.ts";
 
 let objects = 0;
 interface Index {
@@ -18,7 +20,10 @@ interface Index {
 }
 
 /** An index of its own, whose clock stands unless a telling says otherwise. */
-function inIndex<T>(work: (index: Index, sql: SqlStorage) => T): Promise<T> {
+function inIndex<T>(
+  work: (index: Index, sql: SqlStorage) => T,
+  rollout: ShownRollout | null = null,
+): Promise<T> {
   return runInDurableObject(env.INDEX.getByName(`metrics-${objects++}`), (_, { storage }) => {
     const { sql } = storage;
     const rows = new MachineRows(sql);
@@ -27,7 +32,7 @@ function inIndex<T>(work: (index: Index, sql: SqlStorage) => T): Promise<T> {
       rows,
       outages,
       notifications: { list: () => RECEIVERS },
-      rollouts: { show: () => null },
+      rollouts: { show: () => rollout },
     });
     const note = (change: ReturnType<typeof rows.remove>, nowMs = FLEET_START_MS) => {
       if (!change) return;
@@ -39,7 +44,7 @@ function inIndex<T>(work: (index: Index, sql: SqlStorage) => T): Promise<T> {
         tell: (index, version, change, nowMs) =>
           note(rows.take(tellingOf(index, version, change)).change, nowMs),
         remove: (index) => note(rows.remove(machineName(index), 1, FLEET_START_MS, "left")),
-        measure: (isEach = true) => metrics.measure(isEach),
+        measure: (isEach = true) => withKnownLabels(metrics.measure(isEach)),
       },
       sql,
     );
@@ -231,3 +236,17 @@ describe("a transition of a condition", () => {
       });
     }));
 });
+
+const ROLLOUT = {
+  version: "0.2.0",
+  stopped: null,
+  machines: { underway: 1, upgraded: 2, silent: 0, accepted: 0 },
+} as unknown as ShownRollout;
+
+it("a rollout → whether it has stopped, and its machines by what became of them", () =>
+  inIndex(({ measure }) => {
+    const { rollcall_rollout_stopped: stopped, rollcall_rollout_machines: machines } = measure();
+    expect(stopped).toEqual([{ labels: { version: "0.2.0" }, value: 0 }]);
+    expect(machines).toContainEqual({ labels: { version: "0.2.0", standing: "upgraded" }, value: 2 });
+    expect(machines).toHaveLength(4);
+  }, ROLLOUT));

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import type { Sample } from "../../../worker/metrics/metrics.ts";
 import { Durations } from "../../../worker/metrics/durations.ts";
+import { withKnownLabels } from "../support/metric-labels.ts";
 import { GATEWAY, INTERVAL_MS, inGateway, START_MS } from "../support/made-up-gateway.ts";
 
 const values = (samples: Sample[] | string | undefined, label: string) =>
@@ -24,7 +25,7 @@ it("heartbeats, renewals and closed sockets, by cause, since when it counts", ()
     await made.receive(socket, "hello");
     const standing = made.gateway.standing();
     expect(standing).toEqual({ gateway: GATEWAY, members: 1, isSuspended: false });
-    const measured = made.counters.measure(standing!, new Durations(() => 0));
+    const measured = withKnownLabels(made.counters.measure(standing!, new Durations(() => 0)));
     expect(measured.rollcall_gateway_machines).toEqual([{ labels: { gateway: "7" }, value: 1 }]);
     expect(measured.rollcall_gateway_heartbeats_total).toEqual([
       { labels: { gateway: "7" }, value: 4, sinceMs: START_MS },

@@ -5,6 +5,7 @@ import worker from "../../../worker/index.ts";
 import { METRICS } from "../../../worker/metrics/metrics.ts";
 import { ADMIN_SECRET, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { machineName, tellingOf } from "../support/made-up-fleet.ts";
+import { expectKnownLabels } from "../support/metric-labels.ts";
 
 /** An index and a registry of its own: other tests' machines are in the deployment's. */
 const index = env.INDEX.getByName("metrics-route");
@@ -84,15 +85,14 @@ describe("the answer", () => {
     });
   });
 
-  it("every metric is one of the table, and no sample is there twice", async () => {
+  it("every metric is one of the table, with its labels, and no sample is there twice", async () => {
     const { text } = await ask({}, { accept: "text/plain" });
     const types = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
     expect(Object.keys(METRICS)).toEqual(expect.arrayContaining(types));
     expect(new Set(types).size).toBe(types.length);
-    const series = text
-      .split("\n")
-      .filter((line) => !line.startsWith("#"))
-      .map((line) => line.replace(/ \S+$/, ""));
+    const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    for (const line of lines) expectKnownLabels(line);
+    const series = lines.map((line) => line.replace(/ \S+$/, ""));
     expect(new Set(series).size).toBe(series.length);
   });
 

@@ -1,0 +1,26 @@
+// Every sample of GET /metrics has the labels that the table of metrics says, which the documentation shows.
+import { expect } from "vitest";
+import { type Measured, METRICS } from "../../../worker/metrics/metrics.ts";
+
+const labelsOf = (name: string) => Object.entries(METRICS).find(([known]) => known === name)?.[1][2];
+
+/** Returns what it is given. Lines that are made already are looked at in the answer. */
+export function withKnownLabels(measured: Measured): Measured {
+  for (const [name, samples] of Object.entries(measured))
+    if (typeof samples !== "string")
+      for (const { labels } of samples)
+        expect([name, ...Object.keys(labels)]).toEqual([name, ...(labelsOf(name) ?? [])]);
+  return measured;
+}
+
+/** Of a line of the answer in Prometheus' own text: `le` aside, which each histogram has. */
+export function expectKnownLabels(line: string): void {
+  const [series = "", pairs = ""] = line.split(/[{}]/);
+  const name = series.replace(/ .*/, "");
+  const labels = [...pairs.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)].map(([, label = ""]) => label);
+  const known = labelsOf(name) ?? labelsOf(name.replace(/_(bucket|sum|count)$/, ""));
+  expect([name, ...labels.filter((label) => label !== "le")]).toEqual([
+    name,
+    ...(known ?? ["no such metric"]),
+  ]);
+}
