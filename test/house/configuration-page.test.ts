@@ -1,0 +1,14 @@
+// "What it decides" in docs/configuration.md has each field of the configuration, and no other. The table of flags and
+// defaults is generated.
+import { expect, it } from "vitest";
+import { withDefaults } from "../../node-shim/config/defaults.ts";
+import { pages, tableRows } from "./markdown.ts";
+
+const page = pages().find(({ path }) => path === "docs/configuration.md")!;
+
+it("each field has its row, and each row its fields", () => {
+  // The generated table has three columns.
+  const cells = tableRows(page, "field").filter(({ length }) => length === 2);
+  const named = cells.flatMap(([cell = ""]) => [...cell.matchAll(/`(\w+)`/g)].map(([, field]) => field));
+  expect(new Set(named)).toEqual(new Set(Object.keys(withDefaults({}).values)));
+});

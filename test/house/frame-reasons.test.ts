@@ -1,0 +1,19 @@
+// docs/protocol.md has each reason of `again` and of `closing` in the tables of a socket's frames, and no other.
+import { expect, it } from "vitest";
+import { AGAIN_REASONS, CLOSING_REASONS } from "../../shared/protocol/frames.ts";
+import { pages, tableRows } from "./markdown.ts";
+
+const page = pages().find(({ path }) => path === "docs/protocol.md")!;
+
+it("again", () => {
+  const said = tableRows(page, "condition").flatMap(([, answer = ""]) => {
+    return /^`again`, `(.+)`$/.exec(answer)?.[1] ?? [];
+  });
+  expect(new Set(said)).toEqual(new Set(AGAIN_REASONS));
+});
+
+it("closing", () => {
+  const rows = tableRows(page, "`reason`").map(([reason = ""]) => reason.replaceAll("`", ""));
+  // A reason with several occasions stands in the first row of them.
+  expect(rows.filter((reason) => reason !== "")).toEqual(CLOSING_REASONS);
+});
