@@ -1,21 +1,10 @@
-// Each block of commands in README, CONTRIBUTING, docs/ and examples/ is run by a test, or says why not. So a page with a
-// command that nobody has tried is noticed.
+// Each block of commands of any page is run by a test, or says why not. So a page with a command that nobody has tried is
+// noticed.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { type CodeBlock, type Page, pages, parsePage, root } from "./markdown.ts";
-
-const PAGES = /^(README|CONTRIBUTING)\.md$|^(docs|examples)\//;
-const SHELLS = new Set(["sh", "bash", "console"]);
-/** What a block of commands without a language begins with. */
-const COMMAND =
-  /^(sudo |kubectl |npm |npx |node |node-shim |rollcall |curl |systemctl |journalctl |sh |source |install |wrangler )/;
-
-/** Pictures begin with names of programs as well. */
-const PICTURE = /[─═│║►▼]/;
-
-const isCommands = ({ language, text }: CodeBlock) =>
-  SHELLS.has(language) || (language === "" && COMMAND.test(text.trimStart()) && !PICTURE.test(text));
+import { isCommands } from "./page-commands.ts";
 
 const MARK = /<!-- (?:(not run: .+)|run by (\S+)) -->/;
 /** Of all blocks of a page, anywhere in it. */
@@ -38,7 +27,7 @@ function marksOf({ text, blocks }: Page): { marks: RegExpExecArray[]; unmarked: 
   return { marks, unmarked };
 }
 
-const checked = pages().filter(({ path }) => PAGES.test(path));
+const checked = pages();
 
 it("each block of commands is run by a test, or says why not", () => {
   const faults = checked.flatMap((page) =>
@@ -67,6 +56,14 @@ describe("a block", () => {
       1,
     ],
     ["of a page that says it of all", "# A\n\n<!-- commands of this page: not run: b -->\n\n    npm a\n", 0],
+    ["that begins with a prompt", "# A\n\n    $ rollcall versions\n    VERSION\n", 1],
+    ["that begins with variables", "# A\n\n    A=1 B_C=x npm ci\n", 1],
+    [
+      "of a package manager, a key's or a forge's program",
+      "# A\n\n    apt-get update\n\nText\n\n    gpg -k\n\nText\n\n    gh help\n",
+      3,
+    ],
+    ["that is a file of variables", "# A\n\n    HTTPS_PROXY=http://proxy:3128\n    A=1 b\n", 0],
     ["that is a picture", "# A\n\n    node-shim ──► worker\n", 0],
     ["that is no command", "# A\n\n    GET /v1/nodes\n\n```json\n{}\n```\n", 0],
   ])("%s → %i faults", (_, text, faults) => {

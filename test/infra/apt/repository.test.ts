@@ -6,9 +6,11 @@ import { generateKey, readKey } from "openpgp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KEY_FILE, publish } from "../../../infra/apt/repository.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { commandsBelow, programsOf, runCommands, withOwn } from "../../house/page-commands.ts";
 import { hasDpkg } from "../deb/dpkg-root.ts";
 import { AptMachine, serveFolder } from "./apt-machine.ts";
 
+const PAGE = "docs/upgrading-shims.md";
 const SHIM = "rollcall-node-shim";
 const DATE = new Date("2026-01-01T00:00:00Z");
 const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
@@ -175,18 +177,17 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
     expect(await edge.candidate(SHIM)).not.toBe("0.1.0");
   });
 
-  it("a key as gpg makes and exports it → apt takes what it signs", async () => {
+  it("a key as its page has gpg make and export it → apt takes what it signs", async () => {
     if (!has("gpg")) return;
     const home = join(folder.path, "gpg");
     mkdirSync(home, { mode: 0o700 });
-    const gpg = (...args: string[]) =>
-      execFileSync("gpg", ["--homedir", home, "--batch", "--pinentry-mode", "loopback", ...args], {
-        encoding: "utf8",
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-    gpg("--passphrase", "", "--quick-generate-key", "rollcall packages", "ed25519", "sign", "5y");
-    const exported = gpg("--armor", "--export-secret-keys", "rollcall packages");
+    // Nobody is there to type a passphrase: an empty one.
+    const nobody = "batch\npinentry-mode loopback\npassphrase-file /dev/null\n";
+    writeFileSync(join(home, "gpg.conf"), nobody);
+    const [make = ""] = commandsBelow(PAGE, "The apt repository");
+    await runCommands(make, { cwd: home, env: { GNUPGHOME: home } });
     spawnSync("gpgconf", ["--homedir", home, "--kill", "all"]);
+    const exported = readFileSync(join(home, "rollcall-apt.asc"), "utf8");
     const place = join(folder.path, "by-gpg");
     await publish({ folder: place, debs: first(), key: { armored: exported }, date: DATE });
     const served = await serveFolder(place);
@@ -194,5 +195,25 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
     const edge = newMachine().trust(readFileSync(join(place, KEY_FILE), "utf8"), served.url);
     expect(await edge.aptGet("update")).toMatchObject({ code: 0 });
     expect(await edge.candidate(SHIM)).toBe("0.1.0");
+  });
+
+  it("a machine as its page has it → takes the newest, and goes back", async () => {
+    const served = join(folder.path, "as-the-page-says");
+    const debs = ["0.1.0", "0.2.0"].map((version) => deb(version, "amd64"));
+    await publish({ folder: join(served, "apt"), debs, key: { armored }, date: DATE });
+    const { url, stop } = await serveFolder(served);
+    ends.push(stop);
+    const edge = newMachine();
+    mkdirSync(join(edge.folder, "etc/keyrings"));
+    // Nobody is there to say yes.
+    const programs = programsOf(join(edge.folder, "programs"), {
+      "apt-get": 'exec /usr/bin/apt-get -y "$@"',
+    });
+    const reader = { cwd: edge.folder, env: { APT_CONFIG: join(edge.folder, "apt.conf") }, programs };
+    const own = { "https://packages.example.com": url, "/etc/apt": join(edge.folder, "etc") };
+    await runCommands(withOwn(commandsBelow(PAGE, "The apt repository")[2]!, own), reader);
+    expect(edge.installed(SHIM)).toBe("0.2.0 amd64");
+    await runCommands(commandsBelow(PAGE, "Going back")[0]!, reader);
+    expect(edge.installed(SHIM)).toBe("0.1.0 amd64");
   });
 });

@@ -18,13 +18,13 @@ export const DEB = `rollcall-node-shim_${shim.version}_all.deb`;
 export async function buildPackages(
   out: string,
   architectures = "all",
-  environment: NodeJS.ProcessEnv = {},
+  { flags = [], environment = {} }: { flags?: string[]; environment?: NodeJS.ProcessEnv } = {},
 ): Promise<string> {
   const project = copyOfProject();
   try {
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ["infra/deb/main.ts", "--architectures", architectures, "--out", out],
+      ["infra/deb/main.ts", "--architectures", architectures, "--out", out, ...flags],
       {
         cwd: project.path,
         env: {

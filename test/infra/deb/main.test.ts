@@ -18,6 +18,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test 
 import shim from "../../../node-shim/package.json" with { type: "json" };
 import { UNIT_NAME } from "../../../node-shim/service/unit.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { commandsBelow, withOwn } from "../../house/page-commands.ts";
 import { buildPackages, CLI, CLI_DEB, DEB, TARBALL } from "./build-packages.ts";
 import { canInstall, DpkgRoot, filesIn, hasDpkg } from "./dpkg-root.ts";
 
@@ -37,10 +38,19 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
   let [sums, again] = ["", ""];
   beforeAll(async () => {
     const { privateKey } = await generateKey({ userIDs: [{ name: "packages" }] });
-    const withKey = { ROLLCALL_APT_KEY: privateKey };
+    const key = join(folder.path, "key.asc");
+    writeFileSync(key, privateKey);
+    // As the page has it, and by the variable instead.
+    const [, asked = ""] = commandsBelow("docs/upgrading-shims.md", "The apt repository");
+    const flags = withOwn(asked, { "rollcall-apt.asc": key })
+      .trim()
+      .replace("npm run packages -- ", "")
+      .split(" ");
+    const environment = { ROLLCALL_APT_KEY: privateKey };
     [sums, again] = await Promise.all([
       buildPackages(out),
-      buildPackages(join(folder.path, "second"), "all", withKey),
+      buildPackages(join(folder.path, "second"), "all", { flags }),
+      buildPackages(join(folder.path, "third"), "all", { environment }),
     ]);
   });
   afterAll(() => folder.remove());
@@ -56,13 +66,15 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
 
   it("with a key → an apt repository of the packages, and without one none", () => {
     expect(existsSync(join(out, "apt"))).toBe(false);
-    const apt = join(folder.path, "second/apt");
-    const list = readFileSync(join(apt, "dists/stable/main/binary-amd64/Packages"), "utf8");
-    expect(list.match(/^Filename: .*/gm)).toEqual([
-      `Filename: pool/main/rollcall-cli/${CLI_DEB}`,
-      `Filename: pool/main/rollcall-node-shim/${DEB}`,
-    ]);
-    expect(readFileSync(join(apt, "dists/stable/InRelease"), "utf8")).toContain("BEGIN PGP SIGNATURE");
+    for (const how of ["second", "third"]) {
+      const apt = join(folder.path, how, "apt");
+      const list = readFileSync(join(apt, "dists/stable/main/binary-amd64/Packages"), "utf8");
+      expect(list.match(/^Filename: .*/gm)).toEqual([
+        `Filename: pool/main/rollcall-cli/${CLI_DEB}`,
+        `Filename: pool/main/rollcall-node-shim/${DEB}`,
+      ]);
+      expect(readFileSync(join(apt, "dists/stable/InRelease"), "utf8")).toContain("BEGIN PGP SIGNATURE");
+    }
   });
 
   it("npm install -g, offline, scripts allowed → node-shim runs, and brings no other package", () => {

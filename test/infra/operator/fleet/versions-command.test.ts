@@ -1,6 +1,7 @@
 // rollcall versions and what rollcall status says of them: who is behind.
-import { afterAll, beforeAll, expect, it, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
 import { commandLineWords, shimWords } from "../../../../infra/operator/fleet/versions-command.ts";
+import { commandsBelow } from "../../../house/page-commands.ts";
 import { type FakeWorker, fakeWorker, play } from "../played.ts";
 
 const versions = {
@@ -14,8 +15,10 @@ const versions = {
 };
 
 let worker: FakeWorker;
+let answer: unknown;
+beforeEach(() => (answer = versions));
 beforeAll(async () => {
-  worker = await fakeWorker(() => ({ body: versions }));
+  worker = await fakeWorker(() => ({ body: answer }));
 });
 afterAll(() => worker.close());
 
@@ -32,6 +35,16 @@ it("rollcall versions → each version's share, and how its machines stand", asy
       "",
     ].join("\n"),
   ]);
+});
+
+it("as docs/upgrading-shims.md shows it", async () => {
+  const [newest, older] = versions.shims;
+  const states = { ...older!.states, ready: 980, silent: 1 };
+  answer = { ...versions, shims: [newest!, { ...older!, machines: 991, states }] };
+  const [shown = ""] = commandsBelow("docs/upgrading-shims.md", "Who is behind");
+  const [, command = "", printed] = /^\$ rollcall (.+)\n([^]+)$/.exec(shown) ?? [];
+  const { stdout } = await play(command.split(" "), { url: worker.url });
+  expect(stdout.trimEnd()).toBe(printed?.trimEnd());
 });
 
 test.each([

@@ -1,0 +1,87 @@
+// The commands of a page as its reader runs them: read from the page, so that it and the test that runs them stay the same.
+import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { type CodeBlock, parsePage, root } from "./markdown.ts";
+
+const SHELLS = new Set(["sh", "bash", "console"]);
+/** Programs that pages run. */
+const PROGRAMS =
+  "apt|apt-get|cat|cloudflared|curl|dpkg|e2e.test|export|gh|git|gpg|install|journalctl|kubectl|node|node-shim|npm|npx|promtool|rollcall|sh|source|sudo|systemctl|terraform|wrangler";
+/** What a block of commands without a language begins with: a prompt, or variables and a program. */
+const COMMAND = new RegExp(`^(\\$ |([A-Z_]+=\\S+ )*(${PROGRAMS}) )`);
+
+/** Pictures begin with names of programs as well. */
+const PICTURE = /[─═│║►▼]/;
+
+export const isCommands = ({ language, text }: CodeBlock): boolean =>
+  SHELLS.has(language) || (language === "" && COMMAND.test(text.trimStart()) && !PICTURE.test(text));
+
+/** The blocks of commands between this heading and the next one. */
+export function commandsBelow(path: string, heading: string): string[] {
+  const text = readFileSync(join(root, path), "utf8");
+  const { blocks } = parsePage(path, text);
+  const isCode = (line: number) =>
+    blocks.some((block) => line >= block.line && line < block.line + block.text.split("\n").length);
+  const headings = text.split("\n").flatMap((words, index) => {
+    const [, title] = /^#{1,6} (.+)$/.exec(words) ?? [];
+    return title === undefined || isCode(index + 1) ? [] : [{ title, line: index + 1 }];
+  });
+  const at = headings.findIndex(({ title }) => title === heading);
+  const from = headings[at]?.line;
+  if (from === undefined) throw new Error(`${path} has no heading "${heading}"`);
+  const to = headings[at + 1]?.line ?? Infinity;
+  return blocks
+    .filter((block) => isCommands(block) && block.line > from && block.line < to)
+    .map((block) => block.text);
+}
+
+/** The block with the test's own in place of what the page made up. What is not in the block is a fault of the test's. */
+export function withOwn(block: string, own: Readonly<Record<string, string>>): string {
+  let text = block;
+  for (const [madeUp, ours] of Object.entries(own)) {
+    if (!block.includes(madeUp)) throw new Error(`the block has no ${madeUp}:\n${block}`);
+    text = text.replaceAll(madeUp, ours);
+  }
+  return text;
+}
+
+export interface Reader {
+  /** Where the reader is. */
+  cwd: string;
+  env?: Readonly<Record<string, string | undefined>>;
+  /** A folder of programs that come before those of this computer, as `programsOf` makes it. */
+  programs?: string;
+}
+
+/** A folder with these programs, each of which is a line of sh that has the arguments in `"$@"`. */
+export function programsOf(folder: string, programs: Readonly<Record<string, string>>): string {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, line] of Object.entries(programs)) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${line}\n`);
+    chmodSync(join(folder, name), 0o755);
+  }
+  return folder;
+}
+
+/** What the block prints, both streams apart; the first command that fails ends it, and the promise is rejected with all of it. */
+export function runCommands(
+  block: string,
+  { cwd, env = {}, programs }: Reader,
+): Promise<{ stdout: string; stderr: string }> {
+  const path = [programs, dirname(process.execPath), process.env["PATH"]].filter(Boolean).join(delimiter);
+  const child = spawn("bash", ["-euo", "pipefail", "-c", block], {
+    cwd,
+    env: { ...process.env, ...env, PATH: path },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const text = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].on("data", (chunk: Buffer) => (text[name] += chunk.toString()));
+  return new Promise((done, failed) => {
+    child.once("error", failed);
+    child.once("close", (code) =>
+      code === 0 ? done(text) : failed(new Error(`${code}: ${block}\n${text.stdout}\n${text.stderr}`)),
+    );
+  });
+}
