@@ -19,22 +19,39 @@ import { factsSchema } from "../../shared/protocol/facts.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { nodeStatusSetters } from "../../shared/setters/pipeline.ts";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
+import { commandsBelow } from "./page-commands.ts";
 
 const examples = fileURLToPath(new URL("../../examples/", import.meta.url));
 
 const WHOLE = "md0 : active raid1 sdb1[1] sda1[0]\n      976630464 blocks [2/2] [UU]\n";
 
+const MDSTAT = /(?<= )\/proc\/mdstat/g;
+
 /** What the shim reads of examples/facts.d, copied as its page says, on a machine with this /proc/mdstat; null: none. */
 async function exampleDropIns(mdstat: string | null = WHOLE): Promise<LookedAt> {
+  const from = join(examples, "facts.d");
+  const files = readdirSync(from).map((name) => ({
+    name,
+    text: readFileSync(join(from, name), "utf8"),
+    isProgram: (statSync(join(from, name)).mode & 0o111) !== 0,
+  }));
+  return readDropIns(files, mdstat);
+}
+
+interface DropInFile {
+  name: string;
+  text: string;
+  isProgram: boolean;
+}
+
+async function readDropIns(files: DropInFile[], mdstat: string | null): Promise<LookedAt> {
   const temporary = temporaryFolder();
   const folder = join(temporary.path, "facts.d");
   mkdirSync(folder, { mode: 0o755 });
-  const from = join(examples, "facts.d");
-  for (const name of readdirSync(from)) {
-    const text = readFileSync(join(from, name), "utf8");
-    const here = text.replaceAll(/(?<= )\/proc\/mdstat/g, join(temporary.path, "mdstat"));
-    writeFileSync(join(folder, name), name === "raid" ? here : text);
-    chmodSync(join(folder, name), statSync(join(from, name)).mode & 0o111 ? 0o755 : 0o644);
+  for (const { name, text, isProgram } of files) {
+    const here = isProgram ? text.replaceAll(MDSTAT, join(temporary.path, "mdstat")) : text;
+    writeFileSync(join(folder, name), here);
+    chmodSync(join(folder, name), isProgram ? 0o755 : 0o644);
   }
   if (mdstat !== null) writeFileSync(join(temporary.path, "mdstat"), mdstat);
   const nowMs = () => Date.now();
@@ -69,6 +86,20 @@ test.each([
   const { dropIns } = await exampleDropIns(mdstat);
   expect(dropIns).toMatchObject({ failures: [] });
   expect(dropIns?.conditions ?? []).toEqual(condition ? [expect.objectContaining(condition)] : []);
+});
+
+test.each([
+  ["all members", WHOLE, { status: "False", reason: "AllMembers" }],
+  ["one missing", WHOLE.replace("UU", "U_"), { status: "True", reason: "MemberMissing" }],
+])("the drop-in that docs/drop-ins.md shows: %s → all that it says", async (_, mdstat, condition) => {
+  const [text = ""] = commandsBelow("docs/drop-ins.md", "Drop-ins");
+  const { dropIns } = await readDropIns([{ name: "raid", text, isProgram: true }], mdstat);
+  expect(dropIns).toMatchObject({
+    failures: [],
+    labels: { "example.com/rack": "b7" },
+    resources: { "example.com/fpga": 2 },
+    conditions: [{ type: "RaidDegraded", ...condition, expiresInSeconds: 300 }],
+  });
 });
 
 test("the drop-in with a custom fact, and the setter of one's own → its condition on the Node", async () => {
