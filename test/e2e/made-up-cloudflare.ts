@@ -126,6 +126,8 @@ async function answer(place: Place, refusal: Refusal | null, incoming: IncomingM
   const body = Buffer.concat((await incoming.toArray()) as Buffer[]);
   if (incoming.headers.authorization !== `Bearer ${place.token}`) throw new Refused(BAD_TOKEN);
   const { pathname } = new URL(incoming.url ?? "", "http://made.up");
+  // What a Worker with static files of the old kind had: none.
+  if (pathname === `/client/v4/accounts/${place.account}/storage/kv/namespaces`) return [];
   const [, account, rest = ""] = /^\/client\/v4\/accounts\/([^/]+)\/workers\/(.+)$/.exec(pathname) ?? [];
   if (account !== place.account) throw new Refused(NO_SUCH_PATH);
   const request = `${incoming.method} ${rest}`;
@@ -134,6 +136,8 @@ async function answer(place: Place, refusal: Refusal | null, incoming: IncomingM
   const isUpload = /^(PUT scripts\/[^/]+|POST scripts\/[^/]+\/versions)$/.test(request);
   if (isUpload && refusal !== null) throw new Refused(refusal);
   const asked = { method: incoming.method ?? "", kind, name, below, worker };
+  // Who else uses the Worker, as wrangler asks before it deletes one: nobody.
+  if (request.startsWith("GET tails/by-consumer/")) return [];
   if (worker && request === `DELETE services/${name}`) return place.workers.delete(name);
   const found =
     isUpload || request.startsWith("POST scripts")
@@ -167,6 +171,7 @@ function read({ method, kind, name, below, worker }: Asked, body: Buffer): unkno
     };
     return { default_environment: { environment: "production", script } };
   }
+  if (request === "GET scripts/references") return {};
   if (request === "GET workers")
     return { id: name, name, subdomain: { enabled: false, previews_enabled: false } };
   if (request === "GET scripts/secrets")

@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
 import { generatedFolder } from "../../infra/deploy/wrangler-configuration.ts";
+import { commandsBelow, runCommands, withOwn } from "../house/page-commands.ts";
 import { ROOT, temporaryFolder } from "./local-cluster.ts";
 import { type MadeUpCloudflare, startMadeUpCloudflare } from "./made-up-cloudflare.ts";
 import { thisRun } from "./run-record.ts";
@@ -35,10 +36,20 @@ afterAll(async () => {
   folder.remove();
 });
 
+/** What wrangler asks with, and whom. */
+const account = (token: string) => ({
+  HOME: folder.path,
+  CLOUDFLARE_API_BASE_URL: cloudflare.url,
+  CLOUDFLARE_API_TOKEN: token,
+});
+
 function remove(flags: string[], token = cloudflare.token) {
   const file = join(folder.path, "rollcall.yaml");
-  const { account } = cloudflare;
-  const settings = { origin: "https://rollcall.test", apiserver: "https://kube.test", account };
+  const settings = {
+    origin: "https://rollcall.test",
+    apiserver: "https://kube.test",
+    account: cloudflare.account,
+  };
   writeFileSync(file, JSON.stringify({ environments: { [ENVIRONMENT]: settings } }));
   const child = spawn(
     process.execPath,
@@ -48,9 +59,7 @@ function remove(flags: string[], token = cloudflare.token) {
       env: {
         PATH: process.env["PATH"],
         NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-        HOME: folder.path,
-        CLOUDFLARE_API_BASE_URL: cloudflare.url,
-        CLOUDFLARE_API_TOKEN: token,
+        ...account(token),
       },
       stdio: ["ignore", "pipe", "pipe"],
     },
@@ -78,6 +87,14 @@ it("says what goes, asks, and removes that Worker alone; again → there is none
   expect(removed.stdout).toMatch(/\nThe Worker rollcall-e2e-remove is removed\.\n$/);
   expect([there(), cloudflare.unknown]).toEqual([[OTHER], []]);
   expect((await remove(["--yes"])).stdout).toMatch(/^There is no Worker rollcall-e2e-remove at Cloudflare/);
+});
+
+it("by hand, as docs/removing.md has it → that Worker alone", async () => {
+  const byHand = withOwn(commandsBelow("docs/removing.md", "The Worker")[1]!, { NAME: WORKER });
+  const env = { ...account(cloudflare.token), CLOUDFLARE_ACCOUNT_ID: cloudflare.account };
+  const { stdout } = await runCommands(byHand, { cwd: ROOT, env });
+  thisRun().log("wrangler delete", stdout);
+  expect([there(), cloudflare.unknown]).toEqual([[OTHER], []]);
 });
 
 test.each<[string, string[], string | undefined, number, RegExp]>([
