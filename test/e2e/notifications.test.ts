@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { freePort } from "../../infra/local/ports.ts";
@@ -14,6 +14,7 @@ import { testAlert } from "../../shared/fleet/alert.ts";
 import { messageText } from "../../shared/fleet/message-text.ts";
 import { temporaryFolder } from "./local-cluster.ts";
 import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
+import { pageReader } from "./page-reader.ts";
 import { thisRun } from "./run-record.ts";
 
 const folder = temporaryFolder();
@@ -108,6 +109,40 @@ describe("a message of a Worker in workerd", () => {
   it("to a private address other than loopback → refused", async () => {
     const wish = { name: "x", url: "http://10.0.0.1/" };
     expect(await ask("POST", "/v1/receivers", wish)).toMatchObject({ status: 400, pointer: "/url" });
+  });
+});
+
+describe("a receiver as docs/notifications.md has it made", () => {
+  const PAGE = "docs/notifications.md";
+  it("by a request, and by the command line → its message arrives", async () => {
+    const reader = pageReader(worker);
+    try {
+      const secrets = (text: string) => {
+        for (const [secret] of text.matchAll(/whsec_[\w+/=]+/g))
+          thisRun().secret("receiver's secret", secret);
+        return text;
+      };
+      const own = {
+        "https://rollcall.example.com": worker.url,
+        "https://hooks.slack.com/services/T0/B0/x": receiverUrl("/slack"),
+      };
+      const printed = await reader.run(PAGE, "Notifications", { own, env: { ADMIN: worker.adminSecret } });
+      expect(secrets(printed)).toMatch(
+        /"secret":"whsec_[^]*"arrived":true,"status":200,"answer":"thank you"/,
+      );
+      expect(JSON.parse(got.at(-1)!.body)).toHaveProperty("text");
+      await reader.sh("rollcall receivers remove site-b --yes");
+      const [address, secret] = ["slack-address", "site-b-secret"].map((name) => join(reader.home, name));
+      writeFileSync(address!, receiverUrl("/slack-again"), { mode: 0o600 });
+      await reader.run(PAGE, "Notifications", {
+        nth: 1,
+        own: { "slack-address": address!, "site-b-secret": secret! },
+      });
+      expect(secrets(readFileSync(secret!, "utf8"))).toMatch(/^whsec_/);
+      expect(got.at(-1)).toMatchObject({ url: "/slack-again" });
+    } finally {
+      reader.remove();
+    }
   });
 });
 

@@ -22,7 +22,7 @@ export function commandsBelow(path: string, heading: string): string[] {
   const text = readFileSync(join(root, path), "utf8");
   const { blocks } = parsePage(path, text);
   const isCode = (line: number) =>
-    blocks.some((block) => line >= block.line && line < block.line + block.text.split("\n").length);
+    blocks.some((block) => line >= block.line && line < block.line + block.text.trimEnd().split("\n").length);
   const headings = text.split("\n").flatMap((words, index) => {
     const [, title] = /^#{1,6} (.+)$/.exec(words) ?? [];
     return title === undefined || isCode(index + 1) ? [] : [{ title, line: index + 1 }];
@@ -63,6 +63,12 @@ export function programsOf(folder: string, programs: Readonly<Record<string, str
   }
   return folder;
 }
+
+/** Programs of this tree by the names that they have where they are installed. */
+export const OWN_PROGRAMS = {
+  rollcall: `exec '${process.execPath}' '${join(root, "infra/operator/main.ts")}' "$@"`,
+  "node-shim": `exec '${process.execPath}' '${join(root, "node-shim/bin/node-shim.cjs")}' "$@"`,
+};
 
 /** What the block prints, both streams apart; the first command that fails ends it, and the promise is rejected with all of it. */
 export function runCommands(

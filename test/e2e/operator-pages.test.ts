@@ -1,0 +1,142 @@
+// What the pages have an operator type, as it stands there, against a Worker that writes to a real apiserver. Runs where
+// KUBEBUILDER_ASSETS names a folder.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { OWN_PROGRAMS } from "../house/page-commands.ts";
+import { eventually, temporaryFolder } from "./local-cluster.ts";
+import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
+import { type PageReader, pageReader } from "./page-reader.ts";
+import { type RealDeployment, type SimulatedMachine, startRealDeployment } from "./real-deployment.ts";
+import { thisRun } from "./run-record.ts";
+
+const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
+const hasJq = spawnSync("jq", ["--version"]).error === undefined;
+const MADE_UP = "https://rollcall.example.com";
+
+describe.skipIf(assets === "")("an operator who does as the pages say", () => {
+  let deployment: RealDeployment;
+  let reader: PageReader;
+  let machines: SimulatedMachine[];
+  const run: PageReader["run"] = (...asked) => reader.run(...asked);
+
+  beforeAll(async () => {
+    deployment = await startRealDeployment(assets);
+    const { worker, kubeconfig } = deployment;
+    reader = pageReader(worker, { assets, kubeconfig }, { pass: `printf %s ${worker.adminSecret}` });
+    machines = await Promise.all([1, 2].map((index) => deployment.machine(index)));
+    for (const { report } of machines) expect(await report()).toBe("registered");
+    await eventually(async () => (await worker.rollcall(["nodes", "-o", "name"])).stdout.includes("sim-2\n"));
+  });
+  afterAll(async () => {
+    reader?.remove();
+    await deployment?.stop();
+  });
+
+  it("keeps contexts, and asks by one of them", async () => {
+    const folder = join(reader.home, ".config/rollcall");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "prod"), "a-secret", { mode: 0o600 });
+    const printed = await run("docs/rollcall.md", "Which Worker, and who asks", {
+      own: { "https://lab.example.com": deployment.worker.url },
+      env: { ROLLCALL_URL: undefined, ROLLCALL_ADMIN_SECRET: undefined },
+    });
+    expect(printed).toMatch(/context prod is kept\n[^]*context home is kept\n[^]*sim-1 +ready/);
+  });
+
+  it("does things to many machines at once", async () => {
+    // Nobody can be asked here whether machines are to be forgotten.
+    const own = {
+      "edge-7": "sim-1",
+      "edge-8": "sim-2",
+      "--changed-until 30d": "--changed-until 30d --dry-run",
+    };
+    // Nothing is the matter with these two: the last command of the block says so, and fails.
+    await expect(run("docs/rollcall.md", "Many machines at once", { own })).rejects.toThrow(
+      /^0 of 0 would be changed\n[^]*^0 of 0 would be changed\n[^]*^0 of 2 would be changed\nrollcall: there is nothing to do$/m,
+    );
+  });
+
+  it("makes a rollout, widens it and ends it", async () => {
+    const printed = await run("docs/upgrading-shims.md", "A rollout");
+    expect(printed).toMatch(/^version +0\.2\.0$/m);
+  });
+
+  it("asks whether the deployment works", async () => {
+    expect(await run("docs/upgrading.md", "Versions of what is stored")).toMatch(
+      /^ok +state +its versions: /m,
+    );
+    expect(await run("docs/deploy.md", "Whether it works")).toMatch(
+      /^ok +state +its versions: [^]*^readyz check passed$/m,
+    );
+  });
+
+  it("signs a browser in", async () => {
+    expect(await run("docs/deploy.md", "A browser")).toContain(`${deployment.worker.url}/`);
+  });
+
+  it("makes a token for many machines, and says that one has no runtime", async () => {
+    const printed = await run("docs/shim.md", "From a golden image", { nth: 2 });
+    const [token = ""] = /^rcj1_\S+$/m.exec(printed) ?? [];
+    thisRun().secret("join token", token);
+    expect(token).not.toBe("");
+    const own = { "edge-7": "sim-1" };
+    expect(await run("docs/configuration.md", "A runtime that is gone", { own })).toBe(
+      "sim-1: runtime none with its next report\n",
+    );
+  });
+
+  it("reads the metrics by a secret that opens nothing else", async () => {
+    const { stdout } = await deployment.worker.rollcall(["operators", "add", "prom", "--role", "metrics"]);
+    const METRICS_SECRET = stdout.trim();
+    thisRun().secret("operator's secret", METRICS_SECRET);
+    const own = { [MADE_UP]: deployment.worker.url };
+    expect(await run("docs/metrics.md", "Metrics", { own, env: { METRICS_SECRET } })).toMatch(/^rollcall_/m);
+  });
+
+  it("moves a machine to another deployment, but for its service", async () => {
+    const folder = temporaryFolder();
+    const east = await startOwnWorker(folder.path);
+    const state = join(folder.path, "state");
+    const mover = pageReader(deployment.worker, undefined, {
+      systemctl: "true",
+      "node-shim": `[ "$1" = leave ] || set -- "$@" --hostname-override moves\n${OWN_PROGRAMS["node-shim"]} --state ${state}`,
+    });
+    try {
+      const token = join(folder.path, "join-token");
+      const mint = async ({ rollcall }: OwnWorker) => {
+        const { stdout } = await rollcall(["token", "create", "--names", "moves"]);
+        thisRun().secret("join token", stdout.trim());
+        writeFileSync(token, stdout, { mode: 0o600 });
+      };
+      await mint(deployment.worker);
+      await mover.sh(`node-shim join --url ${deployment.worker.url} --join-token-file ${token}`);
+      await mint(east);
+      const own = {
+        "https://east.example.com": east.url,
+        "/root/join-token": token,
+        " --install-service": "",
+      };
+      const page = "docs/two-clusters.md";
+      // The second one has no cluster, as the last command of the block says.
+      await expect(mover.run(page, "Moving a machine to another deployment", { own })).rejects.toThrow(
+        /^node-shim: moves has left; [^]*^node-shim: enrolled as moves at [^]*the apiserver, which the Worker cannot reach$/m,
+      );
+      expect((await east.rollcall(["node", "moves"])).stdout).toMatch(/^last report +20/m);
+      const { stdout } = await deployment.worker.rollcall(["revocations", "-o", "csv"]);
+      expect(stdout).toContain(",moves,");
+    } finally {
+      mover.remove();
+      await east.stop();
+      folder.remove();
+    }
+  });
+
+  it("looks what the shim would do on this machine", async () => {
+    const own = { "/etc/rollcall/kubelet.yaml": "examples/kubelet.yaml" };
+    expect(await run("docs/configuration.md", "Configuring the shim", { own })).toMatch(/^maxPods: 30 /m);
+    expect(await run("examples/README.md", "Examples")).toContain("example.com/rack: b7");
+    if (hasJq) expect(JSON.parse(await run("docs/facts.md", "Facts"))).toHaveProperty("bootID");
+  });
+});
