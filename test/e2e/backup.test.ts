@@ -1,12 +1,15 @@
 // A deployment whose whole state is thrown away, on a real apiserver: with its backup every machine goes on with its key and
 // the same Node; without it each one comes back with a rejoin token. Runs where KUBEBUILDER_ASSETS names a folder.
 import { join } from "node:path";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "./local-cluster.ts";
+import { eventually, ROOT } from "./local-cluster.ts";
 import { type RealDeployment, type SimulatedMachine, startRealDeployment } from "./real-deployment.ts";
 
+const PAGE = "docs/backup.md";
+/** The flags of the token that many machines share. */
+const BY_ONE = /`rollcall token create (--names 'edge-\*' [^`]*)`/;
 const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
 
 describe.skipIf(assets === "")("all state is thrown away", () => {
@@ -70,5 +73,19 @@ describe.skipIf(assets === "")("all state is thrown away", () => {
     const again = await machine(2, { rejoin: true });
     expect(await again.report()).toBe("registered");
     expect(await uidOf("sim-2")).toBe(before);
+  });
+
+  it("without one → one token for many, and the same Nodes", async () => {
+    const { worker, uidOf, machine } = deployment;
+    const before = await Promise.all(machines.map(({ name }) => uidOf(name)));
+    await worker.loseAll();
+    const [, words = ""] = BY_ONE.exec(readFileSync(join(ROOT, PAGE), "utf8")) ?? [];
+    const args = words.replaceAll("'", "").replace("edge-*", "sim-*").split(" ");
+    const { stdout } = await worker.rollcall(["token", "create", ...args]);
+    const again = await Promise.all(
+      [1, 2, 3, 4].map((index) => machine(index, { joinToken: stdout.trim() })),
+    );
+    for (const { report } of again) expect(await report()).toBe("registered");
+    expect(await Promise.all(machines.map(({ name }) => uidOf(name)))).toEqual(before);
   });
 });

@@ -24,13 +24,15 @@ export interface SimulatedMachine {
   report: () => Promise<string>;
 }
 
+type Wish = { rejoin: true } | { joinToken: string };
+
 export interface RealDeployment {
   worker: OwnWorker;
   cluster: Cluster;
   core: CoreV1Api;
   kubeconfig: string;
-  /** Enrols by a token, with a key of its own. */
-  machine: (index: number, wish?: { rejoin: true }) => Promise<SimulatedMachine>;
+  /** Enrols with a key of its own, by a token of its own or by the one that is given. */
+  machine: (index: number, wish?: Wish) => Promise<SimulatedMachine>;
   uidOf: (name: string) => Promise<string | undefined>;
   stop: () => Promise<void>;
 }
@@ -74,11 +76,12 @@ export async function startRealDeployment(assets: string): Promise<RealDeploymen
 async function enrolledMachine(
   { url, adminSecret }: OwnWorker,
   index: number,
-  wish?: { rejoin: true },
+  wish?: Wish,
 ): Promise<SimulatedMachine> {
   const name = `sim-${index}`;
-  const token = { names: name, uses: 1, withoutFactsOnlyTaint: false, ...wish };
-  const joinToken = await mintToken(url, adminSecret, token);
+  const token = { names: name, uses: 1, withoutFactsOnlyTaint: false };
+  const joinToken =
+    wish && "joinToken" in wish ? wish.joinToken : await mintToken(url, adminSecret, { ...token, ...wish });
   const { send, close } = httpTransport(url, 9000);
   const key = await makeMachineKey();
   thisRun().secret("machine key", String(key.jwk.d));
