@@ -48,6 +48,7 @@ describe.skipIf(assets === "")("an administrator who does as the pages say", () 
   it("applies the roles, and has a token made", async () => {
     const token = (await run(PAGE, "The cluster")).trim().split("\n").at(-1) ?? "";
     thisRun().secret("cluster token", token);
+    expect(await run("docs/upgrading.md", "Order", { nth: 2 })).toMatch(/ (unchanged|configured)$/m);
     expect(token).toMatch(/^eyJ[\w-]+\.[\w-]+\.[\w-]+$/);
   });
 

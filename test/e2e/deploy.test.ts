@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { generatedFolder } from "../../infra/deploy/wrangler-configuration.ts";
+import { commandsBelow, runCommands, withOwn } from "../house/page-commands.ts";
 import { type AskedWorker, startAskedWorker } from "./asked-worker.ts";
 import { ROOT, temporaryFolder } from "./local-cluster.ts";
 import { randomSecret, sha256 } from "./local-worker.ts";
@@ -15,6 +16,7 @@ const folder = temporaryFolder();
 const KUBE_TOKEN = randomSecret();
 const ENVIRONMENT = "e2e-deploy";
 const WORKER = `rollcall-${ENVIRONMENT}`;
+const FILE = join(folder.path, "rollcall.yaml");
 const ADMIN_FILE = join(folder.path, "admin-secret");
 const KEYS_FILE = join(folder.path, `rollcall.${ENVIRONMENT}.kid-mac-keys`);
 const GENERATED = generatedFolder(ROOT, ENVIRONMENT);
@@ -50,12 +52,7 @@ afterAll(async () => {
 });
 
 /** `more`: of the settings. */
-function deploy(
-  more: object = {},
-  flags: string[] = [],
-  environment: Record<string, string> = {},
-): Promise<DeployRan> {
-  const file = join(folder.path, "rollcall.yaml");
+function writeSettings(more: object = {}): void {
   const settings = {
     origin: worker.origin,
     apiserver: "https://kube.test",
@@ -64,14 +61,19 @@ function deploy(
     secretFiles: { KUBE_TOKEN: "kube-token" },
     ...more,
   };
-  writeFileSync(file, JSON.stringify({ environments: { [ENVIRONMENT]: settings } }));
-  const args = ["--config", file, "--env", ENVIRONMENT, "--wait", "5", ...flags];
-  return runDeploy(args, {
-    HOME: folder.path,
-    CLOUDFLARE_API_BASE_URL: cloudflare.url,
-    CLOUDFLARE_API_TOKEN: cloudflare.token,
-    ...environment,
-  });
+  writeFileSync(FILE, JSON.stringify({ environments: { [ENVIRONMENT]: settings } }));
+}
+
+const account = () => ({
+  HOME: folder.path,
+  CLOUDFLARE_API_BASE_URL: cloudflare.url,
+  CLOUDFLARE_API_TOKEN: cloudflare.token,
+});
+
+function deploy(more: object = {}, flags: string[] = [], environment: Record<string, string> = {}) {
+  writeSettings(more);
+  const args = ["--config", FILE, "--env", ENVIRONMENT, "--wait", "5", ...flags];
+  return runDeploy(args, { ...account(), ...environment });
 }
 
 const deployedVersion = () => cloudflare.workers.get(WORKER)?.deployed;
@@ -130,6 +132,19 @@ it("a second deployment → what changes is shown before, secrets stay", async (
   expect(await deploy(change)).toMatchObject({ code: 0, stderr: "" });
   expect(cloudflare.binding(WORKER, "NODE_ROLE")).toBe("edge");
   expect(cloudflare.binding(WORKER, "KID_MAC_KEYS")).toBe(keys);
+});
+
+it("an upgrade as its page has it → the plan, which changes nothing, and then another version", async () => {
+  writeSettings();
+  const before = deployedVersion()?.id;
+  const own = withOwn(commandsBelow("docs/upgrading.md", "Order")[3]!, {
+    "rollcall.yaml": `${FILE} --env ${ENVIRONMENT}`,
+  });
+  const [plan = "", upgrade = ""] = own.trim().split("\n");
+  await runCommands(plan, { cwd: ROOT, env: account() });
+  expect(deployedVersion()?.id).toBe(before);
+  await runCommands(upgrade, { cwd: ROOT, env: account() });
+  expect(deployedVersion()?.id).not.toBe(before);
 });
 
 it("a version that does not become well → rolled back, and said why", async () => {

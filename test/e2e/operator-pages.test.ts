@@ -1,7 +1,7 @@
 // What the pages have an operator type, as it stands there, against a Worker that writes to a real apiserver. Runs where
 // KUBEBUILDER_ASSETS names a folder.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OWN_PROGRAMS } from "../house/page-commands.ts";
@@ -70,6 +70,15 @@ describe.skipIf(assets === "")("an operator who does as the pages say", () => {
     expect(await run("docs/deploy.md", "Whether it works")).toMatch(
       /^ok +state +its versions: [^]*^readyz check passed$/m,
     );
+  });
+
+  it("upgrades in order: what the Worker and the machines are asked", async () => {
+    const [page, heading] = ["docs/upgrading.md", "Order"];
+    const file = join(reader.home, "backup.jsonl");
+    await run(page, heading, { own: { "before-0.2.0.jsonl": file } });
+    expect(readFileSync(file, "utf8")).toContain("sim-1");
+    expect(await run(page, heading, { nth: 4 })).toMatch(/^shims +.*\n[^]*^the Worker is /m);
+    expect(await run(page, heading, { nth: 5 })).toMatch(/^version +0\.2\.0$/m);
   });
 
   it("signs a browser in", async () => {
