@@ -10,7 +10,14 @@ import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { OWNED_PARTS } from "../../shared/node/owned-parts.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
-import { billRows, countRows, dollarRows, priceRows, trafficRows } from "../bench/cost/cost-text.ts";
+import {
+  billRows,
+  controlPlaneRows,
+  countRows,
+  dollarRows,
+  priceRows,
+  trafficRows,
+} from "../bench/cost/cost-text.ts";
 import { recordedCosts } from "../bench/cost/recorded.ts";
 import { METRICS } from "../../worker/metrics/metrics.ts";
 import { DISAGREEMENTS } from "../kubelet/disagreements.ts";
@@ -23,7 +30,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
   "docs/api.md": apiTables,
   "docs/cluster.md": { parts },
   "docs/configuration.md": { fields, flags, disagreements },
-  "docs/costs.md": { bills, dollars, counted, prices: priceRows, traffic },
+  "docs/costs.md": { bills, "control planes": controlPlanes, dollars, counted, prices: priceRows, traffic },
   "docs/facts.md": { facts },
   "docs/metrics.md": { metrics },
   "docs/operations.md": { alerts },
@@ -122,6 +129,12 @@ function dollars(): string[][] {
 
 function bills(): string[][] {
   return billRows(Object.entries(recordedCosts().counted));
+}
+
+function controlPlanes(): string[][] {
+  return Object.entries(recordedCosts().counted)
+    .filter(([name]) => name === "sockets")
+    .flatMap((each) => controlPlaneRows(each));
 }
 
 /** A column for what each machine adds, and one for what there is once, of each way by which machines report. */

@@ -8,6 +8,7 @@ import {
   sumOf,
   type Used,
 } from "./bill.ts";
+import { controlPlaneOf } from "./control-plane.ts";
 import { type CostRecord, FLEETS, LARGE, SMALL, type Traffic } from "./measure-costs.ts";
 import { PRICES, PRICES_OF } from "./prices.ts";
 
@@ -40,17 +41,28 @@ export function dollarRows(transports: readonly [name: string, counted: CountedT
 const PLAN_DOLLARS = 5;
 const HEARTBEATS_AN_HOUR = 373;
 
+const wholeDollars = (dollars: number) => `$${Math.round(dollars).toLocaleString("en")}`;
+const fleetDollars = (counted: CountedTransport, machines: number) =>
+  wholeDollars(PLAN_DOLLARS + machines * sumOf(billOf(counted, machines)));
+
 /** A whole fleet's month, and what it asks of its apiserver. 100,000 is more than one cluster has Nodes. */
 export function billRows(transports: readonly [name: string, counted: CountedTransport][]): Rows {
   const rows = [...FLEETS, 100_000].map((machines) => [
     machines.toLocaleString("en"),
-    ...transports.map(([, counted]) => {
-      const dollars = PLAN_DOLLARS + machines * sumOf(billOf(counted, machines));
-      return `$${Math.round(dollars).toLocaleString("en")}`;
-    }),
+    ...transports.map(([, counted]) => fleetDollars(counted, machines)),
     countText((machines * HEARTBEATS_AN_HOUR) / 3600),
   ]);
   return [["machines", ...transports.map(([name]) => name), "lease PUTs a second"], ...rows];
+}
+
+/** A whole fleet's month beside a cluster of its own. */
+export function controlPlaneRows([name, counted]: readonly [name: string, counted: CountedTransport]): Rows {
+  const rows = [...FLEETS, 100_000].map((machines) => {
+    const { clusters, cores, dollars } = controlPlaneOf(machines);
+    const own = [clusters, cores].map(String);
+    return [machines.toLocaleString("en"), ...own, wholeDollars(dollars), fleetDollars(counted, machines)];
+  });
+  return [["machines", "clusters", "cores of an instance", "managed, a month", `rollcall, ${name}`], ...rows];
 }
 
 const COUNTED: [used: Used, what: string][] = [
