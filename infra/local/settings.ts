@@ -17,6 +17,8 @@ const FILE = "state.json";
 
 /** The lock of a start in progress, and what it is made from; see node-shim/identity/lock.ts. */
 const isLock = (name: string) => name === "lock" || name.startsWith("lock.");
+/** What `npm run deploy` generates (infra/deploy/wrangler-configuration.ts) lies in the default folder as well, and stays there. */
+const DEPLOYMENTS = "deploy";
 /** Everything that a start puts into the folder: what --fresh removes. */
 const OURS = new Set([
   FILE,
@@ -33,7 +35,7 @@ const OURS = new Set([
 /** Reads the (locked) folder's state, or begins a new one. `fresh` empties the folder first, if it is one of ours. */
 export function openState(folder: string, fresh: boolean): State {
   const path = join(folder, FILE);
-  const entries = readdirSync(folder).filter((name) => !isLock(name));
+  const entries = readdirSync(folder).filter((name) => !isLock(name) && name !== DEPLOYMENTS);
   if (entries.length > 0 && !existsSync(path)) {
     throw new Error(`${folder} holds other things than rollcall's state: pass another --state`);
   }

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { generatedFolder } from "../../../infra/deploy/wrangler-configuration.ts";
 import { adminSecret, openState, saveState } from "../../../infra/local/settings.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
 
@@ -33,6 +34,21 @@ describe("the state folder", () => {
     expect(readdirSync(folder.path)).toEqual(["lock", "state.json"]);
     expect(adminSecret(folder.path).secret).not.toBe(secret);
   });
+
+  test.each([false, true])(
+    "what npm run deploy has generated (--fresh: %s) → begun beside it, and it stays",
+    (fresh) => {
+      // The folder stands for .rollcall.
+      mkdirSync(generatedFolder("", null).replace(".rollcall", folder.path), { recursive: true });
+      openState(folder.path, fresh);
+      openState(folder.path, fresh);
+      expect(readdirSync(folder.path, { recursive: true })).toEqual([
+        "deploy",
+        "state.json",
+        "deploy/default",
+      ]);
+    },
+  );
 
   test.each([false, true])("other things, no state (--fresh: %s) → refused, nothing is removed", (fresh) => {
     writeFileSync(at("thesis.tex"), "");
