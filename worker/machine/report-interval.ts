@@ -19,13 +19,13 @@ export function nextBeatInMs(intervalMs: number, random: () => number): number {
 /** Parts of the interval, counted from a heartbeat that renewed nothing: three such in a row are no longer than two others. */
 export const SOONER = { failed: 1 / 2, notAsked: 1 / 4 } as const;
 
-/** Within the same two to six per cent. `sinceMs`: from the heartbeat until now. */
+/** Within the same two to six per cent. `sinceMs`: from the heartbeat until now; below 0, a clock was put back, it counts as 0. */
 export function soonerBeatInMs(
   intervalMs: number,
   { missed, sinceMs }: { missed: keyof typeof SOONER; sinceMs: number },
   random: () => number,
 ): number {
-  return Math.max(LEAST_BEAT_MS, nextBeatInMs(intervalMs * SOONER[missed], random) - sinceMs);
+  return Math.max(LEAST_BEAT_MS, nextBeatInMs(intervalMs * SOONER[missed], random) - Math.max(0, sinceMs));
 }
 
 /** After a registration: spread over half an interval, for fleets that start together. */

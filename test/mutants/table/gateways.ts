@@ -366,7 +366,7 @@ export const gatewayMutants = [
     [
       "what a PUT took is no part of the wait",
       "worker/machine/report-interval.ts",
-      " - sinceMs)",
+      " - Math.max(0, sinceMs))",
       ")",
       "worker/gateway/heartbeats.test.ts",
       "that time is no part of the wait",

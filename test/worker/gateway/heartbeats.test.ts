@@ -40,6 +40,7 @@ describe("the next heartbeat after one", () => {
   it.each([
     ["2 s", 2000, HALF - 2000],
     ["so long that it is due", 6000, 1000],
+    ["the clock was put back by five minutes", -300_000, HALF],
   ])("whose PUT has failed after %s → that time is no part of the wait", (_, tookMs, expected) =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
