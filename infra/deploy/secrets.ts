@@ -5,6 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { readPrivate, writeNewPrivate } from "../operator/contexts/private-file.ts";
+import { secretText } from "../operator/contexts/secrets.ts";
 import { fault, type OperatorFault } from "../operator/fault.ts";
 import { tokenCommand } from "./plan-text.ts";
 import type { MissingSecret } from "./plan.ts";
@@ -69,7 +70,12 @@ async function secretOf(
 export function adminSecretOf({
   adminSecretFile: file,
 }: DeploySettings): Result<string | null, OperatorFault> {
-  return file === undefined || !existsSync(file) ? success(null) : readSecret(file, "the admin secret");
+  if (file === undefined || !existsSync(file)) return success(null);
+  const read = readSecret(file, "the admin secret");
+  if (!read.ok) return read;
+  // With what no header can carry nobody could ask the Worker whether it is well.
+  const word = secretText(read.value, `the admin secret's file ${file}`);
+  return word.ok ? word : fault("usage", word.error);
 }
 
 /** What is in a file already is never replaced: it may be all that opens a backup. */

@@ -64,6 +64,17 @@ describe("the admin secret", () => {
     expect(secrets.ADMIN_SECRET_SHA256).toBe(sha256("kept"));
   });
 
+  it("in a file, of more than a word → refused before anything is sent, since no request could bring it", async () => {
+    const file = privateFile("admin", "correct horse battery!");
+    expect(await gatherSecrets(MADE, settingsOf("adminSecretFile: admin"))).toEqual({
+      ok: false,
+      error: {
+        reason: "usage",
+        says: expect.stringContaining(`${file} holds no secret: one word is expected`),
+      },
+    });
+  });
+
   it("in a file that others may read → refused, with what to do", () => {
     const file = privateFile("admin", "kept", 0o644);
     expect(adminSecretOf(settingsOf("adminSecretFile: admin"))).toEqual({
