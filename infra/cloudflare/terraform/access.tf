@@ -78,7 +78,8 @@ resource "cloudflare_zero_trust_access_policy" "operators" {
   }
 }
 
-# What watches the Worker or works for operators logs in nowhere: it brings a service token, and the Worker's secret as well.
+# What watches the Worker or works for operators logs in nowhere: it brings a service token. To the Worker that is an operator
+# with the role view; admin is whose client ID stands in ACCESS_ADMINS.
 resource "cloudflare_zero_trust_access_service_token" "programs" {
   for_each   = var.rollcall_hostname == "" ? toset([]) : var.programs
   account_id = var.account_id
