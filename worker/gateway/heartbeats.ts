@@ -4,7 +4,7 @@ import type { AgainReason } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import { nextRenewTime } from "../../shared/node/lease.ts";
 import { inTime } from "../kube/deadline.ts";
-import { nextBeatInMs, type SOONER, soonerBeatInMs } from "../machine/report-interval.ts";
+import { type Missed, nextBeatInMs, soonerBeatInMs } from "../machine/report-interval.ts";
 import { type BeatStep, decideBeat } from "./decide-beat.ts";
 import { type Endings, TELL_WITHIN_MS } from "./endings.ts";
 import { isHeartbeatMac } from "./heartbeat-mac.ts";
@@ -71,18 +71,14 @@ export class Heartbeats {
         return this.#endings.sendAway(socket, "too often");
       return this.#answer(socket, session);
     }
-    const heardMs = nowMs();
     counters.quiet();
-    noteBeat(session.held, step, heardMs);
+    noteBeat(session.held, step, nowMs());
     const isDue = step.renewal === "due";
     if (isDue && !(await this.#renew(socket, session.held))) return this.#again(socket, "lease");
-    // Two intervals without a renewal would be late: such a machine asks again sooner, until its order is over.
-    const isMissed = session.held.isFailing || step.renewal === "suspended";
-    return this.#answer(
-      socket,
-      session,
-      isMissed ? { missed: isDue ? "failed" : "notAsked", heardMs } : null,
-    );
+    // A second interval without a renewal would be late: the next heartbeat is wanted sooner.
+    if (session.held.isFailing || step.renewal === "suspended")
+      return this.#answer(socket, session, isDue ? "failed" : "notAsked");
+    return this.#answer(socket, session);
   }
 
   /** One that was told to report does so: whoever sends heartbeats instead is not a shim. */
@@ -96,21 +92,18 @@ export class Heartbeats {
     return this.#in.held.send(socket, { type: "again", reason });
   }
 
-  /** `missed`: the heartbeat renewed nothing. */
-  #answer(
-    socket: HeldSocket,
-    session: HeldSession,
-    sooner: { missed: keyof typeof SOONER; heardMs: number } | null = null,
-  ): void {
+  /** `missed`: the heartbeat renewed nothing, and why. */
+  #answer(socket: HeldSocket, session: HeldSession, missed: Missed | null = null): void {
     const { held, nonce, nowMs, random } = this.#in;
     // A report has begun another one during the PUT.
     if (socket.session !== session) return;
     session.nonce = nonce();
     session.answeredMs = nowMs();
-    const { intervalMs } = session.held.order;
-    session.nextInMs = sooner
-      ? soonerBeatInMs(intervalMs, { ...sooner, sinceMs: session.answeredMs - sooner.heardMs }, random)
-      : nextBeatInMs(intervalMs, random);
+    const { order, heardMs } = session.held;
+    session.nextInMs =
+      missed && heardMs !== null
+        ? soonerBeatInMs(order.intervalMs, missed, session.answeredMs - heardMs, random)
+        : nextBeatInMs(order.intervalMs, random);
     const { n, nextInMs } = session;
     held.send(socket, { type: "answer", n, nonce: session.nonce, nextInMs });
   }

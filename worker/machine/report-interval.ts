@@ -16,13 +16,18 @@ export function nextBeatInMs(intervalMs: number, random: () => number): number {
   return Math.round(intervalMs * (0.94 + 0.04 * random()));
 }
 
-/** Parts of the interval, counted from a heartbeat that renewed nothing: three such in a row are no longer than two others. */
-export const SOONER = { failed: 1 / 2, notAsked: 1 / 4 } as const;
+/** Parts of the interval until the next heartbeat, after one whose PUT has failed, and after one for which none was made. */
+const SOONER = { failed: 1 / 2, notAsked: 1 / 4 } as const;
+export type Missed = keyof typeof SOONER;
 
-/** Within the same two to six per cent. `sinceMs`: from the heartbeat until now; below 0, a clock was put back, it counts as 0. */
+/**
+ * After a heartbeat that renewed nothing, within the same two to six per cent. `sinceMs`: from that heartbeat until now, of
+ * which the wait is shorter; less than 0 where the clock was put back, and taken for 0.
+ */
 export function soonerBeatInMs(
   intervalMs: number,
-  { missed, sinceMs }: { missed: keyof typeof SOONER; sinceMs: number },
+  missed: Missed,
+  sinceMs: number,
   random: () => number,
 ): number {
   return Math.max(LEAST_BEAT_MS, nextBeatInMs(intervalMs * SOONER[missed], random) - Math.max(0, sinceMs));
