@@ -105,12 +105,17 @@ export function tokenCommand({ kubeContext, deployment }: DeploySettings): strin
   return [...(kubeContext === undefined ? [] : ["--context", kubeContext]), ...create, ...bound];
 }
 
-function backText({ back, migrations, migratesFirst }: DeployPlan, deployed: PlanTold["deployed"]): string {
+function backText(
+  { back, migrations, migratesFirst, again }: DeployPlan,
+  deployed: PlanTold["deployed"],
+): string {
   if (back !== null) return `roll back to version ${back}`;
   if (deployed === null || typeof deployed === "string") return "it stays; there is nothing to roll back to";
   const tags = migrations.join(", ");
   const forward = "What is wrong is put right by deploying again";
+  // They go with the first of both uploads.
+  const put = again.length === 0 ? "" : `; of ${again.join(", ")} what was put stays`;
   return migratesFirst
-    ? `roll back to the version with the migrations ${tags}, and not before it: Cloudflare rolls back over no migration of classes`
+    ? `roll back to the version with the migrations ${tags}, and not before it: Cloudflare rolls back over no migration of classes${put}`
     : `no way back: Cloudflare rolls back over no migration of classes (${tags}). ${forward}`;
 }

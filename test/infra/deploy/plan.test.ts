@@ -132,6 +132,14 @@ test.each<[situation: string, more: string, version: Partial<RunningVersion>, mi
   },
 );
 
+it("classes, a variable, and a secret that is put → what is said of the way back names it", () => {
+  const settings = settingsOf("variables: { NODE_ROLE: edge }");
+  const deployed = { ...running, migrationTag: "v2" };
+  const found = plan({ settings, deployed, put: ["KUBE_TOKEN"] });
+  const text = planText({ ...told(settings), plan: found, deployed });
+  expect(text).toMatch(/roll back to the version with the migrations v3.*; of KUBE_TOKEN what was put stays/);
+});
+
 test.each<[situation: string, secretFiles: string, secrets: string[], missing: object[]]>([
   [
     "a file for the token",
