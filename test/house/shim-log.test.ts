@@ -54,6 +54,16 @@ const last = ["node-shim/cli/command-line.ts", "node-shim/main.ts"].flatMap((pat
   inCalls(path, /console\.error/).filter((text) => text.startsWith("node-shim: ")),
 );
 
+/** `heading`: of the table's first column. */
+function compare(heading: string, made: ReadonlySet<string>, table: string): void {
+  const rows = described(heading);
+  expect(
+    [...made].filter((text) => !rows.includes(text)),
+    `add a row to the table of ${table} in docs/operations.md: what it means, and what to do`,
+  ).toEqual([]);
+  expect(rows.filter((row) => !made.has(row))).toEqual([]);
+}
+
 describe("the lines", () => {
   it("each call of a log has its texts, or passes on those of a place that is known", () => {
     expect([...new Set(passedOn)].sort()).toEqual(Object.keys(PASSED_ON).sort());
@@ -62,12 +72,7 @@ describe("the lines", () => {
   it("each has its row, and each row its line", () => {
     const made = Object.values(PASSED_ON).flatMap((texts) => texts());
     const logged = new Set([...logCalls.flatMap(({ texts }) => texts), ...made, ...last].map(shape));
-    const rows = described("line");
-    expect(
-      [...logged].filter((text) => !rows.includes(text)),
-      "add a row to the table of the shim's log in docs/operations.md: what it means, and what to do",
-    ).toEqual([]);
-    expect(rows.filter((row) => !logged.has(row))).toEqual([]);
+    compare("line", logged, "the shim's log");
   });
 });
 
@@ -98,12 +103,7 @@ describe("the sources of warnings", () => {
   );
 
   it("each has its row, and each row its source", () => {
-    const rows = described("source");
-    expect(
-      [...named].filter((source) => !rows.includes(source)),
-      "add a row to the table of sources in docs/operations.md",
-    ).toEqual([]);
-    expect(rows.filter((row) => !named.has(row))).toEqual([]);
+    compare("source", named, "sources");
   });
 });
 

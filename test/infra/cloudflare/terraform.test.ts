@@ -113,7 +113,8 @@ describe.skipIf(terraform(FOLDER, "-version").status !== 0)("terraform", () => {
     try {
       cpSync(FOLDER, folder.path, { recursive: true, filter: (path) => !path.includes(".terraform") });
       const init = terraform(folder.path, "init", "-backend=false", "-input=false", "-no-color");
-      if (init.status !== 0 && /registry\.terraform\.io/.test(init.stderr))
+      // A registry that does not answer at all lets it run into its end.
+      if (init.signal !== null || (init.status !== 0 && /registry\.terraform\.io/.test(init.stderr)))
         skip("the registry of providers is not reached");
       expect(init).toMatchObject({ status: 0 });
       expect(terraform(folder.path, "validate", "-no-color")).toMatchObject({ status: 0, stderr: "" });
