@@ -1,4 +1,4 @@
-# The account's side of the way to the apiserver: docs/apiserver.md. Its state holds the Tunnel's and the service token's
+# The account's side of the way to the apiserver: docs/apiserver.md. Its state holds the Tunnel's and the service tokens'
 # secrets: keep it where you keep such things.
 terraform {
   required_version = ">= 1.6"
