@@ -83,7 +83,7 @@ rollcall() { [[ "$*" == "__complete node --runtime n" ]] && printf 'none\\tno ru
 COMP_WORDS=(rollcall node --runtime n) COMP_CWORD=3
 _rollcall
 printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { stdout, stderr } = spawnSync("bash", ["-uc", script], { encoding: "utf8" });
+  const { stdout, stderr } = spawnSync("bash", ["--norc", "-uc", script], { encoding: "utf8" });
   expect({ stdout, stderr }).toEqual({ stdout: "none\nnever\n", stderr: "" });
 });
 
