@@ -1,55 +1,53 @@
-// Three projects: `node` (everything that runs on Node), `workerd` (shared/ and worker/ in the Worker's own
-// runtime), `e2e` (whole processes on loopback).
+// The suites by name (CONTRIBUTING.md, "Tests"). `npm test` runs the quick ones: `node` and `workerd`.
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
-import { MUTANT_VARIABLE, mutantPlugins } from "./test/mutants/plugin.ts";
 import { testSecrets, testVariables } from "./test/worker/support/bindings.ts";
 
 Object.assign(process.env, testSecrets);
-// Most tests of whole processes spend their time on loading the same modules again and again.
+// Most tests of whole processes spend their time on loading the same modules repeatedly.
 process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url));
 // kube-apiserver, kubectl and esbuild run for seconds here: Go collects garbage more often than they gain by it.
 process.env["GOGC"] ??= "400";
 
-/** Loaded when it is asked for: the runs that need no apiserver do not depend on one. */
+/** Loaded on demand: the suites that need no apiserver do not depend on one. */
 async function testKube(request: Request): Promise<Response> {
   const environment = new URL("test/worker/support/environment.ts", import.meta.url).href;
   const { kube } = (await import(environment)) as { kube: (request: Request) => Promise<Response> };
   return kube(request);
 }
 
-const e2e = ["test/e2e/**/*.test.ts", "test/faults/real/**/*.test.ts"];
-const worker = [
-  "test/worker/**/*.test.ts",
-  "test/stories/**/*.test.ts",
-  "test/faults/*.test.ts",
-  "test/faults/sockets/*.test.ts",
-];
-
-/** A defence that this run has to do without (npm run mutants). */
-const mutants = () => mutantPlugins(process.env[MUTANT_VARIABLE]);
-
 /** No outcome depends on how fast a machine is; this only ends what hangs. */
 const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
 
-/** The project that runs in workerd. */
-export const workerd: TestProjectInlineConfiguration = {
+/** Suites with a folder of their own, which the quick ones leave out. */
+const OWN_FOLDERS = ["process", "e2e", "page", "deploy", "cluster", "runtimes", "lab"];
+
+const WORKER = ["test/worker/**/*.test.ts", "test/stories/**/*.test.ts", "test/faults/**/*.test.ts"];
+const SHARED = ["test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"];
+
+/** Tests that run in workerd. */
+const inWorkerd = (name: string, include: string[]): TestProjectInlineConfiguration => ({
   plugins: [
-    ...mutants(),
     cloudflareTest({
       wrangler: { configPath: "./wrangler.toml" },
       miniflare: { bindings: testVariables, serviceBindings: { KUBE: testKube } },
     }),
   ],
-  test: {
-    ...patience,
-    name: "workerd",
-    // Files share a workerd, and no Node's name: starting one for each would be half of the time.
-    isolate: false,
-    include: [...worker, "test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"],
-  },
-};
+  // Files share a workerd: starting one for each would be half of the time.
+  test: { ...patience, name, isolate: false, include },
+});
+
+export const workerd = inWorkerd("workerd", WORKER);
+
+/** Tests that start programs, in a folder of the suite's name. */
+const ofPrograms = (
+  name: string,
+  more: TestProjectInlineConfiguration["test"] = {},
+): TestProjectInlineConfiguration => ({
+  test: { ...patience, name, include: [`test/${name}/**/*.test.ts`], ...more },
+});
+const leaks = { globalSetup: "test/e2e/leaks-setup.ts" };
 
 export default defineConfig({
   test: {
@@ -58,18 +56,24 @@ export default defineConfig({
     globalSetup: "test/infra/local/apiserver/shared-setup.ts",
     projects: [
       {
-        plugins: mutants(),
         test: {
           ...patience,
           name: "node",
           include: ["test/**/*.test.ts"],
-          exclude: [...e2e, ...worker],
+          exclude: [...WORKER, ...OWN_FOLDERS.map((folder) => `test/${folder}/**`)],
           // No module of ours holds state: nothing to keep apart, and loading all of them once per file is a third of the time.
           isolate: false,
         },
       },
       workerd,
-      { test: { name: "e2e", include: e2e, globalSetup: "test/e2e/leaks-setup.ts", ...patience } },
+      ofPrograms("process", { isolate: false }),
+      ofPrograms("e2e", leaks),
+      ofPrograms("page", leaks),
+      ofPrograms("deploy", leaks),
+      ofPrograms("cluster", leaks),
+      inWorkerd("shared-in-workerd", SHARED),
+      ofPrograms("runtimes"),
+      ofPrograms("lab", { isolate: false }),
     ],
   },
 });

@@ -13,9 +13,9 @@ import {
   faultsOf,
   fromTheStart,
   writeFaults,
-} from "../fleet/broken-fleet.ts";
-import { simulation } from "../fleet/simulation.ts";
-import { compareViews, type OpenFeed, openFeed } from "../fleet/views.ts";
+} from "../lab/fleet/broken-fleet.ts";
+import { simulation } from "../lab/fleet/simulation.ts";
+import { compareViews, type OpenFeed, openFeed } from "../lab/fleet/views.ts";
 import { adminOf, temporaryFolder } from "./local-cluster.ts";
 import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
 

@@ -8,7 +8,11 @@ import { OWN_PROGRAMS } from "../house/page-commands.ts";
 import { eventually, temporaryFolder } from "./local-cluster.ts";
 import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
 import { type PageReader, pageReader } from "./page-reader.ts";
-import { type RealDeployment, type SimulatedMachine, startRealDeployment } from "./real-deployment.ts";
+import {
+  type RealDeployment,
+  type SimulatedMachine,
+  startRealDeployment,
+} from "../deploy/real-deployment.ts";
 import { thisRun } from "./run-record.ts";
 
 const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";

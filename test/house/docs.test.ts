@@ -169,10 +169,10 @@ describe("commands", () => {
     start: "infra/local/*.ts",
     deploy: "infra/deploy/*.ts",
     packages: "infra/{deb,install}/*.{ts,sh}",
-    bench: "test/bench/*.ts",
-    hostile: "test/hostile/*.ts",
-    mutation: "test/mutation/*.ts",
-    soak: "test/soak/*.ts",
+    bench: "test/lab/bench/*.ts",
+    hostile: "test/lab/hostile/*.ts",
+    mutation: "test/lab/mutation/*.ts",
+    soak: "test/lab/soak/*.ts",
   };
   const helpOf = new Map(
     Object.entries(sourcesOf).map(([script, pattern]) => [

@@ -17,10 +17,10 @@ import {
   dollarRows,
   priceRows,
   trafficRows,
-} from "../bench/cost/cost-text.ts";
-import { recordedCosts } from "../bench/cost/recorded.ts";
+} from "../lab/bench/cost/cost-text.ts";
+import { recordedCosts } from "../lab/bench/cost/recorded.ts";
 import { METRICS } from "../../worker/metrics/metrics.ts";
-import { DISAGREEMENTS } from "../kubelet/disagreements.ts";
+import { DISAGREEMENTS } from "../lab/kubelet/disagreements.ts";
 import { apiTables } from "./api-tables.ts";
 import { operatorCommands, operatorFlags, shimCommands, shimFlags } from "./command-tables.ts";
 import { root } from "./markdown.ts";

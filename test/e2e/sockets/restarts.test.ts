@@ -1,6 +1,6 @@
 // Workerd is killed under machines with sockets, or deployed anew: all of them go on, first by HTTP and then over sockets.
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { readyOf, watchNodes } from "../../bench/local-fleet.ts";
+import { readyOf, watchNodes } from "../../lab/bench/local-fleet.ts";
 import { eventually } from "../local-cluster.ts";
 import type { RunningShim } from "./running-shim.ts";
 import { type SocketPlace, startSocketPlace } from "./socket-place.ts";

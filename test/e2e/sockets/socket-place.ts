@@ -13,7 +13,7 @@ import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts"
 import type { EnrolledMachine } from "../../../node-shim/worker-link/requests.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
-import { nodesOf, readyOf, renewals } from "../../bench/local-fleet.ts";
+import { nodesOf, readyOf, renewals } from "../../lab/bench/local-fleet.ts";
 import { adminOf, eventually, temporaryFolder } from "../local-cluster.ts";
 import { type OwnCluster, type OwnWorker, startOwnWorker } from "../own-worker.ts";
 import { thisRun } from "../run-record.ts";

@@ -1,4 +1,4 @@
-// What the local Worker answers out of static files, and what it leaves to the Worker: test/e2e/page has the same with workerd
+// What the local Worker answers out of static files, and what it leaves to the Worker: test/page has the same with workerd
 // and beside wrangler.
 import { expect, test } from "vitest";
 import { staticAnswer } from "../../../infra/local/static-files.ts";

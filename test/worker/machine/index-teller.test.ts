@@ -3,7 +3,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { MachineTelling, ToldEntry, ToldUntil } from "../../../shared/fleet/summary.ts";
 import { IndexTeller, TELLING_LIMITS } from "../../../worker/machine/index-teller.ts";
-import { randomOf } from "../../hostile/random.ts";
+import { randomOf } from "../../lab/hostile/random.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 

@@ -14,8 +14,8 @@ import {
   ORIGIN,
   PLANT_PATH,
   type Planted,
-} from "../../hostile/agreed.ts";
-import { randomOf } from "../../hostile/random.ts";
+} from "../../lab/hostile/agreed.ts";
+import { randomOf } from "../../lab/hostile/random.ts";
 
 export { IndexObject } from "./measured.ts";
 

@@ -1,0 +1,77 @@
+// An apiserver with an authority of its own, real where there is one, and the way to it: a Tunnel behind Access. The Worker's
+// token is past half of its life, so that it is renewed at once, through the Tunnel as well.
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createTokenSigner } from "../../../infra/local/apiserver/access/service-account-tokens.ts";
+import { startApiserver } from "../../../infra/local/apiserver/serve.ts";
+import { applyFile, type Cluster, writeKubeconfig } from "../../../infra/local/kubernetes.ts";
+import { startRealApiserver } from "../../../infra/local/real-apiserver.ts";
+import { ROOT } from "../../e2e/local-cluster.ts";
+import { thisRun } from "../../e2e/run-record.ts";
+import type { PlacedApiserver } from "../../e2e/sockets/socket-place.ts";
+import { type ServiceToken, startTunnel, type Tunnel } from "./tunnel.ts";
+
+const MINUTE_MS = 60_000;
+const HOME = "/api/v1/namespaces/rollcall-system";
+
+export interface PrivateApiserver extends PlacedApiserver {
+  tunnel: Tunnel;
+  /** Past the Tunnel. */
+  admin: Cluster["admin"];
+  /** Of etcd and kube-apiserver; none: the embedded one is part of this process. */
+  pids: number[];
+}
+
+/** `assets`: $KUBEBUILDER_ASSETS; undefined: the embedded apiserver. Its kubeconfig is FOLDER/kubeconfig. */
+export async function startPrivateApiserver(
+  folder: string,
+  assets: string | undefined,
+): Promise<PrivateApiserver> {
+  const dir = join(folder, "kube-apiserver");
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const pem = privateKey.export({ type: "sec1", format: "pem" });
+  writeFileSync(join(dir, "service-account.key"), pem, { mode: 0o600 });
+  const apiserver =
+    assets === undefined
+      ? { ...(await startApiserver({ dir, port: 0 })), pids: {} }
+      : await startRealApiserver({ dir, assets });
+  const ca = readFileSync(apiserver.caFile, "utf8");
+  const cluster = writeKubeconfig(join(folder, "kubeconfig"), apiserver.url, ca, apiserver.adminToken);
+  await applyFile(cluster, join(ROOT, "infra/rbac/rollcall.yaml"));
+  const uidOf = async (path: string) =>
+    ((await cluster.admin({ method: "GET", path })) as { metadata: { uid: string } }).metadata.uid;
+  const kubeToken = createTokenSigner(privateKey).sign({
+    namespace: "rollcall-system",
+    serviceAccount: "rollcall",
+    uid: await uidOf(`${HOME}/serviceaccounts/rollcall`),
+    secret: { name: "rollcall", uid: await uidOf(`${HOME}/secrets/rollcall`) },
+    issuedAtMs: Date.now() - 16 * MINUTE_MS,
+    expiresAtMs: Date.now() + 14 * MINUTE_MS,
+    id: "first",
+  });
+  const serviceToken = newServiceToken();
+  const tunnel = await startTunnel(join(folder, "tunnel"), { url: apiserver.url, ca }, serviceToken);
+  return {
+    tunnel,
+    admin: cluster.admin,
+    pids: Object.values(apiserver.pids),
+    cluster: { kubeUrl: tunnel.url, kubeCa: tunnel.ca, kubeToken },
+    variables: {
+      KUBE_ACCESS_CLIENT_ID: serviceToken.id,
+      KUBE_ACCESS_CLIENT_SECRET: serviceToken.secret,
+    },
+    async stop() {
+      await tunnel.stop();
+      await apiserver.stop();
+    },
+  };
+}
+
+/** Of the form that Cloudflare gives them. No log of this run may hold its secret. */
+export function newServiceToken(): ServiceToken {
+  const secret = `cfast_${randomBytes(24).toString("hex")}`;
+  thisRun().secret("service token", secret);
+  return { id: `${randomBytes(16).toString("hex")}.access`, secret };
+}

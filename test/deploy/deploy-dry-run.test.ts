@@ -1,0 +1,177 @@
+// npm run deploy -- --dry-run, as whoever has cloned the project runs it: without an account it prints the whole plan, and the
+// bundle that it makes serves a machine with those settings. The apiserver, real where there is one, is behind a Tunnel and
+// Access.
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CoreV1Api } from "@kubernetes/client-node";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { planDeployment } from "../../infra/deploy/plan.ts";
+import { readyRequest } from "../../infra/deploy/readiness.ts";
+import { gatherSecrets, type NewSecrets } from "../../infra/deploy/secrets.ts";
+import { readSettings } from "../../infra/deploy/settings-file.ts";
+import { generatedFolder } from "../../infra/deploy/wrangler-configuration.ts";
+import { mintToken } from "../../infra/local/admin.ts";
+import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
+import { ask } from "../../infra/operator/client.ts";
+import { defaultConfiguration } from "../../node-shim/config/config.ts";
+import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
+import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import { enrol } from "../../node-shim/worker-link/requests.ts";
+import { adminOf, ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
+import { type LocalWorker, localWorker } from "../e2e/local-worker.ts";
+import { runDeploy } from "./run-deploy.ts";
+import { thisRun } from "../e2e/run-record.ts";
+import { type PrivateApiserver, startPrivateApiserver } from "../cluster/way/private-apiserver.ts";
+
+const folder = temporaryFolder();
+const ENVIRONMENT = "e2e-dry-run";
+const GENERATED = generatedFolder(ROOT, ENVIRONMENT);
+const FILE = join(folder.path, "rollcall.yaml");
+const assets = process.env["KUBEBUILDER_ASSETS"];
+let apiserver: PrivateApiserver;
+let worker: LocalWorker;
+let printed: string;
+
+beforeAll(async () => {
+  apiserver = await startPrivateApiserver(folder.path, assets);
+  worker = await localWorker(folder.path);
+  const settings = {
+    origin: worker.url,
+    apiserver: apiserver.tunnel.url,
+    secretFiles: secretFiles(),
+    variables: { NODE_ROLE: "edge", MAX_IMAGES: 3 },
+  };
+  writeFileSync(FILE, JSON.stringify({ environments: { [ENVIRONMENT]: settings } }));
+  printed = await dryRun(["--config", FILE, "--env", ENVIRONMENT]);
+});
+afterAll(async () => {
+  await worker?.stop();
+  await apiserver?.stop();
+  rmSync(GENERATED, { recursive: true, force: true });
+  folder.remove();
+});
+
+/** What it prints to stdout, of somebody who has no account, no login and no home. */
+async function dryRun(args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runDeploy([...args, "--dry-run"], { HOME: folder.path });
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+/** What is not made: from an operator's files. The embedded apiserver does not serve `kubectl create token`. */
+function givenSecrets(): Record<string, string> {
+  const { variables = {}, cluster } = apiserver;
+  return assets === undefined ? { ...variables, KUBE_TOKEN: cluster.kubeToken } : variables;
+}
+
+function secretFiles(): Record<string, string> {
+  const files = Object.entries(givenSecrets()).map(([name, value]) => {
+    const file = name.toLowerCase().replaceAll("_", "-");
+    writeFileSync(join(folder.path, file), `${value}\n`, { mode: 0o600 });
+    return [name, `./${file}`];
+  });
+  return Object.fromEntries(files) as Record<string, string>;
+}
+
+/** As the deployment itself gathers them. */
+async function newSecrets(): Promise<NewSecrets> {
+  const settings = readSettings(readFileSync(FILE, "utf8"), FILE, ENVIRONMENT);
+  if (!settings.ok) throw new Error(settings.error.join("\n"));
+  const before = {
+    tracked: {},
+    settings: settings.value,
+    deployed: null,
+    contents: "",
+    put: [],
+    isThere: existsSync,
+  };
+  if (assets !== undefined) vi.stubEnv("PATH", `${assets}:${process.env["PATH"]}`);
+  vi.stubEnv("KUBECONFIG", join(folder.path, "kubeconfig"));
+  const gathered = await gatherSecrets(planDeployment(before).missing, settings.value);
+  vi.unstubAllEnvs();
+  if (!gathered.ok) throw new Error(gathered.error.says);
+  return gathered.value;
+}
+
+it("prints the whole plan", () => {
+  for (const line of [
+    /^Worker rollcall-e2e-dry-run \(environment e2e-dry-run\)/m,
+    /^Deployed now: not known, and taken for nothing: .*nobody is logged in to Cloudflare/m,
+    / make KID_MAC_KEYS, kept in \S+\/rollcall\.e2e-dry-run\.kid-mac-keys \(0600\): /m,
+    / make the admin secret, which is shown once, and set ADMIN_SECRET_SHA256$/m,
+    assets === undefined
+      ? / set KUBE_TOKEN from \S+\/kube-token$/m
+      : / set KUBE_TOKEN: kubectl create token rollcall -n rollcall-system /m,
+    / set KUBE_ACCESS_CLIENT_ID from \S+\/kube-access-client-id$/m,
+    / set KUBE_ACCESS_CLIENT_SECRET from \S+\/kube-access-client-secret$/m,
+    / upload and deploy the Worker and the page, with the migrations v1, /m,
+    /\/readyz until it is well, 180 s at most$/m,
+    /^Nothing was sent: this was --dry-run\.$/m,
+  ])
+    expect(printed).toMatch(line);
+  for (const secret of Object.values(givenSecrets())) expect(printed).not.toContain(secret);
+});
+
+describe("the bundle, in workerd with those settings", () => {
+  let admin: string;
+
+  beforeAll(async () => {
+    const configuration = JSON.parse(readFileSync(join(GENERATED, "wrangler.json"), "utf8")) as {
+      vars: Record<string, string | number>;
+    };
+    const variables = Object.entries(configuration.vars).map(([name, value]) => [name, String(value)]);
+    const { secrets, adminSecret } = await newSecrets();
+    const { KUBE_TOKEN = "", KID_MAC_KEYS = "", ADMIN_SECRET_SHA256 = "", ...others } = secrets;
+    admin = adminSecret ?? "";
+    thisRun().secret("admin secret", admin);
+    thisRun().secret("MAC keys", KID_MAC_KEYS);
+    await worker.deploy({
+      entry: join(GENERATED, "bundle/index.js"),
+      kubeUrl: apiserver.tunnel.url,
+      kubeCa: apiserver.tunnel.ca,
+      kubeToken: KUBE_TOKEN,
+      macKeys: KID_MAC_KEYS,
+      adminSecretSha256: ADMIN_SECRET_SHA256,
+      variables: { ...(Object.fromEntries(variables) as Record<string, string>), ...others },
+    });
+  });
+
+  it("is well", async () => {
+    const connection = { url: worker.url, headers: { authorization: `Bearer ${admin}` } };
+    const answer = await ask(connection, readyRequest);
+    expect(answer).toMatchObject({ ok: true, value: { state: expect.not.stringMatching("failed") } });
+  });
+
+  it("registers a machine, as the settings say, through the Tunnel", async () => {
+    const name = "deployed-1";
+    const joinToken = await mintToken(worker.url, admin, {
+      names: name,
+      uses: 1,
+      withoutFactsOnlyTaint: false,
+    });
+    thisRun().secret("join token", joinToken);
+    const { send, close } = httpTransport(worker.url, 9000);
+    const key = await makeMachineKey();
+    thisRun().secret("machine key", String(key.jwk.d));
+    const asking = { name, origin: worker.url, joinToken, machineID: name, systemUUID: name };
+    const enrolled = await enrol(send, key, asking);
+    if (!enrolled.ok) throw new Error(JSON.stringify(enrolled));
+    const post = reporter({
+      ...asking,
+      key,
+      kid: enrolled.value.kid,
+      startId: "s",
+      send,
+      machineTime: () => new Date().toISOString(),
+    });
+    const reported = await post(simulatedFacts(1, defaultConfiguration()), simulatedVitals(1));
+    close();
+    expect(reported).toMatchObject({ ok: true, value: { phase: "registered" } });
+    const node = await adminOf(folder.path).makeApiClient(CoreV1Api).readNode({ name });
+    expect(node.metadata?.labels).toHaveProperty("node-role.kubernetes.io/edge");
+    expect(node.status?.images?.length ?? 0).toBeLessThanOrEqual(3);
+    expect(apiserver.tunnel.refused).toEqual([]);
+    expect(apiserver.tunnel.taken).toContain("POST /api/v1/nodes");
+  });
+});

@@ -1,0 +1,142 @@
+// A hundred machines, and a Worker that is older than they are and than what is stored. A recorded one goes on, since the one
+// migration that it does not have allows that. One that cannot refuses with its reason, and writes nothing. Under the later one
+// all go on, with the same Nodes.
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { askForUpgrade } from "../../../node-shim/worker-link/requests.ts";
+import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
+import { VERSION } from "../../../shared/version.ts";
+import { nodesOf } from "../../lab/bench/local-fleet.ts";
+import { eventually, temporaryFolder } from "../../e2e/local-cluster.ts";
+import type { RunningShim } from "../../e2e/sockets/running-shim.ts";
+import { type PlacedMachine, type SocketPlace, startSocketPlace } from "../../e2e/sockets/socket-place.ts";
+import { unpackWorker } from "./recorded-state.ts";
+import { dump, inEach } from "./stored-rows.ts";
+
+const MACHINES = 100;
+const names = Array.from({ length: MACHINES }, (_, index) => `sim-${index + 1}`);
+/** What each report and heartbeat came to last. */
+const outcomes = new Map<string, string>();
+
+/** Of before the fleet index had rollouts. */
+const OLDER = "0.1.0-5f27e1e.js.br";
+const ROLLOUT = "9.1.0";
+const GIVEN = { ok: true, value: { version: ROLLOUT } };
+const NOT_KNOWN_THERE = {
+  ok: false,
+  error: { reason: "refused", problem: expect.objectContaining({ status: 404, reason: "not-found" }) },
+};
+const ROLLOUT_TABLES = /^rollout/;
+
+let place: SocketPlace;
+let first: PlacedMachine;
+const shims: RunningShim[] = [];
+const folder = temporaryFolder();
+const older = join(folder.path, "older.js");
+
+async function started(index: number): Promise<PlacedMachine> {
+  const machine = await place.machine({
+    index,
+    reported: ({ outcome }) => outcomes.set(`sim-${index}`, JSON.stringify(outcome)),
+  });
+  shims.push(machine.run());
+  return machine;
+}
+
+beforeAll(async () => {
+  unpackWorker(join(import.meta.dirname, "workers", OLDER), older);
+  place = await startSocketPlace();
+  first = await started(1);
+  for (let index = 2; index <= MACHINES; index++) await started(index);
+});
+afterAll(async () => {
+  await place.stop();
+  folder.remove();
+});
+
+const uids = async () =>
+  new Map((await nodesOf(place.admin)).map(({ metadata }) => [metadata?.name, metadata?.uid]));
+const said = async (...args: string[]) => {
+  const { code, stdout } = await place.worker.rollcall(args);
+  return [code, stdout] as const;
+};
+const allReady = async () => [...(await place.ready()).values()].every((ready) => ready === "True");
+
+/** As `node-shim upgrade` does, beside the shim that runs. */
+async function ask({ enrolled }: PlacedMachine): Promise<unknown> {
+  const { send, close } = httpTransport(enrolled.origin, 9000);
+  return askForUpgrade(send, enrolled, VERSION).finally(close);
+}
+
+/** What an operator finds of a machine and of what was done. */
+async function found(name: string): Promise<string[]> {
+  const headers = { authorization: `Bearer ${place.worker.adminSecret}` };
+  const paths = [`/v1/nodes/${name}`, `/v1/nodes/${name}/history`, "/v1/audit?limit=1000"];
+  return Promise.all(paths.map(async (path) => (await fetch(place.worker.url + path, { headers })).text()));
+}
+
+let rollout: string[] = [];
+
+it("a real earlier Worker, which can go on with the state → all go on reporting, with their Nodes", async () => {
+  await place.renewed(names, Date.now());
+  expect((await said("rollout", "set", ROLLOUT, "--percent", "100"))[0]).toBe(0);
+  // The index hears of a machine a little later than the cluster.
+  await eventually(async () => JSON.stringify(await ask(first)) === JSON.stringify(GIVEN));
+  const before = await uids();
+  await place.worker.startOther(older, (objects) => (rollout = dump(objects, ROLLOUT_TABLES)));
+  expect(await ask(first)).toEqual(NOT_KNOWN_THERE);
+  await place.renewed(names, Date.now());
+  expect(await uids()).toEqual(before);
+  await eventually(allReady);
+  expect(await said("ready")).toEqual([0, expect.stringMatching(/state.*index 7/)]);
+});
+
+it("shims newer than that Worker → one enrols and reports, and all come by their sockets", async () => {
+  const { name } = (await started(MACHINES + 1)).enrolled;
+  await place.renewed([name], Date.now());
+  await eventually(async () => shims.every((shim) => shim.transport().via === "socket"));
+  await eventually(async () => (await place.quietHeartbeats()) > 0);
+  await eventually(async () => (await place.ready()).get(name) === "True");
+  names.push(name);
+});
+
+it("one of them asks whether to upgrade, which that Worker does not know → not found, and nothing changes", async () => {
+  const machine = await place.machine({ index: MACHINES + 2 });
+  const before = await found(machine.enrolled.name);
+  expect(await ask(machine)).toEqual(NOT_KNOWN_THERE);
+  expect(await found(machine.enrolled.name)).toEqual(before);
+});
+
+it("the later Worker again → all go on with the same Nodes, and the rollout is as it was", async () => {
+  const before = await uids();
+  await place.worker.startAgain("deployed", (objects) =>
+    expect(dump(objects, ROLLOUT_TABLES)).toEqual(rollout),
+  );
+  await place.renewed(names, Date.now());
+  expect(await uids()).toEqual(before);
+  expect(await said("rollout", "show")).toEqual([0, expect.stringContaining(ROLLOUT)]);
+  expect(await ask(first)).toEqual(GIVEN);
+});
+
+it("an earlier Worker that cannot go on → refuses, and loses nothing; under the later one all go on", async () => {
+  const before = await uids();
+  let stored: string[] = [];
+  await place.worker.startAgain("deployed", (objects) => {
+    expect(inEach(objects, "INSERT INTO migrations VALUES (1000)")).toBeGreaterThanOrEqual(MACHINES + 3);
+    stored = dump(objects);
+  });
+  await eventually(async () =>
+    names.every((name) => (outcomes.get(name) ?? "").includes('"reason":"newer-state"')),
+  );
+  expect(await said("ready")).toEqual([
+    1,
+    expect.stringMatching(/state.*newer-state: the stored state is of version \d+/),
+  ]);
+  await place.worker.startAgain("deployed", (objects) => {
+    expect(dump(objects)).toEqual(stored);
+    inEach(objects, "DELETE FROM migrations WHERE id = 1000");
+  });
+  await place.renewed(names, Date.now());
+  expect(await uids()).toEqual(before);
+  await eventually(allReady);
+});

@@ -1,0 +1,84 @@
+// Two versions of the Worker at once, as the platform has them while it deploys, or where its traffic is split: each request
+// and each object runs by one of both, and they call each other. Here one isolate has the code of both.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { nodesOf } from "../../lab/bench/local-fleet.ts";
+import { eventually, ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import type { RunningShim } from "../../e2e/sockets/running-shim.ts";
+import { type SocketPlace, startSocketPlace } from "../../e2e/sockets/socket-place.ts";
+import { unpackWorker } from "./recorded-state.ts";
+
+const CLASSES = ["NodeObject", "RegistryObject", "ClusterObject", "IndexObject", "GatewayObject"] as const;
+type Part = (typeof CLASSES)[number] | "requests";
+
+const names = Array.from({ length: 10 }, (_, index) => `sim-${index + 1}`);
+let place: SocketPlace;
+const folder = temporaryFolder();
+const older = join(folder.path, "older.js");
+const newer = join(ROOT, "worker/index.ts");
+
+async function start(index: number): Promise<[name: string, shim: RunningShim]> {
+  const machine = await place.machine({ index });
+  return [machine.enrolled.name, machine.run()];
+}
+
+/** What of a Worker runs by the older version; all else by the newer one. */
+function splitWorker(ofOlder: readonly Part[]): string {
+  const from = (part: Part) => JSON.stringify(ofOlder.includes(part) ? older : newer);
+  const entry = join(folder.path, "split.js");
+  const classes = CLASSES.map((name) => `export { ${name} } from ${from(name)};\n`);
+  writeFileSync(entry, `export { default } from ${from("requests")};\n${classes.join("")}`);
+  return entry;
+}
+
+beforeAll(async () => {
+  unpackWorker(join(import.meta.dirname, "workers/0.1.0-5f27e1e.js.br"), older);
+  place = await startSocketPlace();
+  for (let index = 1; index <= names.length; index++) await start(index);
+  await place.renewed(names, Date.now());
+});
+afterAll(async () => {
+  await place.stop();
+  folder.remove();
+});
+
+const uids = async () =>
+  new Map((await nodesOf(place.admin)).map(({ metadata }) => [metadata?.name, metadata?.uid]));
+
+/** What the older version does not know: the status of the answer. */
+async function rollout(): Promise<number> {
+  const { url, adminSecret } = place.worker;
+  const answer = await fetch(`${url}/v1/rollout`, { headers: { authorization: `Bearer ${adminSecret}` } });
+  return answer.status;
+}
+
+it.each<[Part[]]>([
+  [["requests"]],
+  [["NodeObject"]],
+  [["GatewayObject"]],
+  [["RegistryObject", "ClusterObject", "IndexObject"]],
+  [["requests", "RegistryObject", "ClusterObject", "IndexObject", "GatewayObject"]],
+  [["NodeObject", "RegistryObject", "ClusterObject", "IndexObject", "GatewayObject"]],
+])(
+  "%j by the older version → all go on reporting, and a machine joins and comes by its socket",
+  async (parts) => {
+    const before = await uids();
+    await place.worker.startOther(splitWorker(parts));
+    await place.renewed(names, Date.now());
+    expect(await uids()).toEqual(before);
+    expect(await rollout()).toBe(
+      parts.includes("requests") ? 404 : parts.includes("IndexObject") ? 500 : 200,
+    );
+    const [joined, shim] = await start(names.length + 1);
+    names.push(joined);
+    // The others have lost sockets before, and wait.
+    await eventually(async () => shim.transport().via === "socket");
+    await eventually(async () => (await place.quietHeartbeats()) > 0);
+    await eventually(async () => (await place.ready()).get(joined) === "True");
+    const { code, stdout } = await place.worker.rollcall(["nodes", "-o", "name"]);
+    expect([code, stdout.trim().split("\n").toSorted()]).toEqual([0, names.toSorted()]);
+    const { code: status } = await place.worker.rollcall(["ready"]);
+    expect(status).toBe(0);
+  },
+);

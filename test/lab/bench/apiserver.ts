@@ -1,0 +1,100 @@
+// The embedded apiserver with a fleet in it: how long a request takes, one after the other, from Request to Response in
+// this process, with its database in a file; beside a server that only reads and writes the same JSON.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
+import { openStore } from "../../../infra/local/apiserver/store.ts";
+import { afterTimeout } from "../../../infra/local/apiserver/timer.ts";
+import type { Round } from "./benchmark.ts";
+import { startJsonServer } from "./json-server.ts";
+import { machineFacts, machineVitals, registeredNode } from "./machine.ts";
+import { inTurns } from "./rounds.ts";
+
+const NODES = 2000;
+const BATCH = 50;
+const WARM_UP_BATCHES = 20;
+const ROUNDS = 41;
+const TOKEN = "bench";
+
+export const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+
+export interface Fleet {
+  /** Their names. */
+  nodes: string[];
+  /** One request; the parsed body of its answer. Throws for anything but 2xx. */
+  send: (method: string, path: string, body: object, contentType?: string) => Promise<Stored>;
+}
+
+/** What the requests need of an answer. */
+export interface Stored {
+  metadata: { uid: string; resourceVersion: string };
+}
+
+export function renewTime(run: number): string {
+  return new Date(Date.UTC(2026, 0, 1) + run).toISOString().replace("Z", "000Z");
+}
+
+async function makeFleet(send: Fleet["send"]): Promise<string[]> {
+  const { node } = registeredNode(machineFacts(), machineVitals(0));
+  const names = Array.from({ length: NODES }, (_, index) => `node-${String(index).padStart(4, "0")}`);
+  for (const name of names) {
+    const { resourceVersion: _, uid: __, ...metadata } = node.metadata ?? {};
+    await send("POST", "/api/v1/nodes", { ...node, metadata: { ...metadata, name } });
+    const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: renewTime(0) };
+    await send("POST", LEASES, { metadata: { name }, spec });
+  }
+  return names;
+}
+
+/** A request of the fleet's, and the object that its yardstick sends. */
+export interface Requests {
+  /** Makes the next one; `run` counts up from 0. */
+  send: (run: number) => Promise<unknown>;
+  object: object;
+}
+
+/** Microseconds of one request, beside a bare JSON server's. */
+export async function requestsBesideJson(prepare: (fleet: Fleet) => Promise<Requests>): Promise<Round[]> {
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
+  const store = openStore(join(folder, "apiserver.sqlite"));
+  const now = () => new Date();
+  const uuid = () => crypto.randomUUID();
+  const world = { store, adminToken: TOKEN, now, uuid, random: Math.random, after: afterTimeout };
+  const { fetch } = createApiserver(world);
+  const send: Fleet["send"] = async (method, path, body, contentType = "application/json") => {
+    const headers = {
+      authorization: `Bearer ${TOKEN}`,
+      "content-type": contentType,
+      "user-agent": "rollcall/0.1.0",
+    };
+    const init = { method, headers, body: JSON.stringify(body) };
+    const response = await fetch(new Request(`https://127.0.0.1${path}`, init));
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${text}`);
+    return JSON.parse(text);
+  };
+  const json = await startJsonServer();
+  try {
+    const nodes = await makeFleet(send);
+    const requests = await prepare({ nodes, send });
+    const ours = batches(requests.send);
+    const yardstick = batches(() => json.send(requests.object));
+    for (let run = 0; run < WARM_UP_BATCHES; run++) await Promise.all([ours(), yardstick()]);
+    return await inTurns(ROUNDS, ours, yardstick);
+  } finally {
+    json.stop();
+    store.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** One request after the other; the microseconds of one. */
+function batches(send: (run: number) => Promise<unknown>): () => Promise<number> {
+  let run = 0;
+  return async () => {
+    const startMs = performance.now();
+    for (let index = 0; index < BATCH; index++) await send(run++);
+    return ((performance.now() - startMs) * 1000) / BATCH;
+  };
+}

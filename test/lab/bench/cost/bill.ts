@@ -1,0 +1,220 @@
+// What was counted of small fleets, as the bill of fleets of any size. Pure: counts nothing.
+import type { BilledCounts, ObjectCounts } from "../../../worker/support/billed-counts.ts";
+import { type Billable, dollarsOf } from "./prices.ts";
+
+/** 30.4 days. */
+export const MONTH_HOURS = 30.4 * 24;
+const HOUR_SECONDS = 3600;
+
+/** Whose: a machine's own, its gateway's, or what the deployment has once. */
+export type Share = "machines" | "gateways" | "deployment";
+
+/** By class; and of the Worker itself what machines ask, and what the clock does. */
+const SHARE_OF: Readonly<Record<string, Share>> = {
+  Worker: "machines",
+  Cron: "deployment",
+  NodeObject: "machines",
+  GatewayObject: "gateways",
+  ClusterObject: "deployment",
+  RegistryObject: "deployment",
+  IndexObject: "deployment",
+};
+
+export function shareOf(kind: string): Share {
+  const share = SHARE_OF[kind];
+  if (!share) throw new Error(`whose is ${kind}?`);
+  return share;
+}
+
+/** In an hour; stored bytes at its end. */
+export interface HourlyUsage {
+  workerRequests: number;
+  objectRequests: number;
+  alarmsRung: number;
+  messages: number;
+  awakeSeconds: number;
+  rowsWritten: number;
+  alarmsSet: number;
+  rowsRead: number;
+  logLines: number;
+  storedBytes: number;
+  /** Not billed. */
+  subrequests: number;
+}
+export type Used = keyof HourlyUsage;
+
+const NOTHING: HourlyUsage = {
+  workerRequests: 0,
+  objectRequests: 0,
+  alarmsRung: 0,
+  messages: 0,
+  awakeSeconds: 0,
+  rowsWritten: 0,
+  alarmsSet: 0,
+  rowsRead: 0,
+  logLines: 0,
+  storedBytes: 0,
+  subrequests: 0,
+};
+
+/** By the keys of SHARE_OF. */
+export type UsageByKind = Readonly<Record<string, HourlyUsage>>;
+
+export interface CountedFleet {
+  machines: number;
+  hours: number;
+  counts: BilledCounts;
+}
+
+/** Of one gateway. Heartbeats overlap, and one alarm serves all. */
+export interface GatewayRates {
+  /** The share of the time in which it is awake. */
+  awake: number;
+  alarmsAnHour: number;
+}
+
+/** Of one way by which machines report. */
+export interface CountedTransport {
+  /** Two sizes: what grows with the machines is told from what does not. */
+  small: CountedFleet;
+  large: CountedFleet;
+  /** How many machines have one gateway. */
+  gatewaySize: number;
+  /** What of a gateway does not grow with its machines, by how many beat there; absent: none does. */
+  gateways?: Readonly<Record<number, GatewayRates>>;
+  /** The platform logs a line for each invocation. */
+  hasInvocationLogs: boolean;
+  /** What a request takes to compute, at most: of the Worker's CPU, and of its object's time. */
+  cpuMs: number;
+}
+
+export function usageOf({ counts, hours }: CountedFleet, hasInvocationLogs: boolean): UsageByKind {
+  const lines = (invocations: number) => (hasInvocationLogs ? invocations : 0);
+  const { workerRequests, crons } = counts;
+  const inAll: [string, Partial<HourlyUsage>][] = [
+    ["Worker", { workerRequests, logLines: counts.logLines + lines(workerRequests) }],
+    ["Cron", { workerRequests: crons, logLines: lines(crons) }],
+    ...Object.entries(counts.objects).map(([kind, of]): [string, HourlyUsage] => [
+      kind,
+      usageOfObjects(of, lines),
+    ]),
+  ];
+  return Object.fromEntries(
+    inAll.map(([kind, usage]) => [
+      kind,
+      mapped({ ...NOTHING, ...usage }, (used, count) => (used === "storedBytes" ? count : count / hours)),
+    ]),
+  );
+}
+
+function usageOfObjects(counts: ObjectCounts, lines: (invocations: number) => number): HourlyUsage {
+  const { requests, alarmsRung, messages, alarmsSet, awakeMs, rowsRead, rowsWritten } = counts;
+  const { subrequests, storedBytes } = counts;
+  const objectRequests = Object.values(requests).reduce((sum, each) => sum + each, 0);
+  return {
+    workerRequests: 0,
+    objectRequests,
+    alarmsRung,
+    messages,
+    awakeSeconds: awakeMs / 1000,
+    rowsWritten,
+    alarmsSet,
+    rowsRead,
+    logLines: lines(objectRequests + alarmsRung + messages),
+    storedBytes,
+    subrequests,
+  };
+}
+
+function mapped(usage: HourlyUsage, of: (used: Used, count: number) => number): HourlyUsage {
+  const entries = Object.entries(usage) as [Used, number][];
+  return Object.fromEntries(
+    entries.map(([used, count]) => [used, of(used, count)]),
+  ) as unknown as HourlyUsage;
+}
+
+/** What there is whatever the fleet's size, and what each machine adds: all of what is a machine's own. */
+export interface LinearUsage {
+  fixed: HourlyUsage;
+  each: HourlyUsage;
+}
+
+export function linearUsage(counted: CountedTransport): Readonly<Record<string, LinearUsage>> {
+  const { small, large, hasInvocationLogs } = counted;
+  const [few, many] = [usageOf(small, hasInvocationLogs), usageOf(large, hasInvocationLogs)];
+  const more = large.machines - small.machines;
+  const kinds = Object.keys(many).map((kind) => {
+    const [of, ofMany] = [few[kind] ?? NOTHING, many[kind] ?? NOTHING];
+    const ofOne = mapped(ofMany, (_, count) => count / large.machines);
+    if (shareOf(kind) === "machines") return [kind, { fixed: NOTHING, each: ofOne }];
+    const each = mapped(ofMany, (used, count) => Math.max(0, count - of[used]) / more);
+    const fixed = mapped(of, (used, count) => Math.max(0, count - each[used] * small.machines));
+    return [kind, { fixed, each }];
+  });
+  return Object.fromEntries(kinds) as Record<string, LinearUsage>;
+}
+
+/** Of so many machines in an hour. */
+export function usageAt(counted: CountedTransport, machines: number): UsageByKind {
+  const kinds = Object.entries(linearUsage(counted)).map(([kind, { fixed, each }]) => {
+    const share = shareOf(kind);
+    // What a gateway does whoever is there (its alarm) each of them does.
+    const times = share === "gateways" ? Math.ceil(machines / counted.gatewaySize) : 1;
+    const usage = mapped(fixed, (used, once) => once * times + each[used] * machines);
+    // The clock stood still while they computed.
+    usage.awakeSeconds += (usage.objectRequests + usage.alarmsRung) * (counted.cpuMs / 1000);
+    if (share === "gateways" && counted.gateways) Object.assign(usage, ofGateways(counted, machines));
+    // There is one object of each class: it is awake all the time at most.
+    if (share === "deployment") usage.awakeSeconds = Math.min(usage.awakeSeconds, HOUR_SECONDS);
+    return [kind, usage];
+  });
+  return Object.fromEntries(kinds) as UsageByKind;
+}
+
+/** What a gateway computes is not in it: a hundredth of what it waits, and mostly while it waits for another machine's. */
+function ofGateways(counted: CountedTransport, machines: number): Partial<HourlyUsage> {
+  const gateways = Math.ceil(machines / counted.gatewaySize);
+  const each = machines / gateways;
+  const rates = counted.gateways?.[each];
+  if (!rates) throw new Error(`not measured: what a gateway of ${each} machines does`);
+  const alarms = rates.alarmsAnHour * gateways;
+  return { awakeSeconds: rates.awake * gateways * HOUR_SECONDS, alarmsSet: alarms, alarmsRung: alarms };
+}
+
+/** A line of the bill. */
+export interface BillLine {
+  what: string;
+  /** Per machine and month. */
+  dollars: number;
+}
+
+const LINES: [what: string, billable: Billable, used: Used, share?: Share][] = [
+  ["Worker requests", "workerRequest", "workerRequests"],
+  ["Worker's CPU, at most", "workerCpuMs", "workerRequests"],
+  ["requests to objects", "objectRequest", "objectRequests"],
+  ["alarms that ring", "objectRequest", "alarmsRung"],
+  ["messages of sockets", "message", "messages"],
+  ["machines' objects awake", "awakeSecond", "awakeSeconds", "machines"],
+  ["gateways awake", "awakeSecond", "awakeSeconds", "gateways"],
+  ["the deployment's objects awake", "awakeSecond", "awakeSeconds", "deployment"],
+  ["rows written", "rowWritten", "rowsWritten"],
+  ["alarms that are set", "rowWritten", "alarmsSet"],
+  ["rows read", "rowRead", "rowsRead"],
+  ["lines of the log", "logEvent", "logLines"],
+  ["storage", "storedByteMonth", "storedBytes"],
+];
+
+export function billOf(counted: CountedTransport, machines: number): BillLine[] {
+  const usage = Object.entries(usageAt(counted, machines));
+  return LINES.map(([what, billable, used, share]) => {
+    const counts = usage.map(([kind, of]) => (share === undefined || shareOf(kind) === share ? of[used] : 0));
+    const count = counts.reduce((sum, each) => sum + each, 0);
+    const units = billable === "workerCpuMs" ? count * counted.cpuMs : count;
+    const times = billable === "storedByteMonth" ? 1 : MONTH_HOURS;
+    return { what, dollars: (dollarsOf(billable, units) * times) / machines };
+  });
+}
+
+export function sumOf(bill: readonly BillLine[]): number {
+  return bill.reduce((sum, { dollars }) => sum + dollars, 0);
+}

@@ -1,0 +1,105 @@
+// A deployment with machines, whose costs are counted. Real: workerd, the Worker with its watch of the Nodes, the shim's own
+// requests and signatures, TLS, HTTP, the embedded apiserver with its controllers. The clock of all of them stands still until it
+// is told to go on, and the apiserver takes 50 ms of it for each answer.
+import { createSecureContext } from "node:tls";
+import { fileURLToPath } from "node:url";
+import type { Facts } from "../../../../shared/protocol/facts.ts";
+import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
+import type { BilledClock, BilledCounts, BilledStep } from "../../../worker/support/billed-counts.ts";
+import { type CountingKube, startCountingKube } from "../counting-kube.ts";
+import { DEPLOYED, enrolledMachine, startBenchWorker } from "../workerd.ts";
+import type { SteppedTime } from "./stepped-time.ts";
+import type { CostMachine, CostTransport } from "./transport.ts";
+import { startWire, type Wire } from "./wire.ts";
+
+const ENTRY = fileURLToPath(new URL("../../../worker/support/billed-entry.ts", import.meta.url));
+/** How long the apiserver takes for an answer. */
+export const ANSWERS_AFTER_MS = 50;
+/** The node controller's default: after so long without a word it gives a Node up. */
+const GRACE_MS = 50_000;
+/** Of the computer's own time. */
+const WITHIN_MS = 120_000;
+const AT_ONCE = 8;
+
+export interface FleetPlace {
+  kube: CountingKube;
+  wire: Wire;
+  /** Names are of one length: none is the beginning of another. */
+  machines: readonly (CostMachine & { name: string })[];
+  control: Control;
+}
+
+/** What the Worker under measurement is told, and tells. */
+export interface Control {
+  /** Goes on to a time, or to the first alarm before it; not while something is at work. */
+  step: (step: BilledStep) => Promise<BilledClock>;
+  /** Rings the alarms that are due. */
+  ring: () => Promise<BilledClock>;
+  cron: () => Promise<BilledClock>;
+  /** Since the last time. Rows are right while nothing is at work. */
+  counts: () => Promise<BilledCounts>;
+}
+
+interface PlaceWish {
+  transport: CostTransport;
+  machines: number;
+  facts: Facts;
+  time: SteppedTime;
+}
+
+/** All is stopped once `work` is done. */
+export async function withFleetPlace<T>(
+  wish: PlaceWish,
+  work: (place: FleetPlace) => Promise<T>,
+): Promise<T> {
+  const { transport, machines: count, facts, time } = wish;
+  const { nowMs, after, every } = time;
+  const stops: (() => unknown)[] = [];
+  try {
+    const graceMs = Math.max(GRACE_MS, 1000 * facts.settings.nodeLeaseDurationSeconds);
+    const choice = { after, answersAfterMs: ANSWERS_AFTER_MS, controllers: { every, graceMs } };
+    const kube = await startCountingKube(nowMs, choice);
+    stops.push(kube.stop);
+    const wire = await startWire(nowMs);
+    stops.push(wire.stop);
+    const { origin, authority } = wire;
+    const variables = { ...DEPLOYED, ORIGINS: origin };
+    const worker = await startBenchWorker(kube, "m-*", { entry: ENTRY, variables });
+    stops.push(worker.stop);
+    wire.leadTo(Number(new URL(worker.url).port));
+    const control = controlOf(worker.url);
+    await control.step({ toMs: nowMs(), held: 0 });
+    const trust = createSecureContext({ ca: authority });
+    const start = async (index: number) => {
+      const name = `m-${String(index).padStart(5, "0")}`;
+      const { send, close } = httpTransport(origin, WITHIN_MS, { proxy: null, trust });
+      const enrolled = await enrolledMachine({ ...worker, url: origin }, name, send).finally(close);
+      const place = { name, ...enrolled, origin, authority, facts, nowMs, after };
+      const machine = transport.start(place);
+      stops.push(machine.stop);
+      return { ...machine, name };
+    };
+    const machines: Awaited<ReturnType<typeof start>>[] = [];
+    for (let from = 0; from < count; from += AT_ONCE) {
+      const some = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, index) => start(from + index));
+      machines.push(...(await Promise.all(some)));
+    }
+    return await work({ kube, wire, machines, control });
+  } finally {
+    for (const stop of stops.toReversed()) await stop();
+  }
+}
+
+function controlOf(url: string): Control {
+  const ask = async <Answer>(what: keyof Control, value: object = {}): Promise<Answer> => {
+    const response = await fetch(`${url}/billed/${what}`, { method: "POST", body: JSON.stringify(value) });
+    if (!response.ok) throw new Error(`/billed/${what} → ${response.status}: ${await response.text()}`);
+    return (await response.json()) as Answer;
+  };
+  return {
+    step: (step) => ask("step", step),
+    ring: () => ask("ring"),
+    cron: () => ask("cron"),
+    counts: () => ask("counts"),
+  };
+}

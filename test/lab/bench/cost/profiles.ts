@@ -1,0 +1,35 @@
+// Machines whose traffic is measured: what they report, how often, and what becomes of their connections.
+import { fileURLToPath } from "node:url";
+import { readConfiguration } from "../../../../node-shim/config/config.ts";
+import type { Facts } from "../../../../shared/protocol/facts.ts";
+import { asReceived, machineFacts, NAME } from "../machine.ts";
+
+export interface Profile {
+  name: string;
+  facts: () => Facts;
+  hours: number;
+  /** A connection on which nothing happens for so long is cut, as a router on the way may do; absent: none is. */
+  cutAfterMs?: number;
+}
+
+const LOW_TRAFFIC = fileURLToPath(new URL("../../../../examples/low-traffic.yaml", import.meta.url));
+
+/** As the shim would say it with that file: no runtime, hence no images. */
+function lowTrafficFacts(changed: Partial<Facts["settings"]> = {}): Facts {
+  const { configuration } = readConfiguration(LOW_TRAFFIC, {});
+  const { platform, machine, versions, addresses, storage, volumes } = machineFacts();
+  const settings = { hostname: NAME, ...configuration, ...changed };
+  return asReceived({ settings, platform, machine, versions, addresses, storage, volumes, runtime: null });
+}
+
+const every30s = { nodeStatusUpdateFrequencyMs: 30_000, nodeLeaseDurationSeconds: 120 };
+
+/** Of the fleets whose bill is made. */
+export const DEFAULT_PROFILE = "every 10 s, 60 images";
+export const LOW_TRAFFIC_PROFILE = "low-traffic.yaml (5 min)";
+
+export const PROFILES: readonly Profile[] = [
+  { name: "every 30 s, no images", facts: () => lowTrafficFacts(every30s), hours: 0.5 },
+  { name: LOW_TRAFFIC_PROFILE, facts: lowTrafficFacts, hours: 2 },
+  { name: "the same, idle ones cut", facts: lowTrafficFacts, hours: 2, cutAfterMs: 60_000 },
+];

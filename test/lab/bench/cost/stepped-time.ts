@@ -1,0 +1,46 @@
+// A clock that stands still until it is told to go on: what happens at one moment takes no time, however busy the computer is.
+import type { Every } from "../../../../infra/local/apiserver/controllers/world.ts";
+import type { After } from "../../../../infra/local/apiserver/timer.ts";
+
+export interface SteppedTime {
+  /** In milliseconds since 1970. */
+  nowMs: () => number;
+  after: After;
+  /** Once in each step, however long that is. */
+  every: Every;
+  /** When the first timer of `after` runs. */
+  nextMs: () => number;
+  /** Goes to this time. Timers that are due run, in their order. */
+  goTo: (atMs: number) => void;
+}
+
+export function steppedTime(startMs: number): SteppedTime {
+  let nowMs = startMs;
+  const timers = new Set<{ atMs: number; run: () => void }>();
+  const periodic = new Set<() => void>();
+  return {
+    nowMs: () => nowMs,
+    after(delayMs, run) {
+      const timer = { atMs: nowMs + delayMs, run };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
+    every(periodMs, run) {
+      let lastMs = nowMs;
+      const look = () => {
+        if (nowMs - lastMs < periodMs) return;
+        lastMs = nowMs;
+        run();
+      };
+      periodic.add(look);
+      return () => void periodic.delete(look);
+    },
+    nextMs: () => Math.min(Number.POSITIVE_INFINITY, ...[...timers].map(({ atMs }) => atMs)),
+    goTo(atMs) {
+      nowMs = Math.max(nowMs, atMs);
+      const due = [...timers].filter((timer) => timer.atMs <= nowMs).sort((a, b) => a.atMs - b.atMs);
+      for (const timer of due) if (timers.delete(timer)) timer.run();
+      for (const look of periodic) look();
+    },
+  };
+}

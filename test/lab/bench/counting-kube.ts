@@ -1,0 +1,100 @@
+// The embedded apiserver on a plain HTTP port, which counts what the Worker asks of it. Its clock is an argument.
+import { randomUUID } from "node:crypto";
+import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
+import { defaultSettings, startControllers } from "../../../infra/local/apiserver/controllers/start.ts";
+import type { Every } from "../../../infra/local/apiserver/controllers/world.ts";
+import { openStore } from "../../../infra/local/apiserver/store.ts";
+import { type After, afterTimeout } from "../../../infra/local/apiserver/timer.ts";
+import { openJsonPort } from "./json-port.ts";
+
+export interface Asked {
+  /** `PUT`, `PATCH`, … */
+  verb: string;
+  path: string;
+  /** Bodies of question and answer; of a watch, of the question alone. */
+  bytes: number;
+}
+
+interface Held {
+  path: string;
+  body: string;
+}
+
+export interface CountingKube {
+  url: string;
+  token: string;
+  /** What was asked since the last time. */
+  asked: () => Asked[];
+  /** What waits for its answer. */
+  held: () => readonly Held[];
+  stop: () => Promise<void>;
+}
+
+/** Answers a request before the apiserver sees it; undefined: the apiserver answers. */
+export type Shortcut = (verb: string, body: string) => string | undefined;
+
+interface KubeChoice {
+  shortcut?: Shortcut;
+  /** By the clock of `nowMs`. Absent: a watch gets no answer. */
+  after?: After;
+  /** So long each answer takes, by `after`. */
+  answersAfterMs?: number;
+  /** With them taints come and go, and Nodes are given up: after so long without a word. */
+  controllers?: { every: Every; graceMs: number };
+}
+
+export async function startCountingKube(
+  nowMs: () => number,
+  { shortcut = () => undefined, after, answersAfterMs = 0, controllers }: KubeChoice = {},
+): Promise<CountingKube> {
+  const token = "bench-token";
+  const store = openStore(":memory:");
+  const now = () => new Date(nowMs());
+  const apiserver = createApiserver({
+    store,
+    adminToken: token,
+    now,
+    uuid: randomUUID,
+    random: Math.random,
+    after: after ?? afterTimeout,
+  });
+  const asked: Asked[] = [];
+  const held = new Set<Held>();
+  const port = await openJsonPort(async ({ method: verb, path, headers, body }) => {
+    const question = { path, body };
+    held.add(question);
+    const late = after && new Promise<void>((resolve) => void after(answersAfterMs, resolve));
+    const quick = shortcut(verb, body);
+    const { status, text } = quick === undefined ? await askApiserver() : { status: 200, text: quick };
+    asked.push({ verb, path, bytes: body.length + (typeof text === "string" ? text.length : 0) });
+    await late;
+    held.delete(question);
+    return { status, text };
+
+    async function askApiserver() {
+      const init = { method: verb, headers: headers as Record<string, string>, ...(body !== "" && { body }) };
+      const response = await apiserver.fetch(new Request(`http://127.0.0.1${path}`, init));
+      const isWatch = new URL(path, "http://kube").searchParams.has("watch");
+      const text = after && isWatch && response.body ? response.body : await response.text();
+      return { status: response.status, text };
+    }
+  });
+  const started =
+    controllers &&
+    startControllers(
+      { store, fetch: apiserver.fetch, token, rootCa: "none", now, every: controllers.every },
+      { ...defaultSettings, monitorGracePeriodMs: controllers.graceMs },
+      (error) => console.error(error),
+    );
+  return {
+    url: port.url,
+    token,
+    asked: () => asked.splice(0),
+    held: () => [...held],
+    stop: async () => {
+      await started?.stop();
+      await port.stop();
+      store.close();
+    },
+  };
+}

@@ -1,0 +1,169 @@
+// What the page costs who looks at it, in a real Chromium: until it can be used, until 10,000 machines are shown, what their
+// changes keep it busy, and its memory. Real: workerd, the Worker, its feed. Made up: the machines.
+import { fileURLToPath } from "node:url";
+import type { Browser, CDPSession, Page } from "playwright-core";
+import { CHROMIUM_IS_MISSING, hasChromium, launchChromium, onPage } from "../../page/chromium.ts";
+import { signIn } from "../../page/sign-in.ts";
+import type { Benchmark, Progress, Round } from "./benchmark.ts";
+import { budgetOf } from "./budgets.ts";
+import { until } from "./local-fleet.ts";
+import { once } from "./once.ts";
+import { type BenchWorker, startBenchWorker } from "./workerd.ts";
+
+const ENTRY = fileURLToPath(new URL("../../worker/support/filled-index-entry.ts", import.meta.url));
+const MACHINES = 10_000;
+const AT_ONCE = 5000;
+const LOADS = 5;
+const MESSAGES = 10;
+const CHANGES = 200;
+const SLOWED = 4;
+const SCROLLS = 5;
+const SCROLLED_FRAMES = 120;
+const SCROLLED_PX = 180;
+const PATIENCE_MS = 60_000;
+
+/** The page's own measure: from a message of the feed until its changes are in the document. */
+const FEED_MEASURE = "rollcall:feed";
+
+interface PageCost {
+  interactiveMs: number[];
+  rowsMs: number[];
+  messageMs: number[];
+  frameMs: number[];
+  memoryMiB: number;
+}
+
+const cost = once(async (progress: Progress): Promise<PageCost> => {
+  const worker = await startBenchWorker({ url: "http://127.0.0.1:9", token: "made-up" }, "m-*", {
+    entry: ENTRY,
+  });
+  const browser = await launchChromium();
+  try {
+    const interactiveMs = await loads(browser, worker, "form input", SLOWED);
+    for (let from = 0; from < MACHINES; from += AT_ONCE)
+      await get(worker, `/fill/${from}/${from + AT_ONCE}/${MACHINES}`);
+    progress(`${MACHINES} machines are told`);
+    const rowsMs = await loads(browser, worker, ROW);
+    progress("the page was loaded");
+    return { interactiveMs, rowsMs, ...(await whileWatched(browser, worker)) };
+  } finally {
+    await browser.close();
+    await worker.stop();
+  }
+});
+
+/** The link that each machine of a list is. */
+const ROW = 'main a[href*="?machine="]';
+
+/** From the begin of a navigation until the page has such an element and takes input, each time without a cache. */
+async function loads(
+  browser: Browser,
+  worker: BenchWorker,
+  selector: string,
+  slowed?: number,
+): Promise<number[]> {
+  const tookMs: number[] = [];
+  for (let load = 0; load < LOADS; load++)
+    await onPage(browser, { url: worker.url }, "bench", async ({ page }) => {
+      if (slowed === undefined) await signIn(page, secretOf(worker));
+      else await (await cdpOf(page)).send("Emulation.setCPUThrottlingRate", { rate: slowed });
+      await page.addInitScript({ content: firstSeen(selector) });
+      await page.goto("/");
+      tookMs.push(await page.evaluate<number>("window.rollcallSeen"));
+    });
+  return tookMs;
+}
+
+/** Looks with each frame; a task of its own then waits for whatever keeps the page busy. */
+const firstSeen = (selector: string) => `window.rollcallSeen = new Promise((seen) =>
+  requestAnimationFrame(function look() {
+    if (!document.querySelector(${JSON.stringify(selector)})) requestAnimationFrame(look);
+    else setTimeout(() => seen(performance.now()));
+  }));`;
+
+async function whileWatched(
+  browser: Browser,
+  worker: BenchWorker,
+): Promise<Pick<PageCost, "messageMs" | "frameMs" | "memoryMiB">> {
+  const messageMs: number[] = [];
+  const frameMs: number[] = [];
+  let memoryMiB = 0;
+  await onPage(browser, { url: worker.url }, "bench", async ({ page }) => {
+    await signIn(page, secretOf(worker));
+    await page.goto("/");
+    await page.locator(ROW).first().waitFor({ timeout: PATIENCE_MS });
+    for (let message = 0; message < MESSAGES; message++) {
+      const before = await feedMeasures(page);
+      const from = message * CHANGES;
+      await get(worker, `/transitions/${from}/${from + CHANGES}/${MACHINES}`);
+      let after = before;
+      const isTold = async () => (after = await feedMeasures(page)).length > before.length;
+      await until("a message of the feed", isTold, 50, PATIENCE_MS);
+      messageMs.push(Math.max(...after.slice(before.length)));
+    }
+    const cdp = await cdpOf(page);
+    for (let round = 0; round < SCROLLS; round++) frameMs.push(await scrolledFrameMs(page, cdp));
+    memoryMiB = await usedMiB(cdp);
+  });
+  return { messageMs, frameMs, memoryMiB };
+}
+
+/** Scrolls by so much in each of so many frames, through rows that were not drawn before. */
+const SCROLL = `new Promise((done) => {
+  const rows = document.querySelector('[data-scrolls="machines"]');
+  let frames = 0;
+  requestAnimationFrame(function next() {
+    rows.scrollTop += ${SCROLLED_PX};
+    frames += 1;
+    if (frames < ${SCROLLED_FRAMES}) requestAnimationFrame(next);
+    else requestAnimationFrame(() => done(frames));
+  });
+})`;
+
+/** For how long each frame keeps the page busy: script, style, layout and paint. */
+async function scrolledFrameMs(page: Page, cdp: CDPSession): Promise<number> {
+  await cdp.send("Performance.enable");
+  const busyS = async () => {
+    const { metrics } = await cdp.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
+  };
+  const before = await busyS();
+  const frames = await page.evaluate<number>(SCROLL);
+  return ((await busyS()) - before) * (1000 / frames);
+}
+
+const feedMeasures = (page: Page) =>
+  page.evaluate<number[]>(`performance.getEntriesByName("${FEED_MEASURE}").map(({ duration }) => duration)`);
+
+/** Of JavaScript, of the document, and of buffers; after what nobody holds is gone. */
+async function usedMiB(cdp: CDPSession): Promise<number> {
+  for (let turn = 0; turn < 3; turn++) await cdp.send("HeapProfiler.collectGarbage");
+  const { usedSize, embedderHeapUsedSize, backingStorageSize } = await cdp.send("Runtime.getHeapUsage");
+  return (usedSize + embedderHeapUsedSize + backingStorageSize) / 2 ** 20;
+}
+
+const cdpOf = (page: Page) => page.context().newCDPSession(page);
+
+const secretOf = ({ operator }: BenchWorker) =>
+  operator.headers["authorization"]?.slice("Bearer ".length) ?? "";
+
+async function get({ url }: BenchWorker, path: string): Promise<void> {
+  const response = await fetch(url + path);
+  if (!response.ok) throw new Error(`${path} → ${response.status}: ${await response.text()}`);
+}
+
+const rounds = (values: number[]): Round[] => values.map((ours) => ({ ours }));
+
+const measured = (name: string, of: (cost: PageCost) => number[]): Benchmark => ({
+  ...budgetOf(name),
+  ...(!hasChromium && { lacks: CHROMIUM_IS_MISSING }),
+  measure: async (progress) => rounds(of(await cost(progress))),
+});
+
+export const pageCosts: Benchmark[] = [
+  measured("page-interactive", ({ interactiveMs }) => interactiveMs),
+  measured("page-10000-rows", ({ rowsMs }) => rowsMs),
+  measured("page-feed-message", ({ messageMs }) => messageMs),
+  measured("page-scroll", ({ frameMs }) => frameMs),
+  measured("page-memory", ({ memoryMiB }) => [memoryMiB]),
+];

@@ -1,0 +1,45 @@
+// Reading quantities, beside reading the digits of the same texts. JSON.parse of them is no yardstick: it is slowed down by
+// whoever else uses the processor's cache, and reading quantities is not.
+import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
+import type { Benchmark } from "./benchmark.ts";
+import { budgetOf } from "./budgets.ts";
+import { sideBySide } from "./side-by-side.ts";
+
+/** As a Node's resources are written: most are whole numbers, thousandths of a core or KiB; huge pages are MiB. */
+const UNITS = ["", "m", "Ki", "", "", "Ki", "", "Mi"];
+const DIGITS = /^\d+/;
+const BATCHES = 64;
+const BATCH = 128;
+
+/** None is twice in a batch, and no batch is another. */
+function batch(index: number): string[] {
+  return Array.from(
+    { length: BATCH },
+    (_, at) => `${(at + 1) * 97 + index * 131_071}${UNITS[at % UNITS.length]}`,
+  );
+}
+
+function readAll(quantities: string[]): number {
+  let sum = 0;
+  for (const text of quantities) {
+    const parsed = parseQuantity(text);
+    if (parsed.ok) sum += Number(parsed.value.unscaled);
+  }
+  return sum;
+}
+
+/** The yardstick: the digits alone, as a number. */
+function readDigits(quantities: string[]): number {
+  let sum = 0;
+  for (const text of quantities) sum += Number(DIGITS.exec(text)?.[0]);
+  return sum;
+}
+
+export const quantityParse: Benchmark = {
+  ...budgetOf("quantity-parse"),
+  measure: async () => {
+    const batches = Array.from({ length: BATCHES }, (_, index) => batch(index));
+    const prepare = (run: number) => batches[run % BATCHES] ?? [];
+    return sideBySide({ prepare, operate: readAll }, { prepare, operate: readDigits });
+  },
+};

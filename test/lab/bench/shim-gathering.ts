@@ -1,0 +1,67 @@
+// What it costs to gather a report's facts and vitals of this machine, with a containerd: CPU of all threads of this
+// process, beside that of reading files, which is most of the work; and processes that were started for it.
+import { createHook } from "node:async_hooks";
+import { readFile } from "node:fs/promises";
+import { type Machine, thisMachine } from "../../../node-shim/machine/machine.ts";
+import { containerd } from "../../node-shim/sources/cri/containerd.ts";
+import type { Benchmark, Round } from "./benchmark.ts";
+import { budgetOf } from "./budgets.ts";
+import { once } from "./once.ts";
+import { inTurns } from "./rounds.ts";
+
+const ROUNDS = 11;
+const GATHERINGS_EACH = 20;
+/** The kernel counts the CPU of what is running now by its ticks: enough for many of them. */
+const READS = 500;
+
+interface Gatherings {
+  /** CPU of 100 of them, in milliseconds, beside that of 100 reads. */
+  cpu: Round[];
+  /** Started for 100 of them. */
+  processes: number;
+}
+
+async function gatherings(): Promise<Gatherings> {
+  const runtime = containerd();
+  let machine: Machine | undefined;
+  try {
+    runtime.network(true);
+    await runtime.start();
+    const set = { "container-runtime-endpoint": [`unix://${runtime.socketPath}`] };
+    machine = await thisMachine({ set }, () => undefined);
+    const { gather } = machine;
+    // The first one looks at the hardware as well, in a process of its own: as at every hour, and beside the report.
+    await gather("wait");
+    let processes = 0;
+    const hook = createHook({ init: (_id, type) => void (processes += type === "PROCESSWRAP" ? 1 : 0) });
+    hook.enable();
+    const cpu = await inTurns(
+      ROUNDS,
+      async () => (await cpuMs(GATHERINGS_EACH, () => gather())) * (100 / GATHERINGS_EACH),
+      async () => (await cpuMs(READS, () => readFile("/proc/meminfo"))) * (100 / READS),
+    );
+    hook.disable();
+    return { cpu, processes: (processes * 100) / (ROUNDS * GATHERINGS_EACH) };
+  } finally {
+    machine?.close();
+    await runtime.remove();
+  }
+}
+
+/** Of all threads of this process. */
+async function cpuMs(runs: number, work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  for (let run = 0; run < runs; run++) await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+const measured = once(gatherings);
+
+export const shimGathering: Benchmark[] = [
+  { ...budgetOf("shim-gathering"), measure: async () => (await measured()).cpu },
+  {
+    ...budgetOf("shim-gathering-processes"),
+    measure: async () => [{ ours: (await measured()).processes }],
+  },
+];

@@ -1,0 +1,77 @@
+// A machine on a socket for the benchmarks: the shim's own reporter, link, upgrade and frames. Has no clock of its own.
+import { systemClock, type Clock } from "../../../node-shim/base/clock.ts";
+import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
+import { Link } from "../../../node-shim/worker-link/link.ts";
+import { DIRECTLY } from "../../../node-shim/worker-link/outbound.ts";
+import { type ReportLink, reporter } from "../../../node-shim/worker-link/reporter.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import { nextInMs } from "./next-in-ms.ts";
+import { machineVitals } from "./machine.ts";
+import { enrolledMachine, type RunningWorker } from "./workerd.ts";
+
+const WITHIN_MS = 9000;
+
+export interface BenchSocket {
+  /** Opens it; once it resolves a report was accepted on it. */
+  open: () => Promise<void>;
+  /** As the shim does: a heartbeat where that is enough, else a report. When the next one is due, in milliseconds. */
+  report: (vitals: Vitals) => Promise<number>;
+  /** A heartbeat without a report's part of it; false: a report has to follow. */
+  beat: (vitals: Vitals) => Promise<boolean>;
+  stop: () => void;
+}
+
+interface SocketWish {
+  name: string;
+  facts: Facts;
+  /** The Worker's clock, in milliseconds since 1970. */
+  nowMs: () => number;
+  clock?: Clock;
+}
+
+/** Enrolled and registered. Until `open` it has no socket. */
+export async function startSocketMachine(worker: RunningWorker, wish: SocketWish): Promise<BenchSocket> {
+  const { name, facts, nowMs, clock = systemClock } = wish;
+  const { send, close } = httpTransport(worker.url, WITHIN_MS);
+  const enrolled = await enrolledMachine(worker, name, send);
+  const machine = { name, origin: worker.url, startId: `start of ${name}`, ...enrolled };
+  const opened = Promise.withResolvers<void>();
+  const link = new Link({
+    machine,
+    outbound: DIRECTLY,
+    deadlineMs: WITHIN_MS,
+    clock,
+    choice: "socket",
+    // At once: there are few enough of them.
+    random: () => 0,
+    log: (level, message) => void (level === "warn" && opened.reject(new Error(`${name}: ${message}`))),
+    dropHttp: close,
+    changed: () => undefined,
+  });
+  link.listen(opened.resolve);
+  let isWanted = false;
+  const onceWanted: ReportLink = {
+    headers: () => (isWanted ? link.headers() : {}),
+    offered: (offer) => link.offered(offer),
+    socket: () => link.socket(),
+    isOver: () => link.isOver(),
+  };
+  const machineTime = () => new Date(nowMs()).toISOString();
+  const post = reporter({ ...machine, send, link: onceWanted, machineTime, nowMs });
+  const report: BenchSocket["report"] = async (vitals) => nextInMs(name, await post(facts, vitals));
+  await report(machineVitals(0));
+  const open = async () => {
+    isWanted = true;
+    await report(machineVitals(0));
+    await opened.promise;
+    await report(machineVitals(0));
+  };
+  const beat: BenchSocket["beat"] = async (vitals) =>
+    ((await link.socket()?.heartbeat(vitals, nowMs())) ?? null) !== null;
+  const stop = () => {
+    link.close();
+    close();
+  };
+  return { open, report, beat, stop };
+}

@@ -1,0 +1,156 @@
+// The Worker in workerd on loopback for a benchmark: process, operator's secret, machines enrolled with it.
+import { createHash, randomBytes } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import { mintToken } from "../../../infra/local/admin.ts";
+import { localParts, untilReady } from "../../../infra/local/parts.ts";
+import { freePort } from "../../../infra/local/ports.ts";
+import { prepareWorker } from "../../../infra/local/workerd.ts";
+import type { WorkerConnection } from "../../../infra/operator/client.ts";
+import { enrol } from "../../../node-shim/worker-link/requests.ts";
+import { type Transport } from "../../../node-shim/worker-link/exchange.ts";
+import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/machine-key.ts";
+import { cpuMicrosecondsOf } from "./process-weight.ts";
+
+export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** As wrangler.toml has them: the local cluster lets machines report more often. */
+export const DEPLOYED = {
+  MACHINE_REQUESTS: "20",
+  NODE_WATCH: "on",
+  MIN_REPORT_INTERVAL_SECONDS: "5",
+  MIN_STATUS_PERIOD_SECONDS: "60",
+  MIN_LEASE_SECONDS: "20",
+};
+
+/** What machines can enrol with. */
+export interface RunningWorker {
+  url: string;
+  /** A join token for the names that were asked for. */
+  joinToken: string;
+  /** CPU that workerd has used, in microseconds. */
+  cpuMicroseconds: () => number;
+  stop: () => Promise<void>;
+}
+
+export interface BenchWorker extends RunningWorker {
+  /** The admin secret, for infra/operator/client.ts. */
+  operator: WorkerConnection;
+  /** workerd's resident memory. */
+  residentBytes: () => number;
+  /** Durable Objects that have a file. */
+  objects: () => number;
+}
+
+export interface KubeAddress {
+  url: string;
+  token: string;
+}
+
+interface WorkerChoice {
+  /** A file of this tree to bundle instead of the Worker's own. */
+  entry?: string;
+  /** The project's root, of this tree or of another one. */
+  root?: string;
+  /** Of the Worker; by default machines may report as often as they can, and no Node is watched. */
+  variables?: Record<string, string>;
+}
+
+export async function startBenchWorker(
+  kube: KubeAddress,
+  names: string,
+  { entry, root = ROOT, variables = { MACHINE_REQUESTS: "1000000", NODE_WATCH: "off" } }: WorkerChoice = {},
+): Promise<BenchWorker> {
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
+  const port = await freePort("", undefined, undefined);
+  const secret = randomBytes(32).toString("base64url");
+  const command = await (
+    await prepareOf(root)
+  )({
+    folder,
+    root,
+    ...(entry !== undefined && { entry }),
+    port,
+    deployment: "rollcall",
+    kubeUrl: kube.url,
+    kubeCa: undefined,
+    kubeToken: kube.token,
+    variables,
+    macKeys: `1:${randomBytes(32).toString("base64url")}`,
+    adminSecretSha256: createHash("sha256").update(secret).digest("base64url"),
+  });
+  const { pid, url, stop } = await startWorkerd(folder, command, port);
+  return {
+    url,
+    operator: { url, headers: { authorization: `Bearer ${secret}` } },
+    joinToken: await mintToken(url, secret, { names, uses: 5000, withoutFactsOnlyTaint: false }),
+    cpuMicroseconds: () => cpuMicrosecondsOf(pid),
+    residentBytes: () => residentBytes(pid),
+    objects: () =>
+      readdirSync(join(folder, "objects"), { recursive: true, encoding: "utf8" }).filter((file) =>
+        file.endsWith(".sqlite"),
+      ).length,
+    stop,
+  };
+}
+
+/** Bindings and classes are what the Worker's own tree says. */
+async function prepareOf(root: string): Promise<typeof prepareWorker> {
+  if (root === ROOT) return prepareWorker;
+  const module = (await import(pathToFileURL(join(root, "infra/local/workerd.ts")).href)) as {
+    prepareWorker: typeof prepareWorker;
+  };
+  return module.prepareWorker;
+}
+
+/** Its folder goes when it is stopped. */
+export async function startWorkerd(
+  folder: string,
+  command: string[],
+  port: number,
+): Promise<{ pid: number; url: string; stop: () => Promise<void> }> {
+  const parts = localParts(() => undefined, false);
+  const part = parts.start("worker", command, join(folder, "log"));
+  const url = `http://127.0.0.1:${port}`;
+  await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
+  const stop = async () => {
+    await parts.stop();
+    rmSync(folder, { recursive: true });
+  };
+  return { pid: part.process.pid ?? 0, url, stop };
+}
+
+export async function bundle(entry: string, outfile: string): Promise<void> {
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:*"],
+    logLevel: "silent",
+  });
+}
+
+/** Of a process. */
+export function residentBytes(pid: number): number {
+  const [, kiB] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kiB) * 1024;
+}
+
+export async function enrolledMachine(
+  { url, joinToken }: RunningWorker,
+  name: string,
+  send: Transport,
+): Promise<{ key: MachineKey; kid: string; ticket: string }> {
+  const key = await makeMachineKey();
+  const machine = { machineID: name, systemUUID: name };
+  const outcome = await enrol(send, key, { name, origin: url, joinToken, ...machine });
+  if (!outcome.ok) throw new Error(`enrolment of ${name}: ${JSON.stringify(outcome)}`);
+  const { kid, ticket } = outcome.value;
+  return { key, kid, ticket };
+}

@@ -1,0 +1,51 @@
+// A fleet of simulated machines, of which some break in every way that a simulated machine can. Real: keys, enrolments,
+// reports, the Worker, the apiserver. What is wrong with whom is decided by the name alone.
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { SimulatedFault } from "../../../infra/local/simulated-faults.ts";
+import type { FleetState } from "../../../shared/fleet/state.ts";
+
+/** How many machines have which fault. */
+export type FaultCounts = Partial<Record<SimulatedFault, number>>;
+
+/** Of a thousand machines. */
+export const THOUSAND: FaultCounts = {
+  down: 30,
+  "cut off": 20,
+  "memory pressure": 10,
+  cloned: 5,
+  "waiting for Node": 3,
+};
+
+/** The state that a machine with this fault is in, once it is noticed. */
+const STATE_OF: Record<SimulatedFault, FleetState> = {
+  down: "silent",
+  "cut off": "silent",
+  "memory pressure": "ready",
+  "not ready": "not-ready",
+  cloned: "blocked",
+  "waiting for Node": "blocked",
+  "another asks": "ready",
+};
+
+/** The first machines have the first fault, the next ones the next. */
+export function faultsOf(counts: FaultCounts): Map<string, SimulatedFault> {
+  const faults = Object.entries(counts).flatMap(([fault, count]) =>
+    Array.from({ length: count }, () => fault as SimulatedFault),
+  );
+  return new Map(faults.map((fault, index) => [`sim-${index + 1}`, fault]));
+}
+
+export const expectedState = (fault: SimulatedFault | undefined): FleetState =>
+  fault ? STATE_OF[fault] : "ready";
+
+/** `state`: the folder of infra/local/simulate.ts. */
+export function writeFaults(state: string, faults: ReadonlyMap<string, SimulatedFault>): void {
+  const file = join(state, "faults.json");
+  writeFileSync(`${file}.new`, JSON.stringify(Object.fromEntries(faults)));
+  renameSync(`${file}.new`, file);
+}
+
+/** Machines that cannot create their Nodes are so from their first report on. */
+export const fromTheStart = (faults: ReadonlyMap<string, SimulatedFault>) =>
+  new Map([...faults].filter(([, fault]) => fault === "waiting for Node"));

@@ -1,0 +1,84 @@
+// From a seed and an index to a kind of hostile frame and what is drawn: always the same; made of what a thief has of the
+// sockets of the moment.
+import { type SeededKey, seededKey } from "../jwt.ts";
+import { randomOf } from "../random.ts";
+import type { TransportRequest } from "../../../../node-shim/worker-link/exchange.ts";
+import { heartbeatKinds } from "./kinds/heartbeats.ts";
+import { reportKinds } from "./kinds/reports.ts";
+import { textKinds } from "./kinds/texts.ts";
+import { type FrameDraw, type FrameKind, reportRequest, type Shot } from "./shot.ts";
+import { isStillValidShot } from "./still-valid-shot.ts";
+import type { Tapped } from "./tapped.ts";
+
+/** What closes a socket at once comes half as often: a new one takes longer than a frame. */
+const KINDS: [kind: string, make: FrameKind][] = interleaved([
+  Object.entries(textKinds),
+  Object.entries(heartbeatKinds),
+  Object.entries(heartbeatKinds),
+  Object.entries(reportKinds),
+  Object.entries(reportKinds),
+]);
+
+/** Around each socket that a frame goes to. */
+export interface Around {
+  target: Tapped;
+  /** Of the same machine or of others. */
+  others: readonly Tapped[];
+  before: Tapped;
+  /** With which this machine was enrolled. */
+  enrolment: TransportRequest;
+}
+
+export interface HostileShot {
+  index: number;
+  kind: string;
+  /** null: it came out as one that is still valid. */
+  shot: Shot | null;
+}
+
+/** Indexes of randomness below those of keys. */
+const FIRST_OF_OTHERS = -10;
+
+export type MakeShot = (index: number, around: Around) => HostileShot;
+
+export async function frameGenerator(seed: number): Promise<MakeShot> {
+  const thief = await seededKey(randomOf(seed, -2));
+  return (index, around) => {
+    // Two neighbours are of one kind: one for a socket with an accepted report, one for another.
+    const [kind, make] = KINDS[Math.floor(index / 2) % KINDS.length]!;
+    const shot = make(drawOf(thief, seed, index, around));
+    return { index, kind, shot: isStillValidShot(shot, around.target) ? null : shot };
+  };
+}
+
+function drawOf(thief: SeededKey, seed: number, index: number, around: Around): FrameDraw {
+  const { target, others, before, enrolment } = around;
+  // How many others there are is the moment's: what the kind draws does not depend on it.
+  const among = randomOf(seed, FIRST_OF_OTHERS - index);
+  const siblings = others.filter((each) => each.name === target.name && each !== target);
+  const other = among.pick(siblings.length > 0 && among.chance(0.7) ? siblings : others);
+  const ours = [target.withheld.report, target.withheld.overHttp, ...target.reports.slice(-1)];
+  const requests = ours.map((report) => reportRequest(target.name, report));
+  const theirs = reportRequest(other.name, other.withheld.report);
+  return {
+    random: randomOf(seed, index),
+    thief,
+    target,
+    other,
+    before,
+    recording: {
+      requests: [...requests, theirs, enrolment],
+      stillValid: [reportRequest(target.name, target.withheld.report), enrolment],
+      upgrades: [],
+      withheldUpgrades: [],
+    },
+  };
+}
+
+/** Neighbouring indexes are of different sorts, and each sort comes as often as it has kinds. */
+function interleaved<Item>(sorts: readonly (readonly Item[])[]): Item[] {
+  return sorts
+    .flatMap((sort) => sort.map((item, at) => ({ item, place: (at + 0.5) / sort.length })))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ item }) => item);
+}

@@ -1,0 +1,113 @@
+// A machine's WebSocket as hostile input needs it: sends whatever it is told to, also what is no WebSocket's, and keeps what
+// comes back. Knows nothing of sessions.
+import type { Duplex } from "node:stream";
+import { WebSocket } from "ws";
+import type { GatewayFrame } from "../../../../shared/protocol/frames.ts";
+
+export interface WireEnd {
+  code: number;
+  reason: string;
+}
+
+/** More than any answer takes, also of a gateway that has much to do. */
+const DEADLINE_MS = 30_000;
+
+export class WireSocket {
+  readonly #socket: WebSocket;
+  /** What the WebSocket is made on. */
+  #stream: Duplex | undefined;
+  readonly heard: GatewayFrame[] = [];
+  pongs = 0;
+  ended: WireEnd | null = null;
+  #wake: () => void = () => undefined;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.on("upgrade", (response) => (this.#stream = response.socket));
+    socket.on("message", (data: Buffer) => {
+      this.heard.push(JSON.parse(data.toString()) as GatewayFrame);
+      this.#wake();
+    });
+    socket.on("pong", () => {
+      this.pongs++;
+      this.#wake();
+    });
+    // What the Worker ends in the middle of something is an end as well.
+    socket.on("error", () => undefined);
+    socket.on("close", (code, reason) => {
+      this.ended = { code, reason: reason.toString() };
+      this.#wake();
+    });
+  }
+
+  /** Rejects where there is no socket. */
+  static async open(url: string, path: string, token: string): Promise<WireSocket> {
+    const headers = { authorization: `Bearer ${token}` };
+    const socket = new WebSocket(new URL(path, url.replace("http", "ws")), {
+      headers,
+      perMessageDeflate: false,
+      handshakeTimeout: DEADLINE_MS,
+    });
+    const wire = new WireSocket(socket);
+    await new Promise<void>((resolve, reject) => {
+      socket.once("open", resolve);
+      socket.once("error", reject);
+    });
+    return wire;
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN;
+  }
+
+  /** Bytes go as a text as well: not all of them are one. In `pieces` frames of the WebSocket. */
+  text(text: string | Uint8Array, pieces = 1): void {
+    const data = Buffer.from(text);
+    const size = Math.ceil(data.length / pieces);
+    for (let piece = 0; piece < pieces; piece++) {
+      const part = data.subarray(piece * size, (piece + 1) * size);
+      this.#socket.send(part, { binary: false, fin: piece === pieces - 1 });
+    }
+  }
+
+  binary(data: Uint8Array): void {
+    this.#socket.send(data, { binary: true });
+  }
+
+  ping(data: Uint8Array): void {
+    this.#socket.ping(data);
+  }
+
+  /** Beneath the WebSocket, and nothing after that. */
+  raw(data: Uint8Array): void {
+    this.#stream?.end(data);
+  }
+
+  close(): void {
+    this.#socket.close(1000);
+  }
+
+  /** Resolves once that is so, or it has ended; false: neither was in time. */
+  async until(isSo: () => boolean): Promise<boolean> {
+    const late = setTimeout(() => this.#wake(), DEADLINE_MS);
+    const beganMs = performance.now();
+    const isOver = () => isSo() || this.ended !== null;
+    while (!isOver() && performance.now() - beganMs < DEADLINE_MS)
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    clearTimeout(late);
+    return isOver();
+  }
+
+  /** The next frame after the first `known`; throws where there is none. */
+  async next(known: number): Promise<GatewayFrame> {
+    await this.until(() => this.heard.length > known);
+    const frame = this.heard[known];
+    if (!frame) throw new Error(`no answer on a socket: ${JSON.stringify(this.ended)}`);
+    return frame;
+  }
+
+  /** Ends it on this side alone, where the other one does not. */
+  drop(): void {
+    this.#socket.terminate();
+  }
+}

@@ -1,0 +1,208 @@
+// Compares a Node with the join token of its machine, field by field. Written apart from the Worker's own comparison
+// (docs/protocol.md and docs/cluster.md are its source), so that a mistake there shows here.
+import { BlockList, isIP } from "node:net";
+import type { Node } from "../../../../shared/kubernetes/types.ts";
+import type { TokenRequest } from "../../../../shared/protocol/join-tokens.ts";
+
+/** What its machines may, of a join token. */
+export type Granted = Partial<Omit<TokenRequest, "names" | "uses" | "expiresInSeconds" | "rejoin">>;
+
+/** What an operator or an agent has set on this Node: not the machine's, whatever its token says. */
+export interface SetByOthers {
+  labels: ReadonlySet<string>;
+  annotations: ReadonlySet<string>;
+  taints: ReadonlySet<string>;
+  conditions: ReadonlySet<string>;
+  resources: ReadonlySet<string>;
+  isCordoned: boolean;
+}
+
+export interface Judged {
+  granted: Granted;
+  deployment: string;
+  others: SetByOthers;
+}
+
+/** What of the Node is not its machine's to have, in words. */
+export function beyondGrant(node: Node, judged: Judged): string[] {
+  return [
+    ...labelsBeyond(node, judged),
+    ...annotationsBeyond(node, judged),
+    ...specBeyond(node, judged),
+    ...conditionsBeyond(node, judged),
+    ...resourcesBeyond(node, judged),
+    ...addressesBeyond(node, judged),
+  ];
+}
+
+/** Of the machine's platform, and of rollcall. */
+const EVERY_NODES_LABELS = new Set([
+  "kubernetes.io/os",
+  "kubernetes.io/arch",
+  "beta.kubernetes.io/os",
+  "beta.kubernetes.io/arch",
+  "node.kubernetes.io/exclude-from-external-load-balancers",
+]);
+const HOSTNAME = "kubernetes.io/hostname";
+/** NodeRestriction: in these domains a kubelet sets what is listed, and nothing else. */
+const KUBERNETES_DOMAIN = /^([^/]+\.)?(kubernetes|k8s)\.io\//;
+const KUBELETS_OWN = new RegExp(
+  "^(([^/]+\\.)?(kubelet|node)\\.kubernetes\\.io/.*" +
+    "|(beta\\.)?kubernetes\\.io/(os|arch)|kubernetes\\.io/hostname|beta\\.kubernetes\\.io/instance-type" +
+    "|(failure-domain\\.beta|topology)\\.kubernetes\\.io/(zone|region))$",
+);
+
+function fits(patterns: readonly string[] | undefined, text: string): boolean {
+  return (patterns ?? ["*"]).some((pattern) => {
+    const [start = "", ...rest] = pattern.split("*");
+    return rest.length === 0 ? text === start : text.startsWith(start);
+  });
+}
+
+/** Whatever the token lets a machine set; but for what its hardware is. */
+const ROLLCALLS = /^([^/]*\.)?rollcall\.dev\/(?!((cpu|system|board)-(vendor|model)|gpu-model|gpus)$)/;
+
+function labelsBeyond({ metadata }: Node, { granted, deployment, others }: Judged): string[] {
+  const labels = metadata?.labels ?? {};
+  const rollcalls: Record<string, string> = {
+    "rollcall.dev/machine": "",
+    "rollcall.dev/deployment": deployment,
+    ...Object.fromEntries((granted.roles ?? []).map((role) => [`node-role.kubernetes.io/${role}`, ""])),
+  };
+  const given = Object.entries({ ...granted.labels, ...rollcalls });
+  const missing = given.filter(([key, value]) => !others.labels.has(key) && labels[key] !== value);
+  const beyond = Object.entries(labels).filter(([key, value]) => {
+    if (others.labels.has(key) || EVERY_NODES_LABELS.has(key) || granted.labels?.[key] === value)
+      return false;
+    if (key === HOSTNAME && value === metadata?.name) return false;
+    if (ROLLCALLS.test(key) || rollcalls[key] !== undefined) return rollcalls[key] === undefined;
+    return !fits(granted.mayLabel, key) || (KUBERNETES_DOMAIN.test(key) && !KUBELETS_OWN.test(key));
+  });
+  return [
+    ...missing.map(([key, value]) => `the label ${key}=${value} is not there`),
+    ...beyond.map(([key, value]) => `label ${key}=${value}`),
+  ];
+}
+
+const ANNOTATIONS = /^rollcall\.dev\/(fact-(labels|conditions|resources)|node-labels)$/;
+const TRUE_ANNOTATIONS =
+  /^volumes\.kubernetes\.io\/(controller-managed-attach-detach|keep-terminated-pod-volumes)$/;
+const PROVIDED_IP = "alpha.kubernetes.io/provided-node-ip";
+
+function annotationsBeyond({ metadata }: Node, { granted, deployment, others }: Judged): string[] {
+  const { name = "", annotations = {} } = metadata ?? {};
+  const owner = annotations["rollcall.dev/owner"];
+  const beyond = Object.entries(annotations).filter(([key, value]) => {
+    if (key === "rollcall.dev/owner" || others.annotations.has(key) || ANNOTATIONS.test(key)) return false;
+    if (key === "rollcall.dev/token-labels")
+      return !value.split(",").every((each) => granted.labels?.[each] !== undefined);
+    if (key === "rollcall.dev/roles") return value !== granted.roles?.toSorted().join(",");
+    if (TRUE_ANNOTATIONS.test(key)) return value !== "true";
+    return key !== PROVIDED_IP || !value.split(",").every((ip) => isAddressWithin(granted, name, ip));
+  });
+  return [
+    ...(owner === deployment ? [] : [`owner ${owner}`]),
+    ...beyond.map(([key, value]) => `annotation ${key}=${value}`),
+  ];
+}
+
+const taintText = ({
+  key,
+  value = "",
+  effect,
+}: {
+  key: string;
+  value?: string | undefined;
+  effect: string;
+}) => `${key}=${value}:${effect}`;
+const FACTS_ONLY = "rollcall.dev/facts-only=:NoSchedule";
+/** What the apiserver itself gives a Node that is created. */
+const OF_THE_APISERVER = "node.kubernetes.io/not-ready=:NoSchedule";
+
+function specBeyond({ spec = {} }: Node, { granted, others }: Judged): string[] {
+  const taints = (spec.taints ?? []).map((taint) => ({ key: taint.key, text: taintText(taint) }));
+  const due = [
+    ...(granted.withoutFactsOnlyTaint ? [] : [FACTS_ONLY]),
+    ...(granted.taints ?? []).map(taintText),
+  ];
+  const missing = due.filter((text) => !taints.some((taint) => taint.text === text));
+  const beyond = taints.filter(({ key, text }) => {
+    if (due.includes(text) || others.taints.has(key)) return false;
+    return ![FACTS_ONLY, OF_THE_APISERVER].includes(text) && !fits(granted.mayTaint, key);
+  });
+  const { taints: _, providerID, unschedulable, ...rest } = spec as Record<string, unknown>;
+  const isForeign = typeof providerID === "string" && !fits(granted.mayCloud, providerID);
+  return [
+    ...missing.map((text) => `the taint ${text} is not there`),
+    ...beyond.map(({ text }) => `taint ${text}`),
+    ...(isForeign ? [`provider ID ${providerID}`] : []),
+    ...(unschedulable === true && !others.isCordoned ? ["unschedulable"] : []),
+    ...Object.keys(rest).map((field) => `spec.${field}`),
+  ];
+}
+
+const KUBELETS_CONDITIONS = new Set([
+  "Ready",
+  "MemoryPressure",
+  "DiskPressure",
+  "PIDPressure",
+  "DropInsFailed",
+]);
+/** A network's or a cloud's to set, and one of kubelets long ago. */
+const NEVER = new Set(["NetworkUnavailable", "OutOfDisk"]);
+
+function conditionsBeyond({ status }: Node, { granted, others }: Judged): string[] {
+  return (status?.conditions ?? [])
+    .map(({ type }) => type)
+    .filter((type) => !KUBELETS_CONDITIONS.has(type) && !others.conditions.has(type))
+    .filter((type) => NEVER.has(type) || !fits(granted.mayCondition, type))
+    .map((type) => `condition ${type}`);
+}
+
+/** How much the machine has, and the volumes that its drivers attach. */
+const NATIVE = /^(cpu|memory|pods|ephemeral-storage|hugepages-[^/]+|attachable-volumes-[^/]+)$/;
+
+function resourcesBeyond({ status }: Node, { granted, others }: Judged): string[] {
+  const names = new Set([...Object.keys(status?.capacity ?? {}), ...Object.keys(status?.allocatable ?? {})]);
+  const pods = status?.allocatable?.["pods"] ?? "0";
+  const beyond = [...names]
+    .filter((name) => !NATIVE.test(name) && !others.resources.has(name) && !fits(granted.mayResource, name))
+    .map((name) => `resource ${name}`);
+  return [...beyond, ...(pods === "0" || granted.withoutFactsOnlyTaint ? [] : [`room for ${pods} pods`])];
+}
+
+function addressesBeyond({ metadata, status }: Node, { granted }: Judged): string[] {
+  return (status?.addresses ?? [])
+    .filter(({ address }) => !isAddressWithin(granted, metadata?.name ?? "", address))
+    .map(({ type, address }) => `address ${type} ${address}`);
+}
+
+/** Where a request to it would come back to, or go to everybody. */
+const NOBODYS = rangesOf([
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "224.0.0.0/4",
+  "0.0.0.0/32",
+  "::1/128",
+  "::/128",
+  "fe80::/10",
+  "ff00::/8",
+]);
+
+function rangesOf(texts: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of texts) {
+    const [network = "", bits] = text.split("/");
+    list.addSubnet(network, Number(bits), isIP(network) === 6 ? "ipv6" : "ipv4");
+  }
+  return list;
+}
+
+function isAddressWithin({ mayAddress }: Granted, name: string, address: string): boolean {
+  const version = isIP(address);
+  if (version === 0) return mayAddress === undefined || address === name || address.startsWith(`${name}.`);
+  const family = version === 6 ? "ipv6" : "ipv4";
+  return mayAddress === undefined
+    ? !NOBODYS.check(address, family)
+    : rangesOf(mayAddress).check(address, family);
+}

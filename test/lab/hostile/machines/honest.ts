@@ -1,0 +1,84 @@
+// Honest machines that report all the time, and how long each report takes. What they find wrong is noted, and they go on.
+import { setTimeout as wait } from "node:timers/promises";
+import type { MachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
+import { reporter } from "../../../../node-shim/worker-link/reporter.ts";
+import { enrolledMachine, type RunningWorker } from "../../bench/workerd.ts";
+import { wellDraft } from "./draft.ts";
+
+export interface Honest {
+  names: readonly string[];
+  /** How long the reports since the last time took, in milliseconds. */
+  durations: () => number[];
+  /** Reports that were refused, or answered otherwise than to a machine that is well. */
+  faults: string[];
+  stop: () => Promise<void>;
+}
+
+export async function startHonest(
+  worker: RunningWorker,
+  names: readonly string[],
+  everyMs: number,
+): Promise<Honest> {
+  const stop = new AbortController();
+  const durations: number[] = [];
+  const faults: string[] = [];
+  const machines = await Promise.all(names.map((name) => startMachine(worker, name)));
+
+  const running = machines.map(async (machine, at) => {
+    // They are spread over the interval, as machines are.
+    let nextMs = performance.now() + (at * everyMs) / names.length;
+    for (;;) {
+      const goesOn = await wait(Math.max(0, nextMs - performance.now()), true, { signal: stop.signal }).catch(
+        () => false,
+      );
+      if (!goesOn) return;
+      nextMs = Math.max(nextMs + everyMs, performance.now());
+      const startedMs = performance.now();
+      const fault = await machine.report();
+      durations.push(performance.now() - startedMs);
+      if (fault !== null) faults.push(fault);
+    }
+  });
+  return {
+    names,
+    durations: () => durations.splice(0),
+    faults,
+    stop: async () => {
+      stop.abort();
+      await Promise.all(running);
+      for (const { close } of machines) close();
+    },
+  };
+}
+
+interface Machine {
+  /** null: it is well. */
+  report: () => Promise<string | null>;
+  close: () => void;
+}
+
+/** Enrolled, its Node Ready. */
+async function startMachine(worker: RunningWorker, name: string): Promise<Machine> {
+  const { send, close } = httpTransport(worker.url, 30_000);
+  const enrolled: { key: MachineKey; kid: string; ticket: string } = await enrolledMachine(
+    worker,
+    name,
+    send,
+  );
+  const ids = { startId: `start-of-${name}`, bootID: `boot-of-${name}`, machineID: `machine-of-${name}` };
+  const machineTime = () => new Date().toISOString();
+  const post = reporter({ name, origin: worker.url, ...enrolled, startId: ids.startId, send, machineTime });
+  let turn = 0;
+  const report = async () => {
+    const { facts, vitals } = wellDraft(name, ids, turn++);
+    const outcome = await post(facts, vitals);
+    if (outcome.ok && outcome.value.phase === "registered" && outcome.value.ready) return null;
+    return `${name}, report ${turn}: ${JSON.stringify(outcome.ok ? outcome.value : outcome.error)}`;
+  };
+  // The first one creates the Node, which is Ready with it or the next.
+  await report();
+  const fault = await report();
+  if (fault !== null) throw new Error(`an honest machine could not register: ${fault}`);
+  return { report, close };
+}

@@ -1,0 +1,189 @@
+// A hostile machine: enrolled, with a key of its own, it acts ten times a second, which is what the Worker takes of a machine.
+import { machineKey, type MachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import type { Transport } from "../../../../node-shim/worker-link/exchange.ts";
+import { enrol, leave, rotate } from "../../../../node-shim/worker-link/requests.ts";
+import { seededKey } from "../jwt.ts";
+import type { Random } from "../random.ts";
+import { actOf } from "./acts.ts";
+import { wellDraft } from "./draft.ts";
+import type { Act, Coveted } from "./kinds.ts";
+import { type Answer, type Credentials, sender, type Sender } from "./sender.ts";
+import { streamOf } from "./streams.ts";
+
+export interface HostileMachine {
+  /** Decides, with the seed, what it does. */
+  number: number;
+  name: string;
+  /** For its name, and those that begin so. */
+  joinToken: string;
+  /** For any name. */
+  joinTokenOfAll: string;
+  coveted: Coveted;
+}
+
+/** What came of one act. */
+export interface Outcome {
+  kind: string;
+  /** HTTP status, or what was answered to another request than a report. */
+  answer: string;
+  fault?: "5xx" | "no answer" | "over a limit and taken";
+  text?: string;
+}
+
+export interface Run {
+  seed: number;
+  origin: string;
+  send: Transport;
+  /** Ends it. */
+  isOver: () => boolean;
+  wait: (ms: number) => Promise<void>;
+  note: (index: number, outcome: Outcome) => void;
+}
+
+/** REQUEST_LIMIT allows ten a second. */
+const ACT_EVERY_MS = 100;
+
+export async function runHostileMachine(machine: HostileMachine, run: Run): Promise<void> {
+  const identity = new Identity(machine, run);
+  await identity.enrolAnew();
+  for (let index = 0; !run.isOver(); index++) {
+    const startedMs = performance.now();
+    const act = actOf(run.seed, machine.number, index, identity.at());
+    const outcome = await identity.perform(act, streamOf(run.seed, machine.number, "tricks", index));
+    run.note(index, outcome);
+    await run.wait(Math.max(0, startedMs + ACT_EVERY_MS - performance.now()));
+  }
+}
+
+/** Whether an answer is one that a Worker may not give. */
+export function outcomeOf(kind: string, answer: Answer, isOver = false): Outcome {
+  const { status, phase, factsRefused } = answer;
+  const text = JSON.stringify(answer);
+  if (status === 0) return { kind, answer: "no answer", fault: "no answer", text };
+  if (status >= 500) return { kind, answer: String(status), fault: "5xx", text };
+  // Among clones nothing of a report is looked at.
+  const isTaken = status === 200 && phase === "registered" && !factsRefused;
+  if (isOver && isTaken) return { kind, answer: "200", fault: "over a limit and taken", text };
+  return { kind, answer: String(status) };
+}
+
+/** Under which name and key it reports now. */
+class Identity {
+  readonly #machine: HostileMachine;
+  readonly #run: Run;
+  readonly #keys: Random;
+  #credentials: Credentials | undefined;
+  #sender: Sender | undefined;
+  /** A name may be enrolled so often a day: then it is the next name's turn. */
+  #names = 0;
+
+  constructor(machine: HostileMachine, run: Run) {
+    this.#machine = machine;
+    this.#run = run;
+    this.#keys = streamOf(run.seed, machine.number, "keys", 0);
+  }
+
+  at(): { name: string; coveted: Coveted } {
+    const { name, coveted } = this.#machine;
+    return { name: this.#names === 0 ? name : `${name}-${this.#names}`, coveted };
+  }
+
+  async perform(act: Act, random: Random): Promise<Outcome> {
+    const [sender, credentials] = [this.#sender, this.#credentials];
+    if (!sender || !credentials) return this.enrolAnew();
+    if (act.does === "rotate") return this.#rotate(act.kind, credentials);
+    if (act.does === "leave") return this.#leave(act.kind, credentials);
+    if (act.does === "ask for a name") return this.#askFor(act.kind, act.name);
+    const how = act.trick && {
+      trick: act.trick,
+      surroundings: { random, otherName: this.#machine.coveted.names[0]! },
+    };
+    let outcome: Outcome | undefined;
+    let last: Answer;
+    let left = act.times ?? 1;
+    do {
+      last = await sender.report(act.draft, how);
+      const next = outcomeOf(act.kind, last, act.isOver);
+      outcome = outcome?.fault ? outcome : next;
+    } while (--left > 0);
+    // Its key was revoked, by an operator or because the name is somebody else's by now.
+    if (last.reason === "key-revoked" || (last.reason === "unauthenticated" && !act.trick))
+      this.#sender = undefined;
+    if (last.reason === "rate-limited") await this.#run.wait(last.retryAfterMs);
+    return outcome;
+  }
+
+  /** With a key that nobody has had, under the same name, or the next one where that may not be enrolled again today. */
+  async enrolAnew(): Promise<Outcome> {
+    const kind = "enrols";
+    const { send } = this.#run;
+    const key = await this.#newKey();
+    const { name } = this.at();
+    const enrolled = await enrol(send, key, { ...this.#enrolling(name), joinToken: this.#machine.joinToken });
+    if (enrolled.ok) {
+      this.#use({ name, origin: this.#run.origin, key, ...enrolled.value });
+      return { kind, answer: "200" };
+    }
+    if (enrolled.error.reason === "failed") return faultOf(kind, enrolled.error.message);
+    if (enrolled.error.problem.reason !== "challenge-stale") this.#names++;
+    return outcomeOf(kind, { retryAfterMs: 0, ...enrolled.error.problem });
+  }
+
+  async #rotate(kind: string, credentials: Credentials): Promise<Outcome> {
+    const next = await this.#newKey();
+    const rotated = await rotate(this.#run.send, credentials, next);
+    if (rotated.ok) {
+      this.#use({ ...credentials, key: next, kid: rotated.value.kid, ticket: "" });
+      return { kind, answer: "200" };
+    }
+    return refusedOutcome(kind, rotated.error);
+  }
+
+  async #leave(kind: string, credentials: Credentials): Promise<Outcome> {
+    const left = await leave(this.#run.send, credentials);
+    if (!left.ok) return refusedOutcome(kind, left.error);
+    return this.enrolAnew();
+  }
+
+  /** Where it gets the name, it reports under it as well, once. */
+  async #askFor(kind: string, name: string): Promise<Outcome> {
+    const { send, origin } = this.#run;
+    const key = await this.#newKey();
+    const { joinTokenOfAll: joinToken } = this.#machine;
+    const enrolled = await enrol(send, key, { ...this.#enrolling(name), joinToken });
+    if (!enrolled.ok) return refusedOutcome(kind, enrolled.error);
+    const ids = { startId: key.thumbprint, bootID: key.thumbprint, machineID: key.thumbprint };
+    const answer = await sender({ name, origin, key, ...enrolled.value }, send).report(
+      wellDraft(name, ids, 0),
+    );
+    return outcomeOf(kind, answer);
+  }
+
+  #use(credentials: Credentials): void {
+    this.#credentials = credentials;
+    this.#sender = sender(credentials, this.#run.send);
+  }
+
+  #enrolling(name: string) {
+    return { name, origin: this.#run.origin, machineID: `machine-of-${name}`, systemUUID: name };
+  }
+
+  async #newKey(): Promise<MachineKey> {
+    const { x, d } = await seededKey(this.#keys);
+    return machineKey({ kty: "OKP", crv: "Ed25519", x, d });
+  }
+}
+
+type Refused = Extract<Awaited<ReturnType<typeof leave>>, { ok: false }>["error"];
+
+function refusedOutcome(kind: string, error: Refused): Outcome {
+  if (error.reason === "failed") return faultOf(kind, error.message);
+  return outcomeOf(kind, { retryAfterMs: 0, ...error.problem });
+}
+
+const faultOf = (kind: string, text: string): Outcome => ({
+  kind,
+  answer: "no answer",
+  fault: "no answer",
+  text,
+});

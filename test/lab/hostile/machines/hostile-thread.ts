@@ -1,0 +1,47 @@
+// The hostile machines, in a thread of their own: what they compute must not make the honest ones slow.
+import { setTimeout as wait } from "node:timers/promises";
+import { parentPort, workerData } from "node:worker_threads";
+import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
+import { type HostileMachine, type Outcome, runHostileMachine } from "./hostile-machine.ts";
+
+export interface HostileOrders {
+  seed: number;
+  url: string;
+  forMs: number;
+  machines: HostileMachine[];
+}
+
+/** What the thread says. */
+export interface Said {
+  machine: string;
+  index: number;
+  outcome: Outcome;
+}
+
+function say(said: Said): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port has no origins, a window's has
+  parentPort?.postMessage(said);
+}
+
+const { seed, url, forMs, machines } = workerData as HostileOrders;
+const untilMs = performance.now() + forMs;
+/** Longer than the Worker's own deadlines: what is not answered then never will be. */
+const DEADLINE_MS = 30_000;
+
+await Promise.all(
+  machines.map(async (machine) => {
+    const { send, close } = httpTransport(url, DEADLINE_MS);
+    await runHostileMachine(machine, {
+      seed,
+      origin: url,
+      send,
+      isOver: () => performance.now() >= untilMs,
+      wait: async (ms) => {
+        // A wait that outlasts the run is not waited for.
+        await wait(Math.min(ms, Math.max(0, untilMs - performance.now())));
+      },
+      note: (index, outcome) => say({ machine: machine.name, index, outcome }),
+    });
+    close();
+  }),
+);

@@ -1,0 +1,166 @@
+// Machines that are enrolled and mean harm, beside honest ones and an operator at work; judged by what the apiserver, the
+// operator and the honest machines find. Real: workerd, HTTP, time, and the apiserver where there is one.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Node } from "../../../../shared/kubernetes/types.ts";
+import { type BenchWorker, ROOT, startBenchWorker } from "../../bench/workerd.ts";
+import { randomOf } from "../random.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
+import { type Findings, findings } from "./findings.ts";
+import { type Honest, startHonest } from "./honest.ts";
+import { type KubeDoor, openKubeDoor } from "./kube-door.ts";
+import { HONEST, isHostile, KUBELETS } from "./names.ts";
+import { addKubelets, differences, renewAsKubelet, snapshotOf } from "./neighbours.ts";
+import { missingFromAudit, operator } from "./operator.ts";
+import { hostileMachines, startHostile } from "./start-hostile.ts";
+import { costs } from "./traffic.ts";
+import type { Outcomes, Plan } from "./verdict.ts";
+import { watch } from "./watch.ts";
+
+const ENTRY = fileURLToPath(new URL("../../../worker/support/sized-entry.ts", import.meta.url));
+const HOUR_MS = 3_600_000;
+/** A fifth of the time, and no more than this, nothing is hostile: that is what the rest is compared with. */
+const MAX_BEFORE_MS = 60_000;
+/** An honest machine asks for fewer requests to the apiserver than it may have. */
+const HONEST_EVERY_MS = 4000;
+/** In a short run they report so often all the same: as machines do of which much changes. */
+const HONEST_REPORTS = 10;
+
+/** How many seconds of the run are over, and acts so far. */
+type Progress = (seconds: number, acts: number) => void;
+
+/** `interrupted` ends it early, with an error; nothing is left behind. */
+export async function runMachines(
+  plan: Plan,
+  progress: Progress,
+  interrupted: AbortSignal,
+): Promise<Outcomes> {
+  const cluster = await startCluster();
+  const found = findings();
+  const door = await openKubeDoor(cluster, found.onNode);
+  const over = new AbortController();
+  const stop = AbortSignal.any([interrupted, over.signal]);
+  let worker: BenchWorker | undefined;
+  let honest: Honest | undefined;
+  try {
+    const choice = { entry: ENTRY, variables: deployedVariables() };
+    worker = await startBenchWorker({ url: door.url, token: cluster.workersToken }, "honest-*", choice);
+    await addKubelets(cluster.admin, KUBELETS);
+    const totalMs = plan.minutes * 60_000;
+    honest = await startHonest(worker, HONEST, Math.min(HONEST_EVERY_MS, totalMs / HONEST_REPORTS));
+    return await attack({ plan, progress, totalMs, cluster, door, worker, honest, found, stop });
+  } finally {
+    over.abort();
+    await honest?.stop();
+    await worker?.stop();
+    await door.stop();
+    await cluster.stop();
+  }
+}
+
+interface Attacked {
+  plan: Plan;
+  progress: Progress;
+  totalMs: number;
+  cluster: Cluster;
+  door: KubeDoor;
+  worker: BenchWorker;
+  honest: Honest;
+  found: Findings;
+  /** Ends all of it. */
+  stop: AbortSignal;
+}
+
+async function attack(attacked: Attacked): Promise<Outcomes> {
+  const { plan, progress, totalMs, cluster, door, worker, honest, found, stop } = attacked;
+  const { admin } = cluster;
+  const beside: string[] = [];
+  void renewAsKubelet(admin, KUBELETS[0], stop).catch((error: unknown) => beside.push(String(error)));
+  const beforeMs = Math.min(MAX_BEFORE_MS, totalMs / 5);
+  const forMs = totalMs - beforeMs;
+  const putAtStart = await cluster.putBytes();
+  await wait(beforeMs, undefined, { signal: stop });
+  const honestBefore = honest.durations();
+  const putBefore = await cluster.putBytes();
+  const others = await snapshotOf(admin, isHostile);
+
+  const machines = await hostileMachines(plan.machines, worker.operator);
+  const hostile = startHostile({ seed: plan.seed, url: worker.url, forMs, machines }, found.note);
+  stop.addEventListener("abort", hostile.end);
+  const operating = operator({
+    worker: worker.operator,
+    admin,
+    marks: found.marks,
+    random: randomOf(plan.seed, -1),
+    hostile: () => [...found.nodes.keys()],
+    kept: [...HONEST, ...KUBELETS],
+  });
+  const looked = (ms: number) => progress((beforeMs + ms) / 1000, found.acts());
+  const watched = await watch({ cluster, worker, found, operating, forMs, stop, looked });
+  await hostile.ended;
+
+  const endedMs = performance.now();
+  const honestDuring = honest.durations();
+  const names = [...found.nodes.keys()];
+  for (const name of names) {
+    const { status, body } = await admin("GET", `/api/v1/nodes/${name}`);
+    if (status === 200) found.onNode(body as Node);
+  }
+  const { putAfterMinute } = watched;
+  const before = anHour(putAtStart, putBefore, beforeMs);
+  const during = anHour(putAfterMinute.bytes, await cluster.putBytes(), endedMs - putAfterMinute.atMs);
+  const since = ({ atMs }: { atMs: number }) => atMs >= putAfterMinute.atMs;
+  const ofMachines = keptIn(door.requests.filter((request) => since(request) && isHostile(request.name)));
+  // Of what etcd was given, as much is the machines' as of the objects' JSON: an operator writes whole Nodes as well.
+  const share = ofMachines / (ofMachines + keptIn(operating.marked.filter(since)) || 1);
+  const elsewhere = door.requests.filter(({ kind }) => kind === "elsewhere");
+  return {
+    plan,
+    apiserver: cluster.title,
+    kinds: found.kinds,
+    othersChanged: differences(others, await snapshotOf(admin, isHostile)),
+    elsewhere: elsewhere.map(({ method, path }) => `${method} ${path}`),
+    beyondGrants: [...found.beyond],
+    marks: found.marks.count(),
+    marksLost: [...found.lost],
+    operatorActs: operating.done.length,
+    auditLost: await missingFromAudit(worker.operator, operating.done),
+    costs: costs(
+      door.requests.filter(({ name }) => isHostile(name)),
+      endedMs,
+    ),
+    etcdBytesAnHour: before === null || during === null ? null : (share * (during - before)) / plan.machines,
+    honestBefore,
+    honestDuring,
+    honestFaults: [...honest.faults, ...watched.notReady],
+    failures: [...found.failures, ...operating.faults, ...hostile.faults, ...beside],
+    overLimits: found.overLimits,
+    objectBytes: await sizesOf(worker, names),
+    residentBytes: watched.residentBytes,
+  };
+}
+
+function keptIn(writes: readonly { keptBytes: number }[]): number {
+  return writes.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
+}
+
+/** What a deployment limits machines to: a local cluster and a benchmark let them do more. */
+function deployedVariables(): Record<string, string> {
+  const text = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
+  return Object.fromEntries(
+    [...text.matchAll(/^([A-Z_]+) = (\d+)$/gm)].map(([, name, value]) => [name, value]),
+  );
+}
+
+/** null: there is no etcd, or there was no time to measure. */
+function anHour(from: number | null, to: number | null, ms: number): number | null {
+  return from === null || to === null || ms < 1000 ? null : ((to - from) * HOUR_MS) / ms;
+}
+
+async function sizesOf({ url }: BenchWorker, names: readonly string[]): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
+  for (const name of names) sizes.set(name, (await (await fetch(`${url}/sized/${name}`)).json()) as number);
+  return sizes;
+}

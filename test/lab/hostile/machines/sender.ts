@@ -1,0 +1,93 @@
+// Sends what a hostile machine says, signed well, under the ticket that it has; notes each answer. What it says is not
+// decided here.
+import type { MachineKey } from "../../../../node-shim/identity/machine-key.ts";
+import type { Transport } from "../../../../node-shim/worker-link/exchange.ts";
+import { sha256Base64url, signReport } from "../../../../node-shim/worker-link/sign.ts";
+import type { Problem, ReportAnswer } from "../../../../shared/protocol/answers.ts";
+import { JWT_TYPES } from "../../../../shared/protocol/claims.ts";
+import { canonicalJson } from "../../../../shared/protocol/digest.ts";
+import { PROTOCOL } from "../../../../shared/protocol/report.ts";
+import type { Draft } from "./draft.ts";
+import { played, type Surroundings, type Trick } from "./tricks.ts";
+
+/** `status` 0: there was none. */
+export type Answer = { status: number; retryAfterMs: number } & Partial<Problem & ReportAnswer>;
+
+export interface Credentials {
+  name: string;
+  origin: string;
+  key: MachineKey;
+  kid: string;
+  ticket: string;
+}
+
+export interface Sender {
+  report: (
+    draft: Draft,
+    played?: { trick: Trick; surroundings: Omit<Surroundings, "older"> },
+  ) => Promise<Answer>;
+}
+
+/** Tickets that are kept, to be used again. */
+const OLDER = 8;
+/** A rotation is signed for 1 of whatever ticket it is offered: what is signed for the same again looks like a copy's. */
+const FIRST_N = 1;
+/** As a shim does: so many times in a row it answers a challenge at once. */
+const CHALLENGES = 2;
+
+export function sender(credentials: Credentials, send: Transport): Sender {
+  const { name, origin, key, kid } = credentials;
+  const path = `/v1/nodes/${name}/report`;
+  let { ticket } = credentials;
+  let n = FIRST_N;
+  const older: string[] = [];
+  let knownDigest = "";
+  let last: { body: string; authorization: string } | undefined;
+
+  async function post(body: string, authorization: string): Promise<Answer> {
+    const headers = { "content-type": "application/json", authorization };
+    const answer = await answerOf(send({ method: "POST", path, headers, body }));
+    if (answer.ticket && answer.ticket !== ticket) {
+      older.unshift(ticket);
+      older.length = Math.min(older.length, OLDER);
+      ticket = answer.ticket;
+      n = FIRST_N;
+    }
+    return answer;
+  }
+
+  return {
+    async report(draft, how) {
+      if (how?.trick === "the same again" && last) return post(last.body, last.authorization);
+      const { startId, vitals, facts, padTo } = draft;
+      const factsDigest = sha256Base64url(canonicalJson(facts));
+      let withFacts = factsDigest !== knownDigest;
+      for (let challenges = 0; ; challenges++) {
+        const machineTime = new Date().toISOString();
+        const said = { protocol: PROTOCOL, startId, machineTime, vitals, factsDigest };
+        const body = JSON.stringify({ ...said, ...(withFacts && { facts }) }).padEnd(padTo);
+        const honest = { sub: name, aud: origin, body: sha256Base64url(body), ticket, n: ++n };
+        const plain = { typ: JWT_TYPES.report, claims: honest };
+        // Only the first attempt is a trick: what follows a challenge is as the Worker wants it.
+        const signed =
+          how && challenges === 0 ? played(how.trick, plain, { ...how.surroundings, older }) : plain;
+        const authorization = `Bearer ${await signReport(key, kid, signed.claims, signed.typ)}`;
+        last = { body, authorization };
+        const answer = await post(body, authorization);
+        if (answer.status === 200) knownDigest = factsDigest;
+        const isAsked = answer.reason === "ticket-stale" || answer.reason === "facts-unknown";
+        if (!isAsked || challenges >= CHALLENGES) return answer;
+        withFacts ||= answer.reason === "facts-unknown" || answer.factsWanted === true;
+      }
+    },
+  };
+}
+
+async function answerOf(sent: ReturnType<Transport>): Promise<Answer> {
+  try {
+    const { status, body, retryAfterMs = 0 } = await sent;
+    return { ...(JSON.parse(body) as Partial<Answer>), status, retryAfterMs };
+  } catch (error) {
+    return { status: 0, retryAfterMs: 0, detail: String(error) };
+  }
+}

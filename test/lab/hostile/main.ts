@@ -1,0 +1,143 @@
+// npm run hostile: a seeded generator without any credential against the Worker on workerd, or machines that have one.
+import { Command, InvalidArgumentError, Option } from "commander";
+import { faultOf } from "../../../node-shim/base/fault.ts";
+import { progressOn } from "./progress.ts";
+
+const HELP = `
+As stranger: the generator has all that some machines ever sent, enrolments included, and neither a join token nor a
+machine's key. It changes, cuts, blows up, forges, exchanges, repeats and reorders; what comes out still valid (the same
+words in other letters) is counted and not sent. Meanwhile the machines go on reporting.
+
+The seed and a request's index decide the request. The last line is the verdict:
+  accepted 0, 5xx 0, rows 0
+Before it stand the answers by kind, and each request that was not refused, with the command that sends it again.
+
+With --frames, as stranger: so many frames on machines' open sockets, on which a report was accepted and on which none was.
+The generator has all that was said on them, and what the machines signed for them and withheld; the sessions' keys it has
+not. The seed and a frame's index decide its kind, what is drawn, and the sort of socket. Whoever is sent away comes back
+after ten minutes: the Worker's clock goes on that much between two rounds. The last line:
+  accepted 0, 5xx 0, rows 0, renewals 0
+An accepted socket that ends writes rows, whoever ends it: those that its machine's own end writes are not counted.
+
+As machine: enrolled machines follow the protocol and mean harm, ten acts a second each: every fact at its limit and over
+it, more than their tokens say, Nodes that change and flap, settings at their extremes, restarts, clones, rotations, leaves
+and new enrolments, others' names, old tickets. Beside them honest machines report and an operator works. The apiserver is
+a real one with etcd where KUBEBUILDER_ASSETS names their folder, else the embedded one.
+
+The seed, a machine's number and an act's index decide the act. A fifth of the time, at most a minute, nothing is hostile
+yet. The last line is the verdict, before it stands a line for each limit, kept or BROKEN:
+  clean: 17 limits kept
+What a machine costs is measured at the Worker's door to the apiserver. Its first minute counts by itself; what follows is
+taken for an hour: the bytes of each object that a write left behind, over the time that was left after that minute.
+
+Exit codes: 0 when all limits were kept (as stranger: all were refused, nothing was written, no object made, the apiserver
+not asked and memory flat); 1 for anything else, 2 for a wrong command line.
+
+Examples:
+  npm run hostile -- --requests 100000 --seed 7
+  npm run hostile -- --seed 7 --from 1234 --requests 1
+  npm run hostile -- --frames 100000 --seed 7
+  npm run hostile -- --as machine --machines 8 --minutes 5 --seed 7`;
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`must be a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** A tenth of a minute is the least in which anything is seen. */
+function minutes(text: string): number {
+  const value = Number(text);
+  if (value >= 0.1 && value <= 1440) return value;
+  throw new InvalidArgumentError("must be a number from 0.1 to 1440.");
+}
+
+interface Flags {
+  as: "stranger" | "machine";
+  seed: number;
+  requests: number;
+  frames?: number;
+  from: number;
+  machines: number;
+  minutes: number;
+}
+
+/** Flags that mean nothing to the other one. */
+const OF_ONE: Record<Flags["as"], readonly (keyof Flags)[]> = {
+  stranger: ["requests", "frames", "from"],
+  machine: ["machines", "minutes"],
+};
+
+const progress = progressOn(process.stderr);
+
+/** Loaded when it is run: help and a wrong command line do not wait for it. */
+async function asStranger({ requests, seed, from }: Flags): Promise<void> {
+  const [{ runHostile }, { isClean, verdictText }] = await Promise.all([
+    import("./run.ts"),
+    import("./verdict.ts"),
+  ]);
+  const verdict = await runHostile({ requests, seed, from }, (done) =>
+    progress.show(`${done} of ${requests}`),
+  );
+  progress.clear();
+  process.stdout.write(verdictText(verdict));
+  process.exitCode = isClean(verdict) ? 0 : 1;
+}
+
+async function withFrames(frames: number, { seed, from }: Flags): Promise<void> {
+  const [{ runFrames }, { areFramesClean, frameVerdictText }] = await Promise.all([
+    import("./frames/frames-run.ts"),
+    import("./frames/frames-verdict.ts"),
+  ]);
+  const verdict = await runFrames({ frames, seed, from }, (done) => progress.show(`${done} of ${frames}`));
+  progress.clear();
+  process.stdout.write(frameVerdictText(verdict));
+  process.exitCode = areFramesClean(verdict) ? 0 : 1;
+}
+
+async function asMachine({ machines, minutes, seed }: Flags): Promise<void> {
+  const [{ runMachines }, { isClean, verdictText }] = await Promise.all([
+    import("./machines/run.ts"),
+    import("./machines/verdict.ts"),
+  ]);
+  const interrupted = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => interrupted.abort(new Error("interrupted")));
+  const show = (seconds: number, acts: number) =>
+    progress.show(`${Math.floor(seconds)} of ${Math.ceil(minutes * 60)} s, ${acts} acts`);
+  const outcomes = await runMachines({ machines, minutes, seed }, show, interrupted.signal);
+  progress.clear();
+  process.stdout.write(verdictText(outcomes));
+  process.exitCode = isClean(outcomes) ? 0 : 1;
+}
+
+const program = new Command("npm run hostile --")
+  .description("Hostile requests against the Worker on workerd: none may do what its sender may not.")
+  .addOption(new Option("--as <who>", "who sends them").choices(["stranger", "machine"]).default("stranger"))
+  .option("--requests <n>", "as stranger: how many to send", wholeNumber(1, 100_000_000), 100_000)
+  .option("--frames <n>", "as stranger: send so many frames on sockets instead", wholeNumber(1, 100_000_000))
+  .option("--seed <n>", "decides the requests", wholeNumber(0, 2 ** 32 - 1), 7)
+  .option("--from <index>", "as stranger: begin at this request, or frame", wholeNumber(0, 2 ** 32), 0)
+  .option("--machines <n>", "as machine: how many are hostile", wholeNumber(1, 99), 8)
+  .option("--minutes <n>", "as machine: for how long", minutes, 5)
+  .addHelpText("after", HELP)
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+  .action(async (flags: Flags, command: Command) => {
+    const other = flags.as === "machine" ? "stranger" : "machine";
+    const foreign = OF_ONE[other].find((flag) => command.getOptionValueSource(flag) === "cli");
+    if (foreign) command.error(`error: --${foreign} is for --as ${other}`);
+    if (flags.as === "machine") return asMachine(flags);
+    if (flags.frames === undefined) return asStranger(flags);
+    if (command.getOptionValueSource("requests") === "cli")
+      command.error("error: --frames or --requests, not both");
+    return withFrames(flags.frames, flags);
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  console.error(`npm run hostile: ${faultOf(error)}`);
+  process.exitCode = 1;
+}

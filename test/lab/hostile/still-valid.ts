@@ -1,0 +1,72 @@
+// Which hostile requests are none: they say what a machine has said, in other letters at most, and the Worker may take it
+// again, to no effect. Knows the rules of docs/protocol.md, not the Worker.
+import type { TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
+import type { Attack } from "./attack.ts";
+import { ORIGIN } from "./agreed.ts";
+import type { Recording } from "./recorded.ts";
+
+/** Is it a request that anybody may make, or that a machine has made and that still stands? */
+export function stillValidIn(recording: Recording): (attack: Attack) => boolean {
+  const { stillValid } = recording;
+  const isUpgrade = upgradesIn(recording);
+  const placeOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
+  const places = new Set(stillValid.map(placeOf));
+  const meanings = new Set(stillValid.map(meaningOf));
+  return (attack) => {
+    const { pathname: path } = new URL(attack.path, ORIGIN);
+    const { method } = attack;
+    if (path === "/livez" && ["GET", "HEAD"].includes(method)) return true;
+    if (isUpgrade(attack)) return true;
+    // Most go elsewhere; what a large body means takes time.
+    return places.has(placeOf({ method, path })) && meanings.has(meaningOf({ ...attack, path }));
+  };
+}
+
+/** A ticket that was not used yet, and a JWT of its machine's, whichever: the ticket is good for one socket, the JWT for more. */
+function upgradesIn({ upgrades, withheldUpgrades }: Recording): (attack: Attack) => boolean {
+  const parted = ({ path, token }: { path: string; token: string }) => {
+    const { pathname, searchParams } = new URL(path, ORIGIN);
+    return { place: pathname, ticket: searchParams.get("t") ?? "", signed: jwtMeaning(token) };
+  };
+  const tickets = new Set(withheldUpgrades.map(parted).map(({ place, ticket }) => `${place} ${ticket}`));
+  const jwts = new Set(
+    [...upgrades, ...withheldUpgrades].map(parted).map(({ place, signed }) => `${place} ${signed}`),
+  );
+  return ({ method, path, headers }) => {
+    if (method !== "GET" || headers["upgrade"] !== "websocket") return false;
+    const { place, ticket, signed } = parted({ path, token: bearerIn(headers) });
+    return tickets.has(`${place} ${ticket}`) && jwts.has(`${place} ${signed}`);
+  };
+}
+
+function bearerIn({ authorization }: Attack["headers"]): string {
+  const lines = Array.isArray(authorization) ? authorization.join(", ") : authorization;
+  const [, token = ""] = /^Bearer +(\S+)$/i.exec(lines?.trim() ?? "") ?? [];
+  return token;
+}
+
+/** Equal for requests that say the same. */
+function meaningOf({ method, path, headers, body }: Attack | TransportRequest): string {
+  const bytes = Buffer.from(body);
+  if (method === "PUT") return [method, path, ...enrolmentIn(bytes)].join("\n");
+  return [method, path, jwtMeaning(bearerIn(headers)), bytes.toString("base64")].join("\n");
+}
+
+/** JSON in which the last of equal keys counts; a byte order mark is none of it. */
+function enrolmentIn(bytes: Buffer): string[] {
+  try {
+    const { protocol, proof, binding, ...others } = JSON.parse(new TextDecoder().decode(bytes)) as Record<
+      string,
+      unknown
+    >;
+    return [JSON.stringify([protocol, others]), jwtMeaning(proof), jwtMeaning(binding)];
+  } catch {
+    return [];
+  }
+}
+
+/** What is signed is signed letter by letter; the last letter of a signature has bits to spare. */
+export function jwtMeaning(jwt: unknown): string {
+  const [header, claims, signature = "", ...more] = String(jwt).split(".");
+  return [header, claims, Buffer.from(signature, "base64url").toString("base64url"), ...more].join(".");
+}

@@ -1,0 +1,119 @@
+// Lays a kubelet's Node beside ours, field by field. Pure: two Nodes in, differences out.
+import { inMachineWords } from "../../../shared/setters/machine-words.ts";
+
+/** A Node, as `kubectl get node NAME -o json` prints it. */
+export type NodeJson = Record<string, unknown>;
+
+export interface Difference {
+  /** `status.conditions[Ready].message` */
+  path: string;
+  /** undefined where the Node has no such field. */
+  kubelet: unknown;
+  ours: unknown;
+  /** Why it may differ; null where it may not. */
+  why: string | null;
+}
+
+const SERVER = "the apiserver's";
+const HEARTBEAT = "when it was looked at";
+const NO_RUNTIME = "the shim was told of no container runtime";
+const OWN = "rollcall's own";
+const FACTS_ONLY = "a machine without a kubelet is given no pods";
+
+/** What DESIGN lets differ, by path; the first that matches counts. */
+const ALLOWED: readonly [path: RegExp, why: string][] = [
+  [/^metadata\.(uid|resourceVersion|creationTimestamp|generation|selfLink)$/, SERVER],
+  [/^metadata\.annotations\[rollcall\.dev\/owner\]$/, "whose Node it is"],
+  [/^metadata\.annotations\[node\.alpha\.kubernetes\.io\/ttl\]$/, "kube-controller-manager's"],
+  [/^metadata\.labels\[node\.kubernetes\.io\/exclude-from-external-load-balancers\]$/, FACTS_ONLY],
+  [/^metadata\.labels\[(rollcall\.dev\/(machine|deployment)|node-role\.kubernetes\.io\/[^\]]+)\]$/, OWN],
+  [/^metadata\.annotations\[rollcall\.dev\/(roles|(node|fact|token)-labels)\]$/, OWN],
+  [/^spec\.taints\[rollcall\.dev\/facts-only:NoSchedule\]/, FACTS_ONLY],
+  [/^spec\.taints\[node\.kubernetes\.io\/[^\]]*\]/, "the node controller's"],
+  [/^spec\.podCIDRs?\b/, "kube-controller-manager's"],
+  [/^status\.conditions\[[^\]]+\]\.last(Heartbeat|Transition)Time$/, HEARTBEAT],
+  [/^status\.allocatable\.pods$/, FACTS_ONLY],
+  [/^status\.nodeInfo\.kubeletVersion$/, "the shim is no kubelet"],
+  [/^status\.daemonEndpoints\./, "there is no kubelet server"],
+  [/^status\.declaredFeatures\b/, "what a kubelet can do with pods"],
+];
+
+/** And where the shim runs without a container runtime. */
+const ALLOWED_WITHOUT_RUNTIME: typeof ALLOWED = [
+  [/^status\.nodeInfo\.containerRuntimeVersion$/, NO_RUNTIME],
+  [/^status\.(images|runtimeHandlers|features)\b/, NO_RUNTIME],
+];
+
+/** What identifies an entry of a list; elsewhere its place does. */
+const LIST_KEYS: readonly [path: RegExp, key: (entry: Record<string, unknown>) => string][] = [
+  [/^status\.conditions$/, ({ type }) => String(type)],
+  [/^status\.addresses$/, ({ type, address }) => `${String(type)} ${String(address)}`],
+  [/^spec\.taints$/, ({ key, effect }) => `${String(key)}:${String(effect)}`],
+  [/^status\.runtimeHandlers$/, ({ name }) => String(name)],
+];
+
+/** All that differs, in the order of the paths. `same` counts the fields that do not. */
+export function compareNodes(kubelet: NodeJson, ours: NodeJson): { same: number; differences: Difference[] } {
+  const [theirs, own] = [fieldsOf(kubelet), fieldsOf(ours)];
+  const hasRuntime = own.get("status.nodeInfo.containerRuntimeVersion") !== "";
+  const allowed = hasRuntime ? ALLOWED : [...ALLOWED, ...ALLOWED_WITHOUT_RUNTIME];
+  const paths = [...new Set([...theirs.keys(), ...own.keys()])].sort();
+  const differences = paths
+    .filter((path) => theirs.get(path) !== own.get(path))
+    .map((path) => {
+      const [theirValue, ourValue] = [theirs.get(path), own.get(path)];
+      const words = saysMachine(path, theirValue, ourValue) ? "no kubelet is there to speak of" : null;
+      const why = allowed.find(([pattern]) => pattern.test(path))?.[1] ?? words;
+      return { path, kubelet: theirValue, ours: ourValue, why };
+    });
+  return { same: paths.length - differences.length, differences };
+}
+
+/** Is it the message of a condition, and the same but for our words? */
+function saysMachine(path: string, kubelet: unknown, ours: unknown): boolean {
+  const type = /^status\.conditions\[([^\]]+)\]\.message$/.exec(path)?.[1];
+  if (type === undefined || typeof kubelet !== "string") return false;
+  return ours !== kubelet && ours === inMachineWords(type, kubelet);
+}
+
+/** Every leaf by its path. An empty map or list is as good as none: the apiserver drops it. */
+function fieldsOf(node: NodeJson): Map<string, unknown> {
+  const fields = new Map<string, unknown>();
+  const walk = (path: string, value: unknown): void => {
+    // Who set which field is the apiserver's book-keeping: nothing to lay side by side.
+    if (path === "metadata.managedFields") return;
+    if (Array.isArray(value)) {
+      const key = LIST_KEYS.find(([pattern]) => pattern.test(path))?.[1];
+      value.forEach((entry: Record<string, unknown>, index) => {
+        walk(`${path}[${key ? key(entry) : index}]`, entry);
+        // The order of addresses is the order in which clients try them.
+        if (path === "status.addresses") fields.set(`${path}[${index}]`, key?.(entry));
+      });
+    } else if (typeof value === "object" && value !== null) {
+      for (const [name, entry] of Object.entries(value)) walk(childPath(path, name), entry);
+    } else fields.set(path, value);
+  };
+  for (const part of ["metadata", "spec", "status"]) walk(part, node[part] ?? {});
+  return fields;
+}
+
+/** Names that hold dots are the keys of a map. */
+function childPath(path: string, name: string): string {
+  return /[./]/.test(name) ? `${path}[${name}]` : `${path}.${name}`;
+}
+
+/** For people: what may not differ, what may, and how much is the same. */
+export function comparisonText({ same, differences }: ReturnType<typeof compareNodes>): string {
+  const show = (value: unknown) => (value === undefined ? "(absent)" : JSON.stringify(value));
+  const [wrong, named] = [true, false].map((isWrong) =>
+    differences.filter(({ why }) => (why === null) === isWrong),
+  ) as [Difference[], Difference[]];
+  const lines = [
+    ...wrong.map(
+      ({ path, kubelet, ours }) => `differs: ${path}\n  kubelet  ${show(kubelet)}\n  shim     ${show(ours)}`,
+    ),
+    ...named.map(({ path, why }) => `may differ: ${path}: ${why}`),
+    `${same} fields are the same, ${named.length} may differ, ${wrong.length} must not and do`,
+  ];
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,99 @@
+// npm run kubelet-verdicts: what the kubelet of KUBEBUILDER_ASSETS accepts of configurations.ts, into
+// verdicts.json. As root, with a containerd of its own; the machine is left as it was.
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "../../../infra/local/ports.ts";
+import { stopProgram } from "../../../infra/local/real-apiserver.ts";
+import { containerd } from "../../node-shim/sources/cri/containerd.ts";
+import { type Configuration, CONFIGURATIONS, fileOf } from "./configurations.ts";
+import { notePutBack } from "./put-back.ts";
+import { missingForKubelet } from "./real-kubelet.ts";
+
+const VERDICTS = join(import.meta.dirname, "verdicts.json");
+
+/** What a kubelet logs once all of its configuration is in use. */
+const STARTED = "Starting Kubelet Plugin Manager";
+const WITHIN_MS = 20_000;
+
+/** null: accepted; else the kubelet's error. */
+async function verdict(
+  configuration: Configuration,
+  kubelet: string,
+  folder: string,
+  socket: string,
+): Promise<string | null> {
+  // A kubelet keeps what it was configured with in its root folder, and mounts that over itself.
+  const root = mkdtempSync(join(folder, "root-"));
+  const config = join(folder, "kubelet.yaml");
+  writeFileSync(config, fileOf(configuration, socket, await freePort("", undefined, undefined)));
+  const logFile = join(folder, "log");
+  const log = openSync(logFile, "w");
+  const args = [
+    "--config",
+    config,
+    "--root-dir",
+    root,
+    "--cert-dir",
+    join(folder, "pki"),
+    ...configuration.flags,
+  ];
+  const child = spawn(kubelet, args, { stdio: ["ignore", log, log] });
+  closeSync(log);
+  const text = () => readFileSync(logFile, "utf8");
+  try {
+    const endsAt = performance.now() + WITHIN_MS;
+    while (!hasEnded(child)) {
+      if (text().includes(STARTED)) return null;
+      if (performance.now() > endsAt)
+        throw new Error(`${configuration.name}: neither started nor ended:\n${text()}`);
+      await new Promise((resolve) => void setTimeout(resolve, 20));
+    }
+    return errorOf(text());
+  } finally {
+    await stopProgram(child);
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+/** What the log says last about a failure, without what differs from run to run. */
+function errorOf(log: string): string {
+  const failure = log.slice(
+    Math.max(log.lastIndexOf("command failed"), log.lastIndexOf("err="), log.lastIndexOf("panic:")),
+  );
+  const text = failure.replace(/^(command failed" )?err=[<"]?/, "").replaceAll("\\", "");
+  return text
+    .replaceAll(/, path: .*|\{.*|\n/gs, " ")
+    .replaceAll(/\s+/g, " ")
+    .trim()
+    .slice(0, 160);
+}
+
+const assets = process.env["KUBEBUILDER_ASSETS"];
+const missing = missingForKubelet(assets);
+if (assets === undefined || missing !== null) throw new Error(missing ?? "no KUBEBUILDER_ASSETS");
+const only = process.argv[2];
+const folder = mkdtempSync(join(tmpdir(), "verdicts-"));
+const putBack = notePutBack(folder);
+const runtime = containerd();
+try {
+  runtime.network(true);
+  await runtime.start();
+  const verdicts: Record<string, string | null> = {};
+  for (const configuration of CONFIGURATIONS.filter(
+    ({ name }) => only === undefined || name.includes(only),
+  )) {
+    const of = await verdict(configuration, join(assets, "kubelet"), folder, runtime.socketPath);
+    verdicts[configuration.name] = of?.replaceAll(folder, "FOLDER") ?? null;
+    console.error(`${of === null ? "accepted" : `refused (${of.slice(0, 120)})`}: ${configuration.name}`);
+  }
+  if (only === undefined) writeFileSync(VERDICTS, `${JSON.stringify(verdicts, null, 2)}\n`);
+} finally {
+  await runtime.remove();
+  putBack();
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,62 @@
+// What the shim accepts of configurations.ts beside what a kubelet accepted (verdicts.json, recorded by
+// record-verdicts.ts): equal, but for what docs/configuration.md lists.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { shimProgram } from "../../../node-shim/cli/program.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { type Configuration, CONFIGURATIONS, fileOf } from "./configurations.ts";
+import { DISAGREEMENTS } from "./disagreements.ts";
+
+const recorded = JSON.parse(readFileSync(join(import.meta.dirname, "verdicts.json"), "utf8")) as Record<
+  string,
+  string | null
+>;
+const disagreed = DISAGREEMENTS.flatMap(({ configurations }) => configurations);
+
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+beforeEach(() => {
+  vi.spyOn(process, "exit").mockImplementation((code) => {
+    throw new Error(`exit code ${String(code)}`);
+  });
+  vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  vi.spyOn(process.stderr, "write").mockReturnValue(true);
+});
+afterEach(() => void vi.restoreAllMocks());
+
+/** null: accepted; else the shim's error. */
+async function verdict(configuration: Configuration): Promise<string | null> {
+  const file = join(folder.path, "kubelet.yaml");
+  writeFileSync(file, fileOf(configuration, "/run/containerd/containerd.sock", 10_250));
+  return shimProgram()
+    .parseAsync(["config", "--config", file, ...configuration.flags], { from: "user" })
+    .then(
+      () => null,
+      (error: unknown) => (error as Error).message,
+    );
+}
+
+test("everything was recorded, and nothing else", () => {
+  expect(Object.keys(recorded)).toEqual(CONFIGURATIONS.map(({ name }) => name));
+});
+
+describe("the shim accepts what the kubelet accepts", () => {
+  test.each(CONFIGURATIONS.filter(({ name }) => !disagreed.includes(name)))(
+    "$name",
+    async (configuration) => {
+      const own = await verdict(configuration);
+      const kubelets = recorded[configuration.name];
+      expect({ accepted: own === null, own, kubelets }).toMatchObject({ accepted: kubelets === null });
+    },
+  );
+});
+
+describe("the shim differs where docs/configuration.md says so, and only there", () => {
+  test.each(disagreed)("%s", async (name) => {
+    const configuration = CONFIGURATIONS.find((some) => some.name === name);
+    if (!configuration) throw new Error("no such configuration");
+    const isAccepted = (await verdict(configuration)) === null;
+    expect(isAccepted).toBe(recorded[name] !== null);
+  });
+});

@@ -1,0 +1,62 @@
+// npm run mutation: breaks the sources in one place at a time, and looks whether a test fails.
+import { globSync, writeFileSync } from "node:fs";
+import { candidatesOf, readSources, ROOT } from "./candidates.ts";
+import { isEquivalent, staleOf } from "./equivalents.ts";
+import { HELP, type Options, optionsOf } from "./options.ts";
+import { reportOf } from "./report.ts";
+import { runMutants, type Verdict } from "./run.ts";
+import { sampleOf } from "./sample.ts";
+import { percentOf, scoresOf, totalOf } from "./score.ts";
+
+const filesIn = (folder: string) =>
+  globSync(folder.endsWith(".ts") ? folder : `${folder}/*.ts`, { cwd: ROOT }).toSorted();
+
+/** Only the shared sources need the shared tests, and those take as long as all others. */
+const testsOf = (folders: readonly string[]) => [
+  "test/{worker,stories}/**/*.test.ts",
+  ...(folders.some((folder) => folder.startsWith("shared")) ? ["test/{shared,vectors}/**/*.test.ts"] : []),
+];
+
+async function measure({ folders, sample, seed, threshold, json }: Options): Promise<number> {
+  const candidates = await candidatesOf(readSources(folders.flatMap(filesIn)));
+  const stale = staleOf(candidates).filter(({ file }) => candidates.some((each) => each.file === file));
+  for (const { file, lineText, original } of stale)
+    process.stdout.write(
+      `${file}: test/lab/mutation/table.ts has ${original} in ${lineText}, which is no mutant\n`,
+    );
+
+  const chosen = sampleOf(candidates, { size: sample, seed });
+  const apart = chosen.filter((candidate) => isEquivalent(candidate));
+  const tried = chosen.filter((candidate) => !apart.includes(candidate));
+  const verdicts: Verdict[] = [
+    ...(await runMutants(tried, testsOf(folders))),
+    ...apart.map((candidate) => ({ candidate, outcome: "equivalent" as const })),
+  ];
+  process.stdout.write(reportOf(verdicts));
+  if (json !== undefined) writeFileSync(json, JSON.stringify({ seed, verdicts }, null, 2));
+  return stale.length === 0 && percentOf(totalOf(scoresOf(verdicts))) >= threshold ? 0 : 1;
+}
+
+function refuse(message: string): number {
+  process.stderr.write(`npm run mutation: ${message}\n\n${HELP}`);
+  return 2;
+}
+
+async function main(): Promise<number> {
+  const options = optionsOf(process.argv.slice(2));
+  if (!options.ok) return refuse(options.error);
+  if (options.value === "help") {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const empty = options.value.folders.find((folder) => filesIn(folder).length === 0);
+  if (empty !== undefined) return refuse(`--folder ${empty}: no source is there`);
+  try {
+    return await measure(options.value);
+  } catch (error) {
+    process.stderr.write(`npm run mutation: ${(error as Error).message}\n`);
+    return 1;
+  }
+}
+
+process.exitCode = await main();

@@ -1,0 +1,90 @@
+// The apiserver of a soak: leases in memory, all else by the embedded apiserver, on a plain HTTP port. Each answer takes its
+// time, as on the way to a cluster.
+import { randomUUID } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
+import { openStore } from "../../../infra/local/apiserver/store.ts";
+import { afterTimeout } from "../../../infra/local/apiserver/timer.ts";
+import { openJsonPort, type PortAnswer, type PortRequest } from "../bench/json-port.ts";
+import { LeaseTable } from "./lease-table.ts";
+
+export interface MadeUpApiserver {
+  url: string;
+  token: string;
+  /** `PUT lease`, `PATCH node`, …: how often, since the last time. */
+  asked: () => Map<string, number>;
+  stop: () => Promise<void>;
+}
+
+/**
+ * `heard`: called with each heartbeat as the node controller takes it: a renewed lease, at the time that it says, or a status
+ * with a heartbeat of Ready, which has whole seconds alone: when it came.
+ */
+export async function startMadeUpApiserver(
+  answersAfterMs: number,
+  heard: (name: string, atMs: number) => void,
+): Promise<MadeUpApiserver> {
+  const token = "soak-token";
+  const store = openStore(":memory:");
+  const world = { now: () => new Date(), uuid: randomUUID, random: Math.random, after: afterTimeout };
+  const apiserver = createApiserver({ store, adminToken: token, ...world });
+  const leases = new LeaseTable(heard);
+  let asked = new Map<string, number>();
+
+  async function embedded({ method, path, headers, body }: PortRequest): Promise<PortAnswer> {
+    const init = { method, headers: headers as Record<string, string>, ...(body !== "" && { body }) };
+    const response = await apiserver.fetch(new Request(`http://127.0.0.1${path}`, init));
+    const name = response.ok ? heartbeatOf(method, path, body) : null;
+    if (name !== null) heard(name, Date.now());
+    const isWatch = new URL(path, "http://kube").searchParams.has("watch");
+    return {
+      status: response.status,
+      text: isWatch && response.body ? response.body : await response.text(),
+    };
+  }
+
+  const port = await openJsonPort(async (request) => {
+    const what = `${request.method} ${kindOf(request.path)}`;
+    asked.set(what, (asked.get(what) ?? 0) + 1);
+    const late = wait(answersAfterMs);
+    const answer = leases.answer(request.method, request.path, request.body) ?? (await embedded(request));
+    await late;
+    return answer;
+  });
+  return {
+    url: port.url,
+    token,
+    asked: () => {
+      const since = asked;
+      asked = new Map();
+      return since;
+    },
+    stop: async () => {
+      await port.stop();
+      store.close();
+    },
+  };
+}
+
+interface StatusPatch {
+  status?: { conditions?: { type: string; lastHeartbeatTime?: string }[] };
+}
+
+/** Whose status says that Ready was heard of; null: it is none. */
+export function heartbeatOf(method: string, path: string, body: string): string | null {
+  const [, name] = /^\/api\/v1\/nodes\/([^/?]+)\/status(?:\?|$)/.exec(path) ?? [];
+  if (method !== "PATCH" || name === undefined) return null;
+  const { status } = JSON.parse(body) as StatusPatch;
+  const isHeartbeat = status?.conditions?.some(
+    ({ type, lastHeartbeatTime }) => type === "Ready" && lastHeartbeatTime !== undefined,
+  );
+  return isHeartbeat ? name : null;
+}
+
+function kindOf(path: string): string {
+  const { pathname, searchParams } = new URL(path, "http://kube");
+  if (pathname.includes("/leases")) return "lease";
+  if (searchParams.has("watch")) return "watch";
+  if (pathname.endsWith("/status")) return "node status";
+  return pathname.includes("/events") ? "event" : "node";
+}

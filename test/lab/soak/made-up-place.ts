@@ -1,0 +1,121 @@
+// A soak's place with an apiserver that is made up. The Worker has the limits of a deployment, and workerd as many open files
+// as it may have.
+import { execFileSync } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { mintToken } from "../../../infra/local/admin.ts";
+import { endText, localParts, type Part, type Parts, untilReady } from "../../../infra/local/parts.ts";
+import { freePort } from "../../../infra/local/ports.ts";
+import { prepareWorker } from "../../../infra/local/workerd.ts";
+import { cpuSecondsOf } from "../bench/process-weight.ts";
+import { DEPLOYED, residentBytes, ROOT } from "../bench/workerd.ts";
+import { startMadeUpApiserver } from "./made-up-apiserver.ts";
+import type { InPlace, SoakWorker } from "./place.ts";
+
+const OPEN_FILES = 200_000;
+const RAISED = `ulimit -n ${OPEN_FILES} 2>/dev/null || ulimit -n "$(ulimit -Hn)"`;
+
+/** What the apiserver takes for an answer. */
+const ANSWERS_AFTER_MS = 50;
+
+/** How many files workerd may have open. */
+export function openFiles(): number {
+  return Number(execFileSync("sh", ["-c", `${RAISED}; ulimit -n`], { encoding: "utf8" }));
+}
+
+export const inMadeUpPlace: InPlace = async (machines, leases, work) => {
+  const kube = await startMadeUpApiserver(ANSWERS_AFTER_MS, (name, atMs) => leases.renewed(name, atMs));
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-soak-"));
+  const died = new AbortController();
+  const parts = localParts((part, how) => noteEnd(died, part, how), false);
+  try {
+    const worker = await startWorker({ folder, parts, kube, machines });
+    const apiserverCpuSeconds = () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    };
+    return await work({ worker, apiserverCpuSeconds, died: died.signal });
+  } finally {
+    await parts.stop();
+    await kube.stop();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+};
+
+/** A part that was not killed from here. */
+export function noteEnd(died: AbortController, part: Part, how: string): void {
+  if (!part.process.killed) died.abort(new Error(endText(part, how)));
+}
+
+interface Surroundings {
+  folder: string;
+  parts: Parts;
+  /** `ca`: PEM; absent: it needs none. */
+  kube: { url: string; token: string; ca?: string | undefined };
+  machines: number;
+  /** Beside those of a deployment. */
+  variables?: Record<string, string> | undefined;
+}
+
+export async function startWorker(surroundings: Surroundings): Promise<SoakWorker> {
+  const { folder, parts, kube, machines, variables } = surroundings;
+  const port = await freePort("", undefined, undefined);
+  const secret = randomBytes(32).toString("base64url");
+  const command = await prepareWorker({
+    folder,
+    root: ROOT,
+    port,
+    deployment: "rollcall",
+    kubeUrl: kube.url,
+    kubeCa: kube.ca,
+    kubeToken: kube.token,
+    variables: { ...DEPLOYED, ...variables },
+    macKeys: `1:${randomBytes(32).toString("base64url")}`,
+    adminSecretSha256: createHash("sha256").update(secret).digest("base64url"),
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const part = parts.start(
+    "worker",
+    ["sh", "-c", `${RAISED}; exec "$@"`, "sh", ...command],
+    join(folder, "log"),
+  );
+  return workerOf(parts, part, { url, secret, machines });
+}
+
+/** Where a Worker is, what its operator knows, and how many machines are to enrol. */
+interface Reached {
+  url: string;
+  secret: string;
+  machines: number;
+}
+
+/** One that was started just now. */
+export async function workerOf(parts: Parts, started: Part, reached: Reached): Promise<SoakWorker> {
+  const { url, secret, machines } = reached;
+  let part = started;
+  const ready = () => untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
+  const pid = () => part.process.pid ?? 0;
+  await ready();
+  return {
+    url,
+    joinToken: await mintToken(url, secret, {
+      names: "sim-*",
+      uses: 2 * machines,
+      withoutFactsOnlyTaint: false,
+    }),
+    cpuSeconds: () => cpuSecondsOf(pid()),
+    residentBytes: () => residentBytes(pid()),
+    async metrics() {
+      const headers = { authorization: `Bearer ${secret}` };
+      return (await fetch(`${url}/metrics`, { headers })).text();
+    },
+    async killAndStart() {
+      part.process.kill("SIGKILL");
+      await part.ended;
+      part = parts.start(part.name, part.command, part.logFile);
+      await ready();
+    },
+  };
+}

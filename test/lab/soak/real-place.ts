@@ -1,0 +1,65 @@
+// A soak's place with a real etcd and kube-apiserver: the local cluster of `npm start`. Its leases are read every few seconds.
+import { setTimeout as wait } from "node:timers/promises";
+import { tokenAdmin } from "../../../infra/local/kube-admin.ts";
+import { adminSecret } from "../../../infra/local/settings.ts";
+import { type LocalFleet, withLocalFleet } from "../bench/local-fleet.ts";
+import { cpuSecondsOf } from "../bench/process-weight.ts";
+import type { LeaseWatch } from "./lease-watch.ts";
+import { noteEnd, workerOf } from "./made-up-place.ts";
+import type { InPlace } from "./place.ts";
+
+/** A lease is renewed each 4.5 s at most: none of its renewals is missed. */
+const READ_EVERY_MS = 4000;
+/** Out of the apiserver's own memory. */
+const LEASES =
+  "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?resourceVersion=0&resourceVersionMatch=NotOlderThan";
+
+interface ListedLeases {
+  items: { metadata: { name: string }; spec: { renewTime?: string } }[];
+}
+
+export const inRealPlace: InPlace = (machines, leases, work) => {
+  const died = new AbortController();
+  const run = async (fleet: LocalFleet) => {
+    const { parts, workerUrl, folder } = fleet;
+    const running = (name: string) => {
+      const found = parts.running().findLast((part) => part.name === name);
+      if (!found) throw new Error(`no ${name} runs`);
+      return found;
+    };
+    const { secret } = adminSecret(folder);
+    const worker = await workerOf(parts, running("worker"), { url: workerUrl, secret, machines });
+    const apiservers = ["etcd", "kube-apiserver"].map((name) => running(name).process.pid ?? 0);
+    const apiserverCpuSeconds = () => apiservers.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+    const ended = new AbortController();
+    const reading = readLeases(fleet, leases, ended.signal);
+    try {
+      return await Promise.race([work({ worker, apiserverCpuSeconds, died: died.signal }), reading]);
+    } finally {
+      ended.abort();
+    }
+  };
+  return withLocalFleet(run, (part, how) => noteEnd(died, part, how));
+};
+
+/** Rejects where they cannot be read; ends by itself never. */
+async function readLeases(
+  { admin }: LocalFleet,
+  leases: Pick<LeaseWatch, "renewed">,
+  ended: AbortSignal,
+): Promise<never> {
+  const { server = "", caData = "" } = admin.getCurrentCluster() ?? {};
+  const ca = Buffer.from(caData, "base64").toString();
+  const ask = tokenAdmin(server, ca, admin.getCurrentUser()?.token ?? "");
+  const seenMs = new Map<string, number>();
+  for (;;) {
+    const { items } = (await ask({ method: "GET", path: LEASES })) as ListedLeases;
+    for (const { metadata, spec } of items) {
+      const atMs = Date.parse(spec.renewTime ?? "");
+      if (!metadata.name.startsWith("sim-") || !(atMs > (seenMs.get(metadata.name) ?? 0))) continue;
+      seenMs.set(metadata.name, atMs);
+      leases.renewed(metadata.name, atMs);
+    }
+    await wait(READ_EVERY_MS, undefined, { signal: ended });
+  }
+}

@@ -1,0 +1,218 @@
+// What machines, and those who write to their Nodes, may put before an operator's eyes: no text becomes a part of the page,
+// none makes it wider than a phone, and no answer leaves it blank.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Page, Route } from "playwright-core";
+import { ColumnsBuilder } from "../../shared/fleet/columns.ts";
+import { ALL_FIELDS, allValues } from "../../shared/fleet/feed-machine.ts";
+import type { MachineSummary } from "../../shared/fleet/summary.ts";
+import type { FeedMessage } from "../../shared/protocol/feed.ts";
+import { summaryOf } from "../worker/support/made-up-fleet.ts";
+import { pagesOfFile } from "./browser.ts";
+import { hasChromium, PHONE } from "./chromium.ts";
+import { type PageWorker, startPageWorker } from "./page-worker.ts";
+import { signIn } from "./sign-in.ts";
+
+const HOSTILE = [
+  '"><img src=/x onerror="window.stolen=1"><script>window.stolen=1</script></title></textarea>',
+  "javascript:window.stolen=1",
+  "W".repeat(1024),
+  "\u202Egnp.exe \u2066\u2067 ‏",
+  "${window.stolen=1} {{window.stolen=1}} `rollcall nodes forget --all`",
+  "=cmd|' /C calc'!A0",
+  "constructor",
+];
+/** Names that an object has of itself. */
+const OF_EVERY_OBJECT = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"];
+/** What the Worker decides, and no machine: times, states, what is listed by name. */
+const IS_DECIDED =
+  /^(name|state|status|phase|role|by|kind|track|effect|action|signals?|type|transport|runtime|format|.*[aA]t|since|until|from|to|knownSince|firstAt|lastAt|.*Since|.*Until|created|creationTimestamp|lease|alarm)$/;
+
+/** The same value with hostile texts, lists of many and, in records, the names of every object. */
+function hostile(value: unknown, key = "", depth = 0): unknown {
+  if (typeof value === "string")
+    return IS_DECIDED.test(key) || /^\d{4}-\d\d-\d\dT/.test(value) ? value : HOSTILE.join(" ");
+  if (Array.isArray(value)) return value.map((each) => hostile(each, key, depth + 1));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, each]) => [name, hostile(each, name, depth + 1)]);
+  const isOfTexts = entries.length > 0 && Object.values(value).every((each) => typeof each === "string");
+  if (isOfTexts && /^(labels|annotations|capacity|allocatable|conditions)$/.test(key))
+    for (const name of [...OF_EVERY_OBJECT, ...HOSTILE]) entries.push([name, HOSTILE.join(" ")]);
+  // As JSON.parse has it, an own property.
+  return Object.defineProperties(
+    {},
+    Object.fromEntries(entries.map(([name, each]) => [name, property(each)])),
+  );
+}
+const property = (value: unknown) => ({ value, enumerable: true, writable: true, configurable: true });
+
+async function answerHostile(route: Route): Promise<void> {
+  const response = await route.fetch();
+  if (!response.ok()) return route.fulfill({ response });
+  await route.fulfill({ response, json: hostile(await response.json()) });
+}
+
+/** All folds of the view are open. */
+const OPEN_ALL = "for (const each of document.querySelectorAll('main details')) each.open = true";
+/** Where the page is wider than the screen: what has more in it than fits, and neither scrolls nor cuts it. */
+const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] :
+  [...document.querySelectorAll("main *")]
+    .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX === "visible")
+    .map((each) => each.localName + "." + each.getAttribute("class"))`;
+
+async function expectHarmless(page: Page, path: string): Promise<void> {
+  await page.locator("main h1").first().waitFor();
+  await page.evaluate(OPEN_ALL);
+  await expect
+    .poll(() => page.locator("main").innerText(), { message: path })
+    .not.toContain("could not be drawn");
+  expect(await page.evaluate("window.stolen"), path).toBeUndefined();
+  expect(await page.locator("main img, main script, main iframe").count(), path).toBe(0);
+  expect(await page.locator('a[href^="javascript"]').count(), path).toBe(0);
+  expect(await page.evaluate(WIDER), path).toEqual([]);
+}
+
+const COLUMNS =
+  "name,state,since,conditions,why,version,address,transport,roles,labels,kernel,os,runtime,cpu";
+
+/** As many machines, each with texts that no Worker would let through, and with names that every object has. */
+function hostileFleet(count: number): FeedMessage[] {
+  const text = HOSTILE.join(" ");
+  const rows = new ColumnsBuilder(ALL_FIELDS);
+  for (let index = 0; index < count; index++) {
+    const why = `${index} ${text}`;
+    const conditions = OF_EVERY_OBJECT.map((type) => ({
+      type,
+      status: text,
+      reason: "",
+      message: text,
+      sinceMs: 1,
+    }));
+    const summary = summaryOf(index, {
+      state: (["not-ready", "silent", "blocked"] as const)[index % 3]!,
+      why,
+      phase: OF_EVERY_OBJECT[index % OF_EVERY_OBJECT.length] as MachineSummary["phase"],
+      conditions,
+      labels: Object.fromEntries([...OF_EVERY_OBJECT, text].map((name) => [name, text])),
+      capacity: Object.fromEntries([...OF_EVERY_OBJECT, "cpu", "memory"].map((name) => [name, text])),
+    });
+    rows.add(allValues(`machine-${index}`, summary));
+  }
+  const asks = { token: text, machineID: text, systemUUID: text, address: text };
+  const at = new Date(0).toISOString();
+  const pending = Array.from({ length: 200 }, (_, index) => ({
+    ...asks,
+    name: `machine-${index}`,
+    thumbprint: `${index}`,
+    askedAt: at,
+    expiresAt: at,
+    pinned: null,
+  }));
+  return [
+    { type: "hello", resumed: false, why: "" },
+    { type: "snapshot", cursor: "0", rows: count, machines: rows.finish(), isLast: true, pending },
+  ];
+}
+
+describe.skipIf(!hasChromium)("what is hostile", () => {
+  const open = pagesOfFile();
+  let worker: PageWorker;
+  beforeAll(async () => {
+    worker = await startPageWorker();
+    await worker.machineJoins("edge-1");
+    await worker.anotherAsks("edge-1");
+    await worker.rollcall(["operators", "add", "ann", "--role", "view"]);
+    const code = await fetch(`${worker.url}/v1/receivers`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${worker.adminSecret}` },
+      body: JSON.stringify({ name: "desk", url: "https://hooks.example.com/a", format: "json" }),
+    });
+    expect(code.status).toBe(201);
+  });
+  afterAll(() => worker.stop());
+
+  /** In one page: a browser's context for each is most of what it costs. */
+  async function visitAll(page: Page, paths: readonly string[]): Promise<void> {
+    for (const path of paths) {
+      await page.goto("about:blank");
+      await page.goto(path);
+      await page.getByRole("navigation", { name: "Views" }).waitFor();
+      await page.waitForLoadState("networkidle");
+      await expectHarmless(page, path);
+    }
+  }
+
+  it("texts in all answers of every view → are texts", () =>
+    open({ url: worker.url, viewport: PHONE }, async ({ page }) => {
+      await signIn(page, worker.adminSecret);
+      await page.route(/\/v1\/(?!session$|feed)/, answerHostile);
+      await visitAll(page, [
+        "/?machine=edge-1",
+        "/?machine=edge-1&range=1h#history",
+        "/?view=approvals",
+        "/?view=tokens",
+        "/?view=audit",
+        "/?view=audit&by=machines",
+        "/?view=notifications",
+        "/?view=deployment",
+      ]);
+    }));
+
+  it.each([["/"], ["/?view=approvals"], ["/?rows=pages&sort=-why&q=constructor"]])(
+    "texts in all that the feed tells, at %s → are texts",
+    (path) =>
+      open({ url: worker.url, viewport: PHONE }, async ({ page, expectFault }) => {
+        expectFault(/^GET \/v1\/nodes\/\S+ → 404/);
+        await signIn(page, worker.adminSecret);
+        await page.addInitScript(`localStorage.setItem("rollcall.columns", "${COLUMNS}")`);
+        await page.routeWebSocket(/\/v1\/feed/, (feed) => {
+          for (const message of hostileFleet(2000)) feed.send(JSON.stringify(message));
+          feed.onMessage((text) => {
+            if (text === "ping") feed.send("pong");
+          });
+        });
+        await page.goto(path);
+        await page.getByRole("status").getByText("live", { exact: true }).waitFor();
+        await page.waitForLoadState("networkidle");
+        expect(await page.locator("main").innerText()).toContain("onerror");
+        await expectHarmless(page, path);
+      }),
+  );
+
+  it("links that mean harm → a view, and nothing of them is executed", () =>
+    open({ url: worker.url, viewport: PHONE }, async ({ page, expectFault }) => {
+      expectFault(/^GET \/v1\/\S* → 4\d\d/);
+      await signIn(page, worker.adminSecret);
+      await visitAll(page, [
+        "/?q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&sort=__proto__&rows=constructor&page=-1",
+        "/?view=constructor&__proto__=x&constructor=y",
+        "/?machine=..&range=__proto__",
+        "/?machine=../sessions&from=x&to=y",
+        `/?machine=${encodeURIComponent(HOSTILE.join(" "))}`,
+        "/?view=audit&by=__proto__&before=x&target=%3Cscript%3E",
+        "/?outage=99999999999999999999#code",
+      ]);
+    }));
+
+  it.each([
+    ["/?machine=edge-1", "**/v1/nodes/edge-1/timeline*", {}],
+    ["/?machine=edge-1", "**/v1/nodes/edge-1", { name: "edge-1", conditions: 1 }],
+    ["/?view=tokens", "**/v1/tokens", { tokens: null }],
+    ["/?view=audit", "**/v1/audit*", { entries: 7 }],
+  ])(
+    "%s, where %s answers what it never should → it is said, and the rest of the page works",
+    (path, asked, json) =>
+      open({ url: worker.url }, async ({ page, expectFault }) => {
+        expectFault(/could not be drawn/);
+        await signIn(page, worker.adminSecret);
+        await page.route(asked, (route) => route.fulfill({ json }));
+        await page.goto(path);
+        await page.getByRole("alert").getByText("could not be drawn").waitFor();
+        await page.unroute(asked);
+        await page.getByRole("link", { name: "Approvals" }).click();
+        await page.getByRole("heading", { level: 1, name: "Approvals" }).waitFor();
+        await page.goBack();
+        await page.locator("main h1").first().waitFor();
+        expect(await page.getByText("could not be drawn").count()).toBe(0);
+      }),
+  );
+});

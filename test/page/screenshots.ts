@@ -1,0 +1,131 @@
+// npm run screenshots: every view of the page over a fleet of some machines, light, dark and on a phone, into test-output/;
+// the best of them into docs/images/. A view more is a row more.
+import { copyFileSync, mkdirSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Page } from "playwright-core";
+import type { FleetState } from "../../shared/fleet/state.ts";
+import { CHROMIUM_IS_MISSING, hasChromium, launchChromium, onPage, PHONE, TEST_OUTPUT } from "./chromium.ts";
+import { type PageWorker, startPageWorker } from "./page-worker.ts";
+import { signIn } from "./sign-in.ts";
+
+interface View {
+  name: string;
+  /** Of the page, with its query. */
+  path: string;
+  /** Nobody is signed in: the page asks for a secret. */
+  isSignedOut?: boolean;
+  /** Resolves once the page has what the picture is of. */
+  shown: (page: Page) => Promise<unknown>;
+}
+
+const text = (pattern: RegExp) => (page: Page) => page.getByText(pattern).first().waitFor();
+const heading = (page: Page) => page.getByRole("main").getByRole("heading").first().waitFor();
+
+const VIEWS: readonly View[] = [
+  {
+    name: "sign-in",
+    path: "/",
+    isSignedOut: true,
+    shown: (page) => page.getByRole("textbox").first().waitFor(),
+  },
+  { name: "fleet", path: "/", shown: text(/shop-hamburg-2/) },
+  { name: "machine", path: "/?machine=shop-berlin-1", shown: heading },
+  { name: "timeline", path: "/?machine=shop-berlin-2&range=2m", shown: text(/lately|available/i) },
+  { name: "approvals", path: "/?view=approvals", shown: text(/shop-bremen-1/) },
+  { name: "tokens", path: "/?view=tokens", shown: heading },
+  { name: "audit", path: "/?view=audit", shown: heading },
+  { name: "notifications", path: "/?view=notifications", shown: heading },
+  { name: "deployment", path: "/?view=deployment", shown: heading },
+];
+
+/** How each is looked at: a browser's settings. */
+const LOOKS = {
+  light: { colorScheme: "light" },
+  dark: { colorScheme: "dark" },
+  phone: { colorScheme: "light", viewport: PHONE, hasTouch: true, isMobile: true },
+} as const;
+
+/** What docs/ shows: by the name there, the one in test-output/. */
+const IN_DOCS: Readonly<Record<string, string>> = {
+  "page-fleet": "fleet-light",
+  "page-machine": "timeline-light",
+  "page-approvals": "approvals-light",
+  "page-phone": "fleet-phone",
+};
+const IMAGES = resolve(import.meta.dirname, "../../docs/images");
+const MAX_IMAGE_BYTES = 150 * 1024;
+
+const CITIES = ["berlin", "bremen", "hamburg", "leipzig"];
+const MACHINES = CITIES.flatMap((city) => [1, 2, 3].map((number) => `shop-${city}-${number}`));
+
+/** A machine whose last two minutes are worth drawing: short of memory, then silent, then booted anew. */
+async function liveThrough(worker: PageWorker, name: string): Promise<void> {
+  const steps: readonly [seconds: number, happens: () => Promise<void>][] = [
+    [20, () => worker.pressure(name, true)],
+    [20, () => worker.pressure(name, false)],
+    [10, () => worker.machineFallsSilent(name)],
+    [25, () => worker.machineReturns(name)],
+    [20, () => Promise.resolve()],
+  ];
+  for (const [seconds, happens] of steps) {
+    await pause(seconds * 1000);
+    await happens();
+  }
+}
+
+/** Of each kind of trouble one. */
+async function populate(worker: PageWorker): Promise<void> {
+  for (const name of MACHINES) await worker.machineJoins(name);
+  await liveThrough(worker, "shop-berlin-2");
+  await worker.pressure("shop-berlin-1", true);
+  await worker.fault("shop-leipzig-2", "not ready");
+  await worker.anotherAsks("shop-bremen-1");
+  await worker.machineFallsSilent("shop-hamburg-2");
+  const expected: FleetState[] = ["silent", "not-ready"];
+  for (;;) {
+    const { stdout } = await worker.rollcall(["nodes"]);
+    if (expected.every((state) => stdout.includes(state))) return;
+    await pause(200);
+  }
+}
+
+async function takeAll(worker: PageWorker): Promise<void> {
+  const browser = await launchChromium();
+  try {
+    for (const [look, settings] of Object.entries(LOOKS))
+      for (const { name, path, isSignedOut, shown } of VIEWS) {
+        const choice = { url: worker.url, ...settings };
+        await onPage(browser, choice, `${name} ${look}`, async ({ page, screenshot }) => {
+          if (!isSignedOut) await signIn(page, worker.adminSecret);
+          await page.goto(path);
+          await shown(page);
+          await page.waitForLoadState("networkidle");
+          await screenshot(`${name}-${look}`);
+        });
+      }
+  } finally {
+    await browser.close();
+  }
+}
+
+function copyToDocs(): void {
+  mkdirSync(IMAGES, { recursive: true });
+  for (const [name, taken] of Object.entries(IN_DOCS)) {
+    const file = join(TEST_OUTPUT, `${taken}.png`);
+    const { size } = statSync(file);
+    if (size > MAX_IMAGE_BYTES) throw new Error(`${file} has ${size} bytes, more than ${MAX_IMAGE_BYTES}`);
+    copyFileSync(file, join(IMAGES, `${name}.png`));
+  }
+}
+
+if (!hasChromium) throw new Error(CHROMIUM_IS_MISSING);
+const worker = await startPageWorker();
+try {
+  await populate(worker);
+  await takeAll(worker);
+  copyToDocs();
+  console.log(`${VIEWS.length * Object.keys(LOOKS).length} pictures are in ${TEST_OUTPUT}`);
+} finally {
+  await worker.stop();
+}

@@ -1,0 +1,112 @@
+// The documentation's site as `npm run site` builds it: links lead somewhere, the search finds, and it looks as it should.
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { ROOT } from "../e2e/local-cluster.ts";
+import { pagesOfFile } from "./browser.ts";
+import { hasChromium, PHONE } from "./chromium.ts";
+
+const site = mkdtempSync(join(tmpdir(), "rollcall-site-"));
+afterAll(() => rmSync(site, { recursive: true }));
+
+beforeAll(() => {
+  const built = spawnSync("npm", ["run", "site", "--", "--outDir", site], { cwd: ROOT, encoding: "utf8" });
+  expect(built.status, built.stdout + built.stderr).toBe(0);
+});
+
+describe("links", () => {
+  const html = () => new Map(globSync("**/*.html", { cwd: site }).map((path) => [path, read(path)]));
+  const read = (path: string) => readFileSync(join(site, path), "utf8");
+
+  it("each leads to a file of the site, and to what it names there", () => {
+    const pages = html();
+    expect(pages.size).toBeGreaterThan(20);
+    const faults = [...pages].flatMap(([from, text]) =>
+      [...text.matchAll(/<a [^>]*href="([^"]+)"/g)].flatMap(([, href = ""]) => {
+        const url = new URL(href, `http://site/${from}`);
+        if (url.host !== "site") return [];
+        const path = decodeURIComponent(url.pathname === "/" ? "/index.html" : url.pathname).slice(1);
+        if (!existsSync(join(site, path))) return [`${from}: ${href}: no such file`];
+        const id = decodeURIComponent(url.hash.slice(1));
+        return id === "" || pages.get(path)?.includes(`id="${id}"`)
+          ? []
+          : [`${from}: ${href}: no such heading`];
+      }),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  it("nothing is loaded from elsewhere", () => {
+    const foreign = [...html()].flatMap(([path, text]) =>
+      [...text.matchAll(/<(?:script|link|img|iframe)\b[^>]*(?:src|href)="(?:https?:)?\/\/[^"]*"/g)].map(
+        ([tag]) => `${path}: ${tag}`,
+      ),
+    );
+    expect(foreign).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasChromium)("in a browser", () => {
+  const onPage = pagesOfFile();
+  const server = serve(site);
+  afterAll(() => server.close());
+  const address = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  it("the search leads to the page that answers", async () => {
+    await onPage({ url: address() }, async ({ page }) => {
+      await page.goto("/");
+      await page.getByRole("button", { name: "Search" }).click();
+      await page.getByRole("searchbox").fill("reserved cpus");
+      await page.getByRole("option").first().click();
+      // The address is the new page's before the page is there.
+      await page.waitForURL("**/*.html#*");
+      await page
+        .getByRole("main")
+        .getByText(/reserved/i)
+        .first()
+        .waitFor();
+    });
+  });
+
+  test.each([
+    ["on a desk, light", { colorScheme: "light" }],
+    ["on a desk, dark", { colorScheme: "dark" }],
+    ["on a phone, light", { colorScheme: "light", viewport: PHONE }],
+    ["on a phone, dark", { colorScheme: "dark", viewport: PHONE }],
+  ] as const)("%s → no page is wider than the window", async (name, choice) => {
+    await onPage({ url: address(), ...choice }, async ({ page, screenshot }) => {
+      for (const path of ["/", "/cluster.html", "/shim.html"]) {
+        await page.goto(path);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        const widths = "[document.documentElement.scrollWidth, window.innerWidth]";
+        const [pageWidth, windowWidth] = await page.evaluate<[number, number]>(widths);
+        expect(pageWidth, path).toBeLessThanOrEqual(windowWidth);
+        await screenshot(`site ${path.slice(1) || "index"} ${name}`.replaceAll(/\W+/g, "-"));
+      }
+    });
+  });
+});
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".css": "text/css",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".png": "image/png",
+  ".woff2": "font/woff2",
+};
+
+/** As any web server would, on loopback. */
+function serve(folder: string): Server {
+  return createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? "/", "http://site");
+    const file = join(folder, pathname === "/" ? "index.html" : pathname);
+    const type = TYPES[extname(file)];
+    if (existsSync(file)) response.setHeader("content-type", type ?? "text/plain");
+    else response.statusCode = pathname === "/favicon.ico" ? 204 : 404;
+    response.end(existsSync(file) ? readFileSync(file) : "");
+  }).listen(0, "127.0.0.1");
+}
