@@ -1,4 +1,5 @@
 // Runs a short-lived program that may hang, fail or write too much. Its process group does not outlive the deadline.
+import { after } from "./clock.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { spawn } from "node:child_process";
 import { faultOf } from "./fault.ts";
@@ -30,7 +31,7 @@ export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions):
     let errors = "";
     const kill = () => killGroup(child.pid);
     const end = (reading: Result<string>) => {
-      clearTimeout(timer);
+      cancel();
       process.off("exit", kill);
       // A process that has left the group may hold the pipes open.
       child.stdout.destroy();
@@ -41,7 +42,7 @@ export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions):
       kill();
       end(failure(error));
     };
-    const timer = setTimeout(() => stop(`did not end within ${deadlineMs / 1000} s`), deadlineMs);
+    const cancel = after(deadlineMs, () => stop(`did not end within ${deadlineMs / 1000} s`));
     process.once("exit", kill);
     child.on("error", (error) => end(failure(faultOf(error))));
     child.stdout.on("data", (chunk: Buffer) => {

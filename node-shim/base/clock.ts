@@ -1,4 +1,5 @@
-// The clock by which waits are measured. It is not the wall clock, so that setting that does not change a wait.
+// Time: the one module that reads a clock or starts a timer, so that a test replaces both at one place. Waits are measured
+// by a clock that setting the wall clock does not change.
 import { uptime } from "node:os";
 
 export interface Clock {
@@ -8,14 +9,70 @@ export interface Clock {
   timer: (ms: number, callback: () => void) => () => void;
 }
 
+interface TimerOptions {
+  /** false: the process may end before the timer rings. */
+  ref?: boolean;
+}
+
+/** Milliseconds since 1970, by the machine's wall clock. */
+export function wallMs(): number {
+  return Date.now();
+}
+
+/** The wall clock's time in RFC 3339. */
+export function timestamp(): string {
+  return new Date(wallMs()).toISOString();
+}
+
+/** Milliseconds since some moment. Never goes back, and stops while the machine is suspended. */
+export function monotonicMs(): number {
+  return performance.now();
+}
+
+/** Calls `ring` once, after `ms`. The result cancels it. */
+export function after(ms: number, ring: () => void, { ref = true }: TimerOptions = {}): () => void {
+  const timer = setTimeout(ring, ms);
+  if (!ref) timer.unref();
+  return () => clearTimeout(timer);
+}
+
+/** Calls `ring` every `ms`. The result cancels it. */
+export function every(ms: number, ring: () => void): () => void {
+  const timer = setInterval(ring, ms);
+  return () => clearInterval(timer);
+}
+
+/** Calls `ring` in a later turn of the event loop. */
+export function nextTurn(ring: () => void): void {
+  setImmediate(ring);
+}
+
+/** Resolves after `ms`, or once `signal` is aborted. Never rejects. */
+export function pause(
+  ms: number,
+  { signal, ...options }: TimerOptions & { signal?: AbortSignal } = {},
+): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const end = () => {
+      cancel();
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = after(ms, end, options);
+    signal?.addEventListener("abort", end);
+  });
+}
+
+/** Aborted after `ms`. The process may end before. */
+export function abortAfter(ms: number): AbortSignal {
+  const controller = new AbortController();
+  after(ms, () => controller.abort(new DOMException("The deadline passed", "TimeoutError")), { ref: false });
+  return controller.signal;
+}
+
 /** os.uptime is CLOCK_BOOTTIME on Linux, which shows after a suspend how much is left of a wait. */
-export const systemClock: Clock = {
-  nowMs: () => uptime() * 1000,
-  timer: (ms, callback) => {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  },
-};
+export const systemClock: Clock = { nowMs: () => uptime() * 1000, timer: after };
 
 /** A wait ends early when `stop` is aborted or `wake` is called. One wait at a time. */
 export function wakeableWait(

@@ -1,4 +1,5 @@
 // Keeps a call that may hang from blocking its caller and from using up the thread pool.
+import { after } from "./clock.ts";
 import { success } from "../../shared/result.ts";
 import { type Reading, unread, unreadable } from "./reading.ts";
 
@@ -17,7 +18,7 @@ export function oneAtATime<R>(
   async function attempt(argument: string): Promise<Reading<R>> {
     if (hung !== null) return hung;
     const answer = resultOf(call, argument);
-    const first = await Promise.race([answer, after(giveUpMs, answer)]);
+    const first = await Promise.race([answer, lateUnless(answer, giveUpMs)]);
     if (first !== "late") return first;
     hung = unreadable(`${name} ${argument} has not returned within ${giveUpMs} ms`, "late");
     void answer.then(() => {
@@ -41,10 +42,10 @@ async function resultOf<R>(call: (argument: string) => Promise<R>, argument: str
   }
 }
 
-/** "late" once the time is over, unless `answer` comes first, which clears the timer. */
-function after(milliseconds: number, answer: Promise<unknown>): Promise<"late"> {
+/** "late" once the time is over, unless `answer` comes first, which cancels the timer. */
+function lateUnless(answer: Promise<unknown>, ms: number): Promise<"late"> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds, "late");
-    void answer.then(() => clearTimeout(timer));
+    const cancel = after(ms, () => resolve("late"));
+    void answer.then(cancel);
   });
 }

@@ -1,5 +1,6 @@
 // Runs a program that must not be interrupted halfway, as package managers are: what would end this process waits for it.
 import { spawn } from "node:child_process";
+import { after } from "./clock.ts";
 import { printable } from "../../shared/protocol/printable.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { faultOf } from "./fault.ts";
@@ -47,12 +48,12 @@ function ending({ program, args, environment, deadlineMs, graceMs }: LongRun): P
       stream.setEncoding("utf8").on("data", (text: string) => {
         said = (said + text).slice(-MAX_SAID_CHARACTERS);
       });
-    const deadline = setTimeout(() => {
+    const cancelDeadline = after(deadlineMs, () => {
       isLate = true;
       child.kill("SIGTERM");
-    }, deadlineMs);
+    });
     const end = (outcome: Result<null>) => {
-      clearTimeout(deadline);
+      cancelDeadline();
       child.stdout.destroy();
       child.stderr.destroy();
       resolve(outcome);
@@ -64,9 +65,9 @@ function ending({ program, args, environment, deadlineMs, graceMs }: LongRun): P
         if (code === 0) return success(null);
         return failure(withLines(signal === null ? `ended with ${code}` : `was ended by ${signal}`, said));
       };
-      const grace = setTimeout(() => end(outcome()), graceMs);
+      const cancelGrace = after(graceMs, () => end(outcome()));
       child.on("close", () => {
-        clearTimeout(grace);
+        cancelGrace();
         end(outcome());
       });
     });

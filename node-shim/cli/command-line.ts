@@ -1,4 +1,5 @@
 // Runs a command line, and turns failures into one line and an exit code.
+import { timestamp } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import { logLine } from "../base/log.ts";
 import { shimProgram } from "./program.ts";
@@ -11,7 +12,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
     // With --log-format json, every line has to be JSON.
     const isJson = / --log-format[= ]json( |$)/.test(` ${args.join(" ")}`);
     const fault = faultOf(error);
-    console.error(isJson ? logLine("json", new Date().toISOString(), "error", fault) : `node-shim: ${fault}`);
+    console.error(isJson ? logLine("json", timestamp(), "error", fault) : `node-shim: ${fault}`);
     process.exitCode = 1;
   }
 }

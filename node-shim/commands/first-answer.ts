@@ -1,7 +1,6 @@
 // How `join` ends: with what the cluster now says. Where a shim runs, its status is awaited; else this process reports,
 // as `run` does, until there is an answer that counts.
-import { setTimeout as wait } from "node:timers/promises";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, after, monotonicMs, pause, wallMs } from "../base/clock.ts";
 import type { MachineFlags } from "../machine/settings.ts";
 import type { Log } from "../base/log.ts";
 import { type Diagnosis, diagnose } from "../status/diagnosis.ts";
@@ -29,14 +28,9 @@ export async function firstAnswer(
   isServiceStarted: boolean,
   progress: (text: string) => void,
 ): Promise<FirstAnswer> {
-  const look = () => statusOf(flags.state, Date.now());
+  const look = () => statusOf(flags.state, wallMs());
   if (isServiceStarted || look().seen?.isRunning === true) {
-    const sleep = (ms: number) => wait(ms);
-    const diagnosis = await settled(
-      () => look().diagnosis,
-      { nowMs: () => performance.now(), sleep },
-      progress,
-    );
+    const diagnosis = await settled(() => look().diagnosis, { nowMs: monotonicMs, sleep: pause }, progress);
     return { diagnosis, isLast: false };
   }
   return { diagnosis: await reportOnce(flags, progress), isLast: true };
@@ -64,9 +58,9 @@ export async function settled(
 async function reportOnce(flags: AnswerFlags, progress: (text: string) => void): Promise<Diagnosis> {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
-  const timer = setTimeout(stop, ANSWER_MS);
+  const cancel = after(ANSWER_MS, stop);
   process.once("SIGINT", stop);
-  let last = statusOf(flags.state, Date.now()).diagnosis;
+  let last = statusOf(flags.state, wallMs()).diagnosis;
   // The loop's own lines would say what the diagnosis does.
   const log: Log = () => undefined;
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);
@@ -79,14 +73,14 @@ async function reportOnce(flags: AnswerFlags, progress: (text: string) => void):
         warn,
         stop: stopping.signal,
         watch: (file) => {
-          last = diagnose({ file, isRunning: true }, file.name, Date.now());
+          last = diagnose({ file, isRunning: true }, file.name, wallMs());
           if (last.passes) progress(last.text);
           else stop();
         },
       },
     );
   } finally {
-    clearTimeout(timer);
+    cancel();
     process.off("SIGINT", stop);
   }
   return last;

@@ -1,6 +1,6 @@
 // node-shim join: enrols this machine once, and stores key, enrolment and URL. What the cluster then says is
 // first-answer's.
-import { setTimeout as wait } from "node:timers/promises";
+import { pause } from "../base/clock.ts";
 import { gatherMachine } from "../machine/machine-facts.ts";
 import { loadEnrolment, loadKey, loadOrMakeKey, storeEnrolment } from "../identity/identity.ts";
 import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
@@ -64,7 +64,7 @@ async function enrolOnce(
       if (attempt === MAX_ATTEMPTS || isFinal(outcome.error))
         throw new Error(refusal(outcome.error, key.thumbprint, (await joinTokenKey(joinToken)).id));
       close();
-      await wait(WAIT_MS);
+      await pause(WAIT_MS);
     }
   } finally {
     close();

@@ -1,5 +1,5 @@
 // node-shim leave: has the Node removed and this machine forgotten, then forgets its own key and enrolment.
-import { setTimeout as wait } from "node:timers/promises";
+import { pause } from "../base/clock.ts";
 import { asEnrolled, type EnrolledFlags } from "./as-enrolled.ts";
 import { forgetIdentity, leftName } from "../identity/identity.ts";
 import { lockFolder } from "../identity/lock.ts";
@@ -36,7 +36,7 @@ export async function leaveWorker(flags: EnrolledFlags): Promise<string> {
       }
       wasUnanswered ||= fault.reason === "failed";
       reconnect();
-      await wait(WAIT_MS);
+      await pause(WAIT_MS);
     }
     forgetIdentity(flags.state, name);
     return `${name} has left; its key is gone`;

@@ -1,11 +1,10 @@
 // node-shim run: loads the key, enrols where that is not done, and reports until stopped.
 import { randomBytes } from "node:crypto";
-import { setTimeout as wait } from "node:timers/promises";
 import { startDevices } from "../sources/devices/with-devices.ts";
 import { enrolMachine } from "../worker-link/enrol.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { valueOr } from "../../shared/result.ts";
-import { systemClock } from "../base/clock.ts";
+import { after, monotonicMs, pause, systemClock, timestamp, wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import type { Warn } from "../base/warn.ts";
 import { type StatusBoard, statusBoard } from "../status/board.ts";
@@ -45,7 +44,7 @@ const HELD_MS = 900;
 
 /** Reports until SIGTERM or SIGINT. Throws with what to do when it cannot begin. */
 export function run(flags: RunFlags): Promise<void> {
-  const log = stderrLog(now, flags.logFormat);
+  const log = stderrLog(timestamp, flags.logFormat);
   const warn: Warn = (source, message) => log("warn", `${source}: ${message}`);
   return reportUntilStopped(flags, { log, warn, stop: stopSignal() });
 }
@@ -80,7 +79,7 @@ export async function reportUntilStopped(
     state: flags.state,
     bootID: valueOr(bootID("/"), ""),
     environment: process.env,
-    nowMs: Date.now,
+    nowMs: wallMs,
     log,
   });
   const reported = (report: Reported) => {
@@ -96,20 +95,17 @@ export async function reportUntilStopped(
       await reportUntilAsked({ ...machine, gather }, { ...worker, log, reported }, asked);
     }
   } catch (error) {
-    board.note({ ended: { at: now(), fault: faultOf(error) } });
+    board.note({ ended: { at: timestamp(), fault: faultOf(error) } });
     throw error;
   } finally {
     close();
     machine.close();
     await Promise.all(closings.map((end) => end()));
     // A file system that hangs holds nobody up.
-    await Promise.race([board.written(), wait(HELD_MS, undefined, { ref: false })]);
+    await Promise.race([board.written(), pause(HELD_MS, { ref: false })]);
     lock.release();
   }
 }
-
-/** RFC 3339 */
-const now = () => new Date().toISOString();
 
 interface Beginning {
   flags: RunFlags;
@@ -143,7 +139,7 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
     const startId = randomBytes(16).toString("base64url");
     const own = { ...enrolment, name, origin, key };
     link = linkOf(beginning, own);
-    const report = reporter({ ...own, link, startId, send, machineTime: now, nowMs });
+    const report = reporter({ ...own, link, startId, send, machineTime: timestamp, nowMs });
     return next ? onceAccepted(report, () => adoptNextKey(flags.state, next)) : report;
   };
   const known = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
@@ -163,8 +159,8 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   report ??= reporterFor(enrolment);
   const devices = startDevices(machine.gather, flags.devicePlugins, {
     stateFolder: flags.state,
-    nowMs: () => performance.now(),
-    sleep: (ms) => wait(ms, undefined, { ref: false }),
+    nowMs: monotonicMs,
+    sleep: (ms) => pause(ms, { ref: false }),
     log,
   });
   closings.push(devices.close);
@@ -227,7 +223,7 @@ function stopSignal(): AbortSignal {
     process.once(signal, () => {
       controller.abort();
       // Node waits for its threads, even for one that hangs in a file system or resolver.
-      setTimeout(() => process.kill(process.pid, signal), HELD_MS).unref();
+      after(HELD_MS, () => process.kill(process.pid, signal), { ref: false });
     });
   }
   return controller.signal;

@@ -1,4 +1,5 @@
 // node-shim status: what the running shim last did, and what it comes to. Offline: asks nobody, changes nothing.
+import { wallMs } from "../base/clock.ts";
 import { statusScreen, type Screen } from "../status/screen.ts";
 import { statusOf } from "../status/status.ts";
 
@@ -12,7 +13,7 @@ export function statusCommand(
   { state, json }: StatusFlags,
   screen: Screen,
 ): { text: string; exitCode: number } {
-  const nowMs = Date.now();
+  const nowMs = wallMs();
   const { seen, diagnosis } = statusOf(state, nowMs);
   const { exitCode } = diagnosis;
   if (!json) return { text: statusScreen(diagnosis, seen, nowMs, screen), exitCode };

@@ -2,13 +2,12 @@
 // then, the former one is installed again: nobody visits these machines. Once apt has begun, nothing is read of the
 // package's own files, which are replaced under this process.
 import { realpathSync } from "node:fs";
-import { setTimeout as wait } from "node:timers/promises";
 import { isBehind } from "../../shared/fleet/versions.ts";
 import { packageVersion } from "../../shared/package-version.ts";
 import type { UpgradeAnswer, ReasonToStay } from "../../shared/protocol/answers.ts";
 import { printable } from "../../shared/protocol/printable.ts";
 import { VERSION } from "../../shared/version.ts";
-import { type Clock, systemClock } from "../base/clock.ts";
+import { type Clock, pause, systemClock, wallMs } from "../base/clock.ts";
 import { failedUpgradePath, noteFailedUpgrade, triedAgainAt } from "../service/failed-upgrade.ts";
 import {
   installedVersion,
@@ -50,8 +49,8 @@ export const thisUpgradeHost = ({ state }: UpgradeFlags, progress: UpgradeHost["
   program: realpathSync(process.argv[1] ?? ""),
   packages: packageManager,
   service: () => serviceShim(state),
-  clock: { nowMs: systemClock.nowMs, sleep: (ms) => wait(ms) },
-  dateMs: Date.now,
+  clock: { nowMs: systemClock.nowMs, sleep: pause },
+  dateMs: wallMs,
   progress,
 });
 

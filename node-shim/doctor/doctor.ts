@@ -1,4 +1,5 @@
 // node-shim doctor: checks everything that a shim needs, and says what to do. Changes nothing, enrols nobody.
+import { wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import { type MachineFlags, nodeName } from "../machine/settings.ts";
 import { findOrigin, type FoundOrigin } from "../worker-link/origin.ts";
@@ -33,7 +34,7 @@ export async function examine(
     return [...worker, ...node];
   }
   const identity = await checkIdentity(flags, name, environment);
-  return [...worker, ...identity, ...checkShim(flags.state, Date.now()), ...node];
+  return [...worker, ...identity, ...checkShim(flags.state, wallMs()), ...node];
 }
 
 async function checkUrl(

@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { connect, type PeerCertificate } from "node:tls";
 import { randomBytes } from "node:crypto";
 import { PROTOCOL } from "../../shared/protocol/report.ts";
-import { systemClock } from "../base/clock.ts";
+import { abortAfter, after, systemClock, wallMs } from "../base/clock.ts";
 import { codeOf } from "../base/fault.ts";
 import { hostOf, servernameOf } from "../worker-link/origin.ts";
 import type { Outbound } from "../worker-link/outbound.ts";
@@ -61,16 +61,18 @@ export function workerProbes(): WorkerProbes {
     livez: readLivez,
     refusal: refusalOf,
     upgrade: refusedUpgrade,
-    now: Date.now,
+    now: wallMs,
   };
 }
 
+const lateFault = () => new Error(`no answer within ${DEADLINE_MS / 1000} s`);
+
 async function withDeadline<T>(promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+  let cancel = () => {};
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${DEADLINE_MS / 1000} s`)), DEADLINE_MS);
+    cancel = after(DEADLINE_MS, () => reject(lateFault()));
   });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+  return Promise.race([promise, late]).finally(cancel);
 }
 
 function tunnelTo(url: URL, { proxy, trust }: Outbound): Promise<Socket | undefined> {
@@ -90,8 +92,9 @@ async function readCertificate(url: URL, outbound: Outbound): Promise<SeenCertif
       ...(tunnel && { socket: tunnel }),
       ...(outbound.trust && { secureContext: outbound.trust }),
     });
-    socket.setTimeout(DEADLINE_MS, () =>
-      socket.destroy(new Error(`no answer within ${DEADLINE_MS / 1000} s`)),
+    socket.once(
+      "close",
+      after(DEADLINE_MS, () => socket.destroy(lateFault())),
     );
     socket.once("error", reject);
     socket.once("secureConnect", () => {
@@ -113,9 +116,8 @@ function readLivez(origin: URL, { proxy, trust }: Outbound): Promise<Livez> {
   const agent = proxy ? new TunnelAgent(proxy, trust, DEADLINE_MS) : undefined;
   const get = origin.protocol === "https:" ? httpsGet : httpGet;
   return new Promise<Livez>((resolve, reject) => {
-    const signal = AbortSignal.timeout(DEADLINE_MS);
-    const fault = (error: Error) =>
-      reject(signal.aborted ? new Error(`no answer within ${DEADLINE_MS / 1000} s`) : error);
+    const signal = abortAfter(DEADLINE_MS);
+    const fault = (error: Error) => reject(signal.aborted ? lateFault() : error);
     const request = get(
       new URL("/livez", origin),
       { agent: agent ?? false, ...(trust && { secureContext: trust }), signal },

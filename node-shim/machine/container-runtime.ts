@@ -1,5 +1,5 @@
 // Watches the container runtime, the configured one or one that is found, for as long as the shim runs. Decides nothing.
-import { setTimeout as wait } from "node:timers/promises";
+import { every, monotonicMs, pause } from "../base/clock.ts";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { KubeletConfiguration } from "../config/schema.ts";
 import { socketPathOf } from "../config/endpoint.ts";
@@ -72,7 +72,7 @@ export function watchContainerRuntime(
     endpoints;
   if (docker === null && containerRuntimeEndpoint === "") return NONE;
   const deadlineMs = valueOr(parseDuration(runtimeRequestTimeout), 0);
-  const nowMs = () => performance.now();
+  const nowMs = monotonicMs;
   const monitorOf = (client: Parameters<typeof runtimeMonitor>[0]["client"], onFlip: () => void) =>
     runtimeMonitor({ client, nodeStatusMaxImages, nowMs, every, onFlip, warn });
   const criMonitor = (socketPath: string, onFlip: () => void): RuntimeMonitor => {
@@ -90,13 +90,8 @@ export function watchContainerRuntime(
 }
 
 function watched({ snapshot, refresh, close }: Omit<ContainerRuntime, "looked">): ContainerRuntime {
-  const looked = Promise.race([refresh(), wait(FIRST_LOOK_MS, undefined, { ref: false })]);
+  const looked = Promise.race([refresh(), pause(FIRST_LOOK_MS, { ref: false })]);
   return { snapshot, looked, refresh, close };
-}
-
-function every(ms: number, call: () => void): () => void {
-  const timer = setInterval(call, ms);
-  return () => clearInterval(timer);
 }
 
 /** Throws for a bug alone: the configuration was validated before. */

@@ -1,5 +1,6 @@
 // The facts beyond a kubelet's: cloud, hardware, drop-ins. All are read in the background, so that they delay no
 // report.
+import { monotonicMs, wallMs } from "../base/clock.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type CloudFlags, machineCloud } from "../sources/cloud/provider.ts";
@@ -36,12 +37,11 @@ export function machineExtras(
   warn: Warn,
   note?: Note,
 ): (wait?: "wait") => Promise<Extras> {
-  const nowMs = () => performance.now();
   const cloud = machineCloud(flags, intervalMs, warn);
   const look = machineInventory(flags, warn);
   const folder = flags.factsDir ?? FACTS_FOLDER;
   const uid = process.getuid?.() ?? 0;
-  const options = { folder, uid, deadlineMs: DROP_IN_DEADLINE_MS, wallMs: () => Date.now(), nowMs };
+  const options = { folder, uid, deadlineMs: DROP_IN_DEADLINE_MS, wallMs, nowMs: monotonicMs };
   const dropInsOf = dropInFolder(options);
   if (cloud) note?.("/cloud", cloud.where);
   note?.("/inventory", look ? "systeminformation, in a process of its own" : "--inventory off");
@@ -71,5 +71,5 @@ function machineInventory({ inventory = "on", inventoryLabels }: ExtraFlags, war
     throw new Error("--inventory-labels: needs an inventory; drop --inventory off");
   if (inventory === "off") return null;
   const withSerials = inventory === "serials";
-  return keptInventory({ look: () => hardware(withSerials), nowMs: () => performance.now(), warn });
+  return keptInventory({ look: () => hardware(withSerials), nowMs: monotonicMs, warn });
 }

@@ -1,5 +1,5 @@
 // All facts and vitals of this machine, gathered by its settings. Decides nothing, and sends nothing.
-import { setTimeout as sleep } from "node:timers/promises";
+import { monotonicMs, pause } from "../base/clock.ts";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
@@ -55,8 +55,8 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   const once = sayOnce(warn);
   const limits = attachLimits({
     rootDir,
-    nowMs: () => performance.now(),
-    sleep: (ms) => sleep(ms, undefined, { ref: false }),
+    nowMs: monotonicMs,
+    sleep: (ms) => pause(ms, { ref: false }),
     warn: once,
   });
   const options: FactsOptions = {

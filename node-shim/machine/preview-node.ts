@@ -1,4 +1,5 @@
 // The Node that this machine would be, made by the setters that the Worker runs. Nothing is sent.
+import { wallMs } from "../base/clock.ts";
 import type { InitialNode } from "../../shared/node/initial-node.ts";
 import { ownLabels } from "../../shared/node/own-labels.ts";
 import { setNodeStatus } from "../../shared/node/update-node.ts";
@@ -20,7 +21,7 @@ export async function previewNode(flags: MachineFlags, warn: Warn): Promise<Init
     name: machine.name,
     facts,
     vitals,
-    nowMs: Date.now(),
+    nowMs: wallMs(),
     memory: structuredClone(NOTHING_REMEMBERED),
     recordEvent: () => undefined,
   };

@@ -1,5 +1,5 @@
 // Has this machine's key pinned under its name, once: with the join token that an operator gave it.
-import { setTimeout as wait } from "node:timers/promises";
+import { pause } from "../base/clock.ts";
 import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
 import { afterEnrolment } from "./enrolment-wait.ts";
 import { storeEnrolment } from "../identity/identity.ts";
@@ -51,11 +51,7 @@ export async function enrolMachine({
     if (stop.aborted) break;
     if (next.say !== said) log("warn", next.say);
     said = next.say;
-    await sleepUnlessStopped(next.waitMs, stop);
+    await pause(next.waitMs, { signal: stop });
   }
   return null;
-}
-
-async function sleepUnlessStopped(ms: number, stop: AbortSignal): Promise<void> {
-  await wait(ms, undefined, { signal: stop }).catch(() => undefined);
 }

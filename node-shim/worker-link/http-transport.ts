@@ -2,6 +2,7 @@
 // proxy where there is one.
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { abortAfter } from "../base/clock.ts";
 import { agentTo, connectionFault, lateText } from "./agent.ts";
 import { MAX_ANSWER_BYTES, retryAfterMs, type Transport } from "./exchange.ts";
 import type { TransportRequest, TransportResponse } from "./exchange.ts";
@@ -24,7 +25,7 @@ export function httpTransport(
 
   const attempt = ({ method, path, headers, body }: TransportRequest) =>
     new Promise<Attempt>((resolve) => {
-      const signal = AbortSignal.timeout(deadlineMs);
+      const signal = abortAfter(deadlineMs);
       const mine = agent;
       const start = secure ? httpsRequest : httpRequest;
       const options = {

@@ -1,5 +1,6 @@
 // Sends a machine's reports under tickets, and returns the outcome of each: as a heartbeat over its socket where nothing
 // but amounts has changed, else as a report over the socket, else by HTTP. The loop decides when to report again.
+import { monotonicMs } from "../base/clock.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
@@ -29,7 +30,7 @@ export interface Reporting extends EnrolledMachine {
   link?: ReportLink;
   /** Now, in RFC 3339. */
   machineTime: () => string;
-  /** For how long there was no answer: typically systemClock.nowMs. Absent: performance.now, which a suspend stops. */
+  /** For how long there was no answer: typically systemClock.nowMs. Absent: monotonicMs, which a suspend stops. */
   nowMs?: () => number;
 }
 
@@ -74,7 +75,7 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
   const { origin, startId, link, machineTime } = reporting;
   const signing = ticketed(reporting);
   const send = sender(reporting, signing.sign);
-  const silence = silenceBy(reporting.nowMs ?? (() => performance.now()));
+  const silence = silenceBy(reporting.nowMs ?? monotonicMs);
   let knownDigest = "";
   /** What was answered to the last report; null: it was not accepted. */
   let accepted: ReportAnswer | null = null;

@@ -4,6 +4,7 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import { isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { after } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import { servernameOf } from "./origin.ts";
 import type { Outbound } from "./outbound.ts";
@@ -63,7 +64,7 @@ export function openTunnel(
     ...(trust && { secureContext: trust }),
   };
   const request = start(url, options);
-  const late = setTimeout(() => request.destroy(lateProxy(proxy, deadlineMs)), deadlineMs);
+  const cancel = after(deadlineMs, () => request.destroy(lateProxy(proxy, deadlineMs)));
   const opened = new Promise<Socket>((resolve, reject) => {
     // Node's client has this event for every answer, whatever its status.
     request.once("connect", (response, socket, head) => {
@@ -73,7 +74,7 @@ export function openTunnel(
       reject(fault);
     });
     request.on("error", (error) => reject(error instanceof ProxyFault ? error : brokenProxy(error, proxy)));
-  }).finally(() => clearTimeout(late));
+  }).finally(cancel);
   request.end();
   const given = new ProxyFault("unreachable", `the connection to the proxy ${proxy.origin} was given up`);
   return { opened, abandon: () => request.destroy(given) };

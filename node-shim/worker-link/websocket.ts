@@ -3,6 +3,7 @@
 import type { Agent, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
+import { after } from "../base/clock.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { faultOf } from "../base/fault.ts";
 
@@ -56,13 +57,13 @@ export function openWebSocket(opening: Opening): Promise<Opened> {
   return new Promise((resolve) => {
     let answer: IncomingMessage | null = null;
     const settle = (outcome: Opened) => {
-      clearTimeout(late);
+      cancel();
       resolve(outcome);
     };
-    const late = setTimeout(() => {
+    const cancel = after(deadlineMs, () => {
       settle(failure({ reason: "late" }));
       socket.terminate();
-    }, deadlineMs);
+    });
     socket.once("upgrade", (response) => void (answer = response));
     // Also where ws does not take what answers 101 for a WebSocket.
     socket.on("error", (error) => settle(failure(faultAfter(answer, error))));
@@ -121,7 +122,7 @@ function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConne
     socket.close(code, reason);
     // A process that ends does not wait for the other side.
     carrier?.unref();
-    setTimeout(() => socket.terminate(), END_WITHIN_MS).unref();
+    after(END_WITHIN_MS, () => socket.terminate(), { ref: false });
   };
   socket.pause();
   socket.on("message", (data: Buffer, isBinary) => {

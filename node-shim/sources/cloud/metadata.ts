@@ -1,5 +1,6 @@
 // Keeps the last good metadata of the cloud that the machine runs in, and refreshes it in the background. A source that
 // hangs or fails costs a line in the log.
+import { after } from "../../base/clock.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { type CloudMetadata, cloudSchema } from "../../../shared/protocol/facts.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
@@ -16,7 +17,7 @@ export interface CloudMetadataOptions {
   intervalMs: number;
   /** What one reading may take. */
   deadlineMs: number;
-  /** Monotonic: typically performance.now. */
+  /** Monotonic: typically monotonicMs. */
   nowMs: () => number;
   warn: Warn;
 }
@@ -64,15 +65,15 @@ async function readOnce(
   ended: () => void,
 ): Promise<Result<CloudMetadata>> {
   const giveUp = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
+  let cancel = () => {};
   const late = new Promise<Result<unknown>>((resolve) => {
-    timer = setTimeout(() => {
+    cancel = after(deadlineMs, () => {
       giveUp.abort();
       resolve(failure(`no answer within ${deadlineMs / 1000} s`));
-    }, deadlineMs);
+    });
   });
   const first = await Promise.race([source(giveUp.signal).finally(ended), late]);
-  clearTimeout(timer);
+  cancel();
   return !first.ok ? first : checked(first.value);
 }
 

@@ -1,4 +1,5 @@
 // --cloud-provider and --cloud-metadata-file: which metadata the machine has, if any. Reads none of it.
+import { monotonicMs } from "../../base/clock.ts";
 import { CLOUD_PROVIDERS, type CloudProvider } from "../../../shared/protocol/settings.ts";
 import type { Warn } from "../../base/warn.ts";
 import { awsSource } from "./aws.ts";
@@ -50,7 +51,7 @@ export function machineCloud(flags: CloudFlags, intervalMs: number, warn: Warn) 
       where,
       intervalMs,
       deadlineMs: DEADLINE_MS,
-      nowMs: () => performance.now(),
+      nowMs: monotonicMs,
       warn,
     }),
   };

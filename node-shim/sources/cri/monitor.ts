@@ -40,9 +40,9 @@ export interface RuntimeMonitorOptions {
    */
   client: (onConnect: () => void) => RuntimeClient;
   nodeStatusMaxImages: number;
-  /** Monotonic; typically performance.now. */
+  /** Monotonic; typically monotonicMs. */
   nowMs: () => number;
-  /** Calls back repeatedly until it is cancelled; typically setInterval and clearInterval. */
+  /** Calls back repeatedly until it is cancelled; typically every. */
   every: (ms: number, call: () => void) => () => void;
   /** Called when `errors` have changed: the Ready condition depends on them. */
   onFlip: () => void;

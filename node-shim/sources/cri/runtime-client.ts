@@ -11,7 +11,7 @@ export interface RuntimeClientOptions {
   imageSocketPath: string;
   /** runtimeRequestTimeout */
   deadlineMs: number;
-  /** Monotonic; typically performance.now. */
+  /** Monotonic; typically monotonicMs. */
   nowMs: () => number;
   warn: Warn;
   /** Called for every new connection: the runtime may be another one than before. */

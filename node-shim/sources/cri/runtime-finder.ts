@@ -15,9 +15,9 @@ export interface RuntimeFinderOptions {
   sockets: readonly string[];
   /** Makes the watch of a runtime; typically runtimeMonitor. */
   watch: (socketPath: string, onFlip: () => void) => RuntimeMonitor;
-  /** Monotonic; typically performance.now. */
+  /** Monotonic; typically monotonicMs. */
   nowMs: () => number;
-  /** Calls back repeatedly until it is cancelled; typically setInterval and clearInterval. */
+  /** Calls back repeatedly until it is cancelled; typically every. */
   every: (ms: number, call: () => void) => () => void;
   /** Called when a runtime is found or gone, and as its monitor does. */
   onFlip: () => void;

@@ -30,7 +30,7 @@ interface Socket {
   identity: string;
 }
 
-/** `sockets`: where a runtime may listen, the preferred one first. `nowMs`: monotonic; typically performance.now. */
+/** `sockets`: where a runtime may listen, the preferred one first. `nowMs`: monotonic; typically monotonicMs. */
 export function runtimeSearch(sockets: readonly string[], nowMs: () => number, warn: Warn): RuntimeSearch {
   /** Of those without CRI, by path: they are not asked again, until another one listens there. */
   const without = new Map<string, string>();

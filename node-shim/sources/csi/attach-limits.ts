@@ -23,7 +23,7 @@ interface Registered {
 export interface AttachLimitsOptions {
   /** Typically /var/lib/kubelet. */
   rootDir: string;
-  nowMs: () => number; // monotonic: typically performance.now
+  nowMs: () => number; // monotonic: typically monotonicMs
   sleep: (ms: number) => Promise<void>;
   warn: Warn; // warns once about each source
 }

@@ -22,7 +22,7 @@ export interface Driver {
 /** null: no CSI driver registers there. Never rejects. */
 export async function askDriver(
   socketPath: string,
-  nowMs: () => number, // monotonic: typically performance.now
+  nowMs: () => number, // monotonic: typically monotonicMs
   stop: AbortSignal,
 ): Promise<Result<Driver | null>> {
   const withClient = clientOf(nowMs, stop);

@@ -19,7 +19,7 @@ export interface DeviceManagerOptions {
   folder: string;
   /** Locked by this process. */
   stateFolder: string;
-  nowMs: () => number; // monotonic: typically performance.now
+  nowMs: () => number; // monotonic: typically monotonicMs
   sleep: (ms: number) => Promise<void>;
   log: Log;
 }

@@ -14,7 +14,7 @@ export interface PluginOptions {
   folder: string;
   /** The plugin's socket in it. */
   endpoint: string;
-  nowMs: () => number; // monotonic: typically performance.now
+  nowMs: () => number; // monotonic: typically monotonicMs
   sleep: (ms: number) => Promise<void>;
   onList: (devices: readonly { ID: string; health: string }[]) => void;
   /** Once, unless it was closed before. */

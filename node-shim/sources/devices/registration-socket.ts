@@ -3,6 +3,7 @@
 import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { after } from "../../base/clock.ts";
 import { codeOf } from "../../base/fault.ts";
 import { grpcServer, type Served } from "../../wire/grpc/server.ts";
 
@@ -76,10 +77,11 @@ function answers(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);
     const done = (answer: boolean) => {
+      cancel();
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(CONNECT_GIVE_UP_MS, () => done(true));
+    const cancel = after(CONNECT_GIVE_UP_MS, () => done(true));
     socket.on("connect", () => done(true));
     socket.on("error", (error) => {
       const code = codeOf(error);

@@ -41,7 +41,7 @@ export interface DeviceResources {
 /** Upstream readCheckpoint: what was registered before is 0 until its plugin registers again, or is given up. */
 export function deviceResources(
   before: KnownResources,
-  nowMs: () => number, // monotonic: typically performance.now
+  nowMs: () => number, // monotonic: typically monotonicMs
 ): DeviceResources {
   const resources = new Map(before.registered.map((name) => [name, stopped(0, nowMs())]));
   const removed = new Set(before.removed);

@@ -19,8 +19,8 @@ export interface DropInsOptions {
   deadlineMs: number;
   uid: number; // typically process.getuid()
   /** Milliseconds since 1970, for a file's age alone. */
-  wallMs: () => number; // typically Date.now
-  /** Monotonic: typically performance.now. */
+  wallMs: () => number; // typically wallMs
+  /** Monotonic: typically monotonicMs. */
   nowMs: () => number;
 }
 

@@ -21,7 +21,7 @@ export interface ReadDropInOptions {
   deadlineMs: number;
   uid: number; // typically process.getuid()
   /** Milliseconds since 1970, for a file's age alone. */
-  nowMs: () => number; // typically Date.now
+  nowMs: () => number; // typically wallMs
 }
 
 /** Of a file, and of a program's output. */

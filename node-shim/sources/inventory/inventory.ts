@@ -9,7 +9,7 @@ import type { Warn } from "../../base/warn.ts";
 
 export interface InventoryOptions {
   look: () => Promise<Result<Inventory>>; // typically hardware
-  /** Monotonic: typically performance.now. */
+  /** Monotonic: typically monotonicMs. */
   nowMs: () => number;
   warn: Warn;
 }

@@ -1,4 +1,5 @@
 // A connection to a message bus: calls with texts for arguments, and signals. By itself it calls the bus alone.
+import { after } from "../../base/clock.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { createConnection, type Socket } from "node:net";
 import { faultOf } from "../../base/fault.ts";
@@ -83,9 +84,9 @@ function busOn(socket: Socket, onSignal: (signal: BusMessage, bus: Bus) => void)
       new Promise((resolve) => {
         if (socket.destroyed) return resolve(failure("the connection was closed"));
         const mine = ++serial;
-        const timer = setTimeout(() => finish(failure("no answer")), ANSWER_WITHIN_MS).unref();
+        const cancel = after(ANSWER_WITHIN_MS, () => finish(failure("no answer")), { ref: false });
         const finish = (answer: Answer) => {
-          clearTimeout(timer);
+          cancel();
           waiting.delete(mine);
           resolve(answer);
         };

@@ -5,6 +5,7 @@ import {
   constants,
   type IncomingHttpHeaders,
 } from "node:http2";
+import { after } from "../../base/clock.ts";
 import { faultOf } from "../../base/fault.ts";
 import { deframer, frame } from "./frames.ts";
 import { type Fault, faultOfHttpStatus, faultOfReset, statusOf, timeoutHeader } from "./status.ts";
@@ -31,19 +32,14 @@ export function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: F
   let status: Fault | null | undefined;
   let loss: Fault | undefined;
   let stream: ClientHttp2Stream | null = null;
-  const timer =
-    call.deadlineMs === null
-      ? undefined
-      : setTimeout(
-          () => finish({ code: "DeadlineExceeded", message: "context deadline exceeded" }),
-          call.deadlineMs,
-        );
+  const late = () => finish({ code: "DeadlineExceeded", message: "context deadline exceeded" });
+  const cancelTimer = call.deadlineMs === null ? () => undefined : after(call.deadlineMs, late);
 
   /** Resets a stream that is still open, so that the server stops sending. */
   function finish(fault: Fault | null): void {
     if (ended) return;
     ended = true;
-    clearTimeout(timer);
+    cancelTimer();
     if (stream && !stream.closed) stream.close(constants.NGHTTP2_CANCEL);
     call.onEnd(fault);
   }

@@ -1,5 +1,6 @@
 // A gRPC client on a unix socket, over node:http2: calls with one answer, and calls with a stream of them. Small on
 // purpose: a whole gRPC library costs ten times its memory. Every expected failure is a result.
+import { nextTurn } from "../../base/clock.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { startCall } from "./call.ts";
 import { connection } from "./connection.ts";
@@ -44,7 +45,7 @@ export interface GrpcClient {
 
 export interface ClientOptions {
   socketPath: string;
-  /** Monotonic; typically performance.now. Only the wait before a new connection depends on it. */
+  /** Monotonic; typically monotonicMs. Only the wait before a new connection depends on it. */
   nowMs: () => number;
   /** Called for every new connection: the server may be another one than before. */
   onConnect?: () => void;
@@ -65,7 +66,7 @@ export function grpcClient({
     const session = peer.session();
     if (!session.ok) {
       // In a later turn of the event loop: a caller that tries again at once must not block the process.
-      setImmediate(() => onEnd(session.error));
+      nextTurn(() => onEnd(session.error));
       return () => undefined;
     }
     const cancel = startCall(session.value, {

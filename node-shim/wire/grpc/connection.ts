@@ -17,7 +17,7 @@ export interface Connection {
   close: () => void;
 }
 
-/** `nowMs` is a monotonic clock: typically performance.now. `onConnect` is called when the server has greeted. */
+/** `nowMs` is a monotonic clock: typically monotonicMs. `onConnect` is called when the server has greeted. */
 export function connection(socketPath: string, nowMs: () => number, onConnect: () => void): Connection {
   let current: ClientHttp2Session | null = null;
   let closed = false;

@@ -1,5 +1,6 @@
 // A gRPC server on a unix socket, over node:http2, for methods with one request and one answer. It serves local
 // processes that may be broken: what they send is bounded, and a fault of theirs ends their call alone.
+import { after } from "../../base/clock.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import {
   createServer,
@@ -94,18 +95,16 @@ function receive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, method
   }
   const requests: Buffer[] = [];
   const messages = deframer((message) => requests.push(Buffer.from(message)), MAX_REQUEST_BYTES);
-  const deadline = setTimeout(
-    () => refuse(stream, { code: "DeadlineExceeded", message: "the request did not come" }),
-    REQUEST_DEADLINE_MS,
-  );
-  stream.on("close", () => clearTimeout(deadline));
+  const late: Fault = { code: "DeadlineExceeded", message: "the request did not come" };
+  const cancelDeadline = after(REQUEST_DEADLINE_MS, () => refuse(stream, late));
+  stream.on("close", cancelDeadline);
   stream.on("data", (chunk: Buffer) => {
     const wrong = stream.headersSent ? null : messages.push(chunk);
     if (wrong) refuse(stream, wrong);
     else if (requests.length > 1) refuse(stream, moreThanOne);
   });
   stream.on("end", () => {
-    clearTimeout(deadline);
+    cancelDeadline();
     const [request] = requests;
     const wrong = messages.end() ?? (request ? null : noRequest);
     if (wrong) refuse(stream, wrong);
