@@ -21,7 +21,7 @@ import type { ImageFilesystemState } from "../setters/image-filesystem-event.ts"
 import type { RebootEvent } from "../setters/machine-info.ts";
 import type { ResolveAddress } from "../setters/node-address.ts";
 import type { SchedulableState } from "../setters/record-node-schedulable-event.ts";
-import type { RecordEvent } from "../setters/setter.ts";
+import type { RecordAnyEvent } from "../setters/setter.ts";
 import type { ShutdownState } from "../setters/shutdown-event.ts";
 import type { OomState } from "../setters/system-oom-event.ts";
 import { missingRuntime, type RuntimeMemory } from "./missing-runtime.ts";
@@ -61,7 +61,7 @@ export interface ReportedStatus {
   memory: ReportedMemory;
   /** What whoever decides remembers of the machine's container runtime; absent: nothing. */
   runtimeMemory?: RuntimeMemory;
-  recordEvent: RecordEvent;
+  recordEvent: RecordAnyEvent;
 }
 
 /** Sources for nodeStatusSetters. Updates `memory`, as the setters do. */

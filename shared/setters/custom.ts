@@ -1,6 +1,6 @@
 // The place for setters of your own, which run after the kubelet's. docs/custom-setters.md says how to write one.
 import type { Facts } from "../protocol/facts.ts";
-import type { RecordEvent, Setter } from "./setter.ts";
+import type { RecordAnyEvent, Setter } from "./setter.ts";
 
 /** The input of a custom setter, which reads nothing else. */
 export interface CustomSources {
@@ -8,7 +8,7 @@ export interface CustomSources {
   custom: Readonly<NonNullable<Facts["custom"]>>;
   /** RFC 3339, UTC, whole seconds. */
   now: string;
-  recordEvent: RecordEvent;
+  recordEvent: RecordAnyEvent;
 }
 
 export type CustomSetter = (sources: CustomSources) => Setter;

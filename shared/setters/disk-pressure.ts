@@ -1,8 +1,8 @@
 // Setter: the DiskPressure condition.
-import { pressureCondition } from "./pressure-condition.ts";
+import { pressureCondition, type Wordings } from "./pressure-condition.ts";
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
-const WORDINGS = {
+const WORDINGS: Wordings = {
   pressure: {
     reason: "KubeletHasDiskPressure",
     message: "kubelet has disk pressure",

@@ -1,4 +1,5 @@
 // The common part of the three pressure conditions.
+import type { EventReason } from "../kubernetes/event-reasons.ts";
 import type { NodeCondition } from "../kubernetes/types.ts";
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
@@ -7,7 +8,13 @@ interface Wording {
   reason: string;
   message: string;
   /** The event's reason. */
-  event: string;
+  event: EventReason;
+}
+
+/** With pressure, and without. */
+export interface Wordings {
+  pressure: Wording;
+  none: Wording;
 }
 
 /**
@@ -19,7 +26,7 @@ export function pressureCondition(
   now: string,
   underPressure: () => boolean,
   recordStatusEvent: RecordStatusEvent,
-  wordings: { pressure: Wording; none: Wording },
+  wordings: Wordings,
 ): Setter {
   return (node) => {
     const conditions = node.status.conditions ?? [];

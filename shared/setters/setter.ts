@@ -1,4 +1,5 @@
 // What a setter is: one step of the kubelet's node-status pipeline. Types only.
+import type { EventReason } from "../kubernetes/event-reasons.ts";
 import type { Node, NodeSpec, NodeStatus, ObjectMeta } from "../kubernetes/types.ts";
 
 /**
@@ -17,8 +18,11 @@ export interface DraftNode extends Node {
  */
 export type Setter = (node: DraftNode) => string | null;
 
-/** An event that a decision causes: `("Normal" | "Warning", reason, message)`. */
-export type RecordEvent = (type: string, reason: string, message: string) => void;
+/** Records an event: `("Normal" | "Warning", reason, message)`. docs/reporting.md lists the reasons. */
+export type RecordEvent = (type: string, reason: EventReason, message: string) => void;
+
+/** The same for custom setters, which may have reasons of their own. */
+export type RecordAnyEvent = (type: string, reason: string, message: string) => void;
 
 /** An event whose message follows from its reason: recordNodeStatusEvent adds it. */
-export type RecordStatusEvent = (type: string, reason: string) => void;
+export type RecordStatusEvent = (type: string, reason: EventReason) => void;

@@ -7,7 +7,9 @@ import { withDefaults } from "../../node-shim/config/defaults.ts";
 import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";
 import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
+import { EVENT_REASONS } from "../../shared/kubernetes/event-reasons.ts";
 import { OWNED_PARTS } from "../../shared/node/owned-parts.ts";
+import { inMachineWords, KUBELET_WORDS } from "../../shared/setters/machine-words.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
 import {
@@ -29,34 +31,38 @@ import { root } from "./markdown.ts";
 const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>>> = {
   "docs/api.md": apiTables,
   "docs/cluster.md": { parts },
-  "docs/configuration.md": { fields, flags, disagreements },
+  "docs/configuration.md": { fields, flags, disagreements, words },
   "docs/costs.md": { bills, "control planes": controlPlanes, dollars, counted, prices: priceRows, traffic },
   "docs/facts.md": { facts },
   "docs/metrics.md": { metrics },
   "docs/operations.md": { alerts },
+  "docs/reporting.md": { events },
   "docs/rollcall.md": { commands: operatorCommands, commandFlags: operatorFlags, explanations },
   "docs/shim.md": { diagnoses, commands: shimCommands, commandFlags: shimFlags },
 };
+
+const configuration = resolveConfig(join(root, "README.md"));
 
 export const generatedPages: readonly string[] = Object.keys(TABLES);
 
 /** The page as it should be. Throws where it lacks a table's place. */
 export async function pageWithTables(page: string): Promise<string> {
-  const path = join(root, page);
-  let text = readFileSync(path, "utf8");
+  let text = readFileSync(join(root, page), "utf8");
   for (const [name, rows] of Object.entries(TABLES[page] ?? {})) {
     const [begin, end] = [`<!-- table: ${name} -->`, "<!-- end of table -->"];
     const from = text.indexOf(begin);
     const to = text.indexOf(end, from);
     if (from < 0 || to < 0) throw new Error(`${page} has no ${begin} with its ${end}`);
-    text = `${text.slice(0, from)}${begin}\n\n${markdown(rows())}\n\n${text.slice(to)}`;
+    text = `${text.slice(0, from)}${begin}\n\n${await markdown(rows())}\n${text.slice(to)}`;
   }
-  return format(text, { ...(await resolveConfig(path)), parser: "markdown" });
+  return text;
 }
 
-function markdown([head = [], ...rows]: string[][]): string {
+/** As prettier aligns it, with the end of its last line. */
+async function markdown([head = [], ...rows]: string[][]): Promise<string> {
   const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+  const table = [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+  return format(table, { ...(await configuration), parser: "markdown" });
 }
 
 const code = (text: string) => `\`${text}\``;
@@ -75,6 +81,23 @@ function fields(): string[][] {
 function disagreements(): string[][] {
   const rows = DISAGREEMENTS.map(({ what, kubelet, shim, why }) => [what, kubelet, shim, why]);
   return [["what", "a kubelet", "the shim", "why"], ...rows];
+}
+
+function words(): string[][] {
+  const rows = Object.entries(KUBELET_WORDS).flatMap(([type, messages]) =>
+    messages.map((message) => [type, message, inMachineWords(type, message)].map(code)),
+  );
+  return [["condition", "a kubelet's message", "ours"], ...rows];
+}
+
+function events(): string[][] {
+  const rows = Object.entries(EVENT_REASONS).map(([reason, { type, when, isUpstream }]) => [
+    code(reason),
+    type,
+    when,
+    isUpstream ? "yes" : "no",
+  ]);
+  return [["event", "type", "recorded when", "by a kubelet as well"], ...rows];
 }
 
 function flags(): string[][] {

@@ -1,6 +1,6 @@
 // The event about a cluster token that is not renewed: of the ServiceAccount, in its namespace.
 import { makeEvent } from "../../shared/events/events.ts";
-import type { EventReason } from "../../shared/events/reasons.ts";
+import type { EventReason } from "../../shared/kubernetes/event-reasons.ts";
 import type { Event } from "../../shared/kubernetes/types.ts";
 import type { ServiceAccount } from "../kube/token-life.ts";
 import type { RenewalFailure } from "./kept-chain.ts";

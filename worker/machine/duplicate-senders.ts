@@ -1,6 +1,6 @@
 // Keeps who reports with this machine's key: in memory with each report, in SQLite when it changes. Records another
 // phase in history and as an event. Decides nothing itself (shared/node/duplicate-senders.ts, decide-report.ts).
-import type { WarningReason } from "../../shared/events/reasons.ts";
+import type { WarningReason } from "../../shared/kubernetes/event-reasons.ts";
 import {
   currentSenders,
   type DuplicatePhase,

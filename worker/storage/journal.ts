@@ -1,6 +1,6 @@
 // Stores what follows from a decision, in one transaction: the conditions, what the setters remember, the events that
 // it causes, and a line of history for each change.
-import type { WarningReason } from "../../shared/events/reasons.ts";
+import type { WarningReason } from "../../shared/kubernetes/event-reasons.ts";
 import { departures, transitions } from "../../shared/fleet/condition-lines.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";

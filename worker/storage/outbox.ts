@@ -6,7 +6,7 @@ import { shortened } from "./shortened.ts";
 import type { Tables } from "./tables.ts";
 import { correlateEvent, type EventCorrelator, newEventCorrelator } from "../../shared/events/correlator.ts";
 import { makeEvent, recordEvent } from "../../shared/events/events.ts";
-import type { EventReason } from "../../shared/events/reasons.ts";
+import type { EventReason } from "../../shared/kubernetes/event-reasons.ts";
 import { type ApiError, isAlreadyExists } from "../../shared/kubernetes/api-error.ts";
 
 export interface OccurredEvent {

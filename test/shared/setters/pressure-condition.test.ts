@@ -1,13 +1,13 @@
 // What the three pressure conditions have in common; their own words are in the tables of each.
 import { describe, expect, test } from "vitest";
 import type { NodeCondition } from "../../../shared/kubernetes/types.ts";
-import { pressureCondition } from "../../../shared/setters/pressure-condition.ts";
+import { pressureCondition, type Wordings } from "../../../shared/setters/pressure-condition.ts";
 import { BEFORE, condition, NOW, runSetter } from "./run-setter.ts";
 
 const TYPE = "HeatPressure";
-const WORDINGS = {
-  pressure: { reason: "Hot", message: "it is hot", event: "NodeIsHot" },
-  none: { reason: "Cool", message: "it is cool", event: "NodeIsCool" },
+const WORDINGS: Wordings = {
+  pressure: { reason: "Hot", message: "it is hot", event: "NodeNotReady" },
+  none: { reason: "Cool", message: "it is cool", event: "NodeReady" },
 };
 const hot = { type: TYPE, status: "True", reason: "Hot", message: "it is hot" };
 const cool = { type: TYPE, status: "False", reason: "Cool", message: "it is cool" };
@@ -32,14 +32,14 @@ const situations: Situation[] = [
     before: undefined,
     pressure: false,
     after: [since(cool, NOW)],
-    events: ["Normal NodeIsCool"],
+    events: ["Normal NodeReady"],
   },
   {
     name: "other conditions are there → appended after them, also after Ready",
     before: [ready],
     pressure: true,
     after: [ready, since(hot, NOW)],
-    events: ["Normal NodeIsHot"],
+    events: ["Normal NodeNotReady"],
   },
   {
     name: "pressure lasts → a heartbeat alone: the transition time stays, no event",
@@ -60,21 +60,21 @@ const situations: Situation[] = [
     before: [condition(TYPE, "False", "Cool"), ready],
     pressure: true,
     after: [since(hot, NOW), ready],
-    events: ["Normal NodeIsHot"],
+    events: ["Normal NodeNotReady"],
   },
   {
     name: "the node controller wrote Unknown meanwhile → the status is known again, with an event",
     before: [condition(TYPE, "Unknown", "NodeStatusUnknown"), ready],
     pressure: false,
     after: [since(cool, NOW), ready],
-    events: ["Normal NodeIsCool"],
+    events: ["Normal NodeReady"],
   },
   {
     name: "two conditions of the type → the last one is kept up to date, the first one stays",
     before: [condition(TYPE, "True", "First"), ready, condition(TYPE, "True", "Hot")],
     pressure: false,
     after: [condition(TYPE, "True", "First"), ready, since(cool, NOW)],
-    events: ["Normal NodeIsCool"],
+    events: ["Normal NodeReady"],
   },
 ];
 

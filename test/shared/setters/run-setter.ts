@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { parseIp, type Ip } from "../../../shared/kubernetes/ip.ts";
 import type { Node, NodeCondition } from "../../../shared/kubernetes/types.ts";
 import { draftOf } from "../../../shared/node/update-node.ts";
-import type { DraftNode, RecordEvent, RecordStatusEvent, Setter } from "../../../shared/setters/setter.ts";
+import type { DraftNode, RecordAnyEvent, RecordStatusEvent, Setter } from "../../../shared/setters/setter.ts";
 
 /** When the Node was last updated. */
 export const BEFORE = "2026-01-01T00:00:00Z";
@@ -11,7 +11,7 @@ export const BEFORE = "2026-01-01T00:00:00Z";
 export const NOW = "2026-01-01T00:00:10Z";
 
 export interface Recorders {
-  recordEvent: RecordEvent;
+  recordEvent: RecordAnyEvent;
   recordStatusEvent: RecordStatusEvent;
 }
 

@@ -1,4 +1,4 @@
-// The reasons of the events that rollcall records; docs/reporting.md shows the same table. Custom setters may record
+// The reasons of the events that rollcall records: `npm run generate` writes docs/reporting.md. Custom setters may record
 // others. Records nothing.
 
 export interface EventReasonRow {
