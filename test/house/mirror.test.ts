@@ -1,4 +1,4 @@
-// test/ mirrors the source by name: whoever has a file open knows where its tests are, and the other way round.
+// test/ mirrors the source by name, and so does test/process/: the path of a file leads to its tests, and back.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -16,7 +16,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 };
 
 describe("each test stands at the path of what it tests", () => {
-  const tests = globSync("test/{shared,worker,node-shim,infra}/**/*.test.ts", { cwd: root });
+  const tests = globSync("test/{,process/}{shared,worker,node-shim,infra}/**/*.test.ts", { cwd: root });
   const known = tests.filter((path) => !(path in EXCEPTIONS));
 
   it("of a file, of a folder, or (named after it, in it) of a folder as a whole", () => {
@@ -33,6 +33,8 @@ describe("each test stands at the path of what it tests", () => {
     ["test/shared/setters/ready.test.ts", true],
     ["test/shared/setters.test.ts", true],
     ["test/infra/rbac/rbac.test.ts", true],
+    ["test/process/node-shim/cli/cli.test.ts", true],
+    ["test/process/node-shim/cli/steady.test.ts", false],
     ["test/shared/setters/steady.test.ts", false],
     ["test/shared/setter/setter.test.ts", false],
   ])("%s → %s", (path, mirrored) => {
@@ -41,7 +43,7 @@ describe("each test stands at the path of what it tests", () => {
 });
 
 function isMirrored(path: string): boolean {
-  const source = path.replace(/^test\//, "").replace(/\.test\.ts$/, "");
+  const source = path.replace(/^test\/(process\/)?/, "").replace(/\.test\.ts$/, "");
   const [name, folder] = source.split("/").toReversed();
   const isOfWholeFolder = name === folder && existsSync(join(root, source, ".."));
   return existsSync(join(root, `${source}.ts`)) || existsSync(join(root, source)) || isOfWholeFolder;

@@ -4,10 +4,10 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import project from "../../package.json" with { type: "json" };
-import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
-import { temporaryFolder } from "../e2e/local-cluster.ts";
-import { root } from "./markdown.ts";
+import project from "../../../package.json" with { type: "json" };
+import { KUBELET_VERSION } from "../../../shared/from-report/reported-status.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { root } from "../../house/markdown.ts";
 
 const WORKFLOWS = join(root, ".github/workflows");
 const files = readdirSync(WORKFLOWS);

@@ -6,22 +6,22 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { experimental_readRawConfig as readRawConfig } from "wrangler";
 import { parse } from "yaml";
-import { checkSettings } from "../../infra/deploy/before-deploy.ts";
-import { readSettings } from "../../infra/deploy/settings-file.ts";
-import { deployedVariables } from "../../infra/deploy/wrangler-configuration.ts";
-import { readConfiguration } from "../../node-shim/config/config.ts";
-import { dropInFolder, type LookedAt } from "../../node-shim/sources/drop-ins/drop-ins.ts";
-import { licenceCondition } from "../../examples/licence-condition.ts";
-import { NOTHING_REMEMBERED, reportedSources } from "../../shared/from-report/reported-status.ts";
-import { MACHINE_LABEL } from "../../shared/node/ownership.ts";
-import { draftOf } from "../../shared/node/update-node.ts";
-import { factsSchema } from "../../shared/protocol/facts.ts";
-import { reportIntervalMs } from "../../shared/protocol/settings.ts";
-import { nodeStatusSetters } from "../../shared/setters/pipeline.ts";
-import { temporaryFolder } from "../e2e/local-cluster.ts";
-import { commandsBelow } from "./page-commands.ts";
+import { checkSettings } from "../../../infra/deploy/before-deploy.ts";
+import { readSettings } from "../../../infra/deploy/settings-file.ts";
+import { deployedVariables } from "../../../infra/deploy/wrangler-configuration.ts";
+import { readConfiguration } from "../../../node-shim/config/config.ts";
+import { dropInFolder, type LookedAt } from "../../../node-shim/sources/drop-ins/drop-ins.ts";
+import { licenceCondition } from "../../../examples/licence-condition.ts";
+import { NOTHING_REMEMBERED, reportedSources } from "../../../shared/from-report/reported-status.ts";
+import { MACHINE_LABEL } from "../../../shared/node/ownership.ts";
+import { draftOf } from "../../../shared/node/update-node.ts";
+import { factsSchema } from "../../../shared/protocol/facts.ts";
+import { reportIntervalMs } from "../../../shared/protocol/settings.ts";
+import { nodeStatusSetters } from "../../../shared/setters/pipeline.ts";
+import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { commandsBelow } from "../../house/page-commands.ts";
 
-const examples = fileURLToPath(new URL("../../examples/", import.meta.url));
+const examples = fileURLToPath(new URL("../../../examples/", import.meta.url));
 
 const WHOLE = "md0 : active raid1 sdb1[1] sda1[0]\n      976630464 blocks [2/2] [UU]\n";
 
