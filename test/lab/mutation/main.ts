@@ -1,12 +1,13 @@
 // npm run mutation: breaks the sources in one place at a time, and looks whether a test fails.
 import { globSync, writeFileSync } from "node:fs";
-import { candidatesOf, readSources, ROOT } from "./candidates.ts";
-import { isEquivalent, staleOf } from "./equivalents.ts";
+import { resolve } from "node:path";
 import { HELP, type Options, optionsOf } from "./options.ts";
 import { reportOf } from "./report.ts";
-import { runMutants, type Verdict } from "./run.ts";
+import type { Verdict } from "./run.ts";
 import { sampleOf } from "./sample.ts";
 import { percentOf, scoresOf, totalOf } from "./score.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../..");
 
 const filesIn = (folder: string) =>
   globSync(folder.endsWith(".ts") ? folder : `${folder}/*.ts`, { cwd: ROOT }).toSorted();
@@ -18,6 +19,12 @@ const testsOf = (folders: readonly string[]) => [
 ];
 
 async function measure({ folders, sample, seed, threshold, json }: Options): Promise<number> {
+  // Loaded when it is run: help and a wrong command line do not wait for Stryker.
+  const [{ candidatesOf, readSources }, { isEquivalent, staleOf }, { runMutants }] = await Promise.all([
+    import("./candidates.ts"),
+    import("./equivalents.ts"),
+    import("./run.ts"),
+  ]);
   const candidates = await candidatesOf(readSources(folders.flatMap(filesIn)));
   const stale = staleOf(candidates).filter(({ file }) => candidates.some((each) => each.file === file));
   for (const { file, lineText, original } of stale)

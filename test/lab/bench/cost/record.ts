@@ -1,11 +1,24 @@
 // npm run costs: measures costs and traffic, and keeps what it finds for docs/costs.md, whose tables `npm run generate` then
 // writes anew.
 import { writeFileSync } from "node:fs";
-import { costText } from "./cost-text.ts";
-import { measureCosts } from "./measure-costs.ts";
 import { RECORD_FILE } from "./recorded.ts";
 
+const HELP = `npm run costs: counts what machines cost and send, writes it into test/lab/bench/cost/recorded.json, and prints it.
+Then npm run generate writes the tables of docs/costs.md. It takes minutes.
+`;
+
 const { stdout, stderr } = process;
+const args = process.argv.slice(2);
+if (args.length > 0) {
+  const isHelp = args[0] === "--help" || args[0] === "-h";
+  (isHelp ? stdout : stderr).write(isHelp ? HELP : `npm run costs: it takes no ${args[0]}\n\n${HELP}`);
+  process.exit(isHelp ? 0 : 2);
+}
+// Loaded when it is run: help does not wait for it.
+const [{ costText }, { measureCosts }] = await Promise.all([
+  import("./cost-text.ts"),
+  import("./measure-costs.ts"),
+]);
 const record = await measureCosts((message) => void (stderr.isTTY && stderr.write(`\r\u001B[K${message}`)));
 if (stderr.isTTY) stderr.write("\r\u001B[K");
 writeFileSync(RECORD_FILE, `${JSON.stringify(record, null, 2)}\n`);

@@ -1,0 +1,73 @@
+// npm run lab -- NAME …: runs one of our own tools, which measure and attack the product; each has its own --help.
+
+export interface Tool {
+  name: string;
+  /** From this folder. */
+  file: string;
+  what: string;
+}
+
+/** Each is also an npm script of its name. */
+export const TOOLS: readonly Tool[] = [
+  { name: "bench", file: "bench/main.ts", what: "measures what is promised, next to its budget" },
+  {
+    name: "costs",
+    file: "bench/cost/record.ts",
+    what: "counts what machines cost and send, for docs/costs.md",
+  },
+  {
+    name: "hostile",
+    file: "hostile/main.ts",
+    what: "hostile requests, frames and machines: the Worker refuses all of them",
+  },
+  {
+    name: "fleet",
+    file: "fleet/main.ts",
+    what: "a thousand machines, some broken: five places report the same",
+  },
+  { name: "soak", file: "soak/main.ts", what: "ten thousand machines over sockets for an hour" },
+  {
+    name: "mutation",
+    file: "mutation/main.ts",
+    what: "breaks the Worker's sources in one place at a time: does a test fail?",
+  },
+  {
+    name: "compare-kubelet",
+    file: "kubelet/main.ts",
+    what: "a kubelet's Node and events next to the shim's, field by field",
+  },
+  {
+    name: "kubelet-verdicts",
+    file: "kubelet/record-verdicts.ts",
+    what: "records which configurations a kubelet accepts",
+  },
+];
+
+const WIDTH = Math.max(...TOOLS.map(({ name }) => name.length));
+
+const HELP = `npm run lab -- NAME [ARGUMENT…]: runs one of the tools below, which no default test run includes.
+npm run NAME -- [ARGUMENT…] is the same; npm run test:lab runs the tools' own tests.
+
+${TOOLS.map(({ name, what }) => `  ${name.padEnd(WIDTH)}  ${what}\n`).join("")}
+Exit codes: the tool's; 2 for a name that is none.
+`;
+
+/** Returns the exit code; undefined: the tool has set it. */
+async function run([name, ...args]: readonly string[]): Promise<number | undefined> {
+  if (name === "--help" || name === "-h") {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const tool = TOOLS.find((each) => each.name === name);
+  if (!tool) {
+    const problem = name === undefined ? "a NAME is missing" : `there is no tool ${name}`;
+    process.stderr.write(`npm run lab: ${problem}. Take one of these:\n\n${HELP}`);
+    return 2;
+  }
+  // A tool reads its command line while it is loaded.
+  process.argv.splice(2, Infinity, ...args);
+  await import(new URL(tool.file, import.meta.url).href);
+  return undefined;
+}
+
+if (import.meta.main) process.exitCode = (await run(process.argv.slice(2))) ?? process.exitCode ?? 0;
