@@ -62,12 +62,13 @@ interface Flags {
   from: number;
   machines: number;
   minutes: number;
+  acts?: number;
 }
 
 /** Flags that mean nothing to the other one. */
 const OF_ONE: Record<Flags["as"], readonly (keyof Flags)[]> = {
   stranger: ["requests", "frames", "from"],
-  machine: ["machines", "minutes"],
+  machine: ["machines", "minutes", "acts"],
 };
 
 const progress = progressOn(process.stderr);
@@ -97,7 +98,7 @@ async function withFrames(frames: number, { seed, from }: Flags): Promise<void> 
   process.exitCode = areFramesClean(verdict) ? 0 : 1;
 }
 
-async function asMachine({ machines, minutes, seed }: Flags): Promise<void> {
+async function asMachine({ machines, minutes, acts, seed }: Flags): Promise<void> {
   const [{ runMachines }, { isClean, verdictText }] = await Promise.all([
     import("./machines/run.ts"),
     import("./machines/verdict.ts"),
@@ -105,9 +106,13 @@ async function asMachine({ machines, minutes, seed }: Flags): Promise<void> {
   const interrupted = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => interrupted.abort(new Error("interrupted")));
-  const show = (seconds: number, acts: number) =>
-    progress.show(`${Math.floor(seconds)} of ${Math.ceil(minutes * 60)} s, ${acts} acts`);
-  const outcomes = await runMachines({ machines, minutes, seed }, show, interrupted.signal);
+  const show = (seconds: number, done: number) =>
+    progress.show(
+      acts === undefined
+        ? `${Math.floor(seconds)} of ${Math.ceil(minutes * 60)} s, ${done} acts`
+        : `${done} of ${machines * acts} acts`,
+    );
+  const outcomes = await runMachines({ machines, minutes, acts, seed }, show, interrupted.signal);
   progress.clear();
   process.stdout.write(verdictText(outcomes));
   process.exitCode = isClean(outcomes) ? 0 : 1;
@@ -122,12 +127,15 @@ const program = new Command("npm run hostile --")
   .option("--from <index>", "as stranger: begin at this request, or frame", wholeNumber(0, 2 ** 32), 0)
   .option("--machines <n>", "as machine: how many are hostile", wholeNumber(1, 99), 8)
   .option("--minutes <n>", "as machine: for how long", minutes, 5)
+  .option("--acts <n>", "as machine: until each has done so many acts instead", wholeNumber(1, 1_000_000))
   .addHelpText("after", HELP)
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(async (flags: Flags, command: Command) => {
     const other = flags.as === "machine" ? "stranger" : "machine";
     const foreign = OF_ONE[other].find((flag) => command.getOptionValueSource(flag) === "cli");
     if (foreign) command.error(`error: --${foreign} is for --as ${other}`);
+    if (flags.acts !== undefined && command.getOptionValueSource("minutes") === "cli")
+      command.error("error: --minutes or --acts, not both");
     if (flags.as === "machine") return asMachine(flags);
     if (flags.frames === undefined) return asStranger(flags);
     if (command.getOptionValueSource("requests") === "cli")

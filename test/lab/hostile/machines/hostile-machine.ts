@@ -34,6 +34,8 @@ export interface Run {
   seed: number;
   origin: string;
   send: Transport;
+  /** At most. */
+  acts: number;
   /** Ends it. */
   isOver: () => boolean;
   wait: (ms: number) => Promise<void>;
@@ -41,12 +43,12 @@ export interface Run {
 }
 
 /** REQUEST_LIMIT allows ten a second. */
-const ACT_EVERY_MS = 100;
+export const ACT_EVERY_MS = 100;
 
 export async function runHostileMachine(machine: HostileMachine, run: Run): Promise<void> {
   const identity = new Identity(machine, run);
   await identity.enrolAnew();
-  for (let index = 0; !run.isOver(); index++) {
+  for (let index = 0; index < run.acts && !run.isOver(); index++) {
     const startedMs = performance.now();
     const act = actOf(run.seed, machine.number, index, identity.at());
     const outcome = await identity.perform(act, streamOf(run.seed, machine.number, "tricks", index));

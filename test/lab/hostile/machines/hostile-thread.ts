@@ -7,7 +7,10 @@ import { type HostileMachine, type Outcome, runHostileMachine } from "./hostile-
 export interface HostileOrders {
   seed: number;
   url: string;
+  /** Infinity: until they have done their acts. */
   forMs: number;
+  /** Of each machine, at most. */
+  acts: number;
   machines: HostileMachine[];
 }
 
@@ -23,7 +26,7 @@ function say(said: Said): void {
   parentPort?.postMessage(said);
 }
 
-const { seed, url, forMs, machines } = workerData as HostileOrders;
+const { seed, url, forMs, acts, machines } = workerData as HostileOrders;
 const untilMs = performance.now() + forMs;
 /** Longer than the Worker's own deadlines: what is not answered then never will be. */
 const DEADLINE_MS = 30_000;
@@ -35,6 +38,7 @@ await Promise.all(
       seed,
       origin: url,
       send,
+      acts,
       isOver: () => performance.now() >= untilMs,
       wait: async (ms) => {
         // A wait that outlasts the run is not waited for.

@@ -9,6 +9,7 @@ import { type BenchWorker, ROOT, startBenchWorker } from "../../bench/workerd.ts
 import { randomOf } from "../random.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { type Findings, findings } from "./findings.ts";
+import { ACT_EVERY_MS } from "./hostile-machine.ts";
 import { type Honest, startHonest } from "./honest.ts";
 import { type KubeDoor, openKubeDoor } from "./kube-door.ts";
 import { HONEST, isHostile, KUBELETS } from "./names.ts";
@@ -21,7 +22,8 @@ import { watch } from "./watch.ts";
 
 const ENTRY = fileURLToPath(new URL("../../../worker/support/sized-entry.ts", import.meta.url));
 const HOUR_MS = 3_600_000;
-/** A fifth of the time, and no more than this, nothing is hostile: that is what the rest is compared with. */
+/** This share of the time, and no more than a minute, nothing is hostile: that is what the rest is compared with. */
+const BEFORE = 1 / 5;
 const MAX_BEFORE_MS = 60_000;
 /** An honest machine asks for fewer requests to the apiserver than it may have. */
 const HONEST_EVERY_MS = 4000;
@@ -48,7 +50,8 @@ export async function runMachines(
     const choice = { entry: ENTRY, variables: deployedVariables() };
     worker = await startBenchWorker({ url: door.url, token: cluster.workersToken }, "honest-*", choice);
     await addKubelets(cluster.admin, KUBELETS);
-    const totalMs = plan.minutes * 60_000;
+    const totalMs =
+      plan.acts === undefined ? plan.minutes * 60_000 : (plan.acts * ACT_EVERY_MS) / (1 - BEFORE);
     honest = await startHonest(worker, HONEST, Math.min(HONEST_EVERY_MS, totalMs / HONEST_REPORTS));
     return await attack({ plan, progress, totalMs, cluster, door, worker, honest, found, stop });
   } finally {
@@ -78,7 +81,7 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
   const { admin } = cluster;
   const beside: string[] = [];
   void renewAsKubelet(admin, KUBELETS[0], stop).catch((error: unknown) => beside.push(String(error)));
-  const beforeMs = Math.min(MAX_BEFORE_MS, totalMs / 5);
+  const beforeMs = Math.min(MAX_BEFORE_MS, totalMs * BEFORE);
   const forMs = totalMs - beforeMs;
   const putAtStart = await cluster.putBytes();
   await wait(beforeMs, undefined, { signal: stop });
@@ -87,7 +90,8 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
   const others = await snapshotOf(admin, isHostile);
 
   const machines = await hostileMachines(plan.machines, worker.operator);
-  const hostile = startHostile({ seed: plan.seed, url: worker.url, forMs, machines }, found.note);
+  const extent = plan.acts === undefined ? { forMs, acts: Infinity } : { forMs: Infinity, acts: plan.acts };
+  const hostile = startHostile({ seed: plan.seed, url: worker.url, ...extent, machines }, found.note);
   stop.addEventListener("abort", hostile.end);
   const operating = operator({
     worker: worker.operator,
@@ -98,7 +102,7 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
     kept: [...HONEST, ...KUBELETS],
   });
   const looked = (ms: number) => progress((beforeMs + ms) / 1000, found.acts());
-  const watched = await watch({ cluster, worker, found, operating, forMs, stop, looked });
+  const watched = await watch({ cluster, worker, found, operating, attack: hostile, forMs, stop, looked });
   await hostile.ended;
 
   const endedMs = performance.now();

@@ -37,6 +37,7 @@ export async function hostileMachines(
 
 export interface Attack {
   ended: Promise<void>;
+  isOver: () => boolean;
   faults: readonly string[];
   end: () => void;
 }
@@ -47,6 +48,12 @@ export function startHostile(orders: HostileOrders, note: (said: Said) => void):
   thread.on("message", note);
   // A machine that fails is no machine that was refused: the run proves nothing then.
   thread.on("error", (error) => faults.push(`the hostile machines ended: ${String(error)}`));
-  const ended = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
-  return { ended, faults, end: () => void thread.terminate() };
+  let isOver = false;
+  const ended = new Promise<void>((resolve) =>
+    thread.once("exit", () => {
+      isOver = true;
+      resolve();
+    }),
+  );
+  return { ended, isOver: () => isOver, faults, end: () => void thread.terminate() };
 }

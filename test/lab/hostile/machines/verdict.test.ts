@@ -168,6 +168,11 @@ describe("a verdict", () => {
     expect(verdictText(outcomes).match(/too short to measure/g)).toHaveLength(2);
   });
 
+  it("of a run by acts → the command that runs as many again", () => {
+    const outcomes = { ...clean, plan: { ...clean.plan, acts: 4 }, failures: ["5xx: act 5"] };
+    expect(lastLine(verdictText(outcomes))).toContain("--as machine --machines 4 --acts 4 --seed 3");
+  });
+
   it("of many faults → the first twenty, each cut", () => {
     const failures = Array.from({ length: 30 }, (_, at) => `fault-${at} ${"x".repeat(5000)}`);
     const lines = verdictText({ ...clean, failures }).split("\n");

@@ -6,6 +6,8 @@ export interface Plan {
   seed: number;
   machines: number;
   minutes: number;
+  /** Each machine ends after this number of acts, however long they take; absent: when the time is over. */
+  acts?: number | undefined;
 }
 
 export interface Outcomes {
@@ -83,7 +85,8 @@ export function verdictText(outcomes: Outcomes): string {
   const { plan, apiserver } = outcomes;
   const judged = lines(outcomes);
   const broken = judged.filter(({ isKept }) => !isKept);
-  const again = `npm run hostile -- --as machine --machines ${plan.machines} --minutes ${plan.minutes} --seed ${plan.seed}`;
+  const extent = plan.acts === undefined ? `--minutes ${plan.minutes}` : `--acts ${plan.acts}`;
+  const again = `npm run hostile -- --as machine --machines ${plan.machines} ${extent} --seed ${plan.seed}`;
   return [
     ...kindLines(outcomes),
     ...machineLines(outcomes),

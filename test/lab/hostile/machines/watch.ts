@@ -7,6 +7,7 @@ import type { Findings } from "./findings.ts";
 import { HONEST } from "./names.ts";
 import { notReady } from "./neighbours.ts";
 import type { Operator } from "./operator.ts";
+import type { Attack } from "./start-hostile.ts";
 
 export interface Watched {
   notReady: string[];
@@ -20,7 +21,9 @@ export interface Watching {
   worker: BenchWorker;
   found: Findings;
   operating: Operator;
-  /** For how long. */
+  /** It looks until this has ended. */
+  attack: Attack;
+  /** How long that takes at best. */
   forMs: number;
   stop: AbortSignal;
   /** After each look: so many milliseconds are over. */
@@ -33,7 +36,7 @@ const LOOKS = 50;
 
 /** Throws where it is stopped. */
 export async function watch(watching: Watching): Promise<Watched> {
-  const { cluster, worker, found, operating, forMs, stop, looked } = watching;
+  const { cluster, worker, found, operating, attack, forMs, stop, looked } = watching;
   const startedMs = performance.now();
   const everyMs = Math.min(LOOK_EVERY_MS, forMs / LOOKS);
   const watched: Watched = {
@@ -43,14 +46,14 @@ export async function watch(watching: Watching): Promise<Watched> {
   };
   for (;;) {
     const nowMs = performance.now();
-    if (nowMs >= startedMs + forMs) return watched;
+    if (attack.isOver()) return watched;
     if (watched.putAfterMinute.atMs < startedMs + 60_000)
       watched.putAfterMinute = { bytes: await cluster.putBytes(), atMs: nowMs };
     if (found.nodes.size > 0) await operating.act();
     watched.residentBytes.push(worker.residentBytes());
     watched.notReady.push(...(await notReady(cluster.admin, HONEST, Date.now())));
     looked(nowMs - startedMs);
-    const nextMs = Math.min(nowMs + everyMs, startedMs + forMs);
-    await wait(Math.max(0, nextMs - performance.now()), undefined, { signal: stop });
+    const next = wait(Math.max(0, nowMs + everyMs - performance.now()), undefined, { signal: stop });
+    await Promise.race([next, attack.ended]);
   }
 }
