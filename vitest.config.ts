@@ -21,7 +21,7 @@ async function testKube(request: Request): Promise<Response> {
 const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 /** Suites with a folder of their own, which the quick ones leave out. */
-const OWN_FOLDERS = ["process", "e2e", "page", "deploy", "cluster", "runtimes", "lab"];
+const OWN_FOLDERS = ["process", "e2e", "page", "deploy", "cluster", "runtimes", "release", "lab"];
 
 const WORKER = ["test/worker/**/*.test.ts", "test/stories/**/*.test.ts", "test/faults/**/*.test.ts"];
 const SHARED = ["test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"];
@@ -73,6 +73,7 @@ export default defineConfig({
       ofPrograms("cluster", leaks),
       inWorkerd("shared-in-workerd", SHARED),
       ofPrograms("runtimes"),
+      ofPrograms("release"),
       ofPrograms("lab", { isolate: false }),
     ],
   },

@@ -42,12 +42,8 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
     external: ["cloudflare:*"],
     logLevel: "silent",
   });
-  const compatibilityDate = /^compatibility_date = "(.+)"$/m.exec(
-    readFileSync(join(root, "wrangler.toml"), "utf8"),
-  )?.[1];
-  if (!compatibilityDate) throw new Error("wrangler.toml has no compatibility_date");
   const file = join(folder, "workerd.capnp");
-  writeFileSync(file, capnp(settings, compatibilityDate), { mode: 0o600 });
+  writeFileSync(file, workerConfiguration(settings), { mode: 0o600 });
   return [workerd, "serve", file];
 }
 
@@ -69,7 +65,8 @@ export default {
 const INTERNET =
   '(name = "internet", network = (allow = ["public", "local"], tlsOptions = (trustBrowserCas = true)))';
 
-function capnp(settings: WorkerSettings, compatibilityDate: string): string {
+/** Cap'n Proto text; the compatibility date is wrangler.toml's. Throws where that has none. */
+export function workerConfiguration(settings: WorkerSettings): string {
   const { folder, root, port, kubeUrl, kubeCa } = settings;
   const variables = {
     DEPLOYMENT: settings.deployment,
@@ -107,7 +104,7 @@ const config :Workerd.Config = (
 
 const worker :Workerd.Worker = (
   modules = [(name = "worker.js", esModule = embed "worker.js")],
-  compatibilityDate = ${text(compatibilityDate)},
+  compatibilityDate = ${text(compatibilityDateOf(root))},
   bindings = [
     (name = "NODES", durableObjectNamespace = "NodeObject"),
     (name = "REGISTRY", durableObjectNamespace = "RegistryObject"),
@@ -129,6 +126,13 @@ const worker :Workerd.Worker = (
   durableObjectStorage = (localDisk = "objects"),
 );
 `;
+}
+
+function compatibilityDateOf(root: string): string {
+  const settings = readFileSync(join(root, "wrangler.toml"), "utf8");
+  const [, date] = /^compatibility_date = "(.+)"$/m.exec(settings) ?? [];
+  if (date === undefined) throw new Error("wrangler.toml has no compatibility_date");
+  return date;
 }
 
 function apiserverAt(kubeUrl: string, kubeCa: string | undefined): string {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { mintToken } from "../../infra/local/admin.ts";
-import { buildPackages, DEB } from "../infra/deb/build-packages.ts";
+import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
 import { bootDebian, type DebianMachine } from "./debian-machine.ts";
 import { adminOf, eventually, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
 

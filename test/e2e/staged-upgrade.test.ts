@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KEY_FILE, publish } from "../../infra/apt/repository.ts";
 import { debName } from "../../infra/deb/archives.ts";
 import { VERSION } from "../../shared/version.ts";
-import { serveFolder } from "../infra/apt/apt-machine.ts";
-import { buildPackages } from "../infra/deb/build-packages.ts";
+import { serveFolder } from "../process/infra/apt/apt-machine.ts";
+import { buildPackages } from "../process/infra/deb/build-packages.ts";
 import { bootDebian, type DebianMachine } from "./debian-machine.ts";
 import { eventually, temporaryFolder } from "./local-cluster.ts";
 

@@ -1,11 +1,8 @@
-// The account's side as HCL: its form, that it names nothing that it does not have, and whom Access lets in. What the
-// providers say of it only they know, and only where they can be had.
-import { cpSync, readdirSync, readFileSync } from "node:fs";
-import { spawnSync } from "node:child_process";
+// The account's side as HCL: its form, that it names nothing that it does not have, and whom Access lets in.
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
 
 const require = createRequire(import.meta.url);
 /** Imported, it would have its types bring in a browser's, which are not Node.js's. */
@@ -91,35 +88,5 @@ describe("whom Access lets in", () => {
     const { policies } = resource(`cloudflare_zero_trust_access_application.${application}`);
     const named = JSON.stringify(policies).matchAll(/access_policy\.(\w+)/g);
     expect(new Set([...named].map(([, policy]) => policy))).toEqual(new Set(expected));
-  });
-});
-
-const terraform = (cwd: string, ...args: string[]) =>
-  spawnSync("terraform", args, {
-    cwd,
-    encoding: "utf8",
-    timeout: 90_000,
-    env: { ...process.env, TF_CLI_CONFIG_FILE: "/dev/null", CHECKPOINT_DISABLE: "1", TF_IN_AUTOMATION: "1" },
-  });
-
-describe.skipIf(terraform(FOLDER, "-version").status !== 0)("terraform", () => {
-  it("would write it so", () => {
-    const { status, stdout, stderr } = terraform(FOLDER, "fmt", "-check", "-diff");
-    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "", stderr: "" });
-  });
-
-  it("finds it valid, where the providers can be had", { timeout: 200_000 }, ({ skip }) => {
-    const folder = temporaryFolder();
-    try {
-      cpSync(FOLDER, folder.path, { recursive: true, filter: (path) => !path.includes(".terraform") });
-      const init = terraform(folder.path, "init", "-backend=false", "-input=false", "-no-color");
-      // A registry that does not answer at all lets it run into its end.
-      if (init.signal !== null || (init.status !== 0 && /registry\.terraform\.io/.test(init.stderr)))
-        skip("the registry of providers is not reached");
-      expect(init).toMatchObject({ status: 0 });
-      expect(terraform(folder.path, "validate", "-no-color")).toMatchObject({ status: 0, stderr: "" });
-    } finally {
-      folder.remove();
-    }
   });
 });

@@ -1,9 +1,9 @@
 // Secrets that a Worker does not have: made, kept in files that nobody else reads, read from them, or created by kubectl.
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { adminSecretOf, gatherSecrets } from "../../../infra/deploy/secrets.ts";
 import type { MissingSecret } from "../../../infra/deploy/plan.ts";
 import { readSettings } from "../../../infra/deploy/settings-file.ts";
@@ -14,7 +14,6 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "rollcall-secrets-"));
 });
 afterEach(() => {
-  vi.unstubAllEnvs();
   rmSync(folder, { recursive: true });
 });
 
@@ -29,7 +28,6 @@ const MADE: MissingSecret[] = [
   { secret: "KID_MAC_KEYS", from: "made", file: undefined },
   { secret: "ADMIN_SECRET_SHA256", from: "made", file: undefined },
 ];
-const TOKEN: MissingSecret = { secret: "KUBE_TOKEN", from: "cluster", file: undefined };
 
 async function gathered(missing: MissingSecret[], more?: string) {
   const found = await gatherSecrets(missing, settingsOf(more));
@@ -123,35 +121,6 @@ it.each([
   const found = await gatherSecrets(missing, settingsOf("adminSecretFile: admin"));
   expect(found).toMatchObject({ ok: false, error: { reason: "usage", says: expect.stringMatching(says) } });
   expect(existsSync(join(folder, "admin"))).toBe(false);
-});
-
-describe("the cluster's token", () => {
-  const kubectl = (script: string) => {
-    chmodSync(privateFile("kubectl", `#!/bin/sh\n${script}\n`), 0o700);
-    vi.stubEnv("PATH", `${folder}:${process.env["PATH"]}`);
-  };
-
-  it("is what kubectl creates, in the context of the settings, bound to a Secret", async () => {
-    kubectl('echo "$@" | tr " " _');
-    const { secrets } = await gathered([TOKEN], "kubeContext: shops\ndeployment: west");
-    expect(secrets.KUBE_TOKEN).toBe(
-      "--context_shops_create_token_west_-n_rollcall-system_--duration_8760h_--bound-object-kind_Secret_--bound-object-name_west",
-    );
-  });
-
-  it("that kubectl does not create → its own words, what to do, and nothing is made", async () => {
-    kubectl('echo "error: serviceaccounts rollcall not found" >&2; exit 1');
-    const found = await gatherSecrets([...MADE, TOKEN], settingsOf("adminSecretFile: admin"));
-    expect(found).toMatchObject({
-      ok: false,
-      error: {
-        says: expect.stringMatching(
-          /serviceaccounts rollcall not found\n {2}→ let kubectl reach the cluster/,
-        ),
-      },
-    });
-    expect(existsSync(join(folder, "admin"))).toBe(false);
-  });
 });
 
 it("each secret that the Worker takes may come from a file", () => {

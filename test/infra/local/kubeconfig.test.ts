@@ -1,9 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { loadCredentials } from "../../../infra/local/apiserver/certificates.ts";
 import { readKubeconfig } from "../../../infra/local/kubeconfig.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
 
@@ -77,39 +74,4 @@ current-context: ${current}
     expect(() => read(text)).toThrow(new RegExp(`^--kubeconfig ${file}: [^\\n]+$`));
     expect(existsSync(file)).toBe(true);
   });
-});
-
-test("what its user has to authenticate with → goes with every request, asked for anew", async () => {
-  const seen: (string | undefined)[] = [];
-  const { certificate: cert, key } = await loadCredentials(folder.path);
-  const server = createServer({ cert, key }, ({ headers }, response) => {
-    seen.push(headers.authorization);
-    response.end("{}");
-  });
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const file = join(folder.path, "config");
-  const program = join(folder.path, "token.sh");
-  // Each answer has expired when it comes.
-  writeFileSync(
-    program,
-    `#!/bin/sh
-n=$(cat ${program}.n 2>/dev/null); echo "$n+" > ${program}.n
-echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t'$n'","expirationTimestamp":"2020-01-01T00:00:00Z"}}'
-`,
-    { mode: 0o755 },
-  );
-  const exec = `{exec: {apiVersion: client.authentication.k8s.io/v1, command: ${program}, interactiveMode: Never}}`;
-  writeFileSync(
-    file,
-    `clusters: [{name: c, cluster: {server: 'https://127.0.0.1:${port}', certificate-authority: ${join(folder.path, "ca.crt")}}}]
-contexts: [{name: k, context: {cluster: c, user: u}}]
-users: [{name: u, user: ${exec}}]
-current-context: k
-`,
-  );
-  const { admin } = readKubeconfig(file);
-  for (let request = 0; request < 2; request++) await admin({ method: "GET", path: "/api" });
-  server.close();
-  expect(seen).toEqual(["Bearer t", "Bearer t+"]);
 });

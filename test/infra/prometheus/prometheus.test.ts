@@ -1,19 +1,9 @@
-// What operators give to Prometheus, Alertmanager and Grafana: it parses, and names no metric that there is not. With
-// promtool, where there is one, the rules' own tests run, and it reads what the Worker answers.
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+// What operators give to Prometheus, Alertmanager and Grafana: it parses, and names no metric that there is not.
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { parse } from "yaml";
-import { exposition } from "../../../worker/metrics/exposition.ts";
-import {
-  DURATION_BUCKETS,
-  type Measured,
-  type MetricName,
-  METRICS,
-  type Sample,
-} from "../../../worker/metrics/metrics.ts";
+import { METRICS } from "../../../worker/metrics/metrics.ts";
 import { pages, root, tableRows } from "../../house/markdown.ts";
 
 const FOLDER = join(root, "infra/prometheus");
@@ -112,52 +102,7 @@ it("docs/metrics.md says more of each metric, and of no other", () => {
   expect(described).toEqual(Object.keys(METRICS));
 });
 
-const promtool = (args: string[], input = "") =>
-  spawnSync("promtool", args, { cwd: FOLDER, encoding: "utf8", input });
-const hasPromtool = promtool(["--version"]).status === 0;
-
-describe.skipIf(!hasPromtool)("promtool", () => {
-  it("takes the scrape configuration with its rules, and the rules pass their own tests", () => {
-    for (const args of [
-      ["check", "config", "--syntax-only", "prometheus.yml"],
-      ["check", "rules", "rollcall.rules.yml"],
-      ["test", "rules", "rollcall.rules.test.yml"],
-    ]) {
-      const { status, stdout, stderr } = promtool(args);
-      expect([args.join(" "), status, stdout + stderr]).toEqual([args.join(" "), 0, expect.any(String)]);
-    }
-  });
-
-  it("has no complaint about the Worker's text", () => {
-    const { status, stdout, stderr } = promtool(["check", "metrics"], exposition([everyMetric()], "plain"));
-    expect([status, stdout, stderr]).toEqual([0, "", ""]);
-  });
-
-  it("takes every expression of the dashboard", () => {
-    const expressions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-    const text = expressions.map((expr) => expr.replaceAll("$__rate_interval", "5m"));
-    const file = JSON.stringify({
-      groups: [{ name: "g", rules: text.map((expr, index) => ({ record: `r${index}`, expr })) }],
-    });
-    const folder = mkdtempSync(join(tmpdir(), "rollcall-dashboard-"));
-    writeFileSync(join(folder, "rules.json"), file);
-    const { status, stderr } = promtool(["check", "rules", "--lint=none", join(folder, "rules.json")]);
-    rmSync(folder, { recursive: true });
-    expect([status, stderr]).toEqual([0, ""]);
-  });
-});
-
 it("each file that an operator takes over is named in the folder's README", () => {
   const readme = textOf("README.md");
   expect(readdirSync(FOLDER).filter((file) => file !== "README.md" && !readme.includes(file))).toEqual([]);
 });
-
-/** A sample of each, with labels that have to be escaped. */
-function everyMetric(): Measured {
-  const sample = (name: MetricName): Sample[] => {
-    const isHistogram = METRICS[name][0] === "histogram";
-    const value = isHistogram ? { counts: [...DURATION_BUCKETS, 0].map(() => 1), sum: 1.5 } : 1;
-    return [{ labels: { a: 'x"\\\n' }, value, sinceMs: 1500 }];
-  };
-  return Object.fromEntries((Object.keys(METRICS) as MetricName[]).map((name) => [name, sample(name)]));
-}

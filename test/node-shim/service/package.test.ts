@@ -15,8 +15,8 @@ import {
 } from "../../../node-shim/service/package.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { temporaryFolder } from "../../e2e/local-cluster.ts";
-import { AptMachine, serveFolder } from "../../infra/apt/apt-machine.ts";
-import { hasDpkg } from "../../infra/deb/dpkg-root.ts";
+import { AptMachine, serveFolder } from "../../process/infra/apt/apt-machine.ts";
+import { hasDpkg } from "../../process/infra/deb/dpkg-root.ts";
 
 const PROGRAM = "/usr/lib/rollcall-node-shim/bin/node-shim.cjs";
 

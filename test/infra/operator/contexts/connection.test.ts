@@ -21,18 +21,16 @@ beforeAll(() => {
     mkdirSync(at(name), { recursive: true });
   const contexts = {
     file: context({ secretFile: at("secret") }),
-    command: context({ secretCommand: "printf from-command" }),
-    fails: context({ secretCommand: "exit 3" }),
-    access: context({ cloudflared: true }),
+    other: context({ secretFile: at("other-secret") }),
     plain: context({}),
   };
   write("config/rollcall/config.json", JSON.stringify({ current: "file", contexts }));
   write("loose/rollcall/config.json", JSON.stringify({ contexts }), 0o640);
   write("broken/rollcall/config.json", '{"contexts":{"a":{"uri":"x"}}}');
   write("secret", "from-file\n");
+  write("other-secret", "from-other\n");
   write("open-secret", "s", 0o644);
   write("words", "two words\n");
-  write("bin/cloudflared", '#!/bin/sh\n[ "$3" = --app=https://rollcall.example.com ] && echo a.b.c\n', 0o755);
   write("local/state.json", JSON.stringify({ rollcallState: 1, workerPort: 8787, macKeys: "1:x" }));
   write("local/admin-secret", "of-local\n");
 });
@@ -57,12 +55,12 @@ describe("a connection", () => {
       { authorization: "Bearer s" },
     ],
     ["the context in use", {}, configured(), { authorization: "Bearer from-file" }],
-    ["another context", { context: "command" }, configured(), { authorization: "Bearer from-command" }],
+    ["another context", { context: "other" }, configured(), { authorization: "Bearer from-other" }],
     [
       "a context by the environment",
       {},
-      configured({ ROLLCALL_CONTEXT: "command" }),
-      { authorization: "Bearer from-command" },
+      configured({ ROLLCALL_CONTEXT: "other" }),
+      { authorization: "Bearer from-other" },
     ],
     [
       "a context that says nothing of a secret: the environment's",
@@ -84,14 +82,6 @@ describe("a connection", () => {
     ],
   ])("%s → these headers", (_, flags, environment, headers) => {
     expect(connectionOf(flags, environment)).toEqual({ ok: true, value: { url, headers } });
-  });
-
-  it("Cloudflare Access → what cloudflared prints, run each time", () => {
-    const environment = configured({ PATH: `${at("bin")}:/usr/bin:/bin`, ROLLCALL_SECRET: "of another" });
-    expect(connectionOf({ context: "access" }, environment)).toEqual({
-      ok: true,
-      value: { url, headers: { "cf-access-token": "a.b.c" } },
-    });
   });
 
   it("the state folder of npm start → its Worker, its secret", () => {
@@ -158,18 +148,6 @@ describe("a connection", () => {
       () => ({ context: "toString" }),
       () => configured(),
       /^no context toString: rollcall context list/,
-    ],
-    [
-      "a command that fails",
-      () => ({ context: "fails" }),
-      () => configured({ PATH: "/usr/bin:/bin" }),
-      /`exit 3` has failed \(exit code 3\)/,
-    ],
-    [
-      "no cloudflared",
-      () => ({ context: "access" }),
-      () => configured({ PATH: at("local") }),
-      /cloudflared is missing: install it/,
     ],
     [
       "a folder in which nothing has run",

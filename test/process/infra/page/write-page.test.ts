@@ -2,10 +2,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { headersFile } from "../../../infra/page/headers.ts";
-import { buildPage } from "../../../infra/page/build.ts";
-import { firstLoadBytes } from "../../../infra/page/size.ts";
-import { writePage } from "../../../infra/page/write-page.ts";
+import { headersFile } from "../../../../infra/page/headers.ts";
+import { buildPage } from "../../../../infra/page/build.ts";
+import { firstLoadBytes } from "../../../../infra/page/size.ts";
+import { writePage } from "../../../../infra/page/write-page.ts";
 import { sources, temporary } from "./sources.ts";
 
 it("an older page is there → it goes, and what is not the page's stays", async () => {

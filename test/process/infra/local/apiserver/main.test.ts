@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createHttpsClient } from "../../../../infra/local/https-fetch.ts";
-import { fieldsOf, textOf } from "../../../../infra/local/apiserver/object.ts";
-import { send, type TestServer } from "./test-server.ts";
+import { createHttpsClient } from "../../../../../infra/local/https-fetch.ts";
+import { fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
+import { send, type TestServer } from "../../../../infra/local/apiserver/test-server.ts";
 
 let dir: string;
 const children: ChildProcess[] = [];
@@ -24,7 +24,7 @@ afterEach(() => {
 function run(...args: string[]) {
   const child = spawn(
     process.execPath,
-    [join(import.meta.dirname, "../../../../infra/local/apiserver/main.ts"), ...args],
+    [join(import.meta.dirname, "../../../../../infra/local/apiserver/main.ts"), ...args],
     {
       stdio: ["ignore", "pipe", "pipe"],
     },

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
-import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import { ROOT, temporaryFolder } from "../../../e2e/local-cluster.ts";
 import { Machine, makeRelease, makeTools, type Outcome, sha256 } from "./release.ts";
 
 const UNIT = "rollcall-node-shim.service";

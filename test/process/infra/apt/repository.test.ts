@@ -4,9 +4,9 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { generateKey, readKey } from "openpgp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KEY_FILE, publish } from "../../../infra/apt/repository.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
-import { commandsBelow, programsOf, runCommands, withOwn } from "../../house/page-commands.ts";
+import { KEY_FILE, publish } from "../../../../infra/apt/repository.ts";
+import { temporaryFolder } from "../../../e2e/local-cluster.ts";
+import { commandsBelow, programsOf, runCommands, withOwn } from "../../../house/page-commands.ts";
 import { hasDpkg } from "../deb/dpkg-root.ts";
 import { AptMachine, serveFolder } from "./apt-machine.ts";
 

@@ -2,10 +2,10 @@
 import { resolve } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it, test } from "vitest";
-import { buildPage } from "../../../infra/page/build.ts";
+import { buildPage } from "../../../../infra/page/build.ts";
 import { sources } from "./sources.ts";
 
-const ROOT = resolve(import.meta.dirname, "../../..");
+const ROOT = resolve(import.meta.dirname, "../../../..");
 const textOf = (contents: Uint8Array) => Buffer.from(contents).toString();
 
 describe("a page", () => {
@@ -32,7 +32,10 @@ describe("a page", () => {
   });
 
   it("whose components have styles → they are in the first load", async () => {
-    const source = sources({ "main.tsx": 'import "./table.css";', "table.css": "table { margin: 0 }" });
+    const source = sources({
+      "main.tsx": 'import "./table.css";',
+      "table.css": "table { margin: 0 }",
+    });
     const files = await buildPage(source);
     const styles = files.filter(({ path }) => path.endsWith(".css"));
     expect(styles.map(({ isFirstLoad }) => isFirstLoad)).toEqual([true, true]);

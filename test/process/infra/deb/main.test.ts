@@ -15,10 +15,10 @@ import {
 import { dirname, join } from "node:path";
 import { generateKey } from "openpgp";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
-import shim from "../../../node-shim/package.json" with { type: "json" };
-import { UNIT_NAME } from "../../../node-shim/service/unit.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
-import { commandsBelow, withOwn } from "../../house/page-commands.ts";
+import shim from "../../../../node-shim/package.json" with { type: "json" };
+import { UNIT_NAME } from "../../../../node-shim/service/unit.ts";
+import { temporaryFolder } from "../../../e2e/local-cluster.ts";
+import { commandsBelow, withOwn } from "../../../house/page-commands.ts";
 import { buildPackages, CLI, CLI_DEB, DEB, TARBALL } from "./build-packages.ts";
 import { canInstall, DpkgRoot, filesIn, hasDpkg } from "./dpkg-root.ts";
 

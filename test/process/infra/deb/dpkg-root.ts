@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { UNIT_NAME } from "../../../node-shim/service/unit.ts";
+import { UNIT_NAME } from "../../../../node-shim/service/unit.ts";
 
 const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
 export const hasDpkg = has("dpkg-deb") && has("dpkg");

@@ -4,9 +4,9 @@ import { execFile, execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
-import shim from "../../../node-shim/package.json" with { type: "json" };
-import { RUNTIME_PACKAGES } from "../../../infra/deb/runtime.ts";
-import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import shim from "../../../../node-shim/package.json" with { type: "json" };
+import { RUNTIME_PACKAGES } from "../../../../infra/deb/runtime.ts";
+import { ROOT, temporaryFolder } from "../../../e2e/local-cluster.ts";
 
 export const TARBALL = `rollcall-node-shim-${shim.version}.tgz`;
 const RUNTIME = RUNTIME_PACKAGES.amd64;

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
 // oxlint-disable-next-line import/default -- with ?raw the bundler exports the text
-import installer from "../../../infra/install/install.sh?raw";
+import installer from "../../../../infra/install/install.sh?raw";
 
 const NAME = "rollcall-node-shim_1.2.3_amd64";
 

@@ -1,0 +1,38 @@
+// The trees of the packages, out of a shim and a runtime that are a few bytes: making the real ones takes minutes.
+// docs/shim.md says how those are tried.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { arch } from "node:process";
+import { join } from "node:path";
+import type { Build } from "../../../infra/deb/contents.ts";
+import { fillFolder } from "../../../infra/deb/folder.ts";
+import { fillTree } from "../../../infra/deb/tree.ts";
+import { ROOT } from "../../e2e/local-cluster.ts";
+
+export const ARCHITECTURE = arch === "arm64" ? "arm64" : "amd64";
+/** Of the package with a Node.js inside. */
+export const HOME = "usr/lib/rollcall-node-shim";
+
+/** Fills `with` and `all` below the folder as .debs have them, `folder` as the .tar.gz has it. */
+export function fillTrees(folder: string): void {
+  const npmPackage = join(folder, "package");
+  mkdirSync(join(npmPackage, "bin"), { recursive: true });
+  mkdirSync(join(npmPackage, "dist"));
+  writeFileSync(join(npmPackage, "bin/node-shim.cjs"), "");
+  writeFileSync(join(npmPackage, "dist/THIRD-PARTY-NOTICES.txt"), "zod 4, MIT\n\nterms of zod\n");
+  // A script stands for Node.js: it prints how it was called.
+  const program = Buffer.from('#!/bin/sh\necho "$0" "$@"\n');
+  const runtime = {
+    architecture: ARCHITECTURE,
+    version: "24.1.0",
+    program,
+    licence: "terms of Node.js\n",
+  } as const;
+  const buildOf = (name: string): Build => {
+    const tree = join(folder, name);
+    mkdirSync(tree);
+    return { tree, npmPackage, root: ROOT, version: "1.2.3", epochSeconds: 1767225600 };
+  };
+  fillTree({ ...buildOf("with"), runtime });
+  fillTree(buildOf("all"));
+  fillFolder({ ...buildOf("folder"), runtime });
+}

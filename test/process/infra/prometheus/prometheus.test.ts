@@ -1,0 +1,65 @@
+// What operators give to Prometheus, and what the Worker answers, as promtool reads them; the rules' own tests run.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { exposition } from "../../../../worker/metrics/exposition.ts";
+import {
+  DURATION_BUCKETS,
+  type Measured,
+  type MetricName,
+  METRICS,
+  type Sample,
+} from "../../../../worker/metrics/metrics.ts";
+import { root } from "../../../house/markdown.ts";
+
+const FOLDER = join(root, "infra/prometheus");
+const dashboard = JSON.parse(readFileSync(join(FOLDER, "dashboard.json"), "utf8")) as {
+  panels: { targets: { expr: string }[] }[];
+};
+
+const promtool = (args: string[], input = "") =>
+  spawnSync("promtool", args, { cwd: FOLDER, encoding: "utf8", input });
+const hasPromtool = promtool(["--version"]).status === 0;
+
+describe.skipIf(!hasPromtool)("promtool", () => {
+  it("takes the scrape configuration with its rules, and the rules pass their own tests", () => {
+    for (const args of [
+      ["check", "config", "--syntax-only", "prometheus.yml"],
+      ["check", "rules", "rollcall.rules.yml"],
+      ["test", "rules", "rollcall.rules.test.yml"],
+    ]) {
+      const { status, stdout, stderr } = promtool(args);
+      expect([args.join(" "), status, stdout + stderr]).toEqual([args.join(" "), 0, expect.any(String)]);
+    }
+  });
+
+  it("has no complaint about the Worker's text", () => {
+    const { status, stdout, stderr } = promtool(["check", "metrics"], exposition([everyMetric()], "plain"));
+    expect([status, stdout, stderr]).toEqual([0, "", ""]);
+  });
+
+  it("takes every expression of the dashboard", () => {
+    const expressions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    const text = expressions.map((expr) => expr.replaceAll("$__rate_interval", "5m"));
+    const file = JSON.stringify({
+      groups: [{ name: "g", rules: text.map((expr, index) => ({ record: `r${index}`, expr })) }],
+    });
+    const folder = mkdtempSync(join(tmpdir(), "rollcall-dashboard-"));
+    writeFileSync(join(folder, "rules.json"), file);
+    const { status, stderr } = promtool(["check", "rules", "--lint=none", join(folder, "rules.json")]);
+    rmSync(folder, { recursive: true });
+    expect([status, stderr]).toEqual([0, ""]);
+  });
+});
+
+/** A sample of each, with labels that have to be escaped. */
+function everyMetric(): Measured {
+  const sample = (name: MetricName): Sample[] => {
+    const isHistogram = METRICS[name][0] === "histogram";
+    const value = isHistogram ? { counts: [...DURATION_BUCKETS, 0].map(() => 1), sum: 1.5 } : 1;
+    return [{ labels: { a: 'x"\\\n' }, value, sinceMs: 1500 }];
+  };
+  return Object.fromEntries((Object.keys(METRICS) as MetricName[]).map((name) => [name, sample(name)]));
+}
