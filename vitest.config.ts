@@ -17,8 +17,22 @@ async function testKube(request: Request): Promise<Response> {
   return kube(request);
 }
 
-/** No outcome depends on how fast a machine is; this only ends what hangs. */
-const patience = { testTimeout: 120_000, hookTimeout: 120_000 };
+/** The seed of fast-check: the same in each run, or one that is drawn and printed with ROLLCALL_SEED=random. */
+if (process.env["ROLLCALL_SEED"] === "random") {
+  // Vitest evaluates this file several times in a run.
+  process.env["ROLLCALL_SEED"] = String(Math.floor(Math.random() * 2 ** 31));
+  console.log(`The seed of this run: ROLLCALL_SEED=${process.env["ROLLCALL_SEED"]}`);
+}
+const seed = Number(process.env["ROLLCALL_SEED"] ?? 30);
+if (!Number.isInteger(seed)) throw new Error("ROLLCALL_SEED must be a whole number, or random");
+
+/** No outcome depends on how fast a machine is; the timeouts only end what hangs. */
+const common = {
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  setupFiles: "test/seed-setup.ts",
+  provide: { seed },
+};
 
 /** Suites with a folder of their own, which the quick ones leave out. */
 const OWN_FOLDERS = ["process", "e2e", "page", "deploy", "cluster", "runtimes", "release", "lab"];
@@ -35,7 +49,7 @@ const inWorkerd = (name: string, include: string[]): TestProjectInlineConfigurat
     }),
   ],
   // Files share a workerd: starting one for each would be half of the time.
-  test: { ...patience, name, isolate: false, include },
+  test: { ...common, name, isolate: false, include },
 });
 
 export const workerd = inWorkerd("workerd", WORKER);
@@ -45,7 +59,7 @@ const ofPrograms = (
   name: string,
   more: TestProjectInlineConfiguration["test"] = {},
 ): TestProjectInlineConfiguration => ({
-  test: { ...patience, name, include: [`test/${name}/**/*.test.ts`], ...more },
+  test: { ...common, name, include: [`test/${name}/**/*.test.ts`], ...more },
 });
 const leaks = { globalSetup: "test/e2e/leaks-setup.ts" };
 
@@ -57,7 +71,7 @@ export default defineConfig({
     projects: [
       {
         test: {
-          ...patience,
+          ...common,
           name: "node",
           include: ["test/**/*.test.ts"],
           exclude: [...WORKER, ...OWN_FOLDERS.map((folder) => `test/${folder}/**`)],
