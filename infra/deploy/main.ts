@@ -3,9 +3,9 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { experimental_readRawConfig as readRawConfig, unstable_readConfig as readConfig } from "wrangler";
+import { pause, wallMs } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { EXIT_CODES } from "../operator/fault.ts";
 import { writeDocument } from "../openapi/write-document.ts";
@@ -86,7 +86,7 @@ async function deployByFile(): Promise<number> {
     tracked: rawConfig,
     wrangler: wranglerOf(ROOT, process.env),
     environment: process.env,
-    patience: { waitSeconds, now: Date.now, pause },
+    patience: { waitSeconds, now: wallMs, pause },
     print: (text: string) => void process.stdout.write(text),
     complain: (text: string) => void process.stderr.write(text),
   };
@@ -124,7 +124,7 @@ async function deployByFlags(): Promise<number> {
   const checks = checkBeforeDeploy(args, {
     readVariables: (named) => ({ ...readConfig(named, { hideWarnings: true }).vars }),
     readText: (file) => readFileSync(file, "utf8"),
-    nowMs: Date.now(),
+    nowMs: wallMs(),
   });
   process.stderr.write(faultLines(checks));
   if (checks.some(({ state }) => state === "failed")) {

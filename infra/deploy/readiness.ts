@@ -8,9 +8,9 @@ import { keyOf } from "./settings-schema.ts";
 
 export interface ReadinessPatience {
   waitSeconds: number;
-  /** Milliseconds since 1970, typically Date.now. */
+  /** Milliseconds since 1970, typically wallMs. */
   now: () => number;
-  /** Typically of node:timers/promises. */
+  /** Typically `pause` of node-shim/base/clock.ts. */
   pause: (ms: number) => Promise<unknown>;
 }
 

@@ -2,6 +2,7 @@
 // it again. Nothing is restarted here.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
+import { after, monotonicMs, pause } from "../../node-shim/base/clock.ts";
 
 export interface Part {
   name: string;
@@ -67,9 +68,9 @@ function startPart(name: string, command: string[], logFile: string, detached: b
 async function stopPart({ process: child, ended }: Part): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   child.kill("SIGTERM");
-  const kill = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+  const cancel = after(GRACE_MS, () => child.kill("SIGKILL"));
   await ended;
-  clearTimeout(kill);
+  cancel();
 }
 
 /** Polls until `ready` says so. Throws with the end of the log when the part ends, or is not ready in time. */
@@ -80,12 +81,12 @@ export async function untilReady(
 ): Promise<void> {
   let ended: string | undefined;
   void part.ended.then((how) => (ended = how));
-  const giveUpAt = Date.now() + deadlineMs;
+  const giveUpAt = monotonicMs() + deadlineMs;
   while (!(await ready().catch(() => false))) {
     if (ended !== undefined) throw new Error(`${endText(part, ended)} (log: ${part.logFile})`);
-    if (Date.now() > giveUpAt)
+    if (monotonicMs() > giveUpAt)
       throw new Error(`${part.name} is not ready after ${deadlineMs / 1000} s (log: ${part.logFile})`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
   }
 }
 

@@ -6,6 +6,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync
 import { request } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { after, monotonicMs, pause } from "../../node-shim/base/clock.ts";
 
 /** One program with its arguments, as it was started and as it can be started again. */
 export interface Command {
@@ -124,9 +125,9 @@ export async function stopProgram(child: ChildProcess): Promise<void> {
   if (hasEnded(child) || child.pid === undefined) return;
   const ended = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
-  const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
+  const cancel = after(stopTimeoutMs, () => child.kill("SIGKILL"));
   await ended;
-  clearTimeout(timer);
+  cancel();
 }
 
 /** True when /readyz answers 200. The certificate is not checked: this is a question of life, on loopback. */
@@ -147,11 +148,11 @@ export async function isReady(url: string): Promise<boolean> {
 }
 
 async function waitUntilReady(url: string, children: ChildProcess[], timeoutMs: number): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const deadline = monotonicMs() + timeoutMs;
   while (!(await isReady(url))) {
     if (children.some(hasEnded)) throw new Error("etcd or kube-apiserver ended before it was ready");
-    if (performance.now() > deadline) throw new Error(`kube-apiserver is not ready after ${timeoutMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, pollIntervalMs));
+    if (monotonicMs() > deadline) throw new Error(`kube-apiserver is not ready after ${timeoutMs} ms`);
+    await pause(pollIntervalMs);
   }
 }
 

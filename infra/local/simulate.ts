@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import * as z from "zod/mini";
 import { defaultConfiguration, loadConfiguration } from "../../node-shim/config/config.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
-import { systemClock } from "../../node-shim/base/clock.ts";
+import { systemClock, timestamp } from "../../node-shim/base/clock.ts";
 import type { Log } from "../../node-shim/base/log.ts";
 import { startLoop } from "../../node-shim/loop/loop.ts";
 import { transportOf } from "../../node-shim/machine/transport.ts";
@@ -214,7 +214,7 @@ async function report(index: number, { boots, ticket, stop: ends, reported }: Pr
     startId: randomBytes(16).toString("base64url"),
     send,
     link,
-    machineTime: () => new Date().toISOString(),
+    machineTime: timestamp,
   });
   const facts = () => simulatedFacts(index, configuration, { boots, fault: faults.of(name) });
   const loop = startLoop({

@@ -1,12 +1,13 @@
 // The facts of a machine that does not exist: plausible, and the same at every call.
 import { createHash } from "node:crypto";
+import { wallMs } from "../../node-shim/base/clock.ts";
 import type { Configuration } from "../../node-shim/config/config.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import type { SimulatedFault } from "./simulated-faults.ts";
 
 const GIB = 2 ** 30;
-const BOOT = Date.now();
+const BOOT = wallMs();
 
 /** A hex ID that the seed decides. */
 const idOf = (seed: string) => createHash("sha256").update(seed).digest("hex").slice(0, 32);

@@ -1,6 +1,7 @@
 // What is wrong with which simulated machine, as a file says: it is read again whenever it changes, so that a fleet can be
 // broken and mended while it runs.
 import { readFileSync, statSync } from "node:fs";
+import { every } from "../../node-shim/base/clock.ts";
 import * as z from "zod/mini";
 
 export const SIMULATED_FAULTS = [
@@ -41,6 +42,7 @@ export function simulatedFaults(
   file: string,
   stop: AbortSignal,
   log: (line: string) => void, // typically console.log
+  repeat: (ms: number, look: () => void) => () => void = every,
 ): SimulatedFaults {
   let faults: Partial<Record<string, SimulatedFault>> = {};
   let seen: string | undefined;
@@ -63,8 +65,7 @@ export function simulatedFaults(
     resolve();
   };
   look();
-  const looking = setInterval(look, LOOK_MS);
-  stop.addEventListener("abort", () => clearInterval(looking));
+  stop.addEventListener("abort", repeat(LOOK_MS, look));
   return {
     of: (name) => faults[name],
     async until(isSo, ends) {

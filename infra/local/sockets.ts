@@ -1,4 +1,5 @@
 // How many machines report over sockets, as the Worker's metrics say it.
+import { abortAfter } from "../../node-shim/base/clock.ts";
 
 const WITHIN_MS = 3000;
 const MACHINES_OF_GATEWAY = /^rollcall_gateway_machines\{[^}]*\} (\d+)$/gm;
@@ -6,7 +7,7 @@ const MACHINES_OF_GATEWAY = /^rollcall_gateway_machines\{[^}]*\} (\d+)$/gm;
 /** undefined: the Worker does not say so now. */
 export async function countSockets(workerUrl: string, adminSecret: string): Promise<number | undefined> {
   const headers = { authorization: `Bearer ${adminSecret}` };
-  const signal = AbortSignal.timeout(WITHIN_MS);
+  const signal = abortAfter(WITHIN_MS);
   try {
     const response = await fetch(`${workerUrl}/metrics`, { headers, signal });
     if (!response.ok) return undefined;

@@ -3,8 +3,8 @@
 import { Console } from "node:console";
 import { existsSync, rmSync, statfsSync } from "node:fs";
 import { resolve } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { pause, wallMs } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { lockFolder } from "../../node-shim/identity/lock.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
@@ -153,14 +153,14 @@ async function showNodes({ admin, sockets }: Started, table: LiveTable): Promise
   const { readNodes } = await import("./watch.ts");
   let awaySinceMs: number | undefined;
   let onSockets: number | undefined;
-  for (let draws = 0; ; draws++, await wait(REDRAW_MS)) {
+  for (let draws = 0; ; draws++, await pause(REDRAW_MS)) {
     try {
       if (draws % SOCKETS_EVERY === 0) onSockets = await sockets();
       const rows = await readNodes(admin);
-      table.draw({ kind: "nodes", rows, nowMs: Date.now(), sockets: onSockets });
+      table.draw({ kind: "nodes", rows, nowMs: wallMs(), sockets: onSockets });
       awaySinceMs = undefined;
     } catch (error) {
-      const nowMs = Date.now();
+      const nowMs = wallMs();
       awaySinceMs ??= nowMs;
       table.draw({ kind: "away", sinceMs: awaySinceMs, fault: apiFault(error), nowMs });
     }

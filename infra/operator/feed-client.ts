@@ -1,6 +1,7 @@
 // Follows the feed: keeps a view of the fleet by it, acknowledges what it has taken in, and comes back by its cursor when
 // the line is gone. Prints nothing. Node's own WebSocket (from Node 22 on) carries it, since it takes headers, as
 // Cloudflare Access wants them, and is no dependency; on Node 20 there is none, and whoever calls this asks again and again instead.
+import { abortAfter } from "../../node-shim/base/clock.ts";
 import { type FeedUpdate, FeedView } from "../../shared/fleet/feed-view.ts";
 import { FEED_CLOSED, FEED_PROTOCOL } from "../../shared/protocol/feed-names.ts";
 import { type FeedMessage } from "../../shared/protocol/feed.ts";
@@ -30,7 +31,7 @@ export interface Following {
   random: () => number;
   /** Typically a timer that the signal ends. */
   wait: (ms: number) => Promise<void>;
-  /** Calls back after a while, and returns what ends that; typically setTimeout. */
+  /** Calls back after a while, and returns what ends that; typically `after` of node-shim/base/clock.ts. */
   after: (ms: number, work: () => void) => () => void;
 }
 
@@ -163,7 +164,7 @@ export async function mayFollow({
     const response = await fetch(`${url}/v1/feed`, {
       headers,
       redirect: "manual",
-      signal: AbortSignal.timeout(30_000),
+      signal: abortAfter(30_000),
     });
     await response.body?.cancel();
     const { status } = response;

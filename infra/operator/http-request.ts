@@ -3,6 +3,7 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { gunzipSync } from "node:zlib";
+import { abortAfter } from "../../node-shim/base/clock.ts";
 
 export interface HttpRequest {
   method: string;
@@ -23,7 +24,7 @@ export function httpRequest(
   { method, headers, body, withinMs }: HttpRequest,
 ): Promise<HttpAnswer> {
   const send = url.startsWith("https:") ? requestHttps : requestHttp;
-  const signal = AbortSignal.timeout(withinMs);
+  const signal = abortAfter(withinMs);
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => {
       reject(signal.aborted ? (signal.reason as Error) : (error as Error));

@@ -1,6 +1,6 @@
 // rollcall: the operator's command line. Runs the command that is asked for; knows none of them.
 import { basename } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { pause, wallMs } from "../../node-shim/base/clock.ts";
 import { COMPLETE, runCommandLine } from "./command-line.ts";
 import { terminal } from "./confirm.ts";
 import { fedChanges, polledChanges } from "./fleet/fleet-changes.ts";
@@ -10,6 +10,6 @@ const [, program = "", ...args] = process.argv;
 /** kubectl asks the program of this name to complete its plugin. */
 const words = basename(program) === "kubectl_complete-rollcall" ? [COMPLETE, ...args] : args;
 
-const changesOf = canFollow() ? fedChanges : () => polledChanges((ms) => pause(ms));
+const changesOf = canFollow() ? fedChanges : () => polledChanges(pause);
 
-void runCommandLine(words, { process, terminal, now: Date.now, pause, changesOf });
+void runCommandLine(words, { process, terminal, now: wallMs, pause, changesOf });

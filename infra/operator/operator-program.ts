@@ -20,7 +20,7 @@ export interface Surroundings {
   process: OperatorProcess;
   /** Who is asked before what cannot be taken back. */
   terminal: Terminal;
-  /** Milliseconds since 1970: typically Date.now. */
+  /** Milliseconds since 1970: typically wallMs. */
   now: () => number;
   /** Resolves after so many milliseconds: typically a timer. */
   pause: (ms: number) => Promise<void>;

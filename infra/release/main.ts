@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
+import { timestamp } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { type Result } from "../../shared/result.ts";
 import { ROOT } from "../deb/programs.ts";
@@ -21,7 +22,7 @@ function valueOf<T>(result: Result<T>): T {
 }
 
 function release(): void {
-  const date = new Date().toISOString().slice(0, 10);
+  const date = timestamp().slice(0, 10);
   writeFileSync(CHANGELOG, valueOf(released(readFileSync(CHANGELOG, "utf8"), projectVersion(), date)));
 }
 

@@ -5,6 +5,7 @@ import { useContext } from "preact/hooks";
 import { LiveFleet } from "./live/live-fleet.ts";
 import { type SessionStore, sessionStore } from "./session/session.ts";
 import { type Ask, asker } from "./base/api.ts";
+import { every, later, nowMs } from "./base/clock.ts";
 import type { KeyBinding } from "./base/keys.ts";
 import { type Preferences, preferencesIn } from "./base/preferences.ts";
 import { type Places, placesOf } from "./base/places.ts";
@@ -38,7 +39,7 @@ const SESSION_ASKED_EVERY_MS = 60_000;
 /** Made of the browser's own; the first question is who looks. */
 export function openPage(window: Window & typeof globalThis): Page {
   const { location, history } = window;
-  const clock = signal(Date.now());
+  const clock = signal(nowMs());
   // Who looks is not asked again because that very question was refused.
   const session: SessionStore = sessionStore(asker(window.fetch.bind(window)));
   const ask = asker(window.fetch.bind(window), () => void session.ask());
@@ -48,6 +49,7 @@ export function openPage(window: Window & typeof globalThis): Page {
     ask,
     openSocket,
     clock,
+    now: nowMs,
     isSeen: () => window.document.visibilityState === "visible",
     random: Math.random,
     later,
@@ -56,13 +58,13 @@ export function openPage(window: Window & typeof globalThis): Page {
     if (window.document.visibilityState === "visible") act();
   };
   const tick = () => {
-    clock.value = Date.now();
+    clock.value = nowMs();
   };
   const askAgain = () => {
     if (session.session.value.kind === "in") void session.ask();
   };
-  setInterval(whileSeen(tick), TICK_MS);
-  setInterval(whileSeen(askAgain), SESSION_ASKED_EVERY_MS);
+  every(TICK_MS, whileSeen(tick));
+  every(SESSION_ASKED_EVERY_MS, whileSeen(askAgain));
   window.document.addEventListener(
     "visibilitychange",
     whileSeen(() => {
@@ -83,11 +85,6 @@ export function openPage(window: Window & typeof globalThis): Page {
     viewKeys: signal<readonly KeyBinding[]>([]),
     ...sayingsOf(later),
   };
-}
-
-function later(act: () => void, ms: number): () => void {
-  const timer = setTimeout(act, ms);
-  return () => clearTimeout(timer);
 }
 
 /** A browser that forbids storage throws where it is asked for. */

@@ -10,6 +10,7 @@ import {
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generate } from "selfsigned";
+import { wallClock } from "./timer.ts";
 
 /** The certificate that clients trust is in DIR/ca.crt. */
 export interface Credentials {
@@ -23,22 +24,22 @@ export interface Credentials {
 
 const validityYears = 10;
 
-function validity() {
-  const notAfterDate = new Date();
+function validity(now: Date) {
+  const notAfterDate = new Date(now);
   notAfterDate.setFullYear(notAfterDate.getFullYear() + validityYears);
   return { keyType: "ec", curve: "P-256", algorithm: "sha256", notAfterDate } as const;
 }
 
-async function makeCertificates(): Promise<{ ca: string; certificate: string; key: string }> {
+async function makeCertificates(now: Date): Promise<{ ca: string; certificate: string; key: string }> {
   const authority = await generate([{ name: "commonName", value: "rollcall embedded apiserver CA" }], {
-    ...validity(),
+    ...validity(now),
     extensions: [
       { name: "basicConstraints", cA: true, critical: true },
       { name: "keyUsage", keyCertSign: true, digitalSignature: true, critical: true },
     ],
   });
   const server = await generate([{ name: "commonName", value: "rollcall embedded apiserver" }], {
-    ...validity(),
+    ...validity(now),
     ca: { key: authority.private, cert: authority.cert },
     extensions: [
       { name: "basicConstraints", cA: false, critical: true },
@@ -58,19 +59,19 @@ async function makeCertificates(): Promise<{ ca: string; certificate: string; ke
   return { ca: authority.cert, certificate: server.cert, key: server.private };
 }
 
-function isCurrent(certificateFile: string): boolean {
+function isCurrent(certificateFile: string, now: Date): boolean {
   if (!existsSync(certificateFile)) return false;
-  return Date.parse(new X509Certificate(readFileSync(certificateFile)).validTo) > Date.now();
+  return Date.parse(new X509Certificate(readFileSync(certificateFile)).validTo) > now.getTime();
 }
 
 /** Reads what the folder has and makes what it lacks. The authority's key is not kept: it signs once. */
-export async function loadCredentials(dir: string): Promise<Credentials> {
+export async function loadCredentials(dir: string, now = wallClock()): Promise<Credentials> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const caFile = join(dir, "ca.crt");
   const certificateFile = join(dir, "server.crt");
   const keyFile = join(dir, "server.key");
-  if (!existsSync(caFile) || !existsSync(keyFile) || !isCurrent(certificateFile)) {
-    const made = await makeCertificates();
+  if (!existsSync(caFile) || !existsSync(keyFile) || !isCurrent(certificateFile, now)) {
+    const made = await makeCertificates(now);
     writeFileSync(keyFile, made.key, { mode: 0o600 });
     writeFileSync(certificateFile, made.certificate);
     writeFileSync(caFile, made.ca);

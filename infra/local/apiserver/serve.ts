@@ -7,7 +7,7 @@ import { defaultSettings, startControllers } from "./controllers/start.ts";
 import type { NodeLifecycleSettings } from "./controllers/node-lifecycle.ts";
 import { createFront, listen } from "./front.ts";
 import { openStore } from "./store.ts";
-import { afterTimeout } from "./timer.ts";
+import { afterTimeout, everyPeriod, wallClock } from "./timer.ts";
 
 export interface RunningApiserver {
   url: string;
@@ -16,11 +16,6 @@ export interface RunningApiserver {
   adminToken: string;
   /** Ends watches and requests and closes the storage. */
   stop: () => Promise<void>;
-}
-
-function every(periodMs: number, run: () => void): () => void {
-  const timer = setInterval(run, periodMs);
-  return () => clearInterval(timer);
 }
 
 export interface ServeOptions {
@@ -43,7 +38,7 @@ export async function startApiserver(options: ServeOptions): Promise<RunningApis
     store,
     adminToken,
     signingKey,
-    now: () => new Date(),
+    now: wallClock,
     uuid: () => crypto.randomUUID(),
     random: Math.random,
     after: afterTimeout,
@@ -57,8 +52,8 @@ export async function startApiserver(options: ServeOptions): Promise<RunningApis
         fetch: apiserver.fetch,
         token: adminToken,
         rootCa: readFileSync(caFile, "utf8"),
-        now: () => new Date(),
-        every,
+        now: wallClock,
+        every: everyPeriod,
       },
       { ...defaultSettings, ...options.nodeLifecycle },
       (error) => console.error("apiserver: a controller failed:", error),

@@ -1,5 +1,6 @@
 // When to look at the fleet again: as soon as its feed tells of something, or every two seconds where there is no feed. What
 // has changed is then asked for, by filters that the Worker knows.
+import { after, pause } from "../../../node-shim/base/clock.ts";
 import type { WorkerConnection } from "../client.ts";
 import { feedLine, followFeed, mayFollow } from "../feed-client.ts";
 
@@ -27,12 +28,6 @@ export function fedChanges(connection: WorkerConnection): FleetChanges {
   let isOpen = false;
   let isNew = false;
   let wake = () => {};
-  const after = (ms: number, work: () => void) => {
-    const timer = setTimeout(work, ms);
-    return () => {
-      clearTimeout(timer);
-    };
-  };
   const waitFor = (ms: number) =>
     new Promise<void>((resolve) => {
       const done = () => {
@@ -56,7 +51,7 @@ export function fedChanges(connection: WorkerConnection): FleetChanges {
     onGone: () => noteNews(false),
     signal,
     random: Math.random,
-    wait: (ms) => new Promise((resolve) => after(ms, resolve)),
+    wait: pause,
     after,
   }).then(() => noteNews(false));
   return {

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
 import { defaultSettings, startControllers } from "../../../infra/local/apiserver/controllers/start.ts";
-import type { Every } from "../../../infra/local/apiserver/controllers/world.ts";
+import type { Every } from "../../../infra/local/apiserver/timer.ts";
 import { openStore } from "../../../infra/local/apiserver/store.ts";
 import { type After, afterTimeout } from "../../../infra/local/apiserver/timer.ts";
 import { openJsonPort } from "./json-port.ts";

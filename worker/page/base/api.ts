@@ -1,4 +1,5 @@
 // Asks the Worker. Every question has a deadline, and every failure is an AskFault, which can be shown as it is. Stores nothing.
+import { abortAfter } from "./clock.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 
 /** Why something could not be had, or done, in words for whoever looks. */
@@ -33,7 +34,7 @@ export function asker(fetch: typeof globalThis.fetch, onRefused: () => void = ()
     const { query = {}, body, withinMs = WITHIN_MS } = question;
     const given = Object.entries(query).filter(([, value]) => value !== undefined) as [string, string][];
     const search = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
-    const ends = AbortSignal.timeout(withinMs);
+    const ends = abortAfter(withinMs);
     try {
       const response = await fetch(path + search, {
         method,

@@ -17,7 +17,7 @@ const SAID_FOR_MS = 6000;
 /** More than these at once nobody reads. */
 const AT_ONCE = 4;
 
-/** `later`: typically setTimeout. */
+/** `later`: typically that of clock.ts. */
 export function sayingsOf(later: (act: () => void, ms: number) => void): Sayings {
   const sayings = signal<readonly Saying[]>([]);
   let said = 0;

@@ -1,4 +1,5 @@
 // How the document is scrolled and what has the focus, to be found again when somebody goes back. Knows no view.
+import { later } from "./clock.ts";
 import type { LeftPlace } from "./places.ts";
 
 /** What scrolls in itself, and is to be found as it was left, has a name: `data-scrolls="machines"`. */
@@ -30,10 +31,10 @@ export function scrollBack(main: HTMLElement, left: LeftPlace): () => void {
   const drawn = new MutationObserver(attempt);
   const end = () => {
     drawn.disconnect();
-    clearTimeout(timer);
+    cancel();
     for (const act of OWN_ACTS) removeEventListener(act, end);
   };
-  const timer = setTimeout(end, TRIED_FOR_MS);
+  const cancel = later(end, TRIED_FOR_MS);
   for (const act of OWN_ACTS) addEventListener(act, end, { passive: true });
   attempt();
   drawn.observe(main, { childList: true, subtree: true });

@@ -1,5 +1,6 @@
 // The search field: it is kept in the URL, a moment after the last key.
 import { useEffect, useRef } from "preact/hooks";
+import { later } from "../base/clock.ts";
 import { withRest } from "../base/route.ts";
 import { usePage } from "../page.ts";
 import { type FleetQuery, restOf } from "./fleet-query.ts";
@@ -15,10 +16,10 @@ export const SEARCH_FAULT_ID = "fleet-search-fault";
 export function SearchField({ query, isFaulty }: { query: FleetQuery; isFaulty: boolean }) {
   const { go, route } = usePage();
   const field = useRef<HTMLInputElement>(null);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const callOff = useRef(() => {});
   const sent = useRef(query.text);
   const send = () => {
-    clearTimeout(timer.current);
+    callOff.current();
     const text = field.current?.value ?? "";
     if (text === sent.current) return;
     sent.current = text;
@@ -30,10 +31,10 @@ export function SearchField({ query, isFaulty }: { query: FleetQuery; isFaulty: 
     field.current.value = query.text;
     sent.current = query.text;
   }, [query.text]);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => () => callOff.current(), []);
   const onInput = () => {
-    clearTimeout(timer.current);
-    timer.current = setTimeout(send, TYPED_MS);
+    callOff.current();
+    callOff.current = later(send, TYPED_MS);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter") send();

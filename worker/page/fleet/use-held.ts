@@ -2,6 +2,7 @@
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import { type RefObject } from "preact";
 import { useEffect } from "preact/hooks";
+import { later } from "../base/clock.ts";
 
 /** A pointer that has not moved for so long points at nothing: it was left there. */
 const POINTS_FOR_MS = 4000;
@@ -11,15 +12,15 @@ export function useHeld(rows: RefObject<HTMLElement | null>): ReadonlySignal<boo
   useEffect(() => {
     const element = rows.current;
     if (!element) return undefined;
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    let callOff = () => {};
     const hasFocus = () => element.contains(document.activeElement);
     const release = () => {
-      clearTimeout(timer);
+      callOff();
       isHeld.value = hasFocus();
     };
     const point = () => {
-      clearTimeout(timer);
-      timer = setTimeout(release, POINTS_FOR_MS);
+      callOff();
+      callOff = later(release, POINTS_FOR_MS);
       isHeld.value = true;
     };
     const focus = () => {
@@ -27,8 +28,8 @@ export function useHeld(rows: RefObject<HTMLElement | null>): ReadonlySignal<boo
     };
     // The focus goes from one row to the next: where it is now is known only afterwards.
     const blur = () => {
-      clearTimeout(timer);
-      timer = setTimeout(release, 0);
+      callOff();
+      callOff = later(release, 0);
     };
     const listeners = [
       ["pointermove", point],
@@ -39,7 +40,7 @@ export function useHeld(rows: RefObject<HTMLElement | null>): ReadonlySignal<boo
     ] as const;
     for (const [type, act] of listeners) element.addEventListener(type, act);
     return () => {
-      clearTimeout(timer);
+      callOff();
       for (const [type, act] of listeners) element.removeEventListener(type, act);
     };
   }, []);

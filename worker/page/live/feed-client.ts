@@ -42,7 +42,7 @@ export interface FeedClientSurroundings {
   isSeen: () => boolean;
   now: () => number;
   random: () => number;
-  /** Calls once, after so long; returns what calls it off. Typically setTimeout. */
+  /** Calls once, after so long; returns what calls it off. Typically `later` of clock.ts. */
   later: (act: () => void, ms: number) => () => void;
 }
 

@@ -5,6 +5,7 @@ import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/pro
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
 import type { Ask, AskFault } from "../base/api.ts";
+import { elapsedMs } from "../base/clock.ts";
 import { FeedClient, type PageSocket } from "./feed-client.ts";
 
 /** After so long without a word the fleet on the screen counts as stale. */
@@ -23,6 +24,8 @@ export interface LiveSurroundings {
   openSocket: (path: string, protocols: string[]) => PageSocket;
   /** Now, in milliseconds since 1970, as a signal that ticks. */
   clock: ReadonlySignal<number>;
+  /** The same, read now. */
+  now: () => number; // typically nowMs of clock.ts
   /** Does anybody look at the page? */
   isSeen: () => boolean;
   random: () => number;
@@ -36,6 +39,7 @@ const LIVE: FeedConnection = { kind: "live" };
 export class LiveFleet {
   #view = new FeedView();
   readonly #client: FeedClient;
+  readonly #now: () => number;
   readonly #revision = signal(0);
   readonly #lastUpdate = signal(NOTHING);
   readonly #counts = signal<Readonly<Record<string, number>>>({});
@@ -60,7 +64,8 @@ export class LiveFleet {
   readonly isKnown: ReadonlySignal<boolean> = this.#isKnown;
   readonly connection: ReadonlySignal<FeedConnection>;
 
-  constructor({ ask, openSocket, clock, ...around }: LiveSurroundings) {
+  constructor({ ask, openSocket, clock, now, ...around }: LiveSurroundings) {
+    this.#now = now;
     this.connection = computed(() => {
       if (!this.#isKnown.value) return { kind: "connecting", fault: this.#fault.value };
       const provenMs = this.#provenMs.value;
@@ -82,7 +87,7 @@ export class LiveFleet {
       forget: () => {
         this.#view.cursor = null;
       },
-      now: () => Date.now(),
+      now,
       ...around,
     });
   }
@@ -113,7 +118,7 @@ export class LiveFleet {
 
   /** The page is looked at again, or the network is back. */
   wake(): void {
-    this.#seenMs.value = Date.now();
+    this.#seenMs.value = this.#now();
     this.#client.wake();
   }
 
@@ -125,7 +130,7 @@ export class LiveFleet {
   }
 
   #take(message: FeedMessage): void {
-    const beganMs = performance.now();
+    const beganMs = elapsedMs();
     const update = this.#view.take(message);
     if (message.type !== "hello") batch(() => this.#show(message, update));
     measureOnceShown(beganMs);

@@ -1,6 +1,7 @@
 // What changed on a machine, newest first: in days, by kind, searched. What is searched for is in the URL.
 import { useEffect, useState } from "preact/hooks";
 import { HISTORY_KINDS } from "../../../shared/protocol/operator-api.ts";
+import { later } from "../base/clock.ts";
 import { absolute } from "../base/relative-time.ts";
 import { withRest } from "../base/route.ts";
 import { usePage } from "../page.ts";
@@ -46,8 +47,7 @@ function HistoryFilter({ kind, text }: { kind: string; text: string }) {
   const change = (rest: Record<string, string>) => go(`${withRest(route.peek(), rest)}#history`, "replace");
   useEffect(() => {
     if (typed.trim() === text) return undefined;
-    const timer = setTimeout(() => change({ text: typed.trim() }), SEARCH_AFTER_MS);
-    return () => clearTimeout(timer);
+    return later(() => change({ text: typed.trim() }), SEARCH_AFTER_MS);
   }, [typed]);
   return (
     <div class="row machine-filter">

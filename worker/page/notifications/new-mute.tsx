@@ -1,5 +1,6 @@
 // The form for a mute, which begins at once.
 import { useState } from "preact/hooks";
+import { nowMs } from "../base/clock.ts";
 import { Choice, Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { useAct } from "../parts/use-act.ts";
@@ -18,7 +19,7 @@ export function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () =
   const act = useAct();
   const set = (change: Partial<typeof form>) => setForm((before) => ({ ...before, ...change }));
   const submit = async () => {
-    const until = new Date(Date.now() + Number(hours) * HOUR_MS).toISOString();
+    const until = new Date(nowMs() + Number(hours) * HOUR_MS).toISOString();
     if ((await act.run("POST", "/v1/mutes", { ...form, until })) === null) return;
     onMade();
     onClose();

@@ -1,5 +1,6 @@
 // Copies a text with one click, and says so.
 import { useState } from "preact/hooks";
+import { later } from "../base/clock.ts";
 import { usePage } from "../page.ts";
 
 const SAID_MS = 2000;
@@ -12,7 +13,7 @@ export function CopyButton({ text, of }: { text: string; of: string }) {
     try {
       await navigator.clipboard.writeText(text);
       setCopied(true);
-      setTimeout(() => setCopied(false), SAID_MS);
+      later(() => setCopied(false), SAID_MS);
     } catch {
       say("This browser does not let the page copy: select the text and copy it by hand.", "fault");
     }

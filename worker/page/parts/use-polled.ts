@@ -1,6 +1,7 @@
 // Asks the same question again and again, while the page is looked at. What was answered stays when it cannot be asked.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AskFault, Question } from "../base/api.ts";
+import { later } from "../base/clock.ts";
 import { usePage } from "../page.ts";
 
 export interface Polled<T> {
@@ -24,15 +25,15 @@ export function usePolled<T>(
   const [state, setState] = useState<Omit<Polled<T>, "now">>({ value: null, fault: null });
   const look = useRef<() => void>(() => undefined);
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    let callOff = () => {};
     let round = 0;
     const end = new AbortController();
-    const later = (ms: number | null) => {
-      if (ms !== null) timer = setTimeout(() => void lookNow(), ms);
+    const lookAfter = (ms: number | null) => {
+      if (ms !== null) callOff = later(() => void lookNow(), ms);
     };
     const lookNow = async () => {
-      clearTimeout(timer);
-      if (document.visibilityState === "hidden") return later(AFTER_FAULT_MS);
+      callOff();
+      if (document.visibilityState === "hidden") return lookAfter(AFTER_FAULT_MS);
       const own = ++round;
       const answer = await ask<T>("GET", path, {
         ...(alsoAnswer !== undefined && { alsoAnswer }),
@@ -42,13 +43,13 @@ export function usePolled<T>(
       setState((before) =>
         answer.ok ? { value: answer.value, fault: null } : { ...before, fault: answer.error },
       );
-      later(answer.ok ? nextMs(answer.value) : AFTER_FAULT_MS);
+      lookAfter(answer.ok ? nextMs(answer.value) : AFTER_FAULT_MS);
     };
     look.current = () => void lookNow();
     void lookNow();
     return () => {
       end.abort();
-      clearTimeout(timer);
+      callOff();
     };
   }, [path]);
   return { ...state, now: () => look.current() };

@@ -1,13 +1,10 @@
 // What the controllers have of the world: the apiserver as its clients have it, the feed of changes, a clock and a
 // scheduler. Decides nothing.
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { correlateEvent, newEventCorrelator } from "../../../../shared/events/correlator.ts";
 import { makeEvent } from "../../../../shared/events/events.ts";
 import type { ApiObject } from "../object.ts";
 import type { Store } from "../store.ts";
-
-/** Runs something again and again; the result ends it. Typically setInterval. */
-export type Every = (periodMs: number, run: () => void) => () => void;
+import { type Every, nextTurn } from "../timer.ts";
 
 export interface ControllerOptions {
   /** Read, and listened to; never written. */
@@ -18,7 +15,7 @@ export interface ControllerOptions {
   token: string;
   /** PEM that every namespace gets to verify the apiserver with. */
   rootCa: string;
-  /** Typically `() => new Date()`. */
+  /** Typically `wallClock`. */
   now: () => Date;
   every: Every;
 }

@@ -15,7 +15,7 @@ import type { After } from "../timer.ts";
 /** What writes need from the world. */
 export interface Surroundings {
   store: Store;
-  /** Typically `() => new Date()`. */
+  /** Typically `wallClock`. */
   now: () => Date;
   /** Typically `crypto.randomUUID`. */
   uuid: () => string;

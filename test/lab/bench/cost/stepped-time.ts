@@ -1,5 +1,5 @@
 // A clock that stands still until it is told to go on: what happens at one moment takes no time, however busy the computer is.
-import type { Every } from "../../../../infra/local/apiserver/controllers/world.ts";
+import type { Every } from "../../../../infra/local/apiserver/timer.ts";
 import type { After } from "../../../../infra/local/apiserver/timer.ts";
 
 export interface SteppedTime {

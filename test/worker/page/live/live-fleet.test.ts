@@ -31,13 +31,16 @@ it("whoever looked has signed out → nothing that was told is known any more", 
   vi.stubGlobal("performance", { now: () => 0, getEntriesByName: () => [], measure: () => undefined });
   const { socket, hears } = fakeSocket();
   const paths: string[] = [];
+  let opened = Promise.withResolvers<void>();
   const fleet = new LiveFleet({
     ask: (async () => success({ ticket: "t", expiresAt: "" })) as Ask,
     openSocket: (path) => {
       paths.push(path);
+      opened.resolve();
       return socket;
     },
-    clock: signal(Date.now()),
+    clock: signal(0),
+    now: () => 0,
     isSeen: () => true,
     random: () => 1,
     later: () => () => {},
@@ -47,7 +50,8 @@ it("whoever looked has signed out → nothing that was told is known any more", 
   const known = () => [fleet.machines().size, fleet.isKnown.value, fleet.counts.value, fleet.revision.value];
 
   fleet.start();
-  await vi.waitFor(() => expect(paths).toEqual(["/v1/feed"]));
+  await opened.promise;
+  expect(paths).toEqual(["/v1/feed"]);
   hears({ type: "hello", resumed: false, why: "" });
   hears({ type: "snapshot", cursor: "0", rows: 1, machines: rows.finish(), isLast: true });
   expect(known()).toEqual([1, true, { ready: 1 }, 1]);
@@ -56,7 +60,9 @@ it("whoever looked has signed out → nothing that was told is known any more", 
   expect(known()).toEqual([0, false, {}, 2]);
   expect(fleet.lastUpdate.value.gone).toEqual(["edge-1"]);
 
+  opened = Promise.withResolvers<void>();
   fleet.start();
-  await vi.waitFor(() => expect(paths).toEqual(["/v1/feed", "/v1/feed"]));
+  await opened.promise;
+  expect(paths).toEqual(["/v1/feed", "/v1/feed"]);
   fleet.stop();
 });

@@ -8,7 +8,7 @@ import { createHttpsClient } from "../../../../../infra/local/https-fetch.ts";
 import { startRealApiserver } from "../../../../../infra/local/real-apiserver.ts";
 import { embeddedServer, type TestServer } from "../test-server.ts";
 import { startControllers } from "../../../../../infra/local/apiserver/controllers/start.ts";
-import type { Every } from "../../../../../infra/local/apiserver/controllers/world.ts";
+import type { Every } from "../../../../../infra/local/apiserver/timer.ts";
 
 export interface TestCluster {
   server: TestServer;
