@@ -5,11 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually, ROOT } from "../e2e/local-cluster.ts";
-import {
-  type RealDeployment,
-  type SimulatedMachine,
-  startRealDeployment,
-} from "../deploy/real-deployment.ts";
+import { type RealDeployment, startRealDeployment } from "../deploy/real-deployment.ts";
+import type { SimulatedMachine } from "../e2e/simulated-machine.ts";
 
 const PAGE = "docs/backup.md";
 /** The flags of the token that many machines share. */

@@ -3,28 +3,12 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
-import { mintToken } from "../../infra/local/admin.ts";
 import { applyFile, type Cluster, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { startRealApiserver } from "../../infra/local/real-apiserver.ts";
-import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
-import { defaultConfiguration } from "../../node-shim/config/config.ts";
-import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
-import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
-import { reporter } from "../../node-shim/worker-link/reporter.ts";
-import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { controllerManagerOf } from "../cluster/faults/cluster.ts";
 import { adminOf, ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
 import { type OwnWorker, startOwnWorker } from "../e2e/own-worker.ts";
-import { thisRun } from "../e2e/run-record.ts";
-
-export interface SimulatedMachine {
-  name: string;
-  key: MachineKey;
-  /** The phase that the Worker answers, or the reason for which it refuses. */
-  report: () => Promise<string>;
-}
-
-type Wish = { rejoin: true } | { joinToken: string };
+import { type MachineWish, type SimulatedMachine, simulatedMachine } from "../e2e/simulated-machine.ts";
 
 export interface RealDeployment {
   worker: OwnWorker;
@@ -32,7 +16,7 @@ export interface RealDeployment {
   core: CoreV1Api;
   kubeconfig: string;
   /** Enrols with a key of its own, by a token of its own or by the one that is given. */
-  machine: (index: number, wish?: Wish) => Promise<SimulatedMachine>;
+  machine: (index: number, wish?: MachineWish) => Promise<SimulatedMachine>;
   uidOf: (name: string) => Promise<string | undefined>;
   stop: () => Promise<void>;
 }
@@ -62,7 +46,7 @@ export async function startRealDeployment(assets: string): Promise<RealDeploymen
     cluster,
     core,
     kubeconfig,
-    machine: (index, wish) => enrolledMachine(worker, index, wish),
+    machine: (index, wish) => simulatedMachine(worker, index, wish),
     uidOf: async (name) => (await core.readNode({ name })).metadata?.uid,
     async stop() {
       await worker.stop();
@@ -71,32 +55,4 @@ export async function startRealDeployment(assets: string): Promise<RealDeploymen
       folder.remove();
     },
   };
-}
-
-async function enrolledMachine(
-  { url, adminSecret }: OwnWorker,
-  index: number,
-  wish?: Wish,
-): Promise<SimulatedMachine> {
-  const name = `sim-${index}`;
-  const token = { names: name, uses: 1, withoutFactsOnlyTaint: false };
-  const joinToken =
-    wish && "joinToken" in wish ? wish.joinToken : await mintToken(url, adminSecret, { ...token, ...wish });
-  const { send, close } = httpTransport(url, 9000);
-  const key = await makeMachineKey();
-  thisRun().secret("machine key", String(key.jwk.d));
-  thisRun().secret("join token", joinToken);
-  const asking = { name, origin: url, joinToken, machineID: name, systemUUID: name };
-  const enrolled = await enrol(send, key, asking);
-  if (!enrolled.ok) throw new Error(JSON.stringify(enrolled));
-  const { kid } = enrolled.value;
-  const machineTime = () => new Date().toISOString();
-  const post = reporter({ ...asking, key, kid, startId: "s", send, machineTime });
-  const report = async () => {
-    const reported = await post(simulatedFacts(index, defaultConfiguration()), simulatedVitals(index));
-    close();
-    if (reported.ok) return reported.value.phase;
-    return reported.error.reason === "refused" ? reported.error.problem.reason : reported.error.reason;
-  };
-  return { name, key, report };
 }

@@ -1,0 +1,49 @@
+// A machine that reports to a Worker when a test has it report: its key and its requests are real, its facts are made up.
+import { mintToken } from "../../infra/local/admin.ts";
+import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
+import { defaultConfiguration } from "../../node-shim/config/config.ts";
+import { type MachineKey, makeMachineKey } from "../../node-shim/identity/machine-key.ts";
+import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
+import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import { enrol } from "../../node-shim/worker-link/requests.ts";
+import type { WorkerAccess } from "./own-worker.ts";
+import { thisRun } from "./run-record.ts";
+
+export interface SimulatedMachine {
+  name: string;
+  key: MachineKey;
+  /** The phase that the Worker answers, or the reason for which it refuses. */
+  report: () => Promise<string>;
+}
+
+/** What lets it enrol; absent: a token of its own. */
+export type MachineWish = { rejoin: true } | { joinToken: string };
+
+/** Enrols with a key of its own. */
+export async function simulatedMachine(
+  { url, adminSecret }: WorkerAccess,
+  index: number,
+  wish?: MachineWish,
+): Promise<SimulatedMachine> {
+  const name = `sim-${index}`;
+  const token = { names: name, uses: 1, withoutFactsOnlyTaint: false };
+  const joinToken =
+    wish && "joinToken" in wish ? wish.joinToken : await mintToken(url, adminSecret, { ...token, ...wish });
+  const { send, close } = httpTransport(url, 9000);
+  const key = await makeMachineKey();
+  thisRun().secret("machine key", String(key.jwk.d));
+  thisRun().secret("join token", joinToken);
+  const asking = { name, origin: url, joinToken, machineID: name, systemUUID: name };
+  const enrolled = await enrol(send, key, asking);
+  if (!enrolled.ok) throw new Error(JSON.stringify(enrolled));
+  const { kid } = enrolled.value;
+  const machineTime = () => new Date().toISOString();
+  const post = reporter({ ...asking, key, kid, startId: "s", send, machineTime });
+  const report = async () => {
+    const reported = await post(simulatedFacts(index, defaultConfiguration()), simulatedVitals(index));
+    close();
+    if (reported.ok) return reported.value.phase;
+    return reported.error.reason === "refused" ? reported.error.problem.reason : reported.error.reason;
+  };
+  return { name, key, report };
+}
