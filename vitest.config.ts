@@ -81,7 +81,7 @@ export default defineConfig({
       },
       workerd,
       ofPrograms("process", { isolate: false }),
-      ofPrograms("e2e", leaks),
+      ofPrograms("e2e", { isolate: false, globalSetup: [leaks.globalSetup, "test/e2e/shared-setup.ts"] }),
       ofPrograms("page", leaks),
       ofPrograms("deploy", leaks),
       ofPrograms("cluster", leaks),

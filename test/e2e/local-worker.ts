@@ -6,6 +6,7 @@ import { localParts, type Parts, untilReady } from "../../infra/local/parts.ts";
 import { freePort } from "../../infra/local/ports.ts";
 import { prepareWorker, type WorkerSettings } from "../../infra/local/workerd.ts";
 import { ROOT } from "./local-cluster.ts";
+import type { RunRecord } from "./leaks.ts";
 import { thisRun } from "./run-record.ts";
 
 type Deployed = Pick<
@@ -22,7 +23,8 @@ export interface LocalWorker {
   stop: () => Promise<void>;
 }
 
-export async function localWorker(folder: string): Promise<LocalWorker> {
+/** `record`: outside of a test it is passed. */
+export async function localWorker(folder: string, record: RunRecord = thisRun()): Promise<LocalWorker> {
   const port = await freePort("", undefined, undefined);
   const url = `http://127.0.0.1:${port}`;
   // The test runner reads CommonJS in another way than Node does.
@@ -33,7 +35,7 @@ export async function localWorker(folder: string): Promise<LocalWorker> {
     async deploy(settings, meanwhile) {
       await parts?.stop();
       meanwhile?.();
-      thisRun().secret("cluster token", settings.kubeToken);
+      record.secret("cluster token", settings.kubeToken);
       parts = localParts(() => undefined);
       const worker = {
         folder: join(folder, "worker"),
@@ -56,10 +58,10 @@ export async function localWorker(folder: string): Promise<LocalWorker> {
   };
 }
 
-/** No log of this run may hold it. */
-export function randomSecret(): string {
+/** No log of the run may hold it. */
+export function randomSecret(record: RunRecord = thisRun()): string {
   const secret = randomBytes(32).toString("base64url");
-  thisRun().secret("made by a test", secret);
+  record.secret("made by a test", secret);
   return secret;
 }
 

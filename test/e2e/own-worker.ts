@@ -19,20 +19,22 @@ interface Ended {
 }
 export type Rollcall = (args: string[], environment?: Environment) => Promise<Ended>;
 
-export interface OwnWorker {
+/** Where a Worker is, and its command line. */
+export interface WorkerAccess {
   url: string;
   adminSecret: string;
   /** npm run rollcall -- ARGS, with the Worker and its admin secret in the environment unless that says otherwise. */
   rollcall: Rollcall;
   /** The same as a process of its own, which takes many times as long. */
   rollcallProcess: Rollcall;
+}
+
+export interface OwnWorker extends WorkerAccess {
   /** Ends it, and starts it again; `killed`: as after a crash. `meanwhile`: with the folder of what it has stored. */
   startAgain: (how: "deployed" | "killed", meanwhile?: (objects: string) => void) => Promise<void>;
   /** Ends it, and starts another one, of that file, on what it has stored, until `startAgain` brings this one back. */
   startOther: (entry: string, meanwhile?: (objects: string) => void) => Promise<void>;
-  /** Ends it, loses all that the fleet index has, and starts it again. */
-  loseIndex: () => Promise<void>;
-  /** The same with all that any object has. */
+  /** Ends it, loses all that any object has, and starts it again. */
   loseAll: () => Promise<void>;
   stop: () => Promise<void>;
 }
@@ -50,7 +52,6 @@ const NO_CLUSTER: OwnCluster = {
 };
 
 const OBJECTS = "worker/objects";
-const INDEX_FILES = `${OBJECTS}/rollcall-index`;
 
 interface OwnChoice extends Pick<WorkerSettings, "entry" | "variables"> {
   /** Beside its URL: of what stands before it. */
@@ -73,6 +74,21 @@ export async function startOwnWorker(
     adminSecretSha256: sha256(adminSecret),
   };
   await deploy(settings);
+  return {
+    ...workerAt(url, adminSecret),
+    async startAgain(how, meanwhile) {
+      if (how === "killed") await kill();
+      await deploy(settings, () => meanwhile?.(join(folder, OBJECTS)));
+    },
+    startOther: (other, meanwhile) =>
+      deploy({ ...settings, entry: other }, () => meanwhile?.(join(folder, OBJECTS))),
+    loseAll: () => deploy(settings, () => rmSync(join(folder, OBJECTS), { recursive: true })),
+    stop,
+  };
+}
+
+/** The one at this URL. */
+export function workerAt(url: string, adminSecret: string): WorkerAccess {
   const command =
     (run: typeof inOwnProcess): Rollcall =>
     async (args, environment = {}) => {
@@ -84,21 +100,7 @@ export async function startOwnWorker(
       thisRun().log(`rollcall ${args.join(" ")}`.slice(0, 100), printed);
       return ended;
     };
-  return {
-    url,
-    adminSecret,
-    rollcall: command(inThisProcess),
-    rollcallProcess: command(inOwnProcess),
-    async startAgain(how, meanwhile) {
-      if (how === "killed") await kill();
-      await deploy(settings, () => meanwhile?.(join(folder, OBJECTS)));
-    },
-    startOther: (other, meanwhile) =>
-      deploy({ ...settings, entry: other }, () => meanwhile?.(join(folder, OBJECTS))),
-    loseIndex: () => deploy(settings, () => rmSync(join(folder, INDEX_FILES), { recursive: true })),
-    loseAll: () => deploy(settings, () => rmSync(join(folder, OBJECTS), { recursive: true })),
-    stop,
-  };
+  return { url, adminSecret, rollcall: command(inThisProcess), rollcallProcess: command(inOwnProcess) };
 }
 
 /** The operator's command line in this process, with nobody at a terminal. */

@@ -15,8 +15,9 @@ import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { nodesOf, readyOf, renewals } from "../../lab/bench/local-fleet.ts";
 import { adminOf, eventually, temporaryFolder } from "../local-cluster.ts";
-import { type OwnCluster, type OwnWorker, startOwnWorker } from "../own-worker.ts";
+import { type OwnCluster, type OwnWorker, startOwnWorker, type WorkerAccess } from "../own-worker.ts";
 import { thisRun } from "../run-record.ts";
+import { sharedPlace } from "../shared-place.ts";
 import { type RunningShim, runShim, type ShimWish } from "./running-shim.ts";
 
 export interface MachineWish extends Pick<
@@ -39,8 +40,8 @@ export interface PlacedMachine {
   run: (choice?: Partial<MachineWish>) => RunningShim;
 }
 
-export interface SocketPlace {
-  worker: OwnWorker;
+export interface SocketPlace<W extends WorkerAccess = OwnWorker> {
+  worker: W;
   admin: KubeConfig;
   /** Enrols it. */
   machine: (wish: MachineWish) => Promise<PlacedMachine>;
@@ -81,6 +82,25 @@ export async function startSocketPlace(
   const { cluster, variables = {}, ...apiserver } = await place(folder.path);
   const admin = adminOf(folder.path);
   const worker = await startOwnWorker(folder.path, cluster, { origins, variables });
+  return socketPlace(worker, admin, async () => {
+    await worker.stop();
+    await apiserver.stop();
+    folder.remove();
+  });
+}
+
+/** On the suite's Worker: each file has indices of its own. */
+export async function sharedSocketPlace(): Promise<SocketPlace<WorkerAccess>> {
+  const { worker, admin } = await sharedPlace();
+  return socketPlace(worker, admin, () => Promise.resolve());
+}
+
+/** `stop` ends the Worker and its apiserver. */
+async function socketPlace<W extends WorkerAccess>(
+  worker: W,
+  admin: KubeConfig,
+  stop: () => Promise<void>,
+): Promise<SocketPlace<W>> {
   const joinToken = await mintToken(worker.url, worker.adminSecret, {
     names: "sim-*",
     uses: 1000,
@@ -88,7 +108,7 @@ export async function startSocketPlace(
   });
   thisRun().secret("join token", joinToken);
   const running: RunningShim[] = [];
-  const machine: SocketPlace["machine"] = async (wish) => {
+  const machine: SocketPlace<W>["machine"] = async (wish) => {
     const own = await enrolledMachine(joinToken, { origin: worker.url, ...wish });
     return {
       enrolled: own.machine,
@@ -112,9 +132,7 @@ export async function startSocketPlace(
     stateOf: (name) => stateOf(worker, name),
     async stop() {
       await Promise.all(running.map((shim) => shim.stop()));
-      await worker.stop();
-      await apiserver.stop();
-      folder.remove();
+      await stop();
     },
   };
 }
@@ -182,18 +200,18 @@ function untilRenewed(admin: KubeConfig, names: readonly string[], sinceMs: numb
   });
 }
 
-async function askWorker({ url, adminSecret }: OwnWorker, path: string): Promise<string> {
+async function askWorker({ url, adminSecret }: WorkerAccess, path: string): Promise<string> {
   const answer = await fetch(url + path, { headers: { authorization: `Bearer ${adminSecret}` } });
   return answer.text();
 }
 
-async function quietHeartbeats(worker: OwnWorker): Promise<number> {
+async function quietHeartbeats(worker: WorkerAccess): Promise<number> {
   const counted = /^rollcall_gateway_quiet_heartbeats_total\{.*\} (\d+)/gm;
   const found = [...(await askWorker(worker, "/metrics")).matchAll(counted)];
   return found.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-async function stateOf(worker: OwnWorker, name: string): Promise<string | undefined> {
+async function stateOf(worker: WorkerAccess, name: string): Promise<string | undefined> {
   const text = await askWorker(worker, "/v1/machines?format=ndjson&fields=name,state");
   const lines = text.split("\n").filter((line) => line !== "");
   const machines = lines.map((line) => JSON.parse(line) as { name: string; state: string });
