@@ -13,13 +13,16 @@ import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { testAlert } from "../../shared/fleet/alert.ts";
 import { messageText } from "../../shared/fleet/message-text.ts";
 import { temporaryFolder } from "./local-cluster.ts";
-import { type OwnWorker, startOwnWorker } from "./own-worker.ts";
+import type { WorkerAccess } from "./own-worker.ts";
 import { pageReader } from "./page-reader.ts";
 import { thisRun } from "./run-record.ts";
+import { sharedPlace } from "./shared-place.ts";
 
+/** The names of this file's receivers. */
+const RECEIVERS = new Set(["ops", "revocations", "moved", "site-b", "am"]);
 const folder = temporaryFolder();
 const got: { headers: IncomingHttpHeaders; body: string; url: string }[] = [];
-let worker: OwnWorker;
+let worker: WorkerAccess;
 let receiver: Server;
 
 beforeAll(async () => {
@@ -33,14 +36,18 @@ beforeAll(async () => {
     });
   });
   await new Promise<void>((done) => receiver.listen(0, "127.0.0.1", done));
-  worker = await startOwnWorker(folder.path);
+  ({ worker } = await sharedPlace());
 });
 afterAll(async () => {
-  await worker.stop();
+  // No message of what other files do is sent there.
+  const { receivers } = await ask<{ receivers: { name: string }[] }>("GET", "/v1/receivers");
+  for (const { name } of receivers.filter(({ name }) => RECEIVERS.has(name)))
+    await worker.rollcall(["receivers", "remove", name, "--yes"]);
   receiver.close();
   folder.remove();
 });
 
+const lastAt = (path: string) => got.findLast(({ url }) => url === path)!;
 const receiverUrl = (path: string) => `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`;
 
 async function ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
@@ -60,7 +67,7 @@ describe("a message of a Worker in workerd", () => {
       status: 200,
       answer: "thank you",
     });
-    const { headers, body } = got.at(-1)!;
+    const { headers, body } = lastAt("/in");
     const signed = `${String(headers["webhook-id"])}.${String(headers["webhook-timestamp"])}.${body}`;
     const key = Buffer.from(secret.replace("whsec_", ""), "base64");
     expect(headers["webhook-signature"]).toBe(
@@ -105,11 +112,6 @@ describe("a message of a Worker in workerd", () => {
     expect(await ask("POST", "/v1/receivers/moved/test")).toMatchObject({ arrived: false, status: 302 });
     expect(got.map(({ url }) => url)).not.toContain("/elsewhere");
   });
-
-  it("to a private address other than loopback → refused", async () => {
-    const wish = { name: "x", url: "http://10.0.0.1/" };
-    expect(await ask("POST", "/v1/receivers", wish)).toMatchObject({ status: 400, pointer: "/url" });
-  });
 });
 
 describe("a receiver as docs/notifications.md has it made", () => {
@@ -130,7 +132,7 @@ describe("a receiver as docs/notifications.md has it made", () => {
       expect(secrets(printed)).toMatch(
         /"secret":"whsec_[^]*"arrived":true,"status":200,"answer":"thank you"/,
       );
-      expect(JSON.parse(got.at(-1)!.body)).toHaveProperty("text");
+      expect(JSON.parse(lastAt("/slack").body)).toHaveProperty("text");
       await reader.sh("rollcall receivers remove site-b --yes");
       const [address, secret] = ["slack-address", "site-b-secret"].map((name) => join(reader.home, name));
       writeFileSync(address!, receiverUrl("/slack-again"), { mode: 0o600 });
@@ -139,7 +141,7 @@ describe("a receiver as docs/notifications.md has it made", () => {
         own: { "slack-address": address!, "site-b-secret": secret! },
       });
       expect(secrets(readFileSync(secret!, "utf8"))).toMatch(/^whsec_/);
-      expect(got.at(-1)).toMatchObject({ url: "/slack-again" });
+      expect(got.map(({ url }) => url)).toContain("/slack-again");
     } finally {
       reader.remove();
     }
