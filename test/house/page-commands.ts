@@ -66,7 +66,7 @@ export function programsOf(folder: string, programs: Readonly<Record<string, str
 
 /** Programs of this tree by the names that they have where they are installed. */
 export const OWN_PROGRAMS = {
-  rollcall: `exec '${process.execPath}' '${join(root, "infra/operator/main.ts")}' "$@"`,
+  rollcall: `exec '${process.execPath}' '${join(root, "infra/operator/dist/rollcall.cjs")}' "$@"`,
   "node-shim": `exec '${process.execPath}' '${join(root, "node-shim/bin/node-shim.cjs")}' "$@"`,
 };
 
