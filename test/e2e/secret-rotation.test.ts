@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { mintToken } from "../../infra/local/admin.ts";
-import { applyFile, type Cluster, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
+import { type KubeAdmin, tokenAdmin } from "../../infra/local/kube-admin.ts";
+import { workerToken } from "../../infra/local/kubernetes.ts";
 import { simulatedFacts, simulatedVitals } from "../../infra/local/simulated-facts.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
@@ -14,34 +15,34 @@ import { makeMachineKey } from "../../node-shim/identity/machine-key.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { createTokenSigner } from "../../infra/local/apiserver/access/service-account-tokens.ts";
 import { loadCredentials } from "../../infra/local/apiserver/certificates.ts";
-import { type RunningApiserver, startApiserver } from "../../infra/local/apiserver/serve.ts";
-import { adminOf, ROOT, temporaryFolder } from "./local-cluster.ts";
+import { eventually, temporaryFolder } from "./local-cluster.ts";
 import { type LocalWorker, localWorker, randomSecret, sha256 } from "./local-worker.ts";
 import { thisRun } from "./run-record.ts";
+import { type SharedPlace, sharedPlace } from "./shared-place.ts";
 
 const MINUTE_MS = 60_000;
 const folder = temporaryFolder();
 const [ADMIN, NEXT_ADMIN] = [randomSecret(), randomSecret()];
 const [MAC_1, MAC_2, MAC_3] = [1, 2, 3].map((id) => `${id}:${randomSecret()}`);
-let apiserver: RunningApiserver;
-let cluster: Cluster;
+let place: SharedPlace;
+let kube: { url: string; ca: string; admin: KubeAdmin };
 let worker: LocalWorker;
 
 beforeAll(async () => {
-  apiserver = await startApiserver({ dir: join(folder.path, "cluster"), port: 0 });
-  const ca = readFileSync(apiserver.caFile, "utf8");
-  cluster = writeKubeconfig(join(folder.path, "kubeconfig"), apiserver.url, ca, apiserver.adminToken);
-  await applyFile(cluster, join(ROOT, "infra/rbac/rollcall.yaml"));
+  place = await sharedPlace();
+  const { server = "" } = place.admin.getCurrentCluster() ?? {};
+  const clusterFile = (name: string) => readFileSync(join(place.folder, "cluster", name), "utf8");
+  const ca = clusterFile("ca.crt");
+  kube = { url: server, ca, admin: tokenAdmin(server, ca, clusterFile("admin-token").trim()) };
   worker = await localWorker(folder.path);
 });
 afterAll(async () => {
   await worker.stop();
-  await apiserver.stop();
   folder.remove();
 });
 
 const deploy = (secrets: { kubeToken: string; macKeys: string; adminSecretSha256: string }) =>
-  worker.deploy({ kubeUrl: apiserver.url, kubeCa: readFileSync(apiserver.caFile, "utf8"), ...secrets });
+  worker.deploy({ kubeUrl: kube.url, kubeCa: kube.ca, ...secrets });
 
 /** EnrolledMachine with a token by this operator, and what comes of its reports. */
 async function machine(index: number, adminSecret: string) {
@@ -69,8 +70,7 @@ async function machine(index: number, adminSecret: string) {
     close();
     return reported.ok ? reported.value.phase : reported;
   };
-  const uid = async () =>
-    (await adminOf(folder.path).makeApiClient(CoreV1Api).readNode({ name })).metadata?.uid;
+  const uid = async () => (await place.admin.makeApiClient(CoreV1Api).readNode({ name })).metadata?.uid;
   return { kid, report, uid };
 }
 
@@ -78,10 +78,10 @@ async function machine(index: number, adminSecret: string) {
 async function agedToken(secret: string): Promise<string> {
   const home = "/api/v1/namespaces/rollcall-system";
   const uidOf = (made: unknown) => (made as { metadata: { uid: string } }).metadata.uid;
-  const account = uidOf(await cluster.admin({ method: "GET", path: `${home}/serviceaccounts/rollcall` }));
+  const account = uidOf(await kube.admin({ method: "GET", path: `${home}/serviceaccounts/rollcall` }));
   const body = { metadata: { name: secret } };
-  const uid = uidOf(await cluster.admin({ method: "POST", path: `${home}/secrets`, body }));
-  const { signingKey } = await loadCredentials(join(folder.path, "cluster"));
+  const uid = uidOf(await kube.admin({ method: "POST", path: `${home}/secrets`, body }));
+  const { signingKey } = await loadCredentials(join(place.folder, "cluster"));
   return createTokenSigner(signingKey).sign({
     namespace: "rollcall-system",
     serviceAccount: "rollcall",
@@ -93,21 +93,16 @@ async function agedToken(secret: string): Promise<string> {
   });
 }
 
-/** Until a line of the Worker's log says so. */
-async function logged(text: string): Promise<void> {
-  for (const until = Date.now() + 30_000; Date.now() < until;) {
-    if (readFileSync(join(folder.path, "worker.log"), "utf8").includes(text)) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`no line of the Worker's log says: ${text}`);
-}
+/** Resolves once the Worker's log has this text. */
+const logged = (text: string) =>
+  eventually(async () => readFileSync(join(folder.path, "worker.log"), "utf8").includes(text));
 
 const operatorGets = async (secret: string) =>
   (await fetch(`${worker.url}/v1/tokens`, { headers: { authorization: `Bearer ${secret}` } })).status;
 
-it("MAC keys, admin secret and cluster token → no machine is lost, and no operator is locked out", async () => {
+it("MAC keys, admin secret and cluster token, which also renews itself → no machine is lost, and no operator is locked out", async () => {
   await deploy({
-    kubeToken: await workerToken(cluster.admin),
+    kubeToken: await workerToken(kube.admin),
     macKeys: `${MAC_1}`,
     adminSecretSha256: sha256(ADMIN),
   });
@@ -126,29 +121,23 @@ it("MAC keys, admin secret and cluster token → no machine is lost, and no oper
   const between = await machine(3, ADMIN);
   expect(between.kid).toMatch(/^2\./);
 
-  await deploy({
-    kubeToken: await workerToken(cluster.admin),
+  const last = {
+    kubeToken: await agedToken("aged"),
     macKeys: `${MAC_3} ${MAC_2} ${MAC_1}`,
     adminSecretSha256: sha256(NEXT_ADMIN),
-  });
+  };
+  await deploy(last);
   expect([await operatorGets(ADMIN), await operatorGets(NEXT_ADMIN)]).toEqual([403, 200]);
   for (const { report } of [first, off, between]) expect(await report()).toBe("registered");
   expect([await first.uid(), await off.uid()]).toEqual(uids);
-});
 
-it("the cluster token renews itself → the machine goes on when the one that was set has ended", async () => {
-  const kubeToken = await agedToken("aged");
-  const secrets = { kubeToken, macKeys: MAC_1!, adminSecretSha256: sha256(ADMIN) };
-  await deploy(secrets);
-  const { report } = await machine(4, ADMIN);
-  expect(await report()).toBe("registered");
+  // The cluster token that was set ends: the Worker has renewed it.
   await logged("cluster token renewed");
-
   const path = "/api/v1/namespaces/rollcall-system/secrets/aged";
-  const api = adminOf(folder.path).makeApiClient(CoreV1Api);
+  const api = place.admin.makeApiClient(CoreV1Api);
   await api.deleteNamespacedSecret({ name: "aged", namespace: "rollcall-system" });
-  await expect(cluster.admin({ method: "GET", path })).rejects.toThrow("404");
+  await expect(kube.admin({ method: "GET", path })).rejects.toThrow("404");
   // A new process of the Worker has nothing but the secret, which is refused, and what is stored.
-  await deploy(secrets);
-  expect(await report()).toBe("registered");
+  await deploy(last);
+  expect(await first.report()).toBe("registered");
 });
