@@ -4,14 +4,15 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Clock, systemClock } from "../../../node-shim/base/clock.ts";
 import type { Reported } from "../../../node-shim/loop/loop.ts";
 import { eventually } from "../local-cluster.ts";
-import { type PlacedMachine, type SocketPlace, startSocketPlace } from "./socket-place.ts";
+import type { WorkerAccess } from "../own-worker.ts";
+import { type PlacedMachine, sharedSocketPlace, type SocketPlace } from "./socket-place.ts";
 
 /** A machine whose clock is held for three of them is silent, and without a socket. */
 const INTERVAL_MS = 4000;
 
-let place: SocketPlace;
+let place: SocketPlace<WorkerAccess>;
 beforeAll(async () => {
-  place = await startSocketPlace();
+  place = await sharedSocketPlace();
 });
 afterAll(() => place.stop());
 
@@ -88,7 +89,7 @@ const machineOf = (index: number) => place.machine({ index, intervalMs: INTERVAL
 it.concurrent(
   "register, after its Node was deleted → it reports at once, and its Node is there",
   async () => {
-    const { shim, until, act, onSocket } = watch(await machineOf(1));
+    const { shim, until, act, onSocket } = watch(await machineOf(11));
     await onSocket;
     await until("registered");
     await place.admin.makeApiClient(CoreV1Api).deleteNode({ name: shim.name });
@@ -98,23 +99,8 @@ it.concurrent(
   },
 );
 
-it.concurrent(
-  "believe, after another process of it has ended → it reports at once, and goes on",
-  async () => {
-    const machine = await machineOf(2);
-    const other = watch(machine);
-    await other.onSocket;
-    // Of two the later one has the socket.
-    const { until, act, onSocket } = watch(machine);
-    await onSocket;
-    await until("two shims");
-    await other.shim.stop();
-    expect(await act(["node", "believe"], "registered")).toEqual(["asked", "registered"]);
-  },
-);
-
 it.concurrent("revoke → its socket is closed at once, and nothing of it is renewed any more", async () => {
-  const { shim, until, act, onSocket } = watch(await machineOf(3));
+  const { shim, until, act, onSocket } = watch(await machineOf(12));
   await onSocket;
   const closed = "http: the gateway has closed it: this machine's key is not accepted any more";
   expect(await act(["node", "revoke", "--yes"], closed)).toEqual([closed]);

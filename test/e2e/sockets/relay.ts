@@ -1,84 +1,48 @@
-// What stands between machines and the Worker, over plain TCP: it relays, and misbehaves as it is asked to.
+// A network between machines and the Worker, over plain TCP, that a test cuts.
 import { connect, createServer, type Socket } from "node:net";
 import { type Listening, listening } from "../../node-shim/worker-link/connect-proxy.ts";
-
-export interface RelayWays {
-  /** A connection on which nothing has come for so long is cut. */
-  idleMs?: number;
-  /** What it answers to an upgrade: the head, and the body. The Worker does not get it. */
-  refusal?: string;
-  /** Of what follows the answer to an upgrade nothing reaches the machine. */
-  hoards?: boolean;
-}
 
 export interface Relay {
   /** For ORIGINS. */
   url: string;
   /** Where the Worker is. */
   passTo: (workerUrl: string) => void;
-  /** From here on nothing gets through, in neither direction, and nobody is told. */
+  /** Nothing passes from now on, in neither direction, and no connection ends. */
   cut: () => void;
-  /** What was sent meanwhile arrives, as TCP would have it. */
+  /** What was sent meanwhile arrives, as TCP delivers it. */
   mend: () => void;
   close: () => void;
 }
 
-/** Connections that open a socket ask for nothing else. */
-const UPGRADE = /^GET \/v1\/gateways\//;
-
-export async function startRelay(ways: RelayWays = {}): Promise<Relay> {
-  const line = new Line();
+export async function startRelay(): Promise<Relay> {
   let workerPort = 0;
+  /** What waits for the network; null: it is not cut. */
+  let held: (() => void)[] | null = null;
+  const pass = (passed: () => void) => {
+    if (held) held.push(passed);
+    else passed();
+  };
+  const relayed = (from: Socket, to: Socket) =>
+    from
+      .on("data", (bytes: Buffer) => pass(() => to.write(bytes)))
+      .on("error", () => undefined)
+      .once("close", () => pass(() => to.destroy()));
   const server: Listening = await listening(
-    createServer((machine) => line.join(machine, connect(workerPort, "127.0.0.1"), ways)),
+    createServer((machine) => {
+      const worker = connect(workerPort, "127.0.0.1");
+      relayed(machine, worker);
+      relayed(worker, machine);
+    }),
   );
   return {
     url: `http://127.0.0.1:${server.port}`,
     passTo: (workerUrl) => void (workerPort = Number(new URL(workerUrl).port)),
-    cut: () => line.cut(),
-    mend: () => line.mend(),
+    cut: () => void (held ??= []),
+    mend() {
+      const passed = held ?? [];
+      held = null;
+      for (const one of passed) one();
+    },
     close: () => server.close(),
   };
-}
-
-/** What is between the two sides, or is not. */
-class Line {
-  #held: (() => void)[] | null = null;
-
-  cut(): void {
-    this.#held ??= [];
-  }
-
-  mend(): void {
-    const held = this.#held ?? [];
-    this.#held = null;
-    for (const pass of held) pass();
-  }
-
-  #pass(passed: () => void): void {
-    if (this.#held) this.#held.push(passed);
-    else passed();
-  }
-
-  join(machine: Socket, worker: Socket, { idleMs = 0, refusal, hoards = false }: RelayWays): void {
-    let isUpgrade: boolean | undefined;
-    let isOpen = false;
-    machine.on("data", (bytes: Buffer) => {
-      isUpgrade ??= UPGRADE.test(bytes.toString("latin1"));
-      if (isUpgrade && refusal !== undefined) machine.end(refusal);
-      else this.#pass(() => worker.write(bytes));
-    });
-    worker.on("data", (bytes: Buffer) => {
-      if (isOpen) return;
-      this.#pass(() => machine.write(bytes));
-      isOpen = isUpgrade === true && hoards;
-    });
-    for (const [side, other] of [
-      [machine, worker],
-      [worker, machine],
-    ] as const) {
-      side.setTimeout(idleMs, () => side.destroy());
-      side.on("error", () => undefined).once("close", () => this.#pass(() => other.destroy()));
-    }
-  }
 }
