@@ -1,21 +1,28 @@
 // `npm start` as a user runs it, in a folder of its own, with its output at hand.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import type { Readable } from "node:stream";
 import { KubeConfig } from "@kubernetes/client-node";
 import { thisRun } from "./run-record.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 
-export interface Start {
-  /** What it has printed so far, both streams. */
+export interface Started {
+  /** What it has printed until now, both streams. */
   output: () => string;
   /** Resolves with the match once the output has it; rejects when the program ends before. */
   printed: (pattern: RegExp) => Promise<RegExpExecArray>;
-  process: ChildProcess;
+  /** Sends it a signal: as a terminal does, where it is npm's. */
+  end: (signal: "SIGINT" | "SIGTERM") => void;
   /** Exit code, once it has ended. */
   ended: Promise<number | null>;
+}
+
+/** One that is a process. */
+export interface Start extends Started {
+  process: ChildProcess;
 }
 
 export function temporaryFolder(): { path: string; remove: () => void } {
@@ -28,23 +35,53 @@ export function temporaryFolder(): { path: string; remove: () => void } {
   return { path, remove };
 }
 
-/** `environment` replaces KUBEBUILDER_ASSETS: without it the embedded apiserver runs. */
+/** npm start's program. `environment` replaces KUBEBUILDER_ASSETS: without it the embedded apiserver runs. */
 export function startLocal(flags: string[], environment: { KUBEBUILDER_ASSETS?: string } = {}): Start {
+  const child = startProcess([process.execPath, "infra/local/start.ts", ...flags], environment);
+  return { ...startOf(child), process: child, end: (signal) => child.kill(signal) };
+}
+
+/** npm start itself, in a process group of its own, which a terminal's Ctrl-C reaches as a whole. */
+export function startNpm(flags: string[]): Started {
+  const child = startProcess(["npm", "start", "--", ...flags], {}, true);
+  const end = (signal: NodeJS.Signals) => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid as number), signal);
+  };
+  return { ...startOf(child), end };
+}
+
+function startProcess(
+  [program = "", ...args]: string[],
+  environment: { KUBEBUILDER_ASSETS?: string },
+  detached = false,
+) {
   const { KUBEBUILDER_ASSETS: _, ...inherited } = process.env;
-  const child = spawn(process.execPath, ["infra/local/start.ts", ...flags], {
+  return spawn(program, args, {
     cwd: ROOT,
     env: { ...inherited, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
+    detached,
   });
+}
+
+function startOf(child: ReturnType<typeof startProcess>): Omit<Started, "end"> {
+  // As a shell reads it: 128 + the number of the signal that ended npm, where one did.
+  const ended = new Promise<number | null>((done) =>
+    child.once("close", (code, signal) => done(signal ? 128 + constants.signals[signal] : code)),
+  );
+  return outputOf([child.stdout, child.stderr], ended);
+}
+
+/** What a start that prints to these streams has printed. */
+export function outputOf(streams: readonly Readable[], ended: Promise<number | null>): Omit<Started, "end"> {
   let text = "";
   const listeners = new Set<() => void>();
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of streams) {
     stream.on("data", (chunk: Buffer) => {
       text += chunk.toString();
       for (const listener of listeners) listener();
     });
   }
-  const ended = new Promise<number | null>((done) => child.once("close", (code) => done(code)));
   void ended.then(() => thisRun().log("npm start", text));
   const printed = (pattern: RegExp) =>
     new Promise<RegExpExecArray>((found, rejected) => {
@@ -60,11 +97,11 @@ export function startLocal(flags: string[], environment: { KUBEBUILDER_ASSETS?: 
         rejected(new Error(`ended with ${code} and never printed ${pattern}:\n${text}`)),
       );
     });
-  return { output: () => text, printed, process: child, ended };
+  return { output: () => text, printed, ended };
 }
 
 /** The pid of a part and the command that starts it again, as printed. */
-export async function partOf(start: Start, name: string): Promise<{ pid: number; command: string }> {
+export async function partOf(start: Started, name: string): Promise<{ pid: number; command: string }> {
   const [, pid, command] = await start.printed(
     new RegExp(`^${name}, pid (\\d+); start it again:\\n {2}(.+)$`, "m"),
   );

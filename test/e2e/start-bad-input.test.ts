@@ -1,16 +1,10 @@
 // npm start with input that cannot work, and interrupted: one line that says what to do, its exit code, nothing left.
-import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server } from "node:net";
-import { constants } from "node:os";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
-import { finished } from "node:stream/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
-import { secretsOf } from "./leaks.ts";
-import { runStart } from "../../infra/local/start-program.ts";
-import { eventually, ROOT, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
-import { thisRun } from "./run-record.ts";
+import { eventually, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
+import { startHere } from "./start-here.ts";
 
 let folder: { path: string; remove: () => void };
 let state: string;
@@ -29,27 +23,14 @@ afterEach(async () => {
 function start(...flags: string[]): Start {
   const started = startLocal(["--state", state, ...flags]);
   leftovers.push(() => {
-    started.process.kill("SIGTERM");
+    started.end("SIGTERM");
     return started.ended;
   });
   return started;
 }
-/** The same program in this process, with nobody at a terminal: for what is refused before anything is started. */
-async function startHere(...flags: string[]): Promise<{ code: number; output: string }> {
-  const both = new PassThrough();
-  let output = "";
-  both.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const code = await runStart(["--state", state, ...flags], {
-    stdout: both as unknown as NodeJS.WriteStream,
-    stderr: both,
-    terminal: { isInteractive: false, ask: () => Promise.reject(new Error("nobody can be asked")) },
-    onSignal: () => undefined,
-  });
-  both.end();
-  await finished(both);
-  thisRun().log("npm start", output);
-  return { code, output };
-}
+/** The same program in this process. */
+const startInProcess = (...flags: string[]) => startHere(["--state", state, ...flags]);
+
 /** The command lines of all processes that have to do with this test's folder. */
 function running(): string[] {
   return readdirSync("/proc")
@@ -115,12 +96,12 @@ describe("cannot start → 1, one line that says what to do, nothing left runnin
       /cannot be used \(ENOTDIR\): pass another --state/,
     ],
   ])("%s", async (_situation, flags, fault) => {
-    const { code, output } = await startHere(...flags());
-    expectRefused(code, output, fault);
+    const { ended, output } = startInProcess(...flags());
+    expectRefused(await ended, output(), fault);
   });
 
   test("--worker-port is taken, with the apiserver running", async () => {
-    const { ended, output } = start("--worker-port", port);
+    const { ended, output } = startInProcess("--worker-port", port);
     const fault = /port \d+ is taken: free it, or pass another --worker-port/;
     expectRefused(await ended, output(), fault);
   });
@@ -140,112 +121,23 @@ test.each([
   ["an argument", ["now"]],
   ["--remove without --kubeconfig", ["--remove"]],
 ])("wrong command line: %s → 2, and nothing is made", async (_situation, flags) => {
-  const { code, output } = await startHere(...flags);
-  expect(code).toBe(2);
-  expect(output).toMatch(/^error: .+\n$/);
+  const { ended, output } = startInProcess(...flags);
+  expect(await ended).toBe(2);
+  expect(output()).toMatch(/^error: .+\n$/);
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
-describe("Ctrl-C half-way", () => {
-  it("as soon as the first part runs; another start on the folder is refused meanwhile → 130, nothing left", async () => {
-    const first = start();
-    await eventually(async () => running().some((line) => line.includes("apiserver/main.ts")));
-    const second = start();
-    expect(await second.ended).toBe(1);
-    expect(second.output()).toBe(
-      `npm start: ${state} is in use by process ${first.process.pid}: stop it, or pass another --state\n`,
-    );
-    first.process.kill("SIGINT");
-    expect(await first.ended).toBe(130);
-    expect(faults(first.output())).toEqual([]);
-    expect(running()).toEqual([]);
-    expect(readdirSync(state)).not.toContain("lock");
-  });
-
-  it("again while it ends → still everything is ended, still 130", async () => {
-    const first = start();
-    await eventually(async () => running().some((line) => line.includes("apiserver/main.ts")));
-    const again = setInterval(() => first.process.kill("SIGINT"), 5);
-    expect(await first.ended).toBe(130);
-    clearInterval(again);
-    expect(running()).toEqual([]);
-  });
-});
-
-describe("npm start itself", () => {
-  /** In a process group of its own, which a terminal's Ctrl-C reaches as a whole. */
-  function npmStart(flags: string[]) {
-    const { KUBEBUILDER_ASSETS: _, ...environment } = process.env;
-    const child = spawn("npm", ["start", "--", "--state", state, ...flags], {
-      cwd: ROOT,
-      env: environment,
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: true,
-    });
-    let text = "";
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk: Buffer) => (text += String(chunk)));
-    // As a shell reads it: 128 + the number of the signal that ended npm, where one did.
-    const ended = new Promise<number | null>((done) =>
-      child.once("close", (code, signal) => {
-        thisRun().log("npm start itself", text);
-        done(signal ? 128 + constants.signals[signal] : code);
-      }),
-    );
-    leftovers.push(() => {
-      if (child.exitCode === null && child.signalCode === null)
-        process.kill(-(child.pid as number), "SIGTERM");
-      return ended;
-    });
-    return { group: -(child.pid as number), output: () => text, ended };
-  }
-
-  it("a whole start: its secrets are known to those who look for leaks; Ctrl-C → 130, nothing left; --fresh after it starts anew", async () => {
-    const { group, output, ended } = npmStart(["--nodes", "1"]);
-    const ready = eventually(async () => (output().match(/^node \S+ is Ready$/gm) ?? []).length === 2);
-    const early = ended.then((code) => Promise.reject(new Error(`ended with ${code}:\n${output()}`)));
-    await Promise.race([ready, early]);
-    early.catch(() => undefined);
-    const logs = readdirSync(join(state, "logs"));
-    expect(logs.sort()).toEqual(["apiserver.log", "shim.log", "simulated.log", "worker.log"]);
-    // All of it is looked for in all logs and outputs when the tests have ended.
-    expect(secretsOf(state).map(({ secret }) => secret)).toEqual(expect.arrayContaining(secrets()));
-
-    process.kill(group, "SIGINT");
-    expect(await ended).toBe(130);
-    expect(running()).toEqual([]);
-
-    const fresh = start("--fresh");
-    await fresh.printed(/^apiserver ready/m);
-    fresh.process.kill("SIGTERM");
-    expect(await fresh.ended).toBe(143);
-    expect(running()).toEqual([]);
-  });
-
-  it("a wrong flag → 2", async () => {
-    const { output, ended } = npmStart(["--bogus"]);
-    expect(await ended).toBe(2);
-    expect(output()).toContain("error: unknown option '--bogus'\n");
-  });
-
-  /** Everything in the state folder that must be known to nobody else. */
-  function secrets(): string[] {
-    const read = (...path: string[]) => readFileSync(join(state, ...path), "utf8").trim();
-    const kubeToken = /"KUBE_TOKEN", text = "([^"]+)"/.exec(read("worker", "workerd.capnp"))?.[1];
-    const machines = JSON.parse(read("simulated", "machines.json")) as Record<string, { jwk: { d: string } }>;
-    const found: [string, string | undefined][] = [
-      ["admin secret", read("admin-secret")],
-      ["MAC key", (JSON.parse(read("state.json")) as { macKeys: string }).macKeys.slice(2)],
-      ["the shim's join token", read("shim", "join-token").slice(5)],
-      ["the simulation's join token", read("simulated", "join-token").slice(5)],
-      ["the Worker's token", kubeToken],
-      ["the administrator's token", read("apiserver", "admin-token")],
-      ["the machine's key", (JSON.parse(read("shim", "key.json")) as { d: string }).d],
-      ["a simulated machine's key", machines["sim-1"]?.jwk.d],
-    ];
-    return found.map(([what, secret]) => {
-      if (!secret || secret.length < 20) throw new Error(`no ${what} in ${state}`);
-      return secret;
-    });
-  }
+it("Ctrl-C half-way, again and again; another start on the folder is refused meanwhile → 130, nothing left", async () => {
+  const first = start();
+  await eventually(async () => running().some((line) => line.includes("apiserver/main.ts")));
+  const second = startInProcess();
+  expect(await second.ended).toBe(1);
+  expect(second.output()).toBe(
+    `npm start: ${state} is in use by process ${first.process.pid}: stop it, or pass another --state\n`,
+  );
+  const again = setInterval(() => first.end("SIGINT"), 5);
+  expect(await first.ended).toBe(130);
+  clearInterval(again);
+  expect(faults(first.output())).toEqual([]);
+  expect(running()).toEqual([]);
 });
