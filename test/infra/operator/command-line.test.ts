@@ -82,7 +82,7 @@ describe("one line on the other stream, and its exit code", () => {
   });
 });
 
-it("ready, where a check has failed → what does not work, and 1, with --json as well", async () => {
+it("ready and status, where a check has failed → what does not work, and 1, with --json as well", async () => {
   const check = {
     check: "apiserver",
     state: "failed",
@@ -100,6 +100,11 @@ it("ready, where a check has failed → what does not work, and 1, with --json a
   });
   const sent = await play(["--json", "ready"], { url: worker.url });
   expect([sent.code, JSON.parse(sent.stdout)]).toEqual([1, body]);
+  const status = await play(["status"], { url: worker.url });
+  expect(status).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^failed +apiserver[^]*\nworks +no: /),
+  });
 });
 
 it("takes its secret from a file", async () => {
