@@ -37,7 +37,13 @@ const common = {
 /** Suites with a folder of their own, which the quick ones leave out. */
 const OWN_FOLDERS = ["process", "e2e", "page", "deploy", "cluster", "runtimes", "release", "lab"];
 
-const WORKER = ["test/worker/**/*.test.ts", "test/stories/**/*.test.ts", "test/faults/**/*.test.ts"];
+/** The browser page is no part of the Worker: its tests run in Node. */
+const WORKER = [
+  "test/worker/*.test.ts",
+  "test/worker/!(page)/**/*.test.ts",
+  "test/stories/**/*.test.ts",
+  "test/faults/**/*.test.ts",
+];
 const SHARED = ["test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"];
 
 /** Tests that run in workerd. */
