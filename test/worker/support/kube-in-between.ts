@@ -25,8 +25,7 @@ export function statusResponse(code: number, reason: string, more: object = {}):
 }
 
 /** Records as the object keeps them, which count what is written. */
-function countingRecords(): NodeRecordStore & { writes: number } {
-  const texts = new Map<string, string>();
+export function countingRecords(texts = new Map<string, string>()): NodeRecordStore & { writes: number } {
   return {
     writes: 0,
     get(key) {

@@ -13,13 +13,15 @@ export class SmallApiserver {
 
   /** As the KUBE binding has it. */
   fetch(url: string, { method = "GET", body }: RequestInit): Promise<Response> {
-    const kind = new URL(url).pathname.includes("/leases") ? "lease" : "node";
+    const { pathname } = new URL(url);
+    const kind = pathname.includes("/leases") ? "lease" : "node";
+    const missing = () => refusal(404, "NotFound", { kind: `${kind}s`, name: nameIn(pathname) });
     const sent = typeof body === "string" ? (JSON.parse(body) as Stored) : undefined;
-    if (!sent || method === "GET") return Promise.resolve(this.#answer(this[kind] as Stored | undefined));
     const before = this[kind] as Stored | undefined;
+    if (!sent || method === "GET") return Promise.resolve(before ? Response.json(before) : missing());
     if (method === "POST")
       return Promise.resolve(before ? refusal(409, "AlreadyExists") : this.#keep(kind, sent));
-    if (!before) return Promise.resolve(refusal(404, "NotFound"));
+    if (!before) return Promise.resolve(missing());
     if (method === "PUT" && sent.metadata?.resourceVersion !== before.metadata?.resourceVersion)
       return Promise.resolve(refusal(409, "Conflict"));
     return Promise.resolve(this.#keep(kind, method === "PUT" ? sent : patched(before, sent)));
@@ -38,11 +40,7 @@ export class SmallApiserver {
     const metadata = { uid: `${kind}-1`, ...object.metadata, resourceVersion: String(version) };
     const kept = { ...object, metadata };
     this[kind] = kept;
-    return this.#answer(kept);
-  }
-
-  #answer(object: Stored | undefined): Response {
-    return object ? Response.json(object) : refusal(404, "NotFound");
+    return Response.json(kept);
   }
 }
 
@@ -52,14 +50,10 @@ function patched(before: Stored, patch: JsonObject): Stored {
   return after.value as Json as Stored;
 }
 
-function refusal(code: number, reason: string): Response {
-  const status = {
-    kind: "Status",
-    apiVersion: "v1",
-    status: "Failure",
-    code,
-    reason,
-    details: { kind: "nodes" },
-  };
+/** Of a Node, its status or a lease. */
+const nameIn = (pathname: string) => /\/(?:nodes|leases)\/([^/]+)/.exec(pathname)?.[1];
+
+function refusal(code: number, reason: string, details?: object): Response {
+  const status = { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, details };
   return Response.json(status, { status: code });
 }

@@ -1,0 +1,170 @@
+// One machine's steps of a tick (registration, lease, status), each by itself, over an apiserver in memory. What has been
+// stored and remembered can be kept, so that a table of situations begins each of them from the same machine.
+import { env } from "cloudflare:workers";
+import { decidedConditions } from "../../../shared/node/decided.ts";
+import type { Grant } from "../../../shared/protocol/join-tokens.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import { fieldManagerOf } from "../../../worker/kube/connect.ts";
+import { kubeClient } from "../../../worker/kube/kube-client.ts";
+import type { Journal } from "../../../worker/storage/journal.ts";
+import type { TickContext, TickMemory } from "../../../worker/tick/context.ts";
+import { RequestBudget } from "../../../worker/tick/request-budget.ts";
+import { facts, HEALTHY } from "./facts.ts";
+import { countingRecords } from "./kube-in-between.ts";
+import { SmallApiserver } from "./small-apiserver.ts";
+
+export const NAME = "edge-1";
+
+/** An answer in the apiserver's place, or undefined: ask it. `asked`: "PUT lease", "GET Node?resourceVersion=0", … */
+type InBetween = (
+  asked: string,
+  ask: () => Promise<Response>,
+) => Response | undefined | Promise<Response | undefined>;
+
+/** All that an eviction leaves, and the apiserver's objects. */
+export interface Kept {
+  texts: ReadonlyMap<string, string>;
+  apiserver: Pick<SmallApiserver, "node" | "lease">;
+  memory: TickMemory;
+  nowMs: number;
+}
+
+const ALL_REQUESTS = 1_000_000;
+
+export class SteppingMachine {
+  readonly apiserver = new SmallApiserver();
+  readonly records;
+  readonly #texts: Map<string, string>;
+  memory: TickMemory;
+  nowMs: number;
+  facts = facts(NAME);
+  grant: Partial<Grant> = {};
+  enrolmentId = "e";
+  registerAgain: TickContext["registerAgain"] = "when-silent";
+  /** What the next report states of a time without an answer. */
+  noAnswerSeconds: number | undefined;
+  isWatched = false;
+  requests: RequestBudget;
+  inBetween: InBetween | undefined;
+  /** Since the last `take`. */
+  #asked: string[] = [];
+  /** Reasons of events, and lines of history and of the log, in order. */
+  readonly events: string[] = [];
+  readonly notes: string[] = [];
+
+  constructor(kept?: Kept) {
+    this.#texts = new Map(kept?.texts);
+    this.records = countingRecords(this.#texts);
+    Object.assign(this.apiserver, structuredClone(kept?.apiserver));
+    this.memory = structuredClone(kept?.memory ?? {});
+    this.nowMs = kept?.nowMs ?? Date.parse("2026-02-03T04:05:06Z");
+    this.requests = this.#budget(ALL_REQUESTS);
+  }
+
+  keep(): Kept {
+    const { node, lease } = this.apiserver;
+    return structuredClone({
+      texts: this.#texts,
+      apiserver: { node, lease },
+      memory: this.memory,
+      nowMs: this.nowMs,
+    });
+  }
+
+  /** What the apiserver was asked since the last time. */
+  take(): string[] {
+    return this.#asked.splice(0);
+  }
+
+  evict(): void {
+    this.memory = {};
+  }
+
+  /** Of a minute so many requests may be made, and these have been. */
+  limitRequests(aMinute: number, spent: Parameters<RequestBudget["spend"]>[0][]): void {
+    this.requests = this.#budget(aMinute);
+    for (const each of spent) this.requests.spend(each);
+  }
+
+  #budget(aMinute: number): RequestBudget {
+    return new RequestBudget(this.records, aMinute, () => this.nowMs);
+  }
+
+  /** Of a tick that a report begins. */
+  context(vitals: Vitals = HEALTHY, startId = "start-1"): TickContext {
+    const nowMs = () => this.nowMs;
+    const { noAnswerSeconds, requests } = this;
+    return {
+      name: NAME,
+      deployment: env.DEPLOYMENT,
+      registerAgain: this.registerAgain,
+      marks: { deployment: env.DEPLOYMENT, roles: [] },
+      enrolment: {
+        id: this.enrolmentId,
+        name: NAME,
+        key: "k",
+        thumbprint: "t",
+        machineID: "m-1",
+        systemUUID: "s-1",
+        token: "j",
+        withoutFactsOnlyTaint: false,
+        ...this.grant,
+        pinnedAtMs: 0,
+      },
+      report: {
+        protocol: 1,
+        startId,
+        machineTime: "2026-01-02T03:04:05Z",
+        vitals,
+        factsDigest: "d",
+        ...(noAnswerSeconds !== undefined && { noAnswerSeconds }),
+      },
+      facts: this.facts,
+      records: this.records,
+      journal: this.#journal,
+      memory: this.memory,
+      requests,
+      isWatched: () => Promise.resolve(this.isWatched),
+      nowMs,
+      random: () => 0.5,
+      client: (withinMs) =>
+        kubeClient({
+          fetch: (url, init) => this.#fetch(url, init),
+          url: "https://kube.test",
+          token: () => "t",
+          fieldManager: fieldManagerOf(env.DEPLOYMENT),
+          withinMs,
+          nowMs,
+          mayAsk: (what) => requests.take(what),
+          // What hangs would hang: no situation here takes time.
+          timer: () => () => undefined,
+        }),
+      log: (text) => void this.notes.push(`log: ${text}`),
+    };
+  }
+
+  readonly #journal: Journal = {
+    decide: ({ node, memory, events }) => {
+      this.records.put("decided", decidedConditions(node));
+      this.records.put("memory", memory);
+      this.events.push(...events.map(({ reason }) => reason));
+    },
+    begin: ({ process }) => {
+      this.records.put("process", process);
+      this.records.put("decided", []);
+    },
+    tell: ({ reason }) => void this.events.push(reason),
+    warn: (reason) => void this.events.push(reason),
+    note: (kind, text) => void this.notes.push(`${kind}: ${text}`),
+  };
+
+  async #fetch(url: string, init: RequestInit): Promise<Response> {
+    const { pathname, search } = new URL(url);
+    const method = init.method ?? "GET";
+    const what = pathname.includes("/leases") ? "lease" : pathname.endsWith("/status") ? "status" : "Node";
+    const asked = `${method} ${what}${method === "GET" ? search : ""}`;
+    this.#asked.push(asked);
+    const ask = () => this.apiserver.fetch(url, init);
+    return (await this.inBetween?.(asked, ask)) ?? ask();
+  }
+}

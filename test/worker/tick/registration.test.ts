@@ -1,0 +1,403 @@
+// When a machine's Node is registered, by which requests, and what its machine is answered meanwhile.
+import { beforeAll, describe, expect, it, test } from "vitest";
+import { env } from "cloudflare:workers";
+import type { Node, Taint } from "../../../shared/kubernetes/types.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import type { Deletion } from "../../../worker/storage/records.ts";
+import { renewLease } from "../../../worker/tick/lease.ts";
+import { register, registerAgain } from "../../../worker/tick/registration.ts";
+import { REGISTRATION_BUDGET } from "../../../worker/tick/registration-budget.ts";
+import { MAX_NODE_BYTES } from "../../../worker/tick/status-budget.ts";
+import { writeStatus } from "../../../worker/tick/status.ts";
+import { HEALTHY } from "../support/facts.ts";
+import { statusResponse } from "../support/kube-in-between.ts";
+import { type Kept, NAME, SteppingMachine } from "../support/stepping-machine.ts";
+
+const DEADLINE_MS = 4000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** A report interval: 10 s. */
+const INTERVAL_MS = 10_000;
+const NOT_READY: Vitals = { ...HEALTHY, errors: { network: ["no network"] } };
+const OWNER = "rollcall.dev/owner";
+
+const CREATE = ["POST Node"];
+/** The Node is there: it is read, and who renews its lease. */
+const FIND = ["POST Node", "GET Node", "GET lease"];
+
+type Machine = SteppingMachine;
+type Outcome = Awaited<ReturnType<typeof register>>;
+
+/** Registered, Ready, its status written. */
+let steady: Kept;
+/** The same, not Ready. */
+let unwell: Kept;
+beforeAll(async () => {
+  const after = async (vitals: Vitals) => {
+    const machine = new SteppingMachine();
+    await register(machine.context(vitals), DEADLINE_MS);
+    const renewal = await renewLease(machine.context(vitals), DEADLINE_MS);
+    await writeStatus(machine.context(vitals), renewal, DEADLINE_MS);
+    machine.nowMs += INTERVAL_MS;
+    await writeStatus(machine.context(vitals), { ...renewal, lastContactMs: machine.nowMs }, DEADLINE_MS);
+    machine.nowMs += 2 * HOUR_MS;
+    return machine.keep();
+  };
+  steady = await after(HEALTHY);
+  unwell = await after(NOT_READY);
+});
+
+async function registered(machine: Machine, vitals = HEALTHY, startId = "start-1") {
+  machine.take();
+  const context = machine.context(vitals, startId);
+  const outcome = await register(context, DEADLINE_MS);
+  return { outcome, asked: machine.take(), context };
+}
+
+/** A Node that is there before: another writer's, unless it is changed. */
+const nodeOf = (annotations: Record<string, string>, more: Partial<Node> = {}): Node => ({
+  metadata: { name: NAME, uid: "theirs", resourceVersion: "7", labels: {}, annotations },
+  spec: {},
+  status: {},
+  ...more,
+});
+const withNode =
+  (annotations: Record<string, string>) =>
+  ({ apiserver }: Machine) =>
+    void (apiserver.node = nodeOf(annotations));
+function renewedBy(manager: string, agoMs: number) {
+  return (machine: Machine) => {
+    const renewTime = new Date(machine.nowMs - agoMs).toISOString().replace("Z", "000Z");
+    machine.apiserver.lease = {
+      metadata: {
+        name: NAME,
+        resourceVersion: "7",
+        managedFields: [{ manager, fieldsV1: { "f:spec": { "f:renewTime": {} } } }],
+      },
+      spec: { holderIdentity: NAME, leaseDurationSeconds: 40, renewTime },
+    };
+  };
+}
+const all =
+  (...steps: ((machine: Machine) => void)[]) =>
+  (machine: Machine) =>
+    steps.forEach((step) => step(machine));
+const answering =
+  (response: () => Response, which = "") =>
+  (machine: Machine) =>
+    void (machine.inBetween = (asked) => (asked.startsWith(which) ? response() : undefined));
+const neverCreated = (machine: Machine) => void (machine.facts.settings.registerNode = false);
+
+describe("a first report", () => {
+  const OURS = { [OWNER]: env.DEPLOYMENT };
+  const OFFERED = { "rollcall.dev/adopt": env.DEPLOYMENT };
+  test.each<
+    [situation: string, before: (machine: Machine) => void, phase: Outcome["phase"], asked: string[]]
+  >([
+    ["no Node → created", () => undefined, "registered", CREATE],
+    ["a Node of ours → reconciled", withNode(OURS), "registered", [...FIND, "PATCH status"]],
+    ["a Node without an owner → name taken", withNode({}), "name taken", ["POST Node", "GET Node"]],
+    [
+      "a Node of another deployment's → name taken",
+      withNode({ [OWNER]: "east" }),
+      "name taken",
+      ["POST Node", "GET Node"],
+    ],
+    [
+      "a Node of ours whose lease a kubelet renews → name taken",
+      all(withNode(OURS), renewedBy("kubelet", 0)),
+      "name taken",
+      FIND,
+    ],
+    [
+      "a Node of ours whose lease a kubelet has not renewed for long → reconciled",
+      all(withNode(OURS), renewedBy("kubelet", 40_001)),
+      "registered",
+      [...FIND, "PATCH status"],
+    ],
+    [
+      "a Node of ours whose lease cannot be read → reconciled",
+      all(
+        withNode(OURS),
+        answering(() => statusResponse(500, "InternalError"), "GET lease"),
+      ),
+      "registered",
+      [...FIND, "PATCH status"],
+    ],
+    [
+      "a Node that is offered, without a lease → adopted",
+      withNode(OFFERED),
+      "registered",
+      [...FIND, "PATCH Node", "PATCH status"],
+    ],
+    [
+      "a Node that is offered, with its lease → name taken",
+      all(withNode(OFFERED), renewedBy("other", 40_001)),
+      "name taken",
+      FIND,
+    ],
+    ["no Node, and none is created here → awaited", neverCreated, "waiting for Node", ["GET Node"]],
+    [
+      "a Node of ours, and none is created here → reconciled, without a try to create it",
+      all(neverCreated, withNode(OURS)),
+      "registered",
+      ["GET Node", "GET lease", "PATCH status"],
+    ],
+    [
+      "an apiserver that refuses → so says the phase",
+      answering(() => statusResponse(500, "InternalError")),
+      "apiserver refuses",
+      CREATE,
+    ],
+    [
+      "something else than the apiserver answers → unreachable",
+      answering(() => new Response("<html>", { status: 502 })),
+      "apiserver unreachable",
+      CREATE,
+    ],
+  ])("%s", async (_, before, phase, asked) => {
+    const machine = new SteppingMachine();
+    before(machine);
+    const was = JSON.stringify(machine.apiserver.node);
+    const { outcome, asked: requests } = await registered(machine);
+    expect([outcome.phase, requests]).toEqual([phase, asked]);
+    if (phase === "registered") expect(machine.apiserver.node?.metadata?.annotations).toMatchObject(OURS);
+    else expect(JSON.stringify(machine.apiserver.node)).toBe(was);
+    expect("retryInMs" in outcome).toBe(phase.startsWith("apiserver"));
+  });
+
+  it.each([
+    ["is Ready → NodeReady is an event", HEALTHY, true],
+    ["is not Ready → none", NOT_READY, false],
+  ])("of a machine that %s", async (_, vitals, isEvent) => {
+    const machine = new SteppingMachine();
+    await registered(machine, vitals);
+    expect(machine.events.includes("NodeReady")).toBe(isEvent);
+    expect(machine.records.get("registration")).toMatchObject({
+      createdAtMs: machine.nowMs,
+      enrolmentId: "e",
+    });
+    expect(machine.memory.status?.lastStatusReportTimeMs).toBe(machine.nowMs);
+  });
+
+  it("whose answer was lost → found with the next one, which is Ready as it was made", async () => {
+    const machine = new SteppingMachine();
+    machine.inBetween = async (asked, ask) => {
+      if (!asked.startsWith("POST")) return undefined;
+      await ask();
+      return statusResponse(504, "Timeout");
+    };
+    expect((await registered(machine)).outcome.phase).toBe("apiserver refuses");
+    machine.inBetween = undefined;
+    expect((await registered(machine)).outcome.phase).toBe("registered");
+    expect(machine.events.filter((reason) => reason === "NodeReady")).toHaveLength(1);
+    // When it was written is not known: it is written again.
+    expect(machine.memory.status?.lastStatusReportTimeMs).toBeNull();
+  });
+});
+
+describe("a further report", () => {
+  it("of the same process → not a request", async () => {
+    const { outcome, asked } = await registered(new SteppingMachine(steady));
+    expect([outcome, asked]).toEqual([{ phase: "registered" }, []]);
+  });
+
+  it("of a process that starts → its Node is found; what the setters remembered is gone", async () => {
+    const machine = new SteppingMachine(steady);
+    machine.memory.setters = {} as NonNullable<typeof machine.memory.setters>;
+    const { outcome, asked } = await registered(machine, HEALTHY, "start-2");
+    expect([outcome, asked.slice(0, 3)]).toEqual([{ phase: "registered" }, FIND]);
+    expect(machine.memory.setters).toBeUndefined();
+    expect(machine.records.get("process")?.startId).toBe("start-2");
+  });
+
+  it("after failures → each comes later than the one before: at random, 7 s at most; a success ends that", async () => {
+    const machine = new SteppingMachine();
+    answering(() => statusResponse(500, "InternalError"))(machine);
+    const waits: (number | undefined)[] = [];
+    for (let tries = 0; tries < 8; tries++) waits.push((await registered(machine)).outcome.retryInMs);
+    // Of 200 ms, 400 ms, …: less an eighth, as this randomness has it.
+    expect(waits).toEqual([175, 350, 700, 1400, 2800, 5600, 6125, 6125]);
+    machine.inBetween = undefined;
+    await registered(machine);
+    expect(machine.memory.registrationDelayMs).toBeUndefined();
+  });
+
+  test.each<[situation: string, phase: "name taken" | "waiting for Node", agoMs: number, asked: string[]]>([
+    ["taken, just before a minute is over", "name taken", MINUTE_MS - 1, []],
+    ["taken, a minute later", "name taken", MINUTE_MS, ["GET Node", ...CREATE]],
+    ["taken, by a clock that was put back", "name taken", -1, ["GET Node", ...CREATE]],
+    ["awaited", "waiting for Node", 0, ["GET Node"]],
+  ])("while the name is %s", async (_, phase, agoMs, asked) => {
+    const machine = new SteppingMachine();
+    machine.records.put("registration", { startId: "start-1", phase });
+    machine.memory.lookedAtMs = machine.nowMs - agoMs;
+    if (phase === "waiting for Node") neverCreated(machine);
+    const { outcome, asked: requests } = await registered(machine);
+    expect([outcome.phase, requests]).toEqual([asked.includes("POST Node") ? "registered" : phase, asked]);
+  });
+
+  it("while the name is taken, its object evicted → looked at once", async () => {
+    const machine = new SteppingMachine();
+    machine.records.put("registration", { startId: "start-1", phase: "name taken" });
+    expect((await registered(machine)).asked).toEqual(["GET Node", ...CREATE]);
+  });
+
+  it("while the name is taken, and still is → a warning is said once", async () => {
+    const machine = new SteppingMachine();
+    withNode({})(machine);
+    await registered(machine);
+    machine.nowMs += MINUTE_MS;
+    expect((await registered(machine)).asked).toEqual(["GET Node"]);
+    expect(machine.events.filter((reason) => reason === "NodeNameTaken")).toHaveLength(1);
+  });
+});
+
+describe("a registration that has to wait", () => {
+  const ASKS = "its requests to the apiserver are used up: it is registered later";
+  const STARTED = "its shim was started too often: it is registered again later";
+  const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not created`;
+  const spent = (requests: number) => (machine: Machine) =>
+    machine.limitRequests(
+      20,
+      Array.from({ length: requests }, () => "node"),
+    );
+  const started = (left: number, agoMs: number) => (machine: Machine) =>
+    machine.records.put("process", {
+      startId: "start-0",
+      registrations: { left, atMs: machine.nowMs - agoMs },
+    });
+  const large = ({ facts }: Machine) =>
+    void (facts.settings.nodeLabels = { "example.com/a": "x".repeat(MAX_NODE_BYTES) });
+
+  test.each<
+    [situation: string, before: (machine: Machine) => void, message: string | undefined, retryInMs?: number]
+  >([
+    ["for the four requests that it may take", spent(9), ASKS, INTERVAL_MS],
+    ["for nothing, where four are left", spent(8), undefined],
+    ["since its shim has started too often", started(0, 0), STARTED, INTERVAL_MS],
+    ["for less than an interval, where that is enough", started(0.875, 0), STARTED, 7500],
+    ["for nothing, a minute later", started(0, REGISTRATION_BUDGET.everyMs), undefined],
+    ["for ever: it is too large", large, TOO_LARGE, INTERVAL_MS],
+  ])("%s", async (_, before, message, retryInMs) => {
+    const machine = new SteppingMachine();
+    before(machine);
+    const { outcome, asked } = await registered(machine);
+    if (message === undefined) return expect(outcome).toEqual({ phase: "registered" });
+    expect([outcome, asked]).toEqual([{ phase: "registering", message, retryInMs }, []]);
+  });
+});
+
+describe("a Node that was deleted", () => {
+  const soon = "Its Node was deleted. It is registered again with the first report that would make it Ready";
+  const gone = "Its Node was deleted while it was Ready. ";
+  const deleted =
+    (more: Partial<Deletion> = {}) =>
+    (machine: Machine) => {
+      machine.apiserver.node = undefined;
+      machine.records.put("registration", { ...machine.records.get("registration")!, phase: "node deleted" });
+      const atMs = machine.nowMs - MINUTE_MS;
+      machine.records.put("deletion", { atMs, wasReady: false, waitMs: MINUTE_MS, soon: 0, ...more });
+    };
+  const policy = (of: Machine["registerAgain"]) => (machine: Machine) => void (machine.registerAgain = of);
+
+  test.each<
+    [
+      situation: string,
+      before: (machine: Machine) => void,
+      vitals: Vitals,
+      phase: Outcome["phase"],
+      message?: string,
+    ]
+  >([
+    ["while it was not Ready, a minute ago → made again", deleted(), HEALTHY, "registered"],
+    ["while it was not Ready, and is not → when it would be", deleted(), NOT_READY, "node deleted", soon],
+    [
+      "while it was not Ready, less than a minute ago → then",
+      (machine) => deleted({ atMs: machine.nowMs - MINUTE_MS + 1 })(machine),
+      HEALTHY,
+      "node deleted",
+      `${soon}, from `,
+    ],
+    ["while it was Ready → not", deleted({ wasReady: true }), HEALTHY, "node deleted", gone],
+    [
+      "while it was Ready, always → made again",
+      all(policy("always"), deleted({ wasReady: true })),
+      HEALTHY,
+      "registered",
+    ],
+    [
+      "while it was not Ready, never → not",
+      all(policy("never"), deleted()),
+      HEALTHY,
+      "node deleted",
+      "Its Node was deleted. To",
+    ],
+    ["three times soon → not", deleted({ soon: 3 }), HEALTHY, "node deleted", "3 times."],
+    [
+      "by the Worker, after a silence, and is not Ready → made again",
+      deleted({ silentDays: 30 }),
+      NOT_READY,
+      "registered",
+    ],
+  ])("%s", async (_, before, vitals, phase, message) => {
+    const machine = new SteppingMachine(unwell);
+    before(machine);
+    const rows = machine.records.writes;
+    const { outcome, asked } = await registered(machine, vitals);
+    expect([outcome.phase, asked]).toEqual([phase, phase === "registered" ? CREATE : []]);
+    if (phase === "registered") return;
+    expect(outcome.message).toContain(message);
+    expect([machine.records.writes - rows, machine.events]).toEqual([0, []]);
+  });
+
+  it("with a process of the shim that starts → made again, whatever was said of it, and it counts from then on", async () => {
+    const machine = new SteppingMachine(steady);
+    deleted({ wasReady: true, soon: 3 })(machine);
+    expect((await registered(machine, HEALTHY, "start-2")).outcome.phase).toBe("registered");
+    expect(machine.records.get("deletion")).toBeUndefined();
+  });
+
+  it("until an operator asks to register it again → made again", async () => {
+    const machine = new SteppingMachine(steady);
+    deleted({ wasReady: true })(machine);
+    expect(registerAgain(machine.records, machine.context().journal, machine.nowMs)).toBe(true);
+    expect((await registered(machine)).outcome.phase).toBe("registered");
+    expect(machine.notes).toContain("registration: an operator asked to register again");
+  });
+
+  it("of a machine that was never registered → nothing to register again", () => {
+    const machine = new SteppingMachine();
+    expect(registerAgain(machine.records, machine.context().journal, machine.nowMs)).toBe(false);
+    expect(machine.records.get("registration")).toBeUndefined();
+  });
+
+  it("and whose name another one has by then → name taken", async () => {
+    const machine = new SteppingMachine(unwell);
+    deleted()(machine);
+    machine.apiserver.node = nodeOf({});
+    const { outcome, asked } = await registered(machine);
+    expect([outcome.phase, asked]).toEqual(["name taken", ["POST Node", "GET Node"]]);
+    expect(machine.apiserver.node).toEqual(nodeOf({}));
+  });
+
+  test.each<[situation: string, kept: () => Kept, startId: string, enrolmentId: string, keeps: boolean]>([
+    ["by the same process → with cordon and others' taints", () => unwell, "start-1", "e", true],
+    ["by a process that starts, where it was not Ready → the same", () => unwell, "start-2", "e", true],
+    ["by a process that starts, where it was Ready → as a kubelet's", () => steady, "start-2", "e", false],
+    ["by another machine that has the name now → as a new one", () => unwell, "start-2", "e2", false],
+  ])("made again %s", async (_, kept, startId, enrolmentId, keeps) => {
+    const machine = new SteppingMachine(kept());
+    const known = machine.records.get("node")!;
+    const theirs: Taint = { key: "example.com/broken", value: "disk", effect: "NoSchedule" };
+    const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoSchedule" };
+    const own = known.node.spec?.taints ?? [];
+    const spec = { ...known.node.spec, unschedulable: true, taints: [...own, theirs, unreachable] };
+    machine.records.put("node", { ...known, node: { ...known.node, spec } });
+    deleted()(machine);
+    machine.enrolmentId = enrolmentId;
+    expect((await registered(machine, HEALTHY, startId)).outcome.phase).toBe("registered");
+    const { unschedulable, taints } = machine.apiserver.node?.spec ?? {};
+    expect([unschedulable, taints]).toEqual(keeps ? [true, [...own, theirs]] : [undefined, own]);
+  });
+});

@@ -1,0 +1,355 @@
+// When a Node's status is written, over which Node, and what is remembered where that fails or has to wait.
+import { beforeAll, describe, expect, it, test } from "vitest";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import type { TickContext } from "../../../worker/tick/context.ts";
+import { renewLease } from "../../../worker/tick/lease.ts";
+import { register } from "../../../worker/tick/registration.ts";
+import { MAX_NODE_BYTES, STATUS_BUDGET } from "../../../worker/tick/status-budget.ts";
+import { dueInMs, isStatusDue, writeStatus } from "../../../worker/tick/status.ts";
+import { HEALTHY } from "../support/facts.ts";
+import { statusResponse } from "../support/kube-in-between.ts";
+import { type Kept, SteppingMachine } from "../support/stepping-machine.ts";
+
+const DEADLINE_MS = 4000;
+const EVERY_MS = 300_000;
+const DOWN: Vitals = { ...HEALTHY, errors: { runtime: ["down"] } };
+const FRESH = { renewed: true, error: null, wasFresh: true } as const;
+const WRITTEN = "PATCH status";
+const FROM_CACHE = "GET Node?resourceVersion=0";
+
+type Machine = SteppingMachine;
+
+/** Registered, its status written 10 s ago; its object warm. */
+let steady: Kept;
+beforeAll(async () => {
+  const machine = new SteppingMachine();
+  await register(machine.context(), DEADLINE_MS);
+  await writeStatus(machine.context(), await renewLease(machine.context(), DEADLINE_MS), DEADLINE_MS);
+  // What the apiserver has made of the Node is read once.
+  machine.nowMs += 10_000;
+  await written(machine);
+  machine.nowMs += 10_000;
+  steady = machine.keep();
+});
+
+async function written(machine: Machine, vitals = HEALTHY, more: Partial<TickContext> = {}, wasFresh = true) {
+  machine.take();
+  const context = { ...machine.context(vitals), ...more };
+  const lastContactMs = wasFresh ? machine.nowMs - 10_000 : machine.nowMs;
+  const outcome = await writeStatus(context, { ...FRESH, wasFresh, lastContactMs }, DEADLINE_MS);
+  return { outcome, asked: machine.take(), context };
+}
+
+const readyOf = ({ apiserver }: Machine) =>
+  apiserver.node?.status?.conditions?.find(({ type }) => type === "Ready")?.status;
+const due = (machine: Machine) => void (machine.nowMs += EVERY_MS);
+const readAgain = ({ records }: Machine) => records.put("node", { ...records.get("node")!, readAgain: true });
+const spentBytes = (machine: Machine, bytes: number, urgent = 0) => {
+  machine.memory.budget = { bytes, urgent, atMs: machine.nowMs };
+};
+const all =
+  (...steps: ((machine: Machine) => void)[]) =>
+  (machine: Machine) =>
+    steps.forEach((step) => step(machine));
+
+describe("a status", () => {
+  const nothing = () => undefined;
+  const watched = (machine: Machine) => void (machine.isWatched = true);
+  test.each<
+    [
+      situation: string,
+      before: (machine: Machine) => void,
+      vitals: Vitals,
+      wasFresh: boolean,
+      asked: string[],
+    ]
+  >([
+    ["that is as it was, its time not come → nothing", nothing, HEALTHY, true, []],
+    ["that has changed → written over the known Node", nothing, DOWN, true, [WRITTEN]],
+    [
+      "whose time has come → others' changes are looked for in the cache",
+      due,
+      HEALTHY,
+      true,
+      [FROM_CACHE, WRITTEN],
+    ],
+    ["whose time has come, others' changes known → written", all(due, watched), HEALTHY, true, [WRITTEN]],
+    ["that has changed as its time came → read all the same", due, DOWN, true, [FROM_CACHE, WRITTEN]],
+    ["after a gap in the renewals → the Node is read for certain", nothing, HEALTHY, false, ["GET Node"]],
+    ["after such a gap, the Node watched → read for certain", watched, HEALTHY, false, ["GET Node"]],
+    ["after a write with an unknown outcome → read for certain", readAgain, HEALTHY, true, ["GET Node"]],
+    [
+      "after that, as its time has come → not from the cache",
+      all(due, readAgain),
+      HEALTHY,
+      true,
+      ["GET Node", WRITTEN],
+    ],
+    [
+      "of an object that was evicted → as its row has it",
+      (machine) => machine.evict(),
+      DOWN,
+      true,
+      [WRITTEN],
+    ],
+    ["of an object that was evicted, as it was → nothing", (machine) => machine.evict(), HEALTHY, true, []],
+    [
+      "by a clock that went back a day → written now",
+      (machine) => void (machine.nowMs -= 86_400_000),
+      HEALTHY,
+      true,
+      [FROM_CACHE, WRITTEN],
+    ],
+  ])("%s", async (_, before, vitals, wasFresh, asked) => {
+    const machine = new SteppingMachine(steady);
+    before(machine);
+    const { outcome, asked: requests } = await written(machine, vitals, {}, wasFresh);
+    expect([outcome.ok, requests]).toEqual([true, asked]);
+    if (asked.includes(WRITTEN)) expect(readyOf(machine)).toBe(vitals === DOWN ? "False" : "True");
+  });
+
+  it("that nobody knows → a bug", async () => {
+    await expect(written(new SteppingMachine())).rejects.toThrow("a registered Node that is not known");
+  });
+});
+
+describe("its time comes", () => {
+  test.each<[situation: string, lastMs: number | null, shiftMs: number, inMs: number]>([
+    ["a period after the last write", -EVERY_MS, 0, 0],
+    ["a millisecond later", -EVERY_MS + 1, 0, 1],
+    ["later by its shift", -EVERY_MS, 7000, 7000],
+    ["sooner by its shift", -EVERY_MS + 7000, -7000, 0],
+    ["at once, where it was never written", null, 0, 0],
+    ["at once, where that is ahead of the clock", 1, 0, 0],
+    ["in a period, where it was written just now", 0, 0, EVERY_MS],
+  ])("%s", (_, lastMs, delayAfterNodeStatusChangeMs, inMs) => {
+    const machine = new SteppingMachine(steady);
+    const lastStatusReportTimeMs = lastMs === null ? null : machine.nowMs + lastMs;
+    machine.memory.status = { lastStatusReportTimeMs, delayAfterNodeStatusChangeMs };
+    const context = machine.context();
+    expect([dueInMs(context, machine.nowMs), isStatusDue(context)]).toEqual([inMs, inMs === 0]);
+  });
+
+  it("by the row, where the object was evicted; at once, where there is none", () => {
+    const machine = new SteppingMachine(steady);
+    machine.evict();
+    const { lastStatusReportTimeMs, delayAfterNodeStatusChangeMs } = machine.records.get("node")!;
+    const dueMs = lastStatusReportTimeMs! + EVERY_MS + delayAfterNodeStatusChangeMs;
+    expect(dueInMs(machine.context(), dueMs - 5)).toBe(5);
+    expect(dueInMs(new SteppingMachine().context(), 0)).toBe(0);
+  });
+});
+
+describe("a write that has to wait", () => {
+  const ASKS = "its requests to the apiserver are used up: what changed is written later";
+  const CHANGES = "its Node changes too often: what changed is written later";
+  const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not written`;
+  /** Another writer has made it so. */
+  const large = ({ records }: Machine) => {
+    const { node, ...known } = records.get("node")!;
+    const annotations = { ...node.metadata?.annotations, note: "x".repeat(MAX_NODE_BYTES) };
+    records.put("node", { ...known, node: { ...node, metadata: { ...node.metadata, annotations } } });
+  };
+  const noRequests = (machine: Machine) =>
+    machine.limitRequests(
+      10,
+      Array.from({ length: 6 }, () => "node"),
+    );
+  const oneRequest = (machine: Machine) =>
+    machine.limitRequests(
+      10,
+      Array.from({ length: 5 }, () => "node"),
+    );
+
+  test.each<
+    [situation: string, before: (machine: Machine) => void, vitals: Vitals, why: string, asked: string[]]
+  >([
+    ["for the machine's requests", noRequests, DOWN, ASKS, []],
+    ["for a second request, where the Node has to be read", all(readAgain, oneRequest), DOWN, ASKS, []],
+    ["for its bytes", all(due, (machine) => spentBytes(machine, 10)), HEALTHY, CHANGES, [FROM_CACHE]],
+    ["for its bytes, and for what is urgent", (machine) => spentBytes(machine, 10, 0.9), DOWN, CHANGES, []],
+    ["for ever: it is too large", large, DOWN, TOO_LARGE, []],
+  ])("%s → said once, and no failure", async (_, before, vitals, why, asked) => {
+    const machine = new SteppingMachine(steady);
+    before(machine);
+    const { outcome, asked: requests } = await written(machine, vitals);
+    expect([outcome.ok, requests, machine.memory.withheld]).toEqual([true, asked, why]);
+    await written(machine, vitals);
+    expect(machine.notes.filter((note) => note.startsWith("apiserver: "))).toEqual([`apiserver: ${why}`]);
+  });
+
+  it("is decided about all the same: its events happen", async () => {
+    const machine = new SteppingMachine(steady);
+    noRequests(machine);
+    await written(machine, DOWN);
+    expect(machine.events).toContain("NodeNotReady");
+  });
+
+  it.each<[situation: string, before: (machine: Machine) => void, vitals: Vitals]>([
+    ["one request is left for one that needs one", oneRequest, DOWN],
+    ["it stops being Ready, and one urgent write is left", (machine) => spentBytes(machine, 10, 1), DOWN],
+  ])("but not where %s", async (_, before, vitals) => {
+    const machine = new SteppingMachine(steady);
+    before(machine);
+    expect((await written(machine, vitals)).asked).toEqual([WRITTEN]);
+    expect(machine.memory.withheld).toBeUndefined();
+  });
+
+  it("comes with a later report; from then on nothing waits", async () => {
+    const machine = new SteppingMachine(steady);
+    spentBytes(machine, 10);
+    await written(machine, DOWN);
+    expect(readyOf(machine)).toBe("True");
+    machine.nowMs += 60_000;
+    await written(machine, DOWN);
+    expect([readyOf(machine), machine.memory.withheld]).toEqual(["False", undefined]);
+  });
+
+  it("costs what it has, whether or not it succeeds", async () => {
+    const machine = new SteppingMachine(steady);
+    machine.memory.budget = undefined;
+    machine.inBetween = (asked) => (asked === WRITTEN ? statusResponse(422, "Invalid") : undefined);
+    await written(machine, DOWN);
+    expect(machine.context().memory.budget?.bytes).toBeLessThan(STATUS_BUDGET.bytesAtOnce - 1000);
+  });
+});
+
+describe("a write that fails", () => {
+  const failing =
+    (asked: string, code = 500) =>
+    (machine: Machine) =>
+      void (machine.inBetween = (each) => (each === asked ? statusResponse(code, "Failed") : undefined));
+  const fewRequests = (machine: Machine) => machine.limitRequests(10, []);
+
+  test.each<[situation: string, before: (machine: Machine) => void, asked: string[]]>([
+    [
+      "→ tried five times, each over the Node as it is by then",
+      failing(WRITTEN),
+      [WRITTEN, ...Array.from({ length: 4 }, () => ["GET Node", WRITTEN]).flat()],
+    ],
+    ["of a machine with few requests → tried once", all(fewRequests, failing(WRITTEN)), [WRITTEN]],
+    [
+      "after one that failed → tried once",
+      (machine) => {
+        failing(WRITTEN)(machine);
+        machine.memory.statusBackOff = {
+          error: { kind: "unanswered", message: "" },
+          tries: 2,
+          atMs: machine.nowMs,
+          everyMs: 1,
+        };
+      },
+      [WRITTEN],
+    ],
+    [
+      "after a lease that failed → tried once",
+      (machine) => {
+        failing(WRITTEN)(machine);
+        const error = { kind: "unanswered", message: "" } as const;
+        machine.memory.leaseBackOff = { error, tries: 2, atMs: machine.nowMs, everyMs: 1 };
+      },
+      [WRITTEN],
+    ],
+    [
+      "to read the Node → tried five times",
+      all(readAgain, failing("GET Node")),
+      Array.from({ length: 5 }, () => "GET Node"),
+    ],
+  ])("%s; the next one reads the Node", async (_, before, asked) => {
+    const machine = new SteppingMachine(steady);
+    before(machine);
+    const { outcome, asked: requests } = await written(machine, DOWN);
+    expect([outcome.ok, requests]).toEqual([false, asked]);
+    expect(machine.records.get("node")?.readAgain).toBe(true);
+    // Also what could not be sent is decided about, once.
+    expect(machine.events.filter((reason) => reason === "NodeNotReady")).toHaveLength(1);
+    machine.inBetween = undefined;
+    machine.evict();
+    expect((await written(machine, DOWN)).asked).toEqual(["GET Node", WRITTEN]);
+    expect(machine.events.filter((reason) => reason === "NodeNotReady")).toHaveLength(1);
+    expect([readyOf(machine), machine.records.get("node")?.readAgain]).toEqual(["False", false]);
+  });
+
+  it("four times in a row → the apiserver is spared, and the error stays", async () => {
+    const machine = new SteppingMachine(steady);
+    failing(WRITTEN)(machine);
+    for (let report = 0; report < 4; report++) await written(machine, DOWN);
+    const { outcome, asked } = await written(machine, DOWN);
+    expect(asked).toEqual([]);
+    expect(outcome).toMatchObject({ ok: false, error: { status: { code: 500 } } });
+  });
+
+  it("by an answer that is lost → what changes back is written, also after an eviction", async () => {
+    const machine = new SteppingMachine(steady);
+    machine.inBetween = async (asked, ask) => {
+      if (asked !== WRITTEN) return asked === "GET Node" ? statusResponse(500, "Failed") : undefined;
+      await ask();
+      return statusResponse(500, "Failed");
+    };
+    await written(machine, DOWN);
+    expect(readyOf(machine)).toBe("False");
+    machine.inBetween = undefined;
+    machine.evict();
+    await written(machine);
+    expect(readyOf(machine)).toBe("True");
+  });
+
+  it("over a Node that somebody changed meanwhile → that Node is known from then on", async () => {
+    const machine = new SteppingMachine(steady);
+    readAgain(machine);
+    machine.apiserver.node!.metadata!.labels!["team"] = "a";
+    failing(WRITTEN, 422)(machine);
+    await written(machine, DOWN);
+    expect(machine.records.get("node")?.node.metadata?.labels).toHaveProperty("team");
+  });
+
+  test.each<[situation: string, change: (machine: Machine) => void, phase: string]>([
+    ["is gone", (machine) => Object.assign(machine.apiserver, { node: undefined }), "node deleted"],
+    ["is another one", ({ apiserver }) => void (apiserver.node!.metadata!.uid = "other"), "node deleted"],
+    [
+      "has lost its owner",
+      ({ apiserver }) => void delete apiserver.node!.metadata!.annotations!["rollcall.dev/owner"],
+      "name taken",
+    ],
+  ])("since the Node %s → lost, and not a write", async (_, change, phase) => {
+    const machine = new SteppingMachine(steady);
+    readAgain(machine);
+    change(machine);
+    const { outcome, asked, context } = await written(machine, DOWN);
+    expect([outcome.ok, context.lost?.phase]).toEqual([false, phase]);
+    expect(asked).toEqual(["GET Node"]);
+  });
+});
+
+describe("rows", () => {
+  const beats = async (machine: Machine, count: number, vitals: Vitals) => {
+    for (let beat = 0; beat < count; beat++) {
+      machine.nowMs += 10_000;
+      await written(machine, vitals);
+    }
+  };
+  const GIB = 2 ** 30;
+  const PRESSED: Vitals = {
+    ...HEALTHY,
+    signals: { ...HEALTHY.signals, "memory.available": [1024, 8 * GIB] },
+  };
+
+  it.each([
+    ["a machine whose status is as it was, also as its time comes", HEALTHY],
+    ["a pressure that goes on", PRESSED],
+  ])("%s → none", async (_, vitals) => {
+    const machine = new SteppingMachine(steady);
+    await beats(machine, 2, vitals);
+    machine.records.writes = 0;
+    await beats(machine, 40, vitals);
+    expect(machine.records.writes).toBe(0);
+  });
+
+  it("errors of the setters → one line of the log as they begin, one as they end", async () => {
+    const machine = new SteppingMachine(steady);
+    machine.memory.setterErrors = "before";
+    await written(machine);
+    await written(machine);
+    expect(machine.notes.filter((note) => note.includes("setters"))).toEqual(["log: setters: well"]);
+  });
+});
