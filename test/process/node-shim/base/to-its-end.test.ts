@@ -4,9 +4,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, it, test } from "vitest";
-import { failure, success } from "../../../shared/result.ts";
-import { runToItsEnd } from "../../../node-shim/base/to-its-end.ts";
-import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
+import { failure, success } from "../../../../shared/result.ts";
+import { runToItsEnd } from "../../../../node-shim/base/to-its-end.ts";
+import { ROOT, temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
 
 let folder: { path: string; remove: () => void };
 beforeEach(() => {

@@ -1,10 +1,10 @@
 // Programs that hang, fail, flood or leave others behind: what the shim gets, and what is left running.
-import { failure, success } from "../../../shared/result.ts";
+import { failure, success } from "../../../../shared/result.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, test } from "vitest";
-import { runChild } from "../../../node-shim/base/child.ts";
-import { temporaryFolder } from "../../e2e/local-cluster.ts";
+import { runChild } from "../../../../node-shim/base/child.ts";
+import { temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
 
 let folder: { path: string; remove: () => void };
 beforeEach(() => {
