@@ -9,6 +9,7 @@ import { connectionOf, type OperatorEnvironment } from "../operator/contexts/con
 import { fault, type OperatorFault } from "../operator/fault.ts";
 import { checkSettings, faultLines } from "./before-deploy.ts";
 import { type Deployed, readDeployed, type RunningVersion } from "./deployed.ts";
+import type { Kubectl } from "./kubectl-run.ts";
 import type { DeployPlan } from "./plan.ts";
 import { type ReadinessPatience, untilReady } from "./readiness.ts";
 import { gatherSecrets, type NewSecrets, secretsInFiles } from "./secrets.ts";
@@ -22,6 +23,7 @@ export interface DeployProgram {
   root: string;
   tracked: RawConfig;
   wrangler: Wrangler;
+  kubectl: Kubectl;
   environment: OperatorEnvironment;
   patience: ReadinessPatience;
   /** What goes to stdout, and to stderr. */
@@ -43,7 +45,7 @@ export async function carryOut(
   order: DeployOrder,
 ): Promise<Result<null, OperatorFault>> {
   const { settings, plan } = order;
-  const gathered = await gatherSecrets(plan.missing, settings);
+  const gathered = await gatherSecrets(plan.missing, settings, program.kubectl);
   if (!gathered.ok) return gathered;
   const checked = checkAll(program, settings, gathered.value);
   if (!checked.ok) return checked;

@@ -12,6 +12,7 @@ import { writeDocument } from "../openapi/write-document.ts";
 import { writePage } from "../page/write-page.ts";
 import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
 import { deployEnvironment } from "./deploy.ts";
+import { runKubectl } from "./kubectl-run.ts";
 import { hostnameInDns } from "./obstacles.ts";
 import { secretsToPut } from "./plan.ts";
 import { readSettings } from "./settings-file.ts";
@@ -85,6 +86,7 @@ async function deployByFile(): Promise<number> {
     root: ROOT,
     tracked: rawConfig,
     wrangler: wranglerOf(ROOT, process.env),
+    kubectl: runKubectl,
     environment: process.env,
     patience: { waitSeconds, now: wallMs, pause },
     print: (text: string) => void process.stdout.write(text),

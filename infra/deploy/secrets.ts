@@ -1,12 +1,12 @@
 // The secrets that a Worker does not have: made here, created by kubectl, or read from files of the operator's. None of them
 // is ever printed but the admin secret, once, where no file keeps it.
-import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { readPrivate, writeNewPrivate } from "../operator/contexts/private-file.ts";
 import { secretText } from "../operator/contexts/secrets.ts";
 import { fault, type OperatorFault } from "../operator/fault.ts";
+import type { Kubectl } from "./kubectl-run.ts";
 import { tokenCommand } from "./plan-text.ts";
 import type { MissingSecret } from "./plan.ts";
 import type { WorkerSecret } from "./settings-schema.ts";
@@ -23,15 +23,17 @@ export interface NewSecrets {
 const newSecret = () => randomBytes(32).toString("base64url");
 const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
 
+/** `kubectl`: typically runKubectl. */
 export async function gatherSecrets(
   missing: readonly MissingSecret[],
   settings: DeploySettings,
+  kubectl: Kubectl,
 ): Promise<Result<NewSecrets, OperatorFault>> {
   const gathered: NewSecrets = { secrets: {}, toShow: null, adminSecret: null };
   // What may fail comes first: a secret that was made for nothing would be kept in a file all the same.
   const inOrder = missing.toSorted((a, b) => Number(a.from === "made") - Number(b.from === "made"));
   for (const each of inOrder) {
-    const value = await secretOf(each, settings, gathered);
+    const value = await secretOf(each, { settings, gathered, kubectl });
     if (!value.ok) return value;
     gathered.secrets[each.secret] = value.value;
   }
@@ -50,11 +52,10 @@ export function secretsInFiles({ secretFiles }: DeploySettings): Record<string, 
 
 async function secretOf(
   { secret, from, file }: MissingSecret,
-  settings: DeploySettings,
-  gathered: NewSecrets,
+  { settings, gathered, kubectl }: { settings: DeploySettings; gathered: NewSecrets; kubectl: Kubectl },
 ): Promise<Result<string, OperatorFault>> {
   if (from === "file") return readSecret(file ?? "", secret);
-  if (from === "cluster") return createToken(settings);
+  if (from === "cluster") return createToken(settings, kubectl);
   if (secret !== "ADMIN_SECRET_SHA256") return kept(`1:${newSecret()}`, file);
   const admin = adminSecretOf(settings);
   if (!admin.ok) return admin;
@@ -100,9 +101,11 @@ function readSecret(file: string, secret: string): Result<string, OperatorFault>
   return success(text);
 }
 
-async function createToken(settings: DeploySettings): Promise<Result<string, OperatorFault>> {
-  const args = tokenCommand(settings);
-  const ended = await kubectl(args);
+async function createToken(
+  settings: DeploySettings,
+  kubectl: Kubectl,
+): Promise<Result<string, OperatorFault>> {
+  const ended = await kubectl(tokenCommand(settings));
   const token = ended.stdout.trim();
   if (ended.fault === null && token !== "") return success(token);
   const says = ended.fault ?? "it printed no token";
@@ -111,22 +114,5 @@ async function createToken(settings: DeploySettings): Promise<Result<string, Ope
     says:
       `KUBE_TOKEN cannot be created: ${says}\n  → let kubectl reach the cluster (kubeContext:), apply infra/rbac/rollcall.yaml, ` +
       "or write the token into a file and name that in secretFiles: KUBE_TOKEN",
-  });
-}
-
-function kubectl(args: readonly string[]): Promise<{ stdout: string; fault: string | null }> {
-  return new Promise((resolve) => {
-    const child = spawn("kubectl", args, { stdio: ["ignore", "pipe", "pipe"] });
-    let stdout = "";
-    let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
-    child.once("error", (error) => resolve({ stdout, fault: `kubectl: ${error.message}` }));
-    child.once("close", (code) =>
-      resolve({
-        stdout,
-        fault: code === 0 ? null : stderr.trim().split("\n").at(-1) || `kubectl ended with ${code}`,
-      }),
-    );
   });
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { adminSecretOf, gatherSecrets } from "../../../infra/deploy/secrets.ts";
+import type { Kubectl } from "../../../infra/deploy/kubectl-run.ts";
 import type { MissingSecret } from "../../../infra/deploy/plan.ts";
 import { readSettings } from "../../../infra/deploy/settings-file.ts";
 import { SECRETS } from "../../../shared/deployment/secrets.ts";
@@ -28,9 +29,12 @@ const MADE: MissingSecret[] = [
   { secret: "KID_MAC_KEYS", from: "made", file: undefined },
   { secret: "ADMIN_SECRET_SHA256", from: "made", file: undefined },
 ];
+const TOKEN: MissingSecret = { secret: "KUBE_TOKEN", from: "cluster", file: undefined };
 
-async function gathered(missing: MissingSecret[], more?: string) {
-  const found = await gatherSecrets(missing, settingsOf(more));
+const unasked: Kubectl = () => Promise.reject(new Error("kubectl is not asked"));
+
+async function gathered(missing: MissingSecret[], more?: string, kubectl = unasked) {
+  const found = await gatherSecrets(missing, settingsOf(more), kubectl);
   if (!found.ok) throw new Error(found.error.says);
   return found.value;
 }
@@ -64,7 +68,7 @@ describe("the admin secret", () => {
 
   it("in a file, of more than a word → refused before anything is sent, since no request could bring it", async () => {
     const file = privateFile("admin", "correct horse battery!");
-    expect(await gatherSecrets(MADE, settingsOf("adminSecretFile: admin"))).toEqual({
+    expect(await gatherSecrets(MADE, settingsOf("adminSecretFile: admin"), unasked)).toEqual({
       ok: false,
       error: {
         reason: "usage",
@@ -104,7 +108,7 @@ describe("the keys", () => {
 
   it("where others have been written meanwhile → nothing is set, and those stay", async () => {
     privateFile("rollcall.kid-mac-keys", "1:others\n");
-    expect(await gatherSecrets([keys("made")], settingsOf())).toMatchObject({
+    expect(await gatherSecrets([keys("made")], settingsOf(), unasked)).toMatchObject({
       ok: false,
       error: { reason: "usage", says: expect.stringContaining(`${file()} is there already`) },
     });
@@ -118,9 +122,38 @@ it.each([
 ])("a file that %s → nothing is made", async (_, text, says) => {
   const file = text === null ? join(folder, "token") : privateFile("token", text);
   const missing: MissingSecret[] = [...MADE, { secret: "KUBE_TOKEN", from: "file", file }];
-  const found = await gatherSecrets(missing, settingsOf("adminSecretFile: admin"));
+  const found = await gatherSecrets(missing, settingsOf("adminSecretFile: admin"), unasked);
   expect(found).toMatchObject({ ok: false, error: { reason: "usage", says: expect.stringMatching(says) } });
   expect(existsSync(join(folder, "admin"))).toBe(false);
+});
+
+describe("the cluster's token", () => {
+  it("is what kubectl creates, in the context of the settings, bound to a Secret", async () => {
+    const kubectl: Kubectl = (args) => Promise.resolve({ stdout: `${args.join(" ")}\n`, fault: null });
+    const { secrets } = await gathered([TOKEN], "kubeContext: shops\ndeployment: west", kubectl);
+    expect(secrets.KUBE_TOKEN).toBe(
+      "--context shops create token west -n rollcall-system --duration 8760h --bound-object-kind Secret --bound-object-name west",
+    );
+  });
+
+  it.each([
+    [
+      "fails → its own words",
+      { stdout: "", fault: "error: serviceaccounts rollcall not found" },
+      "error: serviceaccounts rollcall not found",
+    ],
+    ["prints nothing → that", { stdout: "\n", fault: null }, "it printed no token"],
+  ])("for which kubectl %s, what to do, and nothing is made", async (_, ended, words) => {
+    const settings = settingsOf("adminSecretFile: admin");
+    expect(await gatherSecrets([...MADE, TOKEN], settings, () => Promise.resolve(ended))).toMatchObject({
+      ok: false,
+      error: {
+        reason: "failed",
+        says: expect.stringContaining(`${words}\n  → let kubectl reach the cluster`),
+      },
+    });
+    expect(existsSync(join(folder, "admin"))).toBe(false);
+  });
 });
 
 it("each secret that the Worker takes may come from a file", () => {
