@@ -117,9 +117,9 @@ export function wranglerFault(doing: string, end: WranglerEnd): OperatorFault {
   return { reason, says: `${doing}: ${words}${cure === undefined ? "" : `\n  → ${cure}`}` };
 }
 
-/** What stands behind [ERROR], without the advice to report it; else its last lines. */
+/** What stands behind the first [ERROR], without the advice to report it; else its last lines. */
 function ownWords(text: string): string {
-  const [, block = ""] = /\[ERROR\] ([^]*?)(?:\n\s*If you think this is a bug|🪵|$)/.exec(text) ?? [];
+  const [, block = ""] = /\[ERROR\] ([^]*?)(?:\n\s*If you think this is a bug|✘|🪵|$)/.exec(text) ?? [];
   const lines = (block === "" ? text : block)
     .split("\n")
     .map((line) => line.trim())

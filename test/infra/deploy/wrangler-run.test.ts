@@ -65,3 +65,13 @@ test("one that nobody knows → its own words alone", () => {
     "deploying: A request to the Cloudflare API (/accounts/a/workers/scripts/rollcall) failed. Something new [code: 12345]",
   );
 });
+
+test("a second error, of wrangler's look at the token → the first one's words alone", () => {
+  const request = (path: string) => `✘ [ERROR] A request to the Cloudflare API (${path}) failed.\n\n`;
+  const words = "  Authentication error [code: 10000]\n\n\n";
+  const stderr = `${request("/accounts/a")}${words}${request("/user/tokens/verify")}${words}APIError: at throwFetchError\n`;
+  const [said] = wranglerFault("asking", { code: 1, stdout: "", stderr }).says.split("\n  → ");
+  expect(said).toBe(
+    "asking: A request to the Cloudflare API (/accounts/a) failed. Authentication error [code: 10000]",
+  );
+});
