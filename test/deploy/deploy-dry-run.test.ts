@@ -1,10 +1,10 @@
 // npm run deploy -- --dry-run, as whoever has cloned the project runs it: without an account it prints the whole plan, and the
-// bundle that it makes serves a machine with those settings. The apiserver, real where there is one, is behind a Tunnel and
-// Access.
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+// bundle that it makes is small enough, and serves a machine with those settings. The apiserver is behind a Tunnel and Access.
+import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { gzipSync } from "node:zlib";
 import { CoreV1Api } from "@kubernetes/client-node";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { planDeployment } from "../../infra/deploy/plan.ts";
 import { readyRequest } from "../../infra/deploy/readiness.ts";
 import { gatherSecrets, type NewSecrets } from "../../infra/deploy/secrets.ts";
@@ -20,7 +20,7 @@ import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { adminOf, ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
 import { type LocalWorker, localWorker } from "../e2e/local-worker.ts";
-import { runDeploy } from "./run-deploy.ts";
+import { ownHome, runDeploy } from "./run-deploy.ts";
 import { thisRun } from "../e2e/run-record.ts";
 import { type PrivateApiserver, startPrivateApiserver } from "../cluster/way/private-apiserver.ts";
 
@@ -28,13 +28,12 @@ const folder = temporaryFolder();
 const ENVIRONMENT = "e2e-dry-run";
 const GENERATED = generatedFolder(ROOT, ENVIRONMENT);
 const FILE = join(folder.path, "rollcall.yaml");
-const assets = process.env["KUBEBUILDER_ASSETS"];
 let apiserver: PrivateApiserver;
 let worker: LocalWorker;
 let printed: string;
 
 beforeAll(async () => {
-  apiserver = await startPrivateApiserver(folder.path, assets);
+  apiserver = await startPrivateApiserver(folder.path, undefined);
   worker = await localWorker(folder.path);
   const settings = {
     origin: worker.url,
@@ -54,15 +53,15 @@ afterAll(async () => {
 
 /** What it prints to stdout, of somebody who has no account, no login and no home. */
 async function dryRun(args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runDeploy([...args, "--dry-run"], { HOME: folder.path });
+  const { code, stdout, stderr } = await runDeploy([...args, "--dry-run"], ownHome(folder.path));
   if (code !== 0) throw new Error(stderr);
   return stdout;
 }
 
-/** What is not made: from an operator's files. The embedded apiserver does not serve `kubectl create token`. */
+/** What is not made: from an operator's files. */
 function givenSecrets(): Record<string, string> {
   const { variables = {}, cluster } = apiserver;
-  return assets === undefined ? { ...variables, KUBE_TOKEN: cluster.kubeToken } : variables;
+  return { ...variables, KUBE_TOKEN: cluster.kubeToken };
 }
 
 function secretFiles(): Record<string, string> {
@@ -86,10 +85,9 @@ async function newSecrets(): Promise<NewSecrets> {
     put: [],
     isThere: existsSync,
   };
-  if (assets !== undefined) vi.stubEnv("PATH", `${assets}:${process.env["PATH"]}`);
-  vi.stubEnv("KUBECONFIG", join(folder.path, "kubeconfig"));
-  const gathered = await gatherSecrets(planDeployment(before).missing, settings.value);
-  vi.unstubAllEnvs();
+  const gathered = await gatherSecrets(planDeployment(before).missing, settings.value, () =>
+    Promise.reject(new Error("the token is in a file")),
+  );
   if (!gathered.ok) throw new Error(gathered.error.says);
   return gathered.value;
 }
@@ -100,9 +98,7 @@ it("prints the whole plan", () => {
     /^Deployed now: not known, and taken for nothing: .*nobody is logged in to Cloudflare/m,
     / make KID_MAC_KEYS, kept in \S+\/rollcall\.e2e-dry-run\.kid-mac-keys \(0600\): /m,
     / make the admin secret, which is shown once, and set ADMIN_SECRET_SHA256$/m,
-    assets === undefined
-      ? / set KUBE_TOKEN from \S+\/kube-token$/m
-      : / set KUBE_TOKEN: kubectl create token rollcall -n rollcall-system /m,
+    / set KUBE_TOKEN from \S+\/kube-token$/m,
     / set KUBE_ACCESS_CLIENT_ID from \S+\/kube-access-client-id$/m,
     / set KUBE_ACCESS_CLIENT_SECRET from \S+\/kube-access-client-secret$/m,
     / upload and deploy the Worker and the page, with the migrations v1, /m,
@@ -111,6 +107,26 @@ it("prints the whole plan", () => {
   ])
     expect(printed).toMatch(line);
   for (const secret of Object.values(givenSecrets())) expect(printed).not.toContain(secret);
+});
+
+describe("the bundle", () => {
+  const files = (pattern: string) =>
+    globSync(pattern, { cwd: join(GENERATED, "bundle") }).map((file) => join(GENERATED, "bundle", file));
+
+  it("is of at most 188 KiB, compressed", () => {
+    const sources = files("*.js").map((file) => readFileSync(file));
+    expect(sources).not.toEqual([]);
+    expect(gzipSync(Buffer.concat(sources)).byteLength).toBeLessThanOrEqual(188 * 1024);
+  });
+
+  it("holds nothing of the tests, the shim or the embedded apiserver", () => {
+    const maps = files("*.map").map(
+      (file) => JSON.parse(readFileSync(file, "utf8")) as { sources: string[] },
+    );
+    const inputs = maps.flatMap(({ sources }) => sources).map((file) => join(GENERATED, "bundle", file));
+    const folders = new Set(inputs.map((file) => relative(ROOT, file).split("/")[0]));
+    expect(folders).toEqual(new Set(["node_modules", "shared", "worker"]));
+  });
 });
 
 describe("the bundle, in workerd with those settings", () => {

@@ -1,108 +1,88 @@
-// npm run remove by a file of settings, with the real wrangler and a Cloudflare that is made up: listed, asked for, gone.
-import { spawn } from "node:child_process";
+// npm run remove as an operator runs it, with the real wrangler and a Cloudflare that is made up. What else may happen is played in
+// test/infra/deploy/remove.test.ts, with a wrangler that leaves the same account and has the same printed.
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { removeEnvironment } from "../../infra/deploy/remove.ts";
+import { readSettings } from "../../infra/deploy/settings-file.ts";
 import { generatedFolder } from "../../infra/deploy/wrangler-configuration.ts";
-import { commandsBelow, runCommands, withOwn } from "../house/page-commands.ts";
 import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
-import { type MadeUpCloudflare, startMadeUpCloudflare } from "./made-up-cloudflare.ts";
 import { thisRun } from "../e2e/run-record.ts";
+import { commandsBelow, runCommands, withOwn } from "../house/page-commands.ts";
+import { addWorkers, copyOf, type MadeUpAccount } from "../infra/deploy/made-up-account.ts";
+import { playedWrangler } from "../infra/deploy/played-wrangler.ts";
+import { type MadeUpCloudflare, startMadeUpCloudflare } from "./made-up-cloudflare.ts";
+import { ownAccount, runRemove } from "./run-deploy.ts";
 
 const folder = temporaryFolder();
 const ENVIRONMENT = "e2e-remove";
 const WORKER = `rollcall-${ENVIRONMENT}`;
-const OTHER = "somebody-elses";
+const OTHER = "another-program";
+const FILE = join(folder.path, "rollcall.yaml");
+const ARGS = ["--config", FILE, "--env", ENVIRONMENT];
 let cloudflare: MadeUpCloudflare;
+let settingsText: string;
 
 beforeAll(async () => {
   cloudflare = await startMadeUpCloudflare();
+  const settings = {
+    origin: "https://rollcall.test",
+    apiserver: "https://kube.test",
+    account: cloudflare.place.account,
+  };
+  settingsText = JSON.stringify({ environments: { [ENVIRONMENT]: settings } });
+  writeFileSync(FILE, settingsText);
 });
-beforeEach(() => {
-  for (const name of [WORKER, OTHER]) {
-    const version = {
-      id: "3b8f8a4e-6d0c-4a1e-9f5f-0d8b9c1a2e3f",
-      number: 1,
-      bindings: [{ type: "secret_text", name: "KID_MAC_KEYS" }],
-      annotations: {},
-      migrationTag: "v5",
-    };
-    cloudflare.workers.set(name, { versions: [version], deployed: version, hostnames: [] });
-  }
-});
+beforeEach(() => addWorkers(cloudflare.place, [WORKER, OTHER]));
 afterAll(async () => {
   await cloudflare.stop();
   rmSync(generatedFolder(ROOT, ENVIRONMENT), { recursive: true, force: true });
   folder.remove();
 });
 
-/** What wrangler asks with, and whom. */
-const account = (token: string) => ({
-  HOME: folder.path,
-  CLOUDFLARE_API_BASE_URL: cloudflare.url,
-  CLOUDFLARE_API_TOKEN: token,
-});
+const environment = () => ownAccount(folder.path, cloudflare);
+const there = ({ workers }: MadeUpAccount = cloudflare.place) => [...workers.keys()].toSorted();
 
-function remove(flags: string[], token = cloudflare.token) {
-  const file = join(folder.path, "rollcall.yaml");
-  const settings = {
-    origin: "https://rollcall.test",
-    apiserver: "https://kube.test",
-    account: cloudflare.account,
+/** What the program prints with the played wrangler on that account. */
+async function play(account: MadeUpAccount): Promise<string> {
+  const settings = readSettings(settingsText, FILE, ENVIRONMENT);
+  if (!settings.ok) throw new Error(settings.error.join("\n"));
+  let printed = "";
+  const print = (words: string) => void (printed += words);
+  const program = {
+    root: ROOT,
+    tracked: {},
+    wrangler: playedWrangler(account),
+    terminal: { isInteractive: false, ask: () => Promise.reject(new Error("nobody is there")) },
+    print,
+    complain: print,
   };
-  writeFileSync(file, JSON.stringify({ environments: { [ENVIRONMENT]: settings } }));
-  const child = spawn(
-    process.execPath,
-    ["infra/deploy/remove-main.ts", "--config", file, "--env", ENVIRONMENT, ...flags],
-    {
-      cwd: ROOT,
-      env: {
-        PATH: process.env["PATH"],
-        NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-        ...account(token),
-      },
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
-  const text = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name].setEncoding("utf8").on("data", (chunk: string) => (text[name] += chunk));
-  return new Promise<{ code: number | null; stdout: string; stderr: string }>((done) =>
-    child.once("close", (code) => {
-      thisRun().log("npm run remove", text.stdout + text.stderr);
-      done({ code, ...text });
-    }),
-  );
+  await removeEnvironment(program, settings.value, { dryRun: false, yes: true });
+  return printed;
 }
-const there = () => [...cloudflare.workers.keys()].sort();
 
-it("says what goes, asks, and removes that Worker alone; again → there is none", async () => {
-  const asked = await remove([]);
-  expect(asked).toMatchObject({ code: 1, stderr: expect.stringContaining("pass --yes") as string });
-  expect(asked.stdout).toMatch(/^The Worker rollcall-e2e-remove, deployed .*KID_MAC_KEYS.*rollcall export/s);
-  expect((await remove(["--dry-run"])).code).toBe(0);
-  expect(there()).toEqual([WORKER, OTHER].sort());
-  const removed = await remove(["--yes"]);
+it("--yes → that Worker alone is removed, as with the played wrangler", async () => {
+  const before = copyOf(cloudflare.place);
+  const removed = await runRemove([...ARGS, "--yes"], environment());
   expect(removed).toMatchObject({ code: 0, stderr: "" });
-  expect(removed.stdout).toMatch(/\nThe Worker rollcall-e2e-remove is removed\.\n$/);
   expect([there(), cloudflare.unknown]).toEqual([[OTHER], []]);
-  expect((await remove(["--yes"])).stdout).toMatch(/^There is no Worker rollcall-e2e-remove at Cloudflare/);
+  expect(await play(before)).toBe(removed.stdout);
+  expect(there(before)).toEqual([OTHER]);
 });
 
 it("by hand, as docs/removing.md has it → that Worker alone", async () => {
   const byHand = withOwn(commandsBelow("docs/removing.md", "The Worker")[1]!, { NAME: WORKER });
-  const env = { ...account(cloudflare.token), CLOUDFLARE_ACCOUNT_ID: cloudflare.account };
+  const env = { ...environment(), CLOUDFLARE_ACCOUNT_ID: cloudflare.place.account };
   const { stdout } = await runCommands(byHand, { cwd: ROOT, env });
   thisRun().log("wrangler delete", stdout);
   expect([there(), cloudflare.unknown]).toEqual([[OTHER], []]);
 });
 
-test.each<[string, string[], string | undefined, number, RegExp]>([
-  ["a token that is none", ["--yes"], "no-token", 4, /API token/],
-  ["an unknown flag", ["--yess"], undefined, 2, /npm run remove -- --help/],
-  ["another environment", ["--env", "nowhere"], undefined, 2, /nothing was removed: correct the settings/],
-])("%s → %j: nothing is removed", async (_, flags, token, code, says) => {
-  const ended = await remove(flags, token);
-  expect([ended.code, ended.stderr]).toEqual([code, expect.stringMatching(says)]);
-  expect(there()).toEqual([WORKER, OTHER].sort());
+it.each<[string, string[], RegExp]>([
+  ["an unknown flag", ["--yess"], /npm run remove -- --help/],
+  ["another environment", ["--env", "nowhere"], /nothing was removed: correct the settings/],
+])("%s → %j: nothing is removed", async (_, flags, says) => {
+  const ended = await runRemove([...ARGS, ...flags], environment());
+  expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(says)]);
+  expect(there()).toEqual([OTHER, WORKER]);
 });

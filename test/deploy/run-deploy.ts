@@ -1,7 +1,10 @@
-// npm run deploy as its own process, of somebody whose environment has nothing but what is given.
+// npm run deploy and npm run remove as processes of their own, of a user whose environment has nothing but what is given.
 import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { ROOT } from "../e2e/local-cluster.ts";
 import { thisRun } from "../e2e/run-record.ts";
+import type { MadeUpCloudflare } from "./made-up-cloudflare.ts";
 
 export interface DeployRan {
   code: number | null;
@@ -9,20 +12,54 @@ export interface DeployRan {
   stderr: string;
 }
 
-export function runDeploy(args: readonly string[], environment: Record<string, string>): Promise<DeployRan> {
+type Environment = Record<string, string>;
+
+export const runDeploy = (args: readonly string[], environment: Environment): Promise<DeployRan> =>
+  runProgram("deploy", "infra/deploy/main.ts", args, environment);
+
+export const runRemove = (args: readonly string[], environment: Environment): Promise<DeployRan> =>
+  runProgram("remove", "infra/deploy/remove-main.ts", args, environment);
+
+function runProgram(
+  name: string,
+  program: string,
+  args: readonly string[],
+  environment: Environment,
+): Promise<DeployRan> {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, ["infra/deploy/main.ts", ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: ROOT,
     env: { PATH, NODE_COMPILE_CACHE, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const text = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name].setEncoding("utf8").on("data", (chunk: string) => (text[name] += chunk));
+  for (const stream of ["stdout", "stderr"] as const)
+    child[stream].setEncoding("utf8").on("data", (chunk: string) => (text[stream] += chunk));
   return new Promise((done) =>
     child.once("close", (code) => {
-      thisRun().log("npm run deploy", text.stdout.replace(/shown this once: .*/, "") + text.stderr);
+      thisRun().log(`npm run ${name}`, text.stdout.replace(/shown this once: .*/, "") + text.stderr);
       done({ code, ...text });
     }),
   );
 }
+
+/**
+ * A home without a login. npm and wrangler ask the registry for their latest versions: npm is told not to, and wrangler finds an
+ * answer in its cache, which lasts for an hour.
+ */
+export function ownHome(folder: string): Environment {
+  const cache = join(folder, "tmp/update-check");
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(
+    join(cache, "wrangler-latest.json"),
+    JSON.stringify({ lastUpdate: Date.now(), latest: null }),
+  );
+  return { HOME: folder, TMPDIR: join(folder, "tmp"), npm_config_update_notifier: "false" };
+}
+
+/** The same with an account at that Cloudflare, which is all that wrangler asks. */
+export const ownAccount = (folder: string, { url, place }: MadeUpCloudflare): Environment => ({
+  ...ownHome(folder),
+  CLOUDFLARE_API_BASE_URL: url,
+  CLOUDFLARE_API_TOKEN: place.token,
+});

@@ -1,8 +1,8 @@
 // Answers GET /readyz in the place of the Worker that a made-up Cloudflare has deployed, behind Cloudflare Access where it is
 // told to be.
+import { createHash } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
-import { sha256 } from "./local-worker.ts";
 
 export interface AskedWorker {
   origin: string;
@@ -54,3 +54,5 @@ function readiness(
   };
   return { status: state === "ok" ? 200 : 503, body: { state, version: "0.1.0", checks: [check] } };
 }
+
+export const sha256 = (text: string): string => createHash("sha256").update(text).digest("base64url");
