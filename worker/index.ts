@@ -32,6 +32,7 @@ import * as registry from "./registry/registry-object.ts";
 import { scheduled } from "./scheduled.ts";
 import { isNewerState } from "./storage/migrations.ts";
 import { refusingNewer } from "./storage/newer-state.ts";
+import { logFailure } from "./log.ts";
 
 // Each as it is, unless what it has stored is of a later version.
 const ClusterObject = refusingNewer(cluster.ClusterObject);
@@ -57,7 +58,7 @@ app.use(bodyLimit({ maxSize: LIMITS.bodyBytes, onError: () => refuse("body-too-l
 app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, allowed) => refuseMethod(allowed) }));
 app.notFound(() => refuse("not-found"));
 app.onError((error, c) => {
-  console.error(JSON.stringify({ message: "request failed", error: error.stack ?? String(error) }));
+  logFailure({ message: "request failed", error: error.stack ?? String(error) });
   // A machine's object fails by a variable that it cannot read.
   if (isNewerState(error)) return refuse("newer-state");
   return refuseUnconfigured(c) ?? refuse("internal");

@@ -9,6 +9,7 @@ import {
   removeSilentNodesDays,
 } from "./env.ts";
 import { inTime } from "./kube/deadline.ts";
+import { logFailure } from "./log.ts";
 
 /** At this hour (UTC) Nodes of machines are removed that have been silent for long. */
 const REMOVAL_HOUR = 3;
@@ -31,7 +32,7 @@ export async function scheduled({ scheduledTime }: ScheduledController, env: Env
 /** Only those that machines have. What fails is logged: it must not keep the others from being asked. */
 async function careForGateways(env: Environment): Promise<void> {
   const logged = (what: object) => (error: unknown) =>
-    console.error(JSON.stringify({ message: "a gateway was not cared for", ...what, error: String(error) }));
+    logFailure({ message: "a gateway was not cared for", ...what, error: String(error) });
   const numbers = await Promise.resolve(registry(env).gatewaysInUse()).catch(logged({}));
   const left = (numbers ?? []).values();
   const askInTurn = async () => {

@@ -1,6 +1,8 @@
 // Log lines: readable ones on a terminal, JSON elsewhere, or as --log-format says. They never have a secret in them.
 
-export type Log = (level: "info" | "warn", message: string) => void;
+import type { LogMessage } from "./log-table.ts";
+
+export type Log = (level: "info" | "warn", message: LogMessage) => void;
 
 export const LOG_FORMATS = ["text", "json"] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];

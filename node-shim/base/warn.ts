@@ -1,9 +1,10 @@
 // How gathering reports that a source failed. The caller decides where warnings go.
 import type { Result } from "../../shared/result.ts";
+import type { WarningSource } from "./log-table.ts";
 import type { Unread } from "./reading.ts";
 
 /** Called when a fact or signal is left out: with the source that it would have come from, and the reason. */
-export type Warn = (source: string, message: string) => void;
+export type Warn = (source: WarningSource, message: string) => void;
 
 /** Passes on the first warning of each source. A caller that removes a source from `said` gets its next one as well. */
 export function sayOnce(warn: Warn, said: Set<string> = new Set()): Warn {
@@ -24,7 +25,11 @@ export function withoutEcho(warn: Warn): Warn {
 }
 
 /** The fact, or undefined after a warning. */
-export function orWarn<T>(reading: Result<T, string | Unread>, source: string, warn: Warn): T | undefined {
+export function orWarn<T>(
+  reading: Result<T, string | Unread>,
+  source: WarningSource,
+  warn: Warn,
+): T | undefined {
   if (reading.ok) return reading.value;
   warn(source, typeof reading.error === "string" ? reading.error : reading.error.message);
   return undefined;

@@ -1,4 +1,50 @@
-// The result of one of doctor's checks, and its text.
+// Doctor's checks, the result of one, and its text.
+
+/** In their order; `npm run generate` writes docs/shim.md. A name in angle brackets stands for several. */
+export const CHECKS = {
+  URL: ["the URL of the Worker, and where it is from", "there is none, or it is no URL"],
+  proxy: [
+    "the variables, and the way through [the proxy](#behind-a-proxy)",
+    "it does not answer, refuses, or wants a name and password",
+  ],
+  "CA file": ["`--ca-file`", "it cannot be read, or has no certificate"],
+  DNS: ["the Worker's name", "it has no address"],
+  TLS: ["the Worker's certificate", "it has ended, ends within 14 days, is for another name, is not trusted"],
+  Worker: ["`GET /livez`", "no answer, or another one than `ok`"],
+  clock: ["this machine's, by the Worker's `Date`", "more than 5 s off"],
+  origin: [
+    "whether the Worker takes what is signed for the URL's origin; asked by a key of nobody's",
+    "it does not, is not configured, or does not say",
+  ],
+  WebSocket: [
+    "whether the request that opens a [socket](#sockets) comes to the Worker; asked by a key of nobody's",
+    "something on the way keeps it",
+  ],
+  "join token": [
+    "the one given, if any",
+    "it is not of a token's form, or none is given and the machine is not enrolled",
+  ],
+  "state folder": ["the folder, and the files in it", "not writable, not trusted, open to others"],
+  enrolment: ["key and enrolment", "damaged, another node's, not enrolled"],
+  shim: [
+    "[the status](#status) that the shim leaves",
+    "it does not run, hangs, is refused by the Worker, or its Node is not Ready",
+  ],
+  transport: ["how the shim reports", "there should be a socket, and there is none: it says why"],
+  version: [
+    "the shim's version and the Worker's, as its last answer had it",
+    "the shim is older: [upgrading shims](upgrading-shims.md)",
+  ],
+  node: ["the version of Node.js", "never"],
+  configuration: ["the file and the flags", "it is refused, or has fields that are ignored"],
+  "<source>": [
+    "what a machine is read from: [the sources](operations.md#the-shims-log)",
+    "it cannot be read",
+  ],
+  Node: ["the Node that would result, offline", "a part of it cannot be decided"],
+  "<condition>": ["its conditions", "a threshold is met already, NetworkUnavailable is True, not Ready"],
+} as const satisfies Record<string, readonly [checked: string, failsWhen: string]>;
+type Check = keyof typeof CHECKS;
 
 export interface Finding {
   /** What was checked: "TLS", "clock". */
@@ -9,14 +55,14 @@ export interface Finding {
   todo?: string;
 }
 
-export const ok = (check: string, message: string): Finding => ({ check, level: "ok", message });
-export const warn = (check: string, message: string, todo: string): Finding => ({
+export const ok = (check: Check, message: string): Finding => ({ check, level: "ok", message });
+export const warn = (check: Check, message: string, todo: string): Finding => ({
   check,
   level: "warn",
   message,
   todo,
 });
-export const fail = (check: string, message: string, todo: string): Finding => ({
+export const fail = (check: Check, message: string, todo: string): Finding => ({
   check,
   level: "fail",
   message,

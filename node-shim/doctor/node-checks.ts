@@ -16,10 +16,10 @@ const TODO: Record<string, string> = {
 
 export async function checkNode(flags: MachineFlags): Promise<Finding[]> {
   const unread: Finding[] = [];
-  const note = (source: string, message: string) =>
-    unread.push(
-      warn(source, message, source === "configuration" ? "remove them, or keep them for a kubelet" : SOURCE),
-    );
+  const note = (source: string, message: string) => {
+    const todo = source === "configuration" ? "remove them, or keep them for a kubelet" : SOURCE;
+    unread.push({ ...warn("<source>", message, todo), check: source });
+  };
   let previewed: InitialNode;
   try {
     previewed = await previewNode(flags, note);
@@ -42,8 +42,8 @@ export function nodeFindings({ node, errors }: InitialNode): Finding[] {
   const findings = errors.map((error) => warn("Node", error, SOURCE));
   for (const { type, status, message = "" } of node.status?.conditions ?? []) {
     const isGood = (status === "True") === (type === "Ready");
-    if (isGood) findings.push(ok(type, message));
-    else findings.push(warn(type, message, TODO[type] ?? "see who sets it"));
+    if (isGood) findings.push({ ...ok("<condition>", message), check: type });
+    else findings.push({ ...warn("<condition>", message, TODO[type] ?? "see who sets it"), check: type });
   }
   return findings;
 }

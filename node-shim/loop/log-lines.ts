@@ -3,6 +3,7 @@ import type { PressureCondition } from "../../shared/resources/eviction-threshol
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import type { Log } from "../base/log.ts";
+import type { LogMessage } from "../base/log-table.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
 import { ofConditions, type ReportDraft } from "./flips.ts";
 
@@ -35,7 +36,7 @@ function leftOf(condition: PressureCondition, signals: Vitals["signals"]): strin
 
 const healthy = (answer: ReportAnswer) => answer.phase === "registered" && !answer.factsRefused;
 
-function describe(outcome: ReportOutcome): string {
+function describe(outcome: ReportOutcome): LogMessage {
   if (!outcome.ok) {
     const fault = outcome.error;
     if (fault.reason === "failed") return `report failed: ${fault.message}`;
@@ -43,7 +44,6 @@ function describe(outcome: ReportOutcome): string {
     return `report refused: ${title} (${reason}${pointer ? ` at ${pointer}` : ""}). ${detail}`;
   }
   const { phase, ready, message, factsRefused } = outcome.value;
-  const said = `phase: ${phase}, node ${ready ? "Ready" : "not Ready"}`;
   const refused = factsRefused ? `; facts refused at ${factsRefused.path}: ${factsRefused.message}` : "";
-  return `${said}${message ? `; ${message}` : ""}${refused}`;
+  return `phase: ${phase}, node ${ready ? "Ready" : "not Ready"}${message ? `; ${message}` : ""}${refused}`;
 }

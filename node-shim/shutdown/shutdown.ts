@@ -4,6 +4,7 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import { type Bus, connectBus, ownerOf, subscribe } from "../wire/dbus/bus.ts";
 import type { BusMessage } from "../wire/dbus/wire.ts";
 import type { Log } from "../base/log.ts";
+import type { LogMessage } from "../base/log-table.ts";
 import { type Clock, wakeableWait } from "../base/clock.ts";
 import type { Inhibitor, inhibitShutdown } from "./inhibitor.ts";
 
@@ -88,7 +89,7 @@ interface HeldLock {
 
 function heldLock(
   { inhibit, clock }: Pick<Watching, "inhibit" | "clock">,
-  say: (text: string) => void,
+  say: (text: LogMessage) => void,
 ): HeldLock {
   let inhibitor: Inhibitor | null = null;
   let cancelDeadline = () => {};
@@ -112,7 +113,7 @@ function heldLock(
 interface Following extends Pick<Watching, "address" | "clock" | "stop"> {
   prepare: (isShuttingDown: boolean) => void;
   hold: () => void;
-  say: (text: string) => void;
+  say: (text: LogMessage) => void;
 }
 
 async function followLogind({ address, clock, stop, prepare, hold, say }: Following): Promise<void> {
@@ -181,7 +182,7 @@ async function onPrepareForShutdown(
 }
 
 /** Logs a text when it differs from the one before. */
-function logChanges(log: Log): (text: string) => void {
+function logChanges(log: Log): (text: LogMessage) => void {
   let last = "";
   return (text) => {
     if (text !== last) log("warn", text);

@@ -1,5 +1,6 @@
 // Decides what follows a failed enrolment: when to ask again and what to log, or that asking again is no use.
 import type { RequestFault } from "./exchange.ts";
+import type { LogMessage } from "../base/log-table.ts";
 
 /** The Worker could not be reached or had a fault: full jitter below this. */
 const FAILURE_WAIT_MS = 5000;
@@ -14,7 +15,7 @@ export function afterEnrolment(
   fault: RequestFault,
   token: string,
   random: () => number,
-): { waitMs: number; say: string } {
+): { waitMs: number; say: LogMessage } {
   const { retryAfterMs = 0 } = fault;
   if (fault.reason === "failed") {
     const waitMs = retryAfterMs || random() * FAILURE_WAIT_MS;

@@ -19,6 +19,7 @@ import {
 import type { ReportLink } from "./reporter.ts";
 import type { GatewaySocket } from "./socket-transport.ts";
 import { openSocket, type Upgrading } from "./upgrade.ts";
+import type { LogMessage } from "../base/log-table.ts";
 
 export interface LinkOptions extends Upgrading {
   /** --transport */
@@ -179,7 +180,7 @@ export class Link implements ReportLink {
   }
 }
 
-function describe({ via, fault }: Pick<TransportInUse, "via" | "fault">): string {
+function describe({ via, fault }: Pick<TransportInUse, "via" | "fault">): LogMessage {
   if (via === "socket") return "reports go over a socket";
   return `reports go by HTTP${fault === null ? "" : `; no socket: ${fault}`}`;
 }

@@ -2,10 +2,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, expectTypeOf, it, test } from "vitest";
+import type { LogMessage as ShimLine, WarningSource } from "../../node-shim/base/log-table.ts";
 import { machineFlags } from "../../node-shim/cli/machine-flags.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { root } from "./markdown.ts";
+import type { LogMessage } from "../../worker/log-table.ts";
 import { generatedPages, pageWithTables } from "./tables.ts";
 
 test.each(generatedPages)("%s → its tables are those of the code", async (page) => {
@@ -20,4 +22,16 @@ describe("the table of flags", () => {
     const names = options.map((option) => option.attributeName());
     expect(names.slice(0, Object.keys(MACHINE_FLAGS).length)).toEqual(Object.keys(MACHINE_FLAGS));
   });
+});
+
+// The compiler decides: a line without a row is an error of `npm run types`.
+test("a line of a log → has a row, with values in place of its words in capitals", () => {
+  expectTypeOf<"lease not renewed">().toExtend<LogMessage>();
+  expectTypeOf<`registration failed: ${string}`>().toExtend<LogMessage>();
+  expectTypeOf<"a line of no table: 1">().not.toExtend<LogMessage>();
+  expectTypeOf<`device plugin for ${string} registered`>().toExtend<ShimLine>();
+  expectTypeOf<`DiskPressure: ${string}`>().toExtend<ShimLine>();
+  expectTypeOf<"Anything: else">().not.toExtend<ShimLine>();
+  expectTypeOf<`volume ${string}`>().toExtend<WarningSource>();
+  expectTypeOf<"a source of no table">().not.toExtend<WarningSource>();
 });

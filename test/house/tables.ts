@@ -3,8 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import { parse } from "yaml";
+import { LOG_LINES, WARNING_SOURCES } from "../../node-shim/base/log-table.ts";
 import { withDefaults } from "../../node-shim/config/defaults.ts";
 import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";
+import { CHECKS } from "../../node-shim/doctor/finding.ts";
 import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { EVENT_REASONS } from "../../shared/kubernetes/event-reasons.ts";
@@ -21,6 +23,7 @@ import {
   trafficRows,
 } from "../lab/bench/cost/cost-text.ts";
 import { recordedCosts } from "../lab/bench/cost/recorded.ts";
+import { LOG_LINES as WORKER_LOG_LINES } from "../../worker/log-table.ts";
 import { METRICS } from "../../worker/metrics/metrics.ts";
 import { DISAGREEMENTS } from "../lab/kubelet/disagreements.ts";
 import { apiTables } from "./api-tables.ts";
@@ -35,10 +38,10 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
   "docs/costs.md": { bills, "control planes": controlPlanes, dollars, counted, prices: priceRows, traffic },
   "docs/facts.md": { facts },
   "docs/metrics.md": { metrics },
-  "docs/operations.md": { alerts },
+  "docs/operations.md": { alerts, "worker log": workerLog, "shim log": shimLog, sources },
   "docs/reporting.md": { events },
   "docs/rollcall.md": { commands: operatorCommands, commandFlags: operatorFlags, explanations },
-  "docs/shim.md": { diagnoses, commands: shimCommands, commandFlags: shimFlags },
+  "docs/shim.md": { checks, diagnoses, commands: shimCommands, commandFlags: shimFlags },
 };
 
 const configuration = resolveConfig(join(root, "README.md"));
@@ -65,7 +68,8 @@ async function markdown([head = [], ...rows]: string[][]): Promise<string> {
   return format(table, { ...(await configuration), parser: "markdown" });
 }
 
-const code = (text: string) => `\`${text}\``;
+/** Code that has a backtick itself has two around it. */
+const code = (text: string) => (text.includes("`") ? `\`\`${text}\`\`` : `\`${text}\``);
 
 function fields(): string[][] {
   const flagOf = new Map(
@@ -220,6 +224,27 @@ function alerts(): string[][] {
       inWords(annotations.description),
     ]);
   return [["alert", "severity", "fires after", "what it means", "what follows, what to do"], ...rows];
+}
+
+const keyed = (head: string[], rows: Readonly<Record<string, readonly string[]>>): string[][] => [
+  head,
+  ...Object.entries(rows).map(([key, cells]) => [code(key), ...cells]),
+];
+
+function workerLog(): string[][] {
+  return keyed(["message", "means", "what to do"], WORKER_LOG_LINES);
+}
+
+function shimLog(): string[][] {
+  return keyed(["line", "means", "what to do"], LOG_LINES);
+}
+
+function sources(): string[][] {
+  return keyed(["source", "what is left out, or why", "what to do"], WARNING_SOURCES);
+}
+
+function checks(): string[][] {
+  return keyed(["check", "what is looked at", "fails or warns when"], CHECKS);
 }
 
 function explanations(): string[][] {

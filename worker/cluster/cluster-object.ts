@@ -25,6 +25,7 @@ import { CLUSTER_MIGRATIONS } from "./schema.ts";
 import { sealer } from "../storage/sealed-text.ts";
 import { TokenChain, type TokenStatus } from "./token-chain.ts";
 import { NOT_WATCHED, type WatchStanding } from "./watch-standing.ts";
+import { logClusterLine, logFailure, logNote } from "../log.ts";
 
 /** The most that infra/rbac allows. */
 const TOKEN_SECONDS = 24 * 3600;
@@ -120,7 +121,7 @@ export class ClusterObject extends StoredObject {
     try {
       return await work();
     } catch (error) {
-      console.error(JSON.stringify({ message: "alarm of the cluster failed", error: String(error) }));
+      logFailure({ message: "alarm of the cluster failed", error: String(error) });
       return Date.now() + AGAIN_MS;
     }
   }
@@ -145,7 +146,7 @@ export class ClusterObject extends StoredObject {
       onTold: (name) => knows(name, (seen) => seen),
       nowMs,
       pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
-      log: (line) => console.log(JSON.stringify(line)),
+      log: logNote,
     });
     return new NodeWatch({
       deployment: env.DEPLOYMENT,
@@ -159,7 +160,7 @@ export class ClusterObject extends StoredObject {
       notices,
       note: (text) => {
         this.#history.add(text, nowMs());
-        console.log(JSON.stringify({ message: text }));
+        logClusterLine(text);
       },
       nowMs,
       random: Math.random,
@@ -212,7 +213,7 @@ export class ClusterObject extends StoredObject {
       store: chainStore(ctx.storage.sql, id, await sealer(env.KUBE_TOKEN, id), nowMs),
       connect,
       nowMs,
-      log: (line) => console.log(JSON.stringify(line)),
+      log: logNote,
     });
     return { id, tokens };
   }

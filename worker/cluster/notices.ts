@@ -2,6 +2,7 @@
 // is just back can bear, and only for machines that the registry knows. Kept in memory beside node-rows.ts.
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { inTime } from "../kube/deadline.ts";
+import type { Log } from "../log.ts";
 
 export const NOTICE_LIMITS = {
   aSecond: 50,
@@ -48,7 +49,7 @@ export interface NoticeDependencies {
   nowMs: () => number;
   /** Typically setTimeout. */
   pause: (ms: number) => Promise<void>;
-  log: (line: Record<string, unknown>) => void;
+  log: Log;
 }
 
 export class Notices {

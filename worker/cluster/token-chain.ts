@@ -8,6 +8,7 @@ import { shortened } from "../storage/shortened.ts";
 import type { ChainStore, KeptChain, RenewalFailure } from "./kept-chain.ts";
 import { type ChainToken, goodTokens, LEAST_GAP_MS, newestGood, nextAttemptMs } from "./renewal-times.ts";
 import { renewalEvent } from "./token-event.ts";
+import type { Log } from "../log.ts";
 
 export type TokenClient = Pick<KubeClient, "createToken" | "createEvent">;
 
@@ -23,7 +24,7 @@ export interface ChainDependencies {
   connect: (token: string) => TokenClient;
   /** Typically Date.now. */
   nowMs: () => number;
-  log: (line: Record<string, unknown>) => void;
+  log: Log;
 }
 
 /** For operators. Times are in RFC 3339. */

@@ -1,5 +1,6 @@
 // What the fleet index has to do at certain times, by its one alarm. Knows nothing of what that is.
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
+import type { Log } from "../log.ts";
 
 /** It reads from storage when it is due, so that an eviction forgets nothing. */
 export interface Duty {
@@ -24,7 +25,7 @@ export interface DutySurroundings {
   /** Typically Date.now. */
   nowMs: () => number;
   /** Typically writes a line of JSON to the console. */
-  log: (line: object) => void;
+  log: Log;
 }
 
 export class Duties {

@@ -8,6 +8,7 @@ import { type FeedHolder, FeedTickets } from "./feed-tickets.ts";
 import { Feeds } from "./feeds.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Outages } from "./outages.ts";
+import { logFailure } from "../log.ts";
 
 /** What a request to open a feed says, in the header of this name: the Worker has let its sender in, or has a ticket. */
 export interface FeedOpening {
@@ -61,7 +62,7 @@ export class Feed {
     try {
       this.#feeds.flush();
     } catch (error) {
-      console.error(JSON.stringify({ message: "the feeds could not be told", error: String(error) }));
+      logFailure({ message: "the feeds could not be told", error: String(error) });
     }
   }
 

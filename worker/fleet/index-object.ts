@@ -32,6 +32,7 @@ import { LETTER_WITHIN_MS } from "./send-letter.ts";
 import { Rollouts } from "./rollouts.ts";
 import { shimVersions } from "./shim-versions.ts";
 import { type MachineStanding, type SilentMachine, silentSince, standingsOf } from "./standings.ts";
+import { logFailure } from "../log.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -64,8 +65,7 @@ export class IndexObject extends StoredObject {
     this.#repair = this.#openRepair();
     // What has to be done at certain times; `arm` after each change of what is due.
     const duties = [this.#notifications.duty(), ...this.#repair.duties];
-    const log = (line: object) => console.error(JSON.stringify(line));
-    this.#duties = new Duties({ duties, storage: ctx.storage, nowMs: () => Date.now(), log });
+    this.#duties = new Duties({ duties, storage: ctx.storage, nowMs: () => Date.now(), log: logFailure });
   }
 
   override alarm(): Promise<void> {
@@ -290,7 +290,7 @@ export class IndexObject extends StoredObject {
       summary: (name) => this.#rows.summary(name),
       audit: (record) => registry(env).noteChange(record),
       nowMs: () => Date.now(),
-      log: (line) => console.error(JSON.stringify(line)),
+      log: logFailure,
     });
   }
 

@@ -4,6 +4,7 @@ import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protocol/index-answers.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
 import type { Duty } from "./duties.ts";
+import { logNote } from "../log.ts";
 
 export const REPAIR_LIMITS = {
   aSecond: 50,
@@ -270,7 +271,7 @@ export class IndexRepair {
 
   #note(text: string): void {
     const { sql, nowMs } = this.#with;
-    console.log(JSON.stringify({ message: `fleet index: ${text}` }));
+    logNote({ message: `fleet index: ${text}` });
     sql.exec("INSERT INTO index_log (at_ms, text) VALUES (?, ?)", nowMs(), text.slice(0, 1024));
     sql.exec("DELETE FROM index_log WHERE id <= (SELECT MAX(id) FROM index_log) - ?", REPAIR_LIMITS.logLines);
   }

@@ -14,6 +14,7 @@ import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ShownRollout } from "../../shared/protocol/rollout-answers.ts";
 import type { NewRollout } from "../../shared/protocol/rollout-api.ts";
 import type { FleetChange } from "./machine-rows.ts";
+import type { Log } from "../log.ts";
 
 export const ROLLOUTS_MIGRATION = `
   CREATE TABLE rollout (
@@ -46,7 +47,7 @@ export interface RolloutSurroundings {
   /** Typically Date.now. */
   nowMs: () => number;
   /** Typically writes a line of JSON to the console. */
-  log: (line: object) => void;
+  log: Log;
 }
 
 export class Rollouts {

@@ -15,6 +15,7 @@ import { Gateway } from "./gateway.ts";
 import { GATEWAY_MIGRATIONS } from "./members.ts";
 import { leasePutter } from "./put-lease.ts";
 import type { OpenedSocket } from "./sockets.ts";
+import { logFailure } from "../log.ts";
 
 /** What a request to open a socket says, in the header of this name: the Worker has verified all of it. */
 export interface GatewayOpening extends OpenedSocket {
@@ -47,9 +48,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
       nowMs: () => Date.now(),
       random: Math.random,
       nonce: randomNonce,
-      log: (line) => {
-        console.error(JSON.stringify(line));
-      },
+      log: logFailure,
     });
   }
 

@@ -6,6 +6,7 @@ import type { GatewayCounters } from "./counters.ts";
 import type { Members } from "./members.ts";
 import type { PutLease } from "./put-lease.ts";
 import type { ServerSocket, HeldSockets } from "./sockets.ts";
+import type { Log } from "../log.ts";
 
 /** What the platform has, and tests make up. */
 export interface GatewaySurroundings {
@@ -28,7 +29,7 @@ export interface GatewaySurroundings {
   /** 128 random bits, base64url. */
   nonce: () => string;
   /** Typically writes a line of JSON to the console. */
-  log: (line: object) => void;
+  log: Log;
 }
 
 /** With what a gateway knows. */

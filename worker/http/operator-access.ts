@@ -9,6 +9,7 @@ import { readSessionToken, sessionId } from "../identity/session-token.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { type App, bearer, refuse } from "./responses.ts";
 import { sessionCookie } from "./session-cookie.ts";
+import { logNote } from "../log.ts";
 
 /** For so long an isolate takes a secret or a session for good without asking: a revoked one gets in no longer than that. */
 export const OPERATOR_KEPT_MS = 10_000;
@@ -56,7 +57,7 @@ export function operatorWithSecret(c: Context<App>, secret: string): Promise<Res
 export function refuseOperator(c: Context<App>, error: NoOperator): Response | Promise<Response> {
   if (error.reason === "nobody may") return refuse("not-configured", { detail: NOBODY_MAY });
   if (error.reason === "assertion refused")
-    console.log(JSON.stringify({ message: "Access assertion refused", error: error.error }));
+    logNote({ message: "Access assertion refused", error: error.error });
   return refuseUnproven(c, "forbidden");
 }
 

@@ -12,6 +12,7 @@ import type { Enrolment, NodeRecordStore, Told } from "../storage/records.ts";
 import type { Tables } from "../storage/tables.ts";
 import { hasReported } from "./contact.ts";
 import { knownMachine } from "./known-machine.ts";
+import { logFailure, logNote } from "../log.ts";
 
 export const TELLING_LIMITS = {
   withinMs: 2000,
@@ -167,7 +168,7 @@ export class IndexTeller {
     try {
       for (let next = this.#next(); next; next = this.#next()) if (!(await this.#tell(next))) break;
     } catch (error) {
-      console.error(JSON.stringify({ message: "the fleet index was not told", error: String(error) }));
+      logFailure({ message: "the fleet index was not told", error: String(error) });
     } finally {
       this.#isTelling = false;
     }
@@ -258,9 +259,7 @@ export class IndexTeller {
     try {
       return await withDeadline(TELLING_LIMITS.withinMs, work, late);
     } catch (error) {
-      console.log(
-        JSON.stringify({ node: name, message: "the fleet index was not told", error: String(error) }),
-      );
+      logNote({ node: name, message: "the fleet index was not told", error: String(error) });
       return late;
     }
   }

@@ -8,6 +8,7 @@ import { parseMacKeys } from "../identity/mac-keys.ts";
 import type { NodeRecords, PublicKey } from "../storage/records.ts";
 import { CHANGE_AGAIN_SECONDS, CHANGED_TOO_OFTEN, type Refusal, UNAUTHENTICATED } from "./answers.ts";
 import type { MachineState } from "./machine-state.ts";
+import { logFailure } from "../log.ts";
 
 /** Operators see to within this time when an origin was used last. */
 const NOTED_EVERY_MS = 24 * 3600 * 1000;
@@ -126,7 +127,7 @@ export class RegistryStanding {
     try {
       return await this.#ask(key, origin, nowMs);
     } catch (error) {
-      console.error(JSON.stringify({ message: "the registry was not told", error: String(error) }));
+      logFailure({ message: "the registry was not told", error: String(error) });
       this.#askAgainAtMs = nowMs + ASK_AGAIN_MS;
       return true;
     }

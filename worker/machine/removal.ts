@@ -7,7 +7,7 @@ import type { LeaveAnswer } from "../../shared/protocol/answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
 import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
-import { machineLog } from "../log.ts";
+import { logFailure, machineLog } from "../log.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { foreignRenewer } from "../tick/other-writers.ts";
 import { isNodeMissing, registeredUid } from "../tick/own-node.ts";
@@ -17,6 +17,7 @@ import type { MachineState } from "./machine-state.ts";
 import type { Registry } from "./registry-standing.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import type { Upkeep } from "./upkeep.ts";
+import type { LogMessage } from "../log-table.ts";
 
 const LEFT = success<LeaveAnswer>({ left: true });
 
@@ -117,7 +118,7 @@ export class Removal {
   async #resume(name: string, forget: () => Promise<void>): Promise<void> {
     const removed = this.#endAndRemove(name).catch((error: unknown) => {
       // An alarm that fails is given up in minutes.
-      console.error(JSON.stringify({ node: name, message: "removal failed", error: String(error) }));
+      logFailure({ node: name, message: "removal failed", error: String(error) });
       return false;
     });
     return (await removed) ? forget() : this.#tryAgain();
@@ -130,7 +131,10 @@ export class Removal {
   }
 
   /** false: something may be left. */
-  async #removeFromCluster(name: string, words?: readonly [done: string, not: string]): Promise<boolean> {
+  async #removeFromCluster(
+    name: string,
+    words?: readonly [done: LogMessage, not: LogMessage],
+  ): Promise<boolean> {
     const { env, state, upkeep } = this.#with;
     const nowMs = () => Date.now();
     const spend = (what: RequestKind) => {
@@ -140,7 +144,7 @@ export class Removal {
     const cluster = { env, records: state.records, nowMs, client: upkeep.connector(spend) };
     const removed = await removeFromCluster(cluster, name);
     const isForgotten = state.records.get("isLeaving") === "forgotten";
-    const [done, not] =
+    const [done, not]: readonly [done: LogMessage, not: LogMessage] =
       words ??
       (isForgotten ? ["forgotten by an operator", "not forgotten yet"] : ["left", "has not left yet"]);
     if (removed.ok) machineLog(name)(done);

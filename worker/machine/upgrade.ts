@@ -8,6 +8,7 @@ import { ASKED_TOO_OFTEN, type MachineAnswer } from "./answers.ts";
 import { parseBody } from "./parse-body.ts";
 import type { SignedRequest } from "./pinned-keys.ts";
 import { requestRate } from "./request-rate.ts";
+import { logFailure } from "../log.ts";
 
 const ASK_WITHIN_MS = 3000;
 /** One more a minute: the timer asks once in an hour or two, and there is one index for all machines. */
@@ -37,9 +38,7 @@ export class UpgradeQuestions {
     try {
       return success(await withDeadline<UpgradeAnswer>(ASK_WITHIN_MS, ask, NOT_KNOWN));
     } catch (error) {
-      console.error(
-        JSON.stringify({ node: name, message: "no answer about an upgrade", error: String(error) }),
-      );
+      logFailure({ node: name, message: "no answer about an upgrade", error: String(error) });
       return success<UpgradeAnswer>(NOT_KNOWN);
     }
   }

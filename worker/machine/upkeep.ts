@@ -7,7 +7,7 @@ import { clusterObject, type Environment, isNodeWatchOn, machineRequests, nodeMa
 import { heldToken, kubeConnector } from "../kube/connect.ts";
 import type { HeldToken } from "../kube/held-token.ts";
 import type { RequestKind, KubeClient } from "../kube/kube-client.ts";
-import { machineLog } from "../log.ts";
+import { logFailure, machineLog } from "../log.ts";
 import { NOT_WATCHED, type WatchStanding } from "../cluster/watch-standing.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
@@ -218,7 +218,7 @@ export class Upkeep {
    */
   #follow(name: string): void {
     const sent = this.flush(name).catch((error: unknown) =>
-      console.error(JSON.stringify({ node: name, message: "events failed", error: String(error) })),
+      logFailure({ node: name, message: "events failed", error: String(error) }),
     );
     this.#following = Promise.all([sent, this.#askStanding(name)]).then(() => undefined);
   }
@@ -234,7 +234,7 @@ export class Upkeep {
       const again = next ?? (outbox.isEmpty() ? null : inAWhile());
       if (again !== null) await alarm.atLatest(outbox.isEmpty() ? again : Math.min(again, inAWhile()));
     } catch (error) {
-      console.error(JSON.stringify({ node: name, message: "alarm failed", error: String(error) }));
+      logFailure({ node: name, message: "alarm failed", error: String(error) });
       await alarm.atLatest(inAWhile());
     }
   }

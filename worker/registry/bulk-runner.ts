@@ -14,6 +14,7 @@ import {
   type WaitingMachine,
   waitingMachines,
 } from "./bulk.ts";
+import { logFailure } from "../log.ts";
 
 export const BULK_PACE = {
   aSecond: 50,
@@ -104,7 +105,7 @@ export async function bulkTurnOf(
   try {
     return await bulkTurn(bulkSurroundings(storage, env));
   } catch (error) {
-    console.error(JSON.stringify({ message: "a turn of a bulk failed", error: String(error) }));
+    logFailure({ message: "a turn of a bulk failed", error: String(error) });
     return Date.now() + BULK_PACE.againMs;
   }
 }

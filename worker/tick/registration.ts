@@ -43,6 +43,7 @@ import { REGISTRATION_REQUESTS } from "./request-budget.ts";
 import type { TickContext } from "./context.ts";
 import { isReady, phaseOf, recordPhase, refusalMessage } from "./phase.ts";
 import { type Result, success } from "../../shared/result.ts";
+import type { LogMessage } from "../log-table.ts";
 
 interface RegisterOutcome {
   phase: Phase;
@@ -108,7 +109,7 @@ export async function register(context: TickContext, deadlineMs: number): Promis
     return { phase: phaseOf(error), ...refusalMessage(error), retryInMs: nextDelayMs(context) };
   }
   delete memory.registrationDelayMs;
-  const done = `Node ${attempt.value.outcome}${isDeleted ? " again: it was deleted" : ""}`;
+  const done: LogMessage = `Node ${attempt.value.outcome}${isDeleted ? " again: it was deleted" : ""}`;
   context.log(done);
   context.journal.note("registration", done, nowMs);
   remember(context, attempt.value, said);

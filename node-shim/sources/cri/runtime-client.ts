@@ -4,6 +4,7 @@ import { grpcClient, type GrpcClient, type Method } from "../../wire/grpc/client
 import type { ProtoMessage, Schema } from "../../wire/grpc/schema.ts";
 import { type Fault, faultText } from "../../wire/grpc/status.ts";
 import { CRI, type CriImage, type StatusAnswer, type VersionAnswer } from "./methods.ts";
+import type { WarningSource } from "../../base/log-table.ts";
 
 export interface RuntimeClientOptions {
   socketPath: string;
@@ -53,7 +54,7 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
     return { client: grpcClient({ socketPath, nowMs, onConnect }), socketPath, field };
   }
 
-  function sayOnce(key: string, source: string, message: string): void {
+  function sayOnce(key: string, source: WarningSource, message: string): void {
     if (said.has(key) || closed) return;
     said.add(key);
     warn(source, message);
@@ -62,7 +63,7 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
   /** `missing` returns what an incomplete answer lacks; null: the answer counts. */
   async function ask<A extends Schema>(
     asked: Service,
-    source: string,
+    source: WarningSource,
     method: Method<Record<never, never>, A>,
     missing: (answer: ProtoMessage<A>) => string | null = () => null,
   ): Promise<ProtoMessage<A> | null> {

@@ -6,6 +6,7 @@ import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { isExtendedResourceName } from "../../../shared/kubernetes/resource-names.ts";
 import { parseJson, readIfThere, writeDurably } from "../../base/state-file.ts";
 import type { KnownResources } from "./resources.ts";
+import type { LogMessage } from "../../base/log-table.ts";
 
 const names = z
   .array(z.string().check(z.refine(isExtendedResourceName)))
@@ -18,7 +19,7 @@ const recordSchema = z.strictObject({ registered: names, removed: names });
  */
 export function readRecord(
   stateFolder: string,
-  warn: (message: string) => void, // called for a damaged record
+  warn: (message: LogMessage) => void, // called for a damaged record
 ): KnownResources | null {
   const path = pathOf(stateFolder);
   const text = readIfThere(path);

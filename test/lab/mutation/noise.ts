@@ -14,10 +14,10 @@ interface Syntax {
 function isLog(called: Syntax | undefined): boolean {
   if (called?.type === "MemberExpression") return called.object?.name === "console" || isLog(called.property);
   if (called?.type === "CallExpression") return called.callee?.name === "machineLog";
-  return called?.name === "log";
+  return /^log(Note|Failure|ClusterLine)?$/.test(called?.name ?? "");
 }
 
-/** `log(…)`, `context.log(…)`, `console.error(…)`, `machineLog(…)(…)`: the statement, and all that stands in it. */
+/** `log(…)`, `context.log(…)`, `console.error(…)`, `machineLog(…)(…)`, `logFailure(…)`: the statement, and all that stands in it. */
 export const noise: Ignorer = {
   shouldIgnore(path) {
     const { node } = path as { node: Syntax };
